@@ -1,0 +1,6 @@
+//! packetloom: a packet-level simulator of datacenter networks.
+
+pub mod flow;
+pub mod random;
+pub mod spec;
+pub mod units;

@@ -1,0 +1,106 @@
+//! Random streams keyed by (seed, purpose, entity).
+//!
+//! A component draws from a stream of its own, so adding one does not shift another's draws
+//! (DESIGN: determinism). The generator is xoshiro256++ (Blackman and Vigna, 2019), seeded by
+//! SplitMix64; logarithms come from `libm`, whose bits do not depend on the machine.
+
+/// What a stream is for. Two purposes never share a draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Purpose {
+    /// When flows start.
+    Arrivals = 1,
+    /// How large they are.
+    Sizes = 2,
+    /// From where to where.
+    Pattern = 3,
+    /// Their deadlines.
+    Deadlines = 4,
+    /// Which next hop a packet takes.
+    Paths = 5,
+    /// How a queue breaks a tie or draws a mark.
+    Queue = 6,
+    /// What a transport decides by chance.
+    Transport = 7,
+    /// Which packets a link corrupts.
+    Faults = 8,
+}
+
+/// One stream of random numbers.
+#[derive(Clone, Debug)]
+pub struct Stream([u64; 4]);
+
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mix(*state)
+}
+
+/// SplitMix64's finaliser: a bijection that spreads every bit. Also the hash of per-flow ECMP.
+pub const fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl Stream {
+    /// The stream of `entity` (a host, a switch, a traffic source) for `purpose` under `seed`.
+    pub fn new(seed: u64, purpose: Purpose, entity: u64) -> Stream {
+        let mut state = mix(mix(mix(seed) ^ purpose as u64) ^ entity);
+        Stream(std::array::from_fn(|_| split_mix(&mut state)))
+    }
+
+    /// The next 64 random bits.
+    #[inline]
+    pub fn bits(&mut self) -> u64 {
+        let s = &mut self.0;
+        let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
+        let t = s[1] << 17;
+        s[2] ^= s[0];
+        s[3] ^= s[1];
+        s[1] ^= s[2];
+        s[0] ^= s[3];
+        s[2] ^= t;
+        s[3] = s[3].rotate_left(45);
+        result
+    }
+
+    /// Uniform on `0..n`, for n ≥ 1 (Lemire's multiplication; bias below n / 2^32).
+    #[inline]
+    pub fn below(&mut self, n: u32) -> u32 {
+        (((self.bits() >> 32) * u64::from(n)) >> 32) as u32
+    }
+
+    /// Uniform on [0, 1), in steps of 2^-53.
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Exponential with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -libm::log(1.0 - self.unit())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_apart_and_repeatable() {
+        let draw = |purpose, entity| Stream::new(7, purpose, entity).bits();
+        assert_eq!(draw(Purpose::Sizes, 3), draw(Purpose::Sizes, 3));
+        assert_ne!(draw(Purpose::Sizes, 3), draw(Purpose::Sizes, 4));
+        assert_ne!(draw(Purpose::Sizes, 3), draw(Purpose::Paths, 3));
+    }
+
+    #[test]
+    fn exponential_has_mean_and_variance_one() {
+        let mut stream = Stream::new(1, Purpose::Arrivals, 0);
+        let n = 200_000;
+        let draws: Vec<f64> = (0..n).map(|_| stream.exponential()).collect();
+        let mean = draws.iter().sum::<f64>() / f64::from(n);
+        let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(n);
+        assert!((mean - 1.0).abs() < 0.01, "{mean}");
+        assert!((variance - 1.0).abs() < 0.03, "{variance}");
+    }
+}

@@ -1,0 +1,183 @@
+//! How a part of a scenario describes itself.
+//!
+//! Every component (a transport, a queue, a topology, a workload's sizes, ...) states its parameters once, as a
+//! [`Component`]: their names, kinds, defaults and sources. Reading and checking a scenario, `explain`, the JSON
+//! Schema and the reference pages all come from that one statement. A scenario that was read is a tree of [`Values`].
+
+use crate::units::{Rate, Time};
+use std::collections::BTreeMap;
+
+/// What a parameter holds and how it is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A time with its unit: `"40us"`.
+    Time,
+    /// A size with its unit: `"22.5KB"`.
+    Bytes,
+    /// A buffer, in bytes or in packets: `"22.5KB"`, `"8packets"`.
+    Buffer,
+    /// A rate with its unit: `"10Gbps"`; above zero.
+    Rate,
+    /// A whole number of at least this.
+    Count(u64),
+    /// A number between two others, both included.
+    Number(f64, f64),
+    /// `true` or `false`.
+    Flag,
+    /// Any text.
+    Text,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A component of a section: a table with `kind`, or the kind alone as text.
+    Component(&'static str),
+    /// A list of these. (Any other kind given as a list spans a grid.)
+    List(&'static Kind),
+}
+
+/// What holds when a parameter is left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fallback {
+    /// Leaving it out is an error.
+    Required,
+    /// It may be left out, and then does nothing.
+    Absent,
+    /// This, as it would be written: `"40us"`, `12`, `true`.
+    Value(&'static str),
+}
+
+/// One parameter of a component.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Its key in the scenario.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// What holds without it.
+    pub default: Fallback,
+    /// What it does, in a sentence.
+    pub doc: &'static str,
+    /// Where the default comes from: paper and section, RFC, or "packetloom".
+    pub source: &'static str,
+}
+
+/// What is wrong with a value that has the right form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Complaint {
+    /// The parameter at fault; may name one inside: `link.rate`.
+    pub key: String,
+    /// What is wrong and what to write.
+    pub message: String,
+}
+
+impl Complaint {
+    /// A complaint about `key`.
+    pub fn new(key: &str, message: impl Into<String>) -> Complaint {
+        Complaint { key: key.to_owned(), message: message.into() }
+    }
+}
+
+/// A part that a scenario can name: what it is and what can be set on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Component {
+    /// The section it stands in: "topology", "transport", "queue", "routing", "sizes", ...
+    pub section: &'static str,
+    /// Its name there: "fat-tree", "dctcp", "pfabric", ...
+    pub kind: &'static str,
+    /// What it is, in a sentence or two.
+    pub doc: &'static str,
+    /// Paper and section, RFC, or "packetloom".
+    pub source: &'static str,
+    /// What can be set.
+    pub params: &'static [Param],
+    /// What must hold beyond the kinds of the values.
+    pub check: fn(&Values) -> Result<(), Complaint>,
+}
+
+/// A check for components that need none.
+pub fn anything(_: &Values) -> Result<(), Complaint> {
+    Ok(())
+}
+
+/// One value that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A time.
+    Time(Time),
+    /// A size in bytes.
+    Bytes(u64),
+    /// A size in packets.
+    Packets(u64),
+    /// A rate.
+    Rate(Rate),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// Yes or no.
+    Flag(bool),
+    /// A word or text.
+    Text(String),
+    /// A component inside.
+    Component(Values),
+    /// A list.
+    List(Vec<Value>),
+    /// Left out, with no default.
+    Absent,
+}
+
+/// A component that was read: its kind, and a value for each of its parameters.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Values {
+    /// Which component it is.
+    pub kind: String,
+    /// Its parameters, every one, defaults filled in.
+    pub entries: BTreeMap<String, Value>,
+}
+
+macro_rules! getters {
+    ($($(#[$doc:meta])* $name:ident, $optional:ident: $variant:ident => $type:ty;)*) => {$(
+        $(#[$doc])*
+        /// Panics if the component does not declare it so: that is a fault of the program, not of a scenario.
+        pub fn $name(&self, key: &str) -> $type {
+            self.$optional(key).unwrap_or_else(|| panic!("{}.{key} is absent", self.kind))
+        }
+
+        $(#[$doc])*
+        /// `None` where it was left out.
+        pub fn $optional(&self, key: &str) -> Option<$type> {
+            match self.get(key) {
+                Value::$variant(value) => Some(value.clone()),
+                Value::Absent => None,
+                other => panic!("{}.{key} is {other:?}", self.kind),
+            }
+        }
+    )*};
+}
+
+impl Values {
+    /// The value of `key`; panics if the component does not declare it.
+    pub fn get(&self, key: &str) -> &Value {
+        self.entries.get(key).unwrap_or_else(|| panic!("{} declares no {key}", self.kind))
+    }
+
+    getters! {
+        /// The time `key`.
+        time, optional_time: Time => Time;
+        /// The size `key` in bytes.
+        bytes, optional_bytes: Bytes => u64;
+        /// The rate `key`.
+        rate, optional_rate: Rate => Rate;
+        /// The whole number `key`.
+        count, optional_count: Count => u64;
+        /// The number `key`.
+        number, optional_number: Number => f64;
+        /// The flag `key`.
+        flag, optional_flag: Flag => bool;
+        /// The text `key`.
+        text, optional_text: Text => String;
+        /// The component `key`.
+        component, optional_component: Component => Values;
+        /// The list `key`.
+        list, optional_list: List => Vec<Value>;
+    }
+}

@@ -1,0 +1,147 @@
+//! Time, sizes and rates as integers: exact, ordered, and impossible to mix up.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+/// A point in simulated time, or a span of it: an integer number of picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// The start of every simulation.
+    pub const ZERO: Time = Time(0);
+    /// Later than anything that happens.
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// A whole number of nanoseconds.
+    pub const fn from_ns(ns: u64) -> Time {
+        Time(ns * 1_000)
+    }
+
+    /// A whole number of microseconds.
+    pub const fn from_us(us: u64) -> Time {
+        Time(us * 1_000_000)
+    }
+
+    /// In picoseconds.
+    pub const fn as_ps(self) -> u64 {
+        self.0
+    }
+
+    /// In nanoseconds, for people and tables.
+    pub fn as_ns_f64(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+
+    /// In seconds, for people and tables.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e12
+    }
+
+    /// The span from `earlier` to here; zero if `earlier` is later.
+    pub const fn since(self, earlier: Time) -> Time {
+        Time(self.0.saturating_sub(earlier.0))
+    }
+
+    /// A sum that stays at [`Time::NEVER`] instead of overflowing.
+    pub const fn saturating_add(self, span: Time) -> Time {
+        Time(self.0.saturating_add(span.0))
+    }
+
+    /// This span, `times` times over.
+    pub const fn times(self, times: u64) -> Time {
+        Time(self.0 * times)
+    }
+}
+
+impl Add for Time {
+    type Output = Time;
+    fn add(self, span: Time) -> Time {
+        Time(self.0 + span.0)
+    }
+}
+
+impl AddAssign for Time {
+    fn add_assign(&mut self, span: Time) {
+        self.0 += span.0;
+    }
+}
+
+impl Sub for Time {
+    type Output = Time;
+    fn sub(self, span: Time) -> Time {
+        Time(self.0 - span.0)
+    }
+}
+
+impl fmt::Display for Time {
+    /// In the largest unit that leaves a number of at least one: `12.19us`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit_ps, name) = match self.0 {
+            0..1_000 => (1, "ps"),
+            1_000..1_000_000 => (1_000, "ns"),
+            1_000_000..1_000_000_000 => (1_000_000, "us"),
+            1_000_000_000..1_000_000_000_000 => (1_000_000_000, "ms"),
+            _ => (1_000_000_000_000_u64, "s"),
+        };
+        write!(f, "{}{name}", self.0 as f64 / unit_ps as f64)
+    }
+}
+
+/// A link's or a flow's rate in bits per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(pub u64);
+
+impl Rate {
+    /// A whole number of gigabits per second.
+    pub const fn from_gbps(gbps: u64) -> Rate {
+        Rate(gbps * 1_000_000_000)
+    }
+
+    /// In bits per second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// How long `bytes` take at this rate, to the nearest picosecond.
+    pub fn time_for(self, bytes: u64) -> Time {
+        let bit_ps = u128::from(bytes) * 8 * 1_000_000_000_000;
+        let rate = u128::from(self.0);
+        Time(((bit_ps + rate / 2) / rate) as u64)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit_bps, name) = match self.0 {
+            0..1_000 => (1, "bps"),
+            1_000..1_000_000 => (1_000, "kbps"),
+            1_000_000..1_000_000_000 => (1_000_000, "Mbps"),
+            _ => (1_000_000_000_u64, "Gbps"),
+        };
+        write!(f, "{}{name}", self.0 as f64 / unit_bps as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serialisation_times_are_exact_where_the_rate_divides() {
+        assert_eq!(Rate::from_gbps(10).time_for(1500), Time(1_200_000));
+        assert_eq!(Rate::from_gbps(100).time_for(9064), Time(725_120));
+        assert_eq!(Rate::from_gbps(40).time_for(40), Time(8_000));
+    }
+
+    #[test]
+    fn other_rates_round_to_the_nearest_picosecond() {
+        assert_eq!(Rate::from_gbps(3).time_for(1), Time(2_667));
+    }
+
+    #[test]
+    fn quantities_print_with_their_unit() {
+        assert_eq!(Time(12_190_000).to_string(), "12.19us");
+        assert_eq!(Rate::from_gbps(10).to_string(), "10Gbps");
+    }
+}
