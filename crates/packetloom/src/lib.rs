@@ -4,3 +4,4 @@ pub mod flow;
 pub mod random;
 pub mod spec;
 pub mod units;
+pub mod workload;
