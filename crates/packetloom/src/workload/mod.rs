@@ -1,3 +1,161 @@
-//! What the network is asked to carry.
+//! What the network is asked to carry: flow sizes, arrivals, patterns, deadlines, and flows read from files.
+//!
+//! A [`Workload`] is built from the scenario's `[[workload]]` sections. Flows that start by the clock come as one
+//! stream in order of their start, made as they are asked for; closed loops come as [`Chain`]s, one per host and
+//! slot, each of which makes its next flow when its last has ended.
+
+pub mod arrivals;
+mod build;
 pub mod cdf;
+mod chain;
+pub mod deadlines;
+mod entity;
+mod facts;
+mod generator;
 pub mod library;
+pub mod list;
+pub mod pattern;
+pub mod sizes;
+mod source;
+#[cfg(test)]
+mod testing;
+
+pub use chain::Chain;
+pub use facts::SourceFacts;
+pub use generator::{Environment, Workload};
+
+use crate::spec::Fallback::{Absent, Value as Default};
+use crate::spec::{Complaint, Component, Kind, Param, Values};
+use arrivals::Arrivals;
+
+const PARTS: [&[Component]; 5] =
+    [&[WORKLOAD], sizes::COMPONENTS, arrivals::COMPONENTS, pattern::COMPONENTS, deadlines::COMPONENTS];
+
+/// Every component that describes traffic.
+pub const COMPONENTS: &[Component] = &concatenate::<{ total_length() }>();
+
+const fn total_length() -> usize {
+    let (mut part, mut length) = (0, 0);
+    while part < PARTS.len() {
+        length += PARTS[part].len();
+        part += 1;
+    }
+    length
+}
+
+const fn concatenate<const LENGTH: usize>() -> [Component; LENGTH] {
+    let mut all = [WORKLOAD; LENGTH];
+    let (mut part, mut filled) = (0, 0);
+    while part < PARTS.len() {
+        let mut index = 0;
+        while index < PARTS[part].len() {
+            all[filled] = PARTS[part][index];
+            index += 1;
+            filled += 1;
+        }
+        part += 1;
+    }
+    all
+}
+
+/// A `[[workload]]` section: one traffic source.
+const WORKLOAD: Component = Component {
+    section: "workload",
+    kind: "workload",
+    doc: "A source of traffic; a scenario may have several.",
+    source: "packetloom",
+    params: &[
+        Param {
+            name: "sizes",
+            kind: Kind::Component("sizes"),
+            default: Absent,
+            doc: "How large flows are. Needed unless the flows are read from a list.",
+            source: "packetloom",
+        },
+        Param {
+            name: "arrivals",
+            kind: Kind::Component("arrivals"),
+            default: Default("poisson"),
+            doc: "When they start.",
+            source: "pFabric §3",
+        },
+        Param {
+            name: "pattern",
+            kind: Kind::Component("pattern"),
+            default: Default("random-pairs"),
+            doc: "From where to where they go.",
+            source: "pFabric §3",
+        },
+        Param {
+            name: "deadlines",
+            kind: Kind::Component("deadlines"),
+            default: Default("none"),
+            doc: "By when they should be complete.",
+            source: "packetloom",
+        },
+        Param {
+            name: "class",
+            kind: Kind::Count(0),
+            default: Default("0"),
+            doc: "Their traffic class, for queues that know classes; 255 at most.",
+            source: "packetloom",
+        },
+        Param {
+            name: "share",
+            kind: Kind::Number(0.0, 1.0),
+            default: Default("1"),
+            doc: "The part of the run's load that this source offers; those of all sources add up to 1 at most.",
+            source: "packetloom",
+        },
+        Param {
+            name: "start",
+            kind: Kind::Time,
+            default: Default("0us"),
+            doc: "When the source begins; what it reads from a list starts so much later.",
+            source: "packetloom",
+        },
+        Param {
+            name: "flows",
+            kind: Kind::Count(1),
+            default: Absent,
+            doc: "How many flows this source starts at most. Left out: the run's number, which open-loop sources \
+                  share and each closed-loop source has for itself.",
+            source: "packetloom",
+        },
+    ],
+    check: check_workload,
+};
+
+fn check_workload(values: &Values) -> Result<(), Complaint> {
+    let arrivals = values.component("arrivals");
+    let sizes = values.optional_component("sizes");
+    if arrivals.kind == "list" {
+        if sizes.is_some() {
+            return Err(Complaint::new("sizes", "the flow list has the sizes; leave this out"));
+        }
+        if values.component("pattern").kind != "random-pairs" {
+            return Err(Complaint::new("pattern", "the flow list has the hosts; leave this out"));
+        }
+    } else if sizes.is_none() {
+        return Err(Complaint::new(
+            "sizes",
+            "how large are the flows? Write, for example, sizes = \"web-search\"",
+        ));
+    }
+    let share = values.number("share");
+    if share == 0.0 {
+        return Err(Complaint::new("share", "0 offers nothing; leave the whole source out instead"));
+    }
+    if share != 1.0 && !Arrivals::build(&arrivals).follow_load() {
+        let message =
+            format!("these {} arrivals do not follow the run's load; leave the share out", arrivals.kind);
+        return Err(Complaint::new("share", message));
+    }
+    if values.count("class") > u64::from(u8::MAX) {
+        return Err(Complaint::new("class", "traffic classes are numbered 0 to 255"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! When flows start.
+
+use crate::spec::Fallback::{Absent, Required, Value as Default};
+use crate::spec::{Complaint, Component, Kind, Param, Values, anything};
+use crate::units::Time;
+
+/// What a scenario can write as `arrivals`.
+pub const COMPONENTS: &[Component] = &[
+    Component {
+        section: "arrivals",
+        kind: "poisson",
+        doc: "Flows start at random, independently of one another. Without a rate of its own the source offers the \
+              run's load: mean bytes per host and second, headers included, over the host link's rate. \
+              Whose turn it is in the pattern is drawn.",
+        source: "pFabric §3",
+        params: &[Param {
+            name: "rate_per_second",
+            kind: Kind::Number(1e-3, 1e12),
+            default: Absent,
+            doc: "Flows per second of the whole source, instead of a load.",
+            source: "packetloom",
+        }],
+        check: anything,
+    },
+    Component {
+        section: "arrivals",
+        kind: "periodic",
+        doc: "Evenly spaced starts (for incast: events). Without an interval the source offers the run's load. \
+              The pattern is gone through in turn.",
+        source: "packetloom",
+        params: &[Param {
+            name: "interval",
+            kind: Kind::Time,
+            default: Absent,
+            doc: "From one start of the whole source to the next, instead of a load.",
+            source: "packetloom",
+        }],
+        check: check_periodic,
+    },
+    Component {
+        section: "arrivals",
+        kind: "at-once",
+        doc: "All flows start together, the pattern gone through in turn. A round is one flow from each host \
+              (random-pairs, permutation), one for each ordered pair (all-to-all), one event (incast), one flow (pair).",
+        source: "packetloom",
+        params: &[Param {
+            name: "rounds",
+            kind: Kind::Count(1),
+            default: Default("1"),
+            doc: "How many rounds of the pattern start together.",
+            source: "packetloom",
+        }],
+        check: anything,
+    },
+    Component {
+        section: "arrivals",
+        kind: "closed",
+        doc: "A closed loop: every sending host keeps chains of flows going; a chain's next flow starts when its \
+              last one has ended. The load then follows from how fast the network is.",
+        source: "packetloom",
+        params: &[
+            Param {
+                name: "concurrent",
+                kind: Kind::Count(1),
+                default: Default("1"),
+                doc: "Chains per sending host: the flows it has under way at any time.",
+                source: "packetloom",
+            },
+            Param {
+                name: "think_time",
+                kind: Kind::Time,
+                default: Default("0us"),
+                doc: "From the end of a flow to the start of the chain's next one.",
+                source: "packetloom",
+            },
+        ],
+        check: anything,
+    },
+    Component {
+        section: "arrivals",
+        kind: "list",
+        doc: "The flows of a CSV file, to replay another simulator's. Its first line names the columns, in any order: \
+              src, dst, size_bytes, start_ns, and if wanted deadline_ns (a point in time, like start_ns) and class. \
+              Times may have up to three decimals. Rows need not be sorted; rows that start together keep their order.",
+        source: "packetloom",
+        params: &[Param {
+            name: "file",
+            kind: Kind::Text,
+            default: Required,
+            doc: "The CSV file.",
+            source: "packetloom",
+        }],
+        check: anything,
+    },
+];
+
+fn check_periodic(values: &Values) -> Result<(), Complaint> {
+    match values.optional_time("interval") {
+        Some(Time::ZERO) => Err(Complaint::new(
+            "interval",
+            "0; write a time above it, or arrivals = \"at-once\" for flows that start together",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// When flows start, as the scenario has it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arrivals {
+    /// At random.
+    Poisson {
+        /// Flows per second of the whole source; `None`: what the load asks for.
+        rate_per_second: Option<f64>,
+    },
+    /// Evenly spaced.
+    Periodic {
+        /// Between two events; `None`: what the load asks for.
+        interval: Option<Time>,
+    },
+    /// All together.
+    AtOnce {
+        /// How often the pattern is gone through.
+        rounds: u64,
+    },
+    /// Each chain's next flow follows its last.
+    Closed {
+        /// Chains per sending host.
+        concurrent: u64,
+        /// From a flow's end to the next one's start.
+        think_time: Time,
+    },
+    /// As a file has them.
+    List {
+        /// The file's path.
+        file: String,
+    },
+}
+
+impl Arrivals {
+    /// From an `arrivals` component that was read.
+    pub fn build(values: &Values) -> Arrivals {
+        match values.kind.as_str() {
+            "poisson" => Arrivals::Poisson { rate_per_second: values.optional_number("rate_per_second") },
+            "periodic" => Arrivals::Periodic { interval: values.optional_time("interval") },
+            "at-once" => Arrivals::AtOnce { rounds: values.count("rounds") },
+            "closed" => Arrivals::Closed {
+                concurrent: values.count("concurrent"),
+                think_time: values.time("think_time"),
+            },
+            "list" => Arrivals::List { file: values.text("file") },
+            other => panic!("no arrivals are called {other}"),
+        }
+    }
+
+    /// Whether the source takes its rate from the run's load.
+    pub fn follow_load(&self) -> bool {
+        matches!(self, Arrivals::Poisson { rate_per_second: None } | Arrivals::Periodic { interval: None })
+    }
+}

@@ -1,0 +1,244 @@
+//! From a `[[workload]]` section to a source of flows, or to chains.
+
+use super::arrivals::Arrivals;
+use super::chain::{Chain, ChainPlan};
+use super::deadlines::Deadlines;
+use super::entity;
+use super::facts::SourceFacts;
+use super::generator::{Built, Environment, OpenLoop};
+use super::list::FlowList;
+use super::pattern::{Pattern, Turn};
+use super::sizes::Sizes;
+use super::source::{DrawnSource, Events, Label, ListSource, OpenSource, Parts};
+use crate::random::{Purpose, Stream};
+use crate::spec::{Complaint, Values};
+use crate::units::Time;
+use std::sync::Arc;
+
+/// What rounding leaves when shares such as 0.1 + 0.2 + 0.7 are added up.
+const SHARE_TOLERANCE: f64 = 1e-9;
+
+/// The complaint, its key put inside `section`.
+pub fn inside(section: &str, complaint: Complaint) -> Complaint {
+    Complaint { key: format!("{section}.{}", complaint.key), message: complaint.message }
+}
+
+/// What must hold of all sources together, and of the scenario around them.
+pub fn check_together(specs: &[Values], env: &Environment) -> Result<(), Complaint> {
+    if env.hosts < 2 {
+        return Err(Complaint::new("topology", "flows need two hosts at least; write a larger topology"));
+    }
+    if specs.len() > 256 {
+        return Err(Complaint::new("workload", "more than 256 sources; write fewer [[workload]] sections"));
+    }
+    let follow_load = |spec: &&Values| Arrivals::build(&spec.component("arrivals")).follow_load();
+    let shares: f64 = specs.iter().filter(follow_load).map(|spec| spec.number("share")).sum();
+    if shares > 1.0 + SHARE_TOLERANCE {
+        let message = format!(
+            "the sources' shares of the load add up to {shares}; give each [[workload]] a share so that they add up to 1"
+        );
+        return Err(Complaint::new("workload", message));
+    }
+    Ok(())
+}
+
+/// What every kind of source needs.
+struct Common {
+    label: Label,
+    deadlines: Deadlines,
+    start: Time,
+    end: Time,
+    own_flows: Option<u64>,
+}
+
+/// The source number `index`.
+///
+/// # Errors
+/// A complaint with a key of the section.
+pub fn source(spec: &Values, env: &Environment, index: u8) -> Result<Built, Complaint> {
+    let common = Common {
+        label: Label { source: index, class: spec.count("class") as u8 },
+        deadlines: Deadlines::build(&spec.component("deadlines")),
+        start: spec.time("start"),
+        end: env.duration.unwrap_or(Time::NEVER),
+        own_flows: spec.optional_count("flows"),
+    };
+    match Arrivals::build(&spec.component("arrivals")) {
+        Arrivals::List { file } => listed(common, &file, env),
+        Arrivals::Closed { concurrent, think_time } => closed(common, spec, env, concurrent, think_time),
+        arrivals => drawn(common, spec, env, &arrivals),
+    }
+}
+
+fn listed(common: Common, file: &str, env: &Environment) -> Result<Built, Complaint> {
+    let complain = |message: String| Complaint::new("arrivals.file", message);
+    let text = std::fs::read_to_string(file).map_err(|error| complain(format!("{file}: {error}")))?;
+    let list = FlowList::read(&text, env.hosts)
+        .map_err(|error| complain(format!("{file}:{}: {}", error.line, error.message)))?;
+    if list.has_deadlines && common.deadlines != Deadlines::None {
+        return Err(Complaint::new("deadlines", format!("{file} has a column of deadlines; leave this out")));
+    }
+    let facts = SourceFacts::of_list(file, &list.flows, env);
+    let most_flows = common.own_flows.unwrap_or(u64::MAX);
+    let source = ListSource::new(
+        list.flows,
+        common.label,
+        common.start,
+        common.deadlines,
+        env.seed,
+        most_flows,
+        common.end,
+    );
+    let count = Some(source.count());
+    Ok(open(OpenSource::Listed(source), &common, count, facts, env))
+}
+
+fn drawn(common: Common, spec: &Values, env: &Environment, arrivals: &Arrivals) -> Result<Built, Complaint> {
+    let sizes = build_sizes(spec)?;
+    let pattern = build_pattern(spec, env, common.label.source)?;
+    let flows_per_event = pattern.flows_per_event();
+    let (events, turn, gap_ps, count) = match arrivals {
+        Arrivals::AtOnce { rounds } => {
+            let count = rounds.saturating_mul(pattern.events_per_round(env.hosts));
+            let flows = count.saturating_mul(u64::from(flows_per_event));
+            (Events::AtOnce { at: common.start, count }, Turn::Round, None, Some(flows))
+        }
+        _ => {
+            require_end(&common, env)?;
+            let gap_ps = gap_ps(arrivals, &sizes, &pattern, spec.number("share"), env)?;
+            let (events, turn) = if matches!(arrivals, Arrivals::Poisson { .. }) {
+                (Events::poisson(gap_ps, common.start, env.seed, common.label.source), Turn::Drawn)
+            } else {
+                (Events::Periodic { gap_ps, first: common.start }, Turn::Round)
+            };
+            (events, turn, Some(gap_ps), None)
+        }
+    };
+    let flows_per_second = gap_ps.map(|gap_ps| 1e12 * f64::from(flows_per_event) / gap_ps);
+    let facts = SourceFacts::of_draws(&sizes, &pattern, flows_per_second, env);
+    let most_flows = common.own_flows.unwrap_or(u64::MAX);
+    let parts = Parts {
+        label: common.label,
+        hosts: env.hosts,
+        events,
+        turn,
+        pattern,
+        sizes,
+        deadlines: common.deadlines,
+        most_flows,
+        end: common.end,
+    };
+    let source = OpenSource::Drawn(Box::new(DrawnSource::new(parts, env.seed)));
+    Ok(open(source, &common, count, facts, env))
+}
+
+/// Puts the number of flows together: the source's own, `count` where it ends by itself, and the run's.
+fn open(
+    source: OpenSource,
+    common: &Common,
+    count: Option<u64>,
+    facts: SourceFacts,
+    env: &Environment,
+) -> Built {
+    let smaller = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
+    let shares_limit = common.own_flows.is_none();
+    let count = smaller(count, common.own_flows);
+    let flows = if shares_limit { smaller(count, env.flow_limit) } else { count };
+    Built::Open(OpenLoop { source, shares_limit, count }, SourceFacts { flows, ..facts })
+}
+
+fn closed(
+    common: Common,
+    spec: &Values,
+    env: &Environment,
+    concurrent: u64,
+    think_time: Time,
+) -> Result<Built, Complaint> {
+    let Ok(concurrent) = u16::try_from(concurrent) else {
+        return Err(Complaint::new("arrivals.concurrent", "more than 65535 chains per host; write fewer"));
+    };
+    require_end(&common, env)?;
+    let source = common.label.source;
+    let sizes = build_sizes(spec)?;
+    let pattern = build_pattern(spec, env, source)?;
+    let mut stream = Stream::new(env.seed, Purpose::Pattern, entity::senders(source));
+    let senders = pattern
+        .closed_loop_senders(env.hosts, &mut stream)
+        .map_err(|complaint| inside("pattern", complaint))?;
+    let limit = common.own_flows.or(env.flow_limit);
+    let facts = SourceFacts { flows: limit, ..SourceFacts::of_draws(&sizes, &pattern, None, env) };
+    let plan = Arc::new(ChainPlan {
+        label: common.label,
+        hosts: env.hosts,
+        pattern,
+        sizes,
+        deadlines: common.deadlines,
+        start: common.start,
+        think_time,
+        end: common.end,
+    });
+    let count = senders.len() as u64 * u64::from(concurrent);
+    let slots = senders.iter().flat_map(|&src| (0..concurrent).map(move |slot| (src, slot)));
+    let chains = slots.zip(0..).map(|((src, slot), index)| {
+        let most_flows = limit.map_or(u64::MAX, |limit| limit / count + u64::from(index < limit % count));
+        Chain::new(&plan, src, slot, most_flows, env.seed)
+    });
+    Ok(Built::Closed(chains.collect(), facts))
+}
+
+fn build_sizes(spec: &Values) -> Result<Sizes, Complaint> {
+    let sizes = spec.optional_component("sizes").expect("the component's check asks for sizes");
+    Sizes::build(&sizes).map_err(|complaint| inside("sizes", complaint))
+}
+
+fn build_pattern(spec: &Values, env: &Environment, source: u8) -> Result<Pattern, Complaint> {
+    Pattern::build(&spec.component("pattern"), env.hosts, env.seed, source)
+        .map_err(|complaint| inside("pattern", complaint))
+}
+
+/// A source that would go on for ever must be given an end.
+fn require_end(common: &Common, env: &Environment) -> Result<(), Complaint> {
+    if common.own_flows.or(env.flow_limit).is_some() || env.duration.is_some() {
+        return Ok(());
+    }
+    Err(Complaint::new(
+        "flows",
+        "this source would never end; write how many flows, here or in [run], or a duration",
+    ))
+}
+
+/// The mean picoseconds between arrivals: the source's own, or those that offer its share of the load, where
+/// load = mean bytes offered per host and second, headers included / host link rate.
+fn gap_ps(
+    arrivals: &Arrivals,
+    sizes: &Sizes,
+    pattern: &Pattern,
+    share: f64,
+    env: &Environment,
+) -> Result<f64, Complaint> {
+    let flows_per_event = f64::from(pattern.flows_per_event());
+    match arrivals {
+        Arrivals::Poisson { rate_per_second: Some(rate) } => return Ok(1e12 * flows_per_event / rate),
+        Arrivals::Periodic { interval: Some(interval) } => return Ok(interval.as_ps() as f64),
+        _ => {}
+    }
+    match env.load {
+        Some(load) if load > 0.0 => {
+            let bits_per_second = load * share * loaded_bps(pattern, env);
+            let event_bits = 8.0 * flows_per_event * sizes.mean_wire_bytes(env.mss, env.header);
+            Ok(1e12 * event_bits / bits_per_second)
+        }
+        Some(load) => {
+            Err(Complaint::new("arrivals", format!("a load of {load} offers no flows; write one above 0")))
+        }
+        None => Err(Complaint::new(
+            "arrivals",
+            "no load to follow; write one in [run], or a rate or interval of its own",
+        )),
+    }
+}
+
+/// The rate of all host links that the pattern spreads its load over.
+pub fn loaded_bps(pattern: &Pattern, env: &Environment) -> f64 {
+    f64::from(pattern.loaded_links(env.hosts)) * env.host_rate.as_bps() as f64
+}

@@ -1,0 +1,89 @@
+//! What a traffic source comes to, in figures that a user can check.
+
+use super::build::loaded_bps;
+use super::generator::Environment;
+use super::list::ListedFlow;
+use super::pattern::Pattern;
+use super::sizes::Sizes;
+use crate::units::Time;
+use std::fmt;
+
+/// The facts of one source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceFacts {
+    /// Its sizes in words: dialect and sampling rule of a distribution, or the file of a list.
+    pub sizes: String,
+    /// Its pattern in words.
+    pub pattern: String,
+    /// Mean application bytes per flow.
+    pub mean_bytes: f64,
+    /// Mean bytes per flow on the wire, headers included.
+    pub mean_wire_bytes: f64,
+    /// Flows per second of the whole source; `None` where they start at once or follow one another.
+    pub flows_per_second: Option<f64>,
+    /// Mean bytes per second, headers included, over the rate of the host links that the pattern loads.
+    pub load: Option<f64>,
+    /// How many flows it has at most, where that is known beforehand.
+    pub flows: Option<u64>,
+}
+
+impl SourceFacts {
+    /// Of flows that are drawn.
+    pub(super) fn of_draws(
+        sizes: &Sizes,
+        pattern: &Pattern,
+        flows_per_second: Option<f64>,
+        env: &Environment,
+    ) -> SourceFacts {
+        let mean_wire_bytes = sizes.mean_wire_bytes(env.mss, env.header);
+        SourceFacts {
+            sizes: sizes.describe(),
+            pattern: pattern.describe(),
+            mean_bytes: sizes.mean_bytes(),
+            mean_wire_bytes,
+            flows_per_second,
+            load: flows_per_second.map(|rate| 8.0 * rate * mean_wire_bytes / loaded_bps(pattern, env)),
+            flows: None,
+        }
+    }
+
+    /// Of flows that a file lists, sorted by start; their rate is that between the first start and the last.
+    pub(super) fn of_list(file: &str, flows: &[ListedFlow], env: &Environment) -> SourceFacts {
+        let count = flows.len() as f64;
+        let total = |bytes: fn(&ListedFlow, &Environment) -> u64| -> f64 {
+            flows.iter().map(|flow| bytes(flow, env) as f64).sum()
+        };
+        let mean_bytes = total(|flow, _| flow.size_bytes) / count;
+        let packets = total(|flow, env| flow.size_bytes.div_ceil(env.mss)) / count;
+        let mean_wire_bytes = mean_bytes + env.header as f64 * packets;
+        let span = flows[flows.len() - 1].start.since(flows[0].start);
+        let flows_per_second = (span > Time::ZERO).then(|| (count - 1.0) / span.as_secs_f64());
+        let all_hosts_bps = f64::from(env.hosts) * env.host_rate.as_bps() as f64;
+        SourceFacts {
+            sizes: format!("as listed in {file}"),
+            pattern: "as listed".to_owned(),
+            mean_bytes,
+            mean_wire_bytes,
+            flows_per_second,
+            load: flows_per_second.map(|rate| 8.0 * rate * mean_wire_bytes / all_hosts_bps),
+            flows: None,
+        }
+    }
+}
+
+impl fmt::Display for SourceFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}; {}; mean {:.1} B, {:.1} B with headers",
+            self.pattern, self.sizes, self.mean_bytes, self.mean_wire_bytes
+        )?;
+        if let (Some(rate), Some(load)) = (self.flows_per_second, self.load) {
+            write!(f, "; {rate:.1} flows/s, load {load:.3}")?;
+        }
+        match self.flows {
+            Some(flows) => write!(f, "; {flows} flows"),
+            None => Ok(()),
+        }
+    }
+}

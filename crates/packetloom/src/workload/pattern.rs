@@ -1,0 +1,413 @@
+//! From where to where flows go.
+
+use super::entity;
+use crate::flow::HostId;
+use crate::random::{Purpose, Stream};
+use crate::spec::Fallback::{Absent, Required, Value as Default};
+use crate::spec::{Complaint, Component, Kind, Param, Values, anything};
+use crate::units::Time;
+use std::sync::Arc;
+
+/// What a scenario can write as `pattern`.
+pub const COMPONENTS: &[Component] = &[
+    Component {
+        section: "pattern",
+        kind: "random-pairs",
+        doc: "Every flow goes from a random host to a random other one, all pairs alike.",
+        source: "pFabric §3",
+        params: &[],
+        check: anything,
+    },
+    Component {
+        section: "pattern",
+        kind: "permutation",
+        doc: "Every host sends to one other host and receives from one: a permutation without fixed points, \
+              drawn for each seed, all of them alike.",
+        source: "NDP §6",
+        params: &[],
+        check: anything,
+    },
+    Component {
+        section: "pattern",
+        kind: "all-to-all",
+        doc: "Every host sends to every other. Gone through in turn, the i-th stretch of as many flows as hosts \
+              sends each host's flow to the i-th host after it; with Poisson arrivals pairs are drawn, all alike.",
+        source: "packetloom",
+        params: &[],
+        check: anything,
+    },
+    Component {
+        section: "pattern",
+        kind: "incast",
+        doc: "Events: a number of random hosts send to one receiver together. Arrivals count events, not flows. \
+              With a fixed receiver the load is that of its link.",
+        source: "NDP §6",
+        params: &[
+            Param {
+                name: "fan_in",
+                kind: Kind::Count(1),
+                default: Required,
+                doc: "How many hosts send in an event; all different, none the receiver.",
+                source: "packetloom",
+            },
+            Param {
+                name: "receiver",
+                kind: Kind::Count(0),
+                default: Absent,
+                doc: "The receiving host. Left out: drawn anew for each event.",
+                source: "packetloom",
+            },
+            Param {
+                name: "jitter",
+                kind: Kind::Time,
+                default: Default("0us"),
+                doc: "Each flow starts so much after its event at most, evenly drawn.",
+                source: "packetloom",
+            },
+        ],
+        check: anything,
+    },
+    Component {
+        section: "pattern",
+        kind: "pair",
+        doc: "All flows go from one host to another. The load is that of the sender's link.",
+        source: "packetloom",
+        params: &[
+            Param {
+                name: "src",
+                kind: Kind::Count(0),
+                default: Required,
+                doc: "The sending host.",
+                source: "packetloom",
+            },
+            Param {
+                name: "dst",
+                kind: Kind::Count(0),
+                default: Required,
+                doc: "The receiving host.",
+                source: "packetloom",
+            },
+        ],
+        check: check_pair,
+    },
+];
+
+fn check_pair(values: &Values) -> Result<(), Complaint> {
+    let (src, dst) = (values.count("src"), values.count("dst"));
+    if src == dst {
+        return Err(Complaint::new("dst", format!("host {src} would send to itself; write another host")));
+    }
+    Ok(())
+}
+
+/// From where to where flows go, among a known number of hosts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// Any two different hosts.
+    RandomPairs,
+    /// Host i sends to the i-th of these.
+    Permutation(Arc<[HostId]>),
+    /// Every host to every other.
+    AllToAll,
+    /// Several to one.
+    Incast {
+        /// How many senders an event has.
+        fan_in: u32,
+        /// The receiver, where it is always the same.
+        receiver: Option<HostId>,
+        /// How long after the event a flow may start.
+        jitter: Time,
+    },
+    /// One to another.
+    Pair {
+        /// The sender.
+        src: HostId,
+        /// The receiver.
+        dst: HostId,
+    },
+}
+
+/// Who is next: Poisson arrivals draw it, periodic ones and those at once go round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A random host, or pair.
+    Drawn,
+    /// The next one in turn.
+    Round,
+}
+
+impl Pattern {
+    /// From a `pattern` component that was read, for the traffic source `source` under `seed`; `hosts` is 2 at least.
+    ///
+    /// # Errors
+    /// Where it needs more hosts than there are.
+    pub fn build(values: &Values, hosts: u32, seed: u64, source: u8) -> Result<Pattern, Complaint> {
+        match values.kind.as_str() {
+            "random-pairs" => Ok(Pattern::RandomPairs),
+            "permutation" => {
+                let mut stream = Stream::new(seed, Purpose::Pattern, entity::permutation(source));
+                Ok(Pattern::Permutation(derangement(hosts, &mut stream).into()))
+            }
+            "all-to-all" => Ok(Pattern::AllToAll),
+            "incast" => build_incast(values, hosts),
+            "pair" => Ok(Pattern::Pair {
+                src: host(values.count("src"), hosts, "src")?,
+                dst: host(values.count("dst"), hosts, "dst")?,
+            }),
+            other => panic!("no pattern is called {other}"),
+        }
+    }
+
+    /// How many flows start together at each arrival.
+    pub fn flows_per_event(&self) -> u32 {
+        if let Pattern::Incast { fan_in, .. } = self { *fan_in } else { 1 }
+    }
+
+    /// How many arrivals a round has: until every host, pair or event had its turn.
+    pub fn events_per_round(&self, hosts: u32) -> u64 {
+        match self {
+            Pattern::RandomPairs | Pattern::Permutation(_) => u64::from(hosts),
+            Pattern::AllToAll => u64::from(hosts) * u64::from(hosts - 1),
+            Pattern::Incast { .. } | Pattern::Pair { .. } => 1,
+        }
+    }
+
+    /// Over how many host links the load is spread.
+    pub fn loaded_links(&self, hosts: u32) -> u32 {
+        match self {
+            Pattern::Pair { .. } | Pattern::Incast { receiver: Some(_), .. } => 1,
+            _ => hosts,
+        }
+    }
+
+    /// The pattern in a word, with what sets it apart.
+    pub fn describe(&self) -> String {
+        match self {
+            Pattern::RandomPairs => "random pairs".to_owned(),
+            Pattern::Permutation(_) => "permutation".to_owned(),
+            Pattern::AllToAll => "all to all".to_owned(),
+            Pattern::Incast { fan_in, receiver: None, .. } => format!("incast of {fan_in} to a random host"),
+            Pattern::Incast { fan_in, receiver: Some(receiver), .. } => {
+                format!("incast of {fan_in} to host {receiver}")
+            }
+            Pattern::Pair { src, dst } => format!("host {src} to host {dst}"),
+        }
+    }
+
+    /// The (source, destination) of each flow of the `event`-th arrival, into `pairs`.
+    pub fn event(
+        &self,
+        event: u64,
+        turn: Turn,
+        hosts: u32,
+        stream: &mut Stream,
+        pairs: &mut Vec<(HostId, HostId)>,
+    ) {
+        let others = u64::from(hosts - 1);
+        let in_turn = (event % u64::from(hosts)) as HostId;
+        pairs.clear();
+        match self {
+            Pattern::Pair { src, dst } => pairs.push((*src, *dst)),
+            Pattern::Permutation(partner) => {
+                let src = if turn == Turn::Drawn { stream.below(hosts) } else { in_turn };
+                pairs.push((src, partner[src as usize]));
+            }
+            Pattern::AllToAll if turn == Turn::Round => {
+                let shift = 1 + event / u64::from(hosts) % others;
+                pairs.push((in_turn, ((u64::from(in_turn) + shift) % u64::from(hosts)) as HostId));
+            }
+            Pattern::RandomPairs | Pattern::AllToAll => {
+                let src = stream.below(hosts);
+                pairs.push((src, another(src, hosts, stream)));
+            }
+            Pattern::Incast { fan_in, receiver, .. } => {
+                let dst = receiver.unwrap_or_else(|| stream.below(hosts));
+                draw_senders(*fan_in, dst, hosts, stream, pairs);
+            }
+        }
+    }
+
+    /// The hosts that keep chains going in a closed loop, in order.
+    ///
+    /// # Errors
+    /// Where the pattern has no fixed hosts to choose them by.
+    pub fn closed_loop_senders(&self, hosts: u32, stream: &mut Stream) -> Result<Vec<HostId>, Complaint> {
+        match self {
+            Pattern::Pair { src, .. } => Ok(vec![*src]),
+            Pattern::Incast { receiver: None, .. } => Err(Complaint::new(
+                "receiver",
+                "a closed loop has no common events at which to draw a receiver; write one",
+            )),
+            Pattern::Incast { fan_in, receiver: Some(dst), .. } => {
+                let mut pairs = Vec::new();
+                draw_senders(*fan_in, *dst, hosts, stream, &mut pairs);
+                let mut senders: Vec<HostId> = pairs.into_iter().map(|(src, _)| src).collect();
+                senders.sort_unstable();
+                Ok(senders)
+            }
+            _ => Ok((0..hosts).collect()),
+        }
+    }
+
+    /// Where the `turn`-th flow of a closed loop's chain at `src` goes.
+    pub fn closed_loop_receiver(&self, src: HostId, turn: u64, hosts: u32, stream: &mut Stream) -> HostId {
+        match self {
+            Pattern::RandomPairs => another(src, hosts, stream),
+            Pattern::Permutation(partner) => partner[src as usize],
+            Pattern::AllToAll => {
+                let shift = 1 + turn % u64::from(hosts - 1);
+                ((u64::from(src) + shift) % u64::from(hosts)) as HostId
+            }
+            Pattern::Incast { receiver, .. } => receiver.expect("closed_loop_senders asked for one"),
+            Pattern::Pair { dst, .. } => *dst,
+        }
+    }
+}
+
+fn build_incast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
+    let fan_in = values.count("fan_in");
+    if fan_in >= u64::from(hosts) {
+        let most = hosts - 1;
+        let message = format!("{fan_in} senders and a receiver among {hosts} hosts; write {most} at most");
+        return Err(Complaint::new("fan_in", message));
+    }
+    let receiver = values.optional_count("receiver").map(|receiver| host(receiver, hosts, "receiver"));
+    Ok(Pattern::Incast {
+        fan_in: fan_in as u32,
+        receiver: receiver.transpose()?,
+        jitter: values.time("jitter"),
+    })
+}
+
+fn host(id: u64, hosts: u32, key: &str) -> Result<HostId, Complaint> {
+    if id >= u64::from(hosts) {
+        let message = format!("there is no host {id}; hosts are numbered 0 to {}", hosts - 1);
+        return Err(Complaint::new(key, message));
+    }
+    Ok(id as HostId)
+}
+
+/// A uniform host other than `host`.
+fn another(host: HostId, hosts: u32, stream: &mut Stream) -> HostId {
+    let drawn = stream.below(hosts - 1);
+    if drawn < host { drawn } else { drawn + 1 }
+}
+
+/// Draws `fan_in` different hosts other than `dst`, by Floyd's algorithm: each set of them alike.
+fn draw_senders(
+    fan_in: u32,
+    dst: HostId,
+    hosts: u32,
+    stream: &mut Stream,
+    pairs: &mut Vec<(HostId, HostId)>,
+) {
+    let others = hosts - 1;
+    let skip_dst = |drawn: u32| if drawn < dst { drawn } else { drawn + 1 };
+    for last in others - fan_in..others {
+        let drawn = (skip_dst(stream.below(last + 1)), dst);
+        let sender = if pairs.contains(&drawn) { (skip_dst(last), dst) } else { drawn };
+        pairs.push(sender);
+    }
+}
+
+/// A permutation without fixed points, each of them alike: shuffles until there is one, e times on average.
+fn derangement(hosts: u32, stream: &mut Stream) -> Vec<HostId> {
+    loop {
+        let mut partner: Vec<HostId> = (0..hosts).collect();
+        for last in (1..hosts).rev() {
+            partner.swap(last as usize, stream.below(last + 1) as usize);
+        }
+        if (0..).zip(&partner).all(|(src, &dst)| src != dst) {
+            return partner;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn stream(entity: u64) -> Stream {
+        Stream::new(5, Purpose::Pattern, entity)
+    }
+
+    fn draw(pattern: &Pattern, events: u64, turn: Turn, hosts: u32) -> Vec<(HostId, HostId)> {
+        let (mut stream, mut pairs, mut all) = (stream(0), Vec::new(), Vec::new());
+        for event in 0..events {
+            pattern.event(event, turn, hosts, &mut stream, &mut pairs);
+            all.extend_from_slice(&pairs);
+        }
+        all
+    }
+
+    #[test]
+    fn a_permutation_is_a_derangement_and_differs_by_source() {
+        for hosts in [2, 3, 54] {
+            let partner = derangement(hosts, &mut stream(1));
+            let receivers: BTreeSet<HostId> = partner.iter().copied().collect();
+            assert_eq!(receivers.len(), hosts as usize);
+            assert!((0..).zip(&partner).all(|(src, &dst)| src != dst));
+        }
+        assert_ne!(derangement(54, &mut stream(1)), derangement(54, &mut stream(2)));
+    }
+
+    #[test]
+    fn derangements_of_four_are_all_drawn_alike() {
+        let mut stream = stream(1);
+        let mut seen = std::collections::BTreeMap::new();
+        for _ in 0..9_000 {
+            *seen.entry(derangement(4, &mut stream)).or_insert(0) += 1;
+        }
+        // Nine derangements, 1000 times each; five standard deviations are 149.
+        assert_eq!(seen.len(), 9);
+        assert!(seen.values().all(|&count: &i32| (count - 1000).abs() < 149), "{seen:?}");
+    }
+
+    #[test]
+    fn random_pairs_are_uniform_over_ordered_pairs() {
+        let pairs = draw(&Pattern::RandomPairs, 60_000, Turn::Drawn, 4);
+        for src in 0..4 {
+            for dst in 0..4 {
+                let count = pairs.iter().filter(|&&pair| pair == (src, dst)).count() as i64;
+                // 5000 each; five standard deviations are 339.
+                let expected = if src == dst { 0 } else { 5000 };
+                assert!((count - expected).abs() < 339, "{src} {dst}: {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_to_all_goes_round_every_ordered_pair() {
+        let pairs = draw(&Pattern::AllToAll, 5 * 4, Turn::Round, 5);
+        assert_eq!(pairs.iter().collect::<BTreeSet<_>>().len(), 20);
+        assert!(pairs.iter().all(|(src, dst)| src != dst));
+        let receivers: BTreeSet<HostId> = pairs[5..10].iter().map(|&(_, dst)| dst).collect();
+        assert_eq!(receivers.len(), 5, "a stretch is a permutation");
+        let closed = (0..4).map(|turn| Pattern::AllToAll.closed_loop_receiver(3, turn, 5, &mut stream(0)));
+        assert_eq!(closed.collect::<Vec<_>>(), [4, 0, 1, 2]);
+    }
+
+    #[test]
+    fn incast_senders_are_different_and_uniform() {
+        let incast = Pattern::Incast { fan_in: 3, receiver: Some(2), jitter: Time::ZERO };
+        let pairs = draw(&incast, 10_000, Turn::Drawn, 6);
+        for event in pairs.chunks(3) {
+            let senders: BTreeSet<HostId> = event.iter().map(|&(src, _)| src).collect();
+            assert_eq!((senders.len(), senders.contains(&2)), (3, false));
+        }
+        for host in [0, 1, 3, 4, 5] {
+            let count = pairs.iter().filter(|&&(src, dst)| src == host && dst == 2).count() as i64;
+            // 6000 each; five standard deviations are 245.
+            assert!((count - 6000).abs() < 245, "{host}: {count}");
+        }
+    }
+
+    #[test]
+    fn a_random_receiver_is_any_host() {
+        let incast = Pattern::Incast { fan_in: 3, receiver: None, jitter: Time::ZERO };
+        let pairs = draw(&incast, 200, Turn::Drawn, 4);
+        assert_eq!(pairs.iter().map(|&(_, dst)| dst).collect::<BTreeSet<_>>().len(), 4);
+        assert!(pairs.iter().all(|(src, dst)| src != dst));
+    }
+}
