@@ -9,7 +9,7 @@ pub type FlowId = u32;
 pub type HostId = u32;
 
 /// A flow as a workload asks for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
     /// Its identity.
     pub id: FlowId,

@@ -1,7 +1,14 @@
 //! packetloom: a packet-level simulator of datacenter networks.
 
+pub mod engine;
 pub mod flow;
+pub mod measure;
+pub mod packet;
+pub mod queue;
 pub mod random;
+pub mod routing;
 pub mod spec;
+pub mod topology;
+pub mod transport;
 pub mod units;
 pub mod workload;

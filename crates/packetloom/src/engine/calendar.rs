@@ -1,0 +1,134 @@
+//! Who has something to do, window by window.
+//!
+//! Time is cut into windows no longer than the shortest way from one node to the next, so within a window nodes cannot
+//! affect each other and may be processed one by one (DESIGN, engine rule 8). The calendar holds, for each of the
+//! windows ahead, one bit per slot: a slot is a link's far end or a node's own agenda. Nothing is sorted here; a node
+//! sorts what arrives at it in a window.
+
+use crate::units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How many windows ahead have a page of bits. A power of two. What lies further waits in a heap.
+const PAGES: u64 = 256;
+
+/// The calendar of a network's slots.
+#[derive(Clone, Debug)]
+pub struct Calendar {
+    window_log2_ps: u32,
+    /// The window that is being processed; bits are only set for later ones.
+    current: u64,
+    words_per_page: usize,
+    bits: Vec<u64>,
+    /// For each page, whether it has any bit set.
+    used: [bool; PAGES as usize],
+    used_pages: u32,
+    later: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+impl Calendar {
+    /// An empty calendar for so many slots, its windows the largest power of two within `shortest_way`.
+    pub fn new(slots: usize, shortest_way: Time) -> Calendar {
+        let words_per_page = slots.div_ceil(64);
+        Calendar {
+            window_log2_ps: shortest_way.as_ps().max(1).ilog2(),
+            current: 0,
+            words_per_page,
+            bits: vec![0; words_per_page * PAGES as usize],
+            used: [false; PAGES as usize],
+            used_pages: 0,
+            later: BinaryHeap::new(),
+        }
+    }
+
+    /// The window that a time falls into.
+    #[inline]
+    pub fn window_of(&self, time: Time) -> u64 {
+        time.as_ps() >> self.window_log2_ps
+    }
+
+    /// The first moment after a window.
+    pub fn end_of(&self, window: u64) -> Time {
+        Time((window + 1) << self.window_log2_ps)
+    }
+
+    /// Notes that a slot has something to do at a time, which is not in a past window.
+    #[inline]
+    pub fn schedule(&mut self, slot: u32, at: Time) {
+        let window = self.window_of(at);
+        debug_assert!(window >= self.current, "time went backwards");
+        if window < self.current + PAGES {
+            self.set(slot, window);
+        } else {
+            self.later.push(Reverse((window, slot)));
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, slot: u32, window: u64) {
+        let page = (window % PAGES) as usize;
+        if !self.used[page] {
+            self.used[page] = true;
+            self.used_pages += 1;
+        }
+        self.bits[page * self.words_per_page + slot as usize / 64] |= 1 << (slot % 64);
+    }
+
+    /// The next window in which any slot has something to do.
+    pub fn next_window(&self) -> Option<u64> {
+        let later = self.later.peek().map(|Reverse((window, _))| *window);
+        if self.used_pages == 0 {
+            return later;
+        }
+        let near = (self.current..).find(|window| self.used[(window % PAGES) as usize])?;
+        Some(later.map_or(near, |later| near.min(later)))
+    }
+
+    /// Moves on to a window and takes out its slots, in ascending order.
+    pub fn open(&mut self, window: u64, due: &mut Vec<u32>) {
+        self.current = window;
+        while let Some(&Reverse((later, slot))) = self.later.peek() {
+            if later >= window + PAGES {
+                break;
+            }
+            self.later.pop();
+            self.set(slot, later);
+        }
+        due.clear();
+        let page = (window % PAGES) as usize;
+        if !std::mem::take(&mut self.used[page]) {
+            return;
+        }
+        self.used_pages -= 1;
+        let first = page * self.words_per_page;
+        for (word, bits) in self.bits[first..first + self.words_per_page].iter_mut().enumerate() {
+            let mut left = std::mem::take(bits);
+            while left != 0 {
+                due.push((word * 64) as u32 + left.trailing_zeros());
+                left &= left - 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_come_in_order_with_their_slots_ascending() {
+        let mut calendar = Calendar::new(200, Time(1_000));
+        let window_ps = 512;
+        for (slot, window) in [(150, 3), (7, 3), (7, 3), (8, 1_000_000), (9, 300), (10, 3 + 256)] {
+            calendar.schedule(slot, Time(window * window_ps + 5));
+        }
+        let mut seen = Vec::new();
+        let mut due = Vec::new();
+        while let Some(window) = calendar.next_window() {
+            calendar.open(window, &mut due);
+            seen.push((window, due.clone()));
+        }
+        let expected = vec![(3, vec![7, 150]), (259, vec![10]), (300, vec![9]), (1_000_000, vec![8])];
+        assert_eq!(seen, expected);
+    }
+}

@@ -1,0 +1,76 @@
+//! What a transport sees of the simulation: the node interface.
+//!
+//! A transport's object holds all its flows at one host, and touches nothing else. So hosts can be processed in any
+//! order, or at once.
+
+use super::agenda::{Agenda, Timer};
+use super::log::{Log, Report};
+use super::port::Port;
+use super::wires::Wires;
+use crate::flow::{Flow, FlowId, HostId};
+use crate::packet::Packet;
+use crate::random::Stream;
+use crate::units::Time;
+
+/// A transport scheme, as it runs on one host.
+pub trait Transport: Sized {
+    /// What its packets say beside what every packet says.
+    type Header: Copy + Default + std::fmt::Debug;
+
+    /// A flow starts here.
+    fn start(&mut self, flow: Flow, context: &mut Context<'_, Self::Header>);
+
+    /// A packet for this host arrived.
+    fn receive(&mut self, packet: Packet<Self::Header>, context: &mut Context<'_, Self::Header>);
+
+    /// A timer went off that this transport set.
+    fn timer(&mut self, timer: Timer, context: &mut Context<'_, Self::Header>);
+}
+
+/// What a transport can do at a moment at its host.
+pub struct Context<'a, H> {
+    /// The moment.
+    pub now: Time,
+    /// The host.
+    pub host: HostId,
+    /// Random numbers of this host's transport.
+    pub random: &'a mut Stream,
+    pub(super) nic: &'a mut Port<H>,
+    pub(super) wires: &'a mut Wires<H>,
+    pub(super) agenda: &'a mut Agenda,
+    pub(super) log: &'a mut Log,
+    pub(super) ended_chains: &'a mut Vec<u32>,
+}
+
+impl<H: Copy + Default> Context<'_, H> {
+    /// Hands a packet to the NIC's queue.
+    #[inline]
+    pub fn send(&mut self, mut packet: Packet<H>) {
+        packet.time = self.now;
+        packet.src = self.host;
+        self.nic.accept(self.now, packet, self.wires, None);
+    }
+
+    /// When the NIC will have sent all it holds.
+    pub fn nic_drained_at(&mut self) -> Time {
+        self.nic.serve_until(self.now + Time(1), self.wires);
+        self.nic.drained_at()
+    }
+
+    /// Asks for a call of [`Transport::timer`].
+    pub fn set_timer(&mut self, at: Time, key: u32, purpose: u8) {
+        debug_assert!(at >= self.now, "a timer in the past");
+        self.agenda.add(Timer { at, key, purpose });
+    }
+
+    /// The receiver has every byte of a flow.
+    pub fn delivered(&mut self, flow: FlowId) {
+        self.log.delivered(flow, self.now);
+    }
+
+    /// The sender knows that the receiver has every byte, or gave up.
+    pub fn closed(&mut self, flow: &Flow, report: Report) {
+        self.log.closed(flow.id, self.now, report);
+        self.ended_chains.extend(flow.chain);
+    }
+}

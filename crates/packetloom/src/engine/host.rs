@@ -1,0 +1,170 @@
+//! A host: one NIC port, one transport, its timers and its flows to start.
+
+use super::Tally;
+use super::agenda::Agenda;
+use super::endpoint::{Context, Transport};
+use super::log::Log;
+use super::port::Port;
+use super::wires::Wires;
+use crate::flow::{Flow, HostId};
+use crate::random::{Purpose, Stream};
+use crate::units::Time;
+use crate::workload::Chain;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// A host with all that belongs to it.
+pub(super) struct Host<T: Transport> {
+    id: HostId,
+    transport: T,
+    pub(super) nic: Port<T::Header>,
+    /// Where its link from the network ends, and its agenda's slot after it.
+    slot: u32,
+    agenda: Agenda,
+    /// Flows to start, by start and identity.
+    starting: BinaryHeap<Reverse<(Time, Flow)>>,
+    chains: BTreeMap<u32, Chain>,
+    ended_chains: Vec<u32>,
+    /// The earliest wake-up that the calendar has for it.
+    wake_at: Time,
+    random: Stream,
+}
+
+enum Next {
+    Arrival,
+    Timer,
+    Start,
+}
+
+impl<T: Transport> Host<T> {
+    pub(super) fn new(id: HostId, transport: T, nic: Port<T::Header>, slot: u32, seed: u64) -> Host<T> {
+        Host {
+            id,
+            transport,
+            nic,
+            slot,
+            agenda: Agenda::default(),
+            starting: BinaryHeap::new(),
+            chains: BTreeMap::new(),
+            ended_chains: Vec::new(),
+            wake_at: Time::NEVER,
+            random: Stream::new(seed, Purpose::Transport, u64::from(id)),
+        }
+    }
+
+    fn agenda_slot(&self) -> u32 {
+        self.slot + 1
+    }
+
+    /// Adds a flow that starts in the window about to be processed, or later.
+    pub(super) fn add_flow(&mut self, flow: Flow, wires: &mut Wires<T::Header>) {
+        self.starting.push(Reverse((flow.start, flow)));
+        wires.wake(self.agenda_slot(), flow.start);
+    }
+
+    /// Gives the host a closed loop to keep going.
+    pub(super) fn add_chain(&mut self, mut chain: Chain, wires: &mut Wires<T::Header>) {
+        if let Some(flow) = chain.next(chain.start()) {
+            self.add_flow(flow, wires);
+        }
+        self.chains.insert(chain.number, chain);
+    }
+
+    /// Does all that happens here before `end`.
+    pub(super) fn run_until(
+        &mut self,
+        end: Time,
+        wires: &mut Wires<T::Header>,
+        log: &mut Log,
+        tally: &mut Tally,
+    ) {
+        while let Some((now, next)) = self.next(end, wires) {
+            self.step(now, next, wires, log, tally);
+        }
+        if self.nic.is_waiting() {
+            tally.events += self.nic.serve_until(end, wires);
+        }
+        wires.reschedule(self.slot);
+        self.schedule_wake(end, wires);
+    }
+
+    /// What happens next before `end`. At equal times what arrives comes before timers, timers before new flows.
+    #[inline]
+    fn next(&self, end: Time, wires: &Wires<T::Header>) -> Option<(Time, Next)> {
+        let arrival = wires.channels[self.slot as usize].arrival(0).unwrap_or(Time::NEVER);
+        let timer = self.agenda.next_at().unwrap_or(Time::NEVER);
+        let start = self.starting.peek().map_or(Time::NEVER, |Reverse((start, _))| *start);
+        let now = arrival.min(timer).min(start);
+        if now >= end {
+            None
+        } else if arrival == now {
+            Some((now, Next::Arrival))
+        } else if timer == now {
+            Some((now, Next::Timer))
+        } else {
+            Some((now, Next::Start))
+        }
+    }
+
+    #[inline]
+    fn step(
+        &mut self,
+        now: Time,
+        next: Next,
+        wires: &mut Wires<T::Header>,
+        log: &mut Log,
+        tally: &mut Tally,
+    ) {
+        let packet = match next {
+            Next::Arrival => wires.channels[self.slot as usize].pop(),
+            _ => None,
+        };
+        let mut context = Context {
+            now,
+            host: self.id,
+            random: &mut self.random,
+            nic: &mut self.nic,
+            wires,
+            agenda: &mut self.agenda,
+            log,
+            ended_chains: &mut self.ended_chains,
+        };
+        tally.events += 1;
+        if let Some(packet) = packet {
+            tally.packet_hops += 1;
+            self.transport.receive(packet, &mut context);
+        } else if let Next::Timer = next {
+            if let Some(timer) = context.agenda.pop() {
+                self.transport.timer(timer, &mut context);
+            }
+        } else if let Some(Reverse((_, flow))) = self.starting.pop() {
+            context.log.started(flow);
+            self.transport.start(flow, &mut context);
+        }
+        if !self.ended_chains.is_empty() {
+            self.continue_chains(now);
+        }
+    }
+
+    fn continue_chains(&mut self, now: Time) {
+        for id in std::mem::take(&mut self.ended_chains) {
+            if let Some(flow) = self.chains.get_mut(&id).and_then(|chain| chain.next(now)) {
+                self.starting.push(Reverse((flow.start, flow)));
+            }
+        }
+    }
+
+    fn schedule_wake(&mut self, end: Time, wires: &mut Wires<T::Header>) {
+        if self.wake_at < end {
+            self.wake_at = Time::NEVER;
+        }
+        let timer = self.agenda.next_at().unwrap_or(Time::NEVER);
+        let start = self.starting.peek().map_or(Time::NEVER, |Reverse((start, _))| *start);
+        let nic = if self.nic.is_waiting() { self.nic.free_at() } else { Time::NEVER };
+        let next = timer.min(start).min(nic);
+        if next < self.wake_at {
+            self.wake_at = next;
+            wires.wake(self.agenda_slot(), next);
+        }
+    }
+}

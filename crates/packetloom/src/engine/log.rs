@@ -1,0 +1,59 @@
+//! What hosts tell about their flows. It is collected window by window and read by nobody inside the simulation.
+
+use crate::flow::{Flow, FlowId};
+use crate::units::Time;
+
+/// What a sender did for a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Data packets sent, retransmissions included.
+    pub packets_sent: u32,
+    /// Data packets sent again.
+    pub retransmissions: u32,
+    /// Retransmission timeouts.
+    pub timeouts: u32,
+}
+
+/// Something that happened to a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It was handed to its sender.
+    Started(Flow),
+    /// Its receiver has every byte.
+    Delivered {
+        /// Which flow.
+        flow: FlowId,
+        /// When its last byte came.
+        at: Time,
+    },
+    /// Its sender is done.
+    Closed {
+        /// Which flow.
+        flow: FlowId,
+        /// When its last acknowledgement came.
+        at: Time,
+        /// What it took.
+        report: Report,
+    },
+}
+
+/// The events since the log was last read.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// In order of node, then time.
+    pub events: Vec<Event>,
+}
+
+impl Log {
+    pub(super) fn started(&mut self, flow: Flow) {
+        self.events.push(Event::Started(flow));
+    }
+
+    pub(super) fn delivered(&mut self, flow: FlowId, at: Time) {
+        self.events.push(Event::Delivered { flow, at });
+    }
+
+    pub(super) fn closed(&mut self, flow: FlowId, at: Time, report: Report) {
+        self.events.push(Event::Closed { flow, at, report });
+    }
+}

@@ -1,0 +1,263 @@
+//! The engine: clock, windows, and the nodes' turns.
+//!
+//! Nodes share nothing, and nothing gets from one to another sooner than the shortest link lets it. So time is
+//! processed in windows no longer than that (see [`calendar`]); in each, every node with something to do gets one turn,
+//! in which it merges what arrives over its links, in order of time and then link, with its own timers. No global
+//! order of events exists, and none is needed: what a node sees does not depend on when other nodes have their turns,
+//! nor on how long a window is.
+
+mod agenda;
+mod calendar;
+mod channel;
+mod endpoint;
+mod host;
+mod log;
+mod port;
+mod switch;
+mod wires;
+
+pub use agenda::Timer;
+pub use endpoint::{Context, Transport};
+pub use log::{Event, Log, Report};
+pub use port::{Port, PortCounters};
+
+use crate::measure::QueueRecorder;
+use crate::queue::Pool;
+use crate::random::{Purpose, Stream};
+use crate::routing::Router;
+use crate::spec::Values;
+use crate::topology::{Forwarding, Topology};
+use crate::units::Time;
+use crate::workload::Workload;
+use calendar::Calendar;
+use channel::Channel;
+use host::Host;
+use switch::{CutThrough, Switch};
+use wires::Wires;
+
+/// What was done, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets that reached the far end of a link, of any kind.
+    pub packet_hops: u64,
+    /// Arrivals, departures from buffers, timers and flow starts.
+    pub events: u64,
+}
+
+/// Everything an engine is built from.
+pub struct Plan<'a> {
+    /// The network.
+    pub topology: &'a Topology,
+    /// The queue of every switch port.
+    pub queue: &'a Values,
+    /// The queue of every host's NIC.
+    pub nic: &'a Values,
+    /// How switches choose among equal next hops.
+    pub routing: &'a Values,
+    /// The run's seed.
+    pub seed: u64,
+    /// The smallest packet that the transport sends.
+    pub smallest_packet_bytes: u64,
+    /// How queues are watched, if they are.
+    pub recorder: Option<QueueRecorder>,
+}
+
+/// A simulation of one transport on one network.
+pub struct Engine<T: Transport> {
+    hosts: Vec<Host<T>>,
+    switches: Vec<Switch>,
+    /// The switches' ports; the hosts have their own.
+    ports: Vec<Port<T::Header>>,
+    wires: Wires<T::Header>,
+    /// The node that each slot belongs to.
+    owners: Vec<u32>,
+    /// What hosts told since it was last read.
+    pub log: Log,
+    tally: Tally,
+    now: Time,
+}
+
+impl<T: Transport> Engine<T> {
+    /// A network at rest, with a transport for each host.
+    pub fn new(plan: &Plan<'_>, transport: impl Fn() -> T) -> Engine<T> {
+        let topology = plan.topology;
+        let slots = Slots::of(topology);
+        let port = |link: usize, queue: &Values| {
+            let link_slot = slots.of_link[link];
+            let random = Stream::new(plan.seed, Purpose::Queue, link as u64);
+            Port::new(topology, &topology.links[link], link_slot, queue, plan.recorder.clone(), random)
+        };
+        let host_count = topology.hosts;
+        let hosts = (0..host_count)
+            .map(|id| {
+                let nic = port(topology.nodes[id as usize].ports.start as usize, plan.nic);
+                Host::new(id, transport(), nic, slots.first[id as usize], plan.seed)
+            })
+            .collect();
+        let switches = (host_count..topology.nodes.len() as u32)
+            .map(|id| {
+                let node = &topology.nodes[id as usize];
+                let range = slots.first[id as usize]..slots.first[id as usize + 1];
+                let router = Router::new(node, id, host_count, plan.routing, plan.seed);
+                let pool = Pool::build(plan.queue);
+                let cut = cut_through(topology, id, &slots);
+                Switch::new(router, node.ports.clone(), range, pool, cut)
+            })
+            .collect();
+        let ports = (host_count as usize..topology.links.len()).map(|link| port(link, plan.queue)).collect();
+        let slot_count = slots.owners.len();
+        let wires = Wires {
+            channels: vec![Channel::default(); slot_count],
+            calendar: Calendar::new(slot_count, shortest_way(topology, plan.smallest_packet_bytes)),
+        };
+        Engine {
+            hosts,
+            switches,
+            ports,
+            wires,
+            owners: slots.owners,
+            log: Log::default(),
+            tally: Tally::default(),
+            now: Time::ZERO,
+        }
+    }
+
+    /// Runs the workload to its end, or to `max_time`. After every window `after_window` gets the log to read and
+    /// empty, the tally and the time; it returns whether to go on.
+    pub fn run(
+        &mut self,
+        workload: &mut Workload,
+        max_time: Time,
+        mut after_window: impl FnMut(&mut Log, &Tally, Time) -> bool,
+    ) {
+        for chain in workload.take_chains() {
+            self.hosts[chain.src as usize].add_chain(chain, &mut self.wires);
+        }
+        let mut due = Vec::new();
+        let mut arrivals = Vec::new();
+        while let Some(window) = self.next_window(workload) {
+            let end = self.wires.calendar.end_of(window).min(max_time);
+            let start = Time(self.wires.calendar.end_of(window).as_ps() - self.window_span());
+            if start >= max_time {
+                break;
+            }
+            self.start_flows(workload, end);
+            self.wires.calendar.open(window, &mut due);
+            self.run_window(start, end, &due, &mut arrivals);
+            self.now = end;
+            if !after_window(&mut self.log, &self.tally, end) {
+                break;
+            }
+        }
+    }
+
+    /// The time up to which everything happened.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// What was done.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// How many packets are on links (for FIFO ports: or wait for them).
+    pub fn in_flight(&self) -> u64 {
+        self.wires.in_flight()
+    }
+
+    /// Every port, in the order of the topology's links.
+    pub fn ports(&mut self) -> impl Iterator<Item = &mut Port<T::Header>> {
+        self.hosts.iter_mut().map(|host| &mut host.nic).chain(&mut self.ports)
+    }
+
+    fn window_span(&self) -> u64 {
+        self.wires.calendar.end_of(0).as_ps()
+    }
+
+    fn next_window(&self, workload: &Workload) -> Option<u64> {
+        let flow = workload.peek_start().map(|start| self.wires.calendar.window_of(start));
+        let work = self.wires.calendar.next_window();
+        flow.into_iter().chain(work).min()
+    }
+
+    fn start_flows(&mut self, workload: &mut Workload, end: Time) {
+        while workload.peek_start().is_some_and(|start| start < end) {
+            let Some(flow) = workload.next_flow() else { break };
+            self.hosts[flow.src as usize].add_flow(flow, &mut self.wires);
+        }
+    }
+
+    /// Gives each node with something due its turn. A node's slots follow each other, its agenda's last.
+    fn run_window(&mut self, start: Time, end: Time, due: &[u32], arrivals: &mut Vec<u64>) {
+        let host_count = self.hosts.len() as u32;
+        let owners = &self.owners;
+        for slots in due.chunk_by(|&a, &b| owners[a as usize] == owners[b as usize]) {
+            let node = owners[slots[0] as usize];
+            if node < host_count {
+                let host = &mut self.hosts[node as usize];
+                host.run_until(end, &mut self.wires, &mut self.log, &mut self.tally);
+            } else {
+                let switch = &mut self.switches[(node - host_count) as usize];
+                let (ports, wires) = (&mut self.ports, &mut self.wires);
+                switch.run_window(start, end, slots, ports, host_count, wires, arrivals, &mut self.tally);
+            }
+        }
+    }
+}
+
+/// Numbers for the links' far ends and the nodes' agendas, grouped by node.
+struct Slots {
+    /// Each node's first slot, and one more entry for the end.
+    first: Vec<u32>,
+    of_link: Vec<u32>,
+    owners: Vec<u32>,
+}
+
+impl Slots {
+    fn of(topology: &Topology) -> Slots {
+        let nodes = topology.nodes.len();
+        let mut links_into = vec![0_u32; nodes];
+        for link in &topology.links {
+            links_into[link.dst as usize] += 1;
+        }
+        let mut first = vec![0];
+        let mut owners = Vec::new();
+        for (node, links) in links_into.iter().enumerate() {
+            owners.extend(std::iter::repeat_n(node as u32, *links as usize + 1));
+            first.push(owners.len() as u32);
+        }
+        let mut next = first.clone();
+        let of_link = topology.links.iter().map(|link| {
+            let slot = &mut next[link.dst as usize];
+            *slot += 1;
+            *slot - 1
+        });
+        let of_link = of_link.collect();
+        Slots { first, of_link, owners }
+    }
+}
+
+/// The least time from a node's decision to send to another node's notice of it.
+fn shortest_way(topology: &Topology, smallest_packet_bytes: u64) -> Time {
+    let seen = match topology.forwarding {
+        Forwarding::CutThrough { header_bytes, .. } => smallest_packet_bytes.min(header_bytes.into()),
+        Forwarding::StoreAndForward => smallest_packet_bytes,
+    };
+    let way = |link: &crate::topology::Link| {
+        link.latency + Time(link.rate.time_for(seen + topology.framing_bytes).as_ps().saturating_sub(1))
+    };
+    topology.links.iter().map(way).min().unwrap_or(Time(1))
+}
+
+fn cut_through(topology: &Topology, node: u32, slots: &Slots) -> Option<CutThrough> {
+    let Forwarding::CutThrough { header_bytes, underrun: false } = topology.forwarding else { return None };
+    let first = slots.first[node as usize];
+    let mut byte_ps_q16 = vec![0; (slots.first[node as usize + 1] - first) as usize];
+    for (link, slot) in topology.links.iter().zip(&slots.of_link) {
+        if link.dst == node {
+            byte_ps_q16[(slot - first) as usize] = port::byte_ps_q16(link);
+        }
+    }
+    Some(CutThrough { header_bytes, byte_ps_q16 })
+}

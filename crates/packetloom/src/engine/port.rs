@@ -1,0 +1,297 @@
+//! A port: a queue discipline before a link.
+
+use super::wires::Wires;
+use crate::measure::QueueRecorder;
+use crate::packet::Packet;
+use crate::queue::{Admission, Buffer, Effect, Fifo, Occupancy, Pool, Verdict};
+use crate::random::Stream;
+use crate::spec::Values;
+use crate::topology::{Forwarding, Link, Topology};
+use crate::units::Time;
+
+/// Time per byte has this many fractional bits, so that rates which do not divide evenly stay within
+/// 0.1 ps per packet of the exact serialisation time.
+const FRACTION: u32 = 16;
+
+/// How a port orders what waits.
+#[derive(Clone, Debug)]
+enum Discipline<H> {
+    /// Departures are known on arrival; packets go straight onto the link.
+    Fifo(Fifo),
+    /// Packets wait in a buffer that chooses.
+    Buffered(Buffer<H>),
+}
+
+/// What went through a port.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PortCounters {
+    /// Packets put onto the link.
+    pub packets: u64,
+    /// Their bytes, without framing.
+    pub bytes: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+}
+
+/// One end of a link, with its queue.
+#[derive(Clone, Debug)]
+pub struct Port<H> {
+    /// Until when the link is taken by what is on it or, for a FIFO, waits for it.
+    busy_until: Time,
+    byte_ps_q16: u64,
+    framing_bytes: u64,
+    latency: Time,
+    /// The far node decides once this much of a packet is there.
+    cut_bytes: u16,
+    /// Whether packets wait in the buffer.
+    waiting: bool,
+    /// Whether the node has this port on its list of those that wait.
+    listed: bool,
+    /// Where the link ends.
+    slot: u32,
+    discipline: Discipline<H>,
+    counters: PortCounters,
+    recorder: Option<Box<QueueRecorder>>,
+    /// The port's own, so that what it draws does not depend on when its node serves other ports.
+    random: Stream,
+}
+
+impl<H: Copy + Default> Port<H> {
+    /// The port at the near end of `link`, whose far end is `slot`.
+    pub fn new(
+        topology: &Topology,
+        link: &Link,
+        slot: u32,
+        queue: &Values,
+        recorder: Option<QueueRecorder>,
+        random: Stream,
+    ) -> Port<H> {
+        let discipline = match queue.kind.as_str() {
+            "drop-tail" | "ecn" | "red" => Discipline::Fifo(Fifo::new(
+                Admission::build(queue),
+                recorder.is_some() || Pool::build(queue).is_some(),
+            )),
+            _ => Discipline::Buffered(Buffer::build(queue)),
+        };
+        let far_is_switch = topology.nodes[link.dst as usize].tier > 0;
+        let cut_bytes = match topology.forwarding {
+            Forwarding::CutThrough { header_bytes, .. } if far_is_switch => header_bytes,
+            _ => u16::MAX,
+        };
+        Port {
+            busy_until: Time::ZERO,
+            byte_ps_q16: byte_ps_q16(link),
+            framing_bytes: topology.framing_bytes,
+            latency: link.latency,
+            cut_bytes,
+            waiting: false,
+            listed: false,
+            slot,
+            discipline,
+            counters: PortCounters::default(),
+            recorder: recorder.map(Box::new),
+            random,
+        }
+    }
+
+    /// When the packet in service is out (for a FIFO: everything that waits).
+    #[inline]
+    pub fn free_at(&self) -> Time {
+        self.busy_until
+    }
+
+    /// When everything that waits will be out, if nothing else comes.
+    pub fn drained_at(&self) -> Time {
+        match &self.discipline {
+            Discipline::Fifo(_) => self.busy_until,
+            Discipline::Buffered(buffer) => {
+                let queued = buffer.queued();
+                self.busy_until + self.serialisation(queued.bytes + queued.packets * self.framing_bytes)
+            }
+        }
+    }
+
+    /// Whether this port was not yet on its node's list of ports with packets waiting; it is from now on.
+    #[inline]
+    pub fn enlist(&mut self) -> bool {
+        self.waiting && !std::mem::replace(&mut self.listed, true)
+    }
+
+    /// Takes the port off that list.
+    pub fn delist(&mut self) {
+        self.listed = false;
+    }
+
+    /// Whether packets wait in a buffer, so that [`Port::serve_until`] has work to do.
+    #[inline]
+    pub fn is_waiting(&self) -> bool {
+        self.waiting
+    }
+
+    /// What went through.
+    pub fn counters(&self) -> PortCounters {
+        self.counters
+    }
+
+    /// The queue's record, if one was asked for, closed at `end`.
+    pub fn recorder(&mut self, end: Time) -> Option<&QueueRecorder> {
+        if let Discipline::Fifo(fifo) = &mut self.discipline
+            && let Some(recorder) = self.recorder.as_deref_mut()
+        {
+            fifo.depart_until(end, |at, queued| recorder.note(at, queued));
+        }
+        let recorder = self.recorder.as_deref_mut()?;
+        recorder.close(end);
+        Some(recorder)
+    }
+
+    /// How long it takes to put so much on the link.
+    #[inline]
+    fn serialisation(&self, bytes: u64) -> Time {
+        Time((bytes * self.byte_ps_q16 + (1 << (FRACTION - 1))) >> FRACTION)
+    }
+
+    /// The later bits of a packet that arrives here cut-through over a link of `from`'s rate must not be overtaken:
+    /// the earliest that this port may start on it, after its header arrived at `now`.
+    pub fn cut_through_start(&self, from_byte_ps_q16: u64, header: u16, size: u16, now: Time) -> Time {
+        let behind = (u64::from(size.saturating_sub(header)) * from_byte_ps_q16) >> FRACTION;
+        let takes = self.serialisation(u64::from(size));
+        now + Time(behind).since(takes)
+    }
+
+    /// Takes a packet at `now`; `packet.time` says the earliest it may start.
+    #[inline]
+    pub fn accept(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
+        match &mut self.discipline {
+            Discipline::Fifo(fifo) if !fifo.is_tracked() => {
+                let start = self.busy_until.max(packet.time);
+                self.transmit(start, packet, wires);
+            }
+            Discipline::Fifo(_) => self.accept_fifo(now, packet, wires, pool),
+            Discipline::Buffered(_) => self.accept_buffered(now, packet, wires),
+        }
+    }
+
+    #[inline]
+    fn accept_fifo(
+        &mut self,
+        now: Time,
+        mut packet: Packet<H>,
+        wires: &mut Wires<H>,
+        pool: Option<&mut Pool>,
+    ) {
+        let Discipline::Fifo(fifo) = &mut self.discipline else { return };
+        let start = self.busy_until.max(packet.time);
+        let waits = start > now;
+        depart(fifo, now, self.recorder.as_deref_mut());
+        let before = fifo.queued();
+        let verdict = match &pool {
+            _ if !waits => Verdict::Accept,
+            Some(pool) if !pool.admits(before, packet.size_bytes) => Verdict::Drop,
+            _ => fifo.judge(packet.size_bytes, &mut self.random),
+        };
+        match verdict {
+            Verdict::Drop => {
+                self.counters.drops += 1;
+                return;
+            }
+            Verdict::Mark if packet.ecn_capable => {
+                packet.congestion_experienced = true;
+                self.counters.marks += 1;
+            }
+            Verdict::Mark | Verdict::Accept => {}
+        }
+        if waits {
+            fifo.wait(start, packet.size_bytes);
+            if let Some(recorder) = self.recorder.as_deref_mut() {
+                recorder.note(now, fifo.queued());
+            }
+            if let Some(pool) = pool {
+                pool.change(before, fifo.queued());
+            }
+        }
+        self.transmit(start, packet, wires);
+    }
+
+    fn accept_buffered(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>) {
+        if self.waiting {
+            self.serve_through(now, wires);
+        }
+        if !self.waiting && self.busy_until <= now && packet.time <= now {
+            self.transmit(now, packet, wires);
+            return;
+        }
+        let Discipline::Buffered(buffer) = &mut self.discipline else { return };
+        let Effect { drops, marks } = buffer.put(packet, &mut self.random);
+        let queued = buffer.queued();
+        self.waiting = queued.packets > 0;
+        self.counters.drops += u64::from(drops);
+        self.counters.marks += u64::from(marks);
+        if let Some(recorder) = self.recorder.as_deref_mut() {
+            recorder.note(now, queued);
+        }
+    }
+
+    /// Sends what waits in the buffer and can start before `end`; returns how many packets that were.
+    pub fn serve_until(&mut self, end: Time, wires: &mut Wires<H>) -> u64 {
+        self.serve_through(Time(end.as_ps() - 1), wires)
+    }
+
+    fn serve_through(&mut self, last: Time, wires: &mut Wires<H>) -> u64 {
+        let mut served = 0;
+        while self.waiting && self.busy_until <= last {
+            let Discipline::Buffered(buffer) = &mut self.discipline else { break };
+            let Some(packet) = buffer.take(&mut self.random) else { break };
+            let queued = buffer.queued();
+            self.waiting = queued.packets > 0;
+            let start = self.busy_until.max(packet.time);
+            if let Some(recorder) = self.recorder.as_deref_mut() {
+                recorder.note(start, queued);
+            }
+            self.transmit(start, packet, wires);
+            served += 1;
+        }
+        served
+    }
+
+    #[inline]
+    fn transmit(&mut self, start: Time, mut packet: Packet<H>, wires: &mut Wires<H>) {
+        let size = u64::from(packet.size_bytes);
+        let takes = self.serialisation(size + self.framing_bytes);
+        self.busy_until = start + takes;
+        let seen = if packet.size_bytes <= self.cut_bytes {
+            takes
+        } else {
+            self.serialisation(u64::from(self.cut_bytes) + self.framing_bytes)
+        };
+        packet.time = start + seen + self.latency;
+        self.counters.packets += 1;
+        self.counters.bytes += size;
+        wires.carry(self.slot, packet);
+    }
+
+    /// Lets the packets go that have started, so that a pool knows what is free.
+    pub fn settle(&mut self, now: Time, pool: &mut Pool) {
+        if let Discipline::Fifo(fifo) = &mut self.discipline {
+            let before = fifo.queued();
+            depart(fifo, now, self.recorder.as_deref_mut());
+            pool.change(before, fifo.queued());
+        }
+    }
+}
+
+#[inline]
+fn depart(fifo: &mut Fifo, now: Time, recorder: Option<&mut QueueRecorder>) {
+    match recorder {
+        Some(recorder) => fifo.depart_until(now, |at, queued| recorder.note(at, queued)),
+        None => fifo.depart_until(now, |_: Time, _: Occupancy| {}),
+    }
+}
+
+/// A link's time per byte, with [`FRACTION`] fractional bits.
+pub fn byte_ps_q16(link: &Link) -> u64 {
+    let rate = u128::from(link.rate.as_bps());
+    (((8_000_000_000_000_u128 << FRACTION) + rate / 2) / rate) as u64
+}

@@ -1,0 +1,153 @@
+//! A switch: what arrives is routed to a port.
+
+use super::Tally;
+use super::port::Port;
+use super::wires::Wires;
+use crate::queue::Pool;
+use crate::routing::Router;
+use crate::units::Time;
+use std::ops::Range;
+
+/// Arrivals are sorted as one number: time since the window began, above the link's number at the switch.
+const LINK_BITS: u32 = 20;
+
+/// A switch with all that belongs to it but its ports.
+pub(super) struct Switch {
+    router: Router,
+    ports: Range<u32>,
+    /// Its links' far ends, and its agenda's slot after them.
+    slots: Range<u32>,
+    /// Ports whose buffers hold packets.
+    waiting: Vec<u32>,
+    pool: Option<Pool>,
+    /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
+    cut_through: Option<CutThrough>,
+}
+
+/// What a cut-through switch must know not to send what has not arrived.
+pub(super) struct CutThrough {
+    pub(super) header_bytes: u16,
+    pub(super) byte_ps_q16: Vec<u64>,
+}
+
+impl Switch {
+    pub(super) fn new(
+        router: Router,
+        ports: Range<u32>,
+        slots: Range<u32>,
+        pool: Option<Pool>,
+        cut_through: Option<CutThrough>,
+    ) -> Switch {
+        Switch { router, ports, slots, waiting: Vec::new(), pool, cut_through }
+    }
+
+    /// Does all that happens here from `start` to before `end`; packets are due at the slots `due`.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn run_window<H: Copy + Default>(
+        &mut self,
+        start: Time,
+        end: Time,
+        due: &[u32],
+        ports: &mut [Port<H>],
+        first_port: u32,
+        wires: &mut Wires<H>,
+        arrivals: &mut Vec<u64>,
+        tally: &mut Tally,
+    ) {
+        self.gather(start, end, due, wires, arrivals);
+        for &arrival in arrivals.iter() {
+            let now = Time(start.as_ps() + (arrival >> LINK_BITS));
+            let link = (arrival & ((1 << LINK_BITS) - 1)) as u32;
+            self.forward(now, link, ports, first_port, wires);
+        }
+        tally.packet_hops += arrivals.len() as u64;
+        tally.events += arrivals.len() as u64;
+        for &slot in due {
+            wires.reschedule(slot);
+        }
+        if !self.waiting.is_empty() {
+            self.serve(end, ports, first_port, wires, tally);
+        }
+    }
+
+    /// Lists what arrives before `end`, in order of time, then link.
+    #[inline]
+    fn gather<H: Copy + Default>(
+        &self,
+        start: Time,
+        end: Time,
+        due: &[u32],
+        wires: &Wires<H>,
+        arrivals: &mut Vec<u64>,
+    ) {
+        arrivals.clear();
+        for &slot in due {
+            let channel = &wires.channels[slot as usize];
+            let link = u64::from(slot - self.slots.start);
+            let mut nth = 0;
+            while let Some(at) = channel.arrival(nth)
+                && at < end
+            {
+                arrivals.push((at.as_ps() - start.as_ps()) << LINK_BITS | link);
+                nth += 1;
+            }
+        }
+        if due.len() > 1 {
+            arrivals.sort_unstable();
+        }
+    }
+
+    #[inline]
+    fn forward<H: Copy + Default>(
+        &mut self,
+        now: Time,
+        link: u32,
+        ports: &mut [Port<H>],
+        first_port: u32,
+        wires: &mut Wires<H>,
+    ) {
+        let Some(mut packet) = wires.channels[(self.slots.start + link) as usize].pop() else { return };
+        let out = self.router.port_for(packet.flow, packet.src, packet.dst);
+        if let Some(pool) = &mut self.pool {
+            for port in self.ports.clone() {
+                ports[(port - first_port) as usize].settle(now, pool);
+            }
+        }
+        let port = &mut ports[(out - first_port) as usize];
+        packet.time = match &self.cut_through {
+            Some(cut) => port.cut_through_start(
+                cut.byte_ps_q16[link as usize],
+                cut.header_bytes,
+                packet.size_bytes,
+                now,
+            ),
+            None => now,
+        };
+        port.accept(now, packet, wires, self.pool.as_mut());
+        if port.enlist() {
+            self.waiting.push(out);
+        }
+    }
+
+    /// Lets buffered ports send what starts before `end`, and has the switch woken for the rest.
+    fn serve<H: Copy + Default>(
+        &mut self,
+        end: Time,
+        ports: &mut [Port<H>],
+        first_port: u32,
+        wires: &mut Wires<H>,
+        tally: &mut Tally,
+    ) {
+        let agenda_slot = self.slots.end - 1;
+        self.waiting.retain(|&port| {
+            let port = &mut ports[(port - first_port) as usize];
+            tally.events += port.serve_until(end, wires);
+            if port.is_waiting() {
+                wires.wake(agenda_slot, port.free_at());
+            } else {
+                port.delist();
+            }
+            port.is_waiting()
+        });
+    }
+}

@@ -1,0 +1,133 @@
+//! Flow records: put together from what senders and receivers tell.
+
+use super::best::{Format, best_fct};
+use crate::engine::{Event, Log, Report};
+use crate::flow::{Flow, FlowId};
+use crate::random::mix;
+use crate::topology::Topology;
+use crate::units::Time;
+use std::collections::BTreeMap;
+
+/// A flow and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRow {
+    /// The flow.
+    pub flow: Flow,
+    /// When its last byte reached the receiver; [`Time::NEVER`] if it did not.
+    pub delivered: Time,
+    /// When the sender knew; [`Time::NEVER`] if it did not.
+    pub closed: Time,
+    /// Its completion time alone on an empty network.
+    pub best_fct: Time,
+    /// What the sender did.
+    pub report: Report,
+}
+
+impl FlowRow {
+    /// The flow completion time, if it completed.
+    pub fn fct(&self) -> Option<Time> {
+        (self.delivered != Time::NEVER).then(|| self.delivered - self.flow.start)
+    }
+
+    /// FCT / best FCT, if it completed.
+    pub fn slowdown(&self) -> Option<f64> {
+        self.fct().map(|fct| fct.as_ps() as f64 / self.best_fct.as_ps() as f64)
+    }
+}
+
+/// Gathers flow records. What it keeps of a flow that is over is its row.
+#[derive(Debug)]
+pub struct Collector {
+    format: Format,
+    alive: BTreeMap<FlowId, FlowRow>,
+    done: Vec<FlowRow>,
+    started: u64,
+    finished: u64,
+}
+
+impl Collector {
+    /// For flows in packets of this format.
+    pub fn new(format: Format) -> Collector {
+        Collector { format, alive: BTreeMap::new(), done: Vec::new(), started: 0, finished: 0 }
+    }
+
+    /// Reads the log and empties it.
+    pub fn read(&mut self, log: &mut Log, topology: &Topology) {
+        for event in log.events.drain(..) {
+            match event {
+                Event::Started(flow) => self.start(flow, topology),
+                Event::Delivered { flow, at } => self.update(flow, |row| row.delivered = at),
+                Event::Closed { flow, at, report } => self.update(flow, |row| {
+                    row.closed = at;
+                    row.report = report;
+                }),
+            }
+        }
+    }
+
+    /// A flow starts.
+    pub fn start(&mut self, flow: Flow, topology: &Topology) {
+        let best_fct = best_fct(topology, self.format, flow.src, flow.dst, flow.size_bytes);
+        let row = FlowRow {
+            flow,
+            delivered: Time::NEVER,
+            closed: Time::NEVER,
+            best_fct,
+            report: Report::default(),
+        };
+        self.started += 1;
+        self.alive.insert(flow.id, row);
+    }
+
+    fn update(&mut self, flow: FlowId, change: impl FnOnce(&mut FlowRow)) {
+        let Some(row) = self.alive.get_mut(&flow) else { return };
+        change(row);
+        if row.delivered != Time::NEVER && row.closed != Time::NEVER {
+            self.finished += 1;
+            self.done.extend(self.alive.remove(&flow));
+        }
+    }
+
+    /// A flow is over, for models in which sender and receiver know at once.
+    pub fn finish(&mut self, flow: FlowId, at: Time) {
+        self.update(flow, |row| {
+            row.delivered = at;
+            row.closed = at;
+        });
+    }
+
+    /// How many flows started.
+    pub fn started(&self) -> u64 {
+        self.started
+    }
+
+    /// How many are over.
+    pub fn finished(&self) -> u64 {
+        self.finished
+    }
+
+    /// Every row, in order of identity; unfinished flows too.
+    pub fn into_rows(mut self) -> Vec<FlowRow> {
+        self.done.extend(self.alive.into_values());
+        self.done.sort_unstable_by_key(|row| row.flow.id);
+        self.done
+    }
+}
+
+/// A hash over all flow records: two runs with the same fingerprint did the same.
+pub fn fingerprint(rows: &[FlowRow]) -> u64 {
+    rows.iter().fold(0, |hash, row| {
+        let flow = &row.flow;
+        let fields = [
+            u64::from(flow.id),
+            u64::from(flow.src) << 32 | u64::from(flow.dst),
+            flow.size_bytes,
+            flow.start.as_ps(),
+            row.delivered.as_ps(),
+            row.closed.as_ps(),
+            u64::from(row.report.packets_sent) << 32 | u64::from(row.report.retransmissions),
+            u64::from(row.report.timeouts),
+        ];
+        fields.into_iter().fold(hash, |hash: u64, field| mix(hash.rotate_left(5) ^ field).wrapping_add(field))
+    })
+}

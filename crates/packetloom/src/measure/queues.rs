@@ -1,0 +1,140 @@
+//! A queue's length over time: its time-weighted distribution and, on request, samples.
+
+use crate::queue::Occupancy;
+use crate::units::Time;
+
+/// Below this many bytes every length has a bucket of its own; above, each octave has half as many buckets,
+/// so that a percentile is at most 1/64 too large.
+const EXACT: u64 = 128;
+
+/// Follows one queue. Lengths are in wire bytes; the packet in service does not count.
+#[derive(Clone, Debug)]
+pub struct QueueRecorder {
+    since: Time,
+    bytes: u64,
+    byte_ps: u128,
+    largest_bytes: u64,
+    /// How long the queue had a length, by bucket.
+    spans: Vec<Time>,
+    interval: Option<Time>,
+    samples: Vec<u64>,
+}
+
+impl QueueRecorder {
+    /// An empty queue at time zero; with an interval, sampled at each multiple of it.
+    pub fn new(interval: Option<Time>) -> QueueRecorder {
+        QueueRecorder {
+            since: Time::ZERO,
+            bytes: 0,
+            byte_ps: 0,
+            largest_bytes: 0,
+            spans: Vec::new(),
+            interval,
+            samples: Vec::new(),
+        }
+    }
+
+    /// The queue's length from `at` on.
+    pub fn note(&mut self, at: Time, queued: Occupancy) {
+        self.close(at);
+        self.bytes = queued.bytes;
+        self.largest_bytes = self.largest_bytes.max(queued.bytes);
+    }
+
+    /// Counts the time until `at`.
+    pub fn close(&mut self, at: Time) {
+        let span = at.since(self.since);
+        if span == Time::ZERO {
+            return;
+        }
+        self.byte_ps += u128::from(self.bytes) * u128::from(span.as_ps());
+        let bucket = bucket(self.bytes);
+        if bucket >= self.spans.len() {
+            self.spans.resize(bucket + 1, Time::ZERO);
+        }
+        self.spans[bucket] += span;
+        if let Some(interval) = self.interval {
+            while interval.times(self.samples.len() as u64) < at {
+                self.samples.push(self.bytes);
+            }
+        }
+        self.since = at;
+    }
+
+    /// The time-weighted mean so far, in bytes.
+    pub fn mean_bytes(&self) -> f64 {
+        match self.since.as_ps() {
+            0 => 0.0,
+            ps => self.byte_ps as f64 / ps as f64,
+        }
+    }
+
+    /// The length that is not exceeded for this share of the time (a bucket's upper end), in bytes.
+    pub fn percentile_bytes(&self, share: f64) -> u64 {
+        let enough = (self.since.as_ps() as f64 * share) as u64;
+        let mut total = 0;
+        for (bucket, span) in self.spans.iter().enumerate() {
+            total += span.as_ps();
+            if total >= enough {
+                return upper_end(bucket).min(self.largest_bytes);
+            }
+        }
+        self.largest_bytes
+    }
+
+    /// The greatest length, in bytes.
+    pub fn largest_bytes(&self) -> u64 {
+        self.largest_bytes
+    }
+
+    /// The length at each multiple of the interval, in bytes.
+    pub fn samples(&self) -> &[u64] {
+        &self.samples
+    }
+}
+
+fn bucket(bytes: u64) -> usize {
+    if bytes < EXACT {
+        return bytes as usize;
+    }
+    let octave = bytes.ilog2() - EXACT.ilog2();
+    let within = (bytes >> (octave + 1)) - EXACT / 2;
+    (EXACT + u64::from(octave) * EXACT / 2 + within) as usize
+}
+
+fn upper_end(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    if bucket < EXACT {
+        return bucket;
+    }
+    let octave = (bucket - EXACT) / (EXACT / 2);
+    let within = (bucket - EXACT) % (EXACT / 2);
+    ((EXACT / 2 + within + 1) << (octave + 1)) - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_lies_in_its_bucket() {
+        for bytes in (0..2_000).chain([22_500, 225_000, 1 << 40]) {
+            let bucket = bucket(bytes);
+            assert!(upper_end(bucket) >= bytes, "{bytes}");
+            assert!(bucket == 0 || upper_end(bucket - 1) < bytes, "{bytes}");
+            assert!(upper_end(bucket) - bytes <= bytes / 64 + 1, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn mean_and_percentile_are_weighted_by_time() {
+        let mut recorder = QueueRecorder::new(Some(Time(100)));
+        recorder.note(Time(300), Occupancy { bytes: 1_000, packets: 1 });
+        recorder.note(Time(400), Occupancy::default());
+        recorder.close(Time(1_000));
+        assert_eq!(recorder.mean_bytes(), 100.0);
+        assert_eq!(recorder.percentile_bytes(0.9), 0);
+        assert_eq!(recorder.percentile_bytes(0.95), 1_000);
+        assert_eq!(recorder.samples(), [0, 0, 0, 0, 1_000, 0, 0, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,43 @@
+//! The packet: what every layer reads, and a header of the transport's own.
+
+use crate::flow::{FlowId, HostId};
+use crate::units::Time;
+
+/// What a packet is, as far as queues and counters care.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Carries payload.
+    #[default]
+    Data,
+    /// Tells the sender what arrived.
+    Ack,
+    /// Any other word between transports: a probe, a pull, a request.
+    Control,
+}
+
+/// A packet on its way. At most one cache line with the headers that the transports here use.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packet<H> {
+    /// On a link: when it reaches the node at the far end. In a node: the earliest its transmission may start.
+    pub time: Time,
+    /// The flow it belongs to.
+    pub flow: FlowId,
+    /// The host that sent it.
+    pub src: HostId,
+    /// The host it is for.
+    pub dst: HostId,
+    /// For queues that schedule by priority: the smallest number goes first.
+    pub priority: u32,
+    /// Size on the wire, headers included, preamble and inter-frame gap not.
+    pub size_bytes: u16,
+    /// Data, ACK or control.
+    pub kind: Kind,
+    /// The traffic class.
+    pub class: u8,
+    /// The sender understands ECN (RFC 3168's ECT): a queue may mark it.
+    pub ecn_capable: bool,
+    /// A queue marked it (RFC 3168's CE).
+    pub congestion_experienced: bool,
+    /// What the transport itself says.
+    pub header: H,
+}

@@ -1,0 +1,241 @@
+//! Who may join a FIFO queue, and who is marked: drop-tail, ECN threshold, RED-style marking, shared buffers.
+
+use super::Occupancy;
+use crate::random::Stream;
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
+
+const CAPACITY: Param = Param {
+    name: "capacity",
+    kind: Kind::Buffer,
+    default: Fallback::Absent,
+    doc: "What may wait beside the packet in service, in bytes or packets; left out: no limit.",
+    source: "packetloom",
+};
+const POOL: Param = Param {
+    name: "pool",
+    kind: Kind::Bytes,
+    default: Fallback::Absent,
+    doc: "A buffer that all ports of a switch share, instead of each having its own.",
+    source: "Choudhury and Hahne, ToN 1998",
+};
+const POOL_ALPHA: Param = Param {
+    name: "pool_alpha",
+    kind: Kind::Number(0.001, 1024.0),
+    default: Fallback::Value("1"),
+    doc: "With a pool: a port's queue may grow to this many times what is free in the pool (dynamic threshold).",
+    source: "Choudhury and Hahne, ToN 1998: alpha = 1",
+};
+
+/// Plain FIFO.
+pub const DROP_TAIL: Component = Component {
+    section: "queue",
+    kind: "drop-tail",
+    doc: "First in, first out; what does not fit is dropped.",
+    source: "packetloom",
+    params: &[CAPACITY, POOL, POOL_ALPHA],
+    check: anything,
+};
+
+/// FIFO with DCTCP's marking.
+pub const ECN: Component = Component {
+    section: "queue",
+    kind: "ecn",
+    doc: "Drop-tail that marks an ECN-capable packet when more than a threshold waits as it arrives.",
+    source: "DCTCP, SIGCOMM 2010, §3.1",
+    params: &[
+        CAPACITY,
+        POOL,
+        POOL_ALPHA,
+        Param {
+            name: "mark_above",
+            kind: Kind::Buffer,
+            default: Fallback::Value("22.5KB"),
+            doc: "The marking threshold K: an arrival is marked when more than this waits before it.",
+            source: "pFabric §3: 22.5 KB",
+        },
+    ],
+    check: anything,
+};
+
+/// FIFO with probabilistic marking between two thresholds.
+pub const RED: Component = Component {
+    section: "queue",
+    kind: "red",
+    doc: "Drop-tail that marks by the instantaneous queue: never below min, always above max, in between with a probability that rises linearly.",
+    source: "Floyd and Jacobson, ToN 1993, on the instantaneous queue as DCQCN (SIGCOMM 2015, §3.1) has it",
+    params: &[
+        CAPACITY,
+        POOL,
+        POOL_ALPHA,
+        Param {
+            name: "min",
+            kind: Kind::Bytes,
+            default: Fallback::Value("5KB"),
+            doc: "Below this nothing is marked.",
+            source: "DCQCN §5: Kmin = 5 KB",
+        },
+        Param {
+            name: "max",
+            kind: Kind::Bytes,
+            default: Fallback::Value("200KB"),
+            doc: "Above this everything is marked.",
+            source: "DCQCN §5: Kmax = 200 KB",
+        },
+        Param {
+            name: "max_probability",
+            kind: Kind::Number(0.0, 1.0),
+            default: Fallback::Value("0.01"),
+            doc: "The probability of a mark as the queue reaches max.",
+            source: "DCQCN §5: Pmax = 1 %",
+        },
+    ],
+    check: check_red,
+};
+
+fn check_red(values: &Values) -> Result<(), Complaint> {
+    if values.bytes("min") < values.bytes("max") {
+        Ok(())
+    } else {
+        Err(Complaint::new("min", "min must be below max"))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    None,
+    Bytes(u64),
+    Packets(u64),
+}
+
+impl Limit {
+    fn of(value: &Value) -> Limit {
+        match value {
+            Value::Bytes(bytes) => Limit::Bytes(*bytes),
+            Value::Packets(packets) => Limit::Packets(*packets),
+            _ => Limit::None,
+        }
+    }
+
+    #[inline]
+    fn exceeded_by(self, queued: Occupancy) -> bool {
+        match self {
+            Limit::None => false,
+            Limit::Bytes(most) => queued.bytes > most,
+            Limit::Packets(most) => queued.packets > most,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Marking {
+    Never,
+    Above(Limit),
+    /// The probability is out of 2^32 at `max`.
+    Between {
+        min: u64,
+        max: u64,
+        probability_q32: u64,
+    },
+}
+
+/// What happens to an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It does not fit.
+    Drop,
+    /// It joins.
+    Accept,
+    /// It joins and, if it can be, is marked.
+    Mark,
+}
+
+/// A switch's shared buffer under dynamic thresholds (Choudhury and Hahne): a queue may hold at most
+/// alpha times what is free.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool {
+    size_bytes: u64,
+    alpha_q10: u64,
+    used_bytes: u64,
+}
+
+impl Pool {
+    /// The pool that a queue's values ask for.
+    pub fn build(values: &Values) -> Option<Pool> {
+        let shares = matches!(values.kind.as_str(), "drop-tail" | "ecn" | "red");
+        let size_bytes = shares.then(|| values.optional_bytes("pool"))??;
+        Some(Pool { size_bytes, alpha_q10: (values.number("pool_alpha") * 1024.0) as u64, used_bytes: 0 })
+    }
+
+    /// Whether a port with so much queued may take a packet in.
+    pub fn admits(&self, queued: Occupancy, size_bytes: u16) -> bool {
+        let free = self.size_bytes - self.used_bytes;
+        let size = u64::from(size_bytes);
+        size <= free && (queued.bytes + size) << 10 <= free.saturating_mul(self.alpha_q10)
+    }
+
+    /// Counts what joined or left the ports' queues.
+    pub fn change(&mut self, before: Occupancy, after: Occupancy) {
+        self.used_bytes = self.used_bytes + after.bytes - before.bytes;
+    }
+}
+
+/// The rule by which a FIFO queue admits and marks.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission {
+    capacity: Limit,
+    marking: Marking,
+}
+
+impl Admission {
+    /// Everyone joins, nobody is marked.
+    pub const UNLIMITED: Admission = Admission { capacity: Limit::None, marking: Marking::Never };
+
+    /// The rule of a "drop-tail", "ecn" or "red" queue.
+    pub fn build(values: &Values) -> Admission {
+        let marking = match values.kind.as_str() {
+            "ecn" => Marking::Above(Limit::of(values.get("mark_above"))),
+            "red" => Marking::Between {
+                min: values.bytes("min"),
+                max: values.bytes("max"),
+                probability_q32: (values.number("max_probability") * 4_294_967_296.0) as u64,
+            },
+            _ => Marking::Never,
+        };
+        Admission { capacity: Limit::of(values.get("capacity")), marking }
+    }
+
+    /// Whether the rule looks at what is queued at all.
+    pub fn looks(&self) -> bool {
+        !matches!((self.capacity, self.marking), (Limit::None, Marking::Never))
+    }
+
+    /// What happens to an arrival when so much waits before it.
+    #[inline]
+    pub fn judge(&self, queued: Occupancy, size_bytes: u16, random: &mut Stream) -> Verdict {
+        let mut with_it = queued;
+        with_it.add(size_bytes);
+        if self.capacity.exceeded_by(with_it) {
+            Verdict::Drop
+        } else if self.marks(queued, random) {
+            Verdict::Mark
+        } else {
+            Verdict::Accept
+        }
+    }
+
+    #[inline]
+    fn marks(&self, queued: Occupancy, random: &mut Stream) -> bool {
+        match self.marking {
+            Marking::Never => false,
+            Marking::Above(threshold) => threshold.exceeded_by(queued),
+            Marking::Between { min, max, probability_q32 } => {
+                let above = queued.bytes.saturating_sub(min);
+                if queued.bytes > max {
+                    true
+                } else {
+                    above > 0 && (random.bits() >> 32) * (max - min) < above * probability_q32
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What cables and switches have in common in every topology.
+
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
+use crate::units::{Rate, Time};
+
+/// A cable's two figures.
+#[derive(Clone, Copy, Debug)]
+pub struct Cable {
+    /// Bits per second.
+    pub rate: Rate,
+    /// Propagation, one way.
+    pub delay: Time,
+}
+
+impl Cable {
+    pub(super) fn of(values: &Values) -> Cable {
+        Cable { rate: values.rate("rate"), delay: values.time("delay") }
+    }
+}
+
+/// The link under `key`, or the topology's general one.
+pub(super) fn cable(values: &Values, key: &str) -> Cable {
+    Cable::of(&values.optional_component(key).unwrap_or_else(|| values.component("link")))
+}
+
+/// A link: `link = { rate = "10Gbps", delay = "0.4us" }`.
+pub const COMPONENT: Component = Component {
+    section: "link",
+    kind: "link",
+    doc: "A full-duplex cable.",
+    source: "packetloom",
+    params: &[
+        Param {
+            name: "rate",
+            kind: Kind::Rate,
+            default: Fallback::Value("10Gbps"),
+            doc: "Bits per second in each direction.",
+            source: "pFabric §3: all links are 10 Gb/s",
+        },
+        Param {
+            name: "delay",
+            kind: Kind::Time,
+            default: Fallback::Value("0.4us"),
+            doc: "Propagation delay, one way.",
+            source: "pFabric §3: six hops there and back of a 1500 B packet and its 40 B ACK then take 12.19 us",
+        },
+    ],
+    check: anything,
+};
+
+/// How switches forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forwarding {
+    /// A packet is forwarded once it is there whole.
+    StoreAndForward,
+    /// A packet is forwarded once this much of it is there.
+    CutThrough {
+        /// How much must be there.
+        header_bytes: u16,
+        /// Whether a faster link may send what has not arrived yet, as some simulators let it.
+        underrun: bool,
+    },
+}
+
+impl Forwarding {
+    pub(super) fn of(values: &Values) -> Forwarding {
+        match values.kind.as_str() {
+            "cut-through" => Forwarding::CutThrough {
+                header_bytes: values.bytes("header") as u16,
+                underrun: values.flag("underrun"),
+            },
+            _ => Forwarding::StoreAndForward,
+        }
+    }
+}
+
+/// Store-and-forward switches.
+pub const STORE_AND_FORWARD: Component = Component {
+    section: "forwarding",
+    kind: "store-and-forward",
+    doc: "A switch forwards a packet once its last bit is there.",
+    source: "packetloom",
+    params: &[],
+    check: anything,
+};
+
+/// Cut-through switches.
+pub const CUT_THROUGH: Component = Component {
+    section: "forwarding",
+    kind: "cut-through",
+    doc: "A switch forwards a packet once its header is there; the last hop delivers it whole.",
+    source: "packetloom",
+    params: &[
+        Param {
+            name: "header",
+            kind: Kind::Bytes,
+            default: Fallback::Value("40B"),
+            doc: "How much of a packet must be there before it is forwarded.",
+            source: "YAPS",
+        },
+        Param {
+            name: "underrun",
+            kind: Kind::Flag,
+            default: Fallback::Value("false"),
+            doc: "Let a faster outgoing link send bits that have not arrived yet, as YAPS does; no real switch can.",
+            source: "packetloom",
+        },
+    ],
+    check: check_header,
+};
+
+fn check_header(values: &Values) -> Result<(), Complaint> {
+    match values.bytes("header") {
+        1..=65_535 => Ok(()),
+        _ => Err(Complaint::new("header", "write a size from 1B to 65535B")),
+    }
+}
+
+/// The parameters that every topology has beside its own.
+macro_rules! common_params {
+    ($($own:expr),* $(,)?) => {
+        &[
+            $($own,)*
+            crate::spec::Param {
+                name: "link",
+                kind: crate::spec::Kind::Component("link"),
+                default: crate::spec::Fallback::Value("link"),
+                doc: "Every link that has no entry of its own.",
+                source: "packetloom",
+            },
+            crate::spec::Param {
+                name: "host_link",
+                kind: crate::spec::Kind::Component("link"),
+                default: crate::spec::Fallback::Absent,
+                doc: "The links between hosts and their switches, where they differ.",
+                source: "packetloom",
+            },
+            crate::spec::Param {
+                name: "switch_delay",
+                kind: crate::spec::Kind::Time,
+                default: crate::spec::Fallback::Value("0us"),
+                doc: "What a switch takes to process a packet before it is queued for its way out.",
+                source: "packetloom",
+            },
+            crate::spec::Param {
+                name: "host_delay",
+                kind: crate::spec::Kind::Time,
+                default: crate::spec::Fallback::Value("0us"),
+                doc: "What a host takes to process a packet that reached it, before its transport sees it.",
+                source: "packetloom",
+            },
+            crate::spec::Param {
+                name: "framing",
+                kind: crate::spec::Kind::Bytes,
+                default: crate::spec::Fallback::Value("0B"),
+                doc: "Preamble and inter-frame gap: what each packet takes on a link beside its own bytes (Ethernet: 20B).",
+                source: "packetloom",
+            },
+            crate::spec::Param {
+                name: "forwarding",
+                kind: crate::spec::Kind::Component("forwarding"),
+                default: crate::spec::Fallback::Value("store-and-forward"),
+                doc: "Whether switches wait for a whole packet.",
+                source: "packetloom",
+            },
+        ]
+    };
+}
+pub(super) use common_params;

@@ -1,0 +1,178 @@
+//! Topologies: nodes and links, nothing that moves.
+//!
+//! Hosts are the nodes `0..hosts`, in the order of their addresses; switches follow. A switch knows which contiguous
+//! range of hosts lies below it, and how many of them behind each of its down ports; every other host is reached
+//! through any of its up ports. So a route is computed from the address alone, with no tables.
+
+mod fat_tree;
+mod leaf_spine;
+mod link;
+mod rack;
+
+pub use link::Forwarding;
+
+use crate::flow::HostId;
+use crate::spec::{Complaint, Component, Values};
+use crate::units::{Rate, Time};
+use std::ops::Range;
+
+/// Every component of the sections "topology", "link" and "forwarding".
+pub const COMPONENTS: &[Component] = &[
+    fat_tree::COMPONENT,
+    leaf_spine::COMPONENT,
+    rack::COMPONENT,
+    link::COMPONENT,
+    link::STORE_AND_FORWARD,
+    link::CUT_THROUGH,
+];
+
+/// A directed link, which is also the port at its near end.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// The node that sends into it.
+    pub src: u32,
+    /// The node at its far end.
+    pub dst: u32,
+    /// Its rate.
+    pub rate: Rate,
+    /// From the last bit out to the far node's decision: propagation, and that node's own processing.
+    pub latency: Time,
+}
+
+/// Where a switch sends what it gets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reach {
+    /// The first host below.
+    pub first_host: HostId,
+    /// How many hosts are below.
+    pub hosts: u32,
+    /// How many of them behind each down port.
+    pub hosts_per_port: u32,
+    /// The ports that lead down come first among the node's ports; those that lead up follow.
+    pub down_ports: u32,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// 0 for hosts, 1 for the switches next to them, and so on.
+    pub tier: u8,
+    /// Its ports, as indices into [`Topology::links`].
+    pub ports: Range<u32>,
+    /// Where a switch sends what it gets; not used for a host, which has one port.
+    pub reach: Reach,
+}
+
+/// A network at rest.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    /// How many hosts there are.
+    pub hosts: u32,
+    /// Hosts first, then switches from the edge inwards.
+    pub nodes: Vec<Node>,
+    /// Every directed link, grouped by the node that sends into it.
+    pub links: Vec<Link>,
+    /// How switches forward.
+    pub forwarding: Forwarding,
+    /// Preamble, inter-frame gap and the like: bytes that every packet takes on a link beside its own.
+    pub framing_bytes: u64,
+    /// The names of the tiers, from the hosts up.
+    pub tier_names: &'static [&'static str],
+}
+
+impl Topology {
+    /// Builds the topology that a scenario asks for.
+    pub fn build(values: &Values) -> Result<Topology, Complaint> {
+        match values.kind.as_str() {
+            "fat-tree" => fat_tree::build(values),
+            "leaf-spine" => leaf_spine::build(values),
+            "rack" => rack::build(values),
+            other => Err(Complaint::new("kind", format!("no topology is called {other}"))),
+        }
+    }
+
+    /// The links a packet crosses from one host to another (by the first of the equal paths).
+    pub fn path(&self, src: HostId, dst: HostId) -> Vec<usize> {
+        let mut node = src;
+        let mut path = Vec::with_capacity(6);
+        while node != dst {
+            let at = &self.nodes[node as usize];
+            let port = at.ports.start + if at.tier == 0 { 0 } else { at.reach.first_port_to(dst) };
+            path.push(port as usize);
+            node = self.links[port as usize].dst;
+        }
+        path
+    }
+
+    /// The rate at which hosts are connected.
+    pub fn host_rate(&self) -> Rate {
+        self.links[0].rate
+    }
+
+    /// A name for a node: its tier and its number there.
+    pub fn node_name(&self, node: u32) -> String {
+        let tier = self.nodes[node as usize].tier;
+        let first = self.nodes.partition_point(|other| other.tier < tier);
+        format!("{}{}", self.tier_names[usize::from(tier)], node as usize - first)
+    }
+}
+
+impl Reach {
+    /// The number of the down port that leads to `dst`, or of the first up port.
+    pub fn first_port_to(&self, dst: HostId) -> u32 {
+        let offset = dst.wrapping_sub(self.first_host);
+        if offset < self.hosts { offset / self.hosts_per_port } else { self.down_ports }
+    }
+}
+
+/// Collects nodes and links while a topology is laid out.
+struct Builder {
+    nodes: Vec<(u8, Reach)>,
+    links: Vec<Link>,
+    switch_delay: Time,
+    host_delay: Time,
+}
+
+impl Builder {
+    fn new(values: &Values) -> Builder {
+        Builder {
+            nodes: Vec::new(),
+            links: Vec::new(),
+            switch_delay: values.time("switch_delay"),
+            host_delay: values.time("host_delay"),
+        }
+    }
+
+    fn node(&mut self, tier: u8, reach: Reach) {
+        self.nodes.push((tier, reach));
+    }
+
+    /// Adds the port of `src` that leads to `dst`. A node's down ports must be added before its up ports.
+    fn link(&mut self, src: u32, dst: u32, cable: link::Cable) {
+        let processing = if self.nodes[dst as usize].0 == 0 { self.host_delay } else { self.switch_delay };
+        self.links.push(Link { src, dst, rate: cable.rate, latency: cable.delay + processing });
+    }
+
+    fn finish(mut self, values: &Values, tier_names: &'static [&'static str]) -> Topology {
+        self.links.sort_by_key(|link| link.src);
+        let ports_of = |node: u32| {
+            let first = self.links.partition_point(|link| link.src < node);
+            let end = self.links.partition_point(|link| link.src <= node);
+            first as u32..end as u32
+        };
+        let nodes = self
+            .nodes
+            .iter()
+            .zip(0..)
+            .map(|(&(tier, reach), node)| Node { tier, ports: ports_of(node), reach })
+            .collect();
+        Topology {
+            hosts: self.nodes.iter().filter(|(tier, _)| *tier == 0).count() as u32,
+            nodes,
+            links: self.links,
+            forwarding: Forwarding::of(&values.component("forwarding")),
+            framing_bytes: values.bytes("framing"),
+            tier_names,
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! A rack: hosts on one switch.
+
+use super::link::{cable, common_params};
+use super::{Builder, Reach, Topology};
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+
+const TIERS: &[&str] = &["host", "switch"];
+
+const MOST_HOSTS: u64 = 1_000_000;
+
+/// The component.
+pub const COMPONENT: Component = Component {
+    section: "topology",
+    kind: "rack",
+    doc: "Hosts on one switch.",
+    source: "DAQ §4: workers, a top-of-rack switch, an aggregator",
+    params: common_params![Param {
+        name: "hosts",
+        kind: Kind::Count(2),
+        default: Fallback::Value("41"),
+        doc: "Hosts on the switch.",
+        source: "DAQ §4: up to 40 workers and their aggregator",
+    }],
+    check,
+};
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    match values.count("hosts") {
+        0..=MOST_HOSTS => Ok(()),
+        hosts => Err(Complaint::new("hosts", format!("{hosts} is too many; write at most {MOST_HOSTS}"))),
+    }
+}
+
+pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
+    check(values)?;
+    let hosts = values.count("hosts") as u32;
+    let mut builder = Builder::new(values);
+    for _ in 0..hosts {
+        builder.node(0, Reach::default());
+    }
+    builder.node(1, Reach { first_host: 0, hosts, hosts_per_port: 1, down_ports: hosts });
+    let host_link = cable(values, "host_link");
+    for host in 0..hosts {
+        builder.link(host, hosts, host_link);
+        builder.link(hosts, host, host_link);
+    }
+    Ok(builder.finish(values, TIERS))
+}

@@ -1,0 +1,70 @@
+//! Transports: one room per scheme. What two of them share has a room of its own.
+
+mod dctcp;
+mod finished;
+mod fixed_window;
+mod flow_table;
+mod line_rate;
+mod min_tcp;
+mod packet_format;
+mod priority;
+mod reassembly;
+mod seq_set;
+mod tcp;
+mod windowed;
+
+use crate::engine::Transport;
+use crate::measure::Format;
+use crate::spec::{Component, Values};
+
+/// A transport with all that a simulation needs to set it up.
+pub trait Scheme: Transport {
+    /// How it describes itself.
+    const COMPONENT: Component;
+    /// Its parameters, read.
+    type Config;
+
+    /// Reads its parameters.
+    fn configure(values: &Values) -> Self::Config;
+
+    /// How it cuts flows into packets.
+    fn format(config: &Self::Config) -> Format;
+
+    /// The smallest packet it sends.
+    fn smallest_packet_bytes(config: &Self::Config) -> u64;
+
+    /// The transport of one host.
+    fn new(config: &Self::Config) -> Self;
+}
+
+/// Something to do with a scheme once its type is known.
+pub trait WithScheme {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn run<T: Scheme>(self) -> Self::Output;
+}
+
+macro_rules! registry {
+    ($($scheme:ty,)*) => {
+        /// Every transport.
+        pub const COMPONENTS: &[Component] = &[$(<$scheme>::COMPONENT),*];
+
+        /// Does something with the scheme called `kind`, if there is one.
+        pub fn with_scheme<W: WithScheme>(kind: &str, work: W) -> Option<W::Output> {
+            $(if kind == <$scheme>::COMPONENT.kind {
+                return Some(work.run::<$scheme>());
+            })*
+            None
+        }
+    };
+}
+
+registry! {
+    tcp::Tcp,
+    dctcp::Dctcp,
+    min_tcp::MinTcp,
+    line_rate::LineRate,
+    fixed_window::FixedWindow,
+}

@@ -1,0 +1,77 @@
+//! Packet sizes: parameters that every transport has.
+
+use crate::measure::Format;
+use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+
+/// Payload of a full packet.
+pub const MSS: Param = Param {
+    name: "mss",
+    kind: Kind::Bytes,
+    default: Fallback::Value("1460B"),
+    doc: "Payload bytes of a full packet.",
+    source: "Ethernet's 1500 B less IPv4 and TCP headers",
+};
+
+/// Header of a data packet.
+pub const HEADER: Param = Param {
+    name: "header",
+    kind: Kind::Bytes,
+    default: Fallback::Value("40B"),
+    doc: "Header bytes of a data packet.",
+    source: "IPv4 and TCP without options",
+};
+
+/// Size of an acknowledgement.
+pub const ACK: Param = Param {
+    name: "ack",
+    kind: Kind::Bytes,
+    default: Fallback::Value("40B"),
+    doc: "Bytes of an acknowledgement or probe on the wire.",
+    source: "IPv4 and TCP without options",
+};
+
+/// The sizes of a transport's packets.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketFormat {
+    /// Payload and header of data packets.
+    pub data: Format,
+    /// Bytes of an acknowledgement.
+    pub ack_bytes: u16,
+}
+
+impl PacketFormat {
+    /// Reads [`MSS`], [`HEADER`] and [`ACK`].
+    pub fn of(values: &Values) -> PacketFormat {
+        PacketFormat {
+            data: Format { mss_bytes: values.bytes("mss"), header_bytes: values.bytes("header") },
+            ack_bytes: values.bytes("ack") as u16,
+        }
+    }
+
+    /// The wire size of packet `seq` of a flow.
+    #[inline]
+    pub fn wire_bytes(&self, seq: u32, packets: u32, size_bytes: u64) -> u16 {
+        let payload =
+            if seq + 1 == packets { self.data.last_payload(size_bytes) } else { self.data.mss_bytes };
+        (payload + self.data.header_bytes) as u16
+    }
+
+    /// The smallest packet.
+    pub fn smallest_bytes(&self) -> u64 {
+        (self.data.header_bytes + 1).min(u64::from(self.ack_bytes))
+    }
+}
+
+/// What must hold of the sizes.
+pub fn check(values: &Values) -> Result<(), Complaint> {
+    let (mss, header, ack) = (values.bytes("mss"), values.bytes("header"), values.bytes("ack"));
+    if mss == 0 {
+        Err(Complaint::new("mss", "a packet must carry something; write a size such as \"1460B\""))
+    } else if mss + header > 65_535 {
+        Err(Complaint::new("mss", "a packet with its header may have 65535 bytes at most"))
+    } else if !(1..=65_535).contains(&ack) {
+        Err(Complaint::new("ack", "write a size from 1B to 65535B"))
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! The number that tells a pFabric switch which packet matters more (pFabric §2.2). Small is urgent.
+
+use crate::flow::Flow;
+use crate::spec::{Fallback, Kind, Param, Values};
+use crate::units::Time;
+
+/// Acknowledgements and other control packets go first.
+pub const FIRST: u32 = 0;
+
+/// Packets of flows without a deadline, or past it, come after all that have one to meet.
+const NO_DEADLINE: u32 = 1 << 31;
+
+/// Which number a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// All alike.
+    None,
+    /// What the flow has still to deliver: SRPT.
+    Remaining,
+    /// The flow's whole size: SJF.
+    Size,
+    /// The time left to the deadline: EDF.
+    Deadline,
+}
+
+/// The parameter, with the default that fits pFabric's hosts.
+pub const PARAM: Param = param("remaining", "pFabric §3: packets contain the remaining flow size");
+
+/// The parameter with a default.
+pub const fn param(default: &'static str, source: &'static str) -> Param {
+    Param {
+        name: "priority",
+        kind: Kind::Choice(&["none", "remaining", "size", "deadline"]),
+        default: Fallback::Value(default),
+        doc: "The priority in each packet: none, bytes remaining (SRPT), flow size (SJF), or time left to the deadline in microseconds (EDF).",
+        source,
+    }
+}
+
+impl Priority {
+    /// Reads [`PARAM`].
+    pub fn of(values: &Values) -> Priority {
+        match values.text("priority").as_str() {
+            "remaining" => Priority::Remaining,
+            "size" => Priority::Size,
+            "deadline" => Priority::Deadline,
+            _ => Priority::None,
+        }
+    }
+
+    /// The number for a packet of `flow` that is sent `now` with so much left. Data never comes before control.
+    #[inline]
+    pub fn number(self, flow: &Flow, remaining_bytes: u64, now: Time) -> u32 {
+        let number = match self {
+            Priority::None => 1,
+            Priority::Remaining => remaining_bytes,
+            Priority::Size => flow.size_bytes,
+            Priority::Deadline if flow.deadline != Time::NEVER && flow.deadline >= now => {
+                (flow.deadline.since(now).as_ps() / 1_000_000).min(u64::from(NO_DEADLINE) - 1)
+            }
+            Priority::Deadline => u64::from(NO_DEADLINE) + remaining_bytes,
+        };
+        number.clamp(1, u64::from(u32::MAX)) as u32
+    }
+}

@@ -1,0 +1,27 @@
+//! TCP NewReno with selective acknowledgements (RFC 5681, RFC 6675).
+
+use super::windowed::{Congestion, Windowed, check, default_of, with_defaults};
+use crate::spec::{Component, Values};
+
+/// TCP.
+pub type Tcp = Windowed<NewReno>;
+
+/// Slow start and additive increase.
+#[derive(Clone, Copy, Debug)]
+pub struct NewReno;
+
+impl Congestion for NewReno {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "tcp",
+        doc: "TCP NewReno with selective acknowledgements, on connections that are open.",
+        source: "RFC 5681, RFC 6675, RFC 6298",
+        params: &with_defaults::<0, 16>(default_of(), []),
+        check,
+    };
+    const ECN: bool = false;
+
+    fn new(_: &Values) -> NewReno {
+        NewReno
+    }
+}

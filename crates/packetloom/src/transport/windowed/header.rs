@@ -1,0 +1,58 @@
+//! What the packets of the windowed transports say.
+
+use super::config::Config;
+use crate::flow::{FlowId, HostId};
+use crate::packet::{Kind, Packet};
+use crate::transport::priority;
+use crate::units::Time;
+
+/// How many SACK blocks fit beside timestamps (RFC 2018 §3).
+pub const BLOCKS: usize = 3;
+
+/// A run of packets that arrived beyond the cumulative acknowledgement, relative to it. Empty where the length is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Packets between the cumulative acknowledgement and the run.
+    pub offset: u16,
+    /// Packets in the run.
+    pub length: u16,
+}
+
+/// The header.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Header {
+    /// Timestamp (RFC 7323): when the data was sent, echoed by its acknowledgement.
+    pub sent_at: Time,
+    /// The packet's number in its flow.
+    pub seq: u32,
+    /// Every packet before this one arrived.
+    pub ack: u32,
+    /// Selective acknowledgements (RFC 2018), the most recent first.
+    pub blocks: [Block; BLOCKS],
+    /// The flow's last packet (TCP's FIN).
+    pub last: bool,
+    /// The data that this acknowledges was marked (RFC 8257's ECE).
+    pub echo: bool,
+}
+
+const _: () = assert!(size_of::<Packet<Header>>() <= 64, "a packet must fit a cache line");
+
+/// An acknowledgement for `sender`.
+pub fn ack_packet(
+    flow: FlowId,
+    sender: HostId,
+    class: u8,
+    header: Header,
+    config: &Config,
+) -> Packet<Header> {
+    Packet {
+        flow,
+        dst: sender,
+        priority: priority::FIRST,
+        size_bytes: config.format.ack_bytes,
+        kind: Kind::Ack,
+        class,
+        header,
+        ..Packet::default()
+    }
+}

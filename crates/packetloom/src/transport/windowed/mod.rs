@@ -1,0 +1,161 @@
+//! The window-based core that TCP, DCTCP and pFabric's MinTCP share: sending within a window, selective
+//! acknowledgements, loss recovery, timeouts. What differs is a [`Congestion`] control and defaults.
+//!
+//! Sequence numbers count packets. The pipe is estimated as RFC 6675 has it, so selectively acknowledged packets make
+//! room in the window. Flows run on connections that are already open: no handshake.
+
+mod config;
+mod header;
+mod receiver;
+mod rto;
+mod sender;
+mod window;
+
+pub use config::{Config, Defaults, check, default_of, with_defaults};
+pub use header::Header;
+pub use window::{Acked, Congestion, Window};
+
+use super::Scheme;
+use super::finished::Finished;
+use super::flow_table::FlowTable;
+use crate::engine::{Context, Timer, Transport};
+use crate::flow::{Flow, FlowId};
+use crate::measure::Format;
+use crate::packet::{Kind, Packet};
+use crate::spec::{Component, Values};
+use receiver::{Delay, Receiver};
+use sender::Sender;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A timer's purpose: a sender's retransmission timer.
+const RETRANSMIT: u8 = 0;
+/// A timer's purpose: a receiver's delayed acknowledgement.
+const DELAYED_ACK: u8 = 1;
+
+/// All window-based flows at one host, under the congestion control `C`.
+pub struct Windowed<C: Congestion> {
+    config: Arc<Config>,
+    senders: FlowTable<Sender<C>>,
+    receivers: FlowTable<Receiver>,
+    finished: Finished,
+    congestion: PhantomData<C>,
+}
+
+impl<C: Congestion> Scheme for Windowed<C> {
+    const COMPONENT: Component = C::COMPONENT;
+    type Config = Arc<Config>;
+
+    fn configure(values: &Values) -> Arc<Config> {
+        Arc::new(Config::of(values))
+    }
+
+    fn format(config: &Arc<Config>) -> Format {
+        config.format.data
+    }
+
+    fn smallest_packet_bytes(config: &Arc<Config>) -> u64 {
+        config.format.smallest_bytes()
+    }
+
+    fn new(config: &Arc<Config>) -> Windowed<C> {
+        Windowed {
+            finished: Finished::new(config.rto.longest().times(8)),
+            config: config.clone(),
+            senders: FlowTable::default(),
+            receivers: FlowTable::default(),
+            congestion: PhantomData,
+        }
+    }
+}
+
+impl<C: Congestion> Transport for Windowed<C> {
+    type Header = Header;
+
+    fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
+        let mut sender = Sender::new(flow, &self.config);
+        sender.transmit(&self.config, context);
+        self.senders.insert(flow.id, sender);
+    }
+
+    fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        match packet.kind {
+            Kind::Ack => self.acknowledged(packet, context),
+            Kind::Data => self.data(packet, context),
+            Kind::Control => self.probed(packet, context),
+        }
+    }
+
+    fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {
+        let flow = timer.key;
+        if timer.purpose == RETRANSMIT {
+            if let Some(sender) = self.senders.get_mut(flow) {
+                sender.timer(&self.config, context);
+            }
+        } else if let Some(receiver) = self.receivers.get_mut(flow) {
+            receiver.delay_over(&self.config, context);
+        }
+    }
+}
+
+impl<C: Congestion> Windowed<C> {
+    fn acknowledged(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        let Some(sender) = self.senders.get_mut(packet.flow) else { return };
+        sender.acknowledged(&packet.header, &self.config, context);
+        if sender.is_done() {
+            context.closed(sender.flow(), sender.report());
+            self.senders.remove(packet.flow);
+        }
+    }
+
+    fn data(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        let flow = packet.flow;
+        if let Some(receiver) = self.receivers.get_mut(flow) {
+            receiver.data(&packet, &self.config, context);
+            if let Some(packets) = receiver.whole() {
+                self.receivers.remove(flow);
+                self.finish(flow, packets, context);
+            }
+        } else if let Some(packets) = self.finished.packets(flow) {
+            self.acknowledge_whole(&packet, packets, context);
+        } else {
+            let mut receiver = Receiver::new(&packet);
+            receiver.data(&packet, &self.config, context);
+            match receiver.whole() {
+                Some(packets) => self.finish(flow, packets, context),
+                None => self.receivers.insert(flow, receiver),
+            }
+        }
+    }
+
+    fn finish(&mut self, flow: FlowId, packets: u32, context: &mut Context<'_, Header>) {
+        context.delivered(flow);
+        self.finished.add(context.now, flow, packets);
+    }
+
+    /// A probe asks what arrived.
+    fn probed(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        if let Some(packets) = self.finished.packets(packet.flow) {
+            self.acknowledge_whole(&packet, packets, context);
+            return;
+        }
+        if self.receivers.get_mut(packet.flow).is_none() {
+            self.receivers.insert(packet.flow, Receiver::new(&packet));
+        }
+        if let Some(receiver) = self.receivers.get_mut(packet.flow) {
+            receiver.acknowledge(packet.header.seq, packet.header.sent_at, &self.config, context);
+        }
+    }
+
+    fn acknowledge_whole(&self, packet: &Packet<Header>, packets: u32, context: &mut Context<'_, Header>) {
+        let header = Header { ack: packets, sent_at: packet.header.sent_at, ..Header::default() };
+        context.send(header::ack_packet(packet.flow, packet.src, packet.class, header, &self.config));
+    }
+}
+
+/// Whether a receiver acknowledges at once.
+impl From<&Config> for Delay {
+    fn from(config: &Config) -> Delay {
+        Delay { packets: config.ack_every, time: config.ack_delay }
+    }
+}

@@ -1,0 +1,70 @@
+//! The retransmission timeout (RFC 6298), in integers.
+
+use crate::spec::Values;
+use crate::units::Time;
+
+/// How timeouts are set.
+#[derive(Clone, Copy, Debug)]
+pub struct RtoRule {
+    least: Time,
+    greatest: Time,
+    estimate: bool,
+    backoff: bool,
+}
+
+impl RtoRule {
+    pub(super) fn of(values: &Values) -> RtoRule {
+        RtoRule {
+            least: values.time("min_rto"),
+            greatest: values.time("max_rto"),
+            estimate: values.flag("rto_estimation"),
+            backoff: values.flag("backoff"),
+        }
+    }
+
+    /// The longest a sender waits before it tries again.
+    pub fn longest(&self) -> Time {
+        if self.estimate || self.backoff { self.greatest } else { self.least }
+    }
+}
+
+/// A flow's estimate of its round-trip time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rto {
+    /// SRTT and RTTVAR of RFC 6298; zero before the first measurement.
+    smoothed: Time,
+    variation: Time,
+    doublings: u32,
+}
+
+impl Rto {
+    /// A round trip took this long. Timestamps make every acknowledgement count (RFC 7323 §4.1).
+    pub fn measured(&mut self, rtt: Time, rule: &RtoRule) {
+        self.doublings = 0;
+        if !rule.estimate {
+            return;
+        }
+        if self.smoothed == Time::ZERO {
+            self.smoothed = rtt;
+            self.variation = Time(rtt.as_ps() / 2);
+        } else {
+            let error = self.smoothed.as_ps().abs_diff(rtt.as_ps());
+            self.variation = Time((3 * self.variation.as_ps() + error) / 4);
+            self.smoothed = Time((7 * self.smoothed.as_ps() + rtt.as_ps()) / 8);
+        }
+    }
+
+    /// It expired (RFC 6298 §5.5).
+    pub fn expired(&mut self, rule: &RtoRule) {
+        if rule.backoff && self.current(rule) < rule.greatest {
+            self.doublings += 1;
+        }
+    }
+
+    /// The timeout now.
+    pub fn current(&self, rule: &RtoRule) -> Time {
+        let estimate = self.smoothed + self.variation.times(4);
+        let doubled = estimate.max(rule.least).times(1 << self.doublings.min(30));
+        doubled.min(rule.greatest.max(rule.least))
+    }
+}

@@ -1,0 +1,265 @@
+//! The sending side: what to send, when it is lost, when to stop.
+//!
+//! A packet from `una` to below `next` is in the pipe unless it was acknowledged or is held lost. Held lost are those
+//! below `lost_below` that are not acknowledged; below `retransmit_next` they were sent again.
+
+use super::RETRANSMIT;
+use super::config::Config;
+use super::header::Header;
+use super::rto::Rto;
+use super::window::{Acked, Congestion, Window};
+use crate::engine::{Context, Report};
+use crate::flow::Flow;
+use crate::packet::{Kind, Packet};
+use crate::transport::seq_set::SeqSet;
+use crate::units::Time;
+
+/// A flow at its sender.
+#[derive(Clone, Debug)]
+pub struct Sender<C> {
+    flow: Flow,
+    packets: u32,
+    /// The first packet not acknowledged.
+    una: u32,
+    /// The next packet never sent.
+    next: u32,
+    sacked: SeqSet,
+    lost_below: u32,
+    retransmit_next: u32,
+    pipe: u32,
+    window: Window,
+    congestion: C,
+    /// In fast recovery until this packet is acknowledged.
+    recovery: Option<u32>,
+    rto: Rto,
+    /// When the retransmission timer expires; its alarm may be set for earlier.
+    expires: Time,
+    alarm: Time,
+    timeouts_in_a_row: u32,
+    report: Report,
+}
+
+impl<C: Congestion> Sender<C> {
+    pub(super) fn new(flow: Flow, config: &Config) -> Sender<C> {
+        Sender {
+            flow,
+            packets: config.format.data.packets(flow.size_bytes) as u32,
+            una: 0,
+            next: 0,
+            sacked: SeqSet::default(),
+            lost_below: 0,
+            retransmit_next: 0,
+            pipe: 0,
+            window: Window::new(&config.limits),
+            congestion: C::new(&config.values),
+            recovery: None,
+            rto: Rto::default(),
+            expires: Time::NEVER,
+            alarm: Time::NEVER,
+            timeouts_in_a_row: 0,
+            report: Report::default(),
+        }
+    }
+
+    pub(super) fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    pub(super) fn report(&self) -> Report {
+        self.report
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.una == self.packets
+    }
+
+    /// Sends what the window allows: what is held lost first, then new data.
+    pub(super) fn transmit(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        let window = self.window.packets();
+        while self.pipe < window {
+            let Some(seq) = self.choose() else { break };
+            self.pipe += 1;
+            self.send_data(seq, config, context);
+        }
+        if self.expires == Time::NEVER && self.una < self.next {
+            self.restart_timer(config, context);
+        }
+    }
+
+    fn choose(&mut self) -> Option<u32> {
+        if self.retransmit_next < self.lost_below {
+            let hole = self.sacked.first_absent(self.retransmit_next);
+            self.retransmit_next = (hole + 1).min(self.lost_below);
+            if hole < self.lost_below {
+                self.report.retransmissions += 1;
+                return Some(hole);
+            }
+        }
+        (self.next < self.packets).then(|| {
+            self.next += 1;
+            self.next - 1
+        })
+    }
+
+    fn send_data(&mut self, seq: u32, config: &Config, context: &mut Context<'_, Header>) {
+        let last = seq + 1 == self.packets;
+        let header = Header { sent_at: context.now, seq, last, ..Header::default() };
+        self.report.packets_sent += 1;
+        context.send(Packet {
+            flow: self.flow.id,
+            dst: self.flow.dst,
+            priority: config.priority.number(&self.flow, self.remaining_bytes(config), context.now),
+            size_bytes: config.format.wire_bytes(seq, self.packets, self.flow.size_bytes),
+            kind: Kind::Data,
+            class: self.flow.class,
+            ecn_capable: C::ECN,
+            header,
+            ..Packet::default()
+        });
+    }
+
+    /// What the receiver lacks as far as is known: the flow's end less what was acknowledged, also selectively.
+    fn remaining_bytes(&self, config: &Config) -> u64 {
+        let acknowledged = u64::from(self.una + self.sacked.len()) * config.format.data.mss_bytes;
+        self.flow.size_bytes.saturating_sub(acknowledged).max(1)
+    }
+
+    /// An acknowledgement came.
+    pub(super) fn acknowledged(
+        &mut self,
+        header: &Header,
+        config: &Config,
+        context: &mut Context<'_, Header>,
+    ) {
+        self.timeouts_in_a_row = 0;
+        self.rto.measured(context.now.since(header.sent_at), &config.rto);
+        let advanced = header.ack > self.una;
+        let packets = self.advance(header.ack) + self.note_blocks(header);
+        if let Some(threshold) = config.duplicate_threshold {
+            self.detect_loss(threshold);
+        }
+        if self.recovery.is_some_and(|point| self.una >= point) {
+            self.recovery = None;
+        }
+        if self.recovery.is_none() {
+            let acked = Acked { packets, advanced, echo: header.echo, una: self.una, next: self.next };
+            self.congestion.acknowledged(acked, &mut self.window);
+        }
+        if advanced {
+            self.expires = Time::NEVER;
+        }
+        self.transmit(config, context);
+    }
+
+    /// Whether a packet that is not acknowledged counts as in the pipe.
+    #[inline]
+    fn in_pipe(&self, seq: u32) -> bool {
+        seq < self.next && (seq >= self.lost_below || seq < self.retransmit_next)
+    }
+
+    /// Every packet before `ack` arrived; returns how many of them are news.
+    fn advance(&mut self, ack: u32) -> u32 {
+        let mut news = 0;
+        for seq in self.una..ack {
+            if !self.sacked.contains(seq) {
+                news += 1;
+                self.pipe -= u32::from(self.in_pipe(seq));
+            }
+        }
+        if ack > self.una {
+            self.una = ack;
+            self.lost_below = self.lost_below.max(ack);
+            self.retransmit_next = self.retransmit_next.max(ack);
+            self.sacked.drop_below(ack);
+        }
+        news
+    }
+
+    fn note_blocks(&mut self, header: &Header) -> u32 {
+        let (lost_below, retransmit_next) = (self.lost_below, self.retransmit_next);
+        let (mut news, mut left_pipe) = (0, 0);
+        for block in header.blocks.iter().filter(|block| block.length > 0) {
+            let from = (header.ack + u32::from(block.offset)).max(self.una);
+            let to = header.ack + u32::from(block.offset) + u32::from(block.length);
+            self.sacked.insert_range(from, to.max(from), |seq| {
+                news += 1;
+                left_pipe += u32::from(seq >= lost_below || seq < retransmit_next);
+            });
+        }
+        self.pipe -= left_pipe;
+        news
+    }
+
+    /// RFC 6675's IsLost: a hole is lost once `threshold` packets beyond it have arrived.
+    fn detect_loss(&mut self, threshold: u32) {
+        let Some(proof) = self.sacked.nth_largest(threshold) else { return };
+        if proof <= self.lost_below {
+            return;
+        }
+        let from = self.lost_below;
+        let lost = proof - from - self.sacked.count_in(from, proof);
+        self.lost_below = proof;
+        self.pipe -= lost;
+        if lost > 0 && self.recovery.is_none() {
+            self.recovery = Some(self.next);
+            self.congestion.lost(self.pipe + lost, &mut self.window);
+        }
+    }
+
+    /// The alarm of the retransmission timer went off.
+    pub(super) fn timer(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        if context.now < self.alarm {
+            return;
+        }
+        self.alarm = Time::NEVER;
+        if self.expires > context.now {
+            self.set_alarm(context);
+            return;
+        }
+        self.report.timeouts += 1;
+        self.timeouts_in_a_row += 1;
+        let in_flight = self.next - self.una - self.sacked.len();
+        self.congestion.timed_out(in_flight, self.timeouts_in_a_row > 1, &mut self.window);
+        self.recovery = None;
+        self.lost_below = self.next;
+        self.retransmit_next = self.una;
+        self.pipe = 0;
+        self.rto.expired(&config.rto);
+        self.expires = Time::NEVER;
+        if config.probe_after.is_some_and(|limit| self.timeouts_in_a_row >= limit) {
+            self.send_probe(config, context);
+            self.restart_timer(config, context);
+        } else {
+            self.transmit(config, context);
+        }
+    }
+
+    /// A packet without payload that asks what arrived (pFabric's probe mode).
+    fn send_probe(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        let remaining_bytes = self.remaining_bytes(config);
+        context.send(Packet {
+            flow: self.flow.id,
+            dst: self.flow.dst,
+            priority: config.priority.number(&self.flow, remaining_bytes, context.now),
+            size_bytes: config.format.ack_bytes,
+            kind: Kind::Control,
+            class: self.flow.class,
+            header: Header { sent_at: context.now, seq: self.una, ..Header::default() },
+            ..Packet::default()
+        });
+    }
+
+    fn restart_timer(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        self.expires = context.now + self.rto.current(&config.rto);
+        if self.alarm > self.expires {
+            self.set_alarm(context);
+        }
+    }
+
+    fn set_alarm(&mut self, context: &mut Context<'_, Header>) {
+        self.alarm = self.expires;
+        if self.alarm != Time::NEVER {
+            context.set_timer(self.alarm, self.flow.id, RETRANSMIT);
+        }
+    }
+}

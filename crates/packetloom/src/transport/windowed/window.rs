@@ -1,0 +1,129 @@
+//! The congestion window, and what controls it.
+
+use crate::spec::{Component, Values};
+
+/// One packet, in the window's fixed-point units: 2^-20 of a packet.
+const PACKET: u64 = 1 << 20;
+
+/// Where a window begins and ends.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowLimits {
+    initial: u32,
+    largest: u32,
+    initial_ssthresh: u32,
+}
+
+impl WindowLimits {
+    pub(super) fn of(values: &Values) -> WindowLimits {
+        let packets = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        WindowLimits {
+            initial: packets(values.count("initial_window")),
+            largest: values.optional_count("max_window").map_or(u32::MAX, packets),
+            initial_ssthresh: packets(values.count("initial_ssthresh")),
+        }
+    }
+}
+
+/// A congestion window with its slow-start threshold, in exact fractions of packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    cwnd: u64,
+    ssthresh: u64,
+    largest: u64,
+}
+
+impl Window {
+    pub(super) fn new(limits: &WindowLimits) -> Window {
+        let largest = u64::from(limits.largest) * PACKET;
+        Window {
+            cwnd: (u64::from(limits.initial) * PACKET).min(largest),
+            ssthresh: u64::from(limits.initial_ssthresh) * PACKET,
+            largest,
+        }
+    }
+
+    /// Whole packets that may be in flight; at least one.
+    #[inline]
+    pub fn packets(&self) -> u32 {
+        (self.cwnd / PACKET).max(1) as u32
+    }
+
+    /// Grows for an acknowledgement of new data: by a packet below ssthresh, by 1/cwnd above (RFC 5681 §3.1).
+    #[inline]
+    pub fn grow(&mut self) {
+        let step = if self.cwnd < self.ssthresh { PACKET } else { PACKET * PACKET / self.cwnd };
+        self.cwnd = (self.cwnd + step).min(self.largest);
+    }
+
+    /// Sets ssthresh to half of what is in flight, and no less than two packets (RFC 5681 §3.1).
+    pub fn halve_threshold(&mut self, in_flight: u32) {
+        self.ssthresh = (u64::from(in_flight) * PACKET / 2).max(2 * PACKET);
+    }
+
+    /// Continues from ssthresh (fast recovery).
+    pub fn fall_to_threshold(&mut self) {
+        self.cwnd = self.ssthresh.min(self.largest);
+    }
+
+    /// Starts again from one packet (a timeout).
+    pub fn collapse(&mut self) {
+        self.cwnd = PACKET;
+    }
+
+    /// Shrinks by `fraction_q20` of 2^20, ends slow start, and stays at two packets or more.
+    pub fn shrink(&mut self, fraction_q20: u64) {
+        let cut = ((u128::from(self.cwnd) * u128::from(fraction_q20)) >> 20) as u64;
+        self.cwnd = (self.cwnd - cut).max(2 * PACKET).min(self.largest);
+        self.ssthresh = self.cwnd;
+    }
+}
+
+/// What an acknowledgement said.
+#[derive(Clone, Copy, Debug)]
+pub struct Acked {
+    /// Packets that it newly acknowledges, cumulatively or selectively.
+    pub packets: u32,
+    /// Whether the cumulative acknowledgement moved.
+    pub advanced: bool,
+    /// Whether it echoes a mark.
+    pub echo: bool,
+    /// The first packet not acknowledged.
+    pub una: u32,
+    /// The next packet never sent.
+    pub next: u32,
+}
+
+/// A congestion control: how the window answers acknowledgements and losses; unless it says
+/// otherwise, as RFC 5681 has it.
+pub trait Congestion: Sized {
+    /// The transport that it makes.
+    const COMPONENT: Component;
+    /// Whether its data packets may be marked.
+    const ECN: bool;
+
+    /// At a flow's start.
+    fn new(values: &Values) -> Self;
+
+    /// An acknowledgement came, outside of loss recovery.
+    #[inline]
+    fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
+        if acked.advanced {
+            window.grow();
+        }
+    }
+
+    /// Later packets' acknowledgements proved a loss, while so many packets were in flight.
+    fn lost(&mut self, in_flight: u32, window: &mut Window) {
+        window.halve_threshold(in_flight);
+        window.fall_to_threshold();
+    }
+
+    /// The retransmission timer expired while so many packets were in flight; `again`: with nothing heard since it
+    /// expired before. Then ssthresh stays (RFC 5681 §3.1).
+    fn timed_out(&mut self, in_flight: u32, again: bool, window: &mut Window) {
+        if !again {
+            window.halve_threshold(in_flight);
+        }
+        window.collapse();
+    }
+}
