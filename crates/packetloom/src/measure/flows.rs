@@ -21,6 +21,8 @@ pub struct FlowRow {
     pub best_fct: Time,
     /// What the sender did.
     pub report: Report,
+    /// Whether it counts: it started neither in the warm-up nor in the cool-down.
+    pub measured: bool,
 }
 
 impl FlowRow {
@@ -74,6 +76,7 @@ impl Collector {
             closed: Time::NEVER,
             best_fct,
             report: Report::default(),
+            measured: true,
         };
         self.started += 1;
         self.alive.insert(flow.id, row);
@@ -94,6 +97,11 @@ impl Collector {
             row.delivered = at;
             row.closed = at;
         });
+    }
+
+    /// The best completion time of a flow that is not over; zero for any other.
+    pub fn best_fct(&self, flow: FlowId) -> Time {
+        self.alive.get(&flow).map_or(Time::ZERO, |row| row.best_fct)
     }
 
     /// How many flows started.

@@ -135,6 +135,6 @@ mod tests {
         assert_eq!(recorder.mean_bytes(), 100.0);
         assert_eq!(recorder.percentile_bytes(0.9), 0);
         assert_eq!(recorder.percentile_bytes(0.95), 1_000);
-        assert_eq!(recorder.samples(), [0, 0, 0, 0, 1_000, 0, 0, 0, 0, 0]);
+        assert_eq!(recorder.samples(), [0, 0, 0, 1_000, 0, 0, 0, 0, 0, 0]);
     }
 }

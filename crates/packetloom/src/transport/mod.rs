@@ -13,6 +13,8 @@ mod seq_set;
 mod tcp;
 mod windowed;
 
+pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat};
+
 use crate::engine::Transport;
 use crate::measure::Format;
 use crate::spec::{Component, Values};

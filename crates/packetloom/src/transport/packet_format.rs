@@ -30,6 +30,9 @@ pub const ACK: Param = Param {
     source: "IPv4 and TCP without options",
 };
 
+/// All three, for models that have no others.
+pub const PARAMS: &[Param] = &[MSS, HEADER, ACK];
+
 /// The sizes of a transport's packets.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketFormat {

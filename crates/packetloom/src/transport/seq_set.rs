@@ -40,12 +40,16 @@ impl SeqSet {
         is_new
     }
 
-    /// Adds `from..to`, telling of each number that is new. Numbers below the floor are passed over.
+    /// Adds `from..to`, telling of each number that is new. None may be below the floor.
     pub fn insert_range(&mut self, from: u32, to: u32, mut added: impl FnMut(u32)) {
         if self.words.is_empty() {
             self.first_word = from / BITS;
         }
-        let mut seq = from.max(self.first_word * BITS);
+        while from < self.first_word * BITS {
+            self.words.push_front(0);
+            self.first_word -= 1;
+        }
+        let mut seq = from;
         while seq < to {
             let word = seq / BITS;
             let word_end = (word + 1) * BITS;

@@ -1,0 +1,299 @@
+//! Scenario in, results out: the only room that knows every other.
+
+use crate::engine::{Engine, Plan, PortCounters, Tally};
+use crate::flow::Flow;
+use crate::fluid::{self, Job};
+use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
+use crate::scenario::Case;
+use crate::spec::{Complaint, Component, Values, anything};
+use crate::topology::Topology;
+use crate::transport::{self, PacketFormat, Scheme, WithScheme};
+use crate::units::Time;
+use crate::workload::{Environment, SourceFacts, Workload};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The flow-level models: transports without packets.
+pub const FLUID_COMPONENTS: &[Component] = &[
+    Component {
+        section: "transport",
+        kind: "ideal",
+        doc: "Ideal end-to-end SRPT at flow level: flows are served greedily in order of remaining size, each alone on its source's and destination's edge link.",
+        source: "pFabric §2.1, §3: Ideal",
+        params: transport::FORMAT_PARAMS,
+        check: anything,
+    },
+    Component {
+        section: "transport",
+        kind: "max-min",
+        doc: "Max-min fair sharing of the edge links at flow level.",
+        source: "Bertsekas and Gallager, Data Networks, §6.5.2",
+        params: transport::FORMAT_PARAMS,
+        check: anything,
+    },
+];
+
+/// How far a run is, and a way to end it, for another thread.
+#[derive(Debug, Default)]
+pub struct Monitor {
+    cancelled: AtomicBool,
+    packet_hops: AtomicU64,
+    /// In millionths.
+    done: AtomicU64,
+}
+
+impl Monitor {
+    /// Ends the run soon.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// The share done, from 0 to 1, and the packet-hops so far.
+    pub fn progress(&self) -> (f64, u64) {
+        (self.done.load(Ordering::Relaxed) as f64 / 1e6, self.packet_hops.load(Ordering::Relaxed))
+    }
+
+    /// Notes how far the run is; returns whether it should go on.
+    fn report(&self, packet_hops: u64, done: f64) -> bool {
+        self.packet_hops.store(packet_hops, Ordering::Relaxed);
+        self.done.store((done * 1e6) as u64, Ordering::Relaxed);
+        !self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// What went through a port, and how its queue was.
+#[derive(Clone, Debug)]
+pub struct PortRow {
+    /// The index of its link in the topology.
+    pub link: usize,
+    /// What went through.
+    pub counters: PortCounters,
+    /// Its queue, if it was watched.
+    pub queue: Option<QueueRecorder>,
+}
+
+/// What came of a case.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Whether it was ended before its time.
+    pub cancelled: bool,
+    /// A row per flow, in order of identity.
+    pub flows: Vec<FlowRow>,
+    /// A row per port, in the order of the topology's links.
+    pub ports: Vec<PortRow>,
+    /// The network.
+    pub topology: Topology,
+    /// What was done.
+    pub tally: Tally,
+    /// When the last flow ended, or the run was stopped.
+    pub simulated: Time,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// A case, ready to run.
+#[derive(Debug)]
+pub struct Simulation {
+    setting: Setting,
+    workload: Workload,
+}
+
+/// A case and its network.
+#[derive(Debug)]
+struct Setting {
+    case: Case,
+    topology: Topology,
+    format: Format,
+}
+
+impl Simulation {
+    /// Builds the network and the traffic of a case.
+    ///
+    /// # Errors
+    /// What of the case can't be simulated, by its key in the scenario.
+    pub fn new(case: Case) -> Result<Simulation, Complaint> {
+        let topology = Topology::build(&case.topology)?;
+        let transport = case.scheme.component("transport");
+        let is_fluid = FLUID_COMPONENTS.iter().any(|fluid| fluid.kind == transport.kind);
+        if !is_fluid && case.scheme.optional_component("queue").is_none() {
+            return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
+        }
+        let format = PacketFormat::of(&transport).data;
+        let environment = Environment {
+            hosts: topology.hosts,
+            host_rate: topology.host_rate(),
+            mss: format.mss_bytes,
+            header: format.header_bytes,
+            load: case.load,
+            seed: case.seed,
+            flow_limit: case.run.optional_count("flows"),
+            duration: case.run.optional_time("duration"),
+        };
+        let workload = Workload::build(&case.workloads, &environment)?;
+        Ok(Simulation { setting: Setting { case, topology, format }, workload })
+    }
+
+    /// What each source of traffic comes to.
+    pub fn facts(&self) -> &[SourceFacts] {
+        self.workload.facts()
+    }
+
+    /// Runs the case to its end.
+    ///
+    /// # Errors
+    /// What of the case can't be simulated.
+    pub fn run(self, monitor: &Monitor) -> Result<Outcome, Complaint> {
+        let kind = self.setting.case.scheme.component("transport").kind;
+        match kind.as_str() {
+            "ideal" => run_fluid(self, |hosts, jobs, over| fluid::srpt::run(hosts, jobs, over), monitor),
+            "max-min" => run_fluid(self, |hosts, jobs, over| fluid::max_min::run(hosts, jobs, over), monitor),
+            _ => transport::with_scheme(&kind, OnPackets { simulation: self, monitor })
+                .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}"))),
+        }
+    }
+}
+
+impl Setting {
+
+    fn max_time(&self) -> Time {
+        self.case.run.optional_time("max_time").unwrap_or(Time::NEVER)
+    }
+
+    /// How much is done, when so many flows are over at a time.
+    fn share_done(&self, finished: u64, now: Time) -> f64 {
+        let run = &self.case.run;
+        let by_flows = run.optional_count("flows").map(|flows| finished as f64 / flows as f64);
+        let end = run.optional_time("max_time").or(run.optional_time("duration"));
+        let by_time = end.map(|end| now.as_ps() as f64 / end.as_ps() as f64);
+        by_flows.into_iter().chain(by_time).fold(0.0, f64::max).min(1.0)
+    }
+
+    /// How long a flow takes on an edge link.
+    fn work(&self, flow: &Flow) -> Time {
+        let packets = self.format.packets(flow.size_bytes);
+        let framing_bytes = packets * self.topology.framing_bytes;
+        self.topology.host_rate().time_for(self.format.wire_bytes(flow.size_bytes) + framing_bytes)
+    }
+
+    fn outcome(self, collector: Collector, ports: Vec<PortRow>, tally: Tally) -> Outcome {
+        let (started, finished) = (collector.started(), collector.finished());
+        let mut flows = collector.into_rows();
+        let last_start = flows.iter().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
+        let from = self.case.run.time("warm_up");
+        let until = last_start.since(self.case.run.time("cool_down"));
+        for row in &mut flows {
+            row.measured = (from..=until).contains(&row.flow.start);
+        }
+        let ended = flows.iter().map(|row| row.closed).filter(|at| *at != Time::NEVER).max();
+        let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
+        Outcome {
+            cancelled: false,
+            flows,
+            ports,
+            topology: self.topology,
+            tally,
+            simulated,
+            warnings: unfinished(started, finished),
+        }
+    }
+}
+
+/// Runs a flow-level model: each flow's work is its time on the edge link; what its first packet takes to cross the
+/// fabric is added to its completion.
+fn run_fluid(
+    simulation: Simulation,
+    model: impl Fn(u32, &mut dyn Iterator<Item = Job>, &mut dyn FnMut(u32, Time)),
+    monitor: &Monitor,
+) -> Result<Outcome, Complaint> {
+    let Simulation { setting, mut workload } = simulation;
+    if !workload.take_chains().is_empty() {
+        return Err(Complaint::new("workload", "a closed loop can't drive a flow-level model"));
+    }
+    let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();
+    let mut collector = Collector::new(setting.format);
+    for flow in &flows {
+        collector.start(*flow, &setting.topology);
+    }
+    let mut jobs = flows.iter().map(|flow| Job {
+        id: flow.id,
+        src: flow.src,
+        dst: flow.dst,
+        work: setting.work(flow),
+        start: flow.start,
+    });
+    let max_time = setting.max_time();
+    let mut finished = 0;
+    model(setting.topology.hosts, &mut jobs, &mut |flow, at| {
+        let index = flows.partition_point(|other| other.id < flow);
+        let latency = collector.best_fct(flow).since(setting.work(&flows[index]));
+        if at + latency <= max_time {
+            collector.finish(flow, at + latency);
+        }
+        finished += 1;
+        monitor.report(0, f64::from(finished) / flows.len() as f64);
+    });
+    let tally = Tally { packet_hops: 0, events: 2 * flows.len() as u64 };
+    Ok(setting.outcome(collector, Vec::new(), tally))
+}
+
+fn unfinished(started: u64, finished: u64) -> Vec<String> {
+    match started - finished {
+        0 => Vec::new(),
+        left => vec![format!("{left} of {started} flows were not finished when the run ended")],
+    }
+}
+
+/// A simulation packet by packet, once the transport's type is known.
+struct OnPackets<'a> {
+    simulation: Simulation,
+    monitor: &'a Monitor,
+}
+
+impl WithScheme for OnPackets<'_> {
+    type Output = Outcome;
+
+    fn run<T: Scheme>(self) -> Outcome {
+        let OnPackets { simulation: Simulation { setting, mut workload }, monitor } = self;
+        let (scheme, measure) = (&setting.case.scheme, &setting.case.measure);
+        let config = T::configure(&scheme.component("transport"));
+        let interval = measure.optional_time("series_interval");
+        let is_watched = measure.flag("queues") || interval.is_some();
+        let nic = scheme.optional_component("nic").unwrap_or_else(unlimited_fifo);
+        let plan = Plan {
+            topology: &setting.topology,
+            queue: &scheme.component("queue"),
+            nic: &nic,
+            routing: &scheme.component("routing"),
+            seed: setting.case.seed,
+            smallest_packet_bytes: T::smallest_packet_bytes(&config),
+            recorder: is_watched.then(|| QueueRecorder::new(interval)),
+        };
+        let mut engine = Engine::<T>::new(&plan, || T::new(&config));
+        let mut collector = Collector::new(setting.format);
+        let mut go_on = true;
+        engine.run(&mut workload, setting.max_time(), |log, tally, now| {
+            if !log.events.is_empty() {
+                collector.read(log, &setting.topology);
+            }
+            go_on = monitor.report(tally.packet_hops, setting.share_done(collector.finished(), now));
+            go_on
+        });
+        let (tally, end) = (engine.tally(), engine.now());
+        let ports = engine.ports().enumerate();
+        let ports = ports.map(|(link, port)| PortRow {
+            link,
+            counters: port.counters(),
+            queue: port.recorder(end).cloned(),
+        });
+        let ports = ports.collect();
+        let mut outcome = setting.outcome(collector, ports, tally);
+        outcome.simulated = outcome.simulated.min(end);
+        outcome.cancelled = !go_on;
+        outcome
+    }
+}
+
+/// A host's own port, unless the scenario says otherwise: first in, first out, no limit.
+fn unlimited_fifo() -> Values {
+    let absent = ["capacity", "pool", "pool_alpha"].map(|key| (key.to_owned(), crate::spec::Value::Absent));
+    Values { kind: "drop-tail".to_owned(), entries: absent.into() }
+}
