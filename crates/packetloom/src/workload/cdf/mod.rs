@@ -133,6 +133,11 @@ impl Cdf {
         interpolation: Interpolation,
         rounding: Rounding,
     ) -> Result<Cdf, CdfError> {
+        if points.is_empty() {
+            let message =
+                "no points; write pairs of bytes and cumulative probability, the last one ending in 1";
+            return Err(CdfError { line: 1, message: message.to_owned() });
+        }
         read::check(points.iter().enumerate().map(|(i, &point)| (i + 1, point)), "point", 1.0)?;
         if let Some(last) = points.last_mut() {
             last.1 = 1.0;
