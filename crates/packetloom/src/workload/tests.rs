@@ -87,6 +87,22 @@ fn poisson_gaps_are_exponential() {
 }
 
 #[test]
+fn a_rate_of_its_own_counts_incast_events() {
+    let spec = workload([
+        ("sizes", constant(1460)),
+        ("arrivals", arrivals("poisson", [("rate_per_second", Value::Number(1e5))])),
+        ("pattern", pattern("incast", [("fan_in", Value::Count(4)), ("receiver", Value::Count(0))])),
+    ]);
+    let env = Environment { load: None, ..environment() };
+    let facts = Workload::build(std::slice::from_ref(&spec), &env).unwrap().describe()[0].clone();
+    assert_eq!(facts.flows_per_second, Some(4e5));
+    assert!((facts.load.unwrap() - 4e5 * 12_000.0 / 10e9).abs() < 1e-12);
+    let last = flows(&[spec], &env).last().unwrap().start.as_secs_f64();
+    // 5000 events: a standard error of 1.4 %.
+    assert!((last / 0.05 - 1.0).abs() < 0.06, "{last}");
+}
+
+#[test]
 fn offered_bytes_come_to_the_load_for_every_pattern() {
     let incast = |set: [(&'static str, Value); 2]| pattern("incast", set);
     let receiver = ("receiver", Value::Count(7));
