@@ -2,6 +2,7 @@
 
 pub mod engine;
 pub mod flow;
+pub mod fluid;
 pub mod measure;
 pub mod packet;
 pub mod queue;

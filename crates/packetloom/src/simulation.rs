@@ -5,7 +5,7 @@ use crate::flow::Flow;
 use crate::fluid::{self, Job};
 use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
 use crate::scenario::Case;
-use crate::spec::{Complaint, Component, Values, anything};
+use crate::spec::{Complaint, Component, anything};
 use crate::topology::Topology;
 use crate::transport::{self, PacketFormat, Scheme, WithScheme};
 use crate::units::Time;
@@ -134,7 +134,7 @@ impl Simulation {
 
     /// What each source of traffic comes to.
     pub fn facts(&self) -> &[SourceFacts] {
-        self.workload.facts()
+        self.workload.describe()
     }
 
     /// Runs the case to its end.
@@ -257,10 +257,11 @@ impl WithScheme for OnPackets<'_> {
         let config = T::configure(&scheme.component("transport"));
         let interval = measure.optional_time("series_interval");
         let is_watched = measure.flag("queues") || interval.is_some();
-        let nic = scheme.optional_component("nic").unwrap_or_else(unlimited_fifo);
+        let queue = scheme.component("queue");
+        let nic = scheme.optional_component("nic").unwrap_or_else(|| queue.clone());
         let plan = Plan {
             topology: &setting.topology,
-            queue: &scheme.component("queue"),
+            queue: &queue,
             nic: &nic,
             routing: &scheme.component("routing"),
             seed: setting.case.seed,
@@ -290,10 +291,4 @@ impl WithScheme for OnPackets<'_> {
         outcome.cancelled = !go_on;
         outcome
     }
-}
-
-/// A host's own port, unless the scenario says otherwise: first in, first out, no limit.
-fn unlimited_fifo() -> Values {
-    let absent = ["capacity", "pool", "pool_alpha"].map(|key| (key.to_owned(), crate::spec::Value::Absent));
-    Values { kind: "drop-tail".to_owned(), entries: absent.into() }
 }

@@ -17,7 +17,7 @@ pub const COMPONENTS: &[Component] = &[
             name: "rate_per_second",
             kind: Kind::Number(1e-3, 1e12),
             default: Absent,
-            doc: "Flows per second of the whole source, instead of a load.",
+            doc: "Starts per second of the whole source (for incast: events), instead of a load.",
             source: "packetloom",
         }],
         check: anything,
@@ -109,7 +109,7 @@ fn check_periodic(values: &Values) -> Result<(), Complaint> {
 pub enum Arrivals {
     /// At random.
     Poisson {
-        /// Flows per second of the whole source; `None`: what the load asks for.
+        /// Starts per second of the whole source (for incast: events); `None`: what the load asks for.
         rate_per_second: Option<f64>,
     },
     /// Evenly spaced.

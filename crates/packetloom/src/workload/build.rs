@@ -218,7 +218,7 @@ fn gap_ps(
 ) -> Result<f64, Complaint> {
     let flows_per_event = f64::from(pattern.flows_per_event());
     match arrivals {
-        Arrivals::Poisson { rate_per_second: Some(rate) } => return Ok(1e12 * flows_per_event / rate),
+        Arrivals::Poisson { rate_per_second: Some(rate) } => return Ok(1e12 / rate),
         Arrivals::Periodic { interval: Some(interval) } => return Ok(interval.as_ps() as f64),
         _ => {}
     }

@@ -84,4 +84,18 @@ mod tests {
         assert_eq!((cdf.interpolation, cdf.rounding), (Interpolation::Linear, Rounding::UpToPackets(1460)));
         assert_eq!(cdf.points[4], (267.0 * 1460.0, 0.9));
     }
+
+    #[test]
+    fn the_readmes_table_is_true() {
+        let readme = include_str!("../../../../workloads/README.md");
+        for (name, text) in FILES {
+            let cdf = Cdf::read(text).unwrap();
+            let rule = match cdf.rounding {
+                Rounding::None => cdf.interpolation.word().to_owned(),
+                rounding => format!("{}, {}", cdf.interpolation.word(), rounding.word().replace('-', " ")),
+            };
+            let row = format!("| {name} | {rule} | {:.1} | ", cdf.mean_bytes());
+            assert!(readme.contains(&row), "no row begins {row}");
+        }
+    }
 }

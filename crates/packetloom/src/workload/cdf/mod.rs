@@ -29,12 +29,12 @@ impl Dialect {
     /// In words, for people.
     pub const fn describe(self) -> &'static str {
         match self {
-            Dialect::Percent => "bytes and cumulative percent (as HPCC and ConWeave)",
-            Dialect::Fraction => "bytes and cumulative fraction (as HKUST TrafficGenerator)",
-            Dialect::Ns2 => "packets of 1460 B, an ignored column and cumulative fraction (as ns-2 and YAPS)",
-            Dialect::Homa => {
-                "the mean on the first line, then bytes and cumulative fraction (as HomaSimulation)"
+            Dialect::Percent => "bytes and cumulative percent (the dialect of HPCC and ConWeave)",
+            Dialect::Fraction => "bytes and cumulative fraction (the dialect of HKUST TrafficGenerator)",
+            Dialect::Ns2 => {
+                "packets of 1460 B, an ignored column and cumulative fraction (the dialect of ns-2 and YAPS)"
             }
+            Dialect::Homa => "the mean, then bytes and cumulative fraction (the dialect of HomaSimulation)",
             Dialect::Points => "points of bytes and cumulative fraction, given in the scenario",
         }
     }
@@ -133,6 +133,11 @@ impl Cdf {
         interpolation: Interpolation,
         rounding: Rounding,
     ) -> Result<Cdf, CdfError> {
+        if points.is_empty() {
+            let message =
+                "no points; write pairs of bytes and cumulative probability, the last one ending in 1";
+            return Err(CdfError { line: 1, message: message.to_owned() });
+        }
         read::check(points.iter().enumerate().map(|(i, &point)| (i + 1, point)), "point", 1.0)?;
         if let Some(last) = points.last_mut() {
             last.1 = 1.0;

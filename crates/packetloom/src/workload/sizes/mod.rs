@@ -1,148 +1,15 @@
 //! How large flows are.
 
+mod components;
+mod pareto;
+
+pub use components::COMPONENTS;
+pub use pareto::Pareto;
+
 use super::cdf::{Cdf, Interpolation, LARGEST_BYTES, Rounding};
 use super::library;
 use crate::random::Stream;
-use crate::spec::Fallback::{Absent, Required, Value as Default};
-use crate::spec::{Complaint, Component, Kind, Param, Value, Values};
-
-const POINT: Kind = Kind::List(&Kind::Number(0.0, LARGEST_BYTES));
-
-/// What a scenario can write as `sizes`.
-pub const COMPONENTS: &[Component] = &[
-    Component {
-        section: "sizes",
-        kind: "cdf",
-        doc: "Sizes from an empirical distribution: one that packetloom carries, or points of your own.",
-        source: "workloads/README.md",
-        params: &[
-            Param {
-                name: "name",
-                kind: Kind::Text,
-                default: Absent,
-                doc: "A distribution that packetloom carries: \"web-search\", \"data-mining\" or a file of workloads/.",
-                source: "packetloom",
-            },
-            Param {
-                name: "points",
-                kind: Kind::List(&POINT),
-                default: Absent,
-                doc: "Your own, instead of a name: pairs [bytes, cumulative probability], the last one ending in 1.",
-                source: "packetloom",
-            },
-            Param {
-                name: "interpolation",
-                kind: Kind::Choice(&["linear", "step"]),
-                default: Absent,
-                doc: "What is drawn between points: any size evenly, or the upper point's. \
-                      Left out: what the file says, for points linear.",
-                source: "packetloom",
-            },
-            Param {
-                name: "rounding",
-                kind: Kind::Choice(&["none", "up-to-packets", "to-packets"]),
-                default: Absent,
-                doc: "Whether a drawn size becomes whole packets, up or to the nearest. \
-                      Left out: what the file says, for points none.",
-                source: "packetloom",
-            },
-            Param {
-                name: "packet",
-                kind: Kind::Bytes,
-                default: Default("1460B"),
-                doc: "What a packet carries, where `rounding` is to packets.",
-                source: "pFabric's ns-2 code",
-            },
-        ],
-        check,
-    },
-    Component {
-        section: "sizes",
-        kind: "constant",
-        doc: "Every flow has the same size.",
-        source: "packetloom",
-        params: &[Param {
-            name: "size",
-            kind: Kind::Bytes,
-            default: Required,
-            doc: "The size of every flow.",
-            source: "packetloom",
-        }],
-        check,
-    },
-    Component {
-        section: "sizes",
-        kind: "uniform",
-        doc: "Any whole number of bytes between two sizes, both included, evenly.",
-        source: "packetloom",
-        params: &[
-            Param {
-                name: "minimum",
-                kind: Kind::Bytes,
-                default: Required,
-                doc: "The smallest size.",
-                source: "packetloom",
-            },
-            Param {
-                name: "maximum",
-                kind: Kind::Bytes,
-                default: Required,
-                doc: "The largest size.",
-                source: "packetloom",
-            },
-        ],
-        check,
-    },
-    Component {
-        section: "sizes",
-        kind: "exponential",
-        doc: "Exponentially distributed sizes, rounded to the nearest byte, at least one.",
-        source: "packetloom",
-        params: &[Param {
-            name: "mean",
-            kind: Kind::Bytes,
-            default: Required,
-            doc: "The mean size.",
-            source: "packetloom",
-        }],
-        check,
-    },
-    Component {
-        section: "sizes",
-        kind: "pareto",
-        doc: "Pareto distributed sizes, rounded to the nearest byte; with a maximum, the distribution cut off there.",
-        source: "packetloom",
-        params: &[
-            Param {
-                name: "shape",
-                kind: Kind::Number(0.05, 100.0),
-                default: Required,
-                doc: "The tail index: the smaller, the heavier the tail. At 1 or below the mean is infinite \
-                      unless a maximum is given.",
-                source: "packetloom",
-            },
-            Param {
-                name: "minimum",
-                kind: Kind::Bytes,
-                default: Required,
-                doc: "The smallest size.",
-                source: "packetloom",
-            },
-            Param {
-                name: "maximum",
-                kind: Kind::Bytes,
-                default: Absent,
-                doc: "The largest size.",
-                source: "packetloom",
-            },
-        ],
-        check,
-    },
-];
-
-fn check(values: &Values) -> Result<(), Complaint> {
-    Sizes::build(values).map(drop)
-}
+use crate::spec::{Complaint, Value, Values};
 
 /// The distribution of flow sizes. Each draw takes one number from its stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,15 +27,8 @@ pub enum Sizes {
     },
     /// Exponential with this mean, before rounding.
     Exponential(f64),
-    /// Pareto.
-    Pareto {
-        /// The tail index.
-        shape: f64,
-        /// The smallest size.
-        minimum: f64,
-        /// The largest; infinity for none.
-        maximum: f64,
-    },
+    /// Pareto, rounded to the nearest byte.
+    Pareto(Pareto),
 }
 
 impl Sizes {
@@ -202,12 +62,7 @@ impl Sizes {
                 (minimum + (stream.unit() * count) as u64).min(*maximum)
             }
             Sizes::Exponential(mean) => whole(mean * stream.exponential()),
-            Sizes::Pareto { shape, minimum, maximum } => {
-                // The inverse of the distribution; what lies beyond the maximum has the probability `cut`.
-                let cut = libm::pow(minimum / maximum, *shape);
-                let survival = 1.0 - stream.unit() * (1.0 - cut);
-                whole(minimum * libm::pow(survival, -1.0 / shape)).min(LARGEST_BYTES as u64)
-            }
+            Sizes::Pareto(pareto) => whole(pareto.at(stream.unit())).min(LARGEST_BYTES as u64),
         }
     }
 
@@ -219,9 +74,7 @@ impl Sizes {
             Sizes::Uniform { minimum, maximum } => (minimum + maximum) as f64 / 2.0,
             // The sum over y of P(S > y), where S > y from 1 on means a draw of y + 1/2 or more.
             Sizes::Exponential(mean) => 1.0 + libm::exp(-1.5 / mean) / -libm::expm1(-1.0 / mean),
-            Sizes::Pareto { shape, minimum, maximum } => {
-                minimum + integral_of_survival(shape, minimum, minimum, maximum)
-            }
+            Sizes::Pareto(ref pareto) => pareto.mean(),
         }
     }
 
@@ -242,7 +95,7 @@ impl Sizes {
                 let per_packet = mss as f64 / mean;
                 1.0 + libm::exp(-per_packet - 0.5 / mean) / -libm::expm1(-per_packet)
             }
-            Sizes::Pareto { shape, minimum, maximum } => pareto_packets(shape, minimum, maximum, mss as f64),
+            Sizes::Pareto(ref pareto) => pareto.mean_packets(mss as f64),
         }
     }
 
@@ -258,12 +111,7 @@ impl Sizes {
             Sizes::Constant(size) => format!("constant {size} B"),
             Sizes::Uniform { minimum, maximum } => format!("uniform from {minimum} B to {maximum} B"),
             Sizes::Exponential(mean) => format!("exponential, mean {mean} B"),
-            Sizes::Pareto { shape, minimum, maximum } if maximum.is_infinite() => {
-                format!("Pareto, shape {shape}, from {minimum} B")
-            }
-            Sizes::Pareto { shape, minimum, maximum } => {
-                format!("Pareto, shape {shape}, from {minimum} B to {maximum} B")
-            }
+            Sizes::Pareto(pareto) => pareto.describe(),
         }
     }
 }
@@ -300,7 +148,7 @@ fn build_pareto(values: &Values) -> Result<Sizes, Complaint> {
         }
         None => f64::INFINITY,
     };
-    Ok(Sizes::Pareto { shape, minimum: minimum as f64, maximum })
+    Ok(Sizes::Pareto(Pareto { shape, minimum: minimum as f64, maximum }))
 }
 
 fn build_cdf(values: &Values) -> Result<Cdf, Complaint> {
@@ -358,46 +206,5 @@ fn from_points(points: &[Value]) -> Result<Cdf, Complaint> {
         .map_err(|error| Complaint::new("points", format!("point {}: {}", error.line, error.message)))
 }
 
-/// ∫ P(X > x) dx of a Pareto distribution, from `from` (at or above its minimum) to its maximum.
-fn integral_of_survival(shape: f64, minimum: f64, from: f64, maximum: f64) -> f64 {
-    let cut = libm::pow(minimum / maximum, shape);
-    // ∫ (minimum/x)^shape dx
-    let power = if shape == 1.0 {
-        minimum * libm::log(maximum / from)
-    } else {
-        let to = if maximum.is_infinite() { 0.0 } else { libm::pow(minimum / maximum, shape) * maximum };
-        (libm::pow(minimum / from, shape) * from - to) / (shape - 1.0)
-    };
-    if maximum.is_infinite() { power } else { (power - cut * (maximum - from)) / (1.0 - cut) }
-}
-
-/// E⌈S/mss⌉ of a Pareto distribution: the first million terms one by one, the rest by the trapezoid rule's
-/// integral (Euler-Maclaurin), whose error there is far below any sampling error.
-fn pareto_packets(shape: f64, minimum: f64, maximum: f64, mss: f64) -> f64 {
-    const TERMS: u32 = 1_000_000;
-    let cut = libm::pow(minimum / maximum, shape);
-    let survival = |bytes: f64| match bytes {
-        bytes if bytes <= minimum => 1.0,
-        bytes if bytes >= maximum => 0.0,
-        bytes => (libm::pow(minimum / bytes, shape) - cut) / (1.0 - cut),
-    };
-    let mut sum = 1.0;
-    for j in 1..TERMS {
-        // S > j·mss means a draw of j·mss + 1/2 or more.
-        let term = survival(f64::from(j) * mss + 0.5);
-        if term == 0.0 {
-            return sum;
-        }
-        sum += term;
-    }
-    let from = f64::from(TERMS) * mss + 0.5;
-    if from >= maximum {
-        return sum;
-    }
-    if from <= minimum {
-        // A flow has more than a million packets at least: its bytes count them well enough.
-        let mean = minimum + integral_of_survival(shape, minimum, minimum, maximum);
-        return mean / mss + 0.5;
-    }
-    sum + survival(from) / 2.0 + integral_of_survival(shape, minimum, from, maximum) / mss
-}
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Max-min fair sharing of the hosts' links: at any time no flow can have more without another that has no more than
+//! it having less. Rates come from progressive filling (Bertsekas and Gallager, Data Networks, §6.5.2).
+
+use super::Job;
+use crate::flow::{FlowId, HostId};
+use crate::units::Time;
+
+/// Within so many picoseconds of its end a flow is complete: finishes are rounded to whole ones.
+const ROUNDING_PS: f64 = 0.51;
+
+/// Runs `jobs`, given in order of start, among `hosts` hosts; `finished` hears of each completion, in order of time,
+/// and of number where they coincide. Finishes are rounded to the nearest picosecond.
+///
+/// # Panics
+/// If a job starts before the one given before it, or names a host that there is not.
+pub fn run(hosts: u32, jobs: impl IntoIterator<Item = Job>, mut finished: impl FnMut(FlowId, Time)) {
+    let mut sharing = Sharing::new(hosts);
+    let mut jobs = jobs.into_iter().peekable();
+    let mut now = Time::ZERO;
+    loop {
+        let arrival = jobs.peek().map(|job| job.start);
+        let completion = sharing.next_completion().map(|span| now.saturating_add(span));
+        let Some(next) = arrival.into_iter().chain(completion).min() else { return };
+        assert!(next >= now, "jobs must be given in order of start");
+        sharing.serve_for(next - now);
+        now = next;
+        sharing.complete(|id| finished(id, now));
+        while let Some(job) = jobs.next_if(|job| job.start == now) {
+            sharing.arrive(&job);
+        }
+        sharing.fill();
+    }
+}
+
+/// A flow under way.
+#[derive(Clone, Copy, Debug)]
+struct Active {
+    id: FlowId,
+    src: HostId,
+    dst: HostId,
+    remaining_ps: f64,
+    /// As a part of a link's rate; 0 until it is set.
+    rate: f64,
+}
+
+/// A host's link, in or out, while rates are set.
+#[derive(Clone, Debug, Default)]
+struct Link {
+    /// The flows that cross it, by their place in the list of flows.
+    flows: Vec<usize>,
+    /// How many of them have no rate yet.
+    unset: u32,
+    /// What those have to share.
+    capacity: f64,
+}
+
+/// The flows under way, in order of arrival, and the links: each host's link out, then each host's link in.
+struct Sharing {
+    flows: Vec<Active>,
+    links: Vec<Link>,
+}
+
+impl Sharing {
+    fn new(hosts: u32) -> Sharing {
+        Sharing { flows: Vec::new(), links: vec![Link::default(); 2 * hosts as usize] }
+    }
+
+    fn links_of(&self, flow: &Active) -> [usize; 2] {
+        [flow.src as usize, self.links.len() / 2 + flow.dst as usize]
+    }
+
+    fn next_completion(&self) -> Option<Time> {
+        let spans = self.flows.iter().map(|flow| flow.remaining_ps / flow.rate);
+        spans.min_by(f64::total_cmp).map(|span_ps| Time(span_ps.round() as u64))
+    }
+
+    fn serve_for(&mut self, span: Time) {
+        for flow in &mut self.flows {
+            flow.remaining_ps -= flow.rate * span.as_ps() as f64;
+        }
+    }
+
+    fn complete(&mut self, finished: impl FnMut(FlowId)) {
+        let done = |flow: &Active| flow.remaining_ps <= flow.rate * ROUNDING_PS;
+        let mut ids: Vec<FlowId> = self.flows.iter().filter(|flow| done(flow)).map(|flow| flow.id).collect();
+        ids.sort_unstable();
+        ids.into_iter().for_each(finished);
+        self.flows.retain(|flow| !done(flow));
+    }
+
+    fn arrive(&mut self, job: &Job) {
+        let remaining_ps = job.work.as_ps() as f64;
+        self.flows.push(Active { id: job.id, src: job.src, dst: job.dst, remaining_ps, rate: 0.0 });
+    }
+
+    /// Sets every flow's rate: again and again the link that offers its flows the least gives each of them that.
+    fn fill(&mut self) {
+        self.put_flows_on_links();
+        let share = |link: &Link| link.capacity / f64::from(link.unset);
+        let tightest = |links: &[Link]| {
+            let contended = links.iter().enumerate().filter(|(_, link)| link.unset > 0);
+            contended.map(|(place, link)| (place, share(link))).min_by(|one, other| one.1.total_cmp(&other.1))
+        };
+        while let Some((bottleneck, rate)) = tightest(&self.links) {
+            for place in std::mem::take(&mut self.links[bottleneck].flows) {
+                if self.flows[place].rate == 0.0 {
+                    self.set_rate(place, rate);
+                }
+            }
+        }
+    }
+
+    fn put_flows_on_links(&mut self) {
+        for link in &mut self.links {
+            link.flows.clear();
+            (link.unset, link.capacity) = (0, 1.0);
+        }
+        for place in 0..self.flows.len() {
+            self.flows[place].rate = 0.0;
+            for link in self.links_of(&self.flows[place]) {
+                self.links[link].flows.push(place);
+                self.links[link].unset += 1;
+            }
+        }
+    }
+
+    fn set_rate(&mut self, place: usize, rate: f64) {
+        self.flows[place].rate = rate;
+        for link in self.links_of(&self.flows[place]) {
+            self.links[link].unset -= 1;
+            self.links[link].capacity -= rate;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{job, random_jobs};
+    use super::*;
+
+    fn finishes(hosts: u32, jobs: &[Job]) -> Vec<(FlowId, u64)> {
+        let mut all = Vec::new();
+        run(hosts, jobs.iter().copied(), |id, finish| all.push((id, finish.as_ps())));
+        all
+    }
+
+    #[test]
+    fn flows_on_one_link_share_it_equally() {
+        // Together until 60, when 0 has had its 30; 1 has 20 left then and the link to itself.
+        assert_eq!(finishes(2, &[job(0, 0, 1, 30, 0), job(1, 0, 1, 50, 0)]), [(0, 60), (1, 80)]);
+        // Alone until 10; 20 left each is shared until 50.
+        assert_eq!(finishes(2, &[job(0, 0, 1, 30, 0), job(1, 0, 1, 20, 10)]), [(0, 50), (1, 50)]);
+    }
+
+    #[test]
+    fn what_a_bottleneck_leaves_goes_to_the_others() {
+        // Three flows into host 2 have a third each; flow 0 has the other two thirds of host 0's link.
+        let jobs = [job(0, 0, 1, 600, 0), job(1, 0, 2, 300, 0), job(2, 3, 2, 300, 0), job(3, 4, 2, 300, 0)];
+        assert_eq!(finishes(5, &jobs), [(0, 900), (1, 900), (2, 900), (3, 900)]);
+    }
+
+    #[test]
+    fn finishes_round_to_the_nearest_picosecond() {
+        // Thirds of a link: 10 ps of work takes 30, and the last 1 ps of a fourth is alone.
+        let jobs = [job(0, 0, 1, 10, 0), job(1, 0, 1, 10, 0), job(2, 0, 1, 11, 0)];
+        assert_eq!(finishes(2, &jobs), [(0, 30), (1, 30), (2, 31)]);
+        // 7 ps alone, then halves: 0 has 1 left, 1 has 5: 0 ends at 9, 1 has 4 left.
+        assert_eq!(finishes(2, &[job(0, 0, 1, 8, 0), job(1, 0, 1, 5, 7)]), [(0, 9), (1, 13)]);
+    }
+
+    /// The definition: each flow crosses a full link on which none has a higher rate.
+    fn assert_max_min_fair(sharing: &Sharing) {
+        let on =
+            |link: usize| sharing.flows.iter().filter(move |flow| sharing.links_of(flow).contains(&link));
+        let used: Vec<f64> =
+            (0..sharing.links.len()).map(|link| on(link).map(|flow| flow.rate).sum()).collect();
+        assert!(used.iter().all(|&rate| rate < 1.0 + 1e-9), "a link carries more than its rate: {used:?}");
+        for flow in &sharing.flows {
+            let is_bottleneck =
+                |link: usize| used[link] > 1.0 - 1e-9 && on(link).all(|other| other.rate <= flow.rate + 1e-9);
+            assert!(sharing.links_of(flow).into_iter().any(is_bottleneck), "{flow:?} could have more");
+        }
+    }
+
+    #[test]
+    fn rates_are_max_min_fair() {
+        for seed in 0..20 {
+            let mut sharing = Sharing::new(8);
+            random_jobs(seed, 40, 8, 3.0).iter().for_each(|job| sharing.arrive(job));
+            sharing.fill();
+            assert_max_min_fair(&sharing);
+        }
+    }
+}
