@@ -2,5 +2,6 @@
 
 pub mod flow;
 pub mod random;
+pub mod scenario;
 pub mod spec;
 pub mod units;
