@@ -8,6 +8,8 @@ pub mod packet;
 pub mod queue;
 pub mod random;
 pub mod routing;
+pub mod scenario;
+pub mod simulation;
 pub mod spec;
 pub mod topology;
 pub mod transport;

@@ -153,7 +153,6 @@ impl Simulation {
 }
 
 impl Setting {
-
     fn max_time(&self) -> Time {
         self.case.run.optional_time("max_time").unwrap_or(Time::NEVER)
     }

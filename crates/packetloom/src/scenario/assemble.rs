@@ -1,0 +1,297 @@
+//! From a text to a [`Scenario`]: the sections, and what must hold between them.
+
+use super::grid::Scenario;
+use super::problem::{self, Problem, Problems};
+use super::read::{MOST_CASES, Reader};
+use super::registry::Registry;
+use super::scalar;
+use super::sections::SCENARIO;
+use super::tree::{Entry, Item, Node};
+use super::variant::Variant;
+use crate::spec::{Kind, Value, Values};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Arrivals that end by themselves.
+const FINITE_ARRIVALS: [&str; 2] = ["list", "at-once"];
+
+/// More seeds than anyone waits for.
+const MOST_SEEDS: i128 = 10_000;
+
+type Variants = Vec<Variant<Values>>;
+
+impl Scenario {
+    /// Reads a scenario from a file: JSON if it is called so, else TOML.
+    pub fn read(path: &Path) -> Result<Scenario, Problems> {
+        let source = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Problems::one(&source, None, format!("cannot read this file: {error}")))?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        if path.extension().is_some_and(|extension| extension == "json") {
+            Scenario::from_json(&text, &source, directory)
+        } else {
+            Scenario::from_toml(&text, &source, directory)
+        }
+    }
+
+    /// Reads a scenario from the text of a TOML file. Messages call it `source`; the files that it names are sought in
+    /// `directory`.
+    pub fn from_toml(text: &str, source: &str, directory: &Path) -> Result<Scenario, Problems> {
+        assemble(Node::from_toml(text, source)?, source, directory, &Registry::default())
+    }
+
+    /// Reads a scenario from JSON of the same structure.
+    pub fn from_json(text: &str, source: &str, directory: &Path) -> Result<Scenario, Problems> {
+        assemble(Node::from_json(text, source)?, source, directory, &Registry::default())
+    }
+}
+
+/// Reads a scenario's tree against a registry.
+pub(super) fn assemble(
+    tree: Node,
+    source: &str,
+    directory: &Path,
+    registry: &Registry,
+) -> Result<Scenario, Problems> {
+    let mut reader = Reader::new(registry, directory);
+    match read(&mut reader, tree, source) {
+        Some(mut scenario) if reader.problems.is_empty() => {
+            scenario.warnings = warnings(&scenario);
+            Ok(scenario)
+        }
+        _ => Err(Problems::new(source, reader.problems)),
+    }
+}
+
+fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
+    if !matches!(tree.item, Item::Table(_)) {
+        reader.report(tree.line, "", "this is no scenario; write tables such as [topology]");
+        return None;
+    }
+    reader.keys_are_right(&SCENARIO, &tree, "");
+    let name = text(reader, &tree, "name");
+    let description = text(reader, &tree, "description");
+    let topology = tree.get("topology").and_then(|node| reader.component(node, "topology", "topology"));
+    let workloads = sections(reader, &tree, "workload");
+    let schemes = sections(reader, &tree, "scheme");
+    let run = run(reader, &tree);
+    let measure = reader.component(&section_or_default(&tree, "measure"), "measure", "measure");
+    let mut scenario = Scenario {
+        name,
+        description,
+        warnings: Vec::new(),
+        source: source.to_owned(),
+        tree,
+        topology: topology?,
+        workloads: workloads?,
+        schemes: schemes?,
+        loads: Vec::new(),
+        seeds: Vec::new(),
+        run: run?,
+        measure: measure?,
+    };
+    take_loads_and_seeds(reader, &mut scenario);
+    // What must hold between sections is asked only where each is sound.
+    if reader.problems.is_empty() {
+        check_names(reader, &scenario);
+        check_end(reader, &scenario);
+        check_size(reader, &scenario);
+    }
+    Some(scenario)
+}
+
+fn text(reader: &mut Reader<'_>, tree: &Node, key: &str) -> Option<String> {
+    let node = tree.get(key)?;
+    match scalar::read(&node.item, &Kind::Text) {
+        Ok(Value::Text(text)) => Some(text),
+        Ok(_) => None,
+        Err(message) => {
+            reader.report(node.line, key, message);
+            None
+        }
+    }
+}
+
+/// The tables of `[[section]]`; a single `[section]` is one of them.
+fn section_tables<'a>(tree: &'a Node, section: &str) -> &'a [Node] {
+    match tree.get(section) {
+        Some(Node { item: Item::List(tables), .. }) => tables,
+        Some(table) => std::slice::from_ref(table),
+        None => &[],
+    }
+}
+
+fn sections(reader: &mut Reader<'_>, tree: &Node, section: &str) -> Option<Vec<Variants>> {
+    let tables = section_tables(tree, section);
+    if let (Some(node), []) = (tree.get(section), tables) {
+        reader.report(node.line, section, format!("is empty; write at least one [[{section}]] table"));
+    }
+    let read: Vec<Option<Variants>> = tables
+        .iter()
+        .enumerate()
+        .map(|(index, table)| {
+            let path = format!("{section}[{index}]");
+            let mut variants = reader.component(table, &path, section)?;
+            // Columns are shared by all schemes; a source has its own unless it is the only one.
+            if section == "scheme" || tables.len() == 1 {
+                rename_axes(&mut variants, &path, section);
+            }
+            Some(variants)
+        })
+        .collect();
+    read.into_iter().collect::<Option<Vec<_>>>().filter(|sections| !sections.is_empty())
+}
+
+fn rename_axes(variants: &mut Variants, from: &str, to: &str) {
+    for axis in variants.iter_mut().flat_map(|variant| &mut variant.axes) {
+        if let Some(rest) = axis.name.strip_prefix(from) {
+            axis.name = format!("{to}{rest}");
+        }
+    }
+}
+
+fn section_or_default(tree: &Node, section: &str) -> Node {
+    tree.get(section).cloned().unwrap_or(Node { line: None, item: Item::Table(Vec::new()) })
+}
+
+fn run(reader: &mut Reader<'_>, tree: &Node) -> Option<Variants> {
+    let mut node = section_or_default(tree, "run");
+    if let Item::Table(entries) = &mut node.item {
+        for entry in entries.iter_mut().filter(|entry| entry.key == "seeds") {
+            count_out_seeds(reader, entry)?;
+        }
+    }
+    reader.component(&node, "run", "run")
+}
+
+/// `seeds = 3` is short for `seeds = [1, 2, 3]`.
+fn count_out_seeds(reader: &mut Reader<'_>, seeds: &mut Entry) -> Option<()> {
+    let Item::Integer(count) = seeds.value.item else { return Some(()) };
+    if !(1..=MOST_SEEDS).contains(&count) {
+        let message = format!("{count} seeds; write how many, from 1 to {MOST_SEEDS}, or a list of them");
+        reader.report(seeds.value.line, "run.seeds", message);
+        return None;
+    }
+    let line = seeds.value.line;
+    seeds.value.item = Item::List((1..=count).map(|seed| Node { line, item: Item::Integer(seed) }).collect());
+    Some(())
+}
+
+/// Moves loads and seeds out of `[run]`, where they would make every case different when one is added.
+fn take_loads_and_seeds(reader: &mut Reader<'_>, scenario: &mut Scenario) {
+    for variant in &mut scenario.run {
+        let entries = &mut variant.value.entries;
+        scenario.loads = match entries.remove("loads") {
+            Some(Value::List(loads)) => loads.iter().map(as_load).collect(),
+            _ => vec![None],
+        };
+        scenario.seeds = match entries.remove("seeds") {
+            Some(Value::List(seeds)) => seeds.iter().filter_map(as_seed).collect(),
+            _ => Vec::new(),
+        };
+    }
+    for (key, length) in [("run.loads", scenario.loads.len()), ("run.seeds", scenario.seeds.len())] {
+        if length == 0 {
+            reader.report(scenario.tree.line_of(key), key, "is empty; write at least one");
+        }
+    }
+    if let Some(load) = first_repeated(&scenario.loads) {
+        let load = load.unwrap_or_default();
+        reader.report(
+            scenario.tree.line_of("run.loads"),
+            "run.loads",
+            format!("{load} is in the list twice"),
+        );
+    }
+    if let Some(seed) = first_repeated(&scenario.seeds) {
+        reader.report(
+            scenario.tree.line_of("run.seeds"),
+            "run.seeds",
+            format!("{seed} is in the list twice"),
+        );
+    }
+}
+
+fn as_load(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(load) => Some(*load),
+        _ => None,
+    }
+}
+
+fn as_seed(value: &Value) -> Option<u64> {
+    match value {
+        Value::Count(seed) => Some(*seed),
+        _ => None,
+    }
+}
+
+fn first_repeated<T: PartialEq>(values: &[T]) -> Option<&T> {
+    values.iter().enumerate().find(|(index, value)| values[..*index].contains(value)).map(|(_, value)| value)
+}
+
+fn check_names(reader: &mut Reader<'_>, scenario: &Scenario) {
+    let mut taken = BTreeSet::new();
+    for (index, (variants, table)) in
+        scenario.schemes.iter().zip(section_tables(&scenario.tree, "scheme")).enumerate()
+    {
+        let names: BTreeSet<String> = variants.iter().map(|variant| variant.value.text("name")).collect();
+        if let Some(name) = names.intersection(&taken).next() {
+            let message = format!("{name:?} is another scheme's name; write one of its own");
+            reader.report(table.line_of("name"), &format!("scheme[{index}].name"), message);
+        }
+        taken.extend(names);
+    }
+}
+
+/// Some sources would start flows for ever.
+fn check_end(reader: &mut Reader<'_>, scenario: &Scenario) {
+    let is_set = |values: &Values, key| values.entries.get(key).is_some_and(|value| *value != Value::Absent);
+    let is_endless = |workload: &Values| {
+        let arrivals = workload.component("arrivals").kind;
+        !FINITE_ARRIVALS.contains(&arrivals.as_str()) && !is_set(workload, "flows")
+    };
+    let has_no_end = |run: &Values| !is_set(run, "flows") && !is_set(run, "duration");
+    let any = |variants: &[Variant<Values>], holds: &dyn Fn(&Values) -> bool| {
+        variants.iter().any(|variant| holds(&variant.value))
+    };
+    if any(&scenario.run, &has_no_end) && scenario.workloads.iter().any(|source| any(source, &is_endless)) {
+        let message =
+            "says neither how many flows start nor until when; write flows = 10000, or duration = \"100ms\"";
+        reader.report(scenario.tree.line_of("run"), "run", message);
+    }
+}
+
+fn check_size(reader: &mut Reader<'_>, scenario: &Scenario) {
+    if scenario.case_count() > MOST_CASES {
+        let message = format!("this spans {} cases; write at most {MOST_CASES}", scenario.case_count());
+        reader.report(None, "", message);
+    }
+}
+
+/// What is allowed but probably not meant.
+fn warnings(scenario: &Scenario) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut warn = |key: &str, message: String| {
+        let problem = Problem { line: scenario.tree.line_of(key), key: key.to_owned(), message };
+        warnings.push(problem::line_of_text(&scenario.source, &problem));
+    };
+    for load in scenario.loads.iter().flatten() {
+        if *load > 1.0 {
+            warn("run.loads", format!("load {load} is above 1: the run will not settle"));
+        } else if *load == 0.0 {
+            warn("run.loads", "a load of 0 starts no flow".to_owned());
+        }
+    }
+    for run in scenario.run.iter().map(|variant| &variant.value) {
+        if let (Some(stop), Some(duration)) = (run.optional_time("max_time"), run.optional_time("duration")) {
+            if stop <= duration {
+                warn("run.max_time", format!("{stop} ends the run before the duration of {duration} does"));
+            }
+        }
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! What there is, for people: every component with its parameters, defaults and sources, as JSON to be rendered.
+
+use super::describe;
+use super::registry::Registry;
+use super::suggest;
+use crate::spec::{Component, Fallback, Kind, Param};
+use serde_json::{Value as Json, json};
+
+/// Every component, section by section.
+pub fn everything(registry: &Registry) -> Json {
+    registry.components().iter().map(|component| of_component(component, registry)).collect()
+}
+
+/// The components that `name` names: by kind ("dctcp"), by section and kind ("transport/dctcp"), or a whole section
+/// ("transport"). If there is none, a message with the nearest.
+pub fn explain(name: &str, registry: &Registry) -> Result<Json, String> {
+    let found: Vec<&Component> = registry
+        .components()
+        .iter()
+        .copied()
+        .filter(|component| {
+            let full = format!("{}/{}", component.section, component.kind);
+            [component.kind, component.section, &full].contains(&name)
+        })
+        .collect();
+    if found.is_empty() {
+        return Err(unknown(name, registry));
+    }
+    Ok(found.iter().map(|component| of_component(component, registry)).collect())
+}
+
+fn unknown(name: &str, registry: &Registry) -> String {
+    match name.split_once('/') {
+        Some((section, kind)) if registry.sections().contains(&section) => {
+            suggest::unknown(section, kind, &registry.kinds(section))
+        }
+        _ => {
+            let mut known = registry.sections();
+            known.extend(registry.components().iter().map(|component| component.kind));
+            known.sort_unstable();
+            known.dedup();
+            suggest::unknown("component", name, &known)
+        }
+    }
+}
+
+fn of_component(component: &Component, registry: &Registry) -> Json {
+    json!({
+        "section": component.section,
+        "kind": component.kind,
+        "doc": component.doc,
+        "source": component.source,
+        "params": component.params.iter().map(|param| of_param(param, registry)).collect::<Json>(),
+    })
+}
+
+fn of_param(param: &Param, registry: &Registry) -> Json {
+    let default = match param.default {
+        Fallback::Value(text) => Some(text),
+        Fallback::Required | Fallback::Absent => None,
+    };
+    let section = match param.kind {
+        Kind::Component(section) | Kind::List(&Kind::Component(section)) => Some(section),
+        _ => None,
+    };
+    json!({
+        "name": param.name,
+        "kind": describe::kind(&param.kind, registry),
+        "section": section,
+        "default": default,
+        "required": param.default == Fallback::Required,
+        "doc": param.doc,
+        "source": param.source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+
+    #[test]
+    fn a_component_is_found_by_kind_by_section_and_by_both() {
+        let registry = testing::registry();
+        let by_kind = explain("ecn", &registry).unwrap();
+        assert_eq!(by_kind, explain("queue/ecn", &registry).unwrap());
+        assert_eq!(by_kind[0]["params"][1]["name"], "mark_above");
+        assert_eq!(by_kind[0]["params"][1]["default"], "22.5KB");
+        assert_eq!(by_kind[0]["params"][1]["kind"], "a size, such as \"22.5KB\" or \"8packets\"");
+        assert_eq!(explain("queue", &registry).unwrap().as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn defaults_and_inner_components_are_told() {
+        let scheme = explain("scheme", &testing::registry()).unwrap();
+        let param = |name: &str| {
+            let params = scheme[0]["params"].as_array().unwrap();
+            params.iter().find(|param| param["name"] == name).unwrap().clone()
+        };
+        assert_eq!((&param("name")["required"], &param("name")["default"]), (&true.into(), &Json::Null));
+        assert_eq!(param("routing")["default"], "ecmp");
+        assert_eq!(param("queue")["kind"], "a queue: drop-tail, ecn");
+        assert_eq!(param("queue")["section"], "queue");
+    }
+
+    #[test]
+    fn an_unknown_name_gets_the_nearest() {
+        let registry = testing::registry();
+        let message = explain("drop_tial", &registry).unwrap_err();
+        assert!(message.starts_with("unknown component \"drop_tial\"; did you mean \"drop-tail\"? Known: "));
+        let message = explain("queue/enc", &registry).unwrap_err();
+        assert_eq!(message, "unknown queue \"enc\"; did you mean \"ecn\"? Known: drop-tail, ecn");
+    }
+
+    #[test]
+    fn everything_is_everything() {
+        let registry = testing::registry();
+        assert_eq!(everything(&registry).as_array().unwrap().len(), registry.components().len());
+    }
+}

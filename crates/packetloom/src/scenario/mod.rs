@@ -1,0 +1,34 @@
+//! The one declarative description of an experiment: read, checked, and laid out as cases.
+//!
+//! A scenario is written in TOML, or built from Python objects (JSON). What it can say follows from the components that
+//! the rooms declare ([`crate::spec::Component`]) and nothing else: [`registry`] lists them, [`Scenario`] reads a text
+//! against them, [`explain`] and [`schema`] tell people and editors what they are. A scenario that was read is a grid of
+//! [`Case`]s, each complete in itself.
+
+mod assemble;
+mod canonical;
+mod case;
+mod describe;
+pub mod explain;
+mod files;
+mod grid;
+mod hash;
+mod problem;
+pub mod quantity;
+mod read;
+pub mod registry;
+mod scalar;
+pub mod schema;
+pub mod sections;
+mod suggest;
+#[cfg(test)]
+mod testing;
+mod tree;
+mod variant;
+
+pub use case::Case;
+pub use files::Library;
+pub use grid::Scenario;
+pub use problem::{Problem, Problems};
+pub use registry::Registry;
+pub use variant::Axis;

@@ -1,0 +1,192 @@
+//! The sections that are the scenario's own: the whole, `[run]`, `[measure]` and `[[scheme]]`.
+
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
+use crate::units::Time;
+
+/// The components of these sections.
+pub const COMPONENTS: &[Component] = &[SCENARIO, RUN, MEASURE, SCHEME];
+
+/// Loads above this are slips of the pen: percent for a fraction.
+const LARGEST_LOAD: f64 = 10.0;
+
+const fn param(name: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Param {
+    Param { name, kind, default, doc, source: "packetloom" }
+}
+
+/// A scenario as a whole.
+pub const SCENARIO: Component = Component {
+    section: "scenario",
+    kind: "scenario",
+    doc: "One experiment: schemes that serve the same workloads on the same topology. Any value given as a list \
+          spans a grid; the cases are schemes × loads × grid × seeds.",
+    source: "packetloom",
+    params: &[
+        param("name", Kind::Text, Fallback::Absent, "What the experiment is called."),
+        param("description", Kind::Text, Fallback::Absent, "What it is for."),
+        param("topology", Kind::Component("topology"), Fallback::Required, "The network."),
+        param(
+            "workload",
+            Kind::List(&Kind::Component("workload")),
+            Fallback::Required,
+            "The traffic: one table per source.",
+        ),
+        param(
+            "scheme",
+            Kind::List(&Kind::Component("scheme")),
+            Fallback::Required,
+            "What is compared: one table per scheme.",
+        ),
+        param(
+            "run",
+            Kind::Component("run"),
+            Fallback::Value("run"),
+            "Loads, seeds, and when a case starts and ends.",
+        ),
+        param("measure", Kind::Component("measure"), Fallback::Value("measure"), "What is recorded."),
+    ],
+    check: anything,
+};
+
+/// How long, at which loads and how often.
+pub const RUN: Component = Component {
+    section: "run",
+    kind: "run",
+    doc: "Loads, seeds, and when a case starts and ends. A case ends when all its flows have finished.",
+    source: "packetloom",
+    params: &[
+        param(
+            "loads",
+            Kind::List(&Kind::Number(0.0, LARGEST_LOAD)),
+            Fallback::Absent,
+            "Bytes offered per host and second, headers included, as a fraction of the host link's rate: a case each.",
+        ),
+        param(
+            "seeds",
+            Kind::List(&Kind::Count(0)),
+            Fallback::Value("[1]"),
+            "Seeds of the random streams, a case each; a whole number n means the seeds 1 to n.",
+        ),
+        param(
+            "flows",
+            Kind::Count(1),
+            Fallback::Absent,
+            "How many flows the open-loop sources start in all.",
+        ),
+        param(
+            "duration",
+            Kind::Time,
+            Fallback::Absent,
+            "Flows start before this; where `flows` is given too, whichever ends first.",
+        ),
+        param(
+            "warm_up",
+            Kind::Time,
+            Fallback::Value("0us"),
+            "Flows that start before this are not measured.",
+        ),
+        param(
+            "cool_down",
+            Kind::Time,
+            Fallback::Value("0us"),
+            "Flows that start less than this before the last flow's start are not measured.",
+        ),
+        param(
+            "max_time",
+            Kind::Time,
+            Fallback::Absent,
+            "The case ends at this time even if flows are unfinished; they are then reported as such.",
+        ),
+    ],
+    check: check_run,
+};
+
+fn check_run(run: &Values) -> Result<(), Complaint> {
+    for (key, kind_of_time) in [("duration", "duration"), ("max_time", "time to stop")] {
+        if run.optional_time(key) == Some(Time::ZERO) {
+            return Err(Complaint::new(key, format!("a {kind_of_time} of zero leaves nothing; write more")));
+        }
+    }
+    let unmeasured = run.time("warm_up") + run.time("cool_down");
+    let (key, end) = match (run.optional_time("duration"), run.optional_time("max_time")) {
+        (Some(duration), _) => ("duration", duration),
+        (None, Some(max_time)) => ("max_time", max_time),
+        (None, None) => return Ok(()),
+    };
+    if end <= unmeasured {
+        let message = format!("{end} leaves nothing to measure beside {unmeasured} of warm_up and cool_down");
+        return Err(Complaint::new(key, format!("{message}; write more than {unmeasured}")));
+    }
+    Ok(())
+}
+
+/// What is recorded.
+pub const MEASURE: Component = Component {
+    section: "measure",
+    kind: "measure",
+    doc: "What is recorded beside the counters of each case.",
+    source: "packetloom",
+    params: &[
+        param("flows", Kind::Flag, Fallback::Value("true"), "A row per flow in the flow table."),
+        param(
+            "queues",
+            Kind::Flag,
+            Fallback::Value("false"),
+            "The occupancy of each port's queue: time-weighted mean, p99 and maximum.",
+        ),
+        param(
+            "series_interval",
+            Kind::Time,
+            Fallback::Absent,
+            "Sample queues and link utilisation this often, as series.",
+        ),
+    ],
+    check: check_measure,
+};
+
+fn check_measure(measure: &Values) -> Result<(), Complaint> {
+    match measure.optional_time("series_interval") {
+        Some(Time::ZERO) => Err(Complaint::new(
+            "series_interval",
+            "an interval of zero never ends; write one such as \"10us\"",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What is compared.
+pub const SCHEME: Component = Component {
+    section: "scheme",
+    kind: "scheme",
+    doc: "A transport with the queues and the path selection that it runs over.",
+    source: "packetloom",
+    params: &[
+        param("name", Kind::Text, Fallback::Required, "What tables and figures call it."),
+        param("transport", Kind::Component("transport"), Fallback::Required, "What the hosts do."),
+        param(
+            "queue",
+            Kind::Component("queue"),
+            Fallback::Absent,
+            "The queue of every switch port; a fluid transport, which has no packets, needs none.",
+        ),
+        param(
+            "nic",
+            Kind::Component("queue"),
+            Fallback::Absent,
+            "The queue of every host's own port; without it, first in first out with no limit.",
+        ),
+        param(
+            "routing",
+            Kind::Component("routing"),
+            Fallback::Value("ecmp"),
+            "Which of several shortest paths a packet takes.",
+        ),
+    ],
+    check: check_scheme,
+};
+
+fn check_scheme(scheme: &Values) -> Result<(), Complaint> {
+    match scheme.text("name").trim() {
+        "" => Err(Complaint::new("name", "is empty; write what tables and figures shall call the scheme")),
+        _ => Ok(()),
+    }
+}
