@@ -1,0 +1,78 @@
+"""packetloom: a packet-level simulator of datacenter networks.
+
+import packetloom
+
+results = packetloom.run("examples/demo.toml")
+print(packetloom.summary(results))
+packetloom.plot_slowdown_by_load(results)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from packetloom._core import ScenarioError
+    from packetloom.api import run
+    from packetloom.errors import Interrupted, PacketloomError
+    from packetloom.plots import (
+        plot_fct_cdf,
+        plot_queue_by_tier,
+        plot_slowdown_by_load,
+        plot_slowdown_by_size,
+    )
+    from packetloom.report import write_report
+    from packetloom.results import Results
+    from packetloom.scenario import Scenario, Scheme
+    from packetloom.statistics import summary
+
+    __version__: str
+
+__all__ = [
+    "Interrupted",
+    "PacketloomError",
+    "Results",
+    "Scenario",
+    "ScenarioError",
+    "Scheme",
+    "__version__",
+    "plot_fct_cdf",
+    "plot_queue_by_tier",
+    "plot_slowdown_by_load",
+    "plot_slowdown_by_size",
+    "run",
+    "summary",
+    "write_report",
+]
+
+_HOME = {
+    "Interrupted": "errors",
+    "PacketloomError": "errors",
+    "Results": "results",
+    "Scenario": "scenario",
+    "ScenarioError": "_core",
+    "Scheme": "scenario",
+    "plot_fct_cdf": "plots",
+    "plot_queue_by_tier": "plots",
+    "plot_slowdown_by_load": "plots",
+    "plot_slowdown_by_size": "plots",
+    "run": "api",
+    "summary": "statistics",
+    "write_report": "report",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a part when it is first asked for, so that the command line starts at once."""
+    if name == "__version__":
+        from packetloom import _core
+
+        return _core.version()
+    if name in _HOME:
+        return getattr(importlib.import_module(f"packetloom.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'packetloom' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,5 @@
+"""`python -m packetloom`."""
+
+from packetloom.cli import main
+
+main()

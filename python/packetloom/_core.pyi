@@ -1,0 +1,69 @@
+"""The simulator, as compiled from Rust."""
+
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+Parameter = str | int | float | bool | None
+
+class ScenarioError(Exception):
+    """A mistake in a scenario; the message says file and line, what is wrong and what to write instead."""
+
+class Scenario:
+    @staticmethod
+    def read(text: str, origin: str, format: Literal["toml", "json"]) -> Scenario: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    def cases(self) -> list[Case]: ...
+
+class Case:
+    @staticmethod
+    def from_json(text: str) -> Case: ...
+    @property
+    def id(self) -> str:
+        """32 hex digits: the identity of all that can change the case's result."""
+    @property
+    def json(self) -> str:
+        """Self-contained: `Case.from_json` gives the case back."""
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """`scheme`, `load`, `seed`, and the grid's axes by their dotted names."""
+    @property
+    def facts(self) -> list[str]: ...
+
+class Simulation:
+    def __init__(self, case: Case) -> None: ...
+    def run(self) -> Outcome:
+        """Simulates, without holding the interpreter's lock; returns early when cancelled."""
+    def progress(self) -> tuple[float, int]:
+        """The fraction done, 0 to 1, and the packet-hops so far; callable from another thread."""
+    def cancel(self) -> None: ...
+
+class Outcome:
+    @property
+    def cancelled(self) -> bool: ...
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def counters(self) -> dict[str, int | float]: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def flows(self) -> dict[str, NDArray[Any]]: ...
+    @property
+    def ports(self) -> dict[str, NDArray[Any] | list[str]]: ...
+    @property
+    def series(self) -> dict[str, NDArray[Any] | list[str]]: ...
+
+def registry() -> str:
+    """JSON: every component with its parameters, defaults, explanations and sources."""
+
+def schema() -> str:
+    """The JSON Schema of the scenario format."""
+
+def column_meanings() -> dict[str, str]:
+    """What each column of the results holds, with its unit."""
+
+def version() -> str: ...
+def bench(name: str) -> dict[str, str | int | float]: ...
+def bench_names() -> list[str]: ...

@@ -1,0 +1,218 @@
+"""Results folders, as they are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from packetloom import _core
+from packetloom.errors import PacketloomError
+from packetloom.scenario import Parameter, Plan, plan_from_text
+from packetloom.storage import CASE_ROW_KEY, table_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+MARKER = "packetloom.json"
+FORMAT = 1
+PLAN = "plan.jsonl"
+INDEX = "cases.parquet"
+FLOWS = "flows.parquet"
+PORTS = "ports.parquet"
+SERIES = "series.parquet"
+
+TableName = Literal["cases", "flows", "ports", "series"]
+PARTITIONED: dict[str, str] = {"flows": FLOWS, "ports": PORTS, "series": SERIES}
+EVERY_CASE_HAS = ("scheme", "load", "seed")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRow:
+    """What is kept of a case beside its flows."""
+
+    case_id: str
+    parameters: dict[str, Parameter]
+    counters: dict[str, int | float]
+    fingerprint: str
+    version: str
+    warnings: tuple[str, ...]
+
+    def to_json(self) -> str:
+        """The row as text, for a file's metadata."""
+        names = ("case_id", "parameters", "counters", "fingerprint", "version", "warnings")
+        return json.dumps({name: getattr(self, name) for name in names})
+
+    @staticmethod
+    def from_json(text: str | bytes) -> CaseRow:
+        """The row from its text."""
+        row = json.loads(text)
+        return CaseRow(**{**row, "warnings": tuple(row["warnings"])})
+
+
+class Results:
+    """A results folder: its cases and flows as Arrow tables. It can be read while it is being written."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.marker = read_marker(self.path)
+
+    def __repr__(self) -> str:
+        return f"Results({str(self.path)!r}, {len(self.rows())} of {len(self.plan_lines())} cases finished)"
+
+    def rows(self) -> list[CaseRow]:
+        """The finished cases, in the scenario's order."""
+        order = {line["id"]: position for position, line in enumerate(self.plan_lines())}
+        rows = read_rows(self.path)
+        return sorted(rows, key=lambda row: (order.get(row.case_id, len(order)), row.case_id))
+
+    def plan_lines(self) -> list[dict[str, Any]]:
+        """Every case of the scenario, finished or not."""
+        return [json.loads(line) for line in (self.path / PLAN).read_text(encoding="utf-8").splitlines()]
+
+    @property
+    def cases(self) -> pa.Table:
+        """A row per finished case: parameters, counters, fingerprint."""
+        return index_table(self.rows())
+
+    @property
+    def flows(self) -> pa.Table:
+        """A row per flow of every finished case, with the case's parameters."""
+        return self.table("flows")
+
+    @property
+    def ports(self) -> pa.Table:
+        """A row per port of every finished case, with the case's parameters."""
+        return self.table("ports")
+
+    @property
+    def series(self) -> pa.Table:
+        """The samples over time that the scenario asked for."""
+        return self.table("series")
+
+    @property
+    def axes(self) -> list[str]:
+        """The parameters that the scenario varies beside scheme, load and seed."""
+        names = dict.fromkeys(name for row in self.rows() for name in row.parameters)
+        return [name for name in names if name not in EVERY_CASE_HAS]
+
+    def table(self, name: TableName, columns: Sequence[str] | None = None) -> pa.Table:
+        """One of the tables; of the large ones, only these columns, when given."""
+        if name == "cases":
+            table = self.cases
+            return table if columns is None else table.select(list(columns))
+        tables = [self._with_axes(row, table) for row, table in self.partitions(name, columns)]
+        if not tables:
+            return pa.table({})
+        return pa.concat_tables(tables, promote_options="permissive")
+
+    def partitions(self, name: TableName, columns: Sequence[str] | None = None) -> Iterator[tuple[CaseRow, pa.Table]]:
+        """The finished cases one by one, each with its part of a table: for results larger than memory."""
+        for row in self.rows():
+            path = self.path / PARTITIONED[name] / f"{row.case_id}.parquet"
+            if path.exists():
+                wanted = None if columns is None else [*columns]
+                yield row, pq.read_table(path, columns=wanted)
+
+    def to_polars(self, name: TableName = "flows") -> pl.DataFrame:
+        """One of the tables for polars."""
+        import polars as pl
+
+        frame = pl.from_arrow(self.table(name))
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def to_pandas(self, name: TableName = "flows") -> pd.DataFrame:
+        """One of the tables for pandas (which is not installed with packetloom)."""
+        frame: pd.DataFrame = self.table(name).to_pandas()
+        return frame
+
+    def _with_axes(self, row: CaseRow, table: pa.Table) -> pa.Table:
+        for axis in self.axes:
+            if axis not in table.column_names:
+                table = table.append_column(axis, pa.array([row.parameters.get(axis)] * table.num_rows))
+        return table
+
+
+def read_marker(folder: Path) -> dict[str, Any]:
+    """What a results folder says of itself; an error if it is not one."""
+    path = folder / MARKER
+    if not folder.is_dir():
+        what = "is a file, not a folder" if folder.exists() else "there is no such folder"
+        raise PacketloomError(f"{folder}: {what}; a results folder is made by `packetloom run`")
+    try:
+        marker = json.loads(path.read_text(encoding="utf-8"))
+        known_format = marker["format"]
+    except FileNotFoundError:
+        raise PacketloomError(
+            f"{folder}: not a results folder (it has no {MARKER}); one is made by `packetloom run SCENARIO -o DIR`"
+        ) from None
+    except (ValueError, KeyError, TypeError):
+        raise PacketloomError(f"{path}: damaged; it should be the JSON that `packetloom run` wrote") from None
+    except OSError as error:
+        raise PacketloomError(f"{path}: {error.strerror}") from None
+    if known_format != FORMAT:
+        raise PacketloomError(
+            f"{folder}: written in format {known_format}, and this packetloom reads format {FORMAT}: "
+            f"use packetloom {marker.get('version', 'of another version')}, or run the scenario anew"
+        )
+    return dict(marker)
+
+
+def read_rows(folder: Path) -> list[CaseRow]:
+    """The rows of all finished cases: each flows file, once it has its name, holds the row of its case."""
+    files = sorted((folder / FLOWS).glob("*.parquet"))
+    known = _indexed_rows(folder / INDEX)
+    return [known.get(file.stem) or _row_in(file) for file in files]
+
+
+def _indexed_rows(path: Path) -> dict[str, CaseRow]:
+    """What the index has: it may lag behind the flows files, and can be made anew from them."""
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+    except (OSError, pa.ArrowInvalid):
+        return {}
+    rows = [CaseRow.from_json(text) for text in json.loads(metadata.get(CASE_ROW_KEY, b"[]"))]
+    return {row.case_id: row for row in rows}
+
+
+def _row_in(file: Path) -> CaseRow:
+    try:
+        return CaseRow.from_json(pq.read_schema(file).metadata[CASE_ROW_KEY])
+    except (OSError, pa.ArrowInvalid, KeyError, TypeError, ValueError):
+        raise PacketloomError(f"{file}: damaged; delete it and run again: only its case is redone") from None
+
+
+def index_table(rows: Sequence[CaseRow]) -> pa.Table:
+    """`cases.parquet`: a row per case."""
+    parameters = list(dict.fromkeys(name for row in rows for name in row.parameters))
+    counters = list(dict.fromkeys(name for row in rows for name in row.counters))
+    columns: dict[str, Any] = {"case_id": [row.case_id for row in rows]}
+    columns |= {name: [row.parameters.get(name) for row in rows] for name in parameters}
+    columns |= {name: [row.counters.get(name) for row in rows] for name in counters}
+    columns |= {
+        "fingerprint": [row.fingerprint for row in rows],
+        "version": [row.version for row in rows],
+        "warnings": ["\n".join(row.warnings) for row in rows],
+    }
+    roles = dict.fromkeys(parameters, "parameter") | dict.fromkeys(counters, "counter")
+    table = table_of(columns, roles)
+    return table.replace_schema_metadata({CASE_ROW_KEY: json.dumps([row.to_json() for row in rows])})
+
+
+def stored_plan(folder: Path, overrides: Sequence[str] = ()) -> Plan:
+    """The plan that a results folder was made from: it needs no other file unless keys are overridden."""
+    marker = read_marker(folder)
+    text = (folder / marker["scenario"]).read_text(encoding="utf-8")
+    format: Literal["toml", "json"] = "json" if marker["scenario"].endswith(".json") else "toml"
+    if overrides:
+        return plan_from_text(text, format, marker["origin"], overrides)
+    lines = (folder / PLAN).read_text(encoding="utf-8").splitlines()
+    cases = tuple(_core.Case.from_json(json.loads(line)["case"]) for line in lines)
+    return Plan(text, format, marker["origin"], tuple(marker["set"]), cases, ())

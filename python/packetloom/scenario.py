@@ -1,0 +1,145 @@
+"""Scenarios: read from a file, a dict or a results folder, with keys overridden."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from packetloom import _core
+from packetloom.errors import PacketloomError
+
+Component = str | Mapping[str, Any]
+Parameter = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheme:
+    """A way to run the network: a transport, a switch queue and a path selection."""
+
+    name: str
+    transport: Component
+    queue: Component | None = None
+    routing: Component | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scheme as the scenario format has it."""
+        parts = {"name": self.name, "transport": self.transport, "queue": self.queue, "routing": self.routing}
+        return {key: value for key, value in parts.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """An experiment, in the same structure as a scenario file; keys are those that `packetloom explain` shows."""
+
+    topology: Component
+    workload: Sequence[Mapping[str, Any]]
+    schemes: Sequence[Scheme | Mapping[str, Any]]
+    run: Mapping[str, Any]
+    measure: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The experiment as the scenario format has it."""
+        topology = {"kind": self.topology} if isinstance(self.topology, str) else dict(self.topology)
+        schemes = [scheme.to_dict() if isinstance(scheme, Scheme) else dict(scheme) for scheme in self.schemes]
+        sections = {
+            "topology": topology,
+            "workload": [dict(source) for source in self.workload],
+            "scheme": schemes,
+            "run": dict(self.run),
+        }
+        return sections | ({"measure": dict(self.measure)} if self.measure else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The cases to run, and the text that they come from."""
+
+    text: str
+    format: Literal["toml", "json"]
+    origin: str
+    overrides: tuple[str, ...]
+    cases: tuple[_core.Case, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """A short name for the results: the scenario file's stem."""
+        return Path(self.origin).stem if self.origin else "scenario"
+
+
+ScenarioSource = str | Path | Mapping[str, Any] | Scenario
+
+
+def read_plan(source: ScenarioSource, overrides: Sequence[str] = ()) -> Plan:
+    """Reads a scenario and works out its cases; raises `ScenarioError` or `PacketloomError` with what to change."""
+    if isinstance(source, Scenario):
+        source = source.to_dict()
+    if isinstance(source, Mapping):
+        return _plan(_to_json(source), "json", "", overrides)
+    path = Path(source)
+    if path.is_dir():
+        from packetloom.results import stored_plan
+
+        return stored_plan(path, overrides)
+    return _plan(_read_text(path), "json" if path.suffix == ".json" else "toml", str(path), overrides)
+
+
+def plan_from_text(text: str, format: Literal["toml", "json"], origin: str, overrides: Sequence[str]) -> Plan:
+    """The plan of a scenario's text; `origin` is the file that relative file names in it start from."""
+    return _plan(text, format, origin, overrides)
+
+
+def _plan(text: str, format: Literal["toml", "json"], origin: str, overrides: Sequence[str]) -> Plan:
+    scenario = _core.Scenario.read(text, origin, format)
+    if overrides:
+        from packetloom.overrides import override
+
+        text = override(text, format, overrides)
+        try:
+            scenario = _core.Scenario.read(text, origin, format)
+        except _core.ScenarioError as error:
+            settings = " ".join(f"--set {setting}" for setting in overrides)
+            raise _core.ScenarioError(f"with {settings}: {error}") from None
+    cases = tuple(scenario.cases())
+    return Plan(text, format, origin, tuple(overrides), cases, tuple(scenario.warnings))
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PacketloomError(f"{path}: there is no such file{_nearby(path)}") from None
+    except UnicodeDecodeError as error:
+        raise PacketloomError(
+            f"{path}: not a text file (byte {error.start} is not UTF-8); a scenario is a TOML or JSON file"
+        ) from None
+    except OSError as error:
+        raise PacketloomError(f"{path}: {error.strerror}") from None
+
+
+def _nearby(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f" (and no folder {folder})"
+    scenarios = sorted(entry.name for entry in folder.glob("*.toml"))[:8]
+    return f"; in {folder} there are: {', '.join(scenarios)}" if scenarios else ""
+
+
+def _to_json(scenario: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(scenario, indent=2, allow_nan=False, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise PacketloomError(f"the scenario holds a value that JSON cannot: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "tolist"):  # numpy's arrays and scalars
+        return value.tolist()
+    raise TypeError(f"{value!r} of type {type(value).__name__}")
