@@ -44,6 +44,29 @@ class CaseRow:
     version: str
     warnings: tuple[str, ...]
 
+    @property
+    def label(self) -> str:
+        """What the case is a sample of: its scheme, and the values of the axes that the scenario varies."""
+        axes = [(name, value) for name, value in self.parameters.items() if name not in EVERY_CASE_HAS]
+        return ", ".join([self.scheme, *(f"{axis_name(name)} {value}" for name, value in axes if value is not None)])
+
+    @property
+    def scheme(self) -> str:
+        """The scheme's name."""
+        return str(self.parameters["scheme"])
+
+    @property
+    def load(self) -> float | None:
+        """The target load, where the workload has one."""
+        load = self.parameters.get("load")
+        return None if load is None else float(load)
+
+    @property
+    def seed(self) -> int | None:
+        """The seed."""
+        seed = self.parameters.get("seed")
+        return None if seed is None else int(seed)
+
     def to_json(self) -> str:
         """The row as text, for a file's metadata."""
         names = ("case_id", "parameters", "counters", "fingerprint", "version", "warnings")
@@ -77,6 +100,11 @@ class Results:
         return [json.loads(line) for line in (self.path / PLAN).read_text(encoding="utf-8").splitlines()]
 
     @property
+    def scenario_text(self) -> str:
+        """The scenario as it was run."""
+        return (self.path / str(self.marker["scenario"])).read_text(encoding="utf-8")
+
+    @property
     def cases(self) -> pa.Table:
         """A row per finished case: parameters, counters, fingerprint."""
         return index_table(self.rows())
@@ -99,15 +127,15 @@ class Results:
     @property
     def axes(self) -> list[str]:
         """The parameters that the scenario varies beside scheme, load and seed."""
-        names = dict.fromkeys(name for row in self.rows() for name in row.parameters)
-        return [name for name in names if name not in EVERY_CASE_HAS]
+        return axes_of(self.rows())
 
     def table(self, name: TableName, columns: Sequence[str] | None = None) -> pa.Table:
         """One of the tables; of the large ones, only these columns, when given."""
         if name == "cases":
             table = self.cases
             return table if columns is None else table.select(list(columns))
-        tables = [self._with_axes(row, table) for row, table in self.partitions(name, columns)]
+        axes = self.axes
+        tables = [_with_axes(table, row, axes) for row, table in self.partitions(name, columns)]
         if not tables:
             return pa.table({})
         return pa.concat_tables(tables, promote_options="permissive")
@@ -133,11 +161,24 @@ class Results:
         frame: pd.DataFrame = self.table(name).to_pandas()
         return frame
 
-    def _with_axes(self, row: CaseRow, table: pa.Table) -> pa.Table:
-        for axis in self.axes:
-            if axis not in table.column_names:
-                table = table.append_column(axis, pa.array([row.parameters.get(axis)] * table.num_rows))
-        return table
+
+def axis_name(axis: str) -> str:
+    """An axis, short: its last two parts say what it is."""
+    return ".".join(axis.split(".")[-2:])
+
+
+def axes_of(rows: Sequence[CaseRow]) -> list[str]:
+    """The parameters that vary beside scheme, load and seed."""
+    names = dict.fromkeys(name for row in rows for name in row.parameters)
+    return [name for name in names if name not in EVERY_CASE_HAS]
+
+
+def _with_axes(table: pa.Table, row: CaseRow, axes: Sequence[str]) -> pa.Table:
+    for axis in axes:
+        value = row.parameters.get(axis)
+        text = None if value is None else str(value)
+        table = table.append_column(axis, pa.repeat(pa.scalar(text, pa.string()), table.num_rows))
+    return table
 
 
 def read_marker(folder: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -68,6 +69,13 @@ class Plan:
     def name(self) -> str:
         """A short name for the results: the scenario file's stem."""
         return Path(self.origin).stem if self.origin else "scenario"
+
+    def default_folder(self) -> Path:
+        """Where the results go if nobody says: each set of overrides has a folder of its own."""
+        if not self.overrides:
+            return Path("results") / self.name
+        digest = hashlib.sha256("\n".join(self.overrides).encode()).hexdigest()[:6]
+        return Path("results") / f"{self.name}-{digest}"
 
 
 ScenarioSource = str | Path | Mapping[str, Any] | Scenario

@@ -17,6 +17,8 @@ import polars as pl
 from packetloom.errors import PacketloomError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from packetloom.results import CaseRow, Results
 
 CONFIDENCE = 0.95
@@ -75,14 +77,15 @@ DEFAULT_BINS = size_bins(100e3, 10e6)  # pFabric §5.3: (0, 100KB], (100KB, 10MB
 
 
 def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
-    """A row per scheme, load, further axis, size bin, metric and statistic: value, low, high, seeds, flows.
+    """A row per label (scheme and axes), load, size bin, metric and statistic: value, low, high, seeds, flows.
 
     Metrics: `slowdown` and `fct_ns` (mean and percentiles, of finished flows), `goodput_gbps` (mean),
     `met_deadline` (the fraction of flows with a deadline that met it), `unfinished` (the fraction never finished).
     `low` and `high` are null with one seed.
     """
+    axes = results.axes
     per_seed = [
-        _with_parameters(_statistics_of(pl.from_arrow(flows), bins), row, results.axes)  # type: ignore[arg-type]
+        _with_parameters(_statistics_of(polars_frame(flows), bins), row, axes)
         for row, flows in results.partitions("flows", FLOW_COLUMNS)
     ]
     if not per_seed:
@@ -90,13 +93,20 @@ def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.Data
     return over_seeds(pl.concat(per_seed, how="diagonal_relaxed"))
 
 
+def polars_frame(table: pa.Table) -> pl.DataFrame:
+    """An Arrow table for polars."""
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
 def _with_parameters(statistics: pl.DataFrame, row: CaseRow, axes: Sequence[str]) -> pl.DataFrame:
-    load = row.parameters.get("load")
     return statistics.select(
-        pl.lit(str(row.parameters["scheme"])).alias("scheme"),
-        pl.lit(None if load is None else float(load), dtype=pl.Float64).alias("load"),
+        pl.lit(row.label).alias("label"),
+        pl.lit(row.scheme).alias("scheme"),
+        pl.lit(row.load, dtype=pl.Float64).alias("load"),
         *(pl.lit(_axis_text(row.parameters.get(axis)), dtype=pl.String).alias(axis) for axis in axes),
-        pl.lit(row.parameters.get("seed"), dtype=pl.Int64).alias("seed"),
+        pl.lit(row.seed, dtype=pl.Int64).alias("seed"),
         pl.all(),
     )
 
@@ -177,19 +187,3 @@ def _t_quantiles(seeds: pl.Series) -> pl.Series:
 
     quantile = {count: float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1)) for count in seeds.unique() if count > 1}
     return pl.Series([quantile.get(count) for count in seeds], dtype=pl.Float64)
-
-
-def with_label(frame: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
-    """Adds `label`: the scheme, and the values of the axes that the scenario varies."""
-    parts = [
-        pl.when(pl.col(axis).is_not_null())
-        .then(pl.lit(f", {axis_name(axis)} ") + pl.col(axis).cast(pl.String))
-        .otherwise(pl.lit(""))
-        for axis in axes
-    ]
-    return frame.with_columns(pl.concat_str([pl.col("scheme"), *parts]).alias("label"))
-
-
-def axis_name(axis: str) -> str:
-    """An axis, short: its last two parts say what it is."""
-    return ".".join(axis.split(".")[-2:])

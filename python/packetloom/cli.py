@@ -1,0 +1,216 @@
+"""The command line. Each command loads what it needs when it runs, so that `--help` comes at once."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from packetloom.errors import Interrupted, PacketloomError
+
+INTERRUPTED = 130
+MISTAKE = 2
+
+app = typer.Typer(
+    name="packetloom",
+    help="Simulate datacenter networks packet by packet and compare how they serve real workloads.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ScenarioArgument = Annotated[
+    Path, typer.Argument(metavar="SCENARIO", help="A scenario file, or a results folder to run again.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key, for example scheme.DCTCP.queue.capacity=100KB."),
+]
+WorkersOption = Annotated[int | None, typer.Option(help="Cases to run at a time; every core if not given.", min=1)]
+FoldersArgument = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders.")]
+JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the outcome as JSON, too.")]
+
+
+def main() -> None:
+    """Runs the command line; a user's mistake is a message and exit code 2."""
+    from packetloom import _core
+
+    try:
+        app()
+    except (PacketloomError, _core.ScenarioError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(MISTAKE)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from packetloom import _core
+
+        print(f"packetloom {_core.version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    scenario: ScenarioArgument,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Results folder; results/NAME if not given.")
+    ] = None,
+    workers: WorkersOption = None,
+    settings: SetOption = None,
+) -> None:
+    """Run a scenario. Stopped or killed, the same command goes on where it was."""
+    from packetloom.campaign import run_plan
+    from packetloom.progress import reporter_for
+    from packetloom.scenario import read_plan
+
+    plan = read_plan(scenario, settings or ())
+    for warning in plan.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    folder = output or (scenario if scenario.is_dir() and not settings else plan.default_folder())
+    try:
+        results = run_plan(plan, folder, workers, reporter_for(sys.stderr))
+    except Interrupted as interrupted:
+        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    _print_results(results)
+    print(f"\nresults in {folder}; figures: packetloom report {folder}")
+
+
+@app.command()
+def report(
+    folders: FoldersArgument,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="The page; report.html in the first DIR.")
+    ] = None,
+) -> None:
+    """Write one HTML page with the results table and all figures."""
+    from packetloom.report import write_report
+    from packetloom.results import Results
+
+    page = write_report([Results(folder) for folder in folders], output or folders[0] / "report.html")
+    print(f"wrote {page}")
+
+
+@app.command()
+def plot(
+    figure: Annotated[str, typer.Argument(metavar="FIGURE", help="A figure that `packetloom list` names.")],
+    folders: FoldersArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Its ending says the format.")],
+    load: Annotated[float | None, typer.Option(help="The load to show, where a figure shows one.")] = None,
+    statistic: Annotated[str | None, typer.Option(help="mean, p99, ...; for queues mean, p99, max.")] = None,
+    bin: Annotated[str | None, typer.Option(help="For slowdown-by-load: a size bin, like '(0, 100KB]'.")] = None,
+) -> None:
+    """Draw one figure into a file (.pdf, .png, .svg)."""
+    from packetloom.plots import save_figure
+    from packetloom.results import Results
+
+    options = {"load": load, "statistic": statistic, "bin": bin}
+    given = {name: value for name, value in options.items() if value is not None}
+    save_figure(figure, [Results(folder) for folder in folders], output, given)
+    print(f"wrote {output}")
+
+
+@app.command("list")
+def list_command() -> None:
+    """List what a scenario can name, and the figures, papers and benchmarks there are."""
+    from packetloom.catalogue import print_catalogue
+
+    print_catalogue()
+
+
+@app.command()
+def explain(name: Annotated[str, typer.Argument(metavar="NAME", help="A name that `packetloom list` shows.")]) -> None:
+    """Explain a component: its parameters, their units, defaults and sources."""
+    from packetloom.catalogue import print_explanation
+
+    print_explanation(name)
+
+
+@app.command()
+def check(scenario: ScenarioArgument, settings: SetOption = None) -> None:
+    """Check a scenario without running it: its cases, what they imply, and warnings."""
+    from packetloom.scenario import read_plan
+
+    plan = read_plan(scenario, settings or ())
+    for warning in plan.warnings:
+        print(f"warning: {warning}")
+    for fact in dict.fromkeys(fact for case in plan.cases for fact in case.facts):
+        print(fact)
+    print(f"{scenario}: {len(plan.cases)} case{'s' if len(plan.cases) != 1 else ''}, no mistakes")
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of the scenario format, for editors that complete and check."""
+    from packetloom import _core
+
+    print(_core.schema())
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="A paper that `packetloom list` names.")],
+    figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure and the claims it shows.")] = None,
+    scale: Annotated[Literal["quick", "full"], typer.Option(help="Minutes, or flows enough for every tail.")] = "quick",
+    json_file: JsonOption = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where the runs and the page go.")
+    ] = None,
+    workers: WorkersOption = None,
+) -> None:
+    """Redo a paper's experiments and check its claims one by one."""
+    from packetloom.reproduce import reproduce_paper
+
+    try:
+        reproduce_paper(paper, figure, scale, json_file, output, workers)
+    except Interrupted as interrupted:
+        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="All if not given.")] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Measure the simulator's speed and memory."""
+    from packetloom.bench import run_benchmarks
+
+    run_benchmarks(names or [], json_file)
+
+
+@app.command()
+def validate(json_file: JsonOption = None, workers: WorkersOption = None) -> None:
+    """Repeat others' measurements and compare."""
+    from packetloom.validate import run_validation
+
+    try:
+        agreed = run_validation(json_file, workers)
+    except Interrupted as interrupted:
+        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    raise typer.Exit(0 if agreed else 1)
+
+
+def _print_results(results: object) -> None:
+    from rich.console import Console
+
+    from packetloom.results import Results
+    from packetloom.statistics import summary
+    from packetloom.tables import print_results
+
+    assert isinstance(results, Results)
+    print_results(summary(results), Console())

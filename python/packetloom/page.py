@@ -1,0 +1,86 @@
+"""A page in one file: styles, scripts and figures inside, nothing fetched from elsewhere."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from packetloom.errors import PacketloomError
+from packetloom.storage import write_text
+
+Figure = dict[str, Any]
+
+
+class Page:
+    """A page to which headings, text, tables and figures are added from top to bottom."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._parts: list[str] = []
+        self._figures: list[Figure] = []
+
+    def heading(self, text: str) -> None:
+        """A section's heading."""
+        self._parts.append(f"<h2>{html.escape(text)}</h2>")
+
+    def text(self, text: str, *, note: bool = False) -> None:
+        """A paragraph; a note is set small."""
+        self._parts.append(f'<p class="note">{html.escape(text)}</p>' if note else f"<p>{html.escape(text)}</p>")
+
+    def list(self, lines: Iterable[str]) -> None:
+        """A bulleted list."""
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+        if items:
+            self._parts.append(f"<ul>{items}</ul>")
+
+    def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> None:
+        """A table; all but the first columns are set as numbers."""
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f'<td class="{"text" if place < text_columns else "number"}">{html.escape(cell)}</td>'
+                for place, cell in enumerate(row)
+            )
+            + "</tr>"
+            for row in rows
+        )
+        self._parts.append(
+            f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        )
+
+    def folded(self, summary: str, text: str) -> None:
+        """Preformatted text that opens on a click."""
+        self._parts.append(
+            f"<details><summary>{html.escape(summary)}</summary><pre>{html.escape(text)}</pre></details>"
+        )
+
+    def figure(self, figure: Figure) -> None:
+        """A figure of plotly's: a dict of data and layout."""
+        height = figure["layout"].get("height", 420)
+        self._parts.append(f'<div class="figure" id="figure-{len(self._figures)}" style="height:{height}px"></div>')
+        self._figures.append(figure)
+
+    def render(self) -> str:
+        """The page's text."""
+        from plotly.offline import get_plotlyjs
+
+        template = Template(resources.files("packetloom").joinpath("page.html").read_text(encoding="utf-8"))
+        # "</" would end the script's element
+        figures = json.dumps(self._figures, allow_nan=False).replace("</", "<\\/")
+        script = get_plotlyjs() if self._figures else ""
+        return template.substitute(
+            title=html.escape(self._title), body="\n".join(self._parts), plotly=script, figures=figures
+        )
+
+    def write(self, output: Path) -> None:
+        """Writes the page, whole or not at all."""
+        try:
+            write_text(output, self.render())
+        except OSError as error:
+            raise PacketloomError(f"{output}: cannot write the page: {error.strerror}") from None

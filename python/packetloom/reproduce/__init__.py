@@ -1,0 +1,164 @@
+"""Papers, redone: their experiments as scenarios, their claims as measurements, their figures as ours."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from packetloom.errors import PacketloomError
+
+if TYPE_CHECKING:
+    from packetloom.claims import Claim, Finding
+    from packetloom.results import Results
+
+Scale = Literal["quick", "full"]
+
+# The scenarios come with the source tree, where people read and change them.
+PAPERS_FOLDER = Path(__file__).parents[3] / "papers"
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A scenario in the paper's folder, and what `--set` changes at each scale."""
+
+    name: str
+    scenario: str
+    quick: tuple[str, ...] = ()
+    full: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PaperFigure:
+    """A figure of the paper, redrawn: `draw` gives plotly figures (dicts of data and layout)."""
+
+    number: str
+    caption: str
+    needs: tuple[str, ...]
+    draw: Callable[[Mapping[str, Results]], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """What it takes to redo a paper. Its scenarios lie in papers/NAME/."""
+
+    name: str
+    title: str
+    experiments: tuple[Experiment, ...]
+    claims: tuple[Claim, ...]
+    figures: tuple[PaperFigure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperEntry:
+    """A paper in the list; its module is loaded when it is asked for."""
+
+    title: str
+    load: Callable[[], Paper]
+
+
+PAPERS: dict[str, PaperEntry] = {}
+
+
+def reproduce_paper(
+    name: str,
+    figure: str | None,
+    scale: Scale,
+    json_file: Path | None = None,
+    output: Path | None = None,
+    workers: int | None = None,
+) -> list[Finding]:
+    """Runs what a paper (or one of its figures) needs, judges its claims, and prints and writes the outcome."""
+    from packetloom.claims import judge, print_findings, write_findings
+
+    paper = find_paper(name)
+    claims, figures = chosen_parts(paper, figure)
+    needed = {need for claim in claims for need in claim.needs} | {need for one in figures for need in one.needs}
+    folder = output or Path("results") / "reproduce" / f"{name}-{scale}"
+    results = {
+        experiment.name: run_experiment(paper, experiment, scale, folder, workers)
+        for experiment in paper.experiments
+        if experiment.name in needed
+    }
+    findings = [judge(claim, results) for claim in claims]
+    print_findings(findings)
+    if json_file:
+        write_findings(findings, json_file)
+    page = write_page(paper, scale, findings, figures, results, folder / "index.html")
+    print(f"figures and claims: {page}")
+    return findings
+
+
+def find_paper(name: str) -> Paper:
+    """The paper of that name."""
+    if name not in PAPERS:
+        known = ", ".join(PAPERS) or "none yet"
+        raise PacketloomError(f"there is no paper {name!r} to reproduce; there are: {known}")
+    return PAPERS[name].load()
+
+
+def chosen_parts(paper: Paper, figure: str | None) -> tuple[list[Claim], list[PaperFigure]]:
+    """All claims and figures, or one figure and the claims that it shows."""
+    if figure is None:
+        return list(paper.claims), list(paper.figures)
+    figures = [one for one in paper.figures if one.number == figure]
+    if not figures:
+        known = ", ".join(one.number for one in paper.figures)
+        raise PacketloomError(f"{paper.name} has no figure {figure!r} here; there are: {known}")
+    return [claim for claim in paper.claims if figure in claim.figures], figures
+
+
+def run_experiment(paper: Paper, experiment: Experiment, scale: Scale, folder: Path, workers: int | None) -> Results:
+    """Runs an experiment, or what is left of it."""
+    from packetloom.campaign import run_plan
+    from packetloom.progress import reporter_for
+    from packetloom.scenario import read_plan
+
+    scenario = PAPERS_FOLDER / paper.name / experiment.scenario
+    if not scenario.is_file():
+        raise PacketloomError(
+            f"{scenario}: there is no such file; the papers' scenarios come with packetloom's source tree: "
+            "clone it and run `make demo` there"
+        )
+    plan = read_plan(scenario, experiment.quick if scale == "quick" else experiment.full)
+    return run_plan(plan, folder / experiment.name, workers, reporter_for(sys.stderr))
+
+
+def write_page(
+    paper: Paper,
+    scale: Scale,
+    findings: list[Finding],
+    figures: list[PaperFigure],
+    results: Mapping[str, Results],
+    output: Path,
+) -> Path:
+    """The page: every claim with its verdict, then the figures."""
+    from packetloom.claims import tally
+    from packetloom.page import Page
+
+    page = Page(paper.title)
+    page.text(f"{tally(findings)} (scale {scale}). A verdict is computed from the measurement.")
+    page.heading("Claims")
+    rows = [
+        [
+            finding.claim.id,
+            finding.verdict,
+            finding.claim.claim,
+            finding.claim.paper,
+            finding.measured_text(),
+            finding.claim.band,
+        ]
+        for finding in findings
+    ]
+    page.table(["id", "verdict", "claim", "in the paper", "measured (95 % interval)", "band"], rows, text_columns=6)
+    for figure in figures:
+        page.heading(f"Figure {figure.number}: {figure.caption}")
+        for panel in figure.draw(results):
+            page.figure(panel)
+    for name, result in results.items():
+        page.folded(f"Scenario: {name}", result.scenario_text)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    page.write(output)
+    return output

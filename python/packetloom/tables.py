@@ -1,0 +1,130 @@
+"""The results table: the same cells in the terminal and in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the results table: a statistic of a metric in a size bin."""
+
+    bin: str
+    metric: str
+    statistic: str
+
+    @property
+    def heading(self) -> str:
+        """Its heading, in three lines; a bin's name stands over the first of its columns."""
+        if self.metric == "met_deadline":
+            return "dead-\nlines\nmet"
+        if self.metric == "unfinished":
+            return "\nnot\nfinished"
+        if self.statistic != "mean":
+            return f"\n\n{self.statistic}"
+        over = "all\nflows" if self.bin == ALL_SIZES else self.bin.replace(", ", ",\n")
+        return f"{over}\n{self.statistic}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the results table."""
+
+    load: float | None
+    label: str
+    cells: list[str]
+
+
+def results_columns(statistics: pl.DataFrame, bins: Sequence[SizeBin] = DEFAULT_BINS) -> list[Column]:
+    """Slowdown in all bins; deadlines and unfinished flows where there are any."""
+    labels = [ALL_SIZES, *(size.label for size in bins)]
+    columns = [Column(label, "slowdown", name) for label in labels for name in ("mean", "p99")]
+    everything = statistics.filter(pl.col("bin") == ALL_SIZES)
+    if everything.filter(pl.col("metric") == "met_deadline").height:
+        columns.append(Column(ALL_SIZES, "met_deadline", "mean"))
+    if everything.filter((pl.col("metric") == "unfinished") & (pl.col("value") > 0)).height:
+        columns.append(Column(ALL_SIZES, "unfinished", "mean"))
+    return columns
+
+
+def results_lines(statistics: pl.DataFrame, columns: Sequence[Column], *, intervals: bool = True) -> list[Line]:
+    """A line per load and scheme."""
+    cells = {
+        (row["load"], row["label"], row["bin"], row["metric"], row["statistic"]): row
+        for row in statistics.iter_rows(named=True)
+    }
+    keys = statistics.select("load", "label").unique(maintain_order=True).rows()
+    keys.sort(key=lambda key: (key[0] is None, key[0] or 0.0))
+    return [
+        Line(
+            load,
+            label,
+            [
+                cell_text(cells.get((load, label, column.bin, column.metric, column.statistic)), column, intervals)
+                for column in columns
+            ],
+        )
+        for load, label in keys
+    ]
+
+
+def cell_text(cell: dict[str, float | None] | None, column: Column, intervals: bool) -> str:
+    """A value, and half its interval where there is one."""
+    if cell is None or cell["value"] is None:
+        return "–"
+    value, low = cell["value"], cell["low"]
+    if column.metric in ("met_deadline", "unfinished"):
+        return f"{100 * value:.3g}%"
+    half = f" ±{significant(value - low, 2)}" if intervals and low is not None else ""
+    return f"{significant(value, 3)}{half}"
+
+
+def significant(value: float, digits: int) -> str:
+    """A number with so many significant digits, and all the digits before its point."""
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    return f"{value:#.{digits}g}".removesuffix(".")
+
+
+def print_results(statistics: pl.DataFrame, console: Console, bins: Sequence[SizeBin] = DEFAULT_BINS) -> None:
+    """The results table, in the terminal: by load, slowdown by flow size; intervals where there is room."""
+    columns = results_columns(statistics, bins)
+    loads = statistics["load"].unique().sort(nulls_last=True).to_list()
+    for intervals in (True, False):
+        tables = [_table(statistics, load, columns, intervals=intervals) for load in loads]
+        wide = console.options.update(max_width=1000)
+        if all(console.measure(table, options=wide).maximum <= console.width for table in tables):
+            break
+    for table in tables:
+        console.print(table)
+    seeds = int(statistics["seeds"].max() or 0)  # type: ignore[arg-type]
+    if seeds < 2:
+        spread = "one seed: no confidence intervals"
+    elif intervals:
+        spread = f"± 95 % confidence over {seeds} seeds"
+    else:
+        spread = f"mean over {seeds} seeds (95 % confidence intervals: in the report, or a wider terminal)"
+    console.print("slowdown = completion time / that of the flow alone on an empty network", style="dim")
+    console.print(spread, style="dim", highlight=False)
+
+
+def _table(statistics: pl.DataFrame, load: float | None, columns: Sequence[Column], *, intervals: bool) -> Table:
+    title = "Slowdown" if load is None else f"Slowdown at load {load:g}"
+    table = Table(
+        title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False, padding=(0, 1, 0, 0)
+    )
+    table.add_column("\n\nscheme", min_width=9, overflow="fold")
+    for column in columns:
+        table.add_column(column.heading, justify="right", no_wrap=True)
+    of_load = statistics.filter(pl.col("load").eq_missing(pl.lit(load, pl.Float64)))
+    for line in results_lines(of_load, columns, intervals=intervals):
+        table.add_row(line.label, *line.cells)
+    return table
