@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,7 +67,8 @@ class _Campaign:
             try:
                 self._run_all(pool)
             finally:
-                self._cancel_running()
+                with suppress(OSError):  # after one, which is on its way to the user, nothing more can be kept
+                    self._cancel_running()
                 self.reporter.close()
         if self.stop.is_set():
             raise Interrupted(f"{len(self.folder.rows)} of {len(self.plan.cases)} cases are finished and kept")

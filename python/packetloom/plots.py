@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -125,10 +126,13 @@ def save_figure(name: str, results: SomeResults, output: Path, options: dict[str
     """Draws a figure into a file; its ending says the format."""
     if name not in FIGURES:
         raise PacketloomError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
+    known = set(inspect.signature(FIGURES[name]).parameters)
+    for option in options.keys() - known:
+        raise PacketloomError(f"the figure {name} has no option --{option}")
     formats = FigureCanvasBase.get_supported_filetypes()
     if output.suffix.lstrip(".").lower() not in formats:
         raise PacketloomError(
-            f"{output}: a figure ends in one of {', '.join(f'.{ending}' for ending in sorted(formats))}"
+            f"{output}: end the name in one of {', '.join(f'.{ending}' for ending in sorted(formats))}"
         )
     figure, ax = plt.subplots(figsize=SIZE_INCHES, layout="constrained")
     FIGURES[name](results, ax, **options)

@@ -27,7 +27,7 @@ class Column:
         if self.metric == "met_deadline":
             return "dead-\nlines\nmet"
         if self.metric == "unfinished":
-            return "\nnot\nfinished"
+            return "un-\nfin-\nished"
         if self.statistic != "mean":
             return f"\n\n{self.statistic}"
         over = "all\nflows" if self.bin == ALL_SIZES else self.bin.replace(", ", ",\n")
@@ -83,8 +83,11 @@ def cell_text(cell: dict[str, float | None] | None, column: Column, intervals: b
     value, low = cell["value"], cell["low"]
     if column.metric in ("met_deadline", "unfinished"):
         return f"{100 * value:.3g}%"
-    half = f" ±{significant(value - low, 2)}" if intervals and low is not None else ""
-    return f"{significant(value, 3)}{half}"
+    text = significant(value, 3)
+    if not intervals or low is None:
+        return text
+    decimals = len(text.partition(".")[2])
+    return f"{text}±{value - low:,.{decimals}f}"
 
 
 def significant(value: float, digits: int) -> str:

@@ -35,6 +35,7 @@ class Scenario:
     def cases(self) -> list["Case"]:
         run = self._tree["run"]
         cases = []
+        own = {key: value for key, value in run.items() if key not in ("loads", "seeds")}
         for scheme in self._tree["scheme"]:
             queue = scheme.get("queue", {})
             capacity = queue.get("capacity") if isinstance(queue, dict) else None
@@ -45,7 +46,7 @@ class Scenario:
                         parameters = {"scheme": scheme["name"], "load": load, "seed": seed}
                         if value is not None:
                             parameters["scheme.queue.capacity"] = value
-                        cases.append(Case({"parameters": parameters, "run": run}))
+                        cases.append(Case({"parameters": parameters, "run": own}))
         return cases
 
 

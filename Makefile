@@ -1,0 +1,82 @@
+# `make demo` and `make test` do all their own set-up; both leave the command at .venv/bin/packetloom.
+
+SHELL := /bin/sh
+PYTHON ?= python3
+BIN := .venv/bin
+# One interpreter for every build of the bindings, so that nothing is compiled twice for another.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+RUST := Cargo.toml Cargo.lock $(shell find crates workloads -type f 2>/dev/null)
+
+.PHONY: help demo test lint format bench docs validate reproduce clean
+
+help:
+	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
+	@echo "make test       every check and test"
+	@echo "make lint       formatting, clippy, ruff, mypy"
+	@echo "make format     format all sources"
+	@echo "make bench      speed and memory"
+	@echo "make validate   the long comparisons with theory and other simulators"
+	@echo "make reproduce  redo the papers (PAPER=pfabric SCALE=quick)"
+	@echo "make docs       the Rust reference, and the scenario's JSON Schema, in target/doc"
+	@echo "make clean      remove what the builds made (results stay)"
+
+.venv/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "packetloom needs Python 3.11 or later; name it: make demo PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "python3 -m venv failed: on Debian, apt install python3-venv" >&2; exit 1; }
+
+.venv/.tools: requirements.txt .venv/pyvenv.cfg
+	@echo "installing the pinned Python packages"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+.venv/.dev-tools: requirements-dev.txt .venv/.tools
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+.venv/.installed: .venv/.tools pyproject.toml $(RUST)
+	@command -v cargo >/dev/null || { echo "packetloom needs Rust (cargo) to be built: see the README" >&2; exit 1; }
+	@echo "building the simulator (once; a minute or two)"
+	@. $(BIN)/activate && maturin develop --release --locked
+	@touch $@
+
+demo: .venv/.installed
+	@$(BIN)/packetloom run examples/demo.toml -o results/demo
+	@$(BIN)/packetloom report results/demo -o results/demo/report.html
+
+lint: .venv/.dev-tools .venv/.installed
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests
+	$(BIN)/mypy
+
+test: lint
+	cargo test --workspace --locked
+	$(BIN)/pytest
+
+format: .venv/.dev-tools
+	cargo fmt
+	$(BIN)/ruff format python tests
+	$(BIN)/ruff check --fix python tests
+
+bench: .venv/.installed
+	@mkdir -p results
+	@$(BIN)/packetloom bench --json results/bench.json
+
+validate: .venv/.dev-tools .venv/.installed
+	cargo test --workspace --release --locked -- --ignored
+	$(BIN)/pytest -m slow
+	$(BIN)/packetloom validate --json results/validate.json
+
+PAPER ?= pfabric
+SCALE ?= quick
+reproduce: .venv/.installed
+	@$(BIN)/packetloom reproduce $(PAPER) --scale $(SCALE) --json results/$(PAPER)-$(SCALE).json
+
+docs: .venv/.installed
+	cargo doc --workspace --no-deps --locked
+	@$(BIN)/packetloom schema > target/doc/scenario.schema.json
+	@echo "target/doc/packetloom/index.html, target/doc/scenario.schema.json"
+
+clean:
+	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache

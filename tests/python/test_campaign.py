@@ -1,0 +1,228 @@
+"""Campaigns: parallel, resumable, and nothing finished is ever lost."""
+
+import errno
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import packetloom
+import pytest
+from packetloom import _core, storage
+from packetloom.campaign import run_plan
+from packetloom.errors import Interrupted, PacketloomError
+from packetloom.folder import ResultsFolder
+from packetloom.progress import LogReporter, SilentReporter, estimate_remaining_s
+from packetloom.results import CaseRow, Results
+from packetloom.scenario import read_plan
+
+CASES = 8
+
+
+class StopAfter(SilentReporter):
+    """Presses Ctrl-C once so many cases are done."""
+
+    def __init__(self, cases: int) -> None:
+        self.left = cases
+
+    def finished(self, label: str, row: CaseRow, outcome: _core.Outcome) -> None:
+        self.left -= 1
+        if self.left == 0:
+            signal.raise_signal(signal.SIGINT)
+
+
+class Ran(SilentReporter):
+    """Notes which cases ran."""
+
+    def __init__(self) -> None:
+        self.labels: list[str] = []
+
+    def finished(self, label: str, row: CaseRow, outcome: _core.Outcome) -> None:
+        self.labels.append(label)
+
+
+def slow(scenario: Path, seconds: float) -> Path:
+    scenario.write_text(scenario.read_text() + f"fake_seconds = {seconds}\n")
+    return scenario
+
+
+def test_all_cases_run_and_are_in_the_tables(scenario: Path, tmp_path: Path) -> None:
+    results = packetloom.run(scenario, tmp_path / "out", progress=False)
+    assert results.cases.num_rows == CASES
+    assert results.flows.num_rows == CASES * 50
+    assert set(results.cases["scheme"].to_pylist()) == {"TCP", "DCTCP"}
+    assert results.cases["packet_hops"].to_pylist() == [50_000] * CASES
+
+
+def test_results_do_not_depend_on_the_number_of_workers(scenario: Path, tmp_path: Path) -> None:
+    one = packetloom.run(scenario, tmp_path / "one", workers=1, progress=False)
+    three = packetloom.run(scenario, tmp_path / "three", workers=3, progress=False)
+    assert one.cases["fingerprint"].to_pylist() == three.cases["fingerprint"].to_pylist()
+    assert one.cases["case_id"].to_pylist() == three.cases["case_id"].to_pylist()
+
+
+def test_interrupted_run_keeps_what_is_finished_and_resumes_the_rest(scenario: Path, tmp_path: Path) -> None:
+    plan = read_plan(scenario)
+    with pytest.raises(Interrupted, match="of 8 cases are finished and kept"):
+        run_plan(plan, tmp_path / "out", 1, StopAfter(3))
+    kept = Results(tmp_path / "out").cases.num_rows
+    assert 3 <= kept < CASES
+    ran = Ran()
+    results = run_plan(plan, tmp_path / "out", 2, ran)
+    assert len(ran.labels) == CASES - kept
+    assert results.cases.num_rows == CASES
+
+
+def test_ctrl_c_cancels_running_cases_at_once(scenario: Path, tmp_path: Path) -> None:
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(Interrupted):
+        run_plan(read_plan(slow(scenario, 60)), tmp_path / "out", 2, SilentReporter())
+    assert time.monotonic() - began < 5
+    assert Results(tmp_path / "out").cases.num_rows == 0
+
+
+def test_killed_run_loses_nothing_finished(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, str(Path(__file__).with_name("fake_cli.py")), "run", str(slow(scenario, 0.4))]
+    process = subprocess.Popen([*command, "-o", str(out), "--workers", "1"], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while len(list((out / "flows.parquet").glob("*.parquet"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    finished = {path.stem for path in (out / "flows.parquet").glob("*.parquet")}
+    assert 2 <= len(finished) < CASES
+    (out / "cases.parquet").unlink()  # the index may lag behind, or be lost: the flows files know
+    assert set(Results(out).cases["case_id"].to_pylist()) == finished
+    ran = Ran()
+    run_plan(read_plan(scenario), out, 2, ran)
+    assert len(ran.labels) == CASES - len(finished)
+
+
+def test_a_part_of_a_file_is_not_a_result(scenario: Path, tmp_path: Path) -> None:
+    results = packetloom.run(scenario, tmp_path / "out", progress=False)
+    flows = sorted((tmp_path / "out" / "flows.parquet").glob("*.parquet"))
+    half = flows[0].read_bytes()[:100]
+    flows[0].unlink()
+    flows[0].with_name(flows[0].name + ".tmp").write_bytes(half)
+    assert results.cases.num_rows == CASES - 1
+    ran = Ran()
+    run_plan(read_plan(scenario), tmp_path / "out", 1, ran)
+    assert len(ran.labels) == 1
+    assert not list((tmp_path / "out").rglob("*.tmp"))
+
+
+def test_more_seeds_extend_a_folder(scenario: Path, tmp_path: Path) -> None:
+    run_plan(read_plan(scenario), tmp_path / "out", 2, SilentReporter())
+    ran = Ran()
+    run_plan(read_plan(scenario, ["run.seeds=3"]), tmp_path / "out", 2, ran)
+    assert len(ran.labels) == 4
+    assert all(label.endswith("seed 3") for label in ran.labels)
+
+
+def test_folder_runs_again_from_itself(scenario: Path, tmp_path: Path) -> None:
+    first = packetloom.run(scenario, tmp_path / "out", progress=False)
+    scenario.unlink()
+    again = packetloom.run(tmp_path / "out", tmp_path / "again", progress=False)
+    assert again.cases["fingerprint"].to_pylist() == first.cases["fingerprint"].to_pylist()
+
+
+def test_folder_of_another_scenario_is_refused(scenario: Path, tmp_path: Path) -> None:
+    run_plan(read_plan(scenario), tmp_path / "out", 2, SilentReporter())
+    with pytest.raises(PacketloomError, match="another scenario: 8 of its 8"):
+        run_plan(read_plan(scenario, ["run.flows=99"]), tmp_path / "out", 2, SilentReporter())
+    assert Results(tmp_path / "out").cases.num_rows == CASES
+
+
+def test_folder_that_is_not_ours_is_left_alone(scenario: Path, tmp_path: Path) -> None:
+    out = tmp_path / "thesis"
+    out.mkdir()
+    (out / "chapter.tex").write_text("precious")
+    with pytest.raises(PacketloomError, match="not a results folder"):
+        run_plan(read_plan(scenario), out, 1, SilentReporter())
+    assert [entry.name for entry in out.iterdir()] == ["chapter.tex"]
+
+
+def test_file_in_place_of_a_folder(scenario: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("")
+    with pytest.raises(PacketloomError, match="is a file"):
+        run_plan(read_plan(scenario), tmp_path / "out", 1, SilentReporter())
+
+
+def test_two_runs_into_one_folder(scenario: Path, tmp_path: Path) -> None:
+    plan = read_plan(scenario)
+    with ResultsFolder(tmp_path / "out", plan), pytest.raises(PacketloomError, match="another run"):
+        ResultsFolder(tmp_path / "out", plan)
+    ResultsFolder(tmp_path / "out", plan).close()
+
+
+def test_newer_format_is_refused(scenario: Path, tmp_path: Path) -> None:
+    run_plan(read_plan(scenario), tmp_path / "out", 2, SilentReporter())
+    marker = tmp_path / "out" / "packetloom.json"
+    marker.write_text(json.dumps(json.loads(marker.read_text()) | {"format": 99}))
+    with pytest.raises(PacketloomError, match="format 99"):
+        Results(tmp_path / "out")
+
+
+def test_full_disk_keeps_what_is_finished(scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = 3
+    original = storage.write_table
+
+    def write_table(path: Path, table: Any) -> None:
+        nonlocal room
+        if path.parent.name == "flows.parquet":
+            room -= 1
+            if room < 0:
+                path.with_name(path.name + ".tmp").write_bytes(b"PAR1")
+                raise OSError(errno.ENOSPC, "No space left on device")
+        original(path, table)
+
+    monkeypatch.setattr("packetloom.folder.write_table", write_table)
+    with pytest.raises(PacketloomError, match=r"disk is full.*3 of 8 cases are finished and kept"):
+        run_plan(read_plan(scenario), tmp_path / "out", 2, SilentReporter())
+    monkeypatch.undo()
+    ran = Ran()
+    assert run_plan(read_plan(scenario), tmp_path / "out", 2, ran).cases.num_rows == CASES
+    assert len(ran.labels) == 5
+
+
+def test_read_only_place(scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("packetloom.folder.os.open", refuse)
+    with pytest.raises(PacketloomError, match="read-only"):
+        run_plan(read_plan(scenario), tmp_path / "out", 1, SilentReporter())
+
+
+def test_bug_in_one_case_keeps_the_others(scenario: Path, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="a bug"):
+        run_plan(read_plan(scenario, ["run.fake_bug=DCTCP"]), tmp_path / "out", 1, SilentReporter())
+    assert set(Results(tmp_path / "out").cases["scheme"].to_pylist()) == {"TCP"}
+    assert Results(tmp_path / "out").cases.num_rows == 4
+
+
+def test_workers_must_be_positive(scenario: Path, tmp_path: Path) -> None:
+    with pytest.raises(PacketloomError, match="workers is 0"):
+        run_plan(read_plan(scenario), tmp_path / "out", 0, SilentReporter())
+
+
+def test_plain_log_names_each_case(scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_plan(read_plan(scenario), tmp_path / "out", 1, LogReporter())
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("8 cases; results in")
+    assert sum(line.startswith("done: DCTCP load 0.8 seed") for line in lines) == 2
+
+
+def test_remaining_time_learns_from_cases_of_the_same_scheme() -> None:
+    finished = [({"scheme": "fast"}, {"wall_s": 1.0}), ({"scheme": "slow"}, {"wall_s": 10.0})]
+    running = [({"scheme": "slow"}, 5.0, 0.5)]
+    waiting = [{"scheme": "slow"}, {"scheme": "fast"}]
+    assert estimate_remaining_s(finished, running, waiting, workers=2) == pytest.approx((5 + 10 + 1) / 2)
+    assert estimate_remaining_s([], [], waiting, workers=2) is None

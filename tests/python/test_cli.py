@@ -1,0 +1,153 @@
+"""The command line: what it prints, and that a user's mistake is exit 2 without a traceback."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from packetloom import run
+from packetloom.cli import main
+
+COMMAND = [sys.executable, str(Path(__file__).with_name("fake_cli.py"))]
+
+
+def packetloom(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"COLUMNS": "140"}
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, check=False)
+
+
+@pytest.fixture
+def out(scenario: Path, tmp_path: Path) -> Path:
+    assert packetloom("run", scenario, "-o", tmp_path / "out").returncode == 0
+    return tmp_path / "out"
+
+
+def test_run_prints_the_table(scenario: Path, tmp_path: Path) -> None:
+    done = packetloom("run", scenario, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "Slowdown at load 0.8" in done.stdout
+    assert "DCTCP" in done.stdout
+    assert "results in results/small" in done.stdout
+    assert (tmp_path / "results" / "small" / "cases.parquet").exists()
+
+
+def test_overrides_have_a_folder_of_their_own(scenario: Path, tmp_path: Path) -> None:
+    assert packetloom("run", scenario, cwd=tmp_path).returncode == 0
+    done = packetloom("run", scenario, "--set", "run.flows=60", cwd=tmp_path)
+    assert done.returncode == 0
+    assert len(list((tmp_path / "results").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "missing.toml"], "no such file"),
+        (["run", "bad.toml"], "bad.toml:1: unknown key 'tpology'"),
+        (["check", "bad.toml"], "bad.toml:1: unknown key"),
+        (["run", "small.toml", "--set", "run.seeds"], "key=value"),
+        (["run", "small.toml", "-o", "occupied"], "not a results folder"),
+        (["run", "small.toml", "--workers", "0"], "--workers"),
+        (["report", "occupied"], "not a results folder"),
+        (["report", "nowhere"], "no such folder"),
+        (["plot", "pie", "out", "-o", "x.png"], "there is no figure 'pie'"),
+        (["plot", "fct-cdf", "out", "-o", "x.doc"], "end the name in one of"),
+        (["plot", "fct-cdf", "out", "-o", "x.png", "--load", "0.5"], "there are 0.2, 0.8"),
+        (["plot", "fct-cdf", "out", "-o", "x.png", "--bin", "all"], "fct-cdf has no option --bin"),
+        (["plot", "slowdown-by-load", "out", "-o", "x.png", "--statistic", "p42"], "p99.9"),
+        (["explain", "tpc"], "did you mean tcp"),
+        (["reproduce", "nature"], "there is no paper 'nature'"),
+        (["bench", "nosuch"], "there is no benchmark 'nosuch'"),
+        (["rnu"], "rnu"),
+    ],
+)
+def test_mistakes(
+    arguments: list[str],
+    message: str,
+    scenario: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run(scenario, tmp_path / "out", progress=False)
+    (tmp_path / "bad.toml").write_text("[tpology]\nk = 4\n")
+    (tmp_path / "occupied").mkdir()
+    (tmp_path / "occupied" / "file").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["packetloom", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_mistake_in_a_process_of_its_own(tmp_path: Path) -> None:
+    done = packetloom("run", "missing.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "error: missing.toml: there is no such file\n"
+
+
+def test_ctrl_c_exits_130_and_says_how_to_go_on(scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(scenario.read_text() + "fake_seconds = 0.3\n")
+    command = [*COMMAND, "run", str(scenario), "-o", str(tmp_path / "out"), "--workers", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while not list((tmp_path / "out").glob("flows.parquet/*.parquet")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "cases are finished and kept. The same command goes on" in said
+    again = packetloom("run", scenario, "-o", tmp_path / "out")
+    assert again.returncode == 0
+    assert "of them finished before" in again.stderr
+
+
+def test_a_finished_folder_runs_again_at_once(out: Path) -> None:
+    done = packetloom("run", out)
+    assert done.returncode == 0
+    assert "8 cases, 8 of them finished before" in done.stderr
+
+
+def test_check_tells_cases_and_facts(scenario: Path) -> None:
+    done = packetloom("check", scenario, "--set", "run.loads=[0.5, 1.2]")
+    assert done.returncode == 0
+    assert "8 cases, no mistakes" in done.stdout
+    assert "1,234 flows/s" in done.stdout
+    assert "warning: load 1.2 is above 1" in done.stdout
+
+
+def test_list_explain_and_schema() -> None:
+    listed = packetloom("list").stdout
+    assert "ecn" in listed
+    assert "slowdown-by-load" in listed
+    explained = packetloom("explain", "ecn").stdout
+    assert "(must be given)" in explained
+    assert "DCTCP §3.1" in explained
+    assert json.loads(packetloom("schema").stdout)["type"] == "object"
+
+
+def test_version() -> None:
+    assert packetloom("--version").stdout.startswith("packetloom ")
+
+
+def test_help_comes_at_once() -> None:
+    code = "import conftest, sys, packetloom.cli; print(sorted(sys.modules))"
+    path = str(Path(__file__).parent)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=path, check=True)
+    heavy = {name.strip("' ") for name in done.stdout.strip("[]\n").split(",")}
+    assert not heavy & {"polars", "pyarrow", "matplotlib", "plotly", "scipy", "pandas"}
+
+
+def test_report_and_plot(out: Path, tmp_path: Path) -> None:
+    done = packetloom("report", out)
+    assert done.returncode == 0
+    assert (out / "report.html").stat().st_size > 1_000_000
+    for figure in ("slowdown-by-load", "slowdown-by-size", "fct-cdf", "queue-by-tier"):
+        target = tmp_path / f"{figure}.pdf"
+        assert packetloom("plot", figure, out, "-o", target).returncode == 0
+        assert target.read_bytes().startswith(b"%PDF")

@@ -1,0 +1,112 @@
+"""The report and the figures."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib as mpl
+import packetloom
+import polars as pl
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.container import ErrorbarContainer
+from packetloom import curves, report
+from packetloom.errors import PacketloomError
+from packetloom.results import Results
+
+mpl.use("Agg")
+
+
+@pytest.fixture
+def results(scenario: Path, tmp_path: Path) -> Results:
+    return packetloom.run(scenario, tmp_path / "out", overrides=["run.flows=500"], progress=False)
+
+
+def own_markup(page: str) -> str:
+    """The page without the plotting library's own code."""
+    return re.sub(r"<script>.*?</script>", "", page, count=1, flags=re.DOTALL)
+
+
+def test_report_needs_nothing_from_elsewhere(results: Results, tmp_path: Path) -> None:
+    page = packetloom.write_report(results, tmp_path / "report.html").read_text()
+    assert not re.search(r"""<(?:script|link|img|iframe)[^>]*\b(?:src|href)\s*=""", own_markup(page))
+    assert not re.search(r"https?://", own_markup(page))
+    assert "@import" not in own_markup(page)
+    assert "Plotly" in page
+
+
+def test_report_says_what_is_not_finished(scenario: Path, tmp_path: Path, results: Results) -> None:
+    next((results.path / "flows.parquet").glob("*.parquet")).unlink()
+    page = packetloom.write_report(results, tmp_path / "report.html").read_text()
+    assert "7 of 8 cases finished" in page
+
+
+def test_names_in_a_scenario_cannot_break_the_page(scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(scenario.read_text().replace('"TCP"', '"</script><b>T"'))
+    results = packetloom.run(scenario, tmp_path / "odd", progress=False)
+    page = packetloom.write_report(results, tmp_path / "report.html").read_text()
+    assert page.count("</script>") == 2
+    assert "<b>T" not in re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+
+
+def test_two_folders_side_by_side(scenario: Path, tmp_path: Path, results: Results) -> None:
+    other = packetloom.run(scenario, tmp_path / "other", overrides=["run.flows=300"], progress=False)
+    assert list(curves.styles([results, other])) == ["TCP [out]", "DCTCP [out]", "TCP [other]", "DCTCP [other]"]
+    page = packetloom.write_report([results, other], tmp_path / "both.html").read_text()
+    assert "DCTCP [other]" in page
+
+
+def test_a_scheme_has_one_colour_everywhere(results: Results) -> None:
+    expected = {label: look.colour for label, look in curves.styles(results).items()}
+    assert errorbar_colours(packetloom.plot_slowdown_by_load(results)) == expected
+    by_size = packetloom.plot_slowdown_by_size(results)
+    assert {line.get_label(): to_hex(line.get_color()) for line in by_size.get_lines()} == expected
+    figure = report._by_size(curves.slowdown_by_size(results), curves.styles(results))
+    data: list[dict[str, dict[str, str]]] = figure["data"]  # type: ignore[assignment]
+    assert {trace["line"]["color"] for trace in data} == set(expected.values())
+
+
+def errorbar_colours(ax: Axes) -> dict[str, str]:
+    bars = [bar for bar in ax.containers if isinstance(bar, ErrorbarContainer)]
+    return {str(bar.get_label()): to_hex(bar.lines[0].get_color()) for bar in bars}
+
+
+def test_plots_draw_on_the_axes_they_are_given(results: Results) -> None:
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(2, 2)
+    plots: tuple[Callable[..., Axes], ...] = (
+        packetloom.plot_slowdown_by_load,
+        packetloom.plot_slowdown_by_size,
+        packetloom.plot_fct_cdf,
+        packetloom.plot_queue_by_tier,
+    )
+    for plot, ax in zip(plots, axes.flat, strict=True):
+        assert plot(results, ax) is ax
+        assert ax.get_legend_handles_labels()[1]
+
+
+def test_one_load_gives_bars(scenario: Path, tmp_path: Path) -> None:
+    results = packetloom.run(scenario, tmp_path / "one", overrides=["run.loads=[0.5]"], progress=False)
+    assert len(packetloom.plot_slowdown_by_load(results).patches) == 2
+    packetloom.write_report(results, tmp_path / "report.html")
+
+
+def test_unknown_load(results: Results) -> None:
+    with pytest.raises(PacketloomError, match=r"there is no load 0.3; there are 0.2, 0.8"):
+        packetloom.plot_fct_cdf(results, load=0.3)
+
+
+def test_size_bins_hold_equally_many_flows(results: Results) -> None:
+    frame = curves.slowdown_by_size(results, points=10)
+    counts = frame.group_by("load", "label").agg(pl.col("flows").sum(), pl.len())
+    assert counts["len"].to_list() == [10] * 4
+    pooled = frame.group_by("load", "label").agg(pl.col("flows").max() - pl.col("flows").min())
+    assert max(pooled["flows"].to_list()) < 60
+
+
+def test_distribution_rises_to_one(results: Results) -> None:
+    frame = curves.fct_cdf(results).filter(pl.col("label") == "TCP", pl.col("load") == 0.8)
+    assert frame["fct_ns"].is_sorted()
+    assert frame["fraction"].max() == pytest.approx(0.9999)

@@ -1,0 +1,60 @@
+"""Results folders as other tools see them."""
+
+from pathlib import Path
+
+import packetloom
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from packetloom.errors import PacketloomError
+from packetloom.results import Results
+
+
+@pytest.fixture
+def results(scenario: Path, tmp_path: Path) -> Results:
+    return packetloom.run(scenario, tmp_path / "out", progress=False)
+
+
+def test_columns_explain_themselves(results: Results) -> None:
+    schema = results.flows.schema
+    assert schema.field("slowdown").metadata[b"meaning"] == b"fct / best_fct"
+    assert b"target load" in schema.field("load").metadata[b"meaning"].lower()
+    assert results.cases.schema.field("packet_hops").metadata[b"role"] == b"counter"
+
+
+def test_plain_tools_read_the_files(results: Results) -> None:
+    frame = pl.read_parquet(results.path / "flows.parquet")
+    assert frame.group_by("scheme", "load", "seed").len()["len"].to_list() == [50] * 8
+    assert len(pd.read_parquet(results.path / "flows.parquet")) == 400
+    assert pq.read_table(results.path / "cases.parquet").num_rows == 8
+
+
+def test_pandas_and_polars(results: Results) -> None:
+    assert len(results.to_pandas("cases")) == 8
+    assert results.to_polars("ports").height == 8 * 4
+    assert results.to_polars("flows")["slowdown"].dtype == pl.Float64
+
+
+def test_cases_come_in_the_scenarios_order(results: Results) -> None:
+    loads = results.cases.select(["scheme", "load", "seed"]).to_pylist()
+    assert loads[0] == {"scheme": "TCP", "load": 0.2, "seed": 1}
+    assert loads[-1] == {"scheme": "DCTCP", "load": 0.8, "seed": 2}
+
+
+def test_damaged_file_is_named(results: Results) -> None:
+    flows = sorted((results.path / "flows.parquet").glob("*.parquet"))[0]
+    flows.write_bytes(b"rubbish")
+    (results.path / "cases.parquet").unlink()
+    with pytest.raises(PacketloomError, match=f"{flows.name}: damaged; delete it"):
+        results.rows()
+
+
+def test_what_is_not_a_results_folder(tmp_path: Path) -> None:
+    with pytest.raises(PacketloomError, match="there is no such folder"):
+        Results(tmp_path / "missing")
+    with pytest.raises(PacketloomError, match="not a results folder"):
+        Results(tmp_path)
+    (tmp_path / "packetloom.json").write_text("{")
+    with pytest.raises(PacketloomError, match="damaged"):
+        Results(tmp_path)

@@ -1,0 +1,103 @@
+"""Scenarios from files, dicts and objects, and keys overridden."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import packetloom
+import pytest
+from conftest import SCENARIO
+from packetloom import _core
+from packetloom.errors import PacketloomError
+from packetloom.overrides import override
+from packetloom.scenario import Scenario, Scheme, read_plan
+
+
+def changed(setting: str, text: str = SCENARIO) -> dict[str, Any]:
+    return tomllib.loads(override(text, "toml", [setting]))
+
+
+@pytest.mark.parametrize(
+    ("setting", "where", "value"),
+    [
+        ("run.seeds=5", ("run", "seeds"), 5),
+        ("run.loads=[0.1, 0.9]", ("run", "loads"), [0.1, 0.9]),
+        ("topology.link.rate=40Gbps", ("topology", "link", "rate"), "40Gbps"),
+        ("scheme.DCTCP.queue.capacity=100KB", ("scheme", 1, "queue", "capacity"), "100KB"),
+        ("scheme.0.queue.capacity=['100KB', '225KB']", ("scheme", 0, "queue", "capacity"), ["100KB", "225KB"]),
+        ("scheme.TCP.queue.capacity=1KB", ("scheme", 0, "queue", "kind"), "drop-tail"),
+        ("workload.sizes=data-mining", ("workload", 0, "sizes"), "data-mining"),
+        ("scheme.*.transport.min_rto=1ms", ("scheme", 1, "transport"), {"kind": "dctcp", "min_rto": "1ms"}),
+    ],
+)
+def test_override(setting: str, where: tuple[str | int, ...], value: object) -> None:
+    node: Any = changed(setting)
+    for step in where:
+        node = node[step]
+    assert node == value
+
+
+def test_override_of_a_name_with_a_dot() -> None:
+    text = SCENARIO.replace('"DCTCP"', '"DCTCP v1.1"')
+    assert changed("scheme.DCTCP v1.1.queue.capacity=1KB", text)["scheme"][1]["queue"]["capacity"] == "1KB"
+
+
+def test_override_keeps_the_rest_of_the_text() -> None:
+    text = "# why so\n" + SCENARIO
+    after = override(text, "toml", ["run.seeds=5"])
+    assert after == text.replace("seeds = 2", "seeds = 5")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("run.seeds", "write it as key=value"),
+        ("=3", "write it as key=value"),
+        ("scheme.TPC.queue=x", "'TPC' is none of TCP, DCTCP"),
+        ("run.loads=[0.1", "not a TOML value"),
+        ("run.seeds.more=1", "not inside a table"),
+    ],
+)
+def test_mistaken_override(setting: str, message: str) -> None:
+    with pytest.raises(PacketloomError, match=message):
+        changed(setting)
+
+
+def test_error_after_an_override_names_it(scenario: Path) -> None:
+    with pytest.raises(_core.ScenarioError, match=r"with --set tpology\.k=4"):
+        read_plan(scenario, ["tpology.k=4"])
+
+
+def test_same_cases_from_a_file_a_dict_and_objects(scenario: Path, tmp_path: Path) -> None:
+    tree = tomllib.loads(SCENARIO)
+    objects = Scenario(
+        topology="rack",
+        workload=[{"sizes": "web-search"}],
+        schemes=[
+            Scheme(name="TCP", transport="tcp", queue="drop-tail"),
+            Scheme(name="DCTCP", transport="dctcp", queue={"kind": "ecn", "capacity": "225KB"}),
+        ],
+        run={"loads": [0.2, 0.8], "seeds": 2},
+    )
+    as_json = tmp_path / "small.json"
+    as_json.write_text(json.dumps(tree))
+    expected = [case.id for case in read_plan(scenario).cases]
+    for source in (tree, objects, as_json):
+        assert [case.id for case in read_plan(source).cases] == expected
+    results = packetloom.run(objects, tmp_path / "out", progress=False)
+    assert json.loads(results.scenario_text) == tree
+
+
+def test_dict_with_a_value_that_json_has_not() -> None:
+    with pytest.raises(PacketloomError, match="cannot"):
+        read_plan({"run": {"loads": [float("nan")]}})
+
+
+def test_missing_and_unreadable_files(tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text("")
+    with pytest.raises(PacketloomError, match=r"no such file; in .* other\.toml"):
+        read_plan(tmp_path / "small.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(PacketloomError, match="not a text file"):
+        read_plan(tmp_path / "binary.toml")

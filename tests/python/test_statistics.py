@@ -1,0 +1,116 @@
+"""Statistics against the same numbers worked out by other means."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import packetloom
+import polars as pl
+import pytest
+from packetloom.errors import PacketloomError
+from packetloom.results import Results
+from packetloom.statistics import DEFAULT_BINS, over_seeds, size_bins
+from scipy import stats
+
+
+@pytest.fixture
+def results(scenario: Path, tmp_path: Path) -> Results:
+    return packetloom.run(scenario, tmp_path / "out", overrides=["run.seeds=4", "run.flows=400"], progress=False)
+
+
+def value(frame: pl.DataFrame, load: float, bin: str, metric: str, statistic: str) -> dict[str, float]:
+    return frame.filter(
+        pl.col("label") == "TCP",
+        pl.col("load") == load,
+        pl.col("bin") == bin,
+        pl.col("metric") == metric,
+        pl.col("statistic") == statistic,
+    ).row(0, named=True)
+
+
+def samples(results: Results, load: float, low: float, high: float) -> list[np.ndarray]:
+    flows = results.to_polars().filter(pl.col("scheme") == "TCP", pl.col("load") == load, pl.col("measured"))
+    flows = flows.filter(pl.col("size_bytes") > low, pl.col("size_bytes") <= high, pl.col("slowdown").is_not_nan())
+    return [flows.filter(pl.col("seed") == seed)["slowdown"].to_numpy() for seed in range(1, 5)]
+
+
+@pytest.mark.parametrize(("statistic", "quantile"), [("p50", 50), ("p95", 95), ("p99", 99), ("p99.9", 99.9)])
+def test_percentiles_and_their_intervals(results: Results, statistic: str, quantile: float) -> None:
+    per_seed = [np.percentile(seed, quantile) for seed in samples(results, 0.8, 100e3, 10e6)]
+    got = value(packetloom.summary(results), 0.8, "(100KB, 10MB]", "slowdown", statistic)
+    interval = stats.t.interval(0.95, 3, loc=np.mean(per_seed), scale=stats.sem(per_seed))
+    assert got["value"] == pytest.approx(np.mean(per_seed))
+    assert (got["low"], got["high"]) == pytest.approx(interval)
+    assert got["seeds"] == 4
+
+
+def test_means_of_all_sizes(results: Results) -> None:
+    per_seed = samples(results, 0.2, 0, math.inf)
+    got = value(packetloom.summary(results), 0.2, "all", "slowdown", "mean")
+    assert got["value"] == pytest.approx(np.mean([seed.mean() for seed in per_seed]))
+    assert got["flows"] == sum(len(seed) for seed in per_seed)
+
+
+def test_interval_by_hand() -> None:
+    per_seed = pl.DataFrame({"label": ["a"] * 3, "seed": [1, 2, 3], "value": [1.0, 2.0, 6.0], "flows": [5, 5, 5]})
+    got = over_seeds(per_seed).row(0, named=True)
+    # mean 3, deviation sqrt(7), t(0.975, 2) = 4.302653
+    half = 4.302653 * math.sqrt(7) / math.sqrt(3)
+    assert got == {
+        "label": "a",
+        "value": 3.0,
+        "low": pytest.approx(3 - half, abs=1e-5),
+        "high": pytest.approx(3 + half, abs=1e-5),
+        "seeds": 3,
+        "flows": 15,
+    }
+
+
+def test_one_seed_has_no_interval(scenario: Path, tmp_path: Path) -> None:
+    results = packetloom.run(scenario, tmp_path / "one", overrides=["run.seeds=1"], progress=False)
+    frame = packetloom.summary(results)
+    assert frame["low"].null_count() == frame.height
+    assert frame["high"].null_count() == frame.height
+
+
+def test_unfinished_and_unmeasured_flows(results: Results) -> None:
+    # the stand-in never finishes flows 0 and 1, and measures all but flow 0
+    got = value(packetloom.summary(results), 0.2, "all", "unfinished", "mean")
+    assert got["value"] == pytest.approx(1 / 399)
+    assert value(packetloom.summary(results), 0.2, "all", "slowdown", "mean")["flows"] == 4 * 398
+
+
+def test_unfinished_flow_with_a_deadline_has_missed_it(results: Results) -> None:
+    flows = results.to_polars().filter(pl.col("scheme") == "TCP", pl.col("load") == 0.2, pl.col("measured"))
+    due = flows.filter(pl.col("deadline_ns").is_not_nan())
+    met = (due["fct_ns"] <= due["deadline_ns"]).sum()
+    got = value(packetloom.summary(results), 0.2, "all", "met_deadline", "mean")
+    assert got["value"] == pytest.approx(met / due.height)
+
+
+def test_bins() -> None:
+    assert [size.label for size in DEFAULT_BINS] == ["(0, 100KB]", "(100KB, 10MB]", "(10MB, ∞)"]
+    assert [size.label for size in size_bins(1500)] == ["(0, 1.5KB]", "(1.5KB, ∞)"]
+    sizes = pl.DataFrame({"size_bytes": [100_000, 100_001]})
+    assert [sizes.filter(size.selects()).height for size in DEFAULT_BINS] == [1, 1, 0]
+    with pytest.raises(PacketloomError, match="rising"):
+        size_bins(10e6, 100e3)
+
+
+def test_grid_axes_make_series_of_their_own(scenario: Path, tmp_path: Path) -> None:
+    sweep = ["scheme.DCTCP.queue.capacity=['100KB', '225KB']"]
+    results = packetloom.run(scenario, tmp_path / "sweep", overrides=sweep, progress=False)
+    labels = packetloom.summary(results)["label"].unique(maintain_order=True).to_list()
+    assert labels == ["TCP, queue.capacity 225KB", "DCTCP, queue.capacity 100KB", "DCTCP, queue.capacity 225KB"] or (
+        labels == ["TCP", "DCTCP, queue.capacity 100KB", "DCTCP, queue.capacity 225KB"]
+    )
+    assert "scheme.queue.capacity" in results.flows.column_names
+
+
+def test_nothing_finished_yet(scenario: Path, tmp_path: Path) -> None:
+    from packetloom.folder import ResultsFolder
+    from packetloom.scenario import read_plan
+
+    ResultsFolder(tmp_path / "empty", read_plan(scenario)).close()
+    with pytest.raises(PacketloomError, match="no case is finished"):
+        packetloom.summary(Results(tmp_path / "empty"))
