@@ -1,1 +1,56 @@
-//! Python bindings of packetloom: thin functions that delegate.
+//! Python bindings of packetloom: thin functions that delegate, nothing decided here.
+
+mod bench;
+mod outcome;
+mod scenario;
+mod simulation;
+
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+
+pyo3::create_exception!(
+    _core,
+    ScenarioError,
+    pyo3::exceptions::PyException,
+    "A mistake in a scenario: where it is, what is wrong and what to write instead."
+);
+
+/// JSON: every component with its parameters, defaults, explanations and sources.
+#[pyfunction]
+fn registry() -> String {
+    packetloom::scenario::explain::everything(&packetloom::scenario::Registry::default()).to_string()
+}
+
+/// The JSON Schema of the scenario format.
+#[pyfunction]
+fn schema() -> String {
+    packetloom::scenario::schema::schema(&packetloom::scenario::Registry::default()).to_string()
+}
+
+/// What each column of the results holds, with its unit.
+#[pyfunction]
+fn column_meanings() -> BTreeMap<&'static str, &'static str> {
+    packetloom::measure::MEANINGS.iter().copied().collect()
+}
+
+/// The version.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The simulator, as Python sees it.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add_class::<scenario::Scenario>()?;
+    module.add_class::<scenario::Case>()?;
+    module.add_class::<simulation::Simulation>()?;
+    module.add_class::<outcome::Outcome>()?;
+    module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(column_meanings, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench_names, module)?)
+}

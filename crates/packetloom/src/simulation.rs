@@ -4,7 +4,7 @@ use crate::engine::{Engine, Plan, PortCounters, Tally};
 use crate::flow::Flow;
 use crate::fluid::{self, Job};
 use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
-use crate::scenario::Case;
+use crate::scenario::{Case, Problems, Scenario};
 use crate::spec::{Complaint, Component, anything};
 use crate::topology::Topology;
 use crate::transport::{self, PacketFormat, Scheme, WithScheme};
@@ -90,11 +90,44 @@ pub struct Outcome {
     pub warnings: Vec<String>,
 }
 
+impl Outcome {
+    /// The share of the simulated time for which a port's link was sending.
+    pub fn utilisation(&self, row: &PortRow) -> f64 {
+        let framing_bytes = row.counters.packets * self.topology.framing_bytes;
+        let busy = self.topology.links[row.link].rate.time_for(row.counters.bytes + framing_bytes);
+        if self.simulated == Time::ZERO { 0.0 } else { busy.as_secs_f64() / self.simulated.as_secs_f64() }
+    }
+
+    /// Every sample of every port's queue: port, time in ns, bytes.
+    pub fn samples(&self) -> impl Iterator<Item = (u32, f64, u64)> {
+        self.ports.iter().flat_map(|row| {
+            let queue = row.queue.iter();
+            queue.flat_map(move |queue| {
+                queue.samples().map(move |(at, bytes)| (row.link as u32, at.as_ns_f64(), bytes))
+            })
+        })
+    }
+}
+
 /// A case, ready to run.
 #[derive(Debug)]
 pub struct Simulation {
     setting: Setting,
     workload: Workload,
+}
+
+/// Builds the network and traffic of each of a scenario's variants, for one load and seed.
+///
+/// # Errors
+/// What can't be simulated, with its line in the scenario.
+pub fn check(scenario: &Scenario) -> Result<(), Problems> {
+    let mut first: Option<(Option<f64>, u64)> = None;
+    for case in scenario.cases() {
+        if *first.get_or_insert((case.load, case.seed)) == (case.load, case.seed) {
+            Simulation::new(case.clone()).map_err(|complaint| scenario.locate(&case, &complaint))?;
+        }
+    }
+    Ok(())
 }
 
 /// A case and its network.

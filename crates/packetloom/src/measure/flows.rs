@@ -31,6 +31,26 @@ impl FlowRow {
         (self.delivered != Time::NEVER).then(|| self.delivered - self.flow.start)
     }
 
+    /// From its start to the last acknowledgement at the sender, if that came.
+    pub fn sender_fct(&self) -> Option<Time> {
+        (self.closed != Time::NEVER).then(|| self.closed - self.flow.start)
+    }
+
+    /// Application bits over FCT in Gb/s, if it completed.
+    pub fn goodput_gbps(&self) -> Option<f64> {
+        self.fct().map(|fct| self.flow.size_bytes as f64 * 8.0 / fct.as_ns_f64())
+    }
+
+    /// Its deadline as a point in time, if it has one.
+    pub fn deadline(&self) -> Option<Time> {
+        (self.flow.deadline != Time::NEVER).then_some(self.flow.deadline)
+    }
+
+    /// Whether it completed by its deadline; `false` without one.
+    pub fn met_deadline(&self) -> bool {
+        self.deadline().is_some_and(|deadline| self.delivered <= deadline)
+    }
+
     /// FCT / best FCT, if it completed.
     pub fn slowdown(&self) -> Option<f64> {
         self.fct().map(|fct| fct.as_ps() as f64 / self.best_fct.as_ps() as f64)

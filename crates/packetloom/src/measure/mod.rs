@@ -1,9 +1,11 @@
 //! Measures: what is kept of a simulation.
 
 mod best;
+mod columns;
 mod flows;
 mod queues;
 
 pub use best::{Format, best_fct};
+pub use columns::MEANINGS;
 pub use flows::{Collector, FlowRow, fingerprint};
 pub use queues::QueueRecorder;

@@ -87,9 +87,10 @@ impl QueueRecorder {
         self.largest_bytes
     }
 
-    /// The length at each multiple of the interval, in bytes.
-    pub fn samples(&self) -> &[u64] {
-        &self.samples
+    /// The length in bytes at each multiple of the interval.
+    pub fn samples(&self) -> impl Iterator<Item = (Time, u64)> {
+        let interval = self.interval.unwrap_or(Time::ZERO);
+        (0..).zip(&self.samples).map(move |(nth, &bytes)| (interval.times(nth), bytes))
     }
 }
 
@@ -135,6 +136,7 @@ mod tests {
         assert_eq!(recorder.mean_bytes(), 100.0);
         assert_eq!(recorder.percentile_bytes(0.9), 0);
         assert_eq!(recorder.percentile_bytes(0.95), 1_000);
-        assert_eq!(recorder.samples(), [0, 0, 0, 1_000, 0, 0, 0, 0, 0, 0]);
+        let samples: Vec<u64> = recorder.samples().map(|(_, bytes)| bytes).collect();
+        assert_eq!(samples, [0, 0, 0, 1_000, 0, 0, 0, 0, 0, 0]);
     }
 }

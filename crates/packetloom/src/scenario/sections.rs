@@ -137,7 +137,7 @@ pub const MEASURE: Component = Component {
             "series_interval",
             Kind::Time,
             Fallback::Absent,
-            "Sample queues and link utilisation this often, as series.",
+            "Sample every port's queue this often, as series.",
         ),
     ],
     check: check_measure,
@@ -172,7 +172,7 @@ pub const SCHEME: Component = Component {
             "nic",
             Kind::Component("queue"),
             Fallback::Absent,
-            "The queue of every host's own port; without it, first in first out with no limit.",
+            "The queue of every host's own port; left out: the same as `queue`.",
         ),
         param(
             "routing",

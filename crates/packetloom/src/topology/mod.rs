@@ -109,11 +109,16 @@ impl Topology {
         self.links[0].rate
     }
 
+    /// The name of a node's tier.
+    pub fn tier_name(&self, node: u32) -> &'static str {
+        self.tier_names[usize::from(self.nodes[node as usize].tier)]
+    }
+
     /// A name for a node: its tier and its number there.
     pub fn node_name(&self, node: u32) -> String {
         let tier = self.nodes[node as usize].tier;
         let first = self.nodes.partition_point(|other| other.tier < tier);
-        format!("{}{}", self.tier_names[usize::from(tier)], node as usize - first)
+        format!("{}{}", self.tier_name(node), node as usize - first)
     }
 }
 

@@ -1,0 +1,48 @@
+//! The benchmarks: scenarios that stand in `benches/`.
+
+use crate::ScenarioError;
+use cpu_time::ThreadTime;
+use packetloom::scenario::Scenario;
+use packetloom::simulation::{Monitor, Simulation};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::Path;
+
+const BENCHES: &[(&str, &str)] = &[
+    ("fifo-permutation-k8", include_str!("../../../benches/fifo-permutation-k8.toml")),
+    ("fifo-permutation-k16", include_str!("../../../benches/fifo-permutation-k16.toml")),
+    ("dctcp-websearch-k8", include_str!("../../../benches/dctcp-websearch-k8.toml")),
+    ("pfabric-websearch-k6", include_str!("../../../benches/pfabric-websearch-k6.toml")),
+];
+
+/// The benchmarks' names.
+#[pyfunction]
+pub fn bench_names() -> Vec<&'static str> {
+    BENCHES.iter().map(|(name, _)| *name).collect()
+}
+
+/// Runs a benchmark, network and traffic built outside the time that counts.
+#[pyfunction]
+pub fn bench<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
+    let found = BENCHES.iter().find(|(known, _)| *known == name);
+    let (_, text) = found.ok_or_else(|| ScenarioError::new_err(format!("no benchmark is called {name}")))?;
+    let scenario = Scenario::from_toml(text, name, Path::new(""))
+        .map_err(|problems| ScenarioError::new_err(problems.to_string()))?;
+    let case = scenario.cases().next();
+    let case = case.ok_or_else(|| ScenarioError::new_err(format!("{name} has no case")))?;
+    let simulation =
+        Simulation::new(case).map_err(|complaint| crate::scenario::complaint_error(&complaint))?;
+    let (tally, cpu_s) = py
+        .detach(|| {
+            let cpu = ThreadTime::now();
+            let outcome = simulation.run(&Monitor::default())?;
+            Ok((outcome.tally, cpu.elapsed().as_secs_f64()))
+        })
+        .map_err(|complaint| crate::scenario::complaint_error(&complaint))?;
+    let figure = PyDict::new(py);
+    figure.set_item("name", name)?;
+    figure.set_item("packet_hops", tally.packet_hops)?;
+    figure.set_item("events", tally.events)?;
+    figure.set_item("cpu_s", cpu_s)?;
+    Ok(figure)
+}

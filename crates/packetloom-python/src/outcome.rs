@@ -1,0 +1,143 @@
+//! Results as columns.
+
+use numpy::{Element, PyArray1};
+use packetloom::measure::{FlowRow, fingerprint};
+use packetloom::simulation::{Outcome as Core, PortRow};
+use packetloom::units::Time;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// What came of a run.
+#[pyclass(frozen, module = "packetloom._core")]
+pub struct Outcome {
+    core: Core,
+    cpu_s: f64,
+    wall_s: f64,
+}
+
+impl Outcome {
+    pub fn new(core: Core, cpu_s: f64, wall_s: f64) -> Outcome {
+        Outcome { core, cpu_s, wall_s }
+    }
+}
+
+#[pymethods]
+impl Outcome {
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.core.cancelled
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> String {
+        format!("{:016x}", fingerprint(&self.core.flows))
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.core.warnings.clone()
+    }
+
+    #[getter]
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let core = &self.core;
+        let flows = |of: fn(&FlowRow) -> u32| core.flows.iter().map(|row| u64::from(of(row))).sum::<u64>();
+        let ports = |of: fn(&PortRow) -> u64| core.ports.iter().map(of).sum::<u64>();
+        let counts = [
+            ("packet_hops", core.tally.packet_hops),
+            ("events", core.tally.events),
+            ("drops", ports(|row| row.counters.drops)),
+            ("marks", ports(|row| row.counters.marks)),
+            ("packets_sent", flows(|row| row.report.packets_sent)),
+            ("retransmissions", flows(|row| row.report.retransmissions)),
+            ("timeouts", flows(|row| row.report.timeouts)),
+            ("flows_started", core.flows.len() as u64),
+            ("flows_finished", flows(|row| u32::from(row.fct().is_some()))),
+        ];
+        let counters = PyDict::new(py);
+        for (name, count) in counts {
+            counters.set_item(name, count)?;
+        }
+        counters.set_item("simulated_ns", core.simulated.as_ns_f64())?;
+        counters.set_item("cpu_s", self.cpu_s)?;
+        counters.set_item("wall_s", self.wall_s)?;
+        Ok(counters)
+    }
+
+    #[getter]
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = Columns { rows: &self.core.flows, table: PyDict::new(py) };
+        columns.add("flow_id", |row| row.flow.id)?;
+        columns.add("src", |row| row.flow.src)?;
+        columns.add("dst", |row| row.flow.dst)?;
+        columns.add("size_bytes", |row| row.flow.size_bytes)?;
+        columns.add("start_ns", |row| row.flow.start.as_ns_f64())?;
+        columns.add("fct_ns", |row| row.fct().map_or(f64::NAN, Time::as_ns_f64))?;
+        columns.add("best_fct_ns", |row| row.best_fct.as_ns_f64())?;
+        columns.add("slowdown", |row| row.slowdown().unwrap_or(f64::NAN))?;
+        columns.add("sender_fct_ns", |row| row.sender_fct().map_or(f64::NAN, Time::as_ns_f64))?;
+        columns.add("goodput_gbps", |row| row.goodput_gbps().unwrap_or(f64::NAN))?;
+        columns.add("deadline_ns", |row| row.deadline().map_or(f64::NAN, Time::as_ns_f64))?;
+        columns.add("met_deadline", FlowRow::met_deadline)?;
+        columns.add("class", |row| row.flow.class)?;
+        columns.add("source", |row| row.flow.source)?;
+        columns.add("measured", |row| row.measured)?;
+        columns.add("packets_sent", |row| row.report.packets_sent)?;
+        columns.add("retransmissions", |row| row.report.retransmissions)?;
+        columns.add("timeouts", |row| row.report.timeouts)?;
+        Ok(columns.table)
+    }
+
+    #[getter]
+    fn ports<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let core = &self.core;
+        let links = &core.topology.links;
+        let columns = Columns { rows: &core.ports, table: PyDict::new(py) };
+        columns.add("port", |row| row.link as u32)?;
+        columns.add_texts("node", |row| core.topology.node_name(links[row.link].src))?;
+        columns.add_texts("peer", |row| core.topology.node_name(links[row.link].dst))?;
+        columns.add_texts("tier", |row| core.topology.tier_name(links[row.link].src).to_owned())?;
+        columns.add("tx_packets", |row| row.counters.packets)?;
+        columns.add("tx_bytes", |row| row.counters.bytes)?;
+        columns.add("utilisation", |row| core.utilisation(row))?;
+        columns.add("drops", |row| row.counters.drops)?;
+        columns.add("marks", |row| row.counters.marks)?;
+        let watched = |row: &PortRow, of: fn(&packetloom::measure::QueueRecorder) -> f64| {
+            row.queue.as_ref().map_or(f64::NAN, of)
+        };
+        columns.add("queue_mean_bytes", |row| watched(row, |queue| queue.mean_bytes()))?;
+        columns.add("queue_p99_bytes", |row| watched(row, |queue| queue.percentile_bytes(0.99) as f64))?;
+        columns.add("queue_max_bytes", |row| watched(row, |queue| queue.largest_bytes() as f64))?;
+        Ok(columns.table)
+    }
+
+    /// Samples of every port's queue, if an interval was asked for.
+    #[getter]
+    fn series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let samples: Vec<(u32, f64, u64)> = self.core.samples().collect();
+        let columns = Columns { rows: &samples, table: PyDict::new(py) };
+        if !samples.is_empty() {
+            columns.add("port", |row| row.0)?;
+            columns.add("time_ns", |row| row.1)?;
+            columns.add("queue_bytes", |row| row.2)?;
+        }
+        Ok(columns.table)
+    }
+}
+
+/// Rows on their way to columns.
+struct Columns<'py, 'a, R> {
+    rows: &'a [R],
+    table: Bound<'py, PyDict>,
+}
+
+impl<R> Columns<'_, '_, R> {
+    fn add<E: Element>(&self, name: &str, of: impl Fn(&R) -> E) -> PyResult<()> {
+        let column = PyArray1::from_iter(self.table.py(), self.rows.iter().map(of));
+        self.table.set_item(name, column)
+    }
+
+    fn add_texts(&self, name: &str, of: impl Fn(&R) -> String) -> PyResult<()> {
+        self.table.set_item(name, self.rows.iter().map(of).collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,92 @@
+//! Scenarios and their cases.
+
+use crate::ScenarioError;
+use packetloom::simulation;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::Value as Json;
+use std::path::Path;
+
+/// A scenario that was read and checked.
+#[pyclass(frozen, module = "packetloom._core")]
+pub struct Scenario(packetloom::scenario::Scenario);
+
+#[pymethods]
+impl Scenario {
+    /// Reads a scenario; files that it names are sought beside `origin`.
+    #[staticmethod]
+    fn read(text: &str, origin: &str, format: &str) -> PyResult<Scenario> {
+        let directory = Path::new(origin).parent().unwrap_or(Path::new(""));
+        let source = if origin.is_empty() { "scenario" } else { origin };
+        let read = match format {
+            "json" => packetloom::scenario::Scenario::from_json(text, source, directory),
+            _ => packetloom::scenario::Scenario::from_toml(text, source, directory),
+        };
+        read.and_then(|scenario| simulation::check(&scenario).map(|()| Scenario(scenario)))
+            .map_err(|problems| ScenarioError::new_err(problems.to_string()))
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings.clone()
+    }
+
+    fn cases(&self) -> Vec<Case> {
+        self.0.cases().map(Case).collect()
+    }
+}
+
+/// One simulation to run.
+#[pyclass(frozen, module = "packetloom._core")]
+pub struct Case(pub packetloom::scenario::Case);
+
+#[pymethods]
+impl Case {
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Case> {
+        let json: Json =
+            serde_json::from_str(text).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+        packetloom::scenario::Case::from_json(&json).map(Case).map_err(ScenarioError::new_err)
+    }
+
+    #[getter]
+    fn id(&self) -> String {
+        self.0.identity()
+    }
+
+    #[getter]
+    fn json(&self) -> String {
+        self.0.to_json().to_string()
+    }
+
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let parameters = PyDict::new(py);
+        for (name, value) in self.0.parameters() {
+            match value {
+                Json::Null => parameters.set_item(name, py.None())?,
+                Json::Bool(flag) => parameters.set_item(name, flag)?,
+                Json::Number(number) => match number.as_u64() {
+                    Some(whole) => parameters.set_item(name, whole)?,
+                    None => parameters.set_item(name, number.as_f64())?,
+                },
+                Json::String(text) => parameters.set_item(name, text)?,
+                other => parameters.set_item(name, other.to_string())?,
+            }
+        }
+        Ok(parameters)
+    }
+
+    /// What each source of traffic comes to.
+    #[getter]
+    fn facts(&self) -> PyResult<Vec<String>> {
+        let simulation =
+            simulation::Simulation::new(self.0.clone()).map_err(|complaint| complaint_error(&complaint))?;
+        Ok(simulation.facts().iter().map(ToString::to_string).collect())
+    }
+}
+
+/// A complaint that came up only as the case was built.
+pub fn complaint_error(complaint: &packetloom::spec::Complaint) -> PyErr {
+    ScenarioError::new_err(format!("{}: {}", complaint.key, complaint.message))
+}

@@ -1,0 +1,45 @@
+//! A case as it runs.
+
+use crate::outcome::Outcome;
+use crate::scenario::{Case, complaint_error};
+use cpu_time::ThreadTime;
+use packetloom::simulation::{Monitor, Simulation as Core};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// One run of a case; other threads may watch and end it.
+#[pyclass(frozen, module = "packetloom._core")]
+pub struct Simulation {
+    core: Mutex<Option<Core>>,
+    monitor: Monitor,
+}
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    fn new(case: &Case) -> PyResult<Simulation> {
+        let core = Core::new(case.0.clone()).map_err(|complaint| complaint_error(&complaint))?;
+        Ok(Simulation { core: Mutex::new(Some(core)), monitor: Monitor::default() })
+    }
+
+    /// Simulates, without holding the interpreter's lock; returns early when cancelled.
+    fn run(&self, py: Python<'_>) -> PyResult<Outcome> {
+        let core = self.core.lock().ok().and_then(|mut core| core.take());
+        let core = core.ok_or_else(|| PyRuntimeError::new_err("a simulation runs once; make another"))?;
+        py.detach(|| {
+            let (wall, cpu) = (Instant::now(), ThreadTime::now());
+            let outcome = core.run(&self.monitor).map_err(|complaint| complaint_error(&complaint))?;
+            Ok(Outcome::new(outcome, cpu.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64()))
+        })
+    }
+
+    fn progress(&self) -> (f64, u64) {
+        self.monitor.progress()
+    }
+
+    fn cancel(&self) {
+        self.monitor.cancel();
+    }
+}
