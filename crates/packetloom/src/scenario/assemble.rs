@@ -1,19 +1,16 @@
-//! From a text to a [`Scenario`]: the sections, and what must hold between them.
+//! From a text to a [`Scenario`], section by section.
 
+use super::consistency;
 use super::grid::Scenario;
-use super::problem::{self, Problem, Problems};
-use super::read::{MOST_CASES, Reader};
+use super::problem::Problems;
+use super::read::Reader;
 use super::registry::Registry;
 use super::scalar;
 use super::sections::SCENARIO;
 use super::tree::{Entry, Item, Node};
 use super::variant::Variant;
 use crate::spec::{Kind, Value, Values};
-use std::collections::BTreeSet;
 use std::path::Path;
-
-/// Arrivals that end by themselves.
-const FINITE_ARRIVALS: [&str; 2] = ["list", "at-once"];
 
 /// More seeds than anyone waits for.
 const MOST_SEEDS: i128 = 10_000;
@@ -56,7 +53,7 @@ pub(super) fn assemble(
     let mut reader = Reader::new(registry, directory);
     match read(&mut reader, tree, source) {
         Some(mut scenario) if reader.problems.is_empty() => {
-            scenario.warnings = warnings(&scenario);
+            scenario.warnings = consistency::warnings(&scenario);
             Ok(scenario)
         }
         _ => Err(Problems::new(source, reader.problems)),
@@ -93,9 +90,7 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
     take_loads_and_seeds(reader, &mut scenario);
     // What must hold between sections is asked only where each is sound.
     if reader.problems.is_empty() {
-        check_names(reader, &scenario);
-        check_end(reader, &scenario);
-        check_size(reader, &scenario);
+        consistency::check(reader, &scenario);
     }
     Some(scenario)
 }
@@ -113,7 +108,7 @@ fn text(reader: &mut Reader<'_>, tree: &Node, key: &str) -> Option<String> {
 }
 
 /// The tables of `[[section]]`; a single `[section]` is one of them.
-fn section_tables<'a>(tree: &'a Node, section: &str) -> &'a [Node] {
+pub(super) fn section_tables<'a>(tree: &'a Node, section: &str) -> &'a [Node] {
     match tree.get(section) {
         Some(Node { item: Item::List(tables), .. }) => tables,
         Some(table) => std::slice::from_ref(table),
@@ -228,69 +223,6 @@ fn as_seed(value: &Value) -> Option<u64> {
 
 fn first_repeated<T: PartialEq>(values: &[T]) -> Option<&T> {
     values.iter().enumerate().find(|(index, value)| values[..*index].contains(value)).map(|(_, value)| value)
-}
-
-fn check_names(reader: &mut Reader<'_>, scenario: &Scenario) {
-    let mut taken = BTreeSet::new();
-    for (index, (variants, table)) in
-        scenario.schemes.iter().zip(section_tables(&scenario.tree, "scheme")).enumerate()
-    {
-        let names: BTreeSet<String> = variants.iter().map(|variant| variant.value.text("name")).collect();
-        if let Some(name) = names.intersection(&taken).next() {
-            let message = format!("{name:?} is another scheme's name; write one of its own");
-            reader.report(table.line_of("name"), &format!("scheme[{index}].name"), message);
-        }
-        taken.extend(names);
-    }
-}
-
-/// Some sources would start flows for ever.
-fn check_end(reader: &mut Reader<'_>, scenario: &Scenario) {
-    let is_set = |values: &Values, key| values.entries.get(key).is_some_and(|value| *value != Value::Absent);
-    let is_endless = |workload: &Values| {
-        let arrivals = workload.component("arrivals").kind;
-        !FINITE_ARRIVALS.contains(&arrivals.as_str()) && !is_set(workload, "flows")
-    };
-    let has_no_end = |run: &Values| !is_set(run, "flows") && !is_set(run, "duration");
-    let any = |variants: &[Variant<Values>], holds: &dyn Fn(&Values) -> bool| {
-        variants.iter().any(|variant| holds(&variant.value))
-    };
-    if any(&scenario.run, &has_no_end) && scenario.workloads.iter().any(|source| any(source, &is_endless)) {
-        let message =
-            "says neither how many flows start nor until when; write flows = 10000, or duration = \"100ms\"";
-        reader.report(scenario.tree.line_of("run"), "run", message);
-    }
-}
-
-fn check_size(reader: &mut Reader<'_>, scenario: &Scenario) {
-    if scenario.case_count() > MOST_CASES {
-        let message = format!("this spans {} cases; write at most {MOST_CASES}", scenario.case_count());
-        reader.report(None, "", message);
-    }
-}
-
-/// What is allowed but probably not meant.
-fn warnings(scenario: &Scenario) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let mut warn = |key: &str, message: String| {
-        let problem = Problem { line: scenario.tree.line_of(key), key: key.to_owned(), message };
-        warnings.push(problem::line_of_text(&scenario.source, &problem));
-    };
-    for load in scenario.loads.iter().flatten() {
-        if *load > 1.0 {
-            warn("run.loads", format!("load {load} is above 1: the run will not settle"));
-        } else if *load == 0.0 {
-            warn("run.loads", "a load of 0 starts no flow".to_owned());
-        }
-    }
-    for run in scenario.run.iter().map(|variant| &variant.value) {
-        if let (Some(stop), Some(duration)) = (run.optional_time("max_time"), run.optional_time("duration")) {
-            if stop <= duration {
-                warn("run.max_time", format!("{stop} ends the run before the duration of {duration} does"));
-            }
-        }
-    }
-    warnings
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 mod assemble;
 mod canonical;
 mod case;
+mod consistency;
 mod describe;
 pub mod explain;
 mod files;

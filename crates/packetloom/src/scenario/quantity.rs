@@ -136,8 +136,9 @@ impl Dimension {
 
     fn unknown_unit(&self, number: &str, unit: &str) -> String {
         let suggestion = match suggest::nearest(unit, self.unit_names()) {
-            Some(near) => format!("; did you mean \"{number}{near}\"?"),
-            None => ".".to_owned(),
+            // Bytes per second are no slip of the pen for bits.
+            Some(near) if !unit.ends_with("Bps") => format!("; did you mean \"{number}{near}\"?"),
+            _ => ".".to_owned(),
         };
         let units: Vec<&str> = self.unit_names().collect();
         let meaning = if self.noun == RATE.noun { " (bits per second)" } else { "" };
@@ -253,6 +254,10 @@ mod tests {
             rate("10gbps").unwrap_err(),
             "unknown unit \"gbps\"; did you mean \"10Gbps\"? \
              The units of a rate are bps, kbps, Mbps, Gbps, Tbps (bits per second)"
+        );
+        assert_eq!(
+            rate("1GBps").unwrap_err(),
+            "unknown unit \"GBps\". The units of a rate are bps, kbps, Mbps, Gbps, Tbps (bits per second)"
         );
         assert!(rate("10").unwrap_err().contains("write a rate such as \"10Gbps\""));
     }

@@ -135,7 +135,10 @@ impl<'a> Reader<'a> {
         let known: Vec<&str> = component.params.iter().map(|param| param.name).collect();
         if let Item::Table(entries) = &node.item {
             for entry in entries {
-                if entry.key != "kind" && !known.contains(&entry.key.as_str()) {
+                // A scenario as a whole is of no kind.
+                let is_known =
+                    known.contains(&entry.key.as_str()) || (entry.key == "kind" && !path.is_empty());
+                if !is_known {
                     let message = suggest::unknown("key", &entry.key, &known);
                     self.report(entry.line, &join(path, &entry.key), message);
                 }

@@ -22,7 +22,7 @@ pub fn schema(registry: &Registry) -> Json {
     for section in registry.sections() {
         definitions.insert(format!("section-{section}"), of_section(section, registry));
     }
-    let mut schema = table(&SCENARIO);
+    let mut schema = table(&SCENARIO, false);
     schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
     schema.insert("title".to_owned(), "A packetloom scenario".into());
     schema.insert("$defs".to_owned(), definitions.into());
@@ -52,7 +52,7 @@ fn of_section(section: &str, registry: &Registry) -> Json {
 
 /// The table of a component in its section. Only where there is a choice must its kind be said.
 fn with_kind(component: &Component, is_one_of_several: bool) -> Json {
-    let mut schema = table(component);
+    let mut schema = table(component, true);
     let kind = json!({ "const": component.kind, "description": component.doc });
     if let Some(Json::Object(properties)) = schema.get_mut("properties") {
         properties.shift_insert(0, "kind".to_owned(), kind);
@@ -65,9 +65,10 @@ fn with_kind(component: &Component, is_one_of_several: bool) -> Json {
     schema.into()
 }
 
-fn table(component: &Component) -> Map<String, Json> {
+/// A table of a component's parameters. Only inside the sections of a scenario may a list span a grid.
+fn table(component: &Component, may_span: bool) -> Map<String, Json> {
     let required = component.params.iter().filter(|param| param.default == Fallback::Required);
-    let properties = component.params.iter().map(|param| (param.name.to_owned(), of_param(param)));
+    let properties = component.params.iter().map(|param| (param.name.to_owned(), of_param(param, may_span)));
     let description = format!("{} ({})", component.doc, component.source);
     Map::from_iter([
         ("type".to_owned(), "object".into()),
@@ -78,10 +79,11 @@ fn table(component: &Component) -> Map<String, Json> {
     ])
 }
 
-fn of_param(param: &Param) -> Json {
+fn of_param(param: &Param, may_span: bool) -> Json {
     let mut schema = match param.kind {
         Kind::List(element) => one_or_several(of_kind(element)),
-        kind => one_or_several(of_kind(&kind)),
+        kind if may_span => one_or_several(of_kind(&kind)),
+        kind => of_kind(&kind),
     };
     let mut description = param.doc.to_owned();
     if let Fallback::Value(text) = param.default {

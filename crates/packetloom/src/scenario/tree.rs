@@ -43,7 +43,9 @@ impl Node {
             Ok(table) => Ok(Node { line: None, item: Item::Table(lines.entries(table.get_ref())) }),
             Err(error) => {
                 let line = error.span().map(|span| lines.number(span.start));
-                Err(Problems::one(source, line, format!("this is not TOML: {}", error.message())))
+                let place = error.span().and_then(|span| text.get(span)).unwrap_or_default();
+                let at = if place.is_empty() { String::new() } else { format!(" at {place:?}") };
+                Err(Problems::one(source, line, format!("this is not TOML: {}{at}", error.message())))
             }
         }
     }
@@ -243,7 +245,7 @@ mod tests {
         let problems = Node::from_toml("a = 1\nb = \"x\nc = 2\n", "fabric.toml").unwrap_err().to_string();
         assert!(problems.starts_with("fabric.toml:2: this is not TOML: "), "{problems}");
         let problems = Node::from_toml("a = 1\n\na = 2\n", "fabric.toml").unwrap_err().to_string();
-        assert!(problems.starts_with("fabric.toml:3: this is not TOML: duplicate key"), "{problems}");
+        assert_eq!(problems, "fabric.toml:3: this is not TOML: duplicate key at \"a\"");
         let problems = Node::from_json("{\"a\": 1,\n oops}", "scenario").unwrap_err().to_string();
         assert!(problems.starts_with("scenario:2: this is not JSON: "), "{problems}");
     }

@@ -49,7 +49,7 @@ pub(super) fn product<A: Clone, B>(
 }
 
 /// Every way to pick one from each list, the last list varying fastest.
-pub(super) fn combinations<'a, T>(lists: Vec<&'a [Variant<T>]>) -> impl Iterator<Item = Vec<&'a Variant<T>>> {
+pub(super) fn combinations<T>(lists: Vec<&[Variant<T>]>) -> impl Iterator<Item = Vec<&Variant<T>>> {
     let total: usize = lists.iter().map(|list| list.len()).product();
     (0..total).map(move |index| {
         let mut rest = index;

@@ -32,6 +32,14 @@ fn unknown_keys_name_the_nearest_and_all_known() {
 }
 
 #[test]
+fn a_scenario_as_a_whole_has_neither_kind_nor_alternatives() {
+    let said = said_of(&format!("kind = \"fat-tree\"\n{SMALL}"), Path::new(""));
+    assert!(said.starts_with("fabric.toml:1: kind: unknown key \"kind\""), "{said}");
+    let said = said_of(&SMALL.replace("[topology]", "[[topology]]"), Path::new(""));
+    assert!(said.starts_with("fabric.toml:2: topology: a list is no topology; write "), "{said}");
+}
+
+#[test]
 fn unknown_kinds_name_the_nearest_and_all_known() {
     assert_eq!(
         said("\"drop-tail\"", "\"droptail\""),

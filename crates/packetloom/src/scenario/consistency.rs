@@ -1,0 +1,82 @@
+//! What must hold between the sections of a scenario, and what is allowed but odd.
+
+use super::assemble::section_tables;
+use super::grid::Scenario;
+use super::problem::{self, Problem};
+use super::read::{MOST_CASES, Reader};
+use super::variant::Variant;
+use crate::spec::{Value, Values};
+use std::collections::BTreeSet;
+
+/// Arrivals that end by themselves.
+const FINITE_ARRIVALS: [&str; 2] = ["list", "at-once"];
+
+/// Notes what does not fit together.
+pub(super) fn check(reader: &mut Reader<'_>, scenario: &Scenario) {
+    check_names(reader, scenario);
+    check_end(reader, scenario);
+    check_size(reader, scenario);
+}
+
+fn check_names(reader: &mut Reader<'_>, scenario: &Scenario) {
+    let mut taken = BTreeSet::new();
+    for (index, (variants, table)) in
+        scenario.schemes.iter().zip(section_tables(&scenario.tree, "scheme")).enumerate()
+    {
+        let names: BTreeSet<String> = variants.iter().map(|variant| variant.value.text("name")).collect();
+        if let Some(name) = names.intersection(&taken).next() {
+            let message = format!("{name:?} is another scheme's name; write one of its own");
+            reader.report(table.line_of("name"), &format!("scheme[{index}].name"), message);
+        }
+        taken.extend(names);
+    }
+}
+
+/// Some sources would start flows for ever.
+fn check_end(reader: &mut Reader<'_>, scenario: &Scenario) {
+    let is_set = |values: &Values, key| values.entries.get(key).is_some_and(|value| *value != Value::Absent);
+    let is_endless = |workload: &Values| {
+        let arrivals = workload.component("arrivals").kind;
+        !FINITE_ARRIVALS.contains(&arrivals.as_str()) && !is_set(workload, "flows")
+    };
+    let has_no_end = |run: &Values| !is_set(run, "flows") && !is_set(run, "duration");
+    let any = |variants: &[Variant<Values>], holds: &dyn Fn(&Values) -> bool| {
+        variants.iter().any(|variant| holds(&variant.value))
+    };
+    if any(&scenario.run, &has_no_end) && scenario.workloads.iter().any(|source| any(source, &is_endless)) {
+        let message =
+            "says neither how many flows start nor until when; write flows = 10000, or duration = \"100ms\"";
+        reader.report(scenario.tree.line_of("run"), "run", message);
+    }
+}
+
+fn check_size(reader: &mut Reader<'_>, scenario: &Scenario) {
+    if scenario.case_count() > MOST_CASES {
+        let message = format!("this spans {} cases; write at most {MOST_CASES}", scenario.case_count());
+        reader.report(None, "", message);
+    }
+}
+
+/// What is allowed but probably not meant.
+pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut warn = |key: &str, message: String| {
+        let problem = Problem { line: scenario.tree.line_of(key), key: key.to_owned(), message };
+        warnings.push(problem::line_of_text(&scenario.source, &problem));
+    };
+    for load in scenario.loads.iter().flatten() {
+        if *load > 1.0 {
+            warn("run.loads", format!("load {load} is above 1: the run will not settle"));
+        } else if *load == 0.0 {
+            warn("run.loads", "a load of 0 starts no flow".to_owned());
+        }
+    }
+    for run in scenario.run.iter().map(|variant| &variant.value) {
+        if let (Some(stop), Some(duration)) = (run.optional_time("max_time"), run.optional_time("duration")) {
+            if stop <= duration {
+                warn("run.max_time", format!("{stop} ends the run before the duration of {duration} does"));
+            }
+        }
+    }
+    warnings
+}
