@@ -2,7 +2,7 @@
 //!
 //! k pods, each of k/2 edge and k/2 aggregation switches; (k/2)² core switches; k³/4 hosts.
 
-use super::link::{cable, common_params};
+use super::link::{cable, check_common, common_params};
 use super::{Builder, Reach, Topology};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 
@@ -47,7 +47,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if k > LARGEST_K {
         return Err(Complaint::new("k", format!("{k} is too large; write at most {LARGEST_K}")));
     }
-    Ok(())
+    check_common(values)
 }
 
 pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {

@@ -1,6 +1,6 @@
 //! Leaf-spine: every leaf switch is connected to every spine switch.
 
-use super::link::{cable, common_params};
+use super::link::{cable, check_common, common_params};
 use super::{Builder, Reach, Topology};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 
@@ -54,7 +54,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if leaves * values.count("hosts_per_leaf") < 2 {
         return Err(Complaint::new("hosts_per_leaf", "one host has nobody to talk to; write at least 2"));
     }
-    Ok(())
+    check_common(values)
 }
 
 pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {

@@ -45,8 +45,37 @@ pub const COMPONENT: Component = Component {
             source: "pFabric §3: six hops there and back of a 1500 B packet and its 40 B ACK then take 12.19 us",
         },
     ],
-    check: anything,
+    check: check_link,
 };
+
+/// Below this a packet's serialisation time would not fit the arithmetic.
+const SLOWEST: Rate = Rate(10_000);
+const FASTEST: Rate = Rate::from_gbps(100_000);
+const LONGEST_DELAY: Time = Time(3_600_000_000_000_000);
+
+fn check_link(values: &Values) -> Result<(), Complaint> {
+    if !(SLOWEST..=FASTEST).contains(&values.rate("rate")) {
+        return Err(Complaint::new("rate", format!("write a rate from {SLOWEST} to {FASTEST}")));
+    }
+    check_delay(values, "delay")
+}
+
+fn check_delay(values: &Values, key: &str) -> Result<(), Complaint> {
+    if values.time(key) > LONGEST_DELAY {
+        return Err(Complaint::new(key, format!("write a delay of at most {LONGEST_DELAY}")));
+    }
+    Ok(())
+}
+
+/// What must hold of the parameters that every topology has.
+pub(super) fn check_common(values: &Values) -> Result<(), Complaint> {
+    check_delay(values, "switch_delay")?;
+    check_delay(values, "host_delay")?;
+    if values.bytes("framing") > 1_000 {
+        return Err(Complaint::new("framing", "write at most 1000B; Ethernet's is 20B"));
+    }
+    Ok(())
+}
 
 /// How switches forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A rack: hosts on one switch.
 
-use super::link::{cable, common_params};
+use super::link::{cable, check_common, common_params};
 use super::{Builder, Reach, Topology};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 
@@ -26,7 +26,7 @@ pub const COMPONENT: Component = Component {
 
 fn check(values: &Values) -> Result<(), Complaint> {
     match values.count("hosts") {
-        0..=MOST_HOSTS => Ok(()),
+        0..=MOST_HOSTS => check_common(values),
         hosts => Err(Complaint::new("hosts", format!("{hosts} is too many; write at most {MOST_HOSTS}"))),
     }
 }
