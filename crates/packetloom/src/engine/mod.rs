@@ -145,7 +145,8 @@ impl<T: Transport> Engine<T> {
             self.wires.calendar.open(window, &mut due);
             self.run_window(start, end, &due, &mut arrivals);
             self.now = end;
-            if !after_window(&mut self.log, &self.tally, end) {
+            // What is left of a window that max_time cuts short must not be asked for again.
+            if !after_window(&mut self.log, &self.tally, end) || end == max_time {
                 break;
             }
         }
