@@ -312,16 +312,17 @@ impl WithScheme for OnPackets<'_> {
             go_on
         });
         let (tally, end) = (engine.tally(), engine.now());
+        let mut outcome = setting.outcome(collector, Vec::new(), tally);
+        outcome.simulated = outcome.simulated.min(end);
+        outcome.cancelled = !go_on;
+        // The engine goes on until the last timer; queues are watched until the last flow ended.
         let ports = engine.ports().enumerate();
         let ports = ports.map(|(link, port)| PortRow {
             link,
             counters: port.counters(),
-            queue: port.recorder(end).cloned(),
+            queue: port.recorder(outcome.simulated).cloned(),
         });
-        let ports = ports.collect();
-        let mut outcome = setting.outcome(collector, ports, tally);
-        outcome.simulated = outcome.simulated.min(end);
-        outcome.cancelled = !go_on;
+        outcome.ports = ports.collect();
         outcome
     }
 }

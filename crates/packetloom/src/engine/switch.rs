@@ -5,7 +5,7 @@ use super::port::Port;
 use super::wires::Wires;
 use crate::queue::Pool;
 use crate::routing::Router;
-use crate::units::Time;
+use crate::units::{ByteTime, Time};
 use std::ops::Range;
 
 /// Arrivals are sorted as one number: time since the window began, above the link's number at the switch.
@@ -27,7 +27,7 @@ pub(super) struct Switch {
 /// What a cut-through switch must know not to send what has not arrived.
 pub(super) struct CutThrough {
     pub(super) header_bytes: u16,
-    pub(super) byte_ps_q16: Vec<u64>,
+    pub(super) byte_times: Vec<ByteTime>,
 }
 
 impl Switch {
@@ -116,7 +116,7 @@ impl Switch {
         let port = &mut ports[(out - first_port) as usize];
         packet.time = match &self.cut_through {
             Some(cut) => port.cut_through_start(
-                cut.byte_ps_q16[link as usize],
+                cut.byte_times[link as usize],
                 cut.header_bytes,
                 packet.size_bytes,
                 now,
