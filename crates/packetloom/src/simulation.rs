@@ -136,6 +136,7 @@ struct Setting {
     case: Case,
     topology: Topology,
     format: Format,
+    longest_window: Time,
 }
 
 impl Simulation {
@@ -163,12 +164,18 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
-        Ok(Simulation { setting: Setting { case, topology, format }, workload })
+        Ok(Simulation { setting: Setting { case, topology, format, longest_window: Time::NEVER }, workload })
     }
 
     /// What each source of traffic comes to.
     pub fn facts(&self) -> &[SourceFacts] {
         self.workload.describe()
+    }
+
+    /// Has the engine process shorter windows of time than it could, to show that results do not depend on it.
+    pub fn with_windows_up_to(mut self, longest: Time) -> Simulation {
+        self.setting.longest_window = longest;
+        self
     }
 
     /// Runs the case to its end.
@@ -300,6 +307,7 @@ impl WithScheme for OnPackets<'_> {
             seed: setting.case.seed,
             smallest_packet_bytes: T::smallest_packet_bytes(&config),
             recorder: is_watched.then(|| QueueRecorder::new(interval)),
+            longest_window: setting.longest_window,
         };
         let mut engine = Engine::<T>::new(&plan, || T::new(&config));
         let mut collector = Collector::new(setting.format);

@@ -4,7 +4,7 @@ mod common;
 
 use common::{fct, mean, port, run, utilisation};
 use packetloom::simulation::Outcome;
-use packetloom::units::{Rate, Time};
+use packetloom::units::Rate;
 
 const LINK: Rate = Rate::from_gbps(10);
 
@@ -152,28 +152,20 @@ fn srpt_on_one_link_is_as_schrage_and_miller_say() {
     }
 }
 
-/// Flows from hosts 1, 2, ... to host 0 that go on for ever, over 10 Gb/s links.
-fn long_flows(count: u32, delay_us: f64, transport: &str, queue: &str, milliseconds: u32) -> Outcome {
-    let source = |host: u32| {
-        format!(
-            r#"
-[[workload]]
-sizes = {{ kind = "constant", size = "100GB" }}
-arrivals = "at-once"
-pattern = {{ kind = "pair", src = {host}, dst = 0 }}
-start = "{}us"
-"#,
-            (host - 1) * 500
-        )
-    };
-    let sources: String = (1..=count).map(source).collect();
+/// Flows from hosts 1, 2, ... to host 0 that start together and go on for ever, over 10 Gb/s links.
+fn long_flows(count: u32, delay_us: f64, transport: &str, queue: &str) -> Outcome {
     run(&format!(
         r#"
 [topology]
 kind = "rack"
 hosts = {}
 link = {{ rate = "10Gbps", delay = "{delay_us}us" }}
-{sources}
+
+[[workload]]
+sizes = {{ kind = "constant", size = "100GB" }}
+arrivals = "at-once"
+pattern = {{ kind = "incast", fan_in = {count}, receiver = 0 }}
+
 [[scheme]]
 name = "long flows"
 transport = {transport}
@@ -181,7 +173,7 @@ queue = {queue}
 nic = "drop-tail"
 
 [run]
-max_time = "{milliseconds}ms"
+max_time = "200ms"
 
 [measure]
 queues = true
@@ -190,57 +182,103 @@ queues = true
     ))
 }
 
+/// Jain's index over what hosts 1, 2, ... sent.
+fn jain(outcome: &Outcome, count: u32) -> f64 {
+    let sent = |host: u32| port(outcome, &format!("host{host}"), "switch0").counters.bytes as f64;
+    let (sum, squares) = (1..=count).fold((0.0, 0.0), |(sum, squares), host| {
+        let sent = sent(host);
+        (sum + sent, squares + sent * sent)
+    });
+    sum * sum / (f64::from(count) * squares)
+}
+
 #[test]
-fn explore() {
-    for cap in ["50KB", "100KB", "150KB", "225KB"] {
-        for delay in [0.4, 2.0, 5.0] {
-            for n in [1, 2, 3] {
-                let outcome = long_flows(
-                    n,
-                    delay,
-                    r#""tcp""#,
-                    &format!(r#"{{ kind = "drop-tail", capacity = "{cap}" }}"#),
-                    200,
-                );
-                let down = port(&outcome, "switch0", "host0");
-                let b: Vec<u64> =
-                    (1..=n).map(|h| port(&outcome, &format!("host{h}"), "switch0").counters.bytes).collect();
-                println!(
-                    "{cap} {delay} {n}: util {} drops {} {:?} q {}",
-                    utilisation(&outcome, down),
-                    down.counters.drops,
-                    b,
-                    down.queue.as_ref().unwrap().mean_bytes()
-                );
-                println!("  {:?}", outcome.flows.iter().map(|r| r.report).collect::<Vec<_>>());
-            }
-        }
+fn long_tcp_flows_share_a_link_fairly() {
+    for (count, delay_us) in [(2, 0.4), (2, 2.0), (2, 5.0), (4, 2.0)] {
+        let queue = r#"{ kind = "drop-tail", capacity = "100KB" }"#;
+        let outcome = long_flows(count, delay_us, r#""tcp""#, queue);
+        let fairness = jain(&outcome, count);
+        assert!(fairness >= 0.98, "{count} flows, {delay_us} us: {fairness}");
+        let port = port(&outcome, "switch0", "host0");
+        assert!(port.counters.drops > 0 && utilisation(&outcome, port) > 0.98);
     }
-    for k in [30_000, 60_000, 100_000] {
-        for delay in [0.4, 2.0, 5.0] {
-            for n in [1, 2, 3, 10] {
-                let outcome = long_flows(
-                    n,
-                    delay,
-                    r#""dctcp""#,
-                    &format!(r#"{{ kind = "ecn", mark_above = "{k}B" }}"#),
-                    200,
-                );
-                let down = port(&outcome, "switch0", "host0");
-                let b: Vec<u64> =
-                    (1..=n).map(|h| port(&outcome, &format!("host{h}"), "switch0").counters.bytes).collect();
-                let q = down.queue.as_ref().unwrap();
-                println!(
-                    "{k} {delay} {n}: util {} marks {} {:?} q {} p1 {} p99 {} max {}",
-                    utilisation(&outcome, down),
-                    down.counters.marks,
-                    b,
-                    q.mean_bytes(),
-                    q.percentile_bytes(0.01),
-                    q.percentile_bytes(0.99),
-                    q.largest_bytes()
-                );
-            }
-        }
+}
+
+#[test]
+fn dctcp_holds_its_queue_near_the_threshold() {
+    for (count, delay_us) in [(2, 2.0), (2, 5.0), (3, 5.0)] {
+        let threshold = 60_000.0;
+        let outcome = long_flows(count, delay_us, r#""dctcp""#, r#"{ kind = "ecn", mark_above = "60KB" }"#);
+        let case = format!("{count} flows, {delay_us} us");
+        let port = port(&outcome, "switch0", "host0");
+        assert!(utilisation(&outcome, port) > 0.99, "{case}");
+        assert!(jain(&outcome, count) > 0.98, "{case}: {}", jain(&outcome, count));
+
+        // DCTCP (SIGCOMM 2010) §3.3: flows in step swing the queue between K + N − A and K + N packets, with
+        // A = √(2N(C·RTT + K)) / 2.
+        let packet = 1500.0;
+        let round_trip = 4.0 * delay_us * 1e-6 + LINK.time_for(2 * (1500 + 40)).as_secs_f64();
+        let in_flight = round_trip * LINK.as_bps() as f64 / 8.0;
+        let highest = threshold + f64::from(count) * packet;
+        let swing = (2.0 * f64::from(count) * (in_flight + threshold) * packet).sqrt() / 2.0;
+        let queue = port.queue.as_ref().expect("queues are watched");
+        let mean = queue.mean_bytes();
+        assert!(highest - swing < mean && mean < highest, "{case}: {mean} in {highest} − {swing}");
+        // Flows out of step swing it less; the buckets of percentiles are 1/64 wide, a packet more is on its way.
+        let (low, high) = (queue.percentile_bytes(0.05) as f64, queue.percentile_bytes(0.95) as f64);
+        assert!(low > (highest - swing) * 0.98 - packet, "{case}: {low} for {highest} − {swing}");
+        assert!(high < highest * 1.02 + packet, "{case}: {high} for {highest}");
+    }
+}
+
+/// A lone long flow's window saws between what fills the pipe and the buffer, and half of that: 3/4 of it in the mean
+/// (Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997).
+#[test]
+fn tcp_saws_between_the_full_window_and_half_of_it() {
+    for (delay_us, buffer) in [(2.0, 40_000.0), (8.0, 80_000.0), (8.0, 20_000.0)] {
+        let outcome = run(&format!(
+            r#"
+[topology]
+kind = "leaf-spine"
+spines = 1
+leaves = 2
+hosts_per_leaf = 1
+host_link = {{ rate = "40Gbps", delay = "{delay_us}us" }}
+link = {{ rate = "10Gbps", delay = "{delay_us}us" }}
+
+[[workload]]
+sizes = {{ kind = "constant", size = "100GB" }}
+arrivals = "at-once"
+pattern = {{ kind = "pair", src = 0, dst = 1 }}
+
+[[scheme]]
+name = "TCP"
+transport = {{ kind = "tcp", initial_ssthresh = 10 }}
+queue = {{ kind = "drop-tail", capacity = "{buffer}B" }}
+
+[run]
+max_time = "200ms"
+
+[measure]
+queues = true
+"#
+        ));
+        let port = port(&outcome, "leaf0", "spine0");
+        // A packet and its ACK cross two links of 40 Gb/s and two of 10 Gb/s each.
+        let bytes_per_second = LINK.as_bps() as f64 / 8.0;
+        let serialisation = 2.5 * f64::from(1500 + 40) / bytes_per_second;
+        let empty_round_trip = serialisation + 8.0 * delay_us * 1e-6;
+        let full_window = (empty_round_trip * bytes_per_second + buffer) / 1500.0;
+        let queue = port.queue.as_ref().expect("queues are watched").mean_bytes();
+        let packets = port.counters.packets as f64;
+        let round_trip = empty_round_trip + queue / bytes_per_second;
+        let window = packets / outcome.simulated.as_secs_f64() * round_trip;
+        let case = format!("{delay_us} us, {buffer} B");
+        assert!((window / (0.75 * full_window) - 1.0).abs() < 0.04, "{case}: {window} of {full_window}");
+        // A tooth is 3/8 of the full window's square in packets. At its tip one or two are lost: a packet too many
+        // each round trip, until the loss is known.
+        let teeth = packets / (0.375 * full_window * full_window);
+        let lost = port.counters.drops as f64 / teeth;
+        assert!((0.95..2.05).contains(&lost), "{case}: {lost} losses per tooth");
     }
 }

@@ -60,6 +60,8 @@ pub struct Plan<'a> {
     pub smallest_packet_bytes: u64,
     /// How queues are watched, if they are.
     pub recorder: Option<QueueRecorder>,
+    /// How long a window may be, beside what the network allows. Results must not depend on it.
+    pub longest_window: Time,
 }
 
 /// A simulation of one transport on one network.
@@ -106,9 +108,10 @@ impl<T: Transport> Engine<T> {
             .collect();
         let ports = (host_count as usize..topology.links.len()).map(|link| port(link, plan.queue)).collect();
         let slot_count = slots.owners.len();
+        let window = shortest_way(topology, plan.smallest_packet_bytes).min(plan.longest_window);
         let wires = Wires {
             channels: vec![Channel::default(); slot_count],
-            calendar: Calendar::new(slot_count, shortest_way(topology, plan.smallest_packet_bytes)),
+            calendar: Calendar::new(slot_count, window),
         };
         Engine {
             hosts,

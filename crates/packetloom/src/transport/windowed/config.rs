@@ -93,6 +93,7 @@ pub const fn with_defaults<const OWN: usize, const ALL: usize>(
     d: Defaults,
     own: [Param; OWN],
 ) -> [Param; ALL] {
+    assert!(ALL == CORE + OWN, "a scheme has the core's parameters and its own");
     let core = core(d);
     let mut all = [core[0]; ALL];
     let mut i = 0;
