@@ -136,7 +136,7 @@ fn best_when_sprayed(outcome: &Outcome, row: &FlowRow) -> Time {
 }
 
 /// The ports of the links into and out of a node.
-fn ports_of<'a>(outcome: &'a Outcome, node: u32, end: fn(&Topology, usize) -> u32) -> Vec<&'a PortRow> {
+fn ports_of(outcome: &Outcome, node: u32, end: fn(&Topology, usize) -> u32) -> Vec<&PortRow> {
     outcome.ports.iter().filter(|port| end(&outcome.topology, port.link) == node).collect()
 }
 
