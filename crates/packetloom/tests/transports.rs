@@ -72,7 +72,7 @@ fn a_fixed_window_is_sent_every_round_trip() {
     }
 }
 
-/// One flow whose first 20 packets leave at 40 Gb/s, for a link of 10 Gb/s with room for so many.
+/// One flow of 30 packets whose first 20 leave at 40 Gb/s, for a link of 10 Gb/s with room for so many.
 fn burst(transport: &str, room: u32) -> Outcome {
     run(&format!(
         r#"
@@ -85,7 +85,7 @@ host_link = {{ rate = "40Gbps", delay = "5us" }}
 link = {{ rate = "10Gbps", delay = "5us" }}
 
 [[workload]]
-sizes = {{ kind = "constant", size = "73000B" }}
+sizes = {{ kind = "constant", size = "43800B" }}
 arrivals = "at-once"
 pattern = {{ kind = "pair", src = 0, dst = 1 }}
 
@@ -120,15 +120,18 @@ fn fast_retransmit_repairs_a_loss_without_a_timeout() {
     let fast = tcp_burst(true, 14);
     assert_eq!(drops(&fast), 1);
     let report = fast.flows[0].report;
-    assert_eq!((report.packets_sent, report.retransmissions, report.timeouts), (51, 1, 0));
-    // One round trip more at most: the loss is known with the third packet after it, and repaired at once.
-    let (late, round_trip) = (fct(&fast.flows[0]) - fct(&whole.flows[0]), Time::from_us(40 + 18 + 3));
-    assert!(late <= round_trip, "{late}");
+    assert_eq!((report.packets_sent, report.retransmissions, report.timeouts), (31, 1, 0));
+    // The loss is known, and repaired at once, when the third packet after it is acknowledged; without it the flow
+    // would end with the tenth packet after it, seven packets' times later, but with no round trip in between: eight
+    // links of 5 us, two of them fast and two slow each way.
+    let round_trip = 8 * 5_000 + 2 * (300 + 1_200) + 2 * (8 + 32);
+    let late = fct(&fast.flows[0]) - fct(&whole.flows[0]);
+    assert_eq!(late, Time::from_ns(round_trip - 7 * 1_200));
 
     let slow = tcp_burst(false, 14);
     assert_eq!(drops(&slow), 1);
     let report = slow.flows[0].report;
-    assert_eq!((report.packets_sent, report.retransmissions, report.timeouts), (51, 1, 1));
+    assert_eq!((report.packets_sent, report.retransmissions, report.timeouts), (31, 1, 1));
     assert!(fct(&slow.flows[0]) > Time::from_us(5_000));
 }
 
