@@ -53,7 +53,7 @@ fn congestion_avoidance_adds_a_packet_every_round_trip() {
     let (mut window, mut acknowledged, mut sent) = (8.0_f64, 0, 8);
     for round in 1..=20 {
         let begins_with = sent + 1;
-        for _ in acknowledged..sent {
+        while acknowledged + 1 < begins_with {
             acknowledged += 1;
             window += 1.0 / window;
             sent = sent.max(acknowledged + window as u64);
