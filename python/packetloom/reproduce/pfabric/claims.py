@@ -149,7 +149,8 @@ def best_timeouts(runs: Runs) -> Iterator[Measured]:
     """PF11: the paper's timeout against the best of the sweep."""
     slowdowns: dict[str, dict[str, dict[int | None, float]]] = defaultdict(dict)
     for row, flows in per_case(runs["timeouts"], ("slowdown",)):
-        timeout = next(str(value) for name, value in row.parameters.items() if name.endswith("rto") and value)
+        timeout_ns = next(value for name, value in row.parameters.items() if name.endswith("rto_ns") and value)
+        timeout = f"{float(timeout_ns) / 1e3:g}us"
         mean = flows["slowdown"].mean()
         slowdowns[row.scheme].setdefault(timeout, {})[row.seed] = float(mean)  # type: ignore[arg-type]
     for scheme, printed in ((TCP, "200us"), (DCTCP, "200us"), (MIN_TCP, "40us"), (LINE_RATE, "40us")):

@@ -54,7 +54,8 @@ class Slowdowns:
     def ratio(self, label: str, other: str, load: float, bin: str, statistic: str) -> Interval:
         """How many times a scheme's slowdown is another's, seed by seed: both saw the same flows."""
         mine, theirs = (self._chosen(one, load, bin, statistic) for one in (label, other))
-        ratios = mine.join(theirs, on="seed", suffix="_other").with_columns(pl.col("value") / pl.col("value_other"))
+        both = mine.join(theirs, on="seed", suffix="_other")
+        ratios = both.select("seed", pl.col("value") / pl.col("value_other"), "flows")
         return interval(ratios, f"{label} against {other}, load {load:g}, {bin}")
 
     def summary(self) -> pl.DataFrame:
@@ -70,10 +71,10 @@ class Slowdowns:
 
 def interval(per_seed: pl.DataFrame, what: str) -> Interval:
     """The mean over seeds of the column `value`, and its interval."""
-    found = over_seeds(per_seed)
-    if found.is_empty():
+    per_seed = per_seed.filter(pl.col("value").is_not_null())
+    if per_seed.is_empty():
         raise NotComparable(f"no flows to measure: {what}")
-    row = found.row(0, named=True)
+    row = over_seeds(per_seed).row(0, named=True)
     return Interval(row["value"], row["low"], row["high"])
 
 
