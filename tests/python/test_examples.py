@@ -1,0 +1,43 @@
+"""The examples stand: every scenario passes `packetloom check`, and a small one runs with the compiled simulator."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCENARIOS = sorted((ROOT / "examples").glob("*.toml"))
+
+
+def packetloom(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command, in a process of its own: the other tests put a stand-in in the simulator's place."""
+    command = [sys.executable, "-m", "packetloom", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.stem)
+def test_passes_check_without_a_warning(scenario: Path) -> None:
+    done = packetloom("check", scenario)
+    assert done.returncode == 0, done.stderr
+    assert "no mistakes" in done.stdout
+    assert "warning" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.stem)
+def test_says_at_its_head_how_to_run_it(scenario: Path) -> None:
+    head = scenario.read_text().split("[topology]")[0]
+    assert head.startswith("# ")
+    assert f"packetloom run examples/{scenario.name}" in head or f"make {scenario.stem}" in head
+    assert "look at" in head
+
+
+def test_replay_runs_the_flows_of_its_file(tmp_path: Path) -> None:
+    done = packetloom("run", ROOT / "examples" / "replay.toml", "-o", tmp_path / "results")
+    assert done.returncode == 0, done.stderr
+    with (ROOT / "examples" / "replay.csv").open() as file:
+        listed = sum(1 for _ in csv.DictReader(file))
+    for scheme in ("TCP", "pFabric"):
+        assert f"done: {scheme} seed 1: {listed} flows" in done.stderr
+        assert scheme in done.stdout
