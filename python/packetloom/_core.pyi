@@ -29,7 +29,8 @@ class Case:
     def parameters(self) -> dict[str, Parameter]:
         """`scheme`, `load`, `seed`, and the grid's axes by their dotted names."""
     @property
-    def facts(self) -> list[str]: ...
+    def facts(self) -> list[str]:
+        """What the case's traffic comes to, a line for each source."""
 
 class Simulation:
     def __init__(self, case: Case) -> None: ...
@@ -64,6 +65,13 @@ def schema() -> str:
 def column_meanings() -> dict[str, str]:
     """What each column of the results holds, with its unit."""
 
+def explain(name: str) -> str:
+    """JSON: the components of this name; `ScenarioError` with the nearest if there is none."""
+
+def distributions() -> list[str]:
+    """The names of the flow-size distributions that packetloom carries."""
+
 def version() -> str: ...
-def bench(name: str) -> dict[str, str | int | float]: ...
 def bench_names() -> list[str]: ...
+def bench(name: str) -> dict[str, str | int | float]:
+    """Runs a benchmark: name, packet_hops, events, cpu_s."""

@@ -12,41 +12,46 @@ from typing import Any
 
 from packetloom import _core
 from packetloom.errors import PacketloomError
-from packetloom.storage import explain_os_error, write_text
 
 
-def run_benchmarks(names: Sequence[str], json_file: Path | None) -> None:
+def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[str, Any]]:
     """Runs these benchmarks (all, if none is named), prints a table, and writes the figures as JSON."""
-    from rich.console import Console
-    from rich.table import Table
-
     known = _core.bench_names()
     for name in names:
         if name not in known:
             raise PacketloomError(f"there is no benchmark {name!r}; there are {', '.join(known)}")
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("benchmark")
-    for heading in ("packet-hops", "M packet-hops per CPU second", "events per packet-hop", "CPU s", "peak memory"):
-        table.add_column(heading, justify="right")
     figures = []
     for name in names or known:
-        print(f"running {name} ...", file=sys.stderr, flush=True)
-        figure = _in_own_process(name)
-        figures.append(figure)
-        table.add_row(
-            name,
-            f"{figure['packet_hops']:,}",
-            f"{figure['packet_hops_per_cpu_s'] / 1e6:.2f}",
-            f"{figure['events'] / figure['packet_hops']:.2f}",
-            f"{figure['cpu_s']:.2f}",
-            f"{figure['peak_memory_bytes'] / 1e6:,.0f} MB",
-        )
-    Console(highlight=False).print(table)
+        print(f"running {name}", file=sys.stderr, flush=True)
+        figures.append(_in_own_process(name))
+    _print(figures)
     if json_file:
+        from packetloom.storage import explain_os_error, write_text
+
         try:
             write_text(json_file, json.dumps(figures, indent=2) + "\n")
         except OSError as error:
             raise explain_os_error(error, f"{json_file}: cannot write the figures") from None
+    return figures
+
+
+def measure(name: str) -> dict[str, Any]:
+    """Runs one benchmark in this process."""
+    figure = _core.bench(name)
+    return {
+        **figure,
+        "packet_hops_per_cpu_s": float(figure["packet_hops"]) / float(figure["cpu_s"]),
+        "peak_memory_bytes": _peak_memory_bytes(),
+    }
+
+
+def _peak_memory_bytes() -> int:
+    """The most memory this process ever had. Linux's `ru_maxrss` would count its parent's, from before exec."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
 
 
 def _in_own_process(name: str) -> dict[str, Any]:
@@ -56,17 +61,25 @@ def _in_own_process(name: str) -> dict[str, Any]:
     return figure
 
 
-def measure(name: str) -> dict[str, Any]:
-    """Runs one benchmark in this process."""
-    figure = _core.bench(name)
-    return {
-        "name": name,
-        "packet_hops": figure["packet_hops"],
-        "events": figure["events"],
-        "cpu_s": figure["cpu_s"],
-        "packet_hops_per_cpu_s": float(figure["packet_hops"]) / float(figure["cpu_s"]),
-        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-    }
+def _print(figures: Sequence[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("\nbenchmark")
+    headings = ("million\npacket-hops", "million per\nCPU second", "events per\npacket-hop", "\nCPU s", "peak\nmemory")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for figure in figures:
+        table.add_row(
+            figure["name"],
+            f"{figure['packet_hops'] / 1e6:.2f}",
+            f"{figure['packet_hops_per_cpu_s'] / 1e6:.2f}",
+            f"{figure['events'] / figure['packet_hops']:.2f}",
+            f"{figure['cpu_s']:.2f}",
+            f"{figure['peak_memory_bytes'] / 1e6:,.0f} MB",
+        )
+    Console(highlight=False).print(table)
 
 
 if __name__ == "__main__":

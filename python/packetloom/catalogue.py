@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from packetloom import _core
-from packetloom.errors import PacketloomError
 from packetloom.reproduce import PAPERS
 
 FIGURES = {
@@ -22,18 +21,13 @@ FIGURES = {
 }
 
 
-def components() -> list[dict[str, Any]]:
-    """Everything that a scenario can name, with its parameters."""
-    found: list[dict[str, Any]] = json.loads(_core.registry())
-    return found
-
-
 def print_catalogue() -> None:
-    """All components by section, then figures, papers and benchmarks, a line each."""
+    """All components by section, then distributions, figures, papers and benchmarks, a line each."""
     console = Console(highlight=False)
     sections: dict[str, dict[str, str]] = {}
-    for component in components():
+    for component in json.loads(_core.registry()):
         sections.setdefault(component["section"], {})[component["kind"]] = component["doc"]
+    sections["distributions of flow sizes (workload.sizes)"] = dict.fromkeys(_core.distributions(), "")
     sections["figures (packetloom plot)"] = FIGURES
     sections["papers (packetloom reproduce)"] = {name: paper.title for name, paper in PAPERS.items()}
     sections["benchmarks (packetloom bench)"] = dict.fromkeys(_core.bench_names(), "")
@@ -49,19 +43,7 @@ def print_catalogue() -> None:
 def print_explanation(name: str) -> None:
     """Each component of that name (a queue and a transport may share one), or of that section."""
     console = Console(highlight=False)
-    section, separator, kind = name.partition(".")
-    chosen = [
-        component
-        for component in components()
-        if (separator and (component["section"], component["kind"]) == (section, kind))
-        or name in (component["kind"], component["section"])
-    ]
-    if not chosen:
-        known = sorted({text for component in components() for text in (component["kind"], component["section"])})
-        close = difflib.get_close_matches(name, known, n=3)
-        hint = f"; did you mean {' or '.join(close)}?" if close else ""
-        raise PacketloomError(f"there is nothing named {name!r}{hint} `packetloom list` shows every name")
-    for component in chosen:
+    for component in json.loads(_core.explain(name)):
         _print_component(component, console)
 
 
@@ -72,12 +54,10 @@ def _print_component(component: dict[str, Any], console: Console) -> None:
     if not component["params"]:
         console.print("It has no parameters.")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in ("parameter", "is", "default", "what it does", "the default's source"):
-        table.add_column(heading, overflow="fold")
     for param in component["params"]:
-        default = "(must be given)" if param["required"] else str(param["default"] or "(none)")
-        table.add_row(
-            *(escape(text) for text in (param["name"], param["type"], default, param["doc"], param["source"]))
+        default = "must be given" if param["required"] else f"default {param['default'] or 'none'}"
+        console.print(
+            f"\n  [bold]{escape(param['name'])}[/bold]  {escape(default)}  ([dim]{escape(param['kind'])}[/dim])"
         )
-    console.print(table)
+        console.print(Padding(escape(param["doc"]), (0, 0, 0, 6)))
+        console.print(Padding(escape(f"source: {param['source']}"), (0, 0, 0, 6)), style="dim")

@@ -142,12 +142,12 @@ def explain(name: Annotated[str, typer.Argument(metavar="NAME", help="A name tha
 @app.command()
 def check(scenario: ScenarioArgument, settings: SetOption = None) -> None:
     """Check a scenario without running it: its cases, what they imply, and warnings."""
-    from packetloom.scenario import read_plan
+    from packetloom.scenario import facts, read_plan
 
     plan = read_plan(scenario, settings or ())
     for warning in plan.warnings:
         print(f"warning: {warning}")
-    for fact in dict.fromkeys(fact for case in plan.cases for fact in case.facts):
+    for fact in facts(plan.cases):
         print(fact)
     print(f"{scenario}: {len(plan.cases)} case{'s' if len(plan.cases) != 1 else ''}, no mistakes")
 

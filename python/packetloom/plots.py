@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +35,25 @@ def plot_slowdown_by_load(
         bins = ", ".join(repr(name) for name in frame["bin"].unique(maintain_order=True))
         raise PacketloomError(f"nothing to plot: bins are {bins}; statistics are {', '.join(STATISTICS)}")
     looks = styles(results)
-    single = chosen["load"].n_unique() < 2
-    for label, look in looks.items():
-        points = chosen.filter(pl.col("label") == label).sort("load")
+    lines = {label: chosen.filter(pl.col("label") == label).sort("load") for label in looks}
+    ax.set_ylabel(f"{statistic} slowdown")
+    ax.set_title("all flows" if bin == ALL_SIZES else f"flows of {bin}")
+    return draw_slowdowns(lines, looks, ax)
+
+
+def draw_slowdowns(lines: Mapping[str, pl.DataFrame], looks: Mapping[str, Style], ax: Axes) -> Axes:
+    """Draws each label's load, value, low and high: a line, or a bar when there is one load."""
+    single = pl.concat([points.select("load") for points in lines.values()])["load"].n_unique() < 2
+    for label, points in lines.items():
         if points.is_empty():
             continue
-        value = points["value"].to_numpy()
+        look, value = looks[label], points["value"].to_numpy()
         errors = np.array([_below(points), _above(points)])
         if single:
             ax.bar(look.order, value, yerr=errors, color=look.colour, label=label, capsize=3)
         else:
             ax.errorbar(points["load"].to_numpy(), value, yerr=errors, label=label, capsize=3, **_line(look))
     _log_slowdown(ax)
-    ax.set_ylabel(f"{statistic} slowdown")
-    ax.set_title("all flows" if bin == ALL_SIZES else f"flows of {bin}")
     if single:
         ax.set_xticks([])
     else:

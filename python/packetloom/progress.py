@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 import numpy as np
 
 from packetloom import _core
+from packetloom.quantities import axis_text
 from packetloom.results import CaseRow
 from packetloom.scenario import Parameter
 
@@ -194,11 +195,9 @@ def estimate_remaining_s(
 def case_label(case: _core.Case) -> str:
     """A case in a few words: its scheme and what sets it apart."""
     parts = [
-        f"{name.rpartition('.')[2]} {value}"
-        for name, value in case.parameters.items()
-        if name != "scheme" and value is not None
+        axis_text(name, value) for name, value in case.parameters.items() if name != "scheme" and value is not None
     ]
-    return " ".join([str(case.parameters.get("scheme", case.id)), *parts])
+    return " ".join([str(case.parameters["scheme"]), *parts])
 
 
 def opening(total: int, resumed: int, folder: Path) -> str:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from packetloom import _core
 from packetloom.errors import PacketloomError
+from packetloom.quantities import axis_text
 from packetloom.scenario import Parameter, Plan, plan_from_text
 from packetloom.storage import CASE_ROW_KEY, table_of
 
@@ -48,7 +49,7 @@ class CaseRow:
     def label(self) -> str:
         """What the case is a sample of: its scheme, and the values of the axes that the scenario varies."""
         axes = [(name, value) for name, value in self.parameters.items() if name not in EVERY_CASE_HAS]
-        return ", ".join([self.scheme, *(f"{axis_name(name)} {value}" for name, value in axes if value is not None)])
+        return ", ".join([self.scheme, *(axis_text(name, value) for name, value in axes if value is not None)])
 
     @property
     def scheme(self) -> str:
@@ -160,11 +161,6 @@ class Results:
         """One of the tables for pandas (which is not installed with packetloom)."""
         frame: pd.DataFrame = self.table(name).to_pandas()
         return frame
-
-
-def axis_name(axis: str) -> str:
-    """An axis, short: its last two parts say what it is."""
-    return ".".join(axis.split(".")[-2:])
 
 
 def axes_of(rows: Sequence[CaseRow]) -> list[str]:

@@ -151,3 +151,17 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # numpy's arrays and scalars
         return value.tolist()
     raise TypeError(f"{value!r} of type {type(value).__name__}")
+
+
+def facts(cases: Sequence[_core.Case]) -> list[str]:
+    """What the cases' traffic comes to, load by load. It is the same for every seed, so one of them is asked."""
+    lines: dict[str, None] = {}
+    asked = set()
+    for case in cases:
+        load = case.parameters["load"]
+        others = {name: value for name, value in case.parameters.items() if name not in ("seed", "scheme")}
+        if (key := json.dumps(others)) not in asked:
+            asked.add(key)
+            target = "" if load is None else f"load {load:g}: "
+            lines |= dict.fromkeys(f"{target}{fact}" for fact in case.facts)
+    return list(lines)

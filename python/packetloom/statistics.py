@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from packetloom.errors import PacketloomError
+from packetloom.quantities import size_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,16 +62,6 @@ def size_bins(*edges_bytes: float) -> tuple[SizeBin, ...]:
         raise PacketloomError(f"size bins need rising sizes above 0, for example 100e3, 10e6; got {edges_bytes}")
     edges = (0.0, *edges_bytes, float("inf"))
     return tuple(SizeBin(low, high) for low, high in itertools.pairwise(edges))
-
-
-def size_text(size_bytes: float) -> str:
-    """A size, short, in powers of 1000."""
-    if size_bytes == float("inf"):
-        return "∞"
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
-        if size_bytes >= factor:
-            return f"{size_bytes / factor:g}{unit}"
-    return f"{size_bytes:g}" if size_bytes == 0 else f"{size_bytes:g}B"
 
 
 DEFAULT_BINS = size_bins(100e3, 10e6)  # pFabric §5.3: (0, 100KB], (100KB, 10MB], (10MB, ∞)

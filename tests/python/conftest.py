@@ -1,19 +1,17 @@
-"""The stand-in simulator takes the compiled one's place until that is there."""
+"""A small scenario that every test starts from."""
 
-import sys
 from pathlib import Path
 
-import fake_core
 import pytest
-
-sys.modules["packetloom._core"] = fake_core
 
 SCENARIO = """\
 [topology]
 kind = "rack"
+hosts = 4
 
 [[workload]]
 sizes = "web-search"
+deadlines = { kind = "exponential", mean = "10ms" }
 
 [[scheme]]
 name = "TCP"
@@ -28,11 +26,26 @@ queue = { kind = "ecn", capacity = "225KB" }
 [run]
 loads = [0.2, 0.8]
 seeds = 2
+flows = 50
+
+[measure]
+queues = true
 """
+
+CASES = 8
+FLOWS = 50
 
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SCENARIO)
+    return path
+
+
+@pytest.fixture
+def long_scenario(tmp_path: Path) -> Path:
+    """As small, but each case takes about half a second."""
+    path = tmp_path / "long.toml"
+    path.write_text(SCENARIO.replace("flows = 50", "flows = 1_000"))
     return path

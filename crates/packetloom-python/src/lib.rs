@@ -21,10 +21,24 @@ fn registry() -> String {
     packetloom::scenario::explain::everything(&packetloom::scenario::Registry::default()).to_string()
 }
 
+/// JSON: the components of this name.
+#[pyfunction]
+fn explain(name: &str) -> PyResult<String> {
+    let found = packetloom::scenario::explain::explain(name, &packetloom::scenario::Registry::default());
+    found.map(|components| components.to_string()).map_err(ScenarioError::new_err)
+}
+
+/// The names of the flow-size distributions that packetloom carries.
+#[pyfunction]
+fn distributions() -> Vec<&'static str> {
+    packetloom::workload::library::names().collect()
+}
+
 /// The JSON Schema of the scenario format.
 #[pyfunction]
 fn schema() -> String {
-    packetloom::scenario::schema::schema(&packetloom::scenario::Registry::default()).to_string()
+    let schema = packetloom::scenario::schema::schema(&packetloom::scenario::Registry::default());
+    format!("{schema:#}")
 }
 
 /// What each column of the results holds, with its unit.
@@ -48,6 +62,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<outcome::Outcome>()?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(distributions, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(column_meanings, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;

@@ -96,7 +96,10 @@ impl Outcome {
         columns.add("port", |row| row.link as u32)?;
         columns.add_texts("node", |row| core.topology.node_name(links[row.link].src))?;
         columns.add_texts("peer", |row| core.topology.node_name(links[row.link].dst))?;
-        columns.add_texts("tier", |row| core.topology.tier_name(links[row.link].src).to_owned())?;
+        columns.add_texts("tier", |row| {
+            let tier = |node: u32| core.topology.tier_name(node);
+            format!("{} to {}", tier(links[row.link].src), tier(links[row.link].dst))
+        })?;
         columns.add("tx_packets", |row| row.counters.packets)?;
         columns.add("tx_bytes", |row| row.counters.bytes)?;
         columns.add("utilisation", |row| core.utilisation(row))?;

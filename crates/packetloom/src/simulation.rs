@@ -136,6 +136,7 @@ struct Setting {
     case: Case,
     topology: Topology,
     format: Format,
+    longest_window: Time,
 }
 
 impl Simulation {
@@ -144,10 +145,8 @@ impl Simulation {
     /// # Errors
     /// What of the case can't be simulated, by its key in the scenario.
     pub fn new(case: Case) -> Result<Simulation, Complaint> {
-        let topology = Topology::build(&case.topology).map_err(|complaint| Complaint {
-            key: format!("topology.{}", complaint.key),
-            ..complaint
-        })?;
+        let topology = Topology::build(&case.topology)
+            .map_err(|complaint| Complaint { key: format!("topology.{}", complaint.key), ..complaint })?;
         let transport = case.scheme.component("transport");
         let is_fluid = FLUID_COMPONENTS.iter().any(|fluid| fluid.kind == transport.kind);
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
@@ -165,12 +164,18 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
-        Ok(Simulation { setting: Setting { case, topology, format }, workload })
+        Ok(Simulation { setting: Setting { case, topology, format, longest_window: Time::NEVER }, workload })
     }
 
     /// What each source of traffic comes to.
     pub fn facts(&self) -> &[SourceFacts] {
         self.workload.describe()
+    }
+
+    /// Has the engine process shorter windows of time than it could, to show that results do not depend on it.
+    pub fn with_windows_up_to(mut self, longest: Time) -> Simulation {
+        self.setting.longest_window = longest;
+        self
     }
 
     /// Runs the case to its end.
@@ -302,6 +307,7 @@ impl WithScheme for OnPackets<'_> {
             seed: setting.case.seed,
             smallest_packet_bytes: T::smallest_packet_bytes(&config),
             recorder: is_watched.then(|| QueueRecorder::new(interval)),
+            longest_window: setting.longest_window,
         };
         let mut engine = Engine::<T>::new(&plan, || T::new(&config));
         let mut collector = Collector::new(setting.format);
@@ -314,16 +320,17 @@ impl WithScheme for OnPackets<'_> {
             go_on
         });
         let (tally, end) = (engine.tally(), engine.now());
+        let mut outcome = setting.outcome(collector, Vec::new(), tally);
+        outcome.simulated = outcome.simulated.min(end);
+        outcome.cancelled = !go_on;
+        // The engine goes on until the last timer; queues are watched until the last flow ended.
         let ports = engine.ports().enumerate();
         let ports = ports.map(|(link, port)| PortRow {
             link,
             counters: port.counters(),
-            queue: port.recorder(end).cloned(),
+            queue: port.recorder(outcome.simulated).cloned(),
         });
-        let ports = ports.collect();
-        let mut outcome = setting.outcome(collector, ports, tally);
-        outcome.simulated = outcome.simulated.min(end);
-        outcome.cancelled = !go_on;
+        outcome.ports = ports.collect();
         outcome
     }
 }

@@ -125,6 +125,16 @@ pub enum Value {
     Absent,
 }
 
+impl Value {
+    /// A time; panics if it is none: the kind of the parameter says so.
+    pub fn as_time(&self) -> Time {
+        match self {
+            Value::Time(time) => *time,
+            other => panic!("{other:?} is no time"),
+        }
+    }
+}
+
 /// A component that was read: its kind, and a value for each of its parameters.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Values {

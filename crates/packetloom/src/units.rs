@@ -111,6 +111,27 @@ impl Rate {
     }
 }
 
+/// What a byte takes at a rate, as whatever sends computes it: with 16 fractional bits of a picosecond, so that a
+/// packet's time costs one multiplication. Exact where the rate divides; otherwise within 0.1 ps for 9000 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteTime(u64);
+
+impl ByteTime {
+    const FRACTION: u32 = 16;
+
+    /// At a rate.
+    pub fn at(rate: Rate) -> ByteTime {
+        let rate = u128::from(rate.as_bps());
+        ByteTime((((8_000_000_000_000_u128 << ByteTime::FRACTION) + rate / 2) / rate) as u64)
+    }
+
+    /// What so many bytes take, to the nearest picosecond.
+    #[inline]
+    pub fn of(self, bytes: u64) -> Time {
+        Time((bytes * self.0 + (1 << (ByteTime::FRACTION - 1))) >> ByteTime::FRACTION)
+    }
+}
+
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit_bps, name) = match self.0 {
@@ -137,6 +158,15 @@ mod tests {
     #[test]
     fn other_rates_round_to_the_nearest_picosecond() {
         assert_eq!(Rate::from_gbps(3).time_for(1), Time(2_667));
+    }
+
+    #[test]
+    fn what_a_byte_takes_adds_up_to_what_a_packet_takes() {
+        for rate in [Rate(1_000_000), Rate::from_gbps(3), Rate::from_gbps(10), Rate::from_gbps(400)] {
+            for bytes in [1, 40, 1500, 9064] {
+                assert_eq!(ByteTime::at(rate).of(bytes), rate.time_for(bytes), "{bytes} B at {rate}");
+            }
+        }
     }
 
     #[test]

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from packetloom.errors import PacketloomError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from packetloom.claims import Claim, Finding
     from packetloom.results import Results
 
 Scale = Literal["quick", "full"]
 
-# The scenarios come with the source tree, where people read and change them.
-PAPERS_FOLDER = Path(__file__).parents[3] / "papers"
+# A paper's scenarios lie beside the code that judges them, so that they are installed with it;
+# papers/NAME/scenarios links to them.
+PAPERS_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +35,23 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class PaperFigure:
-    """A figure of the paper, redrawn: `draw` gives plotly figures (dicts of data and layout)."""
+    """A figure of the paper, redrawn.
+
+    `draw` gives plotly figures (dicts of data and layout) for the page, `plot` the same for print, `table` the header
+    and the rows of its numbers.
+    """
 
     number: str
     caption: str
     needs: tuple[str, ...]
     draw: Callable[[Mapping[str, Results]], list[dict[str, Any]]]
+    plot: Callable[[Mapping[str, Results]], Figure] | None = None
+    table: Callable[[Mapping[str, Results]], tuple[list[str], list[list[str]]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """What it takes to redo a paper. Its scenarios lie in papers/NAME/."""
+    """What it takes to redo a paper."""
 
     name: str
     title: str
@@ -59,7 +68,15 @@ class PaperEntry:
     load: Callable[[], Paper]
 
 
-PAPERS: dict[str, PaperEntry] = {}
+def _pfabric() -> Paper:
+    from packetloom.reproduce.pfabric import PAPER
+
+    return PAPER
+
+
+PAPERS: dict[str, PaperEntry] = {
+    "pfabric": PaperEntry("Deconstructing Datacenter Packet Transport (HotNets 2012)", _pfabric),
+}
 
 
 def reproduce_paper(
@@ -86,6 +103,7 @@ def reproduce_paper(
     print_findings(findings)
     if json_file:
         write_findings(findings, json_file)
+    save_plots(figures, results, folder)
     page = write_page(paper, scale, findings, figures, results, folder / "index.html")
     print(f"figures and claims: {page}")
     return findings
@@ -116,14 +134,20 @@ def run_experiment(paper: Paper, experiment: Experiment, scale: Scale, folder: P
     from packetloom.progress import reporter_for
     from packetloom.scenario import read_plan
 
-    scenario = PAPERS_FOLDER / paper.name / experiment.scenario
+    scenario = PAPERS_FOLDER / paper.name.replace("-", "_") / "scenarios" / experiment.scenario
     if not scenario.is_file():
-        raise PacketloomError(
-            f"{scenario}: there is no such file; the papers' scenarios come with packetloom's source tree: "
-            "clone it and run `make demo` there"
-        )
+        raise PacketloomError(f"{scenario}: there is no such file; it is part of packetloom: install it again")
     plan = read_plan(scenario, experiment.quick if scale == "quick" else experiment.full)
     return run_plan(plan, folder / experiment.name, workers, reporter_for(sys.stderr))
+
+
+def save_plots(figures: list[PaperFigure], results: Mapping[str, Results], folder: Path) -> None:
+    """The figures for print: figure-N.pdf and figure-N.png."""
+    for figure in figures:
+        if figure.plot:
+            drawn = figure.plot(results)
+            for ending in ("pdf", "png"):
+                drawn.savefig(folder / f"figure-{figure.number}.{ending}", dpi=150)
 
 
 def write_page(
@@ -157,6 +181,9 @@ def write_page(
         page.heading(f"Figure {figure.number}: {figure.caption}")
         for panel in figure.draw(results):
             page.figure(panel)
+        if figure.table:
+            header, lines = figure.table(results)
+            page.table(header, lines, text_columns=2)
     for name, result in results.items():
         page.folded(f"Scenario: {name}", result.scenario_text)
     output.parent.mkdir(parents=True, exist_ok=True)

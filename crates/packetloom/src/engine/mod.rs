@@ -27,7 +27,7 @@ use crate::random::{Purpose, Stream};
 use crate::routing::Router;
 use crate::spec::Values;
 use crate::topology::{Forwarding, Topology};
-use crate::units::Time;
+use crate::units::{ByteTime, Time};
 use crate::workload::Workload;
 use calendar::Calendar;
 use channel::Channel;
@@ -60,6 +60,8 @@ pub struct Plan<'a> {
     pub smallest_packet_bytes: u64,
     /// How queues are watched, if they are.
     pub recorder: Option<QueueRecorder>,
+    /// How long a window may be, beside what the network allows. Results must not depend on it.
+    pub longest_window: Time,
 }
 
 /// A simulation of one transport on one network.
@@ -100,15 +102,16 @@ impl<T: Transport> Engine<T> {
                 let range = slots.first[id as usize]..slots.first[id as usize + 1];
                 let router = Router::new(node, id, host_count, plan.routing, plan.seed);
                 let pool = Pool::build(plan.queue);
-                let cut = cut_through(topology, id, &slots);
+                let cut = cut_through(topology, id);
                 Switch::new(router, node.ports.clone(), range, pool, cut)
             })
             .collect();
         let ports = (host_count as usize..topology.links.len()).map(|link| port(link, plan.queue)).collect();
         let slot_count = slots.owners.len();
+        let window = shortest_way(topology, plan.smallest_packet_bytes).min(plan.longest_window);
         let wires = Wires {
             channels: vec![Channel::default(); slot_count],
-            calendar: Calendar::new(slot_count, shortest_way(topology, plan.smallest_packet_bytes)),
+            calendar: Calendar::new(slot_count, window),
         };
         Engine {
             hosts,
@@ -145,7 +148,8 @@ impl<T: Transport> Engine<T> {
             self.wires.calendar.open(window, &mut due);
             self.run_window(start, end, &due, &mut arrivals);
             self.now = end;
-            if !after_window(&mut self.log, &self.tally, end) {
+            // What is left of a window that max_time cuts short must not be asked for again.
+            if !after_window(&mut self.log, &self.tally, end) || end == max_time {
                 break;
             }
         }
@@ -250,14 +254,9 @@ fn shortest_way(topology: &Topology, smallest_packet_bytes: u64) -> Time {
     topology.links.iter().map(way).min().unwrap_or(Time(1))
 }
 
-fn cut_through(topology: &Topology, node: u32, slots: &Slots) -> Option<CutThrough> {
+fn cut_through(topology: &Topology, node: u32) -> Option<CutThrough> {
     let Forwarding::CutThrough { header_bytes, underrun: false } = topology.forwarding else { return None };
-    let first = slots.first[node as usize];
-    let mut byte_ps_q16 = vec![0; (slots.first[node as usize + 1] - first) as usize];
-    for (link, slot) in topology.links.iter().zip(&slots.of_link) {
-        if link.dst == node {
-            byte_ps_q16[(slot - first) as usize] = port::byte_ps_q16(link);
-        }
-    }
-    Some(CutThrough { header_bytes, byte_ps_q16 })
+    // A node's slots have the order in which its links stand among all links.
+    let links_in = topology.links.iter().filter(|link| link.dst == node);
+    Some(CutThrough { header_bytes, byte_times: links_in.map(|link| ByteTime::at(link.rate)).collect() })
 }

@@ -7,11 +7,7 @@ use crate::queue::{Admission, Buffer, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
 use crate::spec::Values;
 use crate::topology::{Forwarding, Link, Topology};
-use crate::units::Time;
-
-/// Time per byte has this many fractional bits, so that rates which do not divide evenly stay within
-/// 0.1 ps per packet of the exact serialisation time.
-const FRACTION: u32 = 16;
+use crate::units::{ByteTime, Time};
 
 /// How a port orders what waits.
 #[derive(Clone, Debug)]
@@ -40,7 +36,7 @@ pub struct PortCounters {
 pub struct Port<H> {
     /// Until when the link is taken by what is on it or, for a FIFO, waits for it.
     busy_until: Time,
-    byte_ps_q16: u64,
+    byte_time: ByteTime,
     framing_bytes: u64,
     latency: Time,
     /// The far node decides once this much of a packet is there.
@@ -82,7 +78,7 @@ impl<H: Copy + Default> Port<H> {
         };
         Port {
             busy_until: Time::ZERO,
-            byte_ps_q16: byte_ps_q16(link),
+            byte_time: ByteTime::at(link.rate),
             framing_bytes: topology.framing_bytes,
             latency: link.latency,
             cut_bytes,
@@ -150,15 +146,15 @@ impl<H: Copy + Default> Port<H> {
     /// How long it takes to put so much on the link.
     #[inline]
     fn serialisation(&self, bytes: u64) -> Time {
-        Time((bytes * self.byte_ps_q16 + (1 << (FRACTION - 1))) >> FRACTION)
+        self.byte_time.of(bytes)
     }
 
     /// The later bits of a packet that arrives here cut-through over a link of `from`'s rate must not be overtaken:
     /// the earliest that this port may start on it, after its header arrived at `now`.
-    pub fn cut_through_start(&self, from_byte_ps_q16: u64, header: u16, size: u16, now: Time) -> Time {
-        let behind = (u64::from(size.saturating_sub(header)) * from_byte_ps_q16) >> FRACTION;
+    pub fn cut_through_start(&self, from: ByteTime, header: u16, size: u16, now: Time) -> Time {
+        let behind = from.of(u64::from(size.saturating_sub(header)));
         let takes = self.serialisation(u64::from(size));
-        now + Time(behind).since(takes)
+        now + behind.since(takes)
     }
 
     /// Takes a packet at `now`; `packet.time` says the earliest it may start.
@@ -288,10 +284,4 @@ fn depart(fifo: &mut Fifo, now: Time, recorder: Option<&mut QueueRecorder>) {
         Some(recorder) => fifo.depart_until(now, |at, queued| recorder.note(at, queued)),
         None => fifo.depart_until(now, |_: Time, _: Occupancy| {}),
     }
-}
-
-/// A link's time per byte, with [`FRACTION`] fractional bits.
-pub fn byte_ps_q16(link: &Link) -> u64 {
-    let rate = u128::from(link.rate.as_bps());
-    (((8_000_000_000_000_u128 << FRACTION) + rate / 2) / rate) as u64
 }

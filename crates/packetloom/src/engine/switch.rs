@@ -5,11 +5,20 @@ use super::port::Port;
 use super::wires::Wires;
 use crate::queue::Pool;
 use crate::routing::Router;
-use crate::units::Time;
+use crate::units::{ByteTime, Time};
 use std::ops::Range;
 
 /// Arrivals are sorted as one number: time since the window began, above the link's number at the switch.
 const LINK_BITS: u32 = 20;
+
+/// What links' numbers are combined with, so that which of two links goes first at equal times changes from moment to
+/// moment. Otherwise a link would always win over those with higher numbers, and exact ties are the rule where equal
+/// packets follow the clock of one bottleneck: its flows would get more (Floyd and Jacobson, "On traffic phase effects
+/// in packet-switched gateways", 1992).
+#[inline]
+fn turn(at: Time) -> u64 {
+    at.as_ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LINK_BITS)
+}
 
 /// A switch with all that belongs to it but its ports.
 pub(super) struct Switch {
@@ -27,7 +36,7 @@ pub(super) struct Switch {
 /// What a cut-through switch must know not to send what has not arrived.
 pub(super) struct CutThrough {
     pub(super) header_bytes: u16,
-    pub(super) byte_ps_q16: Vec<u64>,
+    pub(super) byte_times: Vec<ByteTime>,
 }
 
 impl Switch {
@@ -57,7 +66,7 @@ impl Switch {
         self.gather(start, end, due, wires, arrivals);
         for &arrival in arrivals.iter() {
             let now = Time(start.as_ps() + (arrival >> LINK_BITS));
-            let link = (arrival & ((1 << LINK_BITS) - 1)) as u32;
+            let link = ((arrival & ((1 << LINK_BITS) - 1)) ^ turn(now)) as u32;
             self.forward(now, link, ports, first_port, wires);
         }
         tally.packet_hops += arrivals.len() as u64;
@@ -88,7 +97,7 @@ impl Switch {
             while let Some(at) = channel.arrival(nth)
                 && at < end
             {
-                arrivals.push((at.as_ps() - start.as_ps()) << LINK_BITS | link);
+                arrivals.push((at.as_ps() - start.as_ps()) << LINK_BITS | (link ^ turn(at)));
                 nth += 1;
             }
         }
@@ -116,7 +125,7 @@ impl Switch {
         let port = &mut ports[(out - first_port) as usize];
         packet.time = match &self.cut_through {
             Some(cut) => port.cut_through_start(
-                cut.byte_ps_q16[link as usize],
+                cut.byte_times[link as usize],
                 cut.header_bytes,
                 packet.size_bytes,
                 now,

@@ -1,8 +1,8 @@
 //! The best possible completion time of a flow: alone on an empty network.
 
 use crate::flow::HostId;
-use crate::topology::{Forwarding, Topology};
-use crate::units::{Rate, Time};
+use crate::topology::{Forwarding, Link, Topology};
+use crate::units::{ByteTime, Time};
 
 /// How a transport cuts a flow into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,44 +38,51 @@ pub fn best_fct(topology: &Topology, format: Format, src: HostId, dst: HostId, s
     let full_before = format.packets(size_bytes) - 1;
     let full = format.mss_bytes + format.header_bytes;
     let last = format.last_payload(size_bytes) + format.header_bytes;
-    let path = topology.path(src, dst);
 
-    // When the previous full packet has left the link, and when the last packet may start on it.
-    let mut full_arrives = Time::ZERO;
+    // When the first full packet, and the last packet, may start on the link at the earliest.
+    let mut first_ready = Time::ZERO;
+    let mut last_ready = Time::ZERO;
     let mut slowest = Time::ZERO;
-    let mut last_arrives = Time::ZERO;
-    for &link in &path {
-        let link = &topology.links[link];
-        let takes = |bytes| link.rate.time_for(bytes + topology.framing_bytes);
-        let cut = Cut::at(topology, link.dst);
+    let mut path = topology.path(src, dst).into_iter().map(|link| &topology.links[link]).peekable();
+    while let Some(link) = path.next() {
+        let hop = Hop { topology, link, next: path.peek().copied() };
         let mut link_is_free = Time::ZERO;
         if full_before > 0 {
             // The first full packet comes unhindered; the others follow at the pace of the slowest link so far.
-            slowest = slowest.max(takes(full));
-            let previous_start = full_arrives + slowest.times(full_before - 1);
-            link_is_free = previous_start + takes(full);
-            full_arrives += cut.seen(link.rate, full, topology) + link.latency;
+            slowest = slowest.max(hop.takes(full));
+            link_is_free = first_ready + slowest.times(full_before - 1) + hop.takes(full);
+            first_ready += hop.until_ready(full);
         }
-        let start = last_arrives.max(link_is_free);
-        last_arrives = start + cut.seen(link.rate, last, topology) + link.latency;
+        last_ready = last_ready.max(link_is_free) + hop.until_ready(last);
     }
-    last_arrives
+    last_ready
 }
 
-/// How much of a packet the node at a link's end waits for.
-struct Cut(u64);
+/// A link of the path, and the one after it.
+struct Hop<'a> {
+    topology: &'a Topology,
+    link: &'a Link,
+    next: Option<&'a Link>,
+}
 
-impl Cut {
-    fn at(topology: &Topology, node: u32) -> Cut {
-        match topology.forwarding {
-            Forwarding::CutThrough { header_bytes, .. } if topology.nodes[node as usize].tier > 0 => {
-                Cut(header_bytes.into())
-            }
-            _ => Cut(u64::MAX),
-        }
+impl Hop<'_> {
+    /// How long a packet of so many bytes keeps the link.
+    fn takes(&self, bytes: u64) -> Time {
+        ByteTime::at(self.link.rate).of(bytes + self.topology.framing_bytes)
     }
 
-    fn seen(&self, rate: Rate, bytes: u64, topology: &Topology) -> Time {
-        rate.time_for(bytes.min(self.0) + topology.framing_bytes)
+    /// From a packet's start on this link to its earliest start on the next, or its arrival at the host.
+    fn until_ready(&self, bytes: u64) -> Time {
+        match (self.topology.forwarding, self.next) {
+            (Forwarding::CutThrough { header_bytes, underrun }, Some(next)) => {
+                let seen = bytes.min(header_bytes.into());
+                // A faster link must not overtake what is still to come (`Port::cut_through_start`).
+                let behind = ByteTime::at(self.link.rate).of(bytes - seen);
+                let shortfall = behind.since(ByteTime::at(next.rate).of(bytes));
+                let waits = if underrun { Time::ZERO } else { shortfall };
+                self.takes(seen) + self.link.latency + waits
+            }
+            _ => self.takes(bytes) + self.link.latency,
+        }
     }
 }

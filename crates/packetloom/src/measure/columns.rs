@@ -32,7 +32,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("port", "The port's number in its case"),
     ("node", "The node that the port belongs to"),
     ("peer", "The node at the other end of its link"),
-    ("tier", "The layer of the port's node"),
+    ("tier", "From which layer of the network to which the port sends"),
     ("tx_packets", "Packets put onto the link"),
     ("tx_bytes", "Bytes put onto the link, headers included, framing not"),
     ("utilisation", "The share of the simulated time for which the link was sending"),

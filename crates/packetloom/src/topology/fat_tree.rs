@@ -2,7 +2,7 @@
 //!
 //! k pods, each of k/2 edge and k/2 aggregation switches; (k/2)² core switches; k³/4 hosts.
 
-use super::link::{cable, common_params};
+use super::link::{cable, check_common, common_params};
 use super::{Builder, Reach, Topology};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 
@@ -47,7 +47,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if k > LARGEST_K {
         return Err(Complaint::new("k", format!("{k} is too large; write at most {LARGEST_K}")));
     }
-    Ok(())
+    check_common(values, TIERS.len() - 1)
 }
 
 pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
@@ -57,7 +57,7 @@ pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
     let hosts = k * half * half;
     let (edges, cores) = (k * half, half * half);
     let (edge, aggregation, core) = (hosts, hosts + edges, hosts + 2 * edges);
-    let mut builder = Builder::new(values);
+    let mut builder = Builder::new(values, TIERS);
 
     for _ in 0..hosts {
         builder.node(0, Reach::default());
@@ -99,5 +99,5 @@ pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
             builder.link(core + c, aggregation + pod * half + c / half, core_link);
         }
     }
-    Ok(builder.finish(values, TIERS))
+    Ok(builder.finish(values))
 }

@@ -1,6 +1,6 @@
 //! Leaf-spine: every leaf switch is connected to every spine switch.
 
-use super::link::{cable, common_params};
+use super::link::{cable, check_common, common_params};
 use super::{Builder, Reach, Topology};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 
@@ -54,7 +54,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if leaves * values.count("hosts_per_leaf") < 2 {
         return Err(Complaint::new("hosts_per_leaf", "one host has nobody to talk to; write at least 2"));
     }
-    Ok(())
+    check_common(values, TIERS.len() - 1)
 }
 
 pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
@@ -63,7 +63,7 @@ pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
     let (spines, leaves, below) = (count("spines"), count("leaves"), count("hosts_per_leaf"));
     let hosts = leaves * below;
     let (leaf, spine) = (hosts, hosts + leaves);
-    let mut builder = Builder::new(values);
+    let mut builder = Builder::new(values, TIERS);
 
     for _ in 0..hosts {
         builder.node(0, Reach::default());
@@ -86,5 +86,5 @@ pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
             builder.link(spine + s, leaf + l, fabric_link);
         }
     }
-    Ok(builder.finish(values, TIERS))
+    Ok(builder.finish(values))
 }

@@ -1,6 +1,6 @@
 //! What cables and switches have in common in every topology.
 
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
 use crate::units::{Rate, Time};
 
 /// A cable's two figures.
@@ -45,8 +45,53 @@ pub const COMPONENT: Component = Component {
             source: "pFabric §3: six hops there and back of a 1500 B packet and its 40 B ACK then take 12.19 us",
         },
     ],
-    check: anything,
+    check: check_link,
 };
+
+/// Below this a packet's serialisation time would not fit the arithmetic.
+const SLOWEST: Rate = Rate(10_000);
+const FASTEST: Rate = Rate::from_gbps(100_000);
+const LONGEST_DELAY: Time = Time(3_600_000_000_000_000);
+
+fn check_link(values: &Values) -> Result<(), Complaint> {
+    if !(SLOWEST..=FASTEST).contains(&values.rate("rate")) {
+        return Err(Complaint::new("rate", format!("write a rate from {SLOWEST} to {FASTEST}")));
+    }
+    check_delay(values, "delay")
+}
+
+fn check_delay(values: &Values, key: &str) -> Result<(), Complaint> {
+    if values.time(key) > LONGEST_DELAY {
+        return Err(Complaint::new(key, format!("write a delay of at most {LONGEST_DELAY}")));
+    }
+    Ok(())
+}
+
+/// What the switches of each layer take to process a packet.
+pub(super) fn switch_delays(values: &Values, layers: usize) -> Vec<Time> {
+    match values.optional_list("switch_delays") {
+        Some(delays) => delays.iter().map(Value::as_time).collect(),
+        None => vec![values.time("switch_delay"); layers],
+    }
+}
+
+/// What must hold of the parameters that every topology has; `layers` counts those of switches.
+pub(super) fn check_common(values: &Values, layers: usize) -> Result<(), Complaint> {
+    check_delay(values, "switch_delay")?;
+    check_delay(values, "host_delay")?;
+    let delays = switch_delays(values, layers);
+    if delays.len() != layers {
+        let message = format!("write one delay for each of the {layers} layers of switches");
+        return Err(Complaint::new("switch_delays", message));
+    }
+    if delays.iter().any(|delay| *delay > LONGEST_DELAY) {
+        return Err(Complaint::new("switch_delays", format!("write delays of at most {LONGEST_DELAY}")));
+    }
+    if values.bytes("framing") > 1_000 {
+        return Err(Complaint::new("framing", "write at most 1000B; Ethernet's is 20B"));
+    }
+    Ok(())
+}
 
 /// How switches forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +185,13 @@ macro_rules! common_params {
                 kind: crate::spec::Kind::Time,
                 default: crate::spec::Fallback::Value("0us"),
                 doc: "What a switch takes to process a packet before it is queued for its way out.",
+                source: "packetloom",
+            },
+            crate::spec::Param {
+                name: "switch_delays",
+                kind: crate::spec::Kind::List(&crate::spec::Kind::Time),
+                default: crate::spec::Fallback::Absent,
+                doc: "The same layer by layer, from the hosts inwards, where layers differ.",
                 source: "packetloom",
             },
             crate::spec::Param {

@@ -134,18 +134,16 @@ impl Reach {
 struct Builder {
     nodes: Vec<(u8, Reach)>,
     links: Vec<Link>,
-    switch_delay: Time,
-    host_delay: Time,
+    /// What a node of each tier takes to process a packet.
+    processing: Vec<Time>,
+    tier_names: &'static [&'static str],
 }
 
 impl Builder {
-    fn new(values: &Values) -> Builder {
-        Builder {
-            nodes: Vec::new(),
-            links: Vec::new(),
-            switch_delay: values.time("switch_delay"),
-            host_delay: values.time("host_delay"),
-        }
+    fn new(values: &Values, tier_names: &'static [&'static str]) -> Builder {
+        let mut processing = vec![values.time("host_delay")];
+        processing.extend(link::switch_delays(values, tier_names.len() - 1));
+        Builder { nodes: Vec::new(), links: Vec::new(), processing, tier_names }
     }
 
     fn node(&mut self, tier: u8, reach: Reach) {
@@ -154,11 +152,11 @@ impl Builder {
 
     /// Adds the port of `src` that leads to `dst`. A node's down ports must be added before its up ports.
     fn link(&mut self, src: u32, dst: u32, cable: link::Cable) {
-        let processing = if self.nodes[dst as usize].0 == 0 { self.host_delay } else { self.switch_delay };
+        let processing = self.processing[usize::from(self.nodes[dst as usize].0)];
         self.links.push(Link { src, dst, rate: cable.rate, latency: cable.delay + processing });
     }
 
-    fn finish(mut self, values: &Values, tier_names: &'static [&'static str]) -> Topology {
+    fn finish(mut self, values: &Values) -> Topology {
         self.links.sort_by_key(|link| link.src);
         let ports_of = |node: u32| {
             let first = self.links.partition_point(|link| link.src < node);
@@ -177,7 +175,7 @@ impl Builder {
             links: self.links,
             forwarding: Forwarding::of(&values.component("forwarding")),
             framing_bytes: values.bytes("framing"),
-            tier_names,
+            tier_names: self.tier_names,
         }
     }
 }

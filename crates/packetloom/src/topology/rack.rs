@@ -1,6 +1,6 @@
 //! A rack: hosts on one switch.
 
-use super::link::{cable, common_params};
+use super::link::{cable, check_common, common_params};
 use super::{Builder, Reach, Topology};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 
@@ -26,7 +26,7 @@ pub const COMPONENT: Component = Component {
 
 fn check(values: &Values) -> Result<(), Complaint> {
     match values.count("hosts") {
-        0..=MOST_HOSTS => Ok(()),
+        0..=MOST_HOSTS => check_common(values, TIERS.len() - 1),
         hosts => Err(Complaint::new("hosts", format!("{hosts} is too many; write at most {MOST_HOSTS}"))),
     }
 }
@@ -34,7 +34,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
 pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
     check(values)?;
     let hosts = values.count("hosts") as u32;
-    let mut builder = Builder::new(values);
+    let mut builder = Builder::new(values, TIERS);
     for _ in 0..hosts {
         builder.node(0, Reach::default());
     }
@@ -44,5 +44,5 @@ pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
         builder.link(host, hosts, host_link);
         builder.link(hosts, host, host_link);
     }
-    Ok(builder.finish(values, TIERS))
+    Ok(builder.finish(values))
 }

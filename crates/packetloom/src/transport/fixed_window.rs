@@ -16,7 +16,7 @@ impl Congestion for Constant {
         kind: "fixed-window",
         doc: "So many packets in flight, whatever happens; what is lost is sent again after a timeout.",
         source: "packetloom",
-        params: &with_defaults::<0, 16>(
+        params: &with_defaults::<0, 18>(
             Defaults {
                 initial_window: ("20", "packetloom"),
                 min_rto: ("10ms", "packetloom"),

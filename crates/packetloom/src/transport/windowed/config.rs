@@ -12,9 +12,12 @@ use crate::units::Time;
 pub struct Config {
     pub(super) format: PacketFormat,
     pub(super) limits: WindowLimits,
+    pub(super) limit: WindowMeasure,
     pub(super) rto: RtoRule,
     /// How many packets beyond a hole prove it lost; `None`: only a timeout does.
     pub(super) duplicate_threshold: Option<u32>,
+    /// Whether acknowledgements echo when the data was sent.
+    pub(super) timestamps: bool,
     pub(super) ack_every: u32,
     pub(super) ack_delay: Time,
     /// After so many timeouts in a row a probe is sent instead of data.
@@ -22,6 +25,25 @@ pub struct Config {
     pub(super) priority: Priority,
     /// All the values, for the congestion control's own.
     pub(super) values: Values,
+}
+
+/// What the window bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowMeasure {
+    /// The packets in flight (RFC 6675).
+    Pipe,
+    /// The distance from the cumulative acknowledgement, whatever beyond it has arrived (RFC 5681).
+    Sequence,
+}
+
+impl WindowMeasure {
+    fn of(values: &Values) -> WindowMeasure {
+        if values.text("window_measure") == "sequence" {
+            WindowMeasure::Sequence
+        } else {
+            WindowMeasure::Pipe
+        }
+    }
 }
 
 /// What differs between the defaults of the windowed transports.
@@ -54,7 +76,7 @@ pub const fn default_of() -> Defaults {
 }
 
 /// How many parameters [`with_defaults`] gives.
-const CORE: usize = 16;
+const CORE: usize = 18;
 
 const fn value(
     name: &'static str,
@@ -71,6 +93,7 @@ pub const fn with_defaults<const OWN: usize, const ALL: usize>(
     d: Defaults,
     own: [Param; OWN],
 ) -> [Param; ALL] {
+    assert!(ALL == CORE + OWN, "a scheme has the core's parameters and its own");
     let core = core(d);
     let mut all = [core[0]; ALL];
     let mut i = 0;
@@ -171,6 +194,20 @@ const fn core(d: Defaults) -> [Param; CORE] {
             "The slow-start threshold at a flow's start, in packets.",
             "RFC 5681 §3.1: arbitrarily high",
         ),
+        value(
+            "timestamps",
+            Kind::Flag,
+            "true",
+            "Measure a round-trip time with every acknowledgement; otherwise once per round trip, never of a packet that was sent again, and keep a doubled timeout until then.",
+            "RFC 7323 §4.1; without: RFC 6298 §3, Karn's algorithm",
+        ),
+        value(
+            "window_measure",
+            Kind::Choice(&["pipe", "sequence"]),
+            "pipe",
+            "What the window bounds: the packets in flight, so that selectively acknowledged ones make room; or how far beyond the cumulative acknowledgement may be sent, so that a hole ends up holding the flow back.",
+            "RFC 6675: pipe; ns-2: sequence",
+        ),
     ]
 }
 
@@ -195,8 +232,10 @@ impl Config {
         Config {
             format: PacketFormat::of(values),
             limits: WindowLimits::of(values),
+            limit: WindowMeasure::of(values),
             rto: RtoRule::of(values),
             duplicate_threshold: fast.then(|| values.count("duplicate_threshold") as u32),
+            timestamps: values.flag("timestamps"),
             ack_every: if values.flag("delayed_ack") { 2 } else { 1 },
             ack_delay: values.time("ack_delay"),
             probe_after: values.optional_count("probe_after").map(|timeouts| timeouts as u32),

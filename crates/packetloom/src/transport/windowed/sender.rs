@@ -4,7 +4,7 @@
 //! below `lost_below` that are not acknowledged; below `retransmit_next` they were sent again.
 
 use super::RETRANSMIT;
-use super::config::Config;
+use super::config::{Config, WindowMeasure};
 use super::header::Header;
 use super::rto::Rto;
 use super::window::{Acked, Congestion, Window};
@@ -32,6 +32,8 @@ pub struct Sender<C> {
     /// In fast recovery until this packet is acknowledged.
     recovery: Option<u32>,
     rto: Rto,
+    /// Without timestamps: the packet whose round trip is being timed, and since when.
+    timed: Option<(u32, Time)>,
     /// When the retransmission timer expires; its alarm may be set for earlier.
     expires: Time,
     alarm: Time,
@@ -54,6 +56,7 @@ impl<C: Congestion> Sender<C> {
             congestion: C::new(&config.values),
             recovery: None,
             rto: Rto::default(),
+            timed: None,
             expires: Time::NEVER,
             alarm: Time::NEVER,
             timeouts_in_a_row: 0,
@@ -76,7 +79,7 @@ impl<C: Congestion> Sender<C> {
     /// Sends what the window allows: what is held lost first, then new data.
     pub(super) fn transmit(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         let window = self.window.packets();
-        while self.pipe < window {
+        while self.has_room(window, config) {
             let Some(seq) = self.choose() else { break };
             self.pipe += 1;
             self.send_data(seq, config, context);
@@ -84,6 +87,21 @@ impl<C: Congestion> Sender<C> {
         if self.expires == Time::NEVER && self.una < self.next {
             self.restart_timer(config, context);
         }
+    }
+
+    /// Whether the window has room for what [`Sender::choose`] would send.
+    #[inline]
+    fn has_room(&self, window: u32, config: &Config) -> bool {
+        match config.limit {
+            WindowMeasure::Pipe => self.pipe < window,
+            WindowMeasure::Sequence => self.candidate() < self.una + window,
+        }
+    }
+
+    /// The first packet that may be sent, or sent again.
+    fn candidate(&self) -> u32 {
+        let hole = self.sacked.first_absent(self.retransmit_next);
+        if hole < self.lost_below { hole } else { self.next }
     }
 
     fn choose(&mut self) -> Option<u32> {
@@ -103,6 +121,10 @@ impl<C: Congestion> Sender<C> {
 
     fn send_data(&mut self, seq: u32, config: &Config, context: &mut Context<'_, Header>) {
         let last = seq + 1 == self.packets;
+        let is_new = seq + 1 == self.next;
+        if is_new && self.timed.is_none() {
+            self.timed = Some((seq, context.now));
+        }
         let header = Header { sent_at: context.now, seq, last, ..Header::default() };
         self.report.packets_sent += 1;
         context.send(Packet {
@@ -132,7 +154,7 @@ impl<C: Congestion> Sender<C> {
         context: &mut Context<'_, Header>,
     ) {
         self.timeouts_in_a_row = 0;
-        self.rto.measured(context.now.since(header.sent_at), &config.rto);
+        self.measure_round_trip(header, config, context.now);
         let advanced = header.ack > self.una;
         let packets = self.advance(header.ack) + self.note_blocks(header);
         if let Some(threshold) = config.duplicate_threshold {
@@ -149,6 +171,19 @@ impl<C: Congestion> Sender<C> {
             self.expires = Time::NEVER;
         }
         self.transmit(config, context);
+    }
+
+    /// With timestamps every acknowledgement tells a round-trip time (RFC 7323 §4.1); without, one packet at a time is
+    /// timed, and only if it was sent once (Karn's algorithm, RFC 6298 §3).
+    fn measure_round_trip(&mut self, header: &Header, config: &Config, now: Time) {
+        if config.timestamps {
+            self.rto.measured(now.since(header.sent_at), &config.rto);
+        } else if let Some((seq, sent_at)) = self.timed
+            && header.ack > seq
+        {
+            self.rto.measured(now.since(sent_at), &config.rto);
+            self.timed = None;
+        }
     }
 
     /// Whether a packet that is not acknowledged counts as in the pipe.
@@ -221,6 +256,7 @@ impl<C: Congestion> Sender<C> {
         let in_flight = self.next - self.una - self.sacked.len();
         self.congestion.timed_out(in_flight, self.timeouts_in_a_row > 1, &mut self.window);
         self.recovery = None;
+        self.timed = None;
         self.lost_below = self.next;
         self.retransmit_next = self.una;
         self.pipe = 0;

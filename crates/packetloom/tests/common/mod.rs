@@ -1,0 +1,68 @@
+//! What the tests through the public API share: a scenario's text in, what came of it out.
+
+// Every test file is a program of its own and uses only a part of this.
+#![allow(dead_code)]
+
+use packetloom::measure::FlowRow;
+use packetloom::scenario::{Case, Scenario};
+use packetloom::simulation::{Monitor, Outcome, PortRow, Simulation};
+use packetloom::units::Time;
+use std::path::Path;
+
+/// The scenario's cases, in order.
+pub fn cases(toml: &str) -> Vec<Case> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    match Scenario::from_toml(toml, "test", directory) {
+        Ok(scenario) => scenario.cases().collect(),
+        Err(problems) => panic!("{problems}\n{toml}"),
+    }
+}
+
+/// What comes of a case.
+pub fn simulate(case: Case) -> Outcome {
+    let simulation = Simulation::new(case).unwrap_or_else(|complaint| panic!("{complaint:?}"));
+    simulation.run(&Monitor::default()).unwrap_or_else(|complaint| panic!("{complaint:?}"))
+}
+
+/// What comes of a scenario that has one case.
+pub fn run(toml: &str) -> Outcome {
+    let mut cases = cases(toml);
+    assert_eq!(cases.len(), 1, "{toml}");
+    simulate(cases.remove(0))
+}
+
+/// Writes a file that a scenario can name; `name` must be the test's own.
+pub fn write_file(name: &str, text: &str) {
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), text).expect("a directory to write to");
+}
+
+/// The port of the node `from` on its link to the node `to`.
+pub fn port<'a>(outcome: &'a Outcome, from: &str, to: &str) -> &'a PortRow {
+    let topology = &outcome.topology;
+    let is_it = |port: &&PortRow| {
+        let link = topology.links[port.link];
+        topology.node_name(link.src) == from && topology.node_name(link.dst) == to
+    };
+    outcome.ports.iter().find(is_it).unwrap_or_else(|| panic!("no link from {from} to {to}"))
+}
+
+/// A port's bytes over what its link can carry until the end.
+pub fn utilisation(outcome: &Outcome, port: &PortRow) -> f64 {
+    let bits = port.counters.bytes as f64 * 8.0;
+    bits / (outcome.topology.links[port.link].rate.as_bps() as f64 * outcome.simulated.as_secs_f64())
+}
+
+/// The flow completion time of a flow that must have finished.
+pub fn fct(row: &FlowRow) -> Time {
+    row.fct().unwrap_or_else(|| panic!("flow {} did not finish", row.flow.id))
+}
+
+/// The mean over `values`.
+pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0);
+    for value in values {
+        sum += value;
+        count += 1;
+    }
+    sum / f64::from(count)
+}

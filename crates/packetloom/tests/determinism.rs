@@ -1,0 +1,154 @@
+//! The same scenario and seed give the same results to the bit: twice, in windows of any length, and beside other
+//! traffic sources. The fingerprints pinned here change only when what is simulated changes.
+
+mod common;
+
+use common::{cases, run, simulate};
+use packetloom::measure::fingerprint;
+use packetloom::scenario::Case;
+use packetloom::simulation::{Monitor, Outcome, Simulation};
+use packetloom::units::Time;
+
+const WEB_SEARCH: &str = r#"
+[[workload]]
+sizes = "web-search"
+"#;
+
+const DROP_TAIL: &str = r#"{ kind = "drop-tail", capacity = "225KB" }"#;
+const ECN: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#;
+const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
+
+/// A fat-tree of 16 hosts at a load of 0.6.
+fn scenario(workload: &str, transport: &str, queue: &str, routing: &str, flows: u32) -> String {
+    format!(
+        r#"
+[topology]
+kind = "fat-tree"
+k = 4
+link = {{ rate = "10Gbps", delay = "0.4us" }}
+{workload}
+[[scheme]]
+name = "{transport}"
+transport = "{transport}"
+queue = {queue}
+routing = "{routing}"
+
+[run]
+loads = [0.6]
+flows = {flows}
+"#
+    )
+}
+
+fn hash(outcome: &Outcome) -> String {
+    format!("{:016x}", fingerprint(&outcome.flows))
+}
+
+/// Everything that counts of a run: flow records, packet-hops, and what went through every port.
+fn everything(outcome: &Outcome) -> (String, u64, Vec<[u64; 4]>) {
+    let port = |port: &packetloom::simulation::PortRow| {
+        let counters = port.counters;
+        [counters.packets, counters.bytes, counters.drops, counters.marks]
+    };
+    (hash(outcome), outcome.tally.packet_hops, outcome.ports.iter().map(port).collect())
+}
+
+fn in_windows_up_to(case: &Case, longest: Time) -> Outcome {
+    let simulation = Simulation::new(case.clone()).expect("a sound case");
+    simulation.with_windows_up_to(longest).run(&Monitor::default()).expect("a sound case")
+}
+
+#[test]
+fn fingerprints_are_pinned_for_every_scheme() {
+    let pinned = [
+        ("tcp", DROP_TAIL, "ecmp", "e2b4934bb5ddefe0"),
+        ("dctcp", ECN, "ecmp", "5280b24a158c4564"),
+        ("min-tcp", PFABRIC, "spray-round-robin", "818726f71227f74b"),
+        ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
+        ("fixed-window", DROP_TAIL, "spray-random", "259c2a6c3e608bf7"),
+        ("ideal", DROP_TAIL, "ecmp", "dea4337e79d8db94"),
+        ("max-min", DROP_TAIL, "ecmp", "6585624790485f58"),
+    ];
+    let found = pinned.map(|(transport, queue, routing, _)| {
+        let toml = scenario(WEB_SEARCH, transport, queue, routing, 300);
+        let (once, again) = (hash(&run(&toml)), hash(&run(&toml)));
+        assert_eq!(once, again, "{transport} twice");
+        (transport, once)
+    });
+    assert_eq!(found, pinned.map(|(transport, _, _, hash)| (transport, hash.to_owned())));
+}
+
+#[test]
+fn another_seed_gives_other_results() {
+    let toml = scenario(WEB_SEARCH, "dctcp", ECN, "ecmp", 100).replace("[run]", "[run]\nseeds = [1, 2]");
+    let outcomes: Vec<Outcome> = cases(&toml).into_iter().map(simulate).collect();
+    assert_ne!(hash(&outcomes[0]), hash(&outcomes[1]));
+}
+
+#[test]
+fn results_do_not_depend_on_the_length_of_windows() {
+    let queues = [
+        DROP_TAIL,
+        r#"{ kind = "drop-tail", capacity = "5 packets" }"#,
+        r#"{ kind = "drop-tail", pool = "60KB" }"#,
+        ECN,
+        r#"{ kind = "red", capacity = "60KB", min = "3KB", max = "60KB", max_probability = 0.5 }"#,
+        PFABRIC,
+        r#"{ kind = "classes", weights = [2, 1], queue = { kind = "pfabric", capacity = "9KB" } }"#,
+    ];
+    // Exponential sizes and exact ties: incast starts many flows at once.
+    let workload = r#"
+[[workload]]
+sizes = { kind = "exponential", mean = "20KB" }
+share = 0.5
+
+[[workload]]
+sizes = { kind = "constant", size = "5KB" }
+pattern = { kind = "incast", fan_in = 9 }
+share = 0.5
+class = 1
+"#;
+    for (number, queue) in queues.into_iter().enumerate() {
+        for transport in ["tcp", "dctcp", "min-tcp", "line-rate", "fixed-window"] {
+            let routing = ["ecmp", "spray-random", "spray-round-robin"][number % 3];
+            let toml = scenario(workload, transport, queue, routing, 80);
+            let case = cases(&toml).remove(0);
+            // The shortest way is a 40 B packet's over a link: 432 ns; so a window is 2^18 ps by itself.
+            let full = everything(&in_windows_up_to(&case, Time::NEVER));
+            for longest in [Time(1 << 17), Time(1 << 15)] {
+                let shorter = everything(&in_windows_up_to(&case, longest));
+                assert!(full == shorter, "{transport}, {queue}, {routing}: windows of {longest}");
+            }
+        }
+    }
+}
+
+#[test]
+fn shorter_windows_are_in_force() {
+    // A run is looked at after every window: it can be stopped that much earlier.
+    let toml = scenario(WEB_SEARCH, "tcp", DROP_TAIL, "ecmp", 100);
+    let case = cases(&toml).remove(0);
+    let stopped_at = |longest| {
+        let monitor = Monitor::default();
+        monitor.cancel();
+        let simulation = Simulation::new(case.clone()).expect("a sound case").with_windows_up_to(longest);
+        simulation.run(&monitor).expect("a sound case").simulated
+    };
+    let windows = [Time::NEVER, Time(1 << 15), Time(1 << 10)].map(stopped_at);
+    assert!(windows[0] > windows[1] && windows[1] > windows[2], "{windows:?}");
+}
+
+#[test]
+fn another_source_does_not_change_the_first_ones_flows() {
+    let half = "\n[[workload]]\nsizes = \"web-search\"\nshare = 0.5\nflows = 200\n";
+    let other =
+        "\n[[workload]]\nsizes = \"data-mining\"\nshare = 0.5\nflows = 100\npattern = \"permutation\"\n";
+    let flows = |workload: &str| {
+        let outcome = run(&scenario(workload, "ideal", DROP_TAIL, "ecmp", 1_000));
+        let of_first = outcome.flows.into_iter().map(|row| row.flow).filter(|flow| flow.source == 0);
+        of_first.map(|flow| (flow.start, flow.src, flow.dst, flow.size_bytes)).collect::<Vec<_>>()
+    };
+    let alone = flows(half);
+    assert_eq!(alone.len(), 200);
+    assert_eq!(alone, flows(&format!("{half}{other}")));
+}

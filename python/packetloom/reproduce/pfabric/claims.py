@@ -1,0 +1,313 @@
+"""Claims PF1 to PF12: what pFabric's paper (HotNets 2012) says, what we measure of it, and what counts as holding."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import polars as pl
+
+from packetloom.claims import Claim, Measured
+from packetloom.reproduce.pfabric.measure import (
+    LARGE,
+    MEDIUM,
+    SMALL,
+    Slowdowns,
+    interval,
+    per_case,
+    seeds_of,
+)
+from packetloom.results import Results
+from packetloom.statistics import ALL_SIZES
+
+TCP, DCTCP, MIN_TCP, LINE_RATE, IDEAL = "TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric", "Ideal"
+PFABRIC = (MIN_TCP, LINE_RATE)
+WORKLOADS = {"data-mining": "DM", "web-search": "WS"}
+BOTH = tuple(WORKLOADS)
+NO_LIMIT = float("inf")
+Runs = Mapping[str, Results]
+
+
+def within(value: float, share: float) -> tuple[float, float]:
+    """The band of a printed number."""
+    return value * (1 - share), value * (1 + share)
+
+
+def factor_better(runs: Runs) -> Iterator[Measured]:
+    """PF1."""
+    for workload, short in WORKLOADS.items():
+        slowdowns = Slowdowns(runs[workload])
+        for load in slowdowns.loads:
+            for scheme in PFABRIC:
+                ratio = slowdowns.ratio(TCP, scheme, load, ALL_SIZES, "mean")
+                band = (2.5 if load >= 0.6 else 1.0, NO_LIMIT)
+                yield ratio.measured(f"{short} {load:g} TCP/{short_name(scheme)}", band)
+                ratio = slowdowns.ratio(DCTCP, scheme, load, ALL_SIZES, "mean")
+                yield ratio.measured(f"{short} {load:g} DCTCP/{short_name(scheme)}", (1.0, NO_LIMIT))
+            ratio = slowdowns.ratio(TCP, DCTCP, load, ALL_SIZES, "mean")
+            yield ratio.measured(f"{short} {load:g} TCP/DCTCP", (1.0, NO_LIMIT))
+
+
+def small_flows(statistic: str, ranges: Mapping[str, tuple[float, float]]) -> Callable[[Runs], Sequence[Measured]]:
+    """PF2 and PF3, at the highest load: each ratio within a factor 1.5 of the paper's range."""
+
+    def measure(runs: Runs) -> list[Measured]:
+        found = []
+        for workload, short in WORKLOADS.items():
+            slowdowns = Slowdowns(runs[workload])
+            for other, (low, high) in ranges.items():
+                for scheme in PFABRIC:
+                    ratio = slowdowns.ratio(other, scheme, slowdowns.loads[-1], SMALL, statistic)
+                    name = f"{short} {short_name(other)}/{short_name(scheme)}"
+                    found.append(ratio.measured(name, (low / 1.5, high * 1.5)))
+        return found
+
+    return measure
+
+
+def data_mining_small(
+    scheme: str, mean: tuple[float, float], p99: tuple[float, float]
+) -> Callable[[Runs], Sequence[Measured]]:
+    """PF4 and PF5: the paper's ranges begin at the lowest load and end at the highest."""
+
+    def measure(runs: Runs) -> list[Measured]:
+        slowdowns = Slowdowns(runs["data-mining"])
+        ends = (slowdowns.loads[0], slowdowns.loads[-1])
+        return [
+            slowdowns.of(scheme, load, SMALL, statistic).measured(f"{statistic} at {load:g}", within(printed, 0.15))
+            for statistic, printed_ends in (("mean", mean), ("p99", p99))
+            for load, printed in zip(ends, printed_ends, strict=True)
+        ]
+
+    return measure
+
+
+def close_to_ideal(runs: Runs) -> Iterator[Measured]:
+    """PF6."""
+    slowdowns = Slowdowns(runs["data-mining"])
+    for load in slowdowns.loads:
+        for bin in (MEDIUM, LARGE):
+            ratio = slowdowns.ratio(LINE_RATE, IDEAL, load, bin, "mean")
+            yield ratio.measured(f"{bin} at {load:g}", (0.0, 1.15))
+
+
+def web_search_tail(runs: Runs) -> Iterator[Measured]:
+    """PF7."""
+    slowdowns = Slowdowns(runs["web-search"])
+    for scheme, printed, share in ((LINE_RATE, 1.75, 0.15), (DCTCP, 16.97, 0.30), (TCP, 66.03, 0.40)):
+        yield slowdowns.of(scheme, slowdowns.loads[-1], SMALL, "p99").measured(
+            short_name(scheme), within(printed, share)
+        )
+
+
+def web_search_elephants(runs: Runs) -> Iterator[Measured]:
+    """PF8."""
+    slowdowns = Slowdowns(runs["web-search"])
+    load = slowdowns.loads[-1]
+    for other in (MIN_TCP, DCTCP, TCP):
+        ratio = slowdowns.ratio(LINE_RATE, other, load, LARGE, "mean")
+        yield ratio.measured(f"LineRate/{short_name(other)}", (1.0, NO_LIMIT))
+    for other in (TCP, DCTCP):
+        ratio = slowdowns.ratio(MIN_TCP, other, load, LARGE, "mean")
+        yield ratio.measured(f"MinTCP/{short_name(other)}", (1.10, 1.40))
+
+
+def workload_facts(runs: Runs) -> Iterator[Measured]:
+    """PF9."""
+    size, total = pl.col("size_bytes"), pl.col("size_bytes").sum()
+    facts = {
+        "data-mining-sizes": {
+            "DM flows < 10 KB": ((size < 10e3).mean(), (0.80, 1.0)),
+            "DM bytes in flows > 100 MB": (size.filter(size > 100e6).sum() / total, (0.80, 1.0)),
+            "DM bytes in flows < 10 MB": (size.filter(size < 10e6).sum() / total, (0.0, 0.05)),
+        },
+        "web-search-sizes": {
+            "WS flows of 1-20 MB": (size.is_between(1e6, 20e6).mean(), within(0.30, 0.05)),
+            "WS bytes in flows of 1-20 MB": (size.filter(size.is_between(1e6, 20e6)).sum() / total, (0.95, 1.0)),
+            "WS bytes in flows < 10 MB": (size.filter(size < 10e6).sum() / total, (0.65, 1.0)),
+        },
+    }
+    for run, wanted in facts.items():
+        cases = per_case(runs[run], ("size_bytes",))
+        for what, (expression, band) in wanted.items():
+            values = [(row.seed, float(flows.select(expression).item())) for row, flows in cases]
+            yield interval(seeds_of(values), what).measured(what, band)
+
+
+def spraying_against_ecmp(runs: Runs) -> Iterator[Measured]:
+    """PF10."""
+    sprayed, hashed = Slowdowns(runs["web-search"]), Slowdowns(runs["ecmp"])
+    together = Slowdowns(runs["web-search"])
+    together.per_seed = pl.concat([sprayed.per_seed, hashed.per_seed])
+    for load in hashed.loads:
+        for scheme in (TCP, DCTCP):
+            ratio = together.ratio(f"{scheme}, ECMP", scheme, load, ALL_SIZES, "mean")
+            yield ratio.measured(f"{short_name(scheme)} ECMP/spraying at {load:g}", (1.0, NO_LIMIT))
+
+
+def best_timeouts(runs: Runs) -> Iterator[Measured]:
+    """PF11: the paper's timeout against the best of the sweep."""
+    slowdowns: dict[str, dict[str, dict[int | None, float]]] = defaultdict(dict)
+    for row, flows in per_case(runs["timeouts"], ("slowdown",)):
+        timeout_ns = next(value for name, value in row.parameters.items() if name.endswith("rto_ns") and value)
+        timeout = f"{float(timeout_ns) / 1e3:g}us"
+        mean = flows["slowdown"].mean()
+        slowdowns[row.scheme].setdefault(timeout, {})[row.seed] = float(mean)  # type: ignore[arg-type]
+    for scheme, printed in ((TCP, "200us"), (DCTCP, "200us"), (MIN_TCP, "40us"), (LINE_RATE, "40us")):
+        by_timeout = slowdowns[scheme]
+        best = min(by_timeout, key=lambda timeout: sum(by_timeout[timeout].values()))
+        ratios = [(seed, value / by_timeout[best][seed]) for seed, value in by_timeout[printed].items()]
+        found = interval(seeds_of(ratios), scheme)
+        yield found.measured(f"{short_name(scheme)} {printed} / best ({best})", (0.0, 1.05))
+
+
+def deadlines_and_classes(runs: Runs) -> Iterator[Measured]:
+    """PF12."""
+    yield from _missed_deadlines(runs["deadlines"])
+    yield from _class_shares(runs["classes"])
+
+
+def _missed_deadlines(results: Results) -> Iterator[Measured]:
+    missed: dict[tuple[float, str], dict[int | None, float]] = defaultdict(dict)
+    for row, flows in per_case(results, ("met_deadline",)):
+        met = flows["met_deadline"].cast(pl.Float64).mean()
+        missed[row.load or 0.0, row.scheme][row.seed] = 1 - float(met)  # type: ignore[arg-type]
+    for load in sorted({load for load, _ in missed}):
+        edf = missed[load, "EDF"]
+        for other in ("SRPT", TCP):
+            ratios = [(seed, edf[seed] / value) for seed, value in missed[load, other].items() if value > 0]
+            found = interval(seeds_of(ratios), f"missed deadlines under {other} at load {load:g}")
+            yield found.measured(f"missed, EDF/{short_name(other)} at {load:g}", (0.0, 1.0))
+
+
+def _class_shares(results: Results) -> Iterator[Measured]:
+    """Each class's part of the bytes that were complete when new flows stopped, over its weight's part."""
+    shares: dict[tuple[str, int], list[tuple[int | None, float]]] = defaultdict(list)
+    for row, flows in per_case(results, ("class", "size_bytes", "start_ns", "fct_ns")):
+        complete = flows.filter(pl.col("start_ns") + pl.col("fct_ns") <= pl.col("start_ns").max())
+        weights = [int(text) for text in row.scheme.removeprefix("weights ").split(":")]
+        for number, weight in enumerate(weights):
+            mine = int(complete.filter(pl.col("class") == number)["size_bytes"].sum())
+            share = mine / int(complete["size_bytes"].sum())
+            shares[row.scheme, number].append((row.seed, share / (weight / sum(weights))))
+    for (scheme, number), values in shares.items():
+        found = interval(seeds_of(values), scheme)
+        yield found.measured(f"{scheme}, class {number}: share/weight", within(1.0, 0.05))
+
+
+def short_name(scheme: str) -> str:
+    """A scheme in a list of numbers."""
+    return scheme.partition("+")[0]
+
+
+def _all(numbers: Callable[[Runs], Iterator[Measured]]) -> Callable[[Runs], Sequence[Measured]]:
+    return lambda runs: list(numbers(runs))
+
+
+CLAIMS = (
+    Claim(
+        "PF1",
+        "overall mean slowdown: pFabric, both variants, below DCTCP, and DCTCP below TCP",
+        "2.5 to 11 times lower, most at high load",
+        "TCP at least 2.5 times pFabric at load ≥ 0.6; the order at every load",
+        BOTH,
+        _all(factor_better),
+        ("2",),
+    ),
+    Claim(
+        "PF2",
+        "(0, 100KB] mean slowdown: TCP and DCTCP against pFabric",
+        "TCP 7-11 times, DCTCP 2.5-4 times",
+        "within a factor 1.5 of the range, at the highest load",
+        BOTH,
+        small_flows("mean", {TCP: (7, 11), DCTCP: (2.5, 4)}),
+        ("3", "4"),
+    ),
+    Claim(
+        "PF3",
+        "(0, 100KB] p99 slowdown: TCP and DCTCP against pFabric",
+        "TCP 33-69 times, DCTCP 7-17 times",
+        "within a factor 1.5 of the range, at the highest load",
+        BOTH,
+        small_flows("p99", {TCP: (33, 69), DCTCP: (7, 17)}),
+        ("3", "4"),
+    ),
+    Claim(
+        "PF4",
+        "data mining, (0, 100KB], LineRate, lowest to highest load",
+        "mean 1.04-1.25; p99 1.68-2.18",
+        "±15 % at both ends",
+        ("data-mining",),
+        data_mining_small(LINE_RATE, (1.04, 1.25), (1.68, 2.18)),
+        ("3",),
+    ),
+    Claim(
+        "PF5",
+        "data mining, (0, 100KB], MinTCP, lowest to highest load",
+        "mean 1.04-1.21; p99 1.90-2.12",
+        "±15 % at both ends",
+        ("data-mining",),
+        data_mining_small(MIN_TCP, (1.04, 1.21), (1.90, 2.12)),
+        ("3",),
+    ),
+    Claim(
+        "PF6",
+        "data mining, medium and large flows: mean slowdown of LineRate against Ideal",
+        "within about 10 % at every load",
+        "at most 1.15",
+        ("data-mining",),
+        _all(close_to_ideal),
+        ("3",),
+    ),
+    Claim(
+        "PF7",
+        "web search at the highest load, (0, 100KB] p99 slowdown",
+        "LineRate 1.75; DCTCP 16.97; TCP 66.03",
+        "±15 %; ±30 %; ±40 %",
+        ("web-search",),
+        _all(web_search_tail),
+        ("4",),
+    ),
+    Claim(
+        "PF8",
+        "web search at the highest load, (10MB, ∞) mean slowdown",
+        "LineRate worst; MinTCP 20-28 % slower than TCP and DCTCP",
+        "the order; MinTCP 10-40 % slower",
+        ("web-search",),
+        _all(web_search_elephants),
+        ("4",),
+    ),
+    Claim(
+        "PF9",
+        "what the workloads are made of",
+        "DM: > 80 % of flows < 10 KB, > 80 % of bytes in flows > 100 MB, < 5 % in flows < 10 MB; "
+        "WS: > 95 % of bytes in the 30 % of flows of 1-20 MB, > 65 % in flows < 10 MB",
+        "as stated",
+        ("data-mining-sizes", "web-search-sizes"),
+        _all(workload_facts),
+    ),
+    Claim(
+        "PF10",
+        "TCP and DCTCP do better sprayed, without fast retransmit, than on per-flow ECMP with it",
+        "significantly better",
+        "the order (overall mean slowdown, web search)",
+        ("web-search", "ecmp"),
+        _all(spraying_against_ecmp),
+    ),
+    Claim(
+        "PF11",
+        "the best retransmission timeout (overall mean slowdown, web search)",
+        "200 us for TCP and DCTCP, 40 us for pFabric",
+        "best of a sweep, or within 5 % of the best",
+        ("timeouts",),
+        _all(best_timeouts),
+    ),
+    Claim(
+        "PF12",
+        "EDF misses fewer deadlines than SRPT and TCP; classes share by weight",
+        "described, not measured",
+        "missed: less than SRPT's and TCP's; shares: within 5 % of the weights'",
+        ("deadlines", "classes"),
+        _all(deadlines_and_classes),
+    ),
+)

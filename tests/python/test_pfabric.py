@@ -1,0 +1,170 @@
+"""pFabric's claims: each number on flows made by hand, so that it is known what must come out."""
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from packetloom.claims import Measured, NotComparable
+from packetloom.reproduce.pfabric import PAPER, claims
+from packetloom.reproduce.pfabric.figures import FIGURES
+from packetloom.reproduce.pfabric.measure import SMALL, Slowdowns
+from packetloom.results import CaseRow, Results
+from packetloom.statistics import ALL_SIZES
+
+READ_ALL = """
+from packetloom.reproduce import PAPERS_FOLDER
+from packetloom.reproduce.pfabric import PAPER
+from packetloom.scenario import read_plan
+for one in PAPER.experiments:
+    file = PAPERS_FOLDER / "pfabric" / "scenarios" / one.scenario
+    print(one.name, len(read_plan(file, one.quick).cases), len(read_plan(file, one.full).cases))
+"""
+
+
+class Runs(Results):
+    """Results that were never run: cases of a few flows."""
+
+    def __init__(self, *cases: tuple[dict[str, Any], dict[str, list[Any]]]) -> None:
+        self.made = cases
+
+    def partitions(self, name: str, columns: Sequence[str] | None = None) -> Iterator[tuple[CaseRow, pa.Table]]:
+        assert name == "flows"
+        assert columns is not None
+        for parameters, flows in self.made:
+            table = pl.DataFrame(flows).with_columns(pl.lit(value=True).alias("measured"), pl.lit(0).alias("absent"))
+            if "source" not in flows:
+                table = table.with_columns(pl.lit(0).alias("source"))
+            yield CaseRow("", {"load": 0.8, "seed": 1, **parameters}, {}, "", "", ()), table.select(columns).to_arrow()
+
+    def rows(self) -> list[CaseRow]:
+        return [CaseRow("", {"load": 0.8, "seed": 1, **parameters}, {}, "", "", ()) for parameters, _ in self.made]
+
+
+def runs(**named: Runs) -> Mapping[str, Results]:
+    return {name.replace("_", "-"): one for name, one in named.items()}
+
+
+def every_size(small: float, medium: float = 1.0, large: float = 1.0) -> dict[str, list[Any]]:
+    return {"size_bytes": [1_000, 1_000_000, 50_000_000], "slowdown": [float(small), float(medium), float(large)]}
+
+
+def values(found: Any) -> dict[str, float]:
+    return {one.what: round(one.value, 9) for one in found}
+
+
+def failing(found: Sequence[Measured]) -> list[str]:
+    return [one.what for one in found if not one.holds]
+
+
+def test_all_sizes_means_the_workload_but_a_bin_takes_all_its_flows() -> None:
+    flows: dict[str, list[Any]] = {"size_bytes": [10, 10, 10**8], "slowdown": [2.0, 4.0, 9.0], "source": [0, 1, 0]}
+    slowdowns = Slowdowns(Runs(({"scheme": "TCP"}, flows)))
+    assert slowdowns.of("TCP", 0.8, ALL_SIZES, "mean").value == 5.5
+    assert slowdowns.of("TCP", 0.8, SMALL, "mean").value == 3.0
+
+
+def test_ratios_are_taken_seed_by_seed() -> None:
+    made = [({"scheme": name, "seed": seed}, every_size(slow)) for name, slows in (("A", (8, 2)), ("B", (2, 1)))
+            for seed, slow in enumerate(slows)]  # fmt: skip
+    ratio = Slowdowns(Runs(*made)).ratio("A", "B", 0.8, SMALL, "mean")
+    assert ratio.value == 3.0
+    assert ratio.low is not None
+    assert ratio.low < 2.0
+
+
+def test_a_scheme_that_was_not_run_is_not_comparable() -> None:
+    slowdowns = Slowdowns(Runs(({"scheme": "TCP"}, every_size(2))))
+    with pytest.raises(NotComparable, match="DCTCP, load 0"):
+        slowdowns.of("DCTCP", 0.8, SMALL, "mean")
+
+
+def test_small_flows_within_half_as_much_again_of_the_range() -> None:
+    tails = {claims.TCP: 60.0, claims.DCTCP: 2.0, claims.MIN_TCP: 1.0, claims.LINE_RATE: 1.0}
+    one = Runs(*(({"scheme": name}, every_size(slow)) for name, slow in tails.items()))
+    measure = claims.small_flows("p99", {claims.TCP: (33, 69), claims.DCTCP: (7, 17)})
+    found = measure(runs(data_mining=one, web_search=one))
+    assert values(found)["WS TCP/MinTCP"] == 60.0
+    assert failing(found) == [f"{short} DCTCP/{name}" for short in ("DM", "WS") for name in ("MinTCP", "LineRate")]
+
+
+def test_elephants_order_and_band() -> None:
+    slow = {claims.TCP: 2.0, claims.DCTCP: 2.2, claims.MIN_TCP: 2.5, claims.LINE_RATE: 2.4}
+    one = Runs(*(({"scheme": name}, every_size(1, 1, large)) for name, large in slow.items()))
+    found = list(claims.web_search_elephants(runs(web_search=one)))
+    assert values(found)["MinTCP/TCP"] == 1.25
+    assert failing(found) == ["LineRate/MinTCP"]
+
+
+def test_workload_facts_are_shares_of_flows_and_bytes() -> None:
+    sizes = {"size_bytes": [1_000] * 8 + [5_000_000, 200_000_000]}
+    made = Runs(({}, sizes))
+    found = list(claims.workload_facts(runs(data_mining_sizes=made, web_search_sizes=made)))
+    assert values(found)["DM flows < 10 KB"] == 0.8
+    assert values(found)["DM bytes in flows > 100 MB"] == round(200_000_000 / 205_008_000, 9)
+    assert values(found)["WS flows of 1-20 MB"] == 0.1
+
+
+def test_the_best_timeout_is_that_of_the_sweep() -> None:
+    sweep = {claims.TCP: {100: 2.0, 200: 2.2}, claims.DCTCP: {200: 1.0, 400: 1.5},
+             claims.MIN_TCP: {20: 1.0, 40: 1.04}, claims.LINE_RATE: {40: 1.0}}  # fmt: skip
+    made = Runs(
+        *(
+            ({"scheme": scheme, "transport.min_rto_ns": 1e3 * timeout}, {"slowdown": [slow]})
+            for scheme, by_timeout in sweep.items()
+            for timeout, slow in by_timeout.items()
+        )
+    )
+    found = list(claims.best_timeouts(runs(timeouts=made)))
+    assert failing(found) == ["TCP 200us / best (100us)"]
+    assert found[2].value == pytest.approx(1.04)
+
+
+def test_missed_deadlines_and_class_shares() -> None:
+    met = {claims.TCP: [False, False], "SRPT": [True, False], "EDF": [True, True]}
+    deadlines = Runs(*(({"scheme": name}, {"met_deadline": flags}) for name, flags in met.items()))
+    flows: dict[str, list[Any]] = {
+        "class": [0, 0, 1, 1, 0],
+        "size_bytes": [30, 30, 20, 99, 1],
+        "start_ns": [0.0, 10, 0, 0, 50],
+        "fct_ns": [9.0, 9, 40, 60, 1],
+    }
+    found = list(
+        claims.deadlines_and_classes(
+            runs(deadlines=deadlines, classes=Runs(({"scheme": "weights 3:1", "load": None}, flows)))
+        )
+    )
+    assert values(found) == {
+        "missed, EDF/SRPT at 0.8": 0.0,
+        "missed, EDF/TCP at 0.8": 0.0,
+        "weights 3:1, class 0: share/weight": 1.0,
+        "weights 3:1, class 1: share/weight": 1.0,
+    }
+
+
+def test_figures_have_a_line_per_scheme_and_their_numbers() -> None:
+    schemes = (claims.TCP, claims.IDEAL)
+    cases = [({"scheme": name, "load": load}, every_size(2)) for name in schemes for load in (0.2, 0.8)]
+    made = runs(data_mining=Runs(*cases), web_search=Runs(*cases))
+    for figure in FIGURES:
+        drawn = figure.draw(made)[0]
+        panels = 2 if figure.number == "2" else 4
+        assert len(drawn["data"]) == panels * len(schemes)
+        assert figure.table is not None
+        header, rows = figure.table(made)
+        assert {len(row) for row in rows} == {len(header)}
+
+
+def test_every_scenario_can_be_read_at_both_scales() -> None:
+    read = subprocess.run([sys.executable, "-c", READ_ALL], capture_output=True, text=True, check=False)
+    assert read.returncode == 0, read.stderr
+    assert [line.split()[0] for line in read.stdout.splitlines()] == [one.name for one in PAPER.experiments]
+
+
+def test_every_claim_needs_experiments_that_there_are() -> None:
+    known = {one.name for one in PAPER.experiments}
+    assert [claim.id for claim in PAPER.claims] == [f"PF{number}" for number in range(1, 13)]
+    assert {need for claim in PAPER.claims for need in claim.needs} <= known

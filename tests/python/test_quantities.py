@@ -1,0 +1,33 @@
+"""Quantities as people write them."""
+
+import pytest
+from packetloom.quantities import axis_text, size_text, time_text
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [(0, "0"), (40, "40B"), (22_500, "22.5KB"), (1e7, "10MB"), (2.5e9, "2.5GB"), (float("inf"), "∞")],
+)
+def test_sizes(size_bytes: float, text: str) -> None:
+    assert size_text(size_bytes) == text
+
+
+@pytest.mark.parametrize(("time_ns", "text"), [(400.5, "400.5ns"), (40_000, "40us"), (1e7, "10ms"), (2e9, "2s")])
+def test_times(time_ns: float, text: str) -> None:
+    assert time_text(time_ns) == text
+
+
+@pytest.mark.parametrize(
+    ("axis", "value", "text"),
+    [
+        ("scheme.queue.mark_above_bytes", 22_500, "queue.mark_above 22.5KB"),
+        ("scheme.transport.min_rto_ns", 200_000.0, "transport.min_rto 200us"),
+        ("topology.link.rate_gbps", 40.0, "link.rate 40Gbps"),
+        ("scheme.queue.capacity_packets", 8, "queue.capacity 8 packets"),
+        ("scheme.routing", "ecmp", "scheme.routing ecmp"),
+        ("scheme.transport.delayed_ack", True, "transport.delayed_ack True"),
+        ("load", 0.5, "load 0.5"),
+    ],
+)
+def test_axes(axis: str, value: object, text: str) -> None:
+    assert axis_text(axis, value) == text
