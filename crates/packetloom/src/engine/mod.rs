@@ -1,7 +1,7 @@
 //! The engine: clock, windows, and the nodes' turns.
 //!
 //! Nodes share nothing, and nothing gets from one to another sooner than the shortest link lets it. So time is
-//! processed in windows no longer than that (see [`calendar`]); in each, every node with something to do gets one turn,
+//! processed in windows no longer than that (see `calendar.rs`); in each, every node with something to do gets one turn,
 //! in which it merges what arrives over its links, in order of time and then link, with its own timers. No global
 //! order of events exists, and none is needed: what a node sees does not depend on when other nodes have their turns,
 //! nor on how long a window is.
