@@ -4,6 +4,7 @@ use crate::engine::{Engine, Plan, PortCounters, Tally};
 use crate::flow::Flow;
 use crate::fluid::{self, Job};
 use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
+use crate::queue;
 use crate::scenario::{Case, Problems, Scenario};
 use crate::spec::{Complaint, Component, anything};
 use crate::topology::Topology;
@@ -144,10 +145,8 @@ impl Simulation {
     /// # Errors
     /// What of the case can't be simulated, by its key in the scenario.
     pub fn new(case: Case) -> Result<Simulation, Complaint> {
-        let topology = Topology::build(&case.topology).map_err(|complaint| Complaint {
-            key: format!("topology.{}", complaint.key),
-            ..complaint
-        })?;
+        let topology = Topology::build(&case.topology)
+            .map_err(|complaint| Complaint { key: format!("topology.{}", complaint.key), ..complaint })?;
         let transport = case.scheme.component("transport");
         let is_fluid = FLUID_COMPONENTS.iter().any(|fluid| fluid.kind == transport.kind);
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
@@ -293,14 +292,15 @@ impl WithScheme for OnPackets<'_> {
         let interval = measure.optional_time("series_interval");
         let is_watched = measure.flag("queues") || interval.is_some();
         let queue = scheme.component("queue");
-        let nic = scheme.optional_component("nic").unwrap_or_else(|| queue.clone());
+        let nic = scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
+        let trimmed = [&queue, &nic].into_iter().filter_map(queue::trims_to_bytes);
         let plan = Plan {
             topology: &setting.topology,
             queue: &queue,
             nic: &nic,
             routing: &scheme.component("routing"),
             seed: setting.case.seed,
-            smallest_packet_bytes: T::smallest_packet_bytes(&config),
+            smallest_packet_bytes: trimmed.fold(T::smallest_packet_bytes(&config), u64::min),
             recorder: is_watched.then(|| QueueRecorder::new(interval)),
         };
         let mut engine = Engine::<T>::new(&plan, || T::new(&config));

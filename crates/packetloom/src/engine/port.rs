@@ -2,7 +2,7 @@
 
 use super::wires::Wires;
 use crate::measure::QueueRecorder;
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::queue::{Admission, Buffer, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
 use crate::spec::Values;
@@ -33,6 +33,8 @@ pub struct PortCounters {
     pub drops: u64,
     /// Packets marked.
     pub marks: u64,
+    /// Packets trimmed.
+    pub trims: u64,
 }
 
 /// One end of a link, with its queue.
@@ -45,6 +47,8 @@ pub struct Port<H> {
     latency: Time,
     /// The far node decides once this much of a packet is there.
     cut_bytes: u16,
+    /// The size of what is in service, if that is data.
+    serving_bytes: u16,
     /// Whether packets wait in the buffer.
     waiting: bool,
     /// Whether the node has this port on its list of those that wait.
@@ -86,6 +90,7 @@ impl<H: Copy + Default> Port<H> {
             framing_bytes: topology.framing_bytes,
             latency: link.latency,
             cut_bytes,
+            serving_bytes: 0,
             waiting: false,
             listed: false,
             slot,
@@ -224,11 +229,12 @@ impl<H: Copy + Default> Port<H> {
             return;
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let Effect { drops, marks } = buffer.put(packet, &mut self.random);
+        let Effect { drops, marks, trims } = buffer.put(packet, self.serving_bytes, &mut self.random);
         let queued = buffer.queued();
         self.waiting = queued.packets > 0;
         self.counters.drops += u64::from(drops);
         self.counters.marks += u64::from(marks);
+        self.counters.trims += u64::from(trims);
         if let Some(recorder) = self.recorder.as_deref_mut() {
             recorder.note(now, queued);
         }
@@ -261,6 +267,7 @@ impl<H: Copy + Default> Port<H> {
         let size = u64::from(packet.size_bytes);
         let takes = self.serialisation(size + self.framing_bytes);
         self.busy_until = start + takes;
+        self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
         let seen = if packet.size_bytes <= self.cut_bytes {
             takes
         } else {
