@@ -32,6 +32,8 @@ pub struct Packet<H> {
     pub priority: u32,
     /// Size on the wire, headers included, preamble and inter-frame gap not.
     pub size_bytes: u16,
+    /// The path that its source chose for it, where the routing has sources choose.
+    pub path: u16,
     /// Data, ACK, control, or what is left of trimmed data.
     pub kind: Kind,
     /// The traffic class.

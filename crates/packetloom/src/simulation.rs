@@ -5,6 +5,7 @@ use crate::flow::Flow;
 use crate::fluid::{self, Job};
 use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
 use crate::queue;
+use crate::routing;
 use crate::scenario::{Case, Problems, Scenario};
 use crate::spec::{Complaint, Component, anything};
 use crate::topology::Topology;
@@ -152,6 +153,7 @@ impl Simulation {
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
         }
+        routing::check(&case.scheme.component("routing"), &topology)?;
         let format = PacketFormat::of(&transport).data;
         let environment = Environment {
             hosts: topology.hosts,

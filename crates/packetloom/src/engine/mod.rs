@@ -24,7 +24,7 @@ pub use port::{Port, PortCounters};
 use crate::measure::QueueRecorder;
 use crate::queue::Pool;
 use crate::random::{Purpose, Stream};
-use crate::routing::Router;
+use crate::routing::{self, Paths, Router};
 use crate::spec::Values;
 use crate::topology::{Forwarding, Topology};
 use crate::units::Time;
@@ -88,17 +88,19 @@ impl<T: Transport> Engine<T> {
             Port::new(topology, &topology.links[link], link_slot, queue, plan.recorder.clone(), random)
         };
         let host_count = topology.hosts;
+        let code = routing::path_code(plan.routing, topology);
         let hosts = (0..host_count)
             .map(|id| {
                 let nic = port(topology.nodes[id as usize].ports.start as usize, plan.nic);
-                Host::new(id, transport(), nic, slots.first[id as usize], plan.seed)
+                let paths = code.as_ref().map(|code| Paths::new(topology, code, id, plan.seed));
+                Host::new(id, transport(), nic, paths, slots.first[id as usize], plan.seed)
             })
             .collect();
         let switches = (host_count..topology.nodes.len() as u32)
             .map(|id| {
                 let node = &topology.nodes[id as usize];
                 let range = slots.first[id as usize]..slots.first[id as usize + 1];
-                let router = Router::new(node, id, host_count, plan.routing, plan.seed);
+                let router = Router::new(topology, id, plan.routing, code.as_ref(), plan.seed);
                 let pool = Pool::build(plan.queue);
                 let cut = cut_through(topology, id, &slots);
                 Switch::new(router, node.ports.clone(), range, pool, cut)

@@ -152,6 +152,12 @@ impl<H: Copy + Default> Port<H> {
         Some(recorder)
     }
 
+    /// How long a packet of so many bytes takes on the link, framing included.
+    #[inline]
+    pub fn time_for(&self, bytes: u64) -> Time {
+        self.serialisation(bytes + self.framing_bytes)
+    }
+
     /// How long it takes to put so much on the link.
     #[inline]
     fn serialisation(&self, bytes: u64) -> Time {
@@ -265,7 +271,7 @@ impl<H: Copy + Default> Port<H> {
     #[inline]
     fn transmit(&mut self, start: Time, mut packet: Packet<H>, wires: &mut Wires<H>) {
         let size = u64::from(packet.size_bytes);
-        let takes = self.serialisation(size + self.framing_bytes);
+        let takes = self.time_for(size);
         self.busy_until = start + takes;
         self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
         let seen = if packet.size_bytes <= self.cut_bytes {
