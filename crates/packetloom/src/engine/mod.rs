@@ -19,6 +19,7 @@ mod wires;
 pub use agenda::Timer;
 pub use endpoint::{Context, Transport};
 pub use log::{Event, Log, Report};
+use port::Discipline;
 pub use port::{Port, PortCounters};
 
 use crate::measure::QueueRecorder;
@@ -82,16 +83,20 @@ impl<T: Transport> Engine<T> {
     pub fn new(plan: &Plan<'_>, transport: impl Fn() -> T) -> Engine<T> {
         let topology = plan.topology;
         let slots = Slots::of(topology);
-        let port = |link: usize, queue: &Values| {
+        let observed = plan.recorder.is_some();
+        let nic = Discipline::build(plan.nic, observed);
+        let queue = Discipline::build(plan.queue, observed);
+        let port = |link: usize, discipline: &Discipline<T::Header>| {
             let link_slot = slots.of_link[link];
             let random = Stream::new(plan.seed, Purpose::Queue, link as u64);
-            Port::new(topology, &topology.links[link], link_slot, queue, plan.recorder.clone(), random)
+            let link = &topology.links[link];
+            Port::new(topology, link, link_slot, discipline.clone(), plan.recorder.clone(), random)
         };
         let host_count = topology.hosts;
         let code = routing::path_code(plan.routing, topology);
         let hosts = (0..host_count)
             .map(|id| {
-                let nic = port(topology.nodes[id as usize].ports.start as usize, plan.nic);
+                let nic = port(topology.nodes[id as usize].ports.start as usize, &nic);
                 let paths = code.as_ref().map(|code| Paths::new(topology, code, id, plan.seed));
                 Host::new(id, transport(), nic, paths, slots.first[id as usize], plan.seed)
             })
@@ -106,7 +111,7 @@ impl<T: Transport> Engine<T> {
                 Switch::new(router, node.ports.clone(), range, pool, cut)
             })
             .collect();
-        let ports = (host_count as usize..topology.links.len()).map(|link| port(link, plan.queue)).collect();
+        let ports = (host_count as usize..topology.links.len()).map(|link| port(link, &queue)).collect();
         let slot_count = slots.owners.len();
         let wires = Wires {
             channels: vec![Channel::default(); slot_count],

@@ -15,11 +15,24 @@ const FRACTION: u32 = 16;
 
 /// How a port orders what waits.
 #[derive(Clone, Debug)]
-enum Discipline<H> {
+pub enum Discipline<H> {
     /// Departures are known on arrival; packets go straight onto the link.
     Fifo(Fifo),
     /// Packets wait in a buffer that chooses.
     Buffered(Buffer<H>),
+}
+
+impl<H: Copy> Discipline<H> {
+    /// The discipline of a scenario's queue, with nothing waiting; `observed`: whether anybody watches what does.
+    pub fn build(queue: &Values, observed: bool) -> Discipline<H> {
+        match queue.kind.as_str() {
+            "drop-tail" | "ecn" | "red" => {
+                let observed = observed || Pool::build(queue).is_some();
+                Discipline::Fifo(Fifo::new(Admission::build(queue), observed))
+            }
+            _ => Discipline::Buffered(Buffer::build(queue)),
+        }
+    }
 }
 
 /// What went through a port.
@@ -68,17 +81,10 @@ impl<H: Copy + Default> Port<H> {
         topology: &Topology,
         link: &Link,
         slot: u32,
-        queue: &Values,
+        discipline: Discipline<H>,
         recorder: Option<QueueRecorder>,
         random: Stream,
     ) -> Port<H> {
-        let discipline = match queue.kind.as_str() {
-            "drop-tail" | "ecn" | "red" => Discipline::Fifo(Fifo::new(
-                Admission::build(queue),
-                recorder.is_some() || Pool::build(queue).is_some(),
-            )),
-            _ => Discipline::Buffered(Buffer::build(queue)),
-        };
         let far_is_switch = topology.nodes[link.dst as usize].tier > 0;
         let cut_bytes = match topology.forwarding {
             Forwarding::CutThrough { header_bytes, .. } if far_is_switch => header_bytes,

@@ -6,6 +6,7 @@ use crate::packet::{Kind, Packet};
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The component.
 pub const COMPONENT: Component = Component {
@@ -75,9 +76,9 @@ fn check(values: &Values) -> Result<(), Complaint> {
     }
 }
 
-/// The two queues of a port.
+/// What the queues of all ports have in common.
 #[derive(Clone, Debug)]
-pub struct Trimming<H> {
+struct Rules {
     capacity: Limit,
     count_service: bool,
     header_capacity: Limit,
@@ -85,6 +86,13 @@ pub struct Trimming<H> {
     trim_to_bytes: u16,
     /// Headers sent while data waits before a data packet is; `None`: no end of them.
     headers_per_data: Option<u64>,
+}
+
+/// The two queues of a port.
+#[derive(Clone, Debug)]
+pub struct Trimming<H> {
+    /// Apart from what changes, so that a port takes less of the cache.
+    rules: Arc<Rules>,
     /// Headers sent while data waited, since the last data packet.
     headers_in_a_row: u64,
     data: VecDeque<Packet<H>>,
@@ -96,13 +104,19 @@ pub struct Trimming<H> {
 impl<H: Copy> Trimming<H> {
     /// Empty queues.
     pub fn build(values: &Values) -> Trimming<H> {
-        Trimming {
+        Trimming::under(Rules {
             capacity: Limit::of(values.get("capacity")),
             count_service: values.flag("count_service"),
             header_capacity: Limit::of(values.get("header_capacity")),
             by_coin: values.text("trim") == "coin",
             trim_to_bytes: values.bytes("trim_to") as u16,
             headers_per_data: (values.text("service") == "weighted").then(|| values.count("weight")),
+        })
+    }
+
+    fn under(rules: Rules) -> Trimming<H> {
+        Trimming {
+            rules: Arc::new(rules),
             headers_in_a_row: 0,
             data: VecDeque::new(),
             headers: VecDeque::new(),
@@ -118,7 +132,7 @@ impl<H: Copy> Trimming<H> {
             return Effect { drops: self.put_header(packet), ..Effect::default() };
         }
         let mut before = self.data_queued;
-        if self.count_service && serving_bytes > 0 {
+        if self.rules.count_service && serving_bytes > 0 {
             before.add(serving_bytes);
         }
         if self.fits(before, packet.size_bytes) {
@@ -132,12 +146,12 @@ impl<H: Copy> Trimming<H> {
     fn fits(&self, before: Occupancy, size_bytes: u16) -> bool {
         let mut with_it = before;
         with_it.add(size_bytes);
-        !self.capacity.exceeded_by(with_it)
+        !self.rules.capacity.exceeded_by(with_it)
     }
 
     /// The packet to trim: the arriving one, or the last in the queue if that makes room for the arriving one.
     fn choose(&mut self, arriving: Packet<H>, mut before: Occupancy, random: &mut Stream) -> Packet<H> {
-        if !self.by_coin || random.below(2) == 0 {
+        if !self.rules.by_coin || random.below(2) == 0 {
             return arriving;
         }
         let Some(last) = self.data.back().copied() else { return arriving };
@@ -153,7 +167,7 @@ impl<H: Copy> Trimming<H> {
 
     fn trim(&self, mut packet: Packet<H>) -> Packet<H> {
         packet.kind = Kind::Trimmed;
-        packet.size_bytes = packet.size_bytes.min(self.trim_to_bytes);
+        packet.size_bytes = packet.size_bytes.min(self.rules.trim_to_bytes);
         packet
     }
 
@@ -166,7 +180,7 @@ impl<H: Copy> Trimming<H> {
     fn put_header(&mut self, packet: Packet<H>) -> u32 {
         let mut with_it = self.headers_queued;
         with_it.add(packet.size_bytes);
-        if self.header_capacity.exceeded_by(with_it) {
+        if self.rules.header_capacity.exceeded_by(with_it) {
             return 1;
         }
         self.headers_queued = with_it;
@@ -178,13 +192,13 @@ impl<H: Copy> Trimming<H> {
     #[inline]
     pub fn take(&mut self) -> Option<Packet<H>> {
         let data_waits = !self.data.is_empty();
-        let is_datas_turn = data_waits && self.headers_per_data == Some(self.headers_in_a_row);
-        if !is_datas_turn && let Some(header) = self.headers.pop_front() {
+        let is_datas_turn = data_waits && self.rules.headers_per_data == Some(self.headers_in_a_row);
+        if !is_datas_turn && let Some(header) = pop(&mut self.headers) {
             self.headers_queued.remove(header.size_bytes);
             self.headers_in_a_row += u64::from(data_waits);
             return Some(header);
         }
-        let packet = self.data.pop_front()?;
+        let packet = pop(&mut self.data)?;
         self.data_queued.remove(packet.size_bytes);
         self.headers_in_a_row = 0;
         Some(packet)
@@ -200,25 +214,34 @@ impl<H: Copy> Trimming<H> {
     }
 }
 
+/// The first packet. An empty ring begins anew, so that a short queue keeps to the same few places in the cache.
+#[inline]
+fn pop<H: Copy>(ring: &mut VecDeque<Packet<H>>) -> Option<Packet<H>> {
+    let packet = ring.pop_front();
+    if ring.is_empty() {
+        ring.clear();
+    }
+    packet
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::random::Purpose;
 
-    fn queue(capacity: u64, headers: u64, by_coin: bool, headers_per_data: Option<u64>) -> Trimming<()> {
-        Trimming {
+    fn rules(capacity: u64, headers: u64, by_coin: bool, headers_per_data: Option<u64>) -> Rules {
+        Rules {
             capacity: Limit::Packets(capacity),
             count_service: false,
             header_capacity: Limit::Packets(headers),
             by_coin,
             trim_to_bytes: 64,
             headers_per_data,
-            headers_in_a_row: 0,
-            data: VecDeque::new(),
-            headers: VecDeque::new(),
-            data_queued: Occupancy::default(),
-            headers_queued: Occupancy::default(),
         }
+    }
+
+    fn queue(capacity: u64, headers: u64, by_coin: bool, headers_per_data: Option<u64>) -> Trimming<()> {
+        Trimming::under(rules(capacity, headers, by_coin, headers_per_data))
     }
 
     fn packet(flow: u32, kind: Kind) -> Packet<()> {
@@ -248,8 +271,7 @@ mod tests {
     #[test]
     fn what_is_in_service_takes_room_if_it_counts_and_is_data() {
         for (counts, serving_bytes, trims) in [(false, 9_064, 0), (true, 9_064, 1), (true, 0, 0)] {
-            let mut queue = queue(1, 8, false, None);
-            queue.count_service = counts;
+            let mut queue = Trimming::under(Rules { count_service: counts, ..rules(1, 8, false, None) });
             assert_eq!(queue.put(packet(0, Kind::Data), serving_bytes, &mut stream()).trims, trims);
         }
     }
@@ -274,8 +296,7 @@ mod tests {
 
     #[test]
     fn a_tail_that_would_not_make_room_is_spared() {
-        let mut queue = queue(1, 8, true, None);
-        queue.capacity = Limit::Bytes(9_500);
+        let mut queue = Trimming::under(Rules { capacity: Limit::Bytes(9_500), ..rules(1, 8, true, None) });
         let mut random = stream();
         queue.put(packet(0, Kind::Data), 0, &mut random);
         queue.put(Packet { size_bytes: 400, ..packet(1, Kind::Data) }, 0, &mut random);

@@ -1,6 +1,6 @@
 //! NDP's parameters.
 
-use super::header::{Header, Word};
+use super::header::Header;
 use crate::flow::{FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Values};
@@ -149,7 +149,7 @@ impl Config {
             dst,
             priority: priority::FIRST,
             size_bytes: self.format.ack_bytes,
-            kind: if header.word == Word::Ack { Kind::Ack } else { Kind::Control },
+            kind: if let Header::Ack(_) = header { Kind::Ack } else { Kind::Control },
             class,
             header,
             ..Packet::default()

@@ -101,7 +101,7 @@ impl Ndp {
     /// The receiver's word, at the sender.
     fn answered(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
         let Some(sender) = self.senders.get_mut(packet.flow) else { return };
-        sender.heard(&packet.header, &self.config, context);
+        sender.heard(packet.header, &self.config, context);
         if sender.is_done() {
             context.closed(sender.flow(), sender.report());
             self.senders.remove(packet.flow);
@@ -110,51 +110,45 @@ impl Ndp {
 
     /// A packet or its header, at the receiver.
     fn arrived(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
+        let Header::Data { seq, packets, syn } = packet.header else { return };
         let flow = packet.flow;
         if self.receivers.get_mut(flow).is_none() {
-            if let Some(packets) = self.finished.packets(flow) {
-                self.answer(packet, Word::Ack, packets, 0, context);
+            if let Some(next) = self.finished.packets(flow) {
+                self.answer(packet, Header::Ack(Word { seq, next, pulls: 0 }), context);
                 return;
             }
             // Whichever packet of the first window comes first opens the connection (NDP §3.2: SYN on all of them).
-            if !packet.header.syn {
+            if !syn {
                 return;
             }
-            self.receivers.insert(flow, Receiver::new(packet));
+            self.receivers.insert(flow, Receiver::new(packet, packets));
         }
         let Some(receiver) = self.receivers.get_mut(flow) else { return };
-        let word = receiver.note(packet);
+        let has_it = receiver.note(seq, packet.kind == Kind::Trimmed);
         let next = receiver.next();
-        if receiver.is_whole() {
+        let pulls = if receiver.is_whole() {
             self.pacer.remove(receiver);
             self.receivers.remove(flow);
             self.finished.add(context.now, flow, next);
             context.delivered(flow);
-            self.answer(packet, word, next, 0, context);
-            return;
-        }
-        let pull = self.pacer.ask(receiver, &self.config, context);
-        self.answer(packet, word, next, pull, context);
+            0
+        } else {
+            self.pacer.ask(receiver, &self.config, context)
+        };
+        let word = Word { seq, next, pulls };
+        self.answer(packet, if has_it { Header::Ack(word) } else { Header::Nack(word) }, context);
     }
 
-    /// Acknowledges a packet, or says that it came without its payload; a pull rides along if it is due at once.
-    fn answer(
-        &self,
-        packet: &Packet<Header>,
-        word: Word,
-        next: u32,
-        pull: u32,
-        context: &mut Context<'_, Header>,
-    ) {
-        let header = Header { seq: packet.header.seq, ack: next, pull, word, ..Header::default() };
+    /// Acknowledges a packet, or says that it came without its payload.
+    fn answer(&self, packet: &Packet<Header>, header: Header, context: &mut Context<'_, Header>) {
         context.send(self.config.control_packet(packet.flow, packet.src, packet.class, header));
     }
 
     fn pull_due(&mut self, context: &mut Context<'_, Header>) {
         let Some(flow) = self.pacer.next() else { return };
         let Some(receiver) = self.receivers.get_mut(flow) else { return };
-        let pull = self.pacer.pull(receiver, &self.config, context);
-        let header = Header { ack: receiver.next(), pull, word: Word::Pull, ..Header::default() };
+        let pulls = self.pacer.pull(receiver, &self.config, context);
+        let header = Header::Pull(Word { seq: 0, next: receiver.next(), pulls });
         context.send(self.config.control_packet(flow, receiver.sender(), receiver.class(), header));
     }
 }

@@ -1,10 +1,10 @@
 //! A flow at its receiver: what arrived, and the pulls owed for it.
 
 use super::config::{Config, PullOrder};
-use super::header::{Header, Word};
+use super::header::Header;
 use super::pacer::Place;
 use crate::flow::{FlowId, HostId};
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::transport::reassembly::Reassembly;
 
 /// A connection.
@@ -26,13 +26,13 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// The connection that this packet opens.
-    pub(super) fn new(packet: &Packet<Header>) -> Receiver {
+    /// The connection of so many packets that this one opens.
+    pub(super) fn new(packet: &Packet<Header>, packets: u32) -> Receiver {
         Receiver {
             flow: packet.flow,
             sender: packet.src,
             class: packet.class,
-            packets: packet.header.packets,
+            packets,
             arrived: Reassembly::default(),
             pulls: 0,
             trimmed: 0,
@@ -41,19 +41,15 @@ impl Receiver {
         }
     }
 
-    /// Takes in a packet or its header; returns what to tell the sender about it.
-    pub(super) fn note(&mut self, packet: &Packet<Header>) -> Word {
-        let seq = packet.header.seq;
-        if packet.kind == Kind::Data {
-            self.arrived.add(seq, seq + 1 == packet.header.packets);
-            Word::Ack
-        } else if seq < self.arrived.next() || self.arrived.above().contains(seq) {
-            // A copy came whole before.
-            Word::Ack
-        } else {
-            self.trimmed += 1;
-            Word::Nack
+    /// Takes in a packet or, of one that was trimmed, its header; returns whether the packet is there now.
+    pub(super) fn note(&mut self, seq: u32, trimmed: bool) -> bool {
+        if !trimmed {
+            self.arrived.add(seq, seq + 1 == self.packets);
+            return true;
         }
+        let came_before = seq < self.arrived.next() || self.arrived.above().contains(seq);
+        self.trimmed += u32::from(!came_before);
+        came_before
     }
 
     /// Every packet before this one arrived.

@@ -2,7 +2,7 @@
 
 use super::TIMEOUT;
 use super::config::Config;
-use super::header::{Header, Word};
+use super::header::Header;
 use crate::engine::{Context, Report};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
@@ -101,25 +101,26 @@ impl Sender {
             size_bytes: config.format.wire_bytes(seq, self.packets, self.flow.size_bytes),
             kind: Kind::Data,
             class: self.flow.class,
-            header: Header { seq, packets: self.packets, syn, ..Header::default() },
+            header: Header::Data { seq, packets: self.packets, syn },
             ..Packet::default()
         });
     }
 
     /// The receiver's word.
-    pub(super) fn heard(&mut self, header: &Header, config: &Config, context: &mut Context<'_, Header>) {
+    pub(super) fn heard(&mut self, header: Header, config: &Config, context: &mut Context<'_, Header>) {
+        let (Header::Ack(word) | Header::Nack(word) | Header::Pull(word)) = header else { return };
         self.active_at = context.now;
         self.waits = 0;
-        if header.ack > self.una {
-            self.una = header.ack;
-            self.acked.drop_below(header.ack);
+        if word.next > self.una {
+            self.una = word.next;
+            self.acked.drop_below(word.next);
         }
-        match header.word {
-            Word::Ack => self.acknowledged(header.seq),
-            Word::Nack => self.was_trimmed(header.seq),
-            Word::Pull | Word::Data => {}
+        match header {
+            Header::Ack(_) => self.acknowledged(word.seq),
+            Header::Nack(_) => self.was_trimmed(word.seq),
+            Header::Pull(_) | Header::Data { .. } => {}
         }
-        self.pulls = self.pulls.max(header.pull);
+        self.pulls = self.pulls.max(word.pulls);
         while self.pulls_used < self.pulls && self.send_next(config, context) {
             self.pulls_used += 1;
         }
