@@ -41,7 +41,8 @@ def main() -> None:
     try:
         app()
     except (PacketloomError, _core.ScenarioError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        for line in str(error).splitlines():
+            print(f"error: {line}", file=sys.stderr)
         sys.exit(MISTAKE)
 
 

@@ -130,7 +130,8 @@ def _renaming(one: Results, several: Sequence[Results]) -> dict[str, str]:
         return {}
     holders = Counter(label for results in several for label in {row.label for row in results.rows()})
     own = {row.label for row in one.rows()}
-    return {label: f"{label} [{one.path.name}]" for label in own if holders[label] > 1}
+    folder = one.name if sum(other.name == one.name for other in several) == 1 else str(one.path)
+    return {label: f"{label} [{folder}]" for label in own if holders[label] > 1}
 
 
 def _flow_samples(results: SomeResults, columns: Sequence[str]) -> list[tuple[str, float | None, pl.DataFrame]]:

@@ -22,13 +22,13 @@ def write_report(results: curves.SomeResults, output: str | Path, *, bins: Seque
     """Writes the page, and gives its path."""
     several = curves.as_list(results)
     statistics = curves.all_summaries(several, bins)
-    page = Page(" and ".join(dict.fromkeys(one.path.name for one in several)))
+    page = Page(" and ".join(dict.fromkeys(one.name for one in several)))
     _opening(page, several)
     _summary_table(page, statistics, bins)
     _figures(page, several, statistics, bins)
     _cases(page, several)
     for one in several:
-        page.folded(f"The scenario of {one.path.name}", one.scenario_text)
+        page.folded(f"The scenario of {one.name}", one.scenario_text)
     page.write(Path(output))
     return Path(output)
 
@@ -36,7 +36,7 @@ def write_report(results: curves.SomeResults, output: str | Path, *, bins: Seque
 def _opening(page: Page, several: Sequence[Results]) -> None:
     for one in several:
         planned, finished = len(one.plan_lines()), len(one.rows())
-        text = f"{one.path.name}: {finished} of {planned} cases finished, by packetloom {one.marker['version']}"
+        text = f"{one.name}: {finished} of {planned} cases finished, by packetloom {one.marker['version']}"
         page.text(text)
     page.text(
         "Slowdown is a flow's completion time over that of the same flow alone on an empty network. "

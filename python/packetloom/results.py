@@ -90,6 +90,11 @@ class Results:
     def __repr__(self) -> str:
         return f"Results({str(self.path)!r}, {len(self.rows())} of {len(self.plan_lines())} cases finished)"
 
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self.path.resolve().name
+
     def rows(self) -> list[CaseRow]:
         """The finished cases, in the scenario's order."""
         order = {line["id"]: position for position, line in enumerate(self.plan_lines())}

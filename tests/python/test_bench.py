@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from packetloom import _core
 from packetloom.bench import run_benchmarks
 

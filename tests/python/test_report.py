@@ -127,3 +127,10 @@ def test_flow_level_schemes_alone(scenario: Path, tmp_path: Path) -> None:
     results = packetloom.run(scenario, tmp_path / "ideal", overrides=overrides, progress=False)
     assert results.ports.num_rows == 0
     packetloom.write_report(results, tmp_path / "report.html")
+
+
+def test_two_folders_of_one_name(scenario: Path, tmp_path: Path, results: Results) -> None:
+    other = packetloom.run(scenario, tmp_path / "again" / "out", overrides=["run.flows=10"], progress=False)
+    labels = list(curves.styles([results, other]))
+    assert labels[0] == f"TCP [{results.path}]"
+    assert labels[2] == f"TCP [{other.path}]"
