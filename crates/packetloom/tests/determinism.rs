@@ -4,6 +4,7 @@
 mod common;
 
 use common::{cases, run, simulate};
+use packetloom::engine::Tally;
 use packetloom::measure::fingerprint;
 use packetloom::scenario::Case;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
@@ -44,13 +45,13 @@ fn hash(outcome: &Outcome) -> String {
     format!("{:016x}", fingerprint(&outcome.flows))
 }
 
-/// Everything that counts of a run: flow records, packet-hops, and what went through every port.
-fn everything(outcome: &Outcome) -> (String, u64, Vec<[u64; 4]>) {
+/// Everything that counts of a run: flow records, packet-hops and events, and what went through every port.
+fn everything(outcome: &Outcome) -> (String, Tally, Vec<[u64; 4]>) {
     let port = |port: &packetloom::simulation::PortRow| {
         let counters = port.counters;
         [counters.packets, counters.bytes, counters.drops, counters.marks]
     };
-    (hash(outcome), outcome.tally.packet_hops, outcome.ports.iter().map(port).collect())
+    (hash(outcome), outcome.tally, outcome.ports.iter().map(port).collect())
 }
 
 fn in_windows_up_to(case: &Case, longest: Time) -> Outcome {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{cases, fct, simulate};
+use common::{cases, fct, run, simulate, utilisation};
 use packetloom::measure::{FlowRow, Format, best_fct};
 use packetloom::scenario::Case;
 use packetloom::simulation::{Outcome, PortRow};
@@ -113,6 +113,44 @@ fn every_law_holds_on_the_grid() {
     }
     // The grid would show little if nothing were dropped or marked on it.
     assert!(drops > 10_000 && marks > 1_000, "{drops} drops, {marks} marks");
+}
+
+/// A run that ends in the middle counts what has gone onto the links, not what still waits for them.
+#[test]
+fn no_link_carries_more_than_its_rate_in_a_run_that_is_cut_short() {
+    for (transport, queue) in [("tcp", "drop-tail"), ("fixed-window", "drop-tail"), ("line-rate", "pfabric")]
+    {
+        let outcome = run(&format!(
+            r#"
+[topology]
+kind = "fat-tree"
+k = 4
+
+[[workload]]
+sizes = {{ kind = "constant", size = "10MB" }}
+arrivals = {{ kind = "at-once", rounds = 4 }}
+
+[[scheme]]
+name = "cut"
+transport = "{transport}"
+queue = "{queue}"
+nic = "drop-tail"
+
+[run]
+max_time = "1.2345ms"
+"#
+        ));
+        assert_eq!(outcome.simulated, Time::from_ns(1_234_500));
+        assert!(outcome.flows.iter().any(|row| row.fct().is_none()), "{transport}");
+        // The last packet counts once it has started.
+        let packet = Time::from_ns(1_200);
+        for port in &outcome.ports {
+            let busy = outcome.topology.links[port.link].rate.time_for(port.counters.bytes);
+            assert!(busy < outcome.simulated + packet, "{transport}: {port:?}");
+        }
+        let busiest = outcome.ports.iter().map(|port| utilisation(&outcome, port)).fold(0.0, f64::max);
+        assert!(busiest > 0.95, "{transport}: {busiest}");
+    }
 }
 
 fn every_flow_finishes_and_none_beats_its_best(outcome: &Outcome, is_sprayed: bool, told: &str) {

@@ -49,6 +49,8 @@ pub struct Port<H> {
     slot: u32,
     discipline: Discipline<H>,
     counters: PortCounters,
+    /// Packets that went out of the buffer: an event each.
+    departures: u64,
     recorder: Option<Box<QueueRecorder>>,
     /// The port's own, so that what it draws does not depend on when its node serves other ports.
     random: Stream,
@@ -87,6 +89,7 @@ impl<H: Copy + Default> Port<H> {
             slot,
             discipline,
             counters: PortCounters::default(),
+            departures: 0,
             recorder: recorder.map(Box::new),
             random,
         }
@@ -126,9 +129,23 @@ impl<H: Copy + Default> Port<H> {
         self.waiting
     }
 
-    /// What went through.
-    pub fn counters(&self) -> PortCounters {
-        self.counters
+    /// What started on the link before `end`. A FIFO port hands packets over as they come, so those that would have
+    /// started later are still there to be subtracted.
+    pub fn counters(&self, end: Time, wires: &Wires<H>) -> PortCounters {
+        let mut counters = self.counters;
+        for packet in wires.channels[self.slot as usize].iter() {
+            let started = packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
+            if started >= end {
+                counters.packets -= 1;
+                counters.bytes -= u64::from(packet.size_bytes);
+            }
+        }
+        counters
+    }
+
+    /// How many packets went out of the buffer.
+    pub fn departures(&self) -> u64 {
+        self.departures
     }
 
     /// The queue's record, if one was asked for, closed at `end`.
@@ -230,13 +247,12 @@ impl<H: Copy + Default> Port<H> {
         }
     }
 
-    /// Sends what waits in the buffer and can start before `end`; returns how many packets that were.
-    pub fn serve_until(&mut self, end: Time, wires: &mut Wires<H>) -> u64 {
-        self.serve_through(Time(end.as_ps() - 1), wires)
+    /// Sends what waits in the buffer and can start before `end`.
+    pub fn serve_until(&mut self, end: Time, wires: &mut Wires<H>) {
+        self.serve_through(Time(end.as_ps() - 1), wires);
     }
 
-    fn serve_through(&mut self, last: Time, wires: &mut Wires<H>) -> u64 {
-        let mut served = 0;
+    fn serve_through(&mut self, last: Time, wires: &mut Wires<H>) {
         while self.waiting && self.busy_until <= last {
             let Discipline::Buffered(buffer) = &mut self.discipline else { break };
             let Some(packet) = buffer.take(&mut self.random) else { break };
@@ -247,22 +263,21 @@ impl<H: Copy + Default> Port<H> {
                 recorder.note(start, queued);
             }
             self.transmit(start, packet, wires);
-            served += 1;
+            self.departures += 1;
         }
-        served
+    }
+
+    /// From a packet's start until as much of it is out as the far node waits for.
+    #[inline]
+    fn until_seen(&self, size_bytes: u16) -> Time {
+        self.serialisation(u64::from(size_bytes.min(self.cut_bytes)) + self.framing_bytes)
     }
 
     #[inline]
     fn transmit(&mut self, start: Time, mut packet: Packet<H>, wires: &mut Wires<H>) {
         let size = u64::from(packet.size_bytes);
-        let takes = self.serialisation(size + self.framing_bytes);
-        self.busy_until = start + takes;
-        let seen = if packet.size_bytes <= self.cut_bytes {
-            takes
-        } else {
-            self.serialisation(u64::from(self.cut_bytes) + self.framing_bytes)
-        };
-        packet.time = start + seen + self.latency;
+        self.busy_until = start + self.serialisation(size + self.framing_bytes);
+        packet.time = start + self.until_seen(packet.size_bytes) + self.latency;
         self.counters.packets += 1;
         self.counters.bytes += size;
         wires.carry(self.slot, packet);
