@@ -100,15 +100,16 @@ fn check_red(values: &Values) -> Result<(), Complaint> {
     }
 }
 
+/// What a queue may hold.
 #[derive(Clone, Copy, Debug)]
-enum Limit {
+pub(super) enum Limit {
     None,
     Bytes(u64),
     Packets(u64),
 }
 
 impl Limit {
-    fn of(value: &Value) -> Limit {
+    pub(super) fn of(value: &Value) -> Limit {
         match value {
             Value::Bytes(bytes) => Limit::Bytes(*bytes),
             Value::Packets(packets) => Limit::Packets(*packets),
@@ -117,7 +118,7 @@ impl Limit {
     }
 
     #[inline]
-    fn exceeded_by(self, queued: Occupancy) -> bool {
+    pub(super) fn exceeded_by(self, queued: Occupancy) -> bool {
         match self {
             Limit::None => false,
             Limit::Bytes(most) => queued.bytes > most,

@@ -85,11 +85,11 @@ impl<H: Copy> Classes<H> {
     }
 
     /// Takes a packet into its class; a class number beyond the last counts as the last.
-    pub fn put(&mut self, packet: Packet<H>, random: &mut Stream) -> Effect {
+    pub fn put(&mut self, packet: Packet<H>, serving_bytes: u16, random: &mut Stream) -> Effect {
         let last = self.classes.len() - 1;
         let class = &mut self.classes[usize::from(packet.class).min(last)];
         let before = class.buffer.queued();
-        let effect = class.buffer.put(packet, random);
+        let effect = class.buffer.put(packet, serving_bytes, random);
         let after = class.buffer.queued();
         self.queued.bytes = self.queued.bytes + after.bytes - before.bytes;
         self.queued.packets = self.queued.packets + after.packets - before.packets;

@@ -43,7 +43,7 @@ pub struct PacketFormat {
 }
 
 impl PacketFormat {
-    /// Reads [`MSS`], [`HEADER`] and [`ACK`].
+    /// Reads the parameters `mss`, `header` and `ack`.
     pub fn of(values: &Values) -> PacketFormat {
         PacketFormat {
             data: Format { mss_bytes: values.bytes("mss"), header_bytes: values.bytes("header") },
