@@ -153,14 +153,14 @@ mod tests {
         let sizes = [1_500, 300, 9_000];
         for (class, size) in sizes.into_iter().enumerate() {
             for _ in 0..4 {
-                classes.put(packet(class as u8, size), &mut stream);
+                classes.put(packet(class as u8, size), 0, &mut stream);
             }
         }
         let mut bytes = [0_u64; 3];
         for _ in 0..100_000 {
             let sent = classes.take(&mut stream).unwrap();
             bytes[usize::from(sent.class)] += u64::from(sent.size_bytes);
-            classes.put(sent, &mut stream);
+            classes.put(sent, 0, &mut stream);
         }
         let total: u64 = bytes.iter().sum();
         for (bytes, weight) in bytes.into_iter().zip([5.0, 2.0, 1.0]) {
@@ -174,15 +174,15 @@ mod tests {
         let mut stream = Stream::new(1, Purpose::Queue, 0);
         let mut classes = classes([1, 100, 1]);
         for _ in 0..50 {
-            classes.put(packet(9, 1_500), &mut stream);
+            classes.put(packet(9, 1_500), 0, &mut stream);
         }
         assert_eq!(classes.queued(), Occupancy { bytes: 75_000, packets: 50 });
         let sent = std::iter::from_fn(|| classes.take(&mut stream)).count();
         assert_eq!((sent, classes.queued()), (50, Occupancy::default()));
         // A class that was away has saved nothing up: it gets its share and no more.
         for _ in 0..300 {
-            classes.put(packet(0, 1_000), &mut stream);
-            classes.put(packet(2, 1_000), &mut stream);
+            classes.put(packet(0, 1_000), 0, &mut stream);
+            classes.put(packet(2, 1_000), 0, &mut stream);
         }
         let first: Vec<u8> = (0..100).filter_map(|_| classes.take(&mut stream)).map(|p| p.class).collect();
         let of_last = first.iter().filter(|&&class| class == 2).count();
