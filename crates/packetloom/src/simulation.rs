@@ -328,13 +328,8 @@ impl WithScheme for OnPackets<'_> {
         outcome.simulated = outcome.simulated.min(end);
         outcome.cancelled = !go_on;
         // The engine goes on until the last timer; queues are watched until the last flow ended.
-        let ports = engine.ports().enumerate();
-        let ports = ports.map(|(link, port)| PortRow {
-            link,
-            counters: port.counters(),
-            queue: port.recorder(outcome.simulated).cloned(),
-        });
-        outcome.ports = ports.collect();
+        let ports = engine.ports(outcome.simulated).enumerate();
+        outcome.ports = ports.map(|(link, (counters, queue))| PortRow { link, counters, queue }).collect();
         outcome
     }
 }

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{cases, run, simulate};
+use packetloom::engine::Tally;
 use packetloom::measure::fingerprint;
 use packetloom::scenario::Case;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
@@ -16,6 +17,7 @@ sizes = "web-search"
 
 const DROP_TAIL: &str = r#"{ kind = "drop-tail", capacity = "225KB" }"#;
 const ECN: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#;
+const NDP: &str = r#""ndp""#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
 
 /// A fat-tree of 16 hosts at a load of 0.6.
@@ -44,13 +46,13 @@ fn hash(outcome: &Outcome) -> String {
     format!("{:016x}", fingerprint(&outcome.flows))
 }
 
-/// Everything that counts of a run: flow records, packet-hops, and what went through every port.
-fn everything(outcome: &Outcome) -> (String, u64, Vec<[u64; 4]>) {
+/// Everything that counts of a run: flow records, packet-hops and events, and what went through every port.
+fn everything(outcome: &Outcome) -> (String, Tally, Vec<[u64; 4]>) {
     let port = |port: &packetloom::simulation::PortRow| {
         let counters = port.counters;
         [counters.packets, counters.bytes, counters.drops, counters.marks]
     };
-    (hash(outcome), outcome.tally.packet_hops, outcome.ports.iter().map(port).collect())
+    (hash(outcome), outcome.tally, outcome.ports.iter().map(port).collect())
 }
 
 fn in_windows_up_to(case: &Case, longest: Time) -> Outcome {
@@ -66,6 +68,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("min-tcp", PFABRIC, "spray-round-robin", "818726f71227f74b"),
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
         ("fixed-window", DROP_TAIL, "spray-random", "259c2a6c3e608bf7"),
+        ("ndp", NDP, "spray-round-robin", ""),
         ("ideal", DROP_TAIL, "ecmp", "dea4337e79d8db94"),
         ("max-min", DROP_TAIL, "ecmp", "6585624790485f58"),
     ];
@@ -94,6 +97,8 @@ fn results_do_not_depend_on_the_length_of_windows() {
         ECN,
         r#"{ kind = "red", capacity = "60KB", min = "3KB", max = "60KB", max_probability = 0.5 }"#,
         PFABRIC,
+        NDP,
+        r#""fair""#,
         r#"{ kind = "classes", weights = [2, 1], queue = { kind = "pfabric", capacity = "9KB" } }"#,
     ];
     // Exponential sizes and exact ties: incast starts many flows at once.
@@ -109,7 +114,7 @@ share = 0.5
 class = 1
 "#;
     for (number, queue) in queues.into_iter().enumerate() {
-        for transport in ["tcp", "dctcp", "min-tcp", "line-rate", "fixed-window"] {
+        for transport in ["tcp", "dctcp", "min-tcp", "line-rate", "fixed-window", "ndp"] {
             let routing = ["ecmp", "spray-random", "spray-round-robin"][number % 3];
             let toml = scenario(workload, transport, queue, routing, 80);
             let case = cases(&toml).remove(0);

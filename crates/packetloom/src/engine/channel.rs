@@ -50,6 +50,11 @@ impl<H: Copy + Default> Channel<H> {
         Some(packet)
     }
 
+    /// Every packet, in order of arrival.
+    pub fn iter(&self) -> impl Iterator<Item = &Packet<H>> {
+        (0..self.length).map(|nth| &self.slots[(self.head + nth) & (self.slots.len() - 1)])
+    }
+
     /// How many packets there are.
     pub fn len(&self) -> usize {
         self.length

@@ -93,7 +93,7 @@ impl<T: Transport> Host<T> {
             self.step(now, next, wires, log, tally);
         }
         if self.nic.is_waiting() {
-            tally.events += self.nic.serve_until(end, wires);
+            self.nic.serve_until(end, wires);
         }
         wires.reschedule(self.slot);
         self.schedule_wake(end, wires);

@@ -169,7 +169,9 @@ impl<T: Transport> Engine<T> {
 
     /// What was done.
     pub fn tally(&self) -> Tally {
-        self.tally
+        let nics = self.hosts.iter().map(|host| host.nic.departures());
+        let departures: u64 = nics.chain(self.ports.iter().map(Port::departures)).sum();
+        Tally { events: self.tally.events + departures, ..self.tally }
     }
 
     /// How many packets are on links (for FIFO ports: or wait for them).
@@ -177,9 +179,11 @@ impl<T: Transport> Engine<T> {
         self.wires.in_flight()
     }
 
-    /// Every port, in the order of the topology's links.
-    pub fn ports(&mut self) -> impl Iterator<Item = &mut Port<T::Header>> {
-        self.hosts.iter_mut().map(|host| &mut host.nic).chain(&mut self.ports)
+    /// What went through every port until `end`, and its queue's record, in the order of the topology's links.
+    pub fn ports(&mut self, end: Time) -> impl Iterator<Item = (PortCounters, Option<QueueRecorder>)> {
+        let wires = &self.wires;
+        let ports = self.hosts.iter_mut().map(|host| &mut host.nic).chain(&mut self.ports);
+        ports.map(move |port| (port.counters(end, wires), port.recorder(end).cloned()))
     }
 
     fn window_span(&self) -> u64 {

@@ -66,6 +66,8 @@ pub struct Port<H> {
     slot: u32,
     discipline: Discipline<H>,
     counters: PortCounters,
+    /// Packets that went out of the buffer: an event each.
+    departures: u64,
     recorder: Option<Box<QueueRecorder>>,
     /// The port's own, so that what it draws does not depend on when its node serves other ports.
     random: Stream,
@@ -98,6 +100,7 @@ impl<H: Copy + Default> Port<H> {
             slot,
             discipline,
             counters: PortCounters::default(),
+            departures: 0,
             recorder: recorder.map(Box::new),
             random,
         }
@@ -137,9 +140,23 @@ impl<H: Copy + Default> Port<H> {
         self.waiting
     }
 
-    /// What went through.
-    pub fn counters(&self) -> PortCounters {
-        self.counters
+    /// What started on the link before `end`. A FIFO port hands packets over as they come, so those that would have
+    /// started later are still there to be subtracted.
+    pub fn counters(&self, end: Time, wires: &Wires<H>) -> PortCounters {
+        let mut counters = self.counters;
+        for packet in wires.channels[self.slot as usize].iter() {
+            let started = packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
+            if started >= end {
+                counters.packets -= 1;
+                counters.bytes -= u64::from(packet.size_bytes);
+            }
+        }
+        counters
+    }
+
+    /// How many packets went out of the buffer.
+    pub fn departures(&self) -> u64 {
+        self.departures
     }
 
     /// The queue's record, if one was asked for, closed at `end`.
@@ -248,13 +265,12 @@ impl<H: Copy + Default> Port<H> {
         }
     }
 
-    /// Sends what waits in the buffer and can start before `end`; returns how many packets that were.
-    pub fn serve_until(&mut self, end: Time, wires: &mut Wires<H>) -> u64 {
-        self.serve_through(Time(end.as_ps() - 1), wires)
+    /// Sends what waits in the buffer and can start before `end`.
+    pub fn serve_until(&mut self, end: Time, wires: &mut Wires<H>) {
+        self.serve_through(Time(end.as_ps() - 1), wires);
     }
 
-    fn serve_through(&mut self, last: Time, wires: &mut Wires<H>) -> u64 {
-        let mut served = 0;
+    fn serve_through(&mut self, last: Time, wires: &mut Wires<H>) {
         while self.waiting && self.busy_until <= last {
             let Discipline::Buffered(buffer) = &mut self.discipline else { break };
             let Some(packet) = buffer.take(&mut self.random) else { break };
@@ -265,23 +281,22 @@ impl<H: Copy + Default> Port<H> {
                 recorder.note(start, queued);
             }
             self.transmit(start, packet, wires);
-            served += 1;
+            self.departures += 1;
         }
-        served
+    }
+
+    /// From a packet's start until as much of it is out as the far node waits for.
+    #[inline]
+    fn until_seen(&self, size_bytes: u16) -> Time {
+        self.time_for(size_bytes.min(self.cut_bytes).into())
     }
 
     #[inline]
     fn transmit(&mut self, start: Time, mut packet: Packet<H>, wires: &mut Wires<H>) {
         let size = u64::from(packet.size_bytes);
-        let takes = self.time_for(size);
-        self.busy_until = start + takes;
+        self.busy_until = start + self.time_for(size);
         self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
-        let seen = if packet.size_bytes <= self.cut_bytes {
-            takes
-        } else {
-            self.serialisation(u64::from(self.cut_bytes) + self.framing_bytes)
-        };
-        packet.time = start + seen + self.latency;
+        packet.time = start + self.until_seen(packet.size_bytes) + self.latency;
         self.counters.packets += 1;
         self.counters.bytes += size;
         wires.carry(self.slot, packet);

@@ -75,7 +75,7 @@ impl Switch {
             wires.reschedule(slot);
         }
         if !self.waiting.is_empty() {
-            self.serve(end, ports, first_port, wires, tally);
+            self.serve(end, ports, first_port, wires);
         }
     }
 
@@ -145,12 +145,11 @@ impl Switch {
         ports: &mut [Port<H>],
         first_port: u32,
         wires: &mut Wires<H>,
-        tally: &mut Tally,
     ) {
         let agenda_slot = self.slots.end - 1;
         self.waiting.retain(|&port| {
             let port = &mut ports[(port - first_port) as usize];
-            tally.events += port.serve_until(end, wires);
+            port.serve_until(end, wires);
             if port.is_waiting() {
                 wires.wake(agenda_slot, port.free_at());
             } else {
