@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # One interpreter for every build of the bindings, so that nothing is compiled twice for another.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
-RUST := Cargo.toml Cargo.lock $(shell find crates workloads -type f 2>/dev/null)
+RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
 .PHONY: help demo test lint format bench docs validate reproduce clean
 

@@ -40,7 +40,7 @@ class Claim:
     """A sentence of a paper that a measurement can confirm or contradict.
 
     `measure` gets the results of the experiments that the claim `needs`, by name, and gives one number or several;
-    it raises `NotComparable` with the reason where that is so.
+    it raises `NotComparable` with the reason where that is so. `explanation` says what is known of why it may differ.
     """
 
     id: str
@@ -50,6 +50,7 @@ class Claim:
     needs: tuple[str, ...]
     measure: Callable[[Mapping[str, Results]], Sequence[Measured]]
     figures: tuple[str, ...] = ()
+    explanation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,11 @@ class Finding:
             return "not comparable"
         return "holds" if all(one.holds for one in self.measured) else "differs"
 
+    @property
+    def why(self) -> str:
+        """Why it is not comparable, or what is known of why it differs."""
+        return self.claim.explanation if self.verdict == "differs" else self.reason
+
     def to_dict(self) -> dict[str, Any]:
         """The finding for JSON. One number stands alone, several by what they are."""
         return {
@@ -77,12 +83,13 @@ class Finding:
             "interval": self._by_name(lambda one: None if one.low is None else [one.low, one.high]),
             "band": self.claim.band,
             "verdict": self.verdict,
-            **({"reason": self.reason} if self.reason else {}),
+            **({"reason": self.why} if self.why else {}),
         }
 
     def measured_text(self) -> str:
-        """The numbers for people."""
-        return "; ".join(_measured_text(one) for one in self.measured) or self.reason
+        """The numbers for people, and why they differ."""
+        numbers = "; ".join(_measured_text(one) for one in self.measured)
+        return ". ".join(text for text in (numbers, self.why) if text)
 
     def _by_name(self, pick: Callable[[Measured], Any]) -> Any:
         if not self.measured:

@@ -99,6 +99,7 @@ def queue_by_tier(results: SomeResults) -> pl.DataFrame:
         for row, ports in one.partitions("ports", ("tier", "queue_mean_bytes", "queue_p99_bytes", "queue_max_bytes")):
             by_tier = (
                 polars_frame(ports)
+                .filter(pl.col("queue_mean_bytes").is_not_nan())
                 .group_by("tier", maintain_order=True)
                 .agg(
                     pl.col("queue_mean_bytes").mean().cast(pl.Float64).alias("mean_bytes"),
@@ -110,9 +111,10 @@ def queue_by_tier(results: SomeResults) -> pl.DataFrame:
             frames.append(
                 by_tier.select(pl.lit(label).alias("label"), pl.lit(row.load, pl.Float64).alias("load"), pl.all())
             )
-    if not frames:
-        raise PacketloomError("these results have no ports (flow-level schemes have none), so no queues to show")
-    return pl.concat(frames).group_by("label", "load", "tier", maintain_order=True).mean()
+    watched = pl.concat(frames) if frames else pl.DataFrame()
+    if watched.is_empty():
+        raise PacketloomError("no queues were watched: set queues = true in [measure] (flow-level schemes have none)")
+    return watched.group_by("label", "load", "tier", maintain_order=True).mean()
 
 
 def _labelled_rows(several: Sequence[Results]) -> Iterator[tuple[str, Results, CaseRow]]:

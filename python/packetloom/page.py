@@ -40,19 +40,17 @@ class Page:
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> None:
         """A table; all but the first columns are set as numbers."""
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
-        body = "".join(
-            "<tr>"
-            + "".join(
-                f'<td class="{"text" if place < text_columns else "number"}">{html.escape(cell)}</td>'
-                for place, cell in enumerate(row)
-            )
-            + "</tr>"
-            for row in rows
-        )
+        kinds = ["text" if place < text_columns else "number" for place in range(len(header))]
+        head = "".join(f'<th class="{kind}">{html.escape(cell)}</th>' for kind, cell in zip(kinds, header, strict=True))
+        body = "".join(f"<tr>{self._cells(row, kinds)}</tr>" for row in rows)
         self._parts.append(
             f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         )
+
+    @staticmethod
+    def _cells(row: Sequence[str], kinds: Sequence[str]) -> str:
+        cells = zip(kinds, row, strict=True)
+        return "".join(f'<td class="{kind}">{html.escape(cell)}</td>' for kind, cell in cells)
 
     def folded(self, summary: str, text: str) -> None:
         """Preformatted text that opens on a click."""

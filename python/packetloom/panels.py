@@ -38,10 +38,11 @@ class Panels:
         bottom, top = self._span(self._rows - 1 - row, self._rows, 0.16)
         suffix = self._suffix(place)
         x_axis, y_axis = dict(x), dict(y)
-        for axis, ticks in ((x_axis, 1), (y_axis, "D2")):  # a decade apart, or at 1, 2 and 5
+        for axis, steps in ((x_axis, (1,)), (y_axis, (1, 2, 5))):
             axis["title"] = {"text": axis.get("title", "")}
             if axis.get("type") == "log":
-                axis["dtick"] = ticks
+                ticks = [step * 10**power for power in range(-6, 13) for step in steps]
+                axis |= {"tickvals": ticks, "ticktext": [_tick_text(tick) for tick in ticks]}
         self._layout[f"xaxis{suffix}"] = {**x_axis, "domain": [left, right], "anchor": f"y{suffix}"}
         self._layout[f"yaxis{suffix}"] = {**y_axis, "domain": [bottom, top], "anchor": f"x{suffix}"}
         heading = {"text": title, "x": (left + right) / 2, "y": top, "xref": "paper", "yref": "paper"}
@@ -68,6 +69,13 @@ class Panels:
     def _span(index: int, count: int, gap: float) -> tuple[float, float]:
         width = (1 - gap * (count - 1)) / count
         return index * (width + gap), index * (width + gap) + width
+
+
+def _tick_text(value: float) -> str:
+    for suffix, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= factor:
+            return f"{value / factor:g}{suffix}"
+    return f"{value:g}"
 
 
 def line_style(look: Style, mode: str = "lines+markers") -> dict[str, Any]:

@@ -113,7 +113,7 @@ def plot_queue_by_tier(
         heights = dict(frame.filter(pl.col("label") == label).select("tier", f"{statistic}_bytes").rows())
         positions = np.arange(len(tiers)) + (place - (len(shown) - 1) / 2) * width
         ax.bar(positions, [heights.get(tier, 0.0) / 1e3 for tier in tiers], width, label=label, color=look.colour)
-    ax.set_xticks(range(len(tiers)), tiers)
+    ax.set_xticks(range(len(tiers)), [tier.replace(" to ", "\nto ") for tier in tiers])
     ax.set_ylabel(f"{statistic} queue (KB)")
     ax.set_title(_load_title(load))
     return _finish(ax)

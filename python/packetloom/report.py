@@ -143,25 +143,34 @@ def _distribution(frame: pl.DataFrame, looks: dict[str, curves.Style]) -> dict[s
 
 
 def _queues(page: Page, several: Sequence[Results], looks: dict[str, curves.Style]) -> None:
+    page.heading("Queues by tier")
     try:
         frame = curves.queue_by_tier(several)
-    except PacketloomError:  # flow-level schemes alone: there are no queues
+    except PacketloomError as problem:
+        page.text(str(problem), note=True)
         return
-    page.heading("Queues by tier")
     page.text("Bars: time-weighted mean over the tier's ports; whiskers: the p99 of its worst port.", note=True)
     loads = frame["load"].unique().sort(nulls_last=True).to_list()
-    panels = Panels(len(loads))
+    panels = Panels(len(loads), columns=min(len(loads), 2))  # six tiers need room for their names
     for place, load in enumerate(loads):
-        panels.axes(place, _load_title(load), x={"type": "category"}, y={"title": "queue (KB)"})
+        panels.axes(place, _load_title(load), x={"type": "category", "tickangle": 0}, y={"title": "queue (KB)"})
         for label, look in looks.items():
             points = frame.filter(pl.col("load").eq_missing(pl.lit(load)), pl.col("label") == label)
             if points.is_empty():
                 continue
             above = ((points["p99_bytes"] - points["mean_bytes"]) / 1e3).to_list()
             whiskers = {"type": "data", "array": above, "arrayminus": [0] * len(above), "symmetric": False}
-            bars = {"x": points["tier"].to_list(), "y": (points["mean_bytes"] / 1e3).to_list(), "error_y": whiskers}
+            bars = {
+                "x": [_two_lines(tier) for tier in points["tier"]],
+                "y": (points["mean_bytes"] / 1e3).to_list(),
+                "error_y": whiskers,
+            }
             panels.add(place, label, {"type": "bar", **bars, **box(look)})
     page.figure(panels.figure())
+
+
+def _two_lines(tier: str) -> str:
+    return tier.replace(" to ", "<br>to ")
 
 
 def _cases(page: Page, several: Sequence[Results]) -> None:

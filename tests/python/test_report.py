@@ -112,3 +112,18 @@ def test_distribution_rises_to_one(results: Results) -> None:
     frame = curves.fct_cdf(results).filter(pl.col("label") == "TCP", pl.col("load") == 0.8)
     assert frame["fct_ns"].is_sorted()
     assert frame["fraction"].max() == pytest.approx(0.9999)
+
+
+def test_queues_that_were_not_watched(scenario: Path, tmp_path: Path) -> None:
+    results = packetloom.run(scenario, tmp_path / "unwatched", overrides=["measure.queues=false"], progress=False)
+    page = packetloom.write_report(results, tmp_path / "report.html").read_text()
+    assert "set queues = true in [measure]" in page
+    with pytest.raises(PacketloomError, match="no queues were watched"):
+        packetloom.plot_queue_by_tier(results)
+
+
+def test_flow_level_schemes_alone(scenario: Path, tmp_path: Path) -> None:
+    overrides = ["scheme.*.transport=ideal"]
+    results = packetloom.run(scenario, tmp_path / "ideal", overrides=overrides, progress=False)
+    assert results.ports.num_rows == 0
+    packetloom.write_report(results, tmp_path / "report.html")

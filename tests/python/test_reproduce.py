@@ -36,7 +36,7 @@ PAPER = Paper(
     experiments=(Experiment("main", "main.toml", quick=("run.flows=40",)), Experiment("unused", "none.toml")),
     claims=(
         Claim("T1", "TCP has a tail", "> 1", "1 to 1000", ("main",), tail, ("2",)),
-        Claim("T2", "two numbers", "1; 2", "exact", (), two_numbers),
+        Claim("T2", "two numbers", "1; 2", "exact", (), two_numbers, explanation="b counts the root, too"),
         Claim("T3", "unknowable", "9", "±1", (), never),
     ),
     figures=(PaperFigure("2", "tails", ("main",), lambda _: [{"data": [], "layout": {}}]),),
@@ -59,6 +59,7 @@ def test_claims_as_table_json_and_page(tmp_path: Path, capsys: pytest.CaptureFix
     assert set(rows[0]) == {"id", "claim", "paper", "measured", "interval", "band", "verdict"}
     assert rows[0]["interval"][0] < rows[0]["measured"] < rows[0]["interval"][1]
     assert rows[1]["measured"] == {"a": 1, "b": 3}
+    assert rows[1]["reason"] == "b counts the root, too"
     assert rows[2]["reason"] == "the paper does not give its buffer size"
     assert "1 of 3 claims hold" in capsys.readouterr().out
     page = (tmp_path / "out" / "index.html").read_text()

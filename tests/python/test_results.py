@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from packetloom import _core
 from packetloom.errors import PacketloomError
 from packetloom.results import Results
 
@@ -28,6 +29,16 @@ def test_plain_tools_read_the_files(results: Results) -> None:
     assert frame.group_by("scheme", "load", "seed").len()["len"].to_list() == [50] * 8
     assert len(pd.read_parquet(results.path / "flows.parquet")) == 400
     assert pq.read_table(results.path / "cases.parquet").num_rows == 8
+
+
+def test_every_column_is_in_the_documentation(scenario: Path, tmp_path: Path) -> None:
+    sampled = packetloom.run(scenario, tmp_path / "sampled", overrides=["measure.series_interval=1ms"], progress=False)
+    page = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
+    meanings = _core.column_meanings()
+    for table in (sampled.cases, sampled.flows, sampled.ports, sampled.series):
+        for name in table.column_names:
+            assert f"`{name}`" in page
+            assert name not in meanings or f"| `{name}` | {meanings[name]} |" in page
 
 
 def test_pandas_and_polars(results: Results) -> None:

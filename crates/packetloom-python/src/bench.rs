@@ -13,6 +13,8 @@ const BENCHES: &[(&str, &str)] = &[
     ("fifo-permutation-k16", include_str!("../../../benches/fifo-permutation-k16.toml")),
     ("dctcp-websearch-k8", include_str!("../../../benches/dctcp-websearch-k8.toml")),
     ("pfabric-websearch-k6", include_str!("../../../benches/pfabric-websearch-k6.toml")),
+    ("ndp-permutation-k8", include_str!("../../../benches/ndp-permutation-k8.toml")),
+    ("ndp-permutation-k16", include_str!("../../../benches/ndp-permutation-k16.toml")),
 ];
 
 /// The benchmarks' names.

@@ -48,6 +48,7 @@ impl Outcome {
             ("events", core.tally.events),
             ("drops", ports(|row| row.counters.drops)),
             ("marks", ports(|row| row.counters.marks)),
+            ("trims", ports(|row| row.counters.trims)),
             ("packets_sent", flows(|row| row.report.packets_sent)),
             ("retransmissions", flows(|row| row.report.retransmissions)),
             ("timeouts", flows(|row| row.report.timeouts)),
@@ -85,6 +86,7 @@ impl Outcome {
         columns.add("packets_sent", |row| row.report.packets_sent)?;
         columns.add("retransmissions", |row| row.report.retransmissions)?;
         columns.add("timeouts", |row| row.report.timeouts)?;
+        columns.add("trimmed", |row| row.report.trims)?;
         Ok(columns.table)
     }
 
@@ -105,6 +107,7 @@ impl Outcome {
         columns.add("utilisation", |row| core.utilisation(row))?;
         columns.add("drops", |row| row.counters.drops)?;
         columns.add("marks", |row| row.counters.marks)?;
+        columns.add("trims", |row| row.counters.trims)?;
         let watched = |row: &PortRow, of: fn(&packetloom::measure::QueueRecorder) -> f64| {
             row.queue.as_ref().map_or(f64::NAN, of)
         };

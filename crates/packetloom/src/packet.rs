@@ -13,6 +13,8 @@ pub enum Kind {
     Ack,
     /// Any other word between transports: a probe, a pull, a request.
     Control,
+    /// Carried payload, until a queue cut it off; the header goes on.
+    Trimmed,
 }
 
 /// A packet on its way. At most one cache line with the headers that the transports here use.
@@ -30,7 +32,9 @@ pub struct Packet<H> {
     pub priority: u32,
     /// Size on the wire, headers included, preamble and inter-frame gap not.
     pub size_bytes: u16,
-    /// Data, ACK or control.
+    /// The path that its source chose for it, where the routing has sources choose.
+    pub path: u16,
+    /// Data, ACK, control, or what is left of trimmed data.
     pub kind: Kind,
     /// The traffic class.
     pub class: u8,

@@ -4,6 +4,8 @@ use crate::engine::{Engine, Plan, PortCounters, Tally};
 use crate::flow::Flow;
 use crate::fluid::{self, Job};
 use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
+use crate::queue;
+use crate::routing;
 use crate::scenario::{Case, Problems, Scenario};
 use crate::spec::{Complaint, Component, anything};
 use crate::topology::Topology;
@@ -152,6 +154,7 @@ impl Simulation {
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
         }
+        routing::check(&case.scheme.component("routing"), &topology)?;
         let format = PacketFormat::of(&transport).data;
         let environment = Environment {
             hosts: topology.hosts,
@@ -298,14 +301,15 @@ impl WithScheme for OnPackets<'_> {
         let interval = measure.optional_time("series_interval");
         let is_watched = measure.flag("queues") || interval.is_some();
         let queue = scheme.component("queue");
-        let nic = scheme.optional_component("nic").unwrap_or_else(|| queue.clone());
+        let nic = scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
+        let trimmed = [&queue, &nic].into_iter().filter_map(queue::trims_to_bytes);
         let plan = Plan {
             topology: &setting.topology,
             queue: &queue,
             nic: &nic,
             routing: &scheme.component("routing"),
             seed: setting.case.seed,
-            smallest_packet_bytes: T::smallest_packet_bytes(&config),
+            smallest_packet_bytes: trimmed.fold(T::smallest_packet_bytes(&config), u64::min),
             recorder: is_watched.then(|| QueueRecorder::new(interval)),
             longest_window: setting.longest_window,
         };

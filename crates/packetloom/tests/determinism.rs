@@ -61,7 +61,7 @@ fn in_windows_up_to(case: &Case, longest: Time) -> Outcome {
 #[test]
 fn fingerprints_are_pinned_for_every_scheme() {
     let pinned = [
-        ("tcp", DROP_TAIL, "ecmp", "e2b4934bb5ddefe0"),
+        ("tcp", DROP_TAIL, "ecmp", "3e3c4943d4ee9f10"),
         ("dctcp", ECN, "ecmp", "5280b24a158c4564"),
         ("min-tcp", PFABRIC, "spray-round-robin", "818726f71227f74b"),
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),

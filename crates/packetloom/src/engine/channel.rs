@@ -44,8 +44,9 @@ impl<H: Copy + Default> Channel<H> {
             return None;
         }
         let packet = self.slots[self.head];
-        self.head = (self.head + 1) & (self.slots.len() - 1);
         self.length -= 1;
+        // An empty ring begins anew, so that a quiet link keeps to the same few places in the cache.
+        self.head = if self.length == 0 { 0 } else { (self.head + 1) & (self.slots.len() - 1) };
         Some(packet)
     }
 

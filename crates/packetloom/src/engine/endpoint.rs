@@ -10,6 +10,7 @@ use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::Packet;
 use crate::random::Stream;
+use crate::routing::Paths;
 use crate::units::Time;
 
 /// A transport scheme, as it runs on one host.
@@ -36,6 +37,7 @@ pub struct Context<'a, H> {
     /// Random numbers of this host's transport.
     pub random: &'a mut Stream,
     pub(super) nic: &'a mut Port<H>,
+    pub(super) paths: Option<&'a mut Paths>,
     pub(super) wires: &'a mut Wires<H>,
     pub(super) agenda: &'a mut Agenda,
     pub(super) log: &'a mut Log,
@@ -48,6 +50,9 @@ impl<H: Copy + Default> Context<'_, H> {
     pub fn send(&mut self, mut packet: Packet<H>) {
         packet.time = self.now;
         packet.src = self.host;
+        if let Some(paths) = &mut self.paths {
+            packet.path = paths.next(packet.dst);
+        }
         self.nic.accept(self.now, packet, self.wires, None);
     }
 
@@ -55,6 +60,11 @@ impl<H: Copy + Default> Context<'_, H> {
     pub fn nic_drained_at(&mut self) -> Time {
         self.nic.serve_until(self.now + Time(1), self.wires);
         self.nic.drained_at()
+    }
+
+    /// How long the NIC takes to send so many bytes.
+    pub fn nic_time_for(&self, bytes: u64) -> Time {
+        self.nic.time_for(bytes)
     }
 
     /// Asks for a call of [`Transport::timer`].

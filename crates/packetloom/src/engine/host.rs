@@ -8,6 +8,7 @@ use super::port::Port;
 use super::wires::Wires;
 use crate::flow::{Flow, HostId};
 use crate::random::{Purpose, Stream};
+use crate::routing::Paths;
 use crate::units::Time;
 use crate::workload::Chain;
 use std::cmp::Reverse;
@@ -18,6 +19,8 @@ pub(super) struct Host<T: Transport> {
     id: HostId,
     transport: T,
     pub(super) nic: Port<T::Header>,
+    /// Where sources choose their packets' paths.
+    paths: Option<Paths>,
     /// Where its link from the network ends, and its agenda's slot after it.
     slot: u32,
     agenda: Agenda,
@@ -37,11 +40,19 @@ enum Next {
 }
 
 impl<T: Transport> Host<T> {
-    pub(super) fn new(id: HostId, transport: T, nic: Port<T::Header>, slot: u32, seed: u64) -> Host<T> {
+    pub(super) fn new(
+        id: HostId,
+        transport: T,
+        nic: Port<T::Header>,
+        paths: Option<Paths>,
+        slot: u32,
+        seed: u64,
+    ) -> Host<T> {
         Host {
             id,
             transport,
             nic,
+            paths,
             slot,
             agenda: Agenda::default(),
             starting: BinaryHeap::new(),
@@ -124,6 +135,7 @@ impl<T: Transport> Host<T> {
             host: self.id,
             random: &mut self.random,
             nic: &mut self.nic,
+            paths: self.paths.as_mut(),
             wires,
             agenda: &mut self.agenda,
             log,

@@ -12,6 +12,8 @@ pub struct Report {
     pub retransmissions: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
+    /// Data packets that arrived trimmed, as far as the sender was told.
+    pub trims: u32,
 }
 
 /// Something that happened to a flow.

@@ -19,12 +19,13 @@ mod wires;
 pub use agenda::Timer;
 pub use endpoint::{Context, Transport};
 pub use log::{Event, Log, Report};
+use port::Discipline;
 pub use port::{Port, PortCounters};
 
 use crate::measure::QueueRecorder;
 use crate::queue::Pool;
 use crate::random::{Purpose, Stream};
-use crate::routing::Router;
+use crate::routing::{self, Paths, Router};
 use crate::spec::Values;
 use crate::topology::{Forwarding, Topology};
 use crate::units::{ByteTime, Time};
@@ -84,29 +85,35 @@ impl<T: Transport> Engine<T> {
     pub fn new(plan: &Plan<'_>, transport: impl Fn() -> T) -> Engine<T> {
         let topology = plan.topology;
         let slots = Slots::of(topology);
-        let port = |link: usize, queue: &Values| {
+        let observed = plan.recorder.is_some();
+        let nic = Discipline::build(plan.nic, observed);
+        let queue = Discipline::build(plan.queue, observed);
+        let port = |link: usize, discipline: &Discipline<T::Header>| {
             let link_slot = slots.of_link[link];
             let random = Stream::new(plan.seed, Purpose::Queue, link as u64);
-            Port::new(topology, &topology.links[link], link_slot, queue, plan.recorder.clone(), random)
+            let link = &topology.links[link];
+            Port::new(topology, link, link_slot, discipline.clone(), plan.recorder.clone(), random)
         };
         let host_count = topology.hosts;
+        let code = routing::path_code(plan.routing, topology);
         let hosts = (0..host_count)
             .map(|id| {
-                let nic = port(topology.nodes[id as usize].ports.start as usize, plan.nic);
-                Host::new(id, transport(), nic, slots.first[id as usize], plan.seed)
+                let nic = port(topology.nodes[id as usize].ports.start as usize, &nic);
+                let paths = code.as_ref().map(|code| Paths::new(topology, code, id, plan.seed));
+                Host::new(id, transport(), nic, paths, slots.first[id as usize], plan.seed)
             })
             .collect();
         let switches = (host_count..topology.nodes.len() as u32)
             .map(|id| {
                 let node = &topology.nodes[id as usize];
                 let range = slots.first[id as usize]..slots.first[id as usize + 1];
-                let router = Router::new(node, id, host_count, plan.routing, plan.seed);
+                let router = Router::new(topology, id, plan.routing, code.as_ref(), plan.seed);
                 let pool = Pool::build(plan.queue);
                 let cut = cut_through(topology, id);
                 Switch::new(router, node.ports.clone(), range, pool, cut)
             })
             .collect();
-        let ports = (host_count as usize..topology.links.len()).map(|link| port(link, plan.queue)).collect();
+        let ports = (host_count as usize..topology.links.len()).map(|link| port(link, &queue)).collect();
         let slot_count = slots.owners.len();
         let window = shortest_way(topology, plan.smallest_packet_bytes).min(plan.longest_window);
         let wires = Wires {

@@ -2,7 +2,7 @@
 
 use super::wires::Wires;
 use crate::measure::QueueRecorder;
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::queue::{Admission, Buffer, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
 use crate::spec::Values;
@@ -11,11 +11,24 @@ use crate::units::{ByteTime, Time};
 
 /// How a port orders what waits.
 #[derive(Clone, Debug)]
-enum Discipline<H> {
+pub enum Discipline<H> {
     /// Departures are known on arrival; packets go straight onto the link.
     Fifo(Fifo),
     /// Packets wait in a buffer that chooses.
     Buffered(Buffer<H>),
+}
+
+impl<H: Copy> Discipline<H> {
+    /// The discipline of a scenario's queue, with nothing waiting; `observed`: whether anybody watches what does.
+    pub fn build(queue: &Values, observed: bool) -> Discipline<H> {
+        match queue.kind.as_str() {
+            "drop-tail" | "ecn" | "red" => {
+                let observed = observed || Pool::build(queue).is_some();
+                Discipline::Fifo(Fifo::new(Admission::build(queue), observed))
+            }
+            _ => Discipline::Buffered(Buffer::build(queue)),
+        }
+    }
 }
 
 /// What went through a port.
@@ -29,6 +42,8 @@ pub struct PortCounters {
     pub drops: u64,
     /// Packets marked.
     pub marks: u64,
+    /// Packets trimmed.
+    pub trims: u64,
 }
 
 /// One end of a link, with its queue.
@@ -41,6 +56,8 @@ pub struct Port<H> {
     latency: Time,
     /// The far node decides once this much of a packet is there.
     cut_bytes: u16,
+    /// The size of what is in service, if that is data.
+    serving_bytes: u16,
     /// Whether packets wait in the buffer.
     waiting: bool,
     /// Whether the node has this port on its list of those that wait.
@@ -60,17 +77,10 @@ impl<H: Copy + Default> Port<H> {
         topology: &Topology,
         link: &Link,
         slot: u32,
-        queue: &Values,
+        discipline: Discipline<H>,
         recorder: Option<QueueRecorder>,
         random: Stream,
     ) -> Port<H> {
-        let discipline = match queue.kind.as_str() {
-            "drop-tail" | "ecn" | "red" => Discipline::Fifo(Fifo::new(
-                Admission::build(queue),
-                recorder.is_some() || Pool::build(queue).is_some(),
-            )),
-            _ => Discipline::Buffered(Buffer::build(queue)),
-        };
         let far_is_switch = topology.nodes[link.dst as usize].tier > 0;
         let cut_bytes = match topology.forwarding {
             Forwarding::CutThrough { header_bytes, .. } if far_is_switch => header_bytes,
@@ -82,6 +92,7 @@ impl<H: Copy + Default> Port<H> {
             framing_bytes: topology.framing_bytes,
             latency: link.latency,
             cut_bytes,
+            serving_bytes: 0,
             waiting: false,
             listed: false,
             slot,
@@ -141,6 +152,12 @@ impl<H: Copy + Default> Port<H> {
         let recorder = self.recorder.as_deref_mut()?;
         recorder.close(end);
         Some(recorder)
+    }
+
+    /// How long a packet of so many bytes takes on the link, framing included.
+    #[inline]
+    pub fn time_for(&self, bytes: u64) -> Time {
+        self.serialisation(bytes + self.framing_bytes)
     }
 
     /// How long it takes to put so much on the link.
@@ -220,11 +237,12 @@ impl<H: Copy + Default> Port<H> {
             return;
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let Effect { drops, marks } = buffer.put(packet, &mut self.random);
+        let Effect { drops, marks, trims } = buffer.put(packet, self.serving_bytes, &mut self.random);
         let queued = buffer.queued();
         self.waiting = queued.packets > 0;
         self.counters.drops += u64::from(drops);
         self.counters.marks += u64::from(marks);
+        self.counters.trims += u64::from(trims);
         if let Some(recorder) = self.recorder.as_deref_mut() {
             recorder.note(now, queued);
         }
@@ -255,8 +273,9 @@ impl<H: Copy + Default> Port<H> {
     #[inline]
     fn transmit(&mut self, start: Time, mut packet: Packet<H>, wires: &mut Wires<H>) {
         let size = u64::from(packet.size_bytes);
-        let takes = self.serialisation(size + self.framing_bytes);
+        let takes = self.time_for(size);
         self.busy_until = start + takes;
+        self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
         let seen = if packet.size_bytes <= self.cut_bytes {
             takes
         } else {

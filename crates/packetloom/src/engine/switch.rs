@@ -116,7 +116,7 @@ impl Switch {
         wires: &mut Wires<H>,
     ) {
         let Some(mut packet) = wires.channels[(self.slots.start + link) as usize].pop() else { return };
-        let out = self.router.port_for(packet.flow, packet.src, packet.dst);
+        let out = self.router.port_for(&packet);
         if let Some(pool) = &mut self.pool {
             for port in self.ports.clone() {
                 ports[(port - first_port) as usize].settle(now, pool);

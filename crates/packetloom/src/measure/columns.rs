@@ -29,6 +29,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("packets_sent", "Data packets sent, retransmissions included"),
     ("retransmissions", "Data packets sent again"),
     ("timeouts", "Retransmission timeouts"),
+    ("trimmed", "Trimmed headers of the flow's packets, as its sender was told (NACKs)"),
     ("port", "The port's number in its case"),
     ("node", "The node that the port belongs to"),
     ("peer", "The node at the other end of its link"),
@@ -38,6 +39,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("utilisation", "The share of the simulated time for which the link was sending"),
     ("drops", "Packets dropped"),
     ("marks", "Packets marked with ECN's congestion-experienced"),
+    ("trims", "Packets whose payload was cut off because the queue was full"),
     (
         "queue_mean_bytes",
         "The queue's time-weighted mean in bytes, without the packet in service; NaN if not watched",

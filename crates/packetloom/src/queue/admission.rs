@@ -100,15 +100,16 @@ fn check_red(values: &Values) -> Result<(), Complaint> {
     }
 }
 
+/// What a queue may hold.
 #[derive(Clone, Copy, Debug)]
-enum Limit {
+pub(super) enum Limit {
     None,
     Bytes(u64),
     Packets(u64),
 }
 
 impl Limit {
-    fn of(value: &Value) -> Limit {
+    pub(super) fn of(value: &Value) -> Limit {
         match value {
             Value::Bytes(bytes) => Limit::Bytes(*bytes),
             Value::Packets(packets) => Limit::Packets(*packets),
@@ -117,7 +118,7 @@ impl Limit {
     }
 
     #[inline]
-    fn exceeded_by(self, queued: Occupancy) -> bool {
+    pub(super) fn exceeded_by(self, queued: Occupancy) -> bool {
         match self {
             Limit::None => false,
             Limit::Bytes(most) => queued.bytes > most,
@@ -236,6 +237,59 @@ impl Admission {
                     above > 0 && (random.bits() >> 32) * (max - min) < above * probability_q32
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+
+    fn red(min: u64, max: u64, max_probability: f64) -> Admission {
+        let entries = [
+            ("capacity", Value::Absent),
+            ("min", Value::Bytes(min)),
+            ("max", Value::Bytes(max)),
+            ("max_probability", Value::Number(max_probability)),
+        ];
+        let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
+        Admission::build(&Values { kind: "red".to_owned(), entries })
+    }
+
+    #[test]
+    fn red_marks_in_proportion_to_the_queue() {
+        let mut stream = Stream::new(1, Purpose::Queue, 0);
+        let rule = red(10_000, 50_000, 0.2);
+        let mut share = |bytes| {
+            let queued = Occupancy { bytes, packets: bytes / 1_000 };
+            let marks = |_: &u32| rule.judge(queued, 1_500, &mut stream) == Verdict::Mark;
+            f64::from((0..100_000).filter(marks).count() as u32) / 1e5
+        };
+        assert_eq!((share(0), share(10_000)), (0.0, 0.0));
+        assert_eq!(share(50_001), 1.0);
+        for (bytes, expected) in [(20_000, 0.05), (30_000, 0.1), (50_000, 0.2)] {
+            // Five standard deviations of 100 000 draws.
+            let allowance = 5.0 * (expected * (1.0 - expected) / 1e5_f64).sqrt();
+            let share = share(bytes);
+            assert!((share - expected).abs() < allowance, "{bytes} B: {share}");
+        }
+    }
+
+    #[test]
+    fn a_limit_in_packets_counts_packets_and_one_in_bytes_bytes() {
+        let mut stream = Stream::new(1, Purpose::Queue, 0);
+        let queued = Occupancy { bytes: 4_500, packets: 3 };
+        for (limit, size, expected) in [
+            (Value::Packets(4), 9_000, Verdict::Accept),
+            (Value::Packets(3), 40, Verdict::Drop),
+            (Value::Bytes(6_000), 1_500, Verdict::Accept),
+            (Value::Bytes(5_999), 1_500, Verdict::Drop),
+            (Value::Absent, 9_000, Verdict::Accept),
+        ] {
+            let entries = [("capacity".to_owned(), limit.clone())].into();
+            let rule = Admission::build(&Values { kind: "drop-tail".to_owned(), entries });
+            assert_eq!(rule.judge(queued, size, &mut stream), expected, "{limit:?}, {size} B");
         }
     }
 }

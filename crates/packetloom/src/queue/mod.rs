@@ -5,23 +5,52 @@
 
 mod admission;
 mod classes;
+mod fair;
 mod fifo;
 mod line;
 mod pfabric;
+mod trimming;
 
 pub use admission::{Admission, Pool, Verdict};
 pub use classes::Classes;
+pub use fair::Fair;
 pub use fifo::Fifo;
 pub use line::Line;
 pub use pfabric::PFabric;
+pub use trimming::Trimming;
 
 use crate::packet::Packet;
 use crate::random::Stream;
 use crate::spec::{Component, Values};
 
 /// Every component of the section "queue".
-pub const COMPONENTS: &[Component] =
-    &[admission::DROP_TAIL, admission::ECN, admission::RED, pfabric::COMPONENT, classes::COMPONENT];
+pub const COMPONENTS: &[Component] = &[
+    admission::DROP_TAIL,
+    admission::ECN,
+    admission::RED,
+    pfabric::COMPONENT,
+    classes::COMPONENT,
+    trimming::COMPONENT,
+    fair::COMPONENT,
+];
+
+/// The size to which a queue, or one inside it, trims packets.
+pub fn trims_to_bytes(values: &Values) -> Option<u64> {
+    match values.kind.as_str() {
+        "ndp" => Some(values.bytes("trim_to")),
+        "classes" => trims_to_bytes(&values.component("queue")),
+        _ => None,
+    }
+}
+
+/// The queue of a host's port, where a scenario names none: the switches' own; but a host that trimmed what it sends
+/// itself would lose its first window to no end, so where switches trim, a host has a queue that loses nothing.
+pub fn default_nic(queue: &Values) -> Values {
+    match trims_to_bytes(queue) {
+        None => queue.clone(),
+        Some(_) => Values { kind: fair::COMPONENT.kind.to_owned(), ..Values::default() },
+    }
+}
 
 /// What waits in a queue. The packet in service is not in the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +84,8 @@ pub struct Effect {
     pub drops: u32,
     /// How many were marked.
     pub marks: u32,
+    /// How many were trimmed.
+    pub trims: u32,
 }
 
 /// A discipline that holds its packets and chooses the next when the link is free.
@@ -66,6 +97,10 @@ pub enum Buffer<H> {
     PFabric(PFabric<H>),
     /// Weighted traffic classes, each with a buffer of its own.
     Classes(Box<Classes<H>>),
+    /// NDP's trimming.
+    Trimming(Trimming<H>),
+    /// Control packets first, then flows in turn.
+    Fair(Fair<H>),
 }
 
 impl<H: Copy> Buffer<H> {
@@ -74,17 +109,22 @@ impl<H: Copy> Buffer<H> {
         match values.kind.as_str() {
             "pfabric" => Buffer::PFabric(PFabric::build(values)),
             "classes" => Buffer::Classes(Box::new(Classes::build(values))),
+            "ndp" => Buffer::Trimming(Trimming::build(values)),
+            "fair" => Buffer::Fair(Fair::default()),
             _ => Buffer::Line(Line::new(Admission::build(values))),
         }
     }
 
-    /// Takes a packet in, or drops it or others.
+    /// Takes a packet in, or drops or trims it or others. The data packet in service, if there is one, has
+    /// `serving_bytes`.
     #[inline]
-    pub fn put(&mut self, packet: Packet<H>, random: &mut Stream) -> Effect {
+    pub fn put(&mut self, packet: Packet<H>, serving_bytes: u16, random: &mut Stream) -> Effect {
         match self {
             Buffer::Line(line) => line.put(packet, random),
             Buffer::PFabric(queue) => queue.put(packet, random),
-            Buffer::Classes(classes) => classes.put(packet, random),
+            Buffer::Classes(classes) => classes.put(packet, serving_bytes, random),
+            Buffer::Trimming(queue) => queue.put(packet, serving_bytes, random),
+            Buffer::Fair(queue) => queue.put(packet),
         }
     }
 
@@ -95,6 +135,8 @@ impl<H: Copy> Buffer<H> {
             Buffer::Line(line) => line.take(),
             Buffer::PFabric(queue) => queue.take(random),
             Buffer::Classes(classes) => classes.take(random),
+            Buffer::Trimming(queue) => queue.take(),
+            Buffer::Fair(queue) => queue.take(),
         }
     }
 
@@ -105,6 +147,8 @@ impl<H: Copy> Buffer<H> {
             Buffer::Line(line) => line.queued(),
             Buffer::PFabric(queue) => queue.queued(),
             Buffer::Classes(classes) => classes.queued(),
+            Buffer::Trimming(queue) => queue.queued(),
+            Buffer::Fair(queue) => queue.queued(),
         }
     }
 }

@@ -137,3 +137,86 @@ impl<H: Copy> PFabric<H> {
         packet
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+    use crate::spec::Value;
+
+    fn queue(capacity: u64, ties: &str) -> PFabric<u32> {
+        let entries = [("capacity", Value::Bytes(capacity)), ("ties", Value::Text(ties.to_owned()))];
+        let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
+        PFabric::build(&Values { kind: "pfabric".to_owned(), entries })
+    }
+
+    /// The `number`-th packet that arrives.
+    fn packet(flow: FlowId, priority: u32, size_bytes: u16, number: u32) -> Packet<u32> {
+        Packet { flow, priority, size_bytes, header: number, ..Packet::default() }
+    }
+
+    #[test]
+    fn the_best_flows_earliest_packet_goes_first() {
+        let mut stream = Stream::new(1, Purpose::Queue, 0);
+        let mut queue = queue(10_000, "random");
+        // Flow 7's third packet has the highest priority of all, its first one the lowest.
+        for (number, (flow, priority)) in
+            [(7, 90), (8, 50), (7, 80), (9, 60), (7, 10)].into_iter().enumerate()
+        {
+            queue.put(packet(flow, priority, 1_000, number as u32), &mut stream);
+        }
+        let order: Vec<u32> = std::iter::from_fn(|| queue.take(&mut stream)).map(|p| p.header).collect();
+        // Once flow 7's best packet is all that it has left, it still is the best; then 8, then 9.
+        assert_eq!(order, [0, 2, 4, 1, 3]);
+    }
+
+    #[test]
+    fn behaves_as_a_plain_list_under_any_load() {
+        let mut stream = Stream::new(2, Purpose::Queue, 0);
+        let mut ties = Stream::new(3, Purpose::Queue, 0);
+        let mut queue = queue(6_000, "order");
+        let mut model: Vec<Packet<u32>> = Vec::new();
+        for number in 0..50_000 {
+            if stream.below(5) < 3 {
+                let size = 40 + stream.below(1_461) as u16;
+                let arrival = packet(stream.below(4), stream.below(6), size, number);
+                let drops = queue.put(arrival, &mut ties).drops;
+                model.push(arrival);
+                let before = model.len();
+                while model.iter().map(|packet| u64::from(packet.size_bytes)).sum::<u64>() > 6_000 {
+                    // The lowest priority, the latest among equals.
+                    let (worst, _) = (0..).zip(&model).max_by_key(|(index, p)| (p.priority, *index)).unwrap();
+                    model.remove(worst);
+                }
+                assert_eq!(drops as usize, before - model.len());
+            } else {
+                let best = model.iter().min_by_key(|packet| packet.priority).map(|packet| packet.flow);
+                let earliest = best.and_then(|flow| model.iter().position(|packet| packet.flow == flow));
+                let expected = earliest.map(|index| model.remove(index).header);
+                assert_eq!(queue.take(&mut ties).map(|packet| packet.header), expected);
+            }
+            let bytes = model.iter().map(|packet| u64::from(packet.size_bytes)).sum();
+            assert_eq!(queue.queued(), Occupancy { bytes, packets: model.len() as u64 });
+        }
+    }
+
+    #[test]
+    fn ties_are_broken_evenly() {
+        let mut stream = Stream::new(4, Purpose::Queue, 0);
+        let (mut sent, mut dropped) = ([0; 4], [0; 4]);
+        for _ in 0..8_000 {
+            let mut queue = queue(3_000, "random");
+            for number in 0..4 {
+                queue.put(packet(number, 5, 1_000, number), &mut stream);
+            }
+            let left: Vec<u32> = std::iter::from_fn(|| queue.take(&mut stream)).map(|p| p.header).collect();
+            sent[left[0] as usize] += 1;
+            let missing = (0..4).find(|number| !left.contains(number)).unwrap();
+            dropped[missing as usize] += 1;
+        }
+        // 2000 each; five standard deviations are 194.
+        for counts in [sent, dropped] {
+            assert!(counts.iter().all(|&count: &i32| (count - 2_000).abs() < 194), "{counts:?}");
+        }
+    }
+}

@@ -1,9 +1,15 @@
 //! Path selection: which of the equal next hops a packet takes.
 
-use crate::flow::{FlowId, HostId};
+mod paths;
+
+pub use paths::{PathCode, Paths};
+
+use crate::flow::HostId;
+use crate::packet::Packet;
 use crate::random::{Purpose, Stream, mix};
-use crate::spec::{Component, Fallback, Kind, Param, Values, anything};
-use crate::topology::Node;
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
+use crate::topology::Topology;
+use paths::Digit;
 
 /// Every component of the section "routing".
 pub const COMPONENTS: &[Component] = &[
@@ -37,7 +43,32 @@ pub const COMPONENTS: &[Component] = &[
         }],
         check: anything,
     },
+    Component {
+        section: "routing",
+        kind: "permutation",
+        doc: "The source sends its packets to a destination over all paths in random order, and draws a new order once each was used.",
+        source: "NDP, SIGCOMM 2017, §3.1.1",
+        params: &[],
+        check: anything,
+    },
 ];
+
+/// Where sources choose the paths: how they are written in a packet.
+pub fn path_code(routing: &Values, topology: &Topology) -> Option<PathCode> {
+    if routing.kind == "permutation" { PathCode::new(topology) } else { None }
+}
+
+/// What must hold of a routing on a network.
+///
+/// # Errors
+/// Where there are more paths than it can tell apart.
+pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
+    if routing.kind == "permutation" && PathCode::new(topology).is_none() {
+        let message = "this network has too many paths to number; write another, such as \"spray-random\"";
+        return Err(Complaint::new("scheme.routing", message));
+    }
+    Ok(())
+}
 
 /// A switch's way to decide the port for a packet.
 #[derive(Clone, Debug)]
@@ -54,9 +85,16 @@ pub struct Router {
 
 #[derive(Clone, Debug)]
 enum Policy {
-    Ecmp { salt: u64 },
+    Ecmp {
+        salt: u64,
+    },
     Random(Stream),
-    RoundRobin { turns: Vec<u32>, per: Per },
+    RoundRobin {
+        turns: Vec<u32>,
+        per: Per,
+    },
+    /// The source chose.
+    Source(Digit),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -67,12 +105,15 @@ enum Per {
 }
 
 impl Router {
-    /// The router of the switch `node`, the `id`-th of a network with so many `hosts`.
-    pub fn new(node: &Node, id: u32, hosts: u32, routing: &Values, seed: u64) -> Router {
+    /// The router of the switch that is the `id`-th node of a network; where sources choose the paths, `code` says how
+    /// they write them.
+    pub fn new(topology: &Topology, id: u32, routing: &Values, code: Option<&PathCode>, seed: u64) -> Router {
+        let node = &topology.nodes[id as usize];
         let mut stream = Stream::new(seed, Purpose::Paths, u64::from(id));
-        let policy = match routing.kind.as_str() {
-            "spray-random" => Policy::Random(stream),
-            "spray-round-robin" => Policy::round_robin(&routing.text("per"), hosts),
+        let policy = match (code, routing.kind.as_str()) {
+            (Some(code), _) => Policy::Source(code.digit(node.tier)),
+            (None, "spray-random") => Policy::Random(stream),
+            (None, "spray-round-robin") => Policy::round_robin(&routing.text("per"), topology.hosts),
             _ => Policy::Ecmp { salt: stream.bits() },
         };
         let reach = node.reach;
@@ -87,14 +128,14 @@ impl Router {
         }
     }
 
-    /// The port, among all of the network's, for a packet of `flow` from `src` to `dst`.
+    /// The port, among all of the network's, for a packet.
     #[inline]
-    pub fn port_for(&mut self, flow: FlowId, src: HostId, dst: HostId) -> u32 {
-        let offset = dst.wrapping_sub(self.first_host);
+    pub fn port_for<H>(&mut self, packet: &Packet<H>) -> u32 {
+        let offset = packet.dst.wrapping_sub(self.first_host);
         if offset < self.hosts {
             self.first_port + ((u64::from(offset) * self.ports_per_host_q40) >> 40) as u32
         } else {
-            self.first_up_port + self.policy.choose(self.up_ports, flow, src, dst)
+            self.first_up_port + self.policy.choose(self.up_ports, packet)
         }
     }
 }
@@ -110,18 +151,19 @@ impl Policy {
     }
 
     #[inline]
-    fn choose(&mut self, ports: u32, flow: FlowId, src: HostId, dst: HostId) -> u32 {
+    fn choose<H>(&mut self, ports: u32, packet: &Packet<H>) -> u32 {
         match self {
             Policy::Random(stream) => stream.below(ports),
+            Policy::Source(digit) => digit.of(packet.path),
             Policy::Ecmp { salt } => {
-                let hash = mix(*salt ^ (u64::from(flow) << 32 | u64::from(src)));
+                let hash = mix(*salt ^ (u64::from(packet.flow) << 32 | u64::from(packet.src)));
                 (((hash >> 32) * u64::from(ports)) >> 32) as u32
             }
             Policy::RoundRobin { turns, per } => {
                 let counter = match per {
                     Per::Switch => 0,
-                    Per::Source => src,
-                    Per::Destination => dst,
+                    Per::Source => packet.src,
+                    Per::Destination => packet.dst,
                 };
                 let turn = &mut turns[counter as usize];
                 let choice = *turn;

@@ -172,7 +172,7 @@ pub const SCHEME: Component = Component {
             "nic",
             Kind::Component("queue"),
             Fallback::Absent,
-            "The queue of every host's own port; left out: the same as `queue`.",
+            "The queue of every host's own port; left out: the same as `queue`, or \"fair\" where that one trims.",
         ),
         param(
             "routing",

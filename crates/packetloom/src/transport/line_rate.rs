@@ -180,6 +180,8 @@ impl Transport for LineRate {
         match packet.kind {
             Kind::Ack => self.acknowledged(&packet, context),
             Kind::Data | Kind::Control => self.arrived(&packet, context),
+            // This transport doesn't know trimming: to it the packet is lost.
+            Kind::Trimmed => {}
         }
     }
 

@@ -6,6 +6,7 @@ mod fixed_window;
 mod flow_table;
 mod line_rate;
 mod min_tcp;
+mod ndp;
 mod packet_format;
 mod priority;
 mod reassembly;
@@ -69,4 +70,5 @@ registry! {
     min_tcp::MinTcp,
     line_rate::LineRate,
     fixed_window::FixedWindow,
+    ndp::Ndp,
 }

@@ -95,6 +95,8 @@ def _plotter(views: tuple[View, ...]) -> Callable[[Mapping[str, Results]], Figur
             draw_slowdowns(lines, styles(runs[view.experiment]), ax)
             ax.set_title(view.title)
             ax.set_ylabel("slowdown")
+            ax.get_legend().remove()
+        figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
         return figure
 
     return plot

@@ -83,6 +83,8 @@ impl<C: Congestion> Transport for Windowed<C> {
             Kind::Ack => self.acknowledged(packet, context),
             Kind::Data => self.data(packet, context),
             Kind::Control => self.probed(packet, context),
+            // These transports don't know trimming: to them the packet is lost.
+            Kind::Trimmed => {}
         }
     }
 

@@ -79,14 +79,18 @@ impl<C: Congestion> Sender<C> {
     /// Sends what the window allows: what is held lost first, then new data.
     pub(super) fn transmit(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         let window = self.window.packets();
-        while self.has_room(window, config) {
-            let Some(seq) = self.choose() else { break };
-            self.pipe += 1;
-            self.send_data(seq, config, context);
-        }
+        while self.has_room(window, config) && self.send_next(config, context) {}
         if self.expires == Time::NEVER && self.una < self.next {
             self.restart_timer(config, context);
         }
+    }
+
+    /// Sends what is held lost, or else new data; returns whether there was any.
+    fn send_next(&mut self, config: &Config, context: &mut Context<'_, Header>) -> bool {
+        let Some(seq) = self.choose() else { return false };
+        self.pipe += 1;
+        self.send_data(seq, config, context);
+        true
     }
 
     /// Whether the window has room for what [`Sender::choose`] would send.
@@ -157,9 +161,7 @@ impl<C: Congestion> Sender<C> {
         self.measure_round_trip(header, config, context.now);
         let advanced = header.ack > self.una;
         let packets = self.advance(header.ack) + self.note_blocks(header);
-        if let Some(threshold) = config.duplicate_threshold {
-            self.detect_loss(threshold);
-        }
+        let enters_recovery = config.duplicate_threshold.is_some_and(|threshold| self.detect_loss(threshold));
         if self.recovery.is_some_and(|point| self.una >= point) {
             self.recovery = None;
         }
@@ -169,6 +171,10 @@ impl<C: Congestion> Sender<C> {
         }
         if advanced {
             self.expires = Time::NEVER;
+        }
+        if enters_recovery {
+            // RFC 6675 §5 (4.3): the first loss is repaired at once, whatever the window says.
+            self.send_next(config, context);
         }
         self.transmit(config, context);
     }
@@ -225,20 +231,23 @@ impl<C: Congestion> Sender<C> {
         news
     }
 
-    /// RFC 6675's IsLost: a hole is lost once `threshold` packets beyond it have arrived.
-    fn detect_loss(&mut self, threshold: u32) {
-        let Some(proof) = self.sacked.nth_largest(threshold) else { return };
+    /// RFC 6675's IsLost: a hole is lost once `threshold` packets beyond it have arrived. Returns whether loss recovery
+    /// begins.
+    fn detect_loss(&mut self, threshold: u32) -> bool {
+        let Some(proof) = self.sacked.nth_largest(threshold) else { return false };
         if proof <= self.lost_below {
-            return;
+            return false;
         }
         let from = self.lost_below;
         let lost = proof - from - self.sacked.count_in(from, proof);
         self.lost_below = proof;
         self.pipe -= lost;
-        if lost > 0 && self.recovery.is_none() {
+        let begins = lost > 0 && self.recovery.is_none();
+        if begins {
             self.recovery = Some(self.next);
             self.congestion.lost(self.pipe + lost, &mut self.window);
         }
+        begins
     }
 
     /// The alarm of the retransmission timer went off.

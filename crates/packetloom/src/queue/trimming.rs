@@ -1,0 +1,332 @@
+//! NDP's switch queue: what does not fit loses its payload, and its header goes on (NDP, SIGCOMM 2017, §3.1).
+
+use super::admission::Limit;
+use super::{Effect, Occupancy};
+use crate::packet::{Kind, Packet};
+use crate::random::Stream;
+use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The component.
+pub const COMPONENT: Component = Component {
+    section: "queue",
+    kind: "ndp",
+    doc: "A short queue for data and one for headers: data that does not fit is trimmed to its header, which joins the acknowledgements, pulls and other control packets.",
+    source: "NDP, SIGCOMM 2017, §3.1",
+    params: &[
+        Param {
+            name: "capacity",
+            kind: Holds::Buffer,
+            default: Fallback::Value("8packets"),
+            doc: "What data may wait beside the packet in service.",
+            source: "NDP in a fat-tree §4: 8 packets",
+        },
+        Param {
+            name: "count_service",
+            kind: Holds::Flag,
+            default: Fallback::Value("false"),
+            doc: "Whether a data packet in service takes room of the capacity too.",
+            source: "packetloom; csg-htsim counts it",
+        },
+        Param {
+            name: "header_capacity",
+            kind: Holds::Buffer,
+            default: Fallback::Value("144KB"),
+            doc: "What headers and control packets may wait; more are dropped.",
+            source: "csg-htsim: twice the 72 KB of its data queue",
+        },
+        Param {
+            name: "trim",
+            kind: Holds::Choice(&["coin", "arrival"]),
+            default: Fallback::Value("coin"),
+            doc: "What is trimmed when the data queue is full: by a fair coin the arriving packet or the last in the queue; or always the arriving one.",
+            source: "NDP §3.1: with 50 % probability the newly arrived or the packet at the tail",
+        },
+        Param {
+            name: "trim_to",
+            kind: Holds::Bytes,
+            default: Fallback::Value("64B"),
+            doc: "What is left of a trimmed packet.",
+            source: "NDP §3.1: 64-byte headers",
+        },
+        Param {
+            name: "service",
+            kind: Holds::Choice(&["weighted", "strict"]),
+            default: Fallback::Value("weighted"),
+            doc: "While both queues hold packets: so many headers by `weight`, then one data packet; or headers only.",
+            source: "NDP §3.1: weighted round robin; csg-htsim: strict",
+        },
+        Param {
+            name: "weight",
+            kind: Holds::Count(1),
+            default: Fallback::Value("10"),
+            doc: "With service = \"weighted\": how many headers are sent for each data packet while both wait.",
+            source: "NDP §3.1: a 10:1 ratio of headers to packets",
+        },
+    ],
+    check,
+};
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    if (1..=65_535).contains(&values.bytes("trim_to")) {
+        Ok(())
+    } else {
+        Err(Complaint::new("trim_to", "write a size from 1B to 65535B"))
+    }
+}
+
+/// What the queues of all ports have in common.
+#[derive(Clone, Debug)]
+struct Rules {
+    capacity: Limit,
+    count_service: bool,
+    header_capacity: Limit,
+    by_coin: bool,
+    trim_to_bytes: u16,
+    /// Headers sent while data waits before a data packet is; `None`: no end of them.
+    headers_per_data: Option<u64>,
+}
+
+/// The two queues of a port.
+#[derive(Clone, Debug)]
+pub struct Trimming<H> {
+    /// Apart from what changes, so that a port takes less of the cache.
+    rules: Arc<Rules>,
+    /// Headers sent while data waited, since the last data packet.
+    headers_in_a_row: u64,
+    data: VecDeque<Packet<H>>,
+    headers: VecDeque<Packet<H>>,
+    data_queued: Occupancy,
+    headers_queued: Occupancy,
+}
+
+impl<H: Copy> Trimming<H> {
+    /// Empty queues.
+    pub fn build(values: &Values) -> Trimming<H> {
+        Trimming::under(Rules {
+            capacity: Limit::of(values.get("capacity")),
+            count_service: values.flag("count_service"),
+            header_capacity: Limit::of(values.get("header_capacity")),
+            by_coin: values.text("trim") == "coin",
+            trim_to_bytes: values.bytes("trim_to") as u16,
+            headers_per_data: (values.text("service") == "weighted").then(|| values.count("weight")),
+        })
+    }
+
+    fn under(rules: Rules) -> Trimming<H> {
+        Trimming {
+            rules: Arc::new(rules),
+            headers_in_a_row: 0,
+            data: VecDeque::new(),
+            headers: VecDeque::new(),
+            data_queued: Occupancy::default(),
+            headers_queued: Occupancy::default(),
+        }
+    }
+
+    /// Takes a packet in; trims it or the last data packet where data does not fit, drops headers that do not fit.
+    #[inline]
+    pub fn put(&mut self, packet: Packet<H>, serving_bytes: u16, random: &mut Stream) -> Effect {
+        if packet.kind != Kind::Data {
+            return Effect { drops: self.put_header(packet), ..Effect::default() };
+        }
+        let mut before = self.data_queued;
+        if self.rules.count_service && serving_bytes > 0 {
+            before.add(serving_bytes);
+        }
+        if self.fits(before, packet.size_bytes) {
+            self.put_data(packet);
+            return Effect::default();
+        }
+        let trimmed = self.choose(packet, before, random);
+        Effect { trims: 1, drops: self.put_header(self.trim(trimmed)), ..Effect::default() }
+    }
+
+    fn fits(&self, before: Occupancy, size_bytes: u16) -> bool {
+        let mut with_it = before;
+        with_it.add(size_bytes);
+        !self.rules.capacity.exceeded_by(with_it)
+    }
+
+    /// The packet to trim: the arriving one, or the last in the queue if that makes room for the arriving one.
+    fn choose(&mut self, arriving: Packet<H>, mut before: Occupancy, random: &mut Stream) -> Packet<H> {
+        if !self.rules.by_coin || random.below(2) == 0 {
+            return arriving;
+        }
+        let Some(last) = self.data.back().copied() else { return arriving };
+        before.remove(last.size_bytes);
+        if !self.fits(before, arriving.size_bytes) {
+            return arriving;
+        }
+        self.data.pop_back();
+        self.data_queued.remove(last.size_bytes);
+        self.put_data(arriving);
+        last
+    }
+
+    fn trim(&self, mut packet: Packet<H>) -> Packet<H> {
+        packet.kind = Kind::Trimmed;
+        packet.size_bytes = packet.size_bytes.min(self.rules.trim_to_bytes);
+        packet
+    }
+
+    fn put_data(&mut self, packet: Packet<H>) {
+        self.data_queued.add(packet.size_bytes);
+        self.data.push_back(packet);
+    }
+
+    /// Returns how many packets were dropped.
+    fn put_header(&mut self, packet: Packet<H>) -> u32 {
+        let mut with_it = self.headers_queued;
+        with_it.add(packet.size_bytes);
+        if self.rules.header_capacity.exceeded_by(with_it) {
+            return 1;
+        }
+        self.headers_queued = with_it;
+        self.headers.push_back(packet);
+        0
+    }
+
+    /// The next packet.
+    #[inline]
+    pub fn take(&mut self) -> Option<Packet<H>> {
+        let data_waits = !self.data.is_empty();
+        let is_datas_turn = data_waits && self.rules.headers_per_data == Some(self.headers_in_a_row);
+        if !is_datas_turn && let Some(header) = pop(&mut self.headers) {
+            self.headers_queued.remove(header.size_bytes);
+            self.headers_in_a_row += u64::from(data_waits);
+            return Some(header);
+        }
+        let packet = pop(&mut self.data)?;
+        self.data_queued.remove(packet.size_bytes);
+        self.headers_in_a_row = 0;
+        Some(packet)
+    }
+
+    /// What waits, headers too.
+    #[inline]
+    pub fn queued(&self) -> Occupancy {
+        Occupancy {
+            bytes: self.data_queued.bytes + self.headers_queued.bytes,
+            packets: self.data_queued.packets + self.headers_queued.packets,
+        }
+    }
+}
+
+/// The first packet. An empty ring begins anew, so that a short queue keeps to the same few places in the cache.
+#[inline]
+fn pop<H: Copy>(ring: &mut VecDeque<Packet<H>>) -> Option<Packet<H>> {
+    let packet = ring.pop_front();
+    if ring.is_empty() {
+        ring.clear();
+    }
+    packet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+
+    fn rules(capacity: u64, headers: u64, by_coin: bool, headers_per_data: Option<u64>) -> Rules {
+        Rules {
+            capacity: Limit::Packets(capacity),
+            count_service: false,
+            header_capacity: Limit::Packets(headers),
+            by_coin,
+            trim_to_bytes: 64,
+            headers_per_data,
+        }
+    }
+
+    fn queue(capacity: u64, headers: u64, by_coin: bool, headers_per_data: Option<u64>) -> Trimming<()> {
+        Trimming::under(rules(capacity, headers, by_coin, headers_per_data))
+    }
+
+    fn packet(flow: u32, kind: Kind) -> Packet<()> {
+        let size_bytes = if kind == Kind::Data { 9_064 } else { 64 };
+        Packet { flow, kind, size_bytes, ..Packet::default() }
+    }
+
+    fn stream() -> Stream {
+        Stream::new(1, Purpose::Queue, 0)
+    }
+
+    #[test]
+    fn data_beyond_the_capacity_is_trimmed_on_arrival_and_overtakes() {
+        let mut queue = queue(2, 8, false, None);
+        let mut random = stream();
+        for flow in 0..3 {
+            let effect = queue.put(packet(flow, Kind::Data), 9_064, &mut random);
+            assert_eq!(effect, Effect { trims: u32::from(flow == 2), ..Effect::default() });
+        }
+        assert_eq!(queue.queued(), Occupancy { bytes: 2 * 9_064 + 64, packets: 3 });
+        let order: Vec<_> =
+            std::iter::from_fn(|| queue.take()).map(|p| (p.flow, p.kind, p.size_bytes)).collect();
+        assert_eq!(order, [(2, Kind::Trimmed, 64), (0, Kind::Data, 9_064), (1, Kind::Data, 9_064)]);
+        assert_eq!(queue.queued(), Occupancy::default());
+    }
+
+    #[test]
+    fn what_is_in_service_takes_room_if_it_counts_and_is_data() {
+        for (counts, serving_bytes, trims) in [(false, 9_064, 0), (true, 9_064, 1), (true, 0, 0)] {
+            let mut queue = Trimming::under(Rules { count_service: counts, ..rules(1, 8, false, None) });
+            assert_eq!(queue.put(packet(0, Kind::Data), serving_bytes, &mut stream()).trims, trims);
+        }
+    }
+
+    #[test]
+    fn a_coin_trims_the_arrival_or_the_tail_and_each_half_of_the_time() {
+        let mut random = stream();
+        let mut tails = 0;
+        for _ in 0..10_000 {
+            let mut queue = queue(2, 8, true, None);
+            for flow in 0..3 {
+                queue.put(packet(flow, Kind::Data), 0, &mut random);
+            }
+            let flows: Vec<u32> = std::iter::from_fn(|| queue.take()).map(|p| p.flow).collect();
+            match flows[..] {
+                [1, 0, 2] => tails += 1,
+                ref other => assert_eq!(other, [2, 0, 1]),
+            }
+        }
+        assert!((4_800..5_200).contains(&tails), "{tails} of 10000");
+    }
+
+    #[test]
+    fn a_tail_that_would_not_make_room_is_spared() {
+        let mut queue = Trimming::under(Rules { capacity: Limit::Bytes(9_500), ..rules(1, 8, true, None) });
+        let mut random = stream();
+        queue.put(packet(0, Kind::Data), 0, &mut random);
+        queue.put(Packet { size_bytes: 400, ..packet(1, Kind::Data) }, 0, &mut random);
+        for flow in 2..50 {
+            queue.put(packet(flow, Kind::Data), 0, &mut random);
+        }
+        assert_eq!(queue.data.iter().map(|p| p.flow).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn headers_beyond_their_capacity_are_dropped() {
+        let mut queue = queue(0, 2, true, None);
+        let mut random = stream();
+        let effects = [Kind::Data, Kind::Ack, Kind::Data, Kind::Control]
+            .map(|kind| queue.put(packet(0, kind), 0, &mut random));
+        assert_eq!(effects.map(|effect| (effect.trims, effect.drops)), [(1, 0), (0, 0), (1, 1), (0, 1)]);
+    }
+
+    #[test]
+    fn weighted_service_sends_so_many_headers_for_each_data_packet() {
+        let mut queue = queue(8, 100, false, Some(10));
+        let mut random = stream();
+        for flow in 0..40 {
+            queue.put(packet(flow, Kind::Ack), 0, &mut random);
+        }
+        for flow in 0..3 {
+            queue.put(packet(flow, Kind::Data), 0, &mut random);
+        }
+        let kinds: Vec<Kind> = std::iter::from_fn(|| queue.take()).map(|p| p.kind).collect();
+        let places: Vec<usize> = (0..43).filter(|&place| kinds[place] == Kind::Data).collect();
+        assert_eq!(places, [10, 21, 32]);
+    }
+}

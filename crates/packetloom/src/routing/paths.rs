@@ -1,0 +1,186 @@
+//! Paths that the source chooses: all of them in random order, then all of them in a new one.
+
+use crate::flow::HostId;
+use crate::random::{Purpose, Stream};
+use crate::topology::Topology;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bits that a packet has for its path.
+const MOST_BITS: u32 = 16;
+
+/// The part of a path's number that says which up port a switch takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Digit {
+    shift: u32,
+    bits: u32,
+    ports: u32,
+}
+
+impl Digit {
+    /// The up port, counted from 0.
+    #[inline]
+    pub fn of(self, path: u16) -> u32 {
+        (u32::from(path) >> self.shift) & ((1 << self.bits) - 1)
+    }
+}
+
+/// How a path is written as a number: an up port for each tier on the way up. The way down needs no choice.
+#[derive(Clone, Debug)]
+pub struct PathCode {
+    /// By tier; hosts have none.
+    digits: Vec<Digit>,
+}
+
+impl PathCode {
+    /// The code for a network, if its paths fit into a packet.
+    pub fn new(topology: &Topology) -> Option<PathCode> {
+        let mut digits = vec![Digit::default(); topology.tier_names.len()];
+        for node in topology.nodes.iter().filter(|node| node.tier > 0) {
+            let digit = &mut digits[usize::from(node.tier)];
+            digit.ports = digit.ports.max(node.ports.len() as u32 - node.reach.down_ports);
+        }
+        let mut shift = 0;
+        for digit in &mut digits {
+            digit.shift = shift;
+            digit.bits = digit.ports.max(1).next_power_of_two().ilog2();
+            shift += digit.bits;
+        }
+        (shift <= MOST_BITS).then_some(PathCode { digits })
+    }
+
+    /// The digit that the switches of a tier read.
+    pub fn digit(&self, tier: u8) -> Digit {
+        self.digits[usize::from(tier)]
+    }
+
+    /// The paths that turn downwards at a tier.
+    fn paths_up_to(&self, tier: u8) -> Arc<[u16]> {
+        let climbed = &self.digits[..usize::from(tier)];
+        climbed
+            .iter()
+            .filter(|digit| digit.ports > 0)
+            .fold(vec![0_u16], |paths, digit| {
+                let longer = |path| (0..digit.ports).map(move |port| path | (port << digit.shift) as u16);
+                paths.into_iter().flat_map(longer).collect()
+            })
+            .into()
+    }
+}
+
+/// The hosts within reach of a switch above the source, and the paths to them.
+#[derive(Clone, Debug)]
+struct Level {
+    first_host: HostId,
+    hosts: u32,
+    paths: Arc<[u16]>,
+}
+
+/// The paths to one destination in the order of this round.
+#[derive(Clone, Debug)]
+struct Round {
+    order: Box<[u16]>,
+    used: usize,
+}
+
+/// A host's choice of paths for what it sends.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    /// From the nearest switch up.
+    levels: Vec<Level>,
+    rounds: BTreeMap<HostId, Round>,
+    random: Stream,
+}
+
+impl Paths {
+    /// The choice of paths of `host`.
+    pub fn new(topology: &Topology, code: &PathCode, host: HostId, seed: u64) -> Paths {
+        let mut levels = Vec::new();
+        let mut up_port = Some(topology.nodes[host as usize].ports.start);
+        while let Some(port) = up_port {
+            let switch = &topology.nodes[topology.links[port as usize].dst as usize];
+            let reach = switch.reach;
+            let paths = code.paths_up_to(switch.tier);
+            levels.push(Level { first_host: reach.first_host, hosts: reach.hosts, paths });
+            let first_up = switch.ports.start + reach.down_ports;
+            up_port = (first_up < switch.ports.end).then_some(first_up);
+        }
+        Paths { levels, rounds: BTreeMap::new(), random: Stream::new(seed, Purpose::Paths, host.into()) }
+    }
+
+    /// The path for the next packet to `dst`.
+    pub fn next(&mut self, dst: HostId) -> u16 {
+        let reaches = |level: &&Level| dst.wrapping_sub(level.first_host) < level.hosts;
+        let Some(level) = self.levels.iter().find(reaches) else { return 0 };
+        if level.paths.len() == 1 {
+            return 0;
+        }
+        let new = || Round { order: level.paths.iter().copied().collect(), used: 0 };
+        self.rounds.entry(dst).or_insert_with(new).next(&mut self.random)
+    }
+}
+
+impl Round {
+    /// Draws from the paths that were not used in this round (Fisher and Yates' shuffle, a step for each packet).
+    fn next(&mut self, random: &mut Stream) -> u16 {
+        let left = self.order.len() - self.used;
+        let drawn = self.used + random.below(left as u32) as usize;
+        self.order.swap(self.used, drawn);
+        let path = self.order[self.used];
+        self.used = if left == 1 { 0 } else { self.used + 1 };
+        path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    fn topology(text: &str) -> Topology {
+        let scenario = format!(
+            "topology = {text}\n[[workload]]\nsizes = {{ kind = \"constant\", size = \"1KB\" }}\n[[scheme]]\n\
+             name = \"any\"\ntransport = \"tcp\"\nqueue = \"drop-tail\"\n[run]\nflows = 1\nloads = [0.1]\n"
+        );
+        let scenario = Scenario::from_toml(&scenario, "test", Path::new("")).expect("a sound scenario");
+        let case = scenario.cases().next().expect("a case");
+        Topology::build(&case.topology).expect("a topology")
+    }
+
+    fn rounds(topology: &Topology, dst: HostId, paths: usize) {
+        let code = PathCode::new(topology).expect("few paths");
+        let mut chosen = Paths::new(topology, &code, 0, 1);
+        let rounds: Vec<Vec<u16>> = (0..20).map(|_| (0..paths).map(|_| chosen.next(dst)).collect()).collect();
+        for round in &rounds {
+            assert_eq!(round.iter().collect::<BTreeSet<_>>().len(), paths, "{round:?}");
+        }
+        let orders = rounds.iter().collect::<BTreeSet<_>>().len();
+        assert!(paths < 4 || orders > 15, "{orders} orders");
+    }
+
+    #[test]
+    fn each_round_uses_every_path_once_in_a_new_order() {
+        let tree = topology("{ kind = \"fat-tree\", k = 6 }");
+        for (dst, paths) in [(1, 1), (3, 3), (9, 9), (53, 9)] {
+            rounds(&tree, dst, paths);
+        }
+        let leaves = topology("{ kind = \"leaf-spine\", spines = 5, leaves = 3, hosts_per_leaf = 2 }");
+        rounds(&leaves, 1, 1);
+        rounds(&leaves, 4, 5);
+        rounds(&topology("{ kind = \"rack\", hosts = 4 }"), 2, 1);
+    }
+
+    #[test]
+    fn a_path_names_an_up_port_for_each_tier() {
+        let tree = topology("{ kind = \"fat-tree\", k = 6 }");
+        let code = PathCode::new(&tree).expect("few paths");
+        let pairs: BTreeSet<(u32, u32)> = code
+            .paths_up_to(3)
+            .iter()
+            .map(|&path| (code.digit(1).of(path), code.digit(2).of(path)))
+            .collect();
+        assert_eq!(pairs, (0..3).flat_map(|edge| (0..3).map(move |up| (edge, up))).collect());
+    }
+}

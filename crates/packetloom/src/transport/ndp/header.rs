@@ -1,0 +1,43 @@
+//! What NDP's packets say.
+
+use crate::packet::Packet;
+
+/// The header.
+#[derive(Clone, Copy, Debug)]
+pub enum Header {
+    /// Data, or what is left of it.
+    Data {
+        /// Its number in its flow.
+        seq: u32,
+        /// How many packets the flow has; the last one is thereby marked (FIN).
+        packets: u32,
+        /// A packet of the first window: it may open the connection.
+        syn: bool,
+    },
+    /// This packet arrived.
+    Ack(Word),
+    /// This packet's header arrived; it must come again.
+    Nack(Word),
+    /// Send; the word is about no packet.
+    Pull(Word),
+}
+
+/// What a receiver says.
+#[derive(Clone, Copy, Debug)]
+pub struct Word {
+    /// The packet that it is about.
+    pub seq: u32,
+    /// Every packet before this one arrived.
+    pub next: u32,
+    /// How many packets the sender may have sent beyond its first window. A count of all pulls so far, so a later
+    /// pull makes up for a lost one (NDP §3.2); 0 where there is nothing to say.
+    pub pulls: u32,
+}
+
+impl Default for Header {
+    fn default() -> Header {
+        Header::Data { seq: 0, packets: 0, syn: false }
+    }
+}
+
+const _: () = assert!(size_of::<Packet<Header>>() <= 48, "what moves most should be small");

@@ -1,0 +1,154 @@
+//! NDP (Handley et al., SIGCOMM 2017): senders push a first window at line rate; from then on receivers pull.
+//!
+//! Switches trim what they can't queue, so the receiver learns of every packet: it acknowledges those that arrived
+//! whole, says of the trimmed ones that they must come again, and for each of either asks for one packet more, at
+//! the pace of its own link.
+
+mod config;
+mod header;
+mod pacer;
+mod receiver;
+mod sender;
+
+use super::Scheme;
+use super::finished::Finished;
+use super::flow_table::FlowTable;
+use crate::engine::{Context, Timer, Transport};
+use crate::flow::Flow;
+use crate::measure::Format;
+use crate::packet::{Kind, Packet};
+use crate::spec::{Component, Values};
+use config::Config;
+use header::{Header, Word};
+use pacer::Pacer;
+use receiver::Receiver;
+use sender::Sender;
+
+/// A timer's purpose: a flow's sender may have waited too long.
+const TIMEOUT: u8 = 0;
+/// A timer's purpose: the host's next pull is due.
+const PULL: u8 = 1;
+
+/// All NDP flows at one host.
+pub struct Ndp {
+    config: Config,
+    senders: FlowTable<Sender>,
+    receivers: FlowTable<Receiver>,
+    finished: Finished,
+    pacer: Pacer,
+}
+
+impl Scheme for Ndp {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "ndp",
+        doc: "NDP: a first window at line rate, then every packet is pulled by its receiver, at the pace of the receiver's link; needs switches that trim (queue = \"ndp\").",
+        source: "NDP, SIGCOMM 2017, §3.2",
+        params: config::PARAMS,
+        check: config::check,
+    };
+    type Config = Config;
+
+    fn configure(values: &Values) -> Config {
+        Config::of(values)
+    }
+
+    fn format(config: &Config) -> Format {
+        config.format.data
+    }
+
+    fn smallest_packet_bytes(config: &Config) -> u64 {
+        config.format.smallest_bytes()
+    }
+
+    fn new(config: &Config) -> Ndp {
+        Ndp {
+            config: *config,
+            senders: FlowTable::default(),
+            receivers: FlowTable::default(),
+            finished: Finished::new(config.longest_silence().times(4)),
+            pacer: Pacer::default(),
+        }
+    }
+}
+
+impl Transport for Ndp {
+    type Header = Header;
+
+    fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
+        let mut sender = Sender::new(flow, &self.config);
+        sender.send_first_window(&self.config, context);
+        self.senders.insert(flow.id, sender);
+    }
+
+    fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        match packet.kind {
+            Kind::Data | Kind::Trimmed => self.arrived(&packet, context),
+            Kind::Ack | Kind::Control => self.answered(&packet, context),
+        }
+    }
+
+    fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {
+        if timer.purpose == PULL {
+            self.pull_due(context);
+        } else if let Some(sender) = self.senders.get_mut(timer.key) {
+            sender.timer(&self.config, context);
+        }
+    }
+}
+
+impl Ndp {
+    /// The receiver's word, at the sender.
+    fn answered(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
+        let Some(sender) = self.senders.get_mut(packet.flow) else { return };
+        sender.heard(packet.header, &self.config, context);
+        if sender.is_done() {
+            context.closed(sender.flow(), sender.report());
+            self.senders.remove(packet.flow);
+        }
+    }
+
+    /// A packet or its header, at the receiver.
+    fn arrived(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
+        let Header::Data { seq, packets, syn } = packet.header else { return };
+        let flow = packet.flow;
+        if self.receivers.get_mut(flow).is_none() {
+            if let Some(next) = self.finished.packets(flow) {
+                self.answer(packet, Header::Ack(Word { seq, next, pulls: 0 }), context);
+                return;
+            }
+            // Whichever packet of the first window comes first opens the connection (NDP §3.2: SYN on all of them).
+            if !syn {
+                return;
+            }
+            self.receivers.insert(flow, Receiver::new(packet, packets));
+        }
+        let Some(receiver) = self.receivers.get_mut(flow) else { return };
+        let has_it = receiver.note(seq, packet.kind == Kind::Trimmed);
+        let next = receiver.next();
+        let pulls = if receiver.is_whole() {
+            self.pacer.remove(receiver);
+            self.receivers.remove(flow);
+            self.finished.add(context.now, flow, next);
+            context.delivered(flow);
+            0
+        } else {
+            self.pacer.ask(receiver, &self.config, context)
+        };
+        let word = Word { seq, next, pulls };
+        self.answer(packet, if has_it { Header::Ack(word) } else { Header::Nack(word) }, context);
+    }
+
+    /// Acknowledges a packet, or says that it came without its payload.
+    fn answer(&self, packet: &Packet<Header>, header: Header, context: &mut Context<'_, Header>) {
+        context.send(self.config.control_packet(packet.flow, packet.src, packet.class, header));
+    }
+
+    fn pull_due(&mut self, context: &mut Context<'_, Header>) {
+        let Some(flow) = self.pacer.next() else { return };
+        let Some(receiver) = self.receivers.get_mut(flow) else { return };
+        let pulls = self.pacer.pull(receiver, &self.config, context);
+        let header = Header::Pull(Word { seq: 0, next: receiver.next(), pulls });
+        context.send(self.config.control_packet(flow, receiver.sender(), receiver.class(), header));
+    }
+}

@@ -1,0 +1,325 @@
+//! What each transport is known to do, seen from outside: completion times, reports, and what the hosts' ports sent.
+
+mod common;
+
+use common::{fct, port, run};
+use packetloom::simulation::Outcome;
+use packetloom::units::Time;
+
+/// A rack with links of 10 Gb/s and 25 us: a full packet (1.2 us per link) and its ACK (32 ns) take a round trip of
+/// 4 × 25 + 2 × 1.2 + 2 × 0.032 us.
+const ROUND_TRIP: Time = Time::from_ns(102_464);
+
+/// The completion time of a flow of so many packets that is alone in that rack.
+fn alone(transport: &str, packets: u64) -> Time {
+    let outcome = run(&format!(
+        r#"
+[topology]
+kind = "rack"
+hosts = 2
+link = {{ rate = "10Gbps", delay = "25us" }}
+
+[[workload]]
+sizes = {{ kind = "constant", size = "{}B" }}
+arrivals = "at-once"
+pattern = {{ kind = "pair", src = 0, dst = 1 }}
+
+[[scheme]]
+name = "alone"
+transport = {transport}
+queue = "drop-tail"
+"#,
+        packets * 1460
+    ));
+    fct(&outcome.flows[0])
+}
+
+#[test]
+fn slow_start_doubles_the_window_every_round_trip() {
+    // With a window of one at first, round r begins with packet 2^r; with ten, with packet 10 × 2^r − 9.
+    for (initial_window, rounds) in [(1_u64, 6_u64), (10, 3)] {
+        let tcp = format!(r#"{{ kind = "tcp", initial_window = {initial_window}, min_rto = "10ms" }}"#);
+        for round in 0..=rounds {
+            let packets = initial_window * ((1 << round) - 1) + 1;
+            assert_eq!(alone(&tcp, packets), alone(&tcp, 1) + ROUND_TRIP.times(round), "{packets} packets");
+        }
+    }
+}
+
+#[test]
+fn congestion_avoidance_adds_a_packet_every_round_trip() {
+    let tcp = r#"{ kind = "tcp", initial_window = 8, initial_ssthresh = 8, min_rto = "10ms" }"#;
+    // RFC 5681 §3.1, equation 3, in packets: each acknowledgement adds 1/cwnd.
+    let (mut window, mut acknowledged, mut sent) = (8.0_f64, 0, 8);
+    for round in 1..=20 {
+        let begins_with = sent + 1;
+        while acknowledged + 1 < begins_with {
+            acknowledged += 1;
+            window += 1.0 / window;
+            sent = sent.max(acknowledged + window as u64);
+        }
+        assert_eq!(alone(tcp, begins_with), alone(tcp, 1) + ROUND_TRIP.times(round), "round {round}");
+        let growth = (window - 8.0) / round as f64;
+        assert!((0.85..=1.0).contains(&growth), "round {round}: {growth} packets each");
+    }
+}
+
+#[test]
+fn a_fixed_window_is_sent_every_round_trip() {
+    let transport = r#"{ kind = "fixed-window", initial_window = 7 }"#;
+    for round in 0..5 {
+        assert_eq!(alone(transport, 7 * round + 1), alone(transport, 1) + ROUND_TRIP.times(round));
+    }
+}
+
+/// One flow of 30 packets whose first 20 leave at 40 Gb/s, for a link of 10 Gb/s with room for so many.
+fn burst(transport: &str, room: u32) -> Outcome {
+    run(&format!(
+        r#"
+[topology]
+kind = "leaf-spine"
+spines = 1
+leaves = 2
+hosts_per_leaf = 1
+host_link = {{ rate = "40Gbps", delay = "5us" }}
+link = {{ rate = "10Gbps", delay = "5us" }}
+
+[[workload]]
+sizes = {{ kind = "constant", size = "43800B" }}
+arrivals = "at-once"
+pattern = {{ kind = "pair", src = 0, dst = 1 }}
+
+[[scheme]]
+name = "burst"
+transport = {transport}
+queue = {{ kind = "drop-tail", capacity = "{room} packets" }}
+nic = "drop-tail"
+"#
+    ))
+}
+
+fn tcp_burst(fast_retransmit: bool, room: u32) -> Outcome {
+    burst(
+        &format!(
+            r#"{{ kind = "tcp", initial_window = 20, initial_ssthresh = 20, min_rto = "5ms", fast_retransmit = {fast_retransmit} }}"#
+        ),
+        room,
+    )
+}
+
+fn drops(outcome: &Outcome) -> u64 {
+    outcome.ports.iter().map(|port| port.counters.drops).sum()
+}
+
+#[test]
+fn fast_retransmit_repairs_a_loss_without_a_timeout() {
+    // As the twentieth packet comes five have gone to the link, so fifteen would wait.
+    let whole = tcp_burst(true, 15);
+    assert_eq!((drops(&whole), whole.flows[0].report.retransmissions), (0, 0));
+
+    let fast = tcp_burst(true, 14);
+    assert_eq!(drops(&fast), 1);
+    let report = fast.flows[0].report;
+    assert_eq!((report.packets_sent, report.retransmissions, report.timeouts), (31, 1, 0));
+    // The loss is known, and repaired at once, when the third packet after it is acknowledged; without it the flow
+    // would end with the tenth packet after it, seven packets' times later, but with no round trip in between: eight
+    // links of 5 us, two of them fast and two slow each way.
+    let round_trip = 8 * 5_000 + 2 * (300 + 1_200) + 2 * (8 + 32);
+    let late = fct(&fast.flows[0]) - fct(&whole.flows[0]);
+    assert_eq!(late, Time::from_ns(round_trip - 7 * 1_200));
+
+    let slow = tcp_burst(false, 14);
+    assert_eq!(drops(&slow), 1);
+    let report = slow.flows[0].report;
+    assert_eq!((report.packets_sent, report.retransmissions, report.timeouts), (31, 1, 1));
+    assert!(fct(&slow.flows[0]) > Time::from_us(5_000));
+}
+
+#[test]
+fn selective_acknowledgements_repair_several_losses_without_sending_anything_twice() {
+    for room in [4, 8, 11] {
+        for fast_retransmit in [true, false] {
+            let outcome = tcp_burst(fast_retransmit, room);
+            let report = outcome.flows[0].report;
+            assert!(drops(&outcome) > 2);
+            assert_eq!(u64::from(report.retransmissions), drops(&outcome), "room for {room}: {report:?}");
+            assert_eq!(report.timeouts, u32::from(!fast_retransmit), "room for {room}");
+        }
+    }
+}
+
+#[test]
+fn delayed_acknowledgements_are_half_as_many() {
+    for (delayed, packets, expected) in [(false, 50, 50), (true, 50, 25), (true, 49, 25)] {
+        let outcome = run(&format!(
+            r#"
+[topology]
+kind = "rack"
+hosts = 2
+
+[[workload]]
+sizes = {{ kind = "constant", size = "{}B" }}
+arrivals = "at-once"
+pattern = {{ kind = "pair", src = 0, dst = 1 }}
+
+[[scheme]]
+name = "delayed"
+transport = {{ kind = "tcp", delayed_ack = {delayed} }}
+queue = "drop-tail"
+"#,
+            packets * 1460
+        ));
+        assert_eq!(port(&outcome, "host1", "switch0").counters.packets, expected);
+    }
+}
+
+/// Two flows to host 0: one with a deadline, of 5080 packets, which keep the link busy for 6.1 ms; and one of 40
+/// without, which the queue lets through when the other is done.
+fn starved(transport: &str) -> Outcome {
+    run(&format!(
+        r#"
+[topology]
+kind = "rack"
+hosts = 3
+link = {{ rate = "10Gbps", delay = "1us" }}
+
+[[workload]]
+sizes = {{ kind = "constant", size = "7416800B" }}
+arrivals = "at-once"
+pattern = {{ kind = "pair", src = 1, dst = 0 }}
+deadlines = {{ kind = "fixed", after = "1s" }}
+
+[[workload]]
+sizes = {{ kind = "constant", size = "58400B" }}
+arrivals = "at-once"
+pattern = {{ kind = "pair", src = 2, dst = 0 }}
+start = "20us"
+
+[[scheme]]
+name = "starved"
+transport = {{ priority = "deadline", {transport} }}
+queue = {{ kind = "pfabric", capacity = "1MB" }}
+nic = "drop-tail"
+"#
+    ))
+}
+
+/// What the starved flow's host sent beside data.
+fn probes(outcome: &Outcome) -> u64 {
+    let sent = port(outcome, "host2", "switch0").counters.packets;
+    sent - u64::from(outcome.flows[1].report.packets_sent)
+}
+
+const TWENTY_PACKETS: &str =
+    r#"initial_window = 20, max_window = 20, min_rto = "200us", rto_estimation = false"#;
+
+#[test]
+fn timeouts_are_doubled_up_to_the_greatest() {
+    // 6.1 ms hold 30 timeouts of 200 us; 200 + 400 + 800 + 1600 us; or 200 us and fourteen of 400 us.
+    for (more, timeouts) in
+        [("backoff = false", 30), ("backoff = true", 4), (r#"backoff = true, max_rto = "400us""#, 15)]
+    {
+        let outcome = starved(&format!(r#"kind = "tcp", {TWENTY_PACKETS}, {more}"#));
+        let [first, second] = [0, 1].map(|flow| outcome.flows[flow].report);
+        assert_eq!((first.timeouts, second.timeouts), (0, timeouts), "{more}");
+        assert_eq!(second.packets_sent, 40 + second.retransmissions, "{more}");
+        assert_eq!(probes(&outcome), 0, "{more}");
+        // Each timeout sends one packet again.
+        assert!(second.retransmissions >= timeouts, "{more}");
+    }
+}
+
+#[test]
+fn min_tcp_probes_from_the_fifth_timeout_in_a_row_on() {
+    let with = starved(&format!(r#"kind = "min-tcp", {TWENTY_PACKETS}"#));
+    let report = with.flows[1].report;
+    assert_eq!((report.timeouts, probes(&with)), (30, 26));
+
+    let without = starved(&format!(r#"kind = "min-tcp", {TWENTY_PACKETS}, probe_after = 1000"#));
+    assert_eq!((without.flows[1].report.timeouts, probes(&without)), (30, 0));
+    assert!(without.flows[1].report.packets_sent >= report.packets_sent + 26);
+}
+
+#[test]
+fn line_rate_probes_after_five_timeouts_of_silence() {
+    let outcome = starved(r#"kind = "line-rate", rto = "200us""#);
+    // Silent from its start on, it sends at line rate for 1 ms, which sends each of its 40 packets five times; then a
+    // probe each 200 us of the 5.1 ms that are left.
+    let probes = probes(&outcome);
+    assert!((24..=27).contains(&probes), "{probes}");
+    let sent = outcome.flows[1].report.packets_sent;
+    assert!((200..=240).contains(&sent), "{sent}");
+}
+
+#[test]
+fn dctcp_answers_marks_and_only_in_proportion() {
+    let mean_queue = |more: &str| {
+        let outcome = run(&format!(
+            r#"
+[topology]
+kind = "leaf-spine"
+spines = 1
+leaves = 2
+hosts_per_leaf = 1
+host_link = {{ rate = "40Gbps", delay = "2us" }}
+link = {{ rate = "10Gbps", delay = "2us" }}
+
+[[workload]]
+sizes = {{ kind = "constant", size = "20MB" }}
+arrivals = "at-once"
+pattern = {{ kind = "pair", src = 0, dst = 1 }}
+
+[[scheme]]
+name = "marked"
+transport = {{ kind = "dctcp", initial_ssthresh = 10, {more} }}
+queue = {{ kind = "ecn", mark_above = "30KB" }}
+
+[measure]
+queues = true
+"#
+        ));
+        let queue = port(&outcome, "leaf0", "spine0").queue.as_ref().expect("queues are watched");
+        (queue.mean_bytes(), queue.percentile_bytes(0.02))
+    };
+    let (dctcp, dctcp_low) = mean_queue("g = 0.0625");
+    assert!((25_000.0..33_000.0).contains(&dctcp), "{dctcp}");
+    // With an estimate that stays at 1 every mark halves the window, as in TCP with ECN: the queue runs empty.
+    let (halved, halved_low) = mean_queue("g = 0.000001");
+    assert!(halved < 0.8 * dctcp && halved_low < dctcp_low / 2, "{halved}, {halved_low} for {dctcp_low}");
+}
+
+#[test]
+fn every_flow_finishes_with_buffers_of_one_packet() {
+    for transport in ["tcp", "dctcp", "min-tcp", "line-rate", r#"fixed-window", min_rto = "1ms"#] {
+        for (queue, routing) in [
+            (r#"{ kind = "drop-tail", capacity = "1 packets" }"#, "ecmp"),
+            (r#"{ kind = "ecn", capacity = "1 packets", mark_above = "0 packets" }"#, "spray-random"),
+            (r#"{ kind = "pfabric", capacity = "1.5KB" }"#, "spray-round-robin"),
+        ] {
+            // The hosts' own ports too: without an entry they have the switches' queue.
+            let outcome = run(&format!(
+                r#"
+[topology]
+kind = "fat-tree"
+k = 4
+
+[[workload]]
+sizes = {{ kind = "exponential", mean = "30KB" }}
+arrivals = {{ kind = "at-once", rounds = 3 }}
+pattern = {{ kind = "incast", fan_in = 15 }}
+
+[[scheme]]
+name = "lossy"
+transport = {{ kind = "{transport}" }}
+queue = {queue}
+nic = {queue}
+routing = "{routing}"
+"#
+            ));
+            assert_eq!(outcome.flows.len(), 45);
+            assert_eq!(outcome.warnings, Vec::<String>::new(), "{transport}, {queue}");
+            assert!(outcome.flows.iter().all(|row| row.fct().is_some()), "{transport}, {queue}");
+            assert!(drops(&outcome) > 300, "{transport}, {queue}: {} drops", drops(&outcome));
+        }
+    }
+}
