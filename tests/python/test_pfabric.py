@@ -3,12 +3,15 @@
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pytest
 from packetloom.claims import Measured, NotComparable
+from packetloom.reproduce import PAPERS, PaperEntry, reproduce_paper
 from packetloom.reproduce.pfabric import PAPER, claims
 from packetloom.reproduce.pfabric.figures import FIGURES
 from packetloom.reproduce.pfabric.measure import SMALL, Slowdowns
@@ -180,3 +183,28 @@ def test_every_claim_needs_experiments_that_there_are() -> None:
     known = {one.name for one in PAPER.experiments}
     assert [claim.id for claim in PAPER.claims] == [f"PF{number}" for number in range(1, 13)]
     assert {need for claim in PAPER.claims for need in claim.needs} <= known
+
+
+TINY = {
+    "web-search": ("run.loads=[0.2, 0.8]", "run.flows=60", "run.warm_up=0us"),
+    "data-mining": ("run.loads=[0.2, 0.8]", "run.duration=5ms", "run.warm_up=0us", "run.max_time=5ms"),
+    "ecmp": ("run.loads=[0.8]", "run.flows=60", "run.warm_up=0us"),
+    "timeouts": ("run.flows=20", "run.warm_up=0us"),
+    "deadlines": ("run.loads=[0.8]", "run.flows=300"),
+    "classes": ("run.duration=5ms",),
+    "data-mining-sizes": ("run.flows=500",),
+    "web-search-sizes": ("run.flows=500",),
+}
+
+
+def test_the_paper_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiments = tuple(replace(one, quick=(*TINY[one.name], "run.seeds=2")) for one in PAPER.experiments)
+    monkeypatch.setitem(PAPERS, "pfabric", PaperEntry("", lambda: replace(PAPER, experiments=experiments)))
+    findings = reproduce_paper("pfabric", None, "quick", tmp_path / "claims.json", tmp_path / "out")
+    assert len(findings) == 12
+    measured = {finding.claim.id for finding in findings if finding.measured}
+    assert {"PF1", "PF2", "PF3", "PF4", "PF5", "PF9", "PF10", "PF11", "PF12"} <= measured
+    assert {path.name for path in (tmp_path / "out").glob("figure-*")} == {
+        f"figure-{number}.{ending}" for number in (2, 3, 4) for ending in ("pdf", "png")
+    }
+    assert "Figure 4" in (tmp_path / "out" / "index.html").read_text()
