@@ -3,12 +3,15 @@
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pytest
 from packetloom.claims import Measured, NotComparable
+from packetloom.reproduce import PAPERS, PaperEntry, reproduce_paper
 from packetloom.reproduce.pfabric import PAPER, claims
 from packetloom.reproduce.pfabric.figures import FIGURES
 from packetloom.reproduce.pfabric.measure import SMALL, Slowdowns
@@ -36,8 +39,13 @@ class Runs(Results):
         assert columns is not None
         for parameters, flows in self.made:
             table = pl.DataFrame(flows).with_columns(pl.lit(value=True).alias("measured"), pl.lit(0).alias("absent"))
-            if "source" not in flows:
-                table = table.with_columns(pl.lit(0).alias("source"))
+            constants = {"source": 0, "src": 0, "dst": 53, "best_fct_ns": 10_000.0}
+            table = table.with_columns(
+                pl.lit(value).alias(name) for name, value in constants.items() if name not in flows
+            )
+            if "slowdown" in flows and "sender_fct_ns" not in flows:
+                sender = pl.col("slowdown") * (pl.col("best_fct_ns") + 6 * 432)
+                table = table.with_columns(sender.alias("sender_fct_ns"))
             yield CaseRow("", {"load": 0.8, "seed": 1, **parameters}, {}, "", "", ()), table.select(columns).to_arrow()
 
     def rows(self) -> list[CaseRow]:
@@ -67,6 +75,13 @@ def test_all_sizes_means_the_workload_but_a_bin_takes_all_its_flows() -> None:
     assert slowdowns.of("TCP", 0.8, SMALL, "mean").value == 3.0
 
 
+def test_the_senders_time_ends_with_the_last_ack() -> None:
+    best = 10_000.0 + 6 * 432  # there is an ACK's way back of six links
+    flows: dict[str, list[Any]] = {"size_bytes": [1_000], "slowdown": [1.5], "sender_fct_ns": [2 * best]}
+    slowdowns = Slowdowns(Runs(({"scheme": "TCP"}, flows)))
+    assert slowdowns.of("TCP", 0.8, SMALL, "sender's mean").value == 2.0
+
+
 def test_ratios_are_taken_seed_by_seed() -> None:
     made = [({"scheme": name, "seed": seed}, every_size(slow)) for name, slows in (("A", (8, 2)), ("B", (2, 1)))
             for seed, slow in enumerate(slows)]  # fmt: skip
@@ -85,7 +100,7 @@ def test_a_scheme_that_was_not_run_is_not_comparable() -> None:
 def test_small_flows_within_half_as_much_again_of_the_range() -> None:
     tails = {claims.TCP: 60.0, claims.DCTCP: 2.0, claims.MIN_TCP: 1.0, claims.LINE_RATE: 1.0}
     one = Runs(*(({"scheme": name}, every_size(slow)) for name, slow in tails.items()))
-    measure = claims.small_flows("p99", {claims.TCP: (33, 69), claims.DCTCP: (7, 17)})
+    measure = claims.small_flows("sender's p99", {claims.TCP: (33, 69), claims.DCTCP: (7, 17)})
     found = measure(runs(data_mining=one, web_search=one))
     assert values(found)["WS TCP/MinTCP"] == 60.0
     assert failing(found) == [f"{short} DCTCP/{name}" for short in ("DM", "WS") for name in ("MinTCP", "LineRate")]
@@ -168,3 +183,28 @@ def test_every_claim_needs_experiments_that_there_are() -> None:
     known = {one.name for one in PAPER.experiments}
     assert [claim.id for claim in PAPER.claims] == [f"PF{number}" for number in range(1, 13)]
     assert {need for claim in PAPER.claims for need in claim.needs} <= known
+
+
+TINY = {
+    "web-search": ("run.loads=[0.2, 0.8]", "run.flows=60", "run.warm_up=0us"),
+    "data-mining": ("run.loads=[0.2, 0.8]", "run.duration=5ms", "run.warm_up=0us", "run.max_time=5ms"),
+    "ecmp": ("run.loads=[0.8]", "run.flows=60", "run.warm_up=0us"),
+    "timeouts": ("run.flows=20", "run.warm_up=0us"),
+    "deadlines": ("run.loads=[0.8]", "run.flows=300"),
+    "classes": ("run.duration=5ms",),
+    "data-mining-sizes": ("run.flows=500",),
+    "web-search-sizes": ("run.flows=500",),
+}
+
+
+def test_the_paper_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiments = tuple(replace(one, quick=(*TINY[one.name], "run.seeds=2")) for one in PAPER.experiments)
+    monkeypatch.setitem(PAPERS, "pfabric", PaperEntry("", lambda: replace(PAPER, experiments=experiments)))
+    findings = reproduce_paper("pfabric", None, "quick", tmp_path / "claims.json", tmp_path / "out")
+    assert len(findings) == 12
+    measured = {finding.claim.id for finding in findings if finding.measured}
+    assert {"PF1", "PF2", "PF3", "PF4", "PF5", "PF9", "PF10", "PF11", "PF12"} <= measured
+    assert {path.name for path in (tmp_path / "out").glob("figure-*")} == {
+        f"figure-{number}.{ending}" for number in (2, 3, 4) for ending in ("pdf", "png")
+    }
+    assert "Figure 4" in (tmp_path / "out" / "index.html").read_text()

@@ -95,8 +95,10 @@ def _plotter(views: tuple[View, ...]) -> Callable[[Mapping[str, Results]], Figur
             draw_slowdowns(lines, styles(runs[view.experiment]), ax)
             ax.set_title(view.title)
             ax.set_ylabel("slowdown")
-            ax.get_legend().remove()
-        figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
+            if ax.get_legend():  # one for all panels follows
+                ax.get_legend().remove()
+        fullest = max(axes.flat, key=lambda ax: len(ax.get_legend_handles_labels()[0]))
+        figure.legend(*fullest.get_legend_handles_labels(), loc="outside upper center", ncols=5)
         return figure
 
     return plot
