@@ -144,10 +144,8 @@ impl Simulation {
     /// # Errors
     /// What of the case can't be simulated, by its key in the scenario.
     pub fn new(case: Case) -> Result<Simulation, Complaint> {
-        let topology = Topology::build(&case.topology).map_err(|complaint| Complaint {
-            key: format!("topology.{}", complaint.key),
-            ..complaint
-        })?;
+        let topology = Topology::build(&case.topology)
+            .map_err(|complaint| Complaint { key: format!("topology.{}", complaint.key), ..complaint })?;
         let transport = case.scheme.component("transport");
         let is_fluid = FLUID_COMPONENTS.iter().any(|fluid| fluid.kind == transport.kind);
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
