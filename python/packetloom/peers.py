@@ -116,7 +116,12 @@ PEERS = (
         "ns2-web-search.toml",
         "ns2/mixed_search_0.5.tsv.gz",
         read_ns2,
-        (Expected("pFabric"), Expected("DCTCP"), Expected("TCP")),
+        (
+            Expected("pFabric"),
+            Expected("DCTCP"),
+            # The order of a few losses decides: a change of 1 us in one setting moves these means by 2 %, the p99s by 8 %.
+            Expected("TCP", mean=0.05, p99=0.25, median_flow=0.03),
+        ),
     ),
     PeerList(
         "ns2-data-mining",
@@ -124,7 +129,12 @@ PEERS = (
         "ns2-data-mining.toml",
         "ns2/mixed_learning_0.2.tsv.gz",
         read_ns2,
-        (Expected("pFabric"), Expected("DCTCP"), Expected("TCP", without_timeouts=True)),
+        (
+            Expected("pFabric"),
+            Expected("DCTCP"),
+            # One flow holds a full drop-tail queue in step with its own ACKs; whom it locks out is chance.
+            Expected("TCP", without_timeouts=True),
+        ),
     ),
     PeerList(
         "yaps-web-search",
@@ -175,7 +185,7 @@ def replay_scenario(peer: PeerList, folder: Path) -> dict[str, Any]:
 
 
 def paired(theirs: pl.DataFrame, ours: pl.DataFrame, scheme: str) -> pl.DataFrame:
-    """A scheme's flows that count: the normalised FCTs at the sender, `theirs` and `ours`, and the `timeouts` of both."""
+    """A scheme's flows that count: their normalised FCTs at the sender, `theirs` and `ours`, and all `timeouts`."""
     ours = ours.filter(scheme=scheme).sort("flow_id")
     if not theirs.select("src", "dst", "size_bytes").equals(
         ours.select(pl.col("src", "dst", "size_bytes").cast(pl.Int64))
