@@ -29,7 +29,7 @@ impl Congestion for DctcpControl {
         kind: "dctcp",
         doc: "DCTCP: TCP whose window shrinks in proportion to the share of marked packets; needs a queue that marks.",
         source: "RFC 8257",
-        params: &with_defaults::<2, 20>(
+        params: &with_defaults::<2, 21>(
             default_of(),
             [
                 Param {

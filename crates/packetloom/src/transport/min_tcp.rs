@@ -17,7 +17,7 @@ impl Congestion for MinTcpControl {
         kind: "min-tcp",
         doc: "pFabric's stripped-down TCP: starts at line rate, decreases only on a timeout, and the timeout is fixed.",
         source: "pFabric §2.3, §3",
-        params: &with_defaults::<0, 18>(
+        params: &with_defaults::<0, 19>(
             Defaults {
                 initial_window: ("12", "pFabric §3: 12 packet initial window size"),
                 min_rto: ("40us", "pFabric §3: RTO is fixed at 40 us"),

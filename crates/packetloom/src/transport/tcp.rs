@@ -16,7 +16,7 @@ impl Congestion for NewReno {
         kind: "tcp",
         doc: "TCP NewReno with selective acknowledgements, on connections that are open.",
         source: "RFC 5681, RFC 6675, RFC 6298",
-        params: &with_defaults::<0, 18>(default_of(), []),
+        params: &with_defaults::<0, 19>(default_of(), []),
         check,
     };
     const ECN: bool = false;

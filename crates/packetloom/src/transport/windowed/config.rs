@@ -76,7 +76,7 @@ pub const fn default_of() -> Defaults {
 }
 
 /// How many parameters [`with_defaults`] gives.
-const CORE: usize = 18;
+const CORE: usize = 19;
 
 const fn value(
     name: &'static str,
@@ -198,9 +198,16 @@ const fn core(d: Defaults) -> [Param; CORE] {
             "timestamps",
             Kind::Flag,
             "true",
-            "Measure a round-trip time with every acknowledgement; otherwise once per round trip, never of a packet that was sent again, and keep a doubled timeout until then.",
+            "Measure a round-trip time with every acknowledgement; otherwise once per round trip, and never of a packet that was sent again.",
             "RFC 7323 §4.1; without: RFC 6298 §3, Karn's algorithm",
         ),
+        Param {
+            name: "initial_rtt",
+            kind: Kind::Time,
+            default: Fallback::Absent,
+            doc: "The round-trip time that a flow's start knows from before, as on a connection that has been in use; left out: the first one measured sets the estimate.",
+            source: "RFC 9040 §6: sharing RTT",
+        },
         value(
             "window_measure",
             Kind::Choice(&["pipe", "sequence"]),

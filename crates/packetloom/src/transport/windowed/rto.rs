@@ -10,6 +10,7 @@ pub struct RtoRule {
     greatest: Time,
     estimate: bool,
     backoff: bool,
+    initial_rtt: Option<Time>,
 }
 
 impl RtoRule {
@@ -19,6 +20,7 @@ impl RtoRule {
             greatest: values.time("max_rto"),
             estimate: values.flag("rto_estimation"),
             backoff: values.flag("backoff"),
+            initial_rtt: values.optional_time("initial_rtt"),
         }
     }
 
@@ -38,6 +40,15 @@ pub struct Rto {
 }
 
 impl Rto {
+    /// The estimate at a flow's start.
+    pub fn new(rule: &RtoRule) -> Rto {
+        let mut rto = Rto::default();
+        if let Some(rtt) = rule.initial_rtt {
+            rto.measured(rtt, rule);
+        }
+        rto
+    }
+
     /// A round trip took this long. Timestamps make every acknowledgement count (RFC 7323 §4.1).
     pub fn measured(&mut self, rtt: Time, rule: &RtoRule) {
         self.doublings = 0;
@@ -52,6 +63,11 @@ impl Rto {
             self.variation = Time((3 * self.variation.as_ps() + error) / 4);
             self.smoothed = Time((7 * self.smoothed.as_ps() + rtt.as_ps()) / 8);
         }
+    }
+
+    /// Something was acknowledged, whenever that was sent: the path is alive, the doubling over.
+    pub fn progressed(&mut self) {
+        self.doublings = 0;
     }
 
     /// It expired (RFC 6298 §5.5).

@@ -55,7 +55,7 @@ impl<C: Congestion> Sender<C> {
             window: Window::new(&config.limits),
             congestion: C::new(&config.values),
             recovery: None,
-            rto: Rto::default(),
+            rto: Rto::new(&config.rto),
             timed: None,
             expires: Time::NEVER,
             alarm: Time::NEVER,
@@ -180,15 +180,15 @@ impl<C: Congestion> Sender<C> {
     }
 
     /// With timestamps every acknowledgement tells a round-trip time (RFC 7323 §4.1); without, one packet at a time is
-    /// timed, and only if it was sent once (Karn's algorithm, RFC 6298 §3).
+    /// timed, and only if it was sent once (Karn's algorithm, RFC 6298 §3), so progress alone ends the doubling.
     fn measure_round_trip(&mut self, header: &Header, config: &Config, now: Time) {
         if config.timestamps {
             self.rto.measured(now.since(header.sent_at), &config.rto);
-        } else if let Some((seq, sent_at)) = self.timed
-            && header.ack > seq
-        {
-            self.rto.measured(now.since(sent_at), &config.rto);
-            self.timed = None;
+        } else if header.ack > self.una {
+            self.rto.progressed();
+            if let Some((_, sent_at)) = self.timed.take_if(|(seq, _)| header.ack > *seq) {
+                self.rto.measured(now.since(sent_at), &config.rto);
+            }
         }
     }
 
@@ -245,9 +245,15 @@ impl<C: Congestion> Sender<C> {
         let begins = lost > 0 && self.recovery.is_none();
         if begins {
             self.recovery = Some(self.next);
-            self.congestion.lost(self.pipe + lost, &mut self.window);
+            self.congestion.lost(self.flight_size(), &mut self.window);
         }
         begins
+    }
+
+    /// What was sent and not cumulatively acknowledged (RFC 5681 §2: FlightSize). Where selective acknowledgements
+    /// have moved the window on beyond a hole, no more than the window counts.
+    fn flight_size(&self) -> u32 {
+        (self.next - self.una).min(self.window.packets())
     }
 
     /// The alarm of the retransmission timer went off.
@@ -262,7 +268,7 @@ impl<C: Congestion> Sender<C> {
         }
         self.report.timeouts += 1;
         self.timeouts_in_a_row += 1;
-        let in_flight = self.next - self.una - self.sacked.len();
+        let in_flight = self.flight_size();
         self.congestion.timed_out(in_flight, self.timeouts_in_a_row > 1, &mut self.window);
         self.recovery = None;
         self.timed = None;

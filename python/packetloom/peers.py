@@ -1,0 +1,280 @@
+"""Independent simulators: their flow lists replayed, and their completion times held against ours, flow by flow.
+
+The lists and the scenarios lie in the source tree's `validation/`, with their origin; `docs/validation.md` explains
+what comes out.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from packetloom.claims import Claim, Measured
+from packetloom.errors import PacketloomError
+from packetloom.results import Results
+from packetloom.storage import explain_os_error, write_text
+from packetloom.validate import Comparison
+
+# The lists come with the source tree, as the papers' scenarios do.
+PEERS_FOLDER = Path(__file__).parents[2] / "validation"
+
+# The p99 of fewer flows rests on less than ten of them.
+P99_NEEDS_FLOWS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRange:
+    """Flows of more than `above` bytes, up to `up_to`."""
+
+    name: str
+    above: float
+    up_to: float
+
+
+SIZE_RANGES = (
+    SizeRange("all", 0, float("inf")),
+    SizeRange("≤ 100 KB", 0, 100_000),
+    SizeRange("100 KB-10 MB", 100_000, 10_000_000),
+    SizeRange("> 10 MB", 10_000_000, float("inf")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A scheme of a list, and how near to the peer's figures ours should come: as fractions of them."""
+
+    scheme: str
+    mean: float = 0.03
+    p99: float = 0.08
+    median_flow: float = 0.01
+    # Flows that time out in neither simulator only.
+    without_timeouts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PeerList:
+    """Another simulator's flows, and the scenario that repeats its setting.
+
+    `read` gives a row per flow: `src`, `dst`, `size_bytes`, `start_ns`, the `best_us` that the peer divides by, and for
+    each scheme S its time `S_us`, its timeouts `S_timeouts`, and whether it `S_counts`.
+    """
+
+    name: str
+    title: str
+    scenario: str
+    flows: str
+    read: Callable[[bytes], pl.DataFrame]
+    schemes: tuple[Expected, ...]
+
+
+def read_ns2(content: bytes) -> pl.DataFrame:
+    """A list of ns-2's: tab-separated, sizes in packets of 1460 B, times in us at the sender.
+
+    A flow that opened a connection of its own has a handshake in its time, which ours have not: it does not count.
+    """
+    packets = pl.col("pkts1460")
+    src, dst = pl.col("src"), pl.col("dst")
+    hops = pl.when(src // 3 == dst // 3).then(2).when(src // 9 == dst // 9).then(4).otherwise(6)
+    schemes = {"pFabric": "pfabric", "DCTCP": "dctcp", "TCP": "tcp"}
+    return pl.read_csv(content, separator="\t").select(
+        "src",
+        "dst",
+        (packets * 1460).alias("size_bytes"),
+        (pl.col("start_s") * 1e9).round(1).alias("start_ns"),
+        # 1.2 us a packet, and once more for the last one at each further link; 0.4 us a link each way; 32 ns an ACK.
+        (packets * 1.2 + (hops - 1) * 1.2 + 2 * hops * 0.4 + hops * 0.032).alias("best_us"),
+        *(pl.col(f"{theirs}_fct_us").alias(f"{ours}_us") for ours, theirs in schemes.items()),
+        *(pl.col(f"{theirs}_timeouts").alias(f"{ours}_timeouts") for ours, theirs in schemes.items()),
+        *((pl.col(f"{theirs}_newconn") == 0).alias(f"{ours}_counts") for ours, theirs in schemes.items()),
+    )
+
+
+def read_yaps(content: bytes) -> pl.DataFrame:
+    """A list of YAPS's: comma-separated, times in us at the sender, with its own oracle; timeouts are not told."""
+    return pl.read_csv(content).select(
+        "src",
+        "dst",
+        "size_bytes",
+        (pl.col("start_us") * 1e3).round(1).alias("start_ns"),
+        pl.col("oracle_us").alias("best_us"),
+        pl.col("fct_us").alias("pFabric_us"),
+        pl.lit(None, pl.Int64).alias("pFabric_timeouts"),
+        pl.lit(value=True).alias("pFabric_counts"),
+    )
+
+
+PEERS = (
+    PeerList(
+        "ns2-web-search",
+        "ns-2, web search 0.5",
+        "ns2-web-search.toml",
+        "ns2/mixed_search_0.5.tsv.gz",
+        read_ns2,
+        (
+            Expected("pFabric"),
+            Expected("DCTCP"),
+            # The order of a few losses decides: a change of 1 us in one setting moves these means by 2 %, the p99s by 8 %.
+            Expected("TCP", mean=0.05, p99=0.25, median_flow=0.03),
+        ),
+    ),
+    PeerList(
+        "ns2-data-mining",
+        "ns-2, data mining 0.2",
+        "ns2-data-mining.toml",
+        "ns2/mixed_learning_0.2.tsv.gz",
+        read_ns2,
+        (
+            Expected("pFabric"),
+            Expected("DCTCP"),
+            # One flow holds a full drop-tail queue in step with its own ACKs; whom it locks out is chance.
+            Expected("TCP", without_timeouts=True),
+        ),
+    ),
+    PeerList(
+        "yaps-web-search",
+        "YAPS, web search 0.6",
+        "yaps-web-search.toml",
+        "yaps/yaps_pkt_pfabric_dctcp_0.6_2000.csv.gz",
+        read_yaps,
+        (Expected("pFabric"),),
+    ),
+    PeerList(
+        "yaps-imc10",
+        "YAPS, IMC10 0.6",
+        "yaps-imc10.toml",
+        "yaps/yaps_pkt_pfabric_aditya_0.6_5000_r1.csv.gz",
+        read_yaps,
+        (Expected("pFabric"),),
+    ),
+)
+
+
+def read_list(peer: PeerList) -> pl.DataFrame:
+    """The flows of a peer by their start, which is how ours are numbered, with what it measured of them."""
+    path = PEERS_FOLDER / peer.flows
+    try:
+        return peer.read(gzip.decompress(path.read_bytes())).sort("start_ns", maintain_order=True)
+    except FileNotFoundError:
+        raise PacketloomError(
+            f"{path}: there is no such file; other simulators' flow lists come with packetloom's source tree: "
+            "clone it and run `make validate` there"
+        ) from None
+    except (OSError, EOFError, pl.exceptions.PolarsError) as error:
+        reason = str(error).splitlines()[0]
+        raise PacketloomError(f"{path}: damaged ({reason}); take it anew from packetloom's source tree") from None
+
+
+def replay_scenario(peer: PeerList, folder: Path) -> dict[str, Any]:
+    """The scenario that replays a peer's flows, from a file that is put into `folder`."""
+    path = folder / "flows" / f"{peer.name}.csv"
+    flows = read_list(peer).select("src", "dst", "size_bytes", "start_ns")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, flows.write_csv(float_precision=1))
+    except OSError as error:
+        raise explain_os_error(error, f"{path}: cannot write the flow list") from None
+    scenario = tomllib.loads((PEERS_FOLDER / peer.scenario).read_text(encoding="utf-8"))
+    scenario["workload"][0]["arrivals"]["file"] = str(path.absolute())
+    return scenario
+
+
+def paired(theirs: pl.DataFrame, ours: pl.DataFrame, scheme: str) -> pl.DataFrame:
+    """A scheme's flows that count: their normalised FCTs at the sender, `theirs` and `ours`, and all `timeouts`."""
+    ours = ours.filter(scheme=scheme).sort("flow_id")
+    if not theirs.select("src", "dst", "size_bytes").equals(
+        ours.select(pl.col("src", "dst", "size_bytes").cast(pl.Int64))
+    ):
+        raise PacketloomError(f"the flows of {scheme} are not those of the list: delete the results and run again")
+    return theirs.select(
+        "size_bytes",
+        (pl.col(f"{scheme}_us") / pl.col("best_us")).alias("theirs"),
+        (ours["sender_fct_ns"] / 1e3 / pl.col("best_us")).alias("ours"),
+        (pl.col(f"{scheme}_timeouts").fill_null(0) + ours["timeouts"].cast(pl.Int64)).alias("timeouts"),
+        pl.col(f"{scheme}_counts").alias("counts"),
+    ).filter("counts")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One figure, as they have it and as we have it."""
+
+    name: str
+    theirs: float
+    ours: float
+
+    def measured(self, tolerance: float) -> Measured:
+        """Ours, with the band around theirs."""
+        band = (self.theirs * (1 - tolerance), self.theirs * (1 + tolerance))
+        return Measured(f"{self.name} (theirs {self.theirs:.4g})", self.ours, band=band)
+
+
+def means(flows: pl.DataFrame) -> list[Pair]:
+    """The mean of each size range."""
+    return [_pair(name, part, lambda fct: fct.mean()) for name, part in _by_size(flows) if part.height]
+
+
+def p99s(flows: pl.DataFrame) -> list[Pair]:
+    """The 99th percentile of each size range with enough flows."""
+    ranges = [(name, part) for name, part in _by_size(flows) if part.height >= P99_NEEDS_FLOWS]
+    return [_pair(name, part, lambda fct: fct.quantile(0.99, "linear")) for name, part in ranges]
+
+
+def median_ratios(flows: pl.DataFrame) -> list[Pair]:
+    """Ours over theirs flow by flow: the median of each size range; theirs would be 1."""
+    ranges = [(name, part) for name, part in _by_size(flows) if part.height]
+    return [Pair(name, 1.0, _number((part["ours"] / part["theirs"]).median())) for name, part in ranges]
+
+
+def _by_size(flows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    size = pl.col("size_bytes")
+    return [(one.name, flows.filter(size > one.above, size <= one.up_to)) for one in SIZE_RANGES]
+
+
+def _pair(name: str, flows: pl.DataFrame, statistic: Callable[[pl.Series], object]) -> Pair:
+    return Pair(name, _number(statistic(flows["theirs"])), _number(statistic(flows["ours"])))
+
+
+def _number(value: object) -> float:
+    assert isinstance(value, int | float)
+    return float(value)
+
+
+def peer_comparisons() -> list[Comparison]:
+    """Every list with its claims."""
+    return [_comparison(peer) for peer in PEERS]
+
+
+def _comparison(peer: PeerList) -> Comparison:
+    return Comparison(
+        prepare=lambda folder: {peer.name: replay_scenario(peer, folder)},
+        claims=tuple(claim for expected in peer.schemes for claim in _claims(peer, expected)),
+    )
+
+
+def _claims(peer: PeerList, expected: Expected) -> list[Claim]:
+    def pairs(results: Mapping[str, Results]) -> pl.DataFrame:
+        flows = paired(read_list(peer), results[peer.name].to_polars(), expected.scheme)
+        return flows.filter(timeouts=0) if expected.without_timeouts else flows
+
+    def claim(id: str, title: str, tolerance: float, compare: Callable[[pl.DataFrame], list[Pair]]) -> Claim:
+        which = ", flows without timeouts" if expected.without_timeouts else ""
+        return Claim(
+            id=f"{peer.name}-{expected.scheme.lower()}-{id}",
+            claim=f"{peer.title}, {expected.scheme}{which}: {title}",
+            paper=peer.title.split(",")[0],
+            band=f"within {tolerance:.0%} of theirs",
+            needs=(peer.name,),
+            measure=lambda results: [pair.measured(tolerance) for pair in compare(pairs(results))],
+        )
+
+    return [
+        claim("mean", "mean normalised FCT", expected.mean, means),
+        claim("p99", "p99 of the normalised FCT", expected.p99, p99s),
+        claim("flows", "ours / theirs flow by flow, median", expected.median_flow, median_ratios),
+    ]
