@@ -119,7 +119,7 @@ PEERS = (
         (
             Expected("pFabric"),
             Expected("DCTCP"),
-            # The order of a few losses decides: a change of 1 us in one setting moves these means by 2 %, the p99s by 8 %.
+            # A few losses decide: a change of 1 us in one setting moves these means by 2 %, the p99s by 8 %.
             Expected("TCP", mean=0.05, p99=0.25, median_flow=0.03),
         ),
     ),

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from packetloom import _core
 from packetloom.bench import run_benchmarks
 

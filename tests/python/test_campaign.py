@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import packetloom
 import pytest
+
+import packetloom
 from conftest import CASES, FLOWS
 from packetloom import _core, storage
 from packetloom.campaign import run_plan

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from packetloom import run
 from packetloom.cli import main
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+
 from packetloom import peers
 from packetloom.errors import PacketloomError
 from packetloom.peers import PEERS, PeerList, means, median_ratios, p99s, paired, read_list, replay_scenario

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+
 from packetloom.claims import Measured, NotComparable
 from packetloom.reproduce import PAPERS, PaperEntry, reproduce_paper
 from packetloom.reproduce.pfabric import PAPER, claims

@@ -1,6 +1,7 @@
 """Quantities as people write them."""
 
 import pytest
+
 from packetloom.quantities import axis_text, size_text, time_text
 
 

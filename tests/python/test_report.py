@@ -5,12 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib as mpl
-import packetloom
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
+
+import packetloom
 from packetloom import curves, report
 from packetloom.errors import PacketloomError
 from packetloom.results import Results

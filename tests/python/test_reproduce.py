@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
 from conftest import SCENARIO
 from packetloom import reproduce
 from packetloom.claims import Claim, Measured, NotComparable, judge, value_of

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-import packetloom
 import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+
+import packetloom
 from packetloom import _core
 from packetloom.errors import PacketloomError
 from packetloom.results import Results

@@ -5,8 +5,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import packetloom
 import pytest
+
+import packetloom
 from conftest import SCENARIO
 from packetloom import _core
 from packetloom.errors import PacketloomError

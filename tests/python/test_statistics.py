@@ -5,14 +5,15 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
-import packetloom
 import polars as pl
 import pytest
+from scipy import stats
+
+import packetloom
 from conftest import SCENARIO
 from packetloom.errors import PacketloomError
 from packetloom.results import Results
 from packetloom.statistics import DEFAULT_BINS, over_seeds, size_bins
-from scipy import stats
 
 
 @pytest.fixture(scope="module")

@@ -306,3 +306,14 @@ fn results_stay_the_same() {
     let prints = [of(incast(4, 12, 450_000, 1)), of(permutation(4, 2_007_000, 1))];
     assert_eq!(prints, ["3d43e8694f5a68d0", "a863e4341247653f"]);
 }
+
+#[test]
+fn an_outcast_shares_its_senders_link() {
+    let pattern = "{ kind = \"outcast\", fan_out = 12, sender = 0 }";
+    let outcome = Setting::htsim(4, at_once(450_000, pattern), "flows = 12".to_owned()).simulate();
+    let fcts = sorted(&outcome, fct_us);
+    let serial_us = 12.0 * 50.0 * 0.72512;
+    assert!(fcts[11] < 1.05 * serial_us, "{} us", fcts[11]);
+    assert!(fcts[0] > 0.8 * serial_us, "{} us", fcts[0]);
+    assert_eq!(trims(&outcome), 0);
+}

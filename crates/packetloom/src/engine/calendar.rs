@@ -15,7 +15,9 @@ const PAGES: u64 = 256;
 /// The calendar of a network's slots.
 #[derive(Clone, Debug)]
 pub struct Calendar {
-    window_log2_ps: u32,
+    window_ps: u64,
+    /// 2^64 / window_ps, so that a division is a multiplication and a correction.
+    per_window_q64: u64,
     /// The window that is being processed; bits are only set for later ones.
     current: u64,
     words_per_page: usize,
@@ -27,11 +29,13 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    /// An empty calendar for so many slots, its windows the largest power of two within `shortest_way`.
+    /// An empty calendar for so many slots, its windows as long as `shortest_way`.
     pub fn new(slots: usize, shortest_way: Time) -> Calendar {
         let words_per_page = slots.div_ceil(64);
+        let window_ps = shortest_way.as_ps().max(1);
         Calendar {
-            window_log2_ps: shortest_way.as_ps().max(1).ilog2(),
+            window_ps,
+            per_window_q64: u64::MAX / window_ps,
             current: 0,
             words_per_page,
             bits: vec![0; words_per_page * PAGES as usize],
@@ -44,12 +48,13 @@ impl Calendar {
     /// The window that a time falls into.
     #[inline]
     pub fn window_of(&self, time: Time) -> u64 {
-        time.as_ps() >> self.window_log2_ps
+        let below = ((u128::from(time.as_ps()) * u128::from(self.per_window_q64)) >> 64) as u64;
+        below + u64::from(time.as_ps() - below * self.window_ps >= self.window_ps)
     }
 
     /// The first moment after a window.
     pub fn end_of(&self, window: u64) -> Time {
-        Time((window + 1) << self.window_log2_ps)
+        Time((window + 1).saturating_mul(self.window_ps))
     }
 
     /// Notes that a slot has something to do at a time, which is not in a past window.
@@ -116,9 +121,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_time_lies_in_its_window() {
+        for window_ps in [1, 2, 3, 512, 1_000, 1_005_120, 1_005_121, 40_000_001] {
+            let calendar = Calendar::new(1, Time(window_ps));
+            for window in [0, 1, 2, 3, 1_000, 123_456_789, u64::MAX / window_ps / 4] {
+                let start = window * window_ps;
+                assert_eq!(calendar.end_of(window), Time(start + window_ps));
+                for time in [start, start + window_ps / 2, start + window_ps - 1] {
+                    assert_eq!(calendar.window_of(Time(time)), window, "{time} of {window_ps}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn windows_come_in_order_with_their_slots_ascending() {
         let mut calendar = Calendar::new(200, Time(1_000));
-        let window_ps = 512;
+        let window_ps = 1_000;
         for (slot, window) in [(150, 3), (7, 3), (7, 3), (8, 1_000_000), (9, 300), (10, 3 + 256)] {
             calendar.schedule(slot, Time(window * window_ps + 5));
         }

@@ -26,8 +26,8 @@ pub(super) struct Switch {
     ports: Range<u32>,
     /// Its links' far ends, and its agenda's slot after them.
     slots: Range<u32>,
-    /// Ports whose buffers hold packets.
-    waiting: Vec<u32>,
+    /// Ports whose buffers hold packets, and until when at least their links are taken.
+    waiting: Vec<(u32, Time)>,
     pool: Option<Pool>,
     /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
     cut_through: Option<CutThrough>,
@@ -134,7 +134,7 @@ impl Switch {
         };
         port.accept(now, packet, wires, self.pool.as_mut());
         if port.enlist() {
-            self.waiting.push(out);
+            self.waiting.push((out, Time::ZERO));
         }
     }
 
@@ -147,11 +147,15 @@ impl Switch {
         wires: &mut Wires<H>,
     ) {
         let agenda_slot = self.slots.end - 1;
-        self.waiting.retain(|&port| {
-            let port = &mut ports[(port - first_port) as usize];
+        self.waiting.retain_mut(|(port, taken_until)| {
+            if *taken_until >= end {
+                return true;
+            }
+            let port = &mut ports[(*port - first_port) as usize];
             port.serve_until(end, wires);
             if port.is_waiting() {
-                wires.wake(agenda_slot, port.free_at());
+                *taken_until = port.free_at();
+                wires.wake(agenda_slot, *taken_until);
             } else {
                 port.delist();
             }

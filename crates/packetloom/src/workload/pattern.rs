@@ -69,6 +69,37 @@ pub const COMPONENTS: &[Component] = &[
     },
     Component {
         section: "pattern",
+        kind: "outcast",
+        doc: "Events: one sender sends to a number of random hosts together. Arrivals count events, not flows. \
+              With a fixed sender the load is that of its link.",
+        source: "NDP in a fat-tree §6: future work",
+        params: &[
+            Param {
+                name: "fan_out",
+                kind: Kind::Count(1),
+                default: Required,
+                doc: "How many hosts receive in an event; all different, none the sender.",
+                source: "packetloom",
+            },
+            Param {
+                name: "sender",
+                kind: Kind::Count(0),
+                default: Absent,
+                doc: "The sending host. Left out: drawn anew for each event.",
+                source: "packetloom",
+            },
+            Param {
+                name: "jitter",
+                kind: Kind::Time,
+                default: Default("0us"),
+                doc: "Each flow starts so much after its event at most, evenly drawn.",
+                source: "packetloom",
+            },
+        ],
+        check: anything,
+    },
+    Component {
+        section: "pattern",
         kind: "pair",
         doc: "All flows go from one host to another. The load is that of the sender's link.",
         source: "packetloom",
@@ -118,6 +149,15 @@ pub enum Pattern {
         /// How long after the event a flow may start.
         jitter: Time,
     },
+    /// One to several.
+    Outcast {
+        /// How many receivers an event has.
+        fan_out: u32,
+        /// The sender, where it is always the same.
+        sender: Option<HostId>,
+        /// How long after the event a flow may start.
+        jitter: Time,
+    },
     /// One to another.
     Pair {
         /// The sender.
@@ -150,6 +190,7 @@ impl Pattern {
             }
             "all-to-all" => Ok(Pattern::AllToAll),
             "incast" => build_incast(values, hosts),
+            "outcast" => build_outcast(values, hosts),
             "pair" => Ok(Pattern::Pair {
                 src: host(values.count("src"), hosts, "src")?,
                 dst: host(values.count("dst"), hosts, "dst")?,
@@ -160,7 +201,10 @@ impl Pattern {
 
     /// How many flows start together at each arrival.
     pub fn flows_per_event(&self) -> u32 {
-        if let Pattern::Incast { fan_in, .. } = self { *fan_in } else { 1 }
+        match self {
+            Pattern::Incast { fan_in: flows, .. } | Pattern::Outcast { fan_out: flows, .. } => *flows,
+            _ => 1,
+        }
     }
 
     /// How many arrivals a round has: until every host, pair or event had its turn.
@@ -168,14 +212,16 @@ impl Pattern {
         match self {
             Pattern::RandomPairs | Pattern::Permutation(_) => u64::from(hosts),
             Pattern::AllToAll => u64::from(hosts) * u64::from(hosts - 1),
-            Pattern::Incast { .. } | Pattern::Pair { .. } => 1,
+            Pattern::Incast { .. } | Pattern::Outcast { .. } | Pattern::Pair { .. } => 1,
         }
     }
 
     /// Over how many host links the load is spread.
     pub fn loaded_links(&self, hosts: u32) -> u32 {
         match self {
-            Pattern::Pair { .. } | Pattern::Incast { receiver: Some(_), .. } => 1,
+            Pattern::Pair { .. }
+            | Pattern::Incast { receiver: Some(_), .. }
+            | Pattern::Outcast { sender: Some(_), .. } => 1,
             _ => hosts,
         }
     }
@@ -189,6 +235,12 @@ impl Pattern {
             Pattern::Incast { fan_in, receiver: None, .. } => format!("incast of {fan_in} to a random host"),
             Pattern::Incast { fan_in, receiver: Some(receiver), .. } => {
                 format!("incast of {fan_in} to host {receiver}")
+            }
+            Pattern::Outcast { fan_out, sender: None, .. } => {
+                format!("outcast of {fan_out} from a random host")
+            }
+            Pattern::Outcast { fan_out, sender: Some(sender), .. } => {
+                format!("outcast of {fan_out} from host {sender}")
             }
             Pattern::Pair { src, dst } => format!("host {src} to host {dst}"),
         }
@@ -224,6 +276,21 @@ impl Pattern {
                 let dst = receiver.unwrap_or_else(|| stream.below(hosts));
                 draw_senders(*fan_in, dst, hosts, stream, pairs);
             }
+            Pattern::Outcast { fan_out, sender, .. } => {
+                let src = sender.unwrap_or_else(|| stream.below(hosts));
+                draw_senders(*fan_out, src, hosts, stream, pairs);
+                for (src, dst) in pairs {
+                    std::mem::swap(src, dst);
+                }
+            }
+        }
+    }
+
+    /// How long after its event a flow may start.
+    pub fn jitter(&self) -> Time {
+        match self {
+            Pattern::Incast { jitter, .. } | Pattern::Outcast { jitter, .. } => *jitter,
+            _ => Time::ZERO,
         }
     }
 
@@ -233,7 +300,11 @@ impl Pattern {
     /// Where the pattern has no fixed hosts to choose them by.
     pub fn closed_loop_senders(&self, hosts: u32, stream: &mut Stream) -> Result<Vec<HostId>, Complaint> {
         match self {
-            Pattern::Pair { src, .. } => Ok(vec![*src]),
+            Pattern::Pair { src, .. } | Pattern::Outcast { sender: Some(src), .. } => Ok(vec![*src]),
+            Pattern::Outcast { sender: None, .. } => Err(Complaint::new(
+                "sender",
+                "a closed loop has no common events at which to draw a sender; write one",
+            )),
             Pattern::Incast { receiver: None, .. } => Err(Complaint::new(
                 "receiver",
                 "a closed loop has no common events at which to draw a receiver; write one",
@@ -252,7 +323,7 @@ impl Pattern {
     /// Where the `turn`-th flow of a closed loop's chain at `src` goes.
     pub fn closed_loop_receiver(&self, src: HostId, turn: u64, hosts: u32, stream: &mut Stream) -> HostId {
         match self {
-            Pattern::RandomPairs => another(src, hosts, stream),
+            Pattern::RandomPairs | Pattern::Outcast { .. } => another(src, hosts, stream),
             Pattern::Permutation(partner) => partner[src as usize],
             Pattern::AllToAll => {
                 let shift = 1 + turn % u64::from(hosts - 1);
@@ -275,6 +346,21 @@ fn build_incast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
     Ok(Pattern::Incast {
         fan_in: fan_in as u32,
         receiver: receiver.transpose()?,
+        jitter: values.time("jitter"),
+    })
+}
+
+fn build_outcast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
+    let fan_out = values.count("fan_out");
+    if fan_out >= u64::from(hosts) {
+        let most = hosts - 1;
+        let message = format!("{fan_out} receivers and a sender among {hosts} hosts; write {most} at most");
+        return Err(Complaint::new("fan_out", message));
+    }
+    let sender = values.optional_count("sender").map(|sender| host(sender, hosts, "sender"));
+    Ok(Pattern::Outcast {
+        fan_out: fan_out as u32,
+        sender: sender.transpose()?,
         jitter: values.time("jitter"),
     })
 }

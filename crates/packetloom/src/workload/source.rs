@@ -196,11 +196,9 @@ impl DrawnSource {
     }
 
     fn draw_jitter(&mut self) -> Time {
-        match self.pattern {
-            Pattern::Incast { jitter, .. } if jitter > Time::ZERO => {
-                Time((self.streams.jitter.unit() * jitter.as_ps() as f64).round() as u64)
-            }
-            _ => Time::ZERO,
+        match self.pattern.jitter() {
+            Time::ZERO => Time::ZERO,
+            jitter => Time((self.streams.jitter.unit() * jitter.as_ps() as f64).round() as u64),
         }
     }
 

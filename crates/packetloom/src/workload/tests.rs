@@ -113,6 +113,8 @@ fn offered_bytes_come_to_the_load_for_every_pattern() {
         (pattern("all-to-all", []), 54.0),
         (incast([("fan_in", Value::Count(8)), jitter]), 54.0),
         (incast([("fan_in", Value::Count(8)), receiver]), 1.0),
+        (pattern("outcast", [("fan_out", Value::Count(8)), ("sender", Value::Count(7))]), 1.0),
+        (pattern("outcast", [("fan_out", Value::Count(8))]), 54.0),
         (pattern("pair", [("src", Value::Count(0)), ("dst", Value::Count(1))]), 1.0),
     ] {
         for kind in ["poisson", "periodic"] {
@@ -419,4 +421,15 @@ fn every_component_is_listed_once() {
     let names: BTreeSet<(&str, &str)> = COMPONENTS.iter().map(|c| (c.section, c.kind)).collect();
     assert_eq!((names.len(), COMPONENTS.len()), (20, 20));
     assert!(names.contains(&("workload", "workload")) && names.contains(&("pattern", "incast")));
+}
+
+#[test]
+fn outcast_is_one_host_sending_to_different_others() {
+    let outcast = pattern("outcast", [("fan_out", Value::Count(50)), ("sender", Value::Count(7))]);
+    let spec =
+        workload([("sizes", constant(1)), ("arrivals", arrivals("at-once", [])), ("pattern", outcast)]);
+    let all = flows(&[spec], &environment());
+    let receivers: BTreeSet<u32> = all.iter().map(|flow| flow.dst).collect();
+    assert_eq!((all.len(), receivers.len()), (50, 50));
+    assert!(all.iter().all(|flow| flow.src == 7 && flow.dst != 7));
 }
