@@ -28,6 +28,17 @@ PEERS_FOLDER = Path(__file__).parents[2] / "validation"
 P99_NEEDS_FLOWS = 1_000
 
 
+# As fractions of the peer's figures.
+MEAN_WITHIN = 0.03
+P99_WITHIN = 0.08
+
+WHY_TCP_TAIL = (
+    "The tail is flows with several timeouts in a row, and which they are is chance: link delays longer or shorter by "
+    "1 to 5 ns move our p99 from 1.07 to 1.20 times ns-2's. Timeouts are 0.7 % more than ns-2's, but fall on fewer "
+    "flows: its connections keep the RTT estimate of the flow before"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SizeRange:
     """Flows of more than `above` bytes, up to `up_to`."""
@@ -47,14 +58,12 @@ SIZE_RANGES = (
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A scheme of a list, and how near to the peer's figures ours should come: as fractions of them."""
+    """A scheme of a list; `why_p99` says what is known of why its tail may differ."""
 
     scheme: str
-    mean: float = 0.03
-    p99: float = 0.08
-    median_flow: float = 0.01
     # Flows that time out in neither simulator only.
     without_timeouts: bool = False
+    why_p99: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +128,7 @@ PEERS = (
         (
             Expected("pFabric"),
             Expected("DCTCP"),
-            # A few losses decide: a change of 1 us in one setting moves these means by 2 %, the p99s by 8 %.
-            Expected("TCP", mean=0.05, p99=0.25, median_flow=0.03),
+            Expected("TCP", why_p99=WHY_TCP_TAIL),
         ),
     ),
     PeerList(
@@ -262,7 +270,9 @@ def _claims(peer: PeerList, expected: Expected) -> list[Claim]:
         flows = paired(read_list(peer), results[peer.name].to_polars(), expected.scheme)
         return flows.filter(timeouts=0) if expected.without_timeouts else flows
 
-    def claim(id: str, title: str, tolerance: float, compare: Callable[[pl.DataFrame], list[Pair]]) -> Claim:
+    def claim(
+        id: str, title: str, tolerance: float, compare: Callable[[pl.DataFrame], list[Pair]], explanation: str = ""
+    ) -> Claim:
         which = ", flows without timeouts" if expected.without_timeouts else ""
         return Claim(
             id=f"{peer.name}-{expected.scheme.lower()}-{id}",
@@ -271,10 +281,11 @@ def _claims(peer: PeerList, expected: Expected) -> list[Claim]:
             band=f"within {tolerance:.0%} of theirs",
             needs=(peer.name,),
             measure=lambda results: [pair.measured(tolerance) for pair in compare(pairs(results))],
+            explanation=explanation,
         )
 
     return [
-        claim("mean", "mean normalised FCT", expected.mean, means),
-        claim("p99", "p99 of the normalised FCT", expected.p99, p99s),
-        claim("flows", "ours / theirs flow by flow, median", expected.median_flow, median_ratios),
+        claim("mean", "mean normalised FCT", MEAN_WITHIN, means),
+        claim("p99", "p99 of the normalised FCT", P99_WITHIN, p99s, expected.why_p99),
+        claim("flows", "ours / theirs flow by flow, median", MEAN_WITHIN, median_ratios),
     ]

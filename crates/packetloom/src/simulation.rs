@@ -21,7 +21,7 @@ pub const FLUID_COMPONENTS: &[Component] = &[
         kind: "ideal",
         doc: "Ideal end-to-end SRPT at flow level: flows are served greedily in order of remaining size, each alone on its source's and destination's edge link.",
         source: "pFabric §2.1, §3: Ideal",
-        params: transport::FORMAT_PARAMS,
+        params: &[transport::FORMAT_PARAMS],
         check: anything,
     },
     Component {
@@ -29,7 +29,7 @@ pub const FLUID_COMPONENTS: &[Component] = &[
         kind: "max-min",
         doc: "Max-min fair sharing of the edge links at flow level.",
         source: "Bertsekas and Gallager, Data Networks, §6.5.2",
-        params: transport::FORMAT_PARAMS,
+        params: &[transport::FORMAT_PARAMS],
         check: anything,
     },
 ];

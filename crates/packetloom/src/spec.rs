@@ -87,10 +87,17 @@ pub struct Component {
     pub doc: &'static str,
     /// Paper and section, RFC, or "packetloom".
     pub source: &'static str,
-    /// What can be set.
-    pub params: &'static [Param],
+    /// What can be set: its own parameters, after those that it shares with others.
+    pub params: &'static [&'static [Param]],
     /// What must hold beyond the kinds of the values.
     pub check: fn(&Values) -> Result<(), Complaint>,
+}
+
+impl Component {
+    /// All that can be set.
+    pub fn params(&self) -> impl Iterator<Item = &'static Param> + use<> {
+        self.params.iter().copied().flatten()
+    }
 }
 
 /// A check for components that need none.

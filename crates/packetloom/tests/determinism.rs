@@ -63,12 +63,12 @@ fn in_windows_up_to(case: &Case, longest: Time) -> Outcome {
 #[test]
 fn fingerprints_are_pinned_for_every_scheme() {
     let pinned = [
-        ("tcp", DROP_TAIL, "ecmp", "3e3c4943d4ee9f10"),
+        ("tcp", DROP_TAIL, "ecmp", "8778a2e4d853f32e"),
         ("dctcp", ECN, "ecmp", "5280b24a158c4564"),
-        ("min-tcp", PFABRIC, "spray-round-robin", "818726f71227f74b"),
+        ("min-tcp", PFABRIC, "spray-round-robin", "c72a6c7b3a4ee47a"),
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
         ("fixed-window", DROP_TAIL, "spray-random", "259c2a6c3e608bf7"),
-        ("ndp", NDP, "spray-round-robin", ""),
+        ("ndp", NDP, "spray-round-robin", "9bc22f8474066158"),
         ("ideal", DROP_TAIL, "ecmp", "dea4337e79d8db94"),
         ("max-min", DROP_TAIL, "ecmp", "6585624790485f58"),
     ];

@@ -102,8 +102,7 @@ fn every_law_holds_on_the_grid() {
     for case in cases {
         let outcome = simulate(case.clone());
         let told = format!("{} at {:?} on {:?}", case.scheme.text("name"), case.load, case.topology);
-        let is_sprayed = case.scheme.component("routing").kind != "ecmp";
-        every_flow_finishes_and_none_beats_its_best(&outcome, is_sprayed, &told);
+        every_flow_finishes_and_none_beats_its_best(&case, &outcome, &told);
         if !outcome.ports.is_empty() {
             switches_lose_no_packet(&outcome, &told);
             hosts_send_what_they_say(&case, &outcome, &told);
@@ -155,10 +154,11 @@ max_time = "1.2345ms"
     }
 }
 
-fn every_flow_finishes_and_none_beats_its_best(outcome: &Outcome, is_sprayed: bool, told: &str) {
+fn every_flow_finishes_and_none_beats_its_best(case: &Case, outcome: &Outcome, told: &str) {
+    let is_sprayed = case.scheme.component("routing").kind != "ecmp";
     assert_eq!(outcome.flows.len(), 600, "{told}");
     for row in &outcome.flows {
-        let bound = if is_sprayed { best_when_sprayed(outcome, row) } else { row.best_fct };
+        let bound = if is_sprayed { best_when_sprayed(case, outcome, row) } else { row.best_fct };
         assert!(fct(row) >= bound, "{told}: {bound} for {row:?}");
         assert!(row.closed >= row.delivered && row.closed != Time::NEVER, "{told}: {row:?}");
     }
@@ -166,12 +166,13 @@ fn every_flow_finishes_and_none_beats_its_best(outcome: &Outcome, is_sprayed: bo
 
 /// The best FCT is that of packets which follow each other on one path. Where they are sprayed a short last packet can
 /// overtake the full ones on a path of its own, and these then are what takes longest.
-fn best_when_sprayed(outcome: &Outcome, row: &FlowRow) -> Time {
-    let format = Format { mss_bytes: 1460, header_bytes: 40 };
+fn best_when_sprayed(case: &Case, outcome: &Outcome, row: &FlowRow) -> Time {
+    let transport = case.scheme.component("transport");
+    let format = Format { mss_bytes: transport.bytes("mss"), header_bytes: transport.bytes("header") };
     let flow = &row.flow;
     match format.packets(flow.size_bytes) - 1 {
         0 => row.best_fct,
-        full => best_fct(&outcome.topology, format, flow.src, flow.dst, full * 1460),
+        full => best_fct(&outcome.topology, format, flow.src, flow.dst, full * format.mss_bytes),
     }
 }
 
@@ -206,9 +207,10 @@ fn switches_lose_no_packet(outcome: &Outcome, told: &str) {
 
 /// Hosts send each flow's packets, those that they say they sent again, and an acknowledgement per packet that comes.
 fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, told: &str) {
+    let mss = case.scheme.component("transport").bytes("mss");
     for row in &outcome.flows {
         let first_time = row.report.packets_sent - row.report.retransmissions;
-        assert_eq!(u64::from(first_time), row.flow.size_bytes.div_ceil(1460), "{told}: {row:?}");
+        assert_eq!(u64::from(first_time), row.flow.size_bytes.div_ceil(mss), "{told}: {row:?}");
     }
     let pulls = case.scheme.component("transport").kind == "ndp";
     let is_lossless = outcome.ports.iter().all(|port| port.counters.drops == 0);
@@ -241,9 +243,11 @@ fn no_link_carries_more_than_its_rate(outcome: &Outcome, told: &str) {
 fn no_queue_exceeds_its_capacity(case: &Case, outcome: &Outcome, told: &str) {
     let queue = case.scheme.component("queue");
     let headers = if queue.kind == "ndp" { queue.bytes("header_capacity") } else { 0 };
+    let transport = case.scheme.component("transport");
+    let full_packet = transport.bytes("mss") + transport.bytes("header");
     let capacity = match queue.entries.get("capacity") {
         Some(packetloom::spec::Value::Bytes(bytes)) => headers + *bytes,
-        Some(packetloom::spec::Value::Packets(packets)) => headers + packets * 1500,
+        Some(packetloom::spec::Value::Packets(packets)) => headers + packets * full_packet,
         _ if queue.kind == "classes" => 2 * queue.component("queue").bytes("capacity"),
         _ => queue.optional_bytes("pool").unwrap_or(u64::MAX),
     };

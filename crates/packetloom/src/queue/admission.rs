@@ -32,7 +32,7 @@ pub const DROP_TAIL: Component = Component {
     kind: "drop-tail",
     doc: "First in, first out; what does not fit is dropped.",
     source: "packetloom",
-    params: &[CAPACITY, POOL, POOL_ALPHA],
+    params: &[&[CAPACITY, POOL, POOL_ALPHA]],
     check: anything,
 };
 
@@ -42,7 +42,7 @@ pub const ECN: Component = Component {
     kind: "ecn",
     doc: "Drop-tail that marks an ECN-capable packet when more than a threshold waits as it arrives.",
     source: "DCTCP, SIGCOMM 2010, §3.1",
-    params: &[
+    params: &[&[
         CAPACITY,
         POOL,
         POOL_ALPHA,
@@ -53,7 +53,7 @@ pub const ECN: Component = Component {
             doc: "The marking threshold K: an arrival is marked when more than this waits before it.",
             source: "pFabric §3: 22.5 KB",
         },
-    ],
+    ]],
     check: anything,
 };
 
@@ -63,7 +63,7 @@ pub const RED: Component = Component {
     kind: "red",
     doc: "Drop-tail that marks by the instantaneous queue: never below min, always above max, in between with a probability that rises linearly.",
     source: "Floyd and Jacobson, ToN 1993, on the instantaneous queue as DCQCN (SIGCOMM 2015, §3.1) has it",
-    params: &[
+    params: &[&[
         CAPACITY,
         POOL,
         POOL_ALPHA,
@@ -88,7 +88,7 @@ pub const RED: Component = Component {
             doc: "The probability of a mark as the queue reaches max.",
             source: "DCQCN §5: Pmax = 1 %",
         },
-    ],
+    ]],
     check: check_red,
 };
 

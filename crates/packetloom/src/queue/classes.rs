@@ -17,7 +17,7 @@ pub const COMPONENT: Component = Component {
     kind: "classes",
     doc: "Traffic classes share the link by weight (surplus round robin); inside each, a queue of its own.",
     source: "pFabric §2.5",
-    params: &[
+    params: &[&[
         Param {
             name: "weights",
             kind: Kind::List(&Kind::Count(1)),
@@ -32,7 +32,7 @@ pub const COMPONENT: Component = Component {
             doc: "The discipline inside each class.",
             source: "pFabric §2.5: pFabric operates within individual traffic classes",
         },
-    ],
+    ]],
     check,
 };
 

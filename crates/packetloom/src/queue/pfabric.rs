@@ -15,7 +15,7 @@ pub const COMPONENT: Component = Component {
     kind: "pfabric",
     doc: "Sends the highest-priority flow's earliest packet; drops the lowest-priority packet when full.",
     source: "pFabric §2.2",
-    params: &[
+    params: &[&[
         Param {
             name: "capacity",
             kind: Kind::Bytes,
@@ -30,7 +30,7 @@ pub const COMPONENT: Component = Component {
             doc: "Among equal priorities: any; or send the earliest and drop the latest arrival.",
             source: "pFabric §2.2: ties are broken at random; its ns-2 code goes by order",
         },
-    ],
+    ]],
     check: anything,
 };
 

@@ -14,7 +14,7 @@ pub const COMPONENT: Component = Component {
     kind: "ndp",
     doc: "A short queue for data and one for headers: data that does not fit is trimmed to its header, which joins the acknowledgements, pulls and other control packets.",
     source: "NDP, SIGCOMM 2017, §3.1",
-    params: &[
+    params: &[&[
         Param {
             name: "capacity",
             kind: Holds::Buffer,
@@ -64,7 +64,7 @@ pub const COMPONENT: Component = Component {
             doc: "With service = \"weighted\": how many headers are sent for each data packet while both wait.",
             source: "NDP §3.1: a 10:1 ratio of headers to packets",
         },
-    ],
+    ]],
     check,
 };
 

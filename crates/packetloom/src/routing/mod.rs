@@ -34,13 +34,13 @@ pub const COMPONENTS: &[Component] = &[
         kind: "spray-round-robin",
         doc: "Packets take the next hops in turn.",
         source: "pFabric §3: each switch blindly sprays packets among all shortest-path next hops in round-robin fashion",
-        params: &[Param {
+        params: &[&[Param {
             name: "per",
             kind: Kind::Choice(&["destination", "source", "switch"]),
             default: Fallback::Value("destination"),
             doc: "Whose turn is counted: one counter per destination host, per source host, or one for all.",
             source: "pFabric's own ns-2 code: per destination",
-        }],
+        }]],
         check: anything,
     },
     Component {

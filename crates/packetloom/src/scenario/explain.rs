@@ -50,7 +50,7 @@ fn of_component(component: &Component, registry: &Registry) -> Json {
         "kind": component.kind,
         "doc": component.doc,
         "source": component.source,
-        "params": component.params.iter().map(|param| of_param(param, registry)).collect::<Json>(),
+        "params": component.params().map(|param| of_param(param, registry)).collect::<Json>(),
     })
 }
 

@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
                 None => sound = false,
             }
         }
-        for param in component.params.iter().filter(|param| node.get(param.name).is_none()) {
+        for param in component.params().filter(|param| node.get(param.name).is_none()) {
             if let Some(value) = self.default_of(param, &join(path, param.name)) {
                 variants = self.extend(&variants, param, &value, node.line, path)?;
             }
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
     /// Whether every key of `node` is declared, and every required one is there.
     pub fn keys_are_right(&mut self, component: &Component, node: &Node, path: &str) -> bool {
         let before = self.problems.len();
-        let known: Vec<&str> = component.params.iter().map(|param| param.name).collect();
+        let known: Vec<&str> = component.params().map(|param| param.name).collect();
         if let Item::Table(entries) = &node.item {
             for entry in entries {
                 // A scenario as a whole is of no kind.
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        for param in component.params.iter().filter(|param| param.default == Fallback::Required) {
+        for param in component.params().filter(|param| param.default == Fallback::Required) {
             if node.get(param.name).is_none() {
                 let message = format!("is missing; write {}", self.example(param, path.is_empty()));
                 self.report(node.line, &join(path, param.name), message);
@@ -325,7 +325,7 @@ impl<'a> Reader<'a> {
 }
 
 fn declared<'a>(component: &'a Component, key: &str) -> Option<&'a Param> {
-    component.params.iter().find(|param| param.name == key)
+    component.params().find(|param| param.name == key)
 }
 
 /// What a value on an axis is called: itself, or the kind of a table.

@@ -113,7 +113,7 @@ mod tests {
             let twins = registry.section(component.section);
             let twins = twins.iter().filter(|twin| twin.kind == component.kind).count();
             assert_eq!(twins, 1, "{name} is declared {twins} times");
-            for param in component.params {
+            for param in component.params() {
                 let name = format!("{name}: {}", param.name);
                 assert_ne!(param.name, "kind", "{name} would hide the component's own kind");
                 assert!(!param.doc.is_empty() && !param.source.is_empty(), "{name} is not described");

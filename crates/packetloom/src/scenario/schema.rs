@@ -36,7 +36,7 @@ fn of_section(section: &str, registry: &Registry) -> Json {
         components.iter().map(|component| with_kind(component, components.len() > 1)).collect();
     let short: Vec<&str> = components
         .iter()
-        .filter(|component| component.params.iter().all(|param| param.default != Fallback::Required))
+        .filter(|component| component.params().all(|param| param.default != Fallback::Required))
         .map(|component| component.kind)
         .collect();
     if section == SIZES {
@@ -67,8 +67,8 @@ fn with_kind(component: &Component, is_one_of_several: bool) -> Json {
 
 /// A table of a component's parameters. Only inside the sections of a scenario may a list span a grid.
 fn table(component: &Component, may_span: bool) -> Map<String, Json> {
-    let required = component.params.iter().filter(|param| param.default == Fallback::Required);
-    let properties = component.params.iter().map(|param| (param.name.to_owned(), of_param(param, may_span)));
+    let required = component.params().filter(|param| param.default == Fallback::Required);
+    let properties = component.params().map(|param| (param.name.to_owned(), of_param(param, may_span)));
     let description = format!("{} ({})", component.doc, component.source);
     Map::from_iter([
         ("type".to_owned(), "object".into()),
@@ -170,7 +170,7 @@ mod tests {
             let ways = &schema["$defs"][format!("section-{}", component.section)]["oneOf"];
             let is_it = |way: &&Json| way["properties"]["kind"]["const"] == component.kind;
             let way = ways.as_array().unwrap().iter().find(is_it).expect(component.kind);
-            for param in component.params {
+            for param in component.params() {
                 let description = way["properties"][param.name]["description"].as_str().unwrap();
                 assert!(description.starts_with(param.doc), "{description}");
             }

@@ -20,7 +20,7 @@ pub const SCENARIO: Component = Component {
     doc: "One experiment: schemes that serve the same workloads on the same topology. Any value given as a list \
           spans a grid; the cases are schemes × loads × grid × seeds.",
     source: "packetloom",
-    params: &[
+    params: &[&[
         param("name", Kind::Text, Fallback::Absent, "What the experiment is called."),
         param("description", Kind::Text, Fallback::Absent, "What it is for."),
         param("topology", Kind::Component("topology"), Fallback::Required, "The network."),
@@ -43,7 +43,7 @@ pub const SCENARIO: Component = Component {
             "Loads, seeds, and when a case starts and ends.",
         ),
         param("measure", Kind::Component("measure"), Fallback::Value("measure"), "What is recorded."),
-    ],
+    ]],
     check: anything,
 };
 
@@ -53,7 +53,7 @@ pub const RUN: Component = Component {
     kind: "run",
     doc: "Loads, seeds, and when a case starts and ends. A case ends when all its flows have finished.",
     source: "packetloom",
-    params: &[
+    params: &[&[
         param(
             "loads",
             Kind::List(&Kind::Number(0.0, LARGEST_LOAD)),
@@ -96,7 +96,7 @@ pub const RUN: Component = Component {
             Fallback::Absent,
             "The case ends at this time even if flows are unfinished; they are then reported as such.",
         ),
-    ],
+    ]],
     check: check_run,
 };
 
@@ -125,7 +125,7 @@ pub const MEASURE: Component = Component {
     kind: "measure",
     doc: "What is recorded beside the counters of each case.",
     source: "packetloom",
-    params: &[
+    params: &[&[
         param("flows", Kind::Flag, Fallback::Value("true"), "A row per flow in the flow table."),
         param(
             "queues",
@@ -139,7 +139,7 @@ pub const MEASURE: Component = Component {
             Fallback::Absent,
             "Sample every port's queue this often, as series.",
         ),
-    ],
+    ]],
     check: check_measure,
 };
 
@@ -159,7 +159,7 @@ pub const SCHEME: Component = Component {
     kind: "scheme",
     doc: "A transport with the queues and the path selection that it runs over.",
     source: "packetloom",
-    params: &[
+    params: &[&[
         param("name", Kind::Text, Fallback::Required, "What tables and figures call it."),
         param("transport", Kind::Component("transport"), Fallback::Required, "What the hosts do."),
         param(
@@ -180,7 +180,7 @@ pub const SCHEME: Component = Component {
             Fallback::Value("ecmp"),
             "Which of several shortest paths a packet takes.",
         ),
-    ],
+    ]],
     check: check_scheme,
 };
 

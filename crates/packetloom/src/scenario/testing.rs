@@ -72,7 +72,11 @@ pub(super) fn read(toml: &str, directory: &Path) -> Result<Scenario, Problems> {
     assemble(Node::from_toml(toml, "fabric.toml")?, "fabric.toml", directory, &registry())
 }
 
-const fn component(section: &'static str, kind: &'static str, params: &'static [Param]) -> Component {
+const fn component(
+    section: &'static str,
+    kind: &'static str,
+    params: &'static [&'static [Param]],
+) -> Component {
     Component { section, kind, doc: "For tests.", source: "packetloom", params, check: anything }
 }
 
@@ -88,12 +92,15 @@ const NETWORK: &[Component] = &[
     component(
         "topology",
         "rack",
-        &[value("hosts", Kind::Count(2), "40"), param("link", Kind::Component("link"), Fallback::Required)],
+        &[&[
+            value("hosts", Kind::Count(2), "40"),
+            param("link", Kind::Component("link"), Fallback::Required),
+        ]],
     ),
     component(
         "link",
         "link",
-        &[param("rate", Kind::Rate, Fallback::Required), value("delay", Kind::Time, "0.4us")],
+        &[&[param("rate", Kind::Rate, Fallback::Required), value("delay", Kind::Time, "0.4us")]],
     ),
 ];
 
@@ -101,20 +108,20 @@ const SCHEMES: &[Component] = &[
     component(
         "transport",
         "tcp",
-        &[
+        &[&[
             value("min_rto", Kind::Time, "200us"),
             value("fast_retransmit", Kind::Flag, "true"),
             value("priority", Kind::Choice(&["none", "remaining"]), "none"),
             value("gain", Kind::Number(0.0, 1.0), "0.0625"),
-        ],
+        ]],
     ),
-    component("queue", "drop-tail", &[value("capacity", Kind::Buffer, "225KB")]),
+    component("queue", "drop-tail", &[&[value("capacity", Kind::Buffer, "225KB")]]),
     Component {
         check: check_ecn,
         ..component(
             "queue",
             "ecn",
-            &[value("capacity", Kind::Bytes, "225KB"), value("mark_above", Kind::Buffer, "22.5KB")],
+            &[&[value("capacity", Kind::Bytes, "225KB"), value("mark_above", Kind::Buffer, "22.5KB")]],
         )
     },
     component("routing", "ecmp", &[]),
@@ -134,24 +141,24 @@ const TRAFFIC: &[Component] = &[
     component(
         "workload",
         "workload",
-        &[
+        &[&[
             param("sizes", Kind::Component("sizes"), Fallback::Required),
             value("arrivals", Kind::Component("arrivals"), "poisson"),
             value("class", Kind::Count(0), "0"),
-        ],
+        ]],
     ),
-    component("sizes", "constant", &[value("size", Kind::Bytes, "10KB")]),
+    component("sizes", "constant", &[&[value("size", Kind::Bytes, "10KB")]]),
     component(
         "sizes",
         "cdf",
-        &[
+        &[&[
             param("name", Kind::Text, Fallback::Absent),
             param("points", Kind::List(&Kind::List(&Kind::Number(0.0, 1e15))), Fallback::Absent),
-        ],
+        ]],
     ),
     component("arrivals", "poisson", &[]),
     component("arrivals", "at-once", &[]),
-    component("arrivals", "list", &[param("file", Kind::Text, Fallback::Required)]),
+    component("arrivals", "list", &[&[param("file", Kind::Text, Fallback::Required)]]),
 ];
 
 const LIBRARY: Library = Library {

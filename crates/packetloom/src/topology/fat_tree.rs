@@ -2,7 +2,7 @@
 //!
 //! k pods, each of k/2 edge and k/2 aggregation switches; (k/2)² core switches; k³/4 hosts.
 
-use super::link::{cable, check_common, common_params};
+use super::link::{COMMON_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 
@@ -17,21 +17,24 @@ pub const COMPONENT: Component = Component {
     kind: "fat-tree",
     doc: "A k-ary fat-tree: three layers of k-port switches, k³/4 hosts, full bisection.",
     source: "Al-Fares et al., SIGCOMM 2008, §3",
-    params: common_params![
-        Param {
-            name: "k",
-            kind: Kind::Count(2),
-            default: Fallback::Value("6"),
-            doc: "Ports per switch; even.",
-            source: "pFabric §3: 6-port switches, 54 hosts",
-        },
-        Param {
-            name: "core_link",
-            kind: Kind::Component("link"),
-            default: Fallback::Absent,
-            doc: "The links between aggregation and core, where they differ.",
-            source: "packetloom",
-        },
+    params: &[
+        &[
+            Param {
+                name: "k",
+                kind: Kind::Count(2),
+                default: Fallback::Value("6"),
+                doc: "Ports per switch; even.",
+                source: "pFabric §3: 6-port switches, 54 hosts",
+            },
+            Param {
+                name: "core_link",
+                kind: Kind::Component("link"),
+                default: Fallback::Absent,
+                doc: "The links between aggregation and core, where they differ.",
+                source: "packetloom",
+            },
+        ],
+        COMMON_PARAMS,
     ],
     check,
 };

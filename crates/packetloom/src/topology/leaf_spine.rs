@@ -1,6 +1,6 @@
 //! Leaf-spine: every leaf switch is connected to every spine switch.
 
-use super::link::{cable, check_common, common_params};
+use super::link::{COMMON_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 
@@ -15,28 +15,31 @@ pub const COMPONENT: Component = Component {
     kind: "leaf-spine",
     doc: "Two layers: leaves with hosts below, each connected to every spine. Oversubscription follows from the rates.",
     source: "SYN and ASY §II: 3 spines, 4 leaves, 30 servers a leaf",
-    params: common_params![
-        Param {
-            name: "spines",
-            kind: Kind::Count(1),
-            default: Fallback::Value("4"),
-            doc: "Spine switches.",
-            source: "YAPS",
-        },
-        Param {
-            name: "leaves",
-            kind: Kind::Count(1),
-            default: Fallback::Value("9"),
-            doc: "Leaf switches.",
-            source: "YAPS",
-        },
-        Param {
-            name: "hosts_per_leaf",
-            kind: Kind::Count(1),
-            default: Fallback::Value("16"),
-            doc: "Hosts below each leaf.",
-            source: "YAPS",
-        },
+    params: &[
+        &[
+            Param {
+                name: "spines",
+                kind: Kind::Count(1),
+                default: Fallback::Value("4"),
+                doc: "Spine switches.",
+                source: "YAPS",
+            },
+            Param {
+                name: "leaves",
+                kind: Kind::Count(1),
+                default: Fallback::Value("9"),
+                doc: "Leaf switches.",
+                source: "YAPS",
+            },
+            Param {
+                name: "hosts_per_leaf",
+                kind: Kind::Count(1),
+                default: Fallback::Value("16"),
+                doc: "Hosts below each leaf.",
+                source: "YAPS",
+            },
+        ],
+        COMMON_PARAMS,
     ],
     check,
 };

@@ -29,7 +29,7 @@ pub const COMPONENT: Component = Component {
     kind: "link",
     doc: "A full-duplex cable.",
     source: "packetloom",
-    params: &[
+    params: &[&[
         Param {
             name: "rate",
             kind: Kind::Rate,
@@ -44,7 +44,7 @@ pub const COMPONENT: Component = Component {
             doc: "Propagation delay, one way.",
             source: "pFabric §3: six hops there and back of a 1500 B packet and its 40 B ACK then take 12.19 us",
         },
-    ],
+    ]],
     check: check_link,
 };
 
@@ -135,7 +135,7 @@ pub const CUT_THROUGH: Component = Component {
     kind: "cut-through",
     doc: "A switch forwards a packet once its header is there; the last hop delivers it whole.",
     source: "packetloom",
-    params: &[
+    params: &[&[
         Param {
             name: "header",
             kind: Kind::Bytes,
@@ -150,7 +150,7 @@ pub const CUT_THROUGH: Component = Component {
             doc: "Let a faster outgoing link send bits that have not arrived yet, as YAPS does; no real switch can.",
             source: "packetloom",
         },
-    ],
+    ]],
     check: check_header,
 };
 
@@ -162,60 +162,54 @@ fn check_header(values: &Values) -> Result<(), Complaint> {
 }
 
 /// The parameters that every topology has beside its own.
-macro_rules! common_params {
-    ($($own:expr),* $(,)?) => {
-        &[
-            $($own,)*
-            crate::spec::Param {
-                name: "link",
-                kind: crate::spec::Kind::Component("link"),
-                default: crate::spec::Fallback::Value("link"),
-                doc: "Every link that has no entry of its own.",
-                source: "packetloom",
-            },
-            crate::spec::Param {
-                name: "host_link",
-                kind: crate::spec::Kind::Component("link"),
-                default: crate::spec::Fallback::Absent,
-                doc: "The links between hosts and their switches, where they differ.",
-                source: "packetloom",
-            },
-            crate::spec::Param {
-                name: "switch_delay",
-                kind: crate::spec::Kind::Time,
-                default: crate::spec::Fallback::Value("0us"),
-                doc: "What a switch takes to process a packet before it is queued for its way out.",
-                source: "packetloom",
-            },
-            crate::spec::Param {
-                name: "switch_delays",
-                kind: crate::spec::Kind::List(&crate::spec::Kind::Time),
-                default: crate::spec::Fallback::Absent,
-                doc: "The same layer by layer, from the hosts inwards, where layers differ.",
-                source: "packetloom",
-            },
-            crate::spec::Param {
-                name: "host_delay",
-                kind: crate::spec::Kind::Time,
-                default: crate::spec::Fallback::Value("0us"),
-                doc: "What a host takes to process a packet that reached it, before its transport sees it.",
-                source: "packetloom",
-            },
-            crate::spec::Param {
-                name: "framing",
-                kind: crate::spec::Kind::Bytes,
-                default: crate::spec::Fallback::Value("0B"),
-                doc: "Preamble and inter-frame gap: what each packet takes on a link beside its own bytes (Ethernet: 20B).",
-                source: "packetloom",
-            },
-            crate::spec::Param {
-                name: "forwarding",
-                kind: crate::spec::Kind::Component("forwarding"),
-                default: crate::spec::Fallback::Value("store-and-forward"),
-                doc: "Whether switches wait for a whole packet.",
-                source: "packetloom",
-            },
-        ]
-    };
-}
-pub(super) use common_params;
+pub(super) const COMMON_PARAMS: &[Param] = &[
+    Param {
+        name: "link",
+        kind: Kind::Component("link"),
+        default: Fallback::Value("link"),
+        doc: "Every link that has no entry of its own.",
+        source: "packetloom",
+    },
+    Param {
+        name: "host_link",
+        kind: Kind::Component("link"),
+        default: Fallback::Absent,
+        doc: "The links between hosts and their switches, where they differ.",
+        source: "packetloom",
+    },
+    Param {
+        name: "switch_delay",
+        kind: Kind::Time,
+        default: Fallback::Value("0us"),
+        doc: "What a switch takes to process a packet before it is queued for its way out.",
+        source: "packetloom",
+    },
+    Param {
+        name: "switch_delays",
+        kind: Kind::List(&Kind::Time),
+        default: Fallback::Absent,
+        doc: "The same layer by layer, from the hosts inwards, where layers differ.",
+        source: "packetloom",
+    },
+    Param {
+        name: "host_delay",
+        kind: Kind::Time,
+        default: Fallback::Value("0us"),
+        doc: "What a host takes to process a packet that reached it, before its transport sees it.",
+        source: "packetloom",
+    },
+    Param {
+        name: "framing",
+        kind: Kind::Bytes,
+        default: Fallback::Value("0B"),
+        doc: "Preamble and inter-frame gap: what each packet takes on a link beside its own bytes (Ethernet: 20B).",
+        source: "packetloom",
+    },
+    Param {
+        name: "forwarding",
+        kind: Kind::Component("forwarding"),
+        default: Fallback::Value("store-and-forward"),
+        doc: "Whether switches wait for a whole packet.",
+        source: "packetloom",
+    },
+];

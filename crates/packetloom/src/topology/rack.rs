@@ -1,6 +1,6 @@
 //! A rack: hosts on one switch.
 
-use super::link::{cable, check_common, common_params};
+use super::link::{COMMON_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 
@@ -14,13 +14,16 @@ pub const COMPONENT: Component = Component {
     kind: "rack",
     doc: "Hosts on one switch.",
     source: "DAQ §4: workers, a top-of-rack switch, an aggregator",
-    params: common_params![Param {
-        name: "hosts",
-        kind: Kind::Count(2),
-        default: Fallback::Value("41"),
-        doc: "Hosts on the switch.",
-        source: "DAQ §4: up to 40 workers and their aggregator",
-    }],
+    params: &[
+        &[Param {
+            name: "hosts",
+            kind: Kind::Count(2),
+            default: Fallback::Value("41"),
+            doc: "Hosts on the switch.",
+            source: "DAQ §4: up to 40 workers and their aggregator",
+        }],
+        COMMON_PARAMS,
+    ],
     check,
 };
 

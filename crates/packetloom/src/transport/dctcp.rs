@@ -1,6 +1,6 @@
 //! DCTCP (RFC 8257): the window shrinks by the share of marked packets.
 
-use super::windowed::{Acked, Congestion, Window, Windowed, check, default_of, with_defaults};
+use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::spec::{Component, Fallback, Kind, Param, Values};
 
 /// DCTCP.
@@ -29,9 +29,9 @@ impl Congestion for DctcpControl {
         kind: "dctcp",
         doc: "DCTCP: TCP whose window shrinks in proportion to the share of marked packets; needs a queue that marks.",
         source: "RFC 8257",
-        params: &with_defaults::<2, 21>(
-            default_of(),
-            [
+        params: &[
+            &core(default_of()),
+            &[
                 Param {
                     name: "g",
                     kind: Kind::Number(0.000_001, 1.0),
@@ -47,7 +47,7 @@ impl Congestion for DctcpControl {
                     source: "RFC 8257 §3.3: 1",
                 },
             ],
-        ),
+        ],
         check,
     };
     const ECN: bool = true;

@@ -1,6 +1,6 @@
 //! A window that never changes: traffic of a known shape, for measuring a fabric and an engine.
 
-use super::windowed::{Acked, Congestion, Defaults, Window, Windowed, check, with_defaults};
+use super::windowed::{Acked, Congestion, Defaults, Window, Windowed, check, core};
 use crate::spec::{Component, Fallback, Values};
 
 /// Fixed-window flows.
@@ -16,17 +16,14 @@ impl Congestion for Constant {
         kind: "fixed-window",
         doc: "So many packets in flight, whatever happens; what is lost is sent again after a timeout.",
         source: "packetloom",
-        params: &with_defaults::<0, 18>(
-            Defaults {
-                initial_window: ("20", "packetloom"),
-                min_rto: ("10ms", "packetloom"),
-                rto_estimation: ("false", "packetloom"),
-                fast_retransmit: ("false", "packetloom"),
-                probe_after: (Fallback::Absent, "packetloom"),
-                priority: ("none", "packetloom"),
-            },
-            [],
-        ),
+        params: &[&core(Defaults {
+            initial_window: ("20", "packetloom"),
+            min_rto: ("10ms", "packetloom"),
+            rto_estimation: ("false", "packetloom"),
+            fast_retransmit: ("false", "packetloom"),
+            probe_after: (Fallback::Absent, "packetloom"),
+            priority: ("none", "packetloom"),
+        })],
         check,
     };
     const ECN: bool = false;

@@ -98,7 +98,7 @@ impl Scheme for LineRate {
         kind: "line-rate",
         doc: "No rate control: flows send at the NIC's line rate, the highest priority first, until acknowledged.",
         source: "pFabric §3: LineRate",
-        params: &[
+        params: &[&[
             packet_format::MSS,
             packet_format::HEADER,
             packet_format::ACK,
@@ -117,7 +117,7 @@ impl Scheme for LineRate {
                 source: "pFabric's ns-2 code",
             },
             priority::PARAM,
-        ],
+        ]],
         check,
     };
     type Config = Config;

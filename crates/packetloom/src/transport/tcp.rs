@@ -1,6 +1,6 @@
 //! TCP NewReno with selective acknowledgements (RFC 5681, RFC 6675).
 
-use super::windowed::{Congestion, Windowed, check, default_of, with_defaults};
+use super::windowed::{Congestion, Windowed, check, core, default_of};
 use crate::spec::{Component, Values};
 
 /// TCP.
@@ -16,7 +16,7 @@ impl Congestion for NewReno {
         kind: "tcp",
         doc: "TCP NewReno with selective acknowledgements, on connections that are open.",
         source: "RFC 5681, RFC 6675, RFC 6298",
-        params: &with_defaults::<0, 19>(default_of(), []),
+        params: &[&core(default_of())],
         check,
     };
     const ECN: bool = false;

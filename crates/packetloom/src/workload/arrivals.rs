@@ -13,13 +13,13 @@ pub const COMPONENTS: &[Component] = &[
               run's load: mean bytes per host and second, headers included, over the host link's rate. \
               Whose turn it is in the pattern is drawn.",
         source: "pFabric §3",
-        params: &[Param {
+        params: &[&[Param {
             name: "rate_per_second",
             kind: Kind::Number(1e-3, 1e12),
             default: Absent,
             doc: "Starts per second of the whole source (for incast: events), instead of a load.",
             source: "packetloom",
-        }],
+        }]],
         check: anything,
     },
     Component {
@@ -28,13 +28,13 @@ pub const COMPONENTS: &[Component] = &[
         doc: "Evenly spaced starts (for incast: events). Without an interval the source offers the run's load. \
               The pattern is gone through in turn.",
         source: "packetloom",
-        params: &[Param {
+        params: &[&[Param {
             name: "interval",
             kind: Kind::Time,
             default: Absent,
             doc: "From one start of the whole source to the next, instead of a load.",
             source: "packetloom",
-        }],
+        }]],
         check: check_periodic,
     },
     Component {
@@ -43,13 +43,13 @@ pub const COMPONENTS: &[Component] = &[
         doc: "All flows start together, the pattern gone through in turn. A round is one flow from each host \
               (random-pairs, permutation), one for each ordered pair (all-to-all), one event (incast), one flow (pair).",
         source: "packetloom",
-        params: &[Param {
+        params: &[&[Param {
             name: "rounds",
             kind: Kind::Count(1),
             default: Default("1"),
             doc: "How many rounds of the pattern start together.",
             source: "packetloom",
-        }],
+        }]],
         check: anything,
     },
     Component {
@@ -58,7 +58,7 @@ pub const COMPONENTS: &[Component] = &[
         doc: "A closed loop: every sending host keeps chains of flows going; a chain's next flow starts when its \
               last one has ended. The load then follows from how fast the network is.",
         source: "packetloom",
-        params: &[
+        params: &[&[
             Param {
                 name: "concurrent",
                 kind: Kind::Count(1),
@@ -73,7 +73,7 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "From the end of a flow to the start of the chain's next one.",
                 source: "packetloom",
             },
-        ],
+        ]],
         check: anything,
     },
     Component {
@@ -83,13 +83,13 @@ pub const COMPONENTS: &[Component] = &[
               src, dst, size_bytes, start_ns, and if wanted deadline_ns (a point in time, like start_ns) and class. \
               Times may have up to three decimals. Rows need not be sorted; rows that start together keep their order.",
         source: "packetloom",
-        params: &[Param {
+        params: &[&[Param {
             name: "file",
             kind: Kind::Text,
             default: Required,
             doc: "The CSV file.",
             source: "packetloom",
-        }],
+        }]],
         check: anything,
     },
 ];

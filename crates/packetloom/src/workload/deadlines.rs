@@ -28,13 +28,13 @@ pub const COMPONENTS: &[Component] = &[
         kind: "fixed",
         doc: "Every flow has the same time from its start.",
         source: "packetloom",
-        params: &[Param {
+        params: &[&[Param {
             name: "after",
             kind: Kind::Time,
             default: Required,
             doc: "From a flow's start to its deadline.",
             source: "packetloom",
-        }],
+        }]],
         check: anything,
     },
     Component {
@@ -42,7 +42,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "uniform",
         doc: "From a flow's start, any time between two, evenly.",
         source: "packetloom",
-        params: &[
+        params: &[&[
             Param {
                 name: "minimum",
                 kind: Kind::Time,
@@ -58,7 +58,7 @@ pub const COMPONENTS: &[Component] = &[
                 source: "packetloom",
             },
             FLOOR,
-        ],
+        ]],
         check: check_uniform,
     },
     Component {
@@ -66,7 +66,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "exponential",
         doc: "From a flow's start, an exponentially distributed time.",
         source: "packetloom",
-        params: &[
+        params: &[&[
             Param {
                 name: "mean",
                 kind: Kind::Time,
@@ -75,7 +75,7 @@ pub const COMPONENTS: &[Component] = &[
                 source: "packetloom",
             },
             FLOOR,
-        ],
+        ]],
         check: anything,
     },
 ];

@@ -64,7 +64,7 @@ const WORKLOAD: Component = Component {
     kind: "workload",
     doc: "A source of traffic; a scenario may have several.",
     source: "packetloom",
-    params: &[
+    params: &[&[
         Param {
             name: "sizes",
             kind: Kind::Component("sizes"),
@@ -122,7 +122,7 @@ const WORKLOAD: Component = Component {
                   share and each closed-loop source has for itself.",
             source: "packetloom",
         },
-    ],
+    ]],
     check: check_workload,
 };
 

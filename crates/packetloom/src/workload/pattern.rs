@@ -42,7 +42,7 @@ pub const COMPONENTS: &[Component] = &[
         doc: "Events: a number of random hosts send to one receiver together. Arrivals count events, not flows. \
               With a fixed receiver the load is that of its link.",
         source: "NDP §6",
-        params: &[
+        params: &[&[
             Param {
                 name: "fan_in",
                 kind: Kind::Count(1),
@@ -64,7 +64,7 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "Each flow starts so much after its event at most, evenly drawn.",
                 source: "packetloom",
             },
-        ],
+        ]],
         check: anything,
     },
     Component {
@@ -73,7 +73,7 @@ pub const COMPONENTS: &[Component] = &[
         doc: "Events: one sender sends to a number of random hosts together. Arrivals count events, not flows. \
               With a fixed sender the load is that of its link.",
         source: "NDP in a fat-tree §6: future work",
-        params: &[
+        params: &[&[
             Param {
                 name: "fan_out",
                 kind: Kind::Count(1),
@@ -95,7 +95,7 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "Each flow starts so much after its event at most, evenly drawn.",
                 source: "packetloom",
             },
-        ],
+        ]],
         check: anything,
     },
     Component {
@@ -103,7 +103,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "pair",
         doc: "All flows go from one host to another. The load is that of the sender's link.",
         source: "packetloom",
-        params: &[
+        params: &[&[
             Param {
                 name: "src",
                 kind: Kind::Count(0),
@@ -118,7 +118,7 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "The receiving host.",
                 source: "packetloom",
             },
-        ],
+        ]],
         check: check_pair,
     },
 ];

@@ -10,11 +10,8 @@ pub fn values<const N: usize>(section: &str, kind: &str, set: [(&str, Value); N]
         .iter()
         .find(|component| component.section == section && component.kind == kind)
         .unwrap_or_else(|| panic!("no {section} is called {kind}"));
-    let mut entries: std::collections::BTreeMap<String, Value> = component
-        .params
-        .iter()
-        .map(|param| (param.name.to_owned(), default(param.kind, param.default)))
-        .collect();
+    let mut entries: std::collections::BTreeMap<String, Value> =
+        component.params().map(|param| (param.name.to_owned(), default(param.kind, param.default))).collect();
     for (key, value) in set {
         assert!(entries.insert(key.to_owned(), value).is_some(), "{kind} declares no {key}");
     }

@@ -44,7 +44,7 @@ impl Scheme for Ndp {
         kind: "ndp",
         doc: "NDP: a first window at line rate, then every packet is pulled by its receiver, at the pace of the receiver's link; needs switches that trim (queue = \"ndp\").",
         source: "NDP, SIGCOMM 2017, §3.2",
-        params: config::PARAMS,
+        params: &[config::PARAMS],
         check: config::check,
     };
     type Config = Config;

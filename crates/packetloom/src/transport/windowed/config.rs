@@ -75,9 +75,6 @@ pub const fn default_of() -> Defaults {
     }
 }
 
-/// How many parameters [`with_defaults`] gives.
-const CORE: usize = 19;
-
 const fn value(
     name: &'static str,
     kind: Kind,
@@ -88,23 +85,8 @@ const fn value(
     Param { name, kind, default: Fallback::Value(default), doc, source }
 }
 
-/// The core's parameters under these defaults, and a scheme's own after them.
-pub const fn with_defaults<const OWN: usize, const ALL: usize>(
-    d: Defaults,
-    own: [Param; OWN],
-) -> [Param; ALL] {
-    assert!(ALL == CORE + OWN, "a scheme has the core's parameters and its own");
-    let core = core(d);
-    let mut all = [core[0]; ALL];
-    let mut i = 0;
-    while i < ALL {
-        all[i] = if i < CORE { core[i] } else { own[i - CORE] };
-        i += 1;
-    }
-    all
-}
-
-const fn core(d: Defaults) -> [Param; CORE] {
+/// The core's parameters under these defaults.
+pub const fn core(d: Defaults) -> [Param; 19] {
     [
         packet_format::MSS,
         packet_format::HEADER,

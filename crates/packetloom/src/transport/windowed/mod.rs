@@ -11,7 +11,7 @@ mod rto;
 mod sender;
 mod window;
 
-pub use config::{Config, Defaults, check, default_of, with_defaults};
+pub use config::{Config, Defaults, check, core, default_of};
 pub use header::Header;
 pub use window::{Acked, Congestion, Window};
 

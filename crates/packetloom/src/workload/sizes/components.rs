@@ -14,7 +14,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "cdf",
         doc: "Sizes from an empirical distribution: one that packetloom carries, or points of your own.",
         source: "workloads/README.md",
-        params: &[
+        params: &[&[
             Param {
                 name: "name",
                 kind: Kind::Text,
@@ -52,7 +52,7 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "What a packet carries, where `rounding` is to packets.",
                 source: "pFabric's ns-2 code",
             },
-        ],
+        ]],
         check,
     },
     Component {
@@ -60,13 +60,13 @@ pub const COMPONENTS: &[Component] = &[
         kind: "constant",
         doc: "Every flow has the same size.",
         source: "packetloom",
-        params: &[Param {
+        params: &[&[Param {
             name: "size",
             kind: Kind::Bytes,
             default: Required,
             doc: "The size of every flow.",
             source: "packetloom",
-        }],
+        }]],
         check,
     },
     Component {
@@ -74,7 +74,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "uniform",
         doc: "Any whole number of bytes between two sizes, both included, evenly.",
         source: "packetloom",
-        params: &[
+        params: &[&[
             Param {
                 name: "minimum",
                 kind: Kind::Bytes,
@@ -89,7 +89,7 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "The largest size.",
                 source: "packetloom",
             },
-        ],
+        ]],
         check,
     },
     Component {
@@ -97,13 +97,13 @@ pub const COMPONENTS: &[Component] = &[
         kind: "exponential",
         doc: "Exponentially distributed sizes, rounded to the nearest byte, at least one.",
         source: "packetloom",
-        params: &[Param {
+        params: &[&[Param {
             name: "mean",
             kind: Kind::Bytes,
             default: Required,
             doc: "The mean size.",
             source: "packetloom",
-        }],
+        }]],
         check,
     },
     Component {
@@ -111,7 +111,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "pareto",
         doc: "Pareto distributed sizes, rounded to the nearest byte; with a maximum, the distribution cut off there.",
         source: "packetloom",
-        params: &[
+        params: &[&[
             Param {
                 name: "shape",
                 kind: Kind::Number(0.05, 100.0),
@@ -134,7 +134,7 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "The largest size.",
                 source: "packetloom",
             },
-        ],
+        ]],
         check,
     },
 ];
