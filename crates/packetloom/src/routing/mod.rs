@@ -156,7 +156,9 @@ impl Policy {
             Policy::Random(stream) => stream.below(ports),
             Policy::Source(digit) => digit.of(packet.path),
             Policy::Ecmp { salt } => {
-                let hash = mix(*salt ^ (u64::from(packet.flow) << 32 | u64::from(packet.src)));
+                // A subflow is to a switch a flow of its own; there are fewer than 2^24 hosts.
+                let ends = u64::from(packet.flow) << 32 | u64::from(packet.src);
+                let hash = mix(*salt ^ ends ^ u64::from(packet.path) << 24);
                 (((hash >> 32) * u64::from(ports)) >> 32) as u32
             }
             Policy::RoundRobin { turns, per } => {
