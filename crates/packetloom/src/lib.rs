@@ -1,6 +1,7 @@
 //! packetloom: a packet-level simulator of datacenter networks.
 
 pub mod engine;
+pub mod fault;
 pub mod flow;
 pub mod fluid;
 pub mod measure;
