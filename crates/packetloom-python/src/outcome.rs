@@ -133,6 +133,19 @@ impl Outcome {
         }
         Ok(columns.table)
     }
+
+    /// Samples of every host's queue of pulls, if an interval was asked for and the transport has one.
+    #[getter]
+    fn pulls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let samples: Vec<(u32, f64, u64)> = self.core.pull_samples().collect();
+        let columns = Columns { rows: &samples, table: PyDict::new(py) };
+        if !samples.is_empty() {
+            columns.add("host", |row| row.0)?;
+            columns.add("time_ns", |row| row.1)?;
+            columns.add("pulls", |row| row.2)?;
+        }
+        Ok(columns.table)
+    }
 }
 
 /// Rows on their way to columns.

@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, Plan, PortCounters, Tally};
 use crate::fault::Faults;
-use crate::flow::Flow;
+use crate::flow::{Flow, HostId};
 use crate::fluid::{self, Job};
 use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
 use crate::queue;
@@ -83,6 +83,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRow>,
     /// A row per port, in the order of the topology's links.
     pub ports: Vec<PortRow>,
+    /// The queue of pulls of each host, where the transport has one and it was watched.
+    pub pulls: Vec<(HostId, QueueRecorder)>,
     /// The network.
     pub topology: Topology,
     /// What was done.
@@ -99,6 +101,13 @@ impl Outcome {
         let framing_bytes = row.counters.packets * self.topology.framing_bytes;
         let busy = self.topology.links[row.link].rate.time_for(row.counters.bytes + framing_bytes);
         if self.simulated == Time::ZERO { 0.0 } else { busy.as_secs_f64() / self.simulated.as_secs_f64() }
+    }
+
+    /// Every sample of every host's queue of pulls: host, time in ns, pulls.
+    pub fn pull_samples(&self) -> impl Iterator<Item = (HostId, f64, u64)> {
+        self.pulls
+            .iter()
+            .flat_map(|(host, queue)| queue.samples().map(move |(at, pulls)| (*host, at.as_ns_f64(), pulls)))
     }
 
     /// Every sample of every port's queue: port, time in ns, bytes.
@@ -241,6 +250,7 @@ impl Setting {
             cancelled: false,
             flows,
             ports,
+            pulls: Vec::new(),
             topology: self.topology,
             tally,
             simulated,
@@ -349,6 +359,7 @@ impl WithScheme for OnPackets<'_> {
         // The engine goes on until the last timer; queues are watched until the last flow ended.
         let ports = engine.ports(outcome.simulated).enumerate();
         outcome.ports = ports.map(|(link, (counters, queue))| PortRow { link, counters, queue }).collect();
+        outcome.pulls = engine.pulls(outcome.simulated).collect();
         outcome
     }
 }

@@ -23,6 +23,7 @@ use port::Discipline;
 pub use port::{Port, PortCounters};
 
 use crate::fault::Faults;
+use crate::flow::HostId;
 use crate::measure::QueueRecorder;
 use crate::queue::Pool;
 use crate::random::{Purpose, Stream};
@@ -109,7 +110,11 @@ impl<T: Transport> Engine<T> {
             .map(|id| {
                 let nic = port(topology.nodes[id as usize].ports.start as usize, &nic);
                 let paths = code.as_ref().map(|code| Paths::new(topology, code, id, plan.seed));
-                Host::new(id, transport(), nic, paths, slots.first[id as usize], plan.seed)
+                let mut transport = transport();
+                if let Some(recorder) = &plan.recorder {
+                    transport.watch_pulls(recorder);
+                }
+                Host::new(id, transport, nic, paths, slots.first[id as usize], plan.seed)
             })
             .collect();
         let beliefs = plan.faults.beliefs();
@@ -193,6 +198,12 @@ impl<T: Transport> Engine<T> {
         let wires = &self.wires;
         let ports = self.hosts.iter_mut().map(|host| &mut host.nic).chain(&mut self.ports);
         ports.map(move |port| (port.counters(end, wires), port.recorder(end).cloned()))
+    }
+
+    /// The record of every host's queue of pulls until `end`, where there is one.
+    pub fn pulls(&mut self, end: Time) -> impl Iterator<Item = (HostId, QueueRecorder)> {
+        let hosts = (0..).zip(&mut self.hosts);
+        hosts.filter_map(move |(id, host)| Some((id, host.pulls(end)?)))
     }
 
     fn window_span(&self) -> u64 {

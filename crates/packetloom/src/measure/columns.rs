@@ -53,6 +53,8 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("queue_max_bytes", "The queue's greatest length in bytes; NaN if not watched"),
     ("time_ns", "When the sample was taken, in ns since the case began"),
     ("queue_bytes", "What waited in the port's queue, in bytes"),
+    ("host", "The host's number"),
+    ("pulls", "Pulls that the host owed to its connections, all together"),
     ("packet_hops", "Packets that reached the far end of a link, of any kind, each counted once per link"),
     ("events", "Events processed: arrivals, departures from buffers, timers, flow starts"),
     ("flows_started", "Flows handed to their senders"),
