@@ -51,7 +51,7 @@ impl Group {
     }
 
     /// How many there are.
-    pub fn len(&self) -> u32 {
+    pub fn size(&self) -> u32 {
         self.0.len() as u32
     }
 
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn two_parts_share_out_the_hosts() {
         let (some, rest) = (part(0.0, 0.15, 3).unwrap(), part(0.15, 1.0, 3).unwrap());
-        assert_eq!(some.len(), 8);
+        assert_eq!(some.size(), 8);
         let mut all = [some.members(), rest.members()].concat();
         all.sort_unstable();
         assert_eq!(all, (0..54).collect::<Vec<_>>());

@@ -193,7 +193,7 @@ impl Pattern {
             "permutation" => {
                 let mut stream = Stream::new(seed, Purpose::Pattern, entity::permutation(source));
                 let group = Group::build(values, hosts, seed)?;
-                let partner = derangement(group.len(), &mut stream).into();
+                let partner = derangement(group.size(), &mut stream).into();
                 Ok(Pattern::Permutation { group, partner })
             }
             "all-to-all" => Ok(Pattern::AllToAll),
@@ -218,7 +218,7 @@ impl Pattern {
     /// How many arrivals a round has: until every host, pair or event had its turn.
     pub fn events_per_round(&self, hosts: u32) -> u64 {
         match self {
-            Pattern::RandomPairs(group) | Pattern::Permutation { group, .. } => u64::from(group.len()),
+            Pattern::RandomPairs(group) | Pattern::Permutation { group, .. } => u64::from(group.size()),
             Pattern::AllToAll => u64::from(hosts) * u64::from(hosts - 1),
             Pattern::Incast { .. } | Pattern::Outcast { .. } | Pattern::Pair { .. } => 1,
         }
@@ -230,7 +230,7 @@ impl Pattern {
             Pattern::Pair { .. }
             | Pattern::Incast { receiver: Some(_), .. }
             | Pattern::Outcast { sender: Some(_), .. } => 1,
-            Pattern::RandomPairs(group) | Pattern::Permutation { group, .. } => group.len(),
+            Pattern::RandomPairs(group) | Pattern::Permutation { group, .. } => group.size(),
             _ => hosts,
         }
     }
@@ -270,12 +270,13 @@ impl Pattern {
         match self {
             Pattern::Pair { src, dst } => pairs.push((*src, *dst)),
             Pattern::Permutation { group, partner } => {
-                let src = if turn == Turn::Drawn { stream.below(group.len()) } else { in_turn(group.len()) };
+                let src =
+                    if turn == Turn::Drawn { stream.below(group.size()) } else { in_turn(group.size()) };
                 pairs.push((group.member(src), group.member(partner[src as usize])));
             }
             Pattern::RandomPairs(group) => {
-                let src = stream.below(group.len());
-                pairs.push((group.member(src), group.member(another(src, group.len(), stream))));
+                let src = stream.below(group.size());
+                pairs.push((group.member(src), group.member(another(src, group.size(), stream))));
             }
             Pattern::AllToAll if turn == Turn::Round => {
                 let shift = 1 + event / u64::from(hosts) % others;
@@ -339,7 +340,7 @@ impl Pattern {
     pub fn closed_loop_receiver(&self, src: HostId, turn: u64, hosts: u32, stream: &mut Stream) -> HostId {
         match self {
             Pattern::Outcast { .. } => another(src, hosts, stream),
-            Pattern::RandomPairs(group) => group.member(another(group.index_of(src), group.len(), stream)),
+            Pattern::RandomPairs(group) => group.member(another(group.index_of(src), group.size(), stream)),
             Pattern::Permutation { group, partner } => group.member(partner[group.index_of(src) as usize]),
             Pattern::AllToAll => {
                 let shift = 1 + turn % u64::from(hosts - 1);
