@@ -12,6 +12,7 @@ pub mod deadlines;
 mod entity;
 mod facts;
 mod generator;
+pub mod group;
 pub mod library;
 pub mod list;
 pub mod pattern;
@@ -133,7 +134,10 @@ fn check_workload(values: &Values) -> Result<(), Complaint> {
         if sizes.is_some() {
             return Err(Complaint::new("sizes", "the flow list has the sizes; leave this out"));
         }
-        if values.component("pattern").kind != "random-pairs" {
+        let pattern = values.component("pattern");
+        let all_hosts =
+            |pattern: &Values| (pattern.number("hosts_from"), pattern.number("hosts_to")) == (0.0, 1.0);
+        if pattern.kind != "random-pairs" || !all_hosts(&pattern) {
             return Err(Complaint::new("pattern", "the flow list has the hosts; leave this out"));
         }
     } else if sizes.is_none() {

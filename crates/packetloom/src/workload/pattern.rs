@@ -1,6 +1,7 @@
 //! From where to where flows go.
 
 use super::entity;
+use super::group::{self, Group, shuffle};
 use crate::flow::HostId;
 use crate::random::{Purpose, Stream};
 use crate::spec::Fallback::{Absent, Required, Value as Default};
@@ -15,7 +16,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "random-pairs",
         doc: "Every flow goes from a random host to a random other one, all pairs alike.",
         source: "pFabric §3",
-        params: &[],
+        params: &[group::PARAMS],
         check: anything,
     },
     Component {
@@ -24,7 +25,7 @@ pub const COMPONENTS: &[Component] = &[
         doc: "Every host sends to one other host and receives from one: a permutation without fixed points, \
               drawn for each seed, all of them alike.",
         source: "NDP §6",
-        params: &[],
+        params: &[group::PARAMS],
         check: anything,
     },
     Component {
@@ -134,10 +135,15 @@ fn check_pair(values: &Values) -> Result<(), Complaint> {
 /// From where to where flows go, among a known number of hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// Any two different hosts.
-    RandomPairs,
-    /// Host i sends to the i-th of these.
-    Permutation(Arc<[HostId]>),
+    /// Any two different hosts of these.
+    RandomPairs(Group),
+    /// Each host of a group to one of it.
+    Permutation {
+        /// The hosts.
+        group: Group,
+        /// To which of them the i-th sends.
+        partner: Arc<[u32]>,
+    },
     /// Every host to every other.
     AllToAll,
     /// Several to one.
@@ -183,10 +189,12 @@ impl Pattern {
     /// Where it needs more hosts than there are.
     pub fn build(values: &Values, hosts: u32, seed: u64, source: u8) -> Result<Pattern, Complaint> {
         match values.kind.as_str() {
-            "random-pairs" => Ok(Pattern::RandomPairs),
+            "random-pairs" => Ok(Pattern::RandomPairs(Group::build(values, hosts, seed)?)),
             "permutation" => {
                 let mut stream = Stream::new(seed, Purpose::Pattern, entity::permutation(source));
-                Ok(Pattern::Permutation(derangement(hosts, &mut stream).into()))
+                let group = Group::build(values, hosts, seed)?;
+                let partner = derangement(group.size(), &mut stream).into();
+                Ok(Pattern::Permutation { group, partner })
             }
             "all-to-all" => Ok(Pattern::AllToAll),
             "incast" => build_incast(values, hosts),
@@ -210,7 +218,7 @@ impl Pattern {
     /// How many arrivals a round has: until every host, pair or event had its turn.
     pub fn events_per_round(&self, hosts: u32) -> u64 {
         match self {
-            Pattern::RandomPairs | Pattern::Permutation(_) => u64::from(hosts),
+            Pattern::RandomPairs(group) | Pattern::Permutation { group, .. } => u64::from(group.size()),
             Pattern::AllToAll => u64::from(hosts) * u64::from(hosts - 1),
             Pattern::Incast { .. } | Pattern::Outcast { .. } | Pattern::Pair { .. } => 1,
         }
@@ -222,6 +230,7 @@ impl Pattern {
             Pattern::Pair { .. }
             | Pattern::Incast { receiver: Some(_), .. }
             | Pattern::Outcast { sender: Some(_), .. } => 1,
+            Pattern::RandomPairs(group) | Pattern::Permutation { group, .. } => group.size(),
             _ => hosts,
         }
     }
@@ -229,8 +238,8 @@ impl Pattern {
     /// The pattern in a word, with what sets it apart.
     pub fn describe(&self) -> String {
         match self {
-            Pattern::RandomPairs => "random pairs".to_owned(),
-            Pattern::Permutation(_) => "permutation".to_owned(),
+            Pattern::RandomPairs(_) => "random pairs".to_owned(),
+            Pattern::Permutation { .. } => "permutation".to_owned(),
             Pattern::AllToAll => "all to all".to_owned(),
             Pattern::Incast { fan_in, receiver: None, .. } => format!("incast of {fan_in} to a random host"),
             Pattern::Incast { fan_in, receiver: Some(receiver), .. } => {
@@ -256,19 +265,25 @@ impl Pattern {
         pairs: &mut Vec<(HostId, HostId)>,
     ) {
         let others = u64::from(hosts - 1);
-        let in_turn = (event % u64::from(hosts)) as HostId;
+        let in_turn = |hosts: u32| (event % u64::from(hosts)) as HostId;
         pairs.clear();
         match self {
             Pattern::Pair { src, dst } => pairs.push((*src, *dst)),
-            Pattern::Permutation(partner) => {
-                let src = if turn == Turn::Drawn { stream.below(hosts) } else { in_turn };
-                pairs.push((src, partner[src as usize]));
+            Pattern::Permutation { group, partner } => {
+                let src =
+                    if turn == Turn::Drawn { stream.below(group.size()) } else { in_turn(group.size()) };
+                pairs.push((group.member(src), group.member(partner[src as usize])));
+            }
+            Pattern::RandomPairs(group) => {
+                let src = stream.below(group.size());
+                pairs.push((group.member(src), group.member(another(src, group.size(), stream))));
             }
             Pattern::AllToAll if turn == Turn::Round => {
                 let shift = 1 + event / u64::from(hosts) % others;
-                pairs.push((in_turn, ((u64::from(in_turn) + shift) % u64::from(hosts)) as HostId));
+                let src = in_turn(hosts);
+                pairs.push((src, ((u64::from(src) + shift) % u64::from(hosts)) as HostId));
             }
-            Pattern::RandomPairs | Pattern::AllToAll => {
+            Pattern::AllToAll => {
                 let src = stream.below(hosts);
                 pairs.push((src, another(src, hosts, stream)));
             }
@@ -316,15 +331,17 @@ impl Pattern {
                 senders.sort_unstable();
                 Ok(senders)
             }
-            _ => Ok((0..hosts).collect()),
+            Pattern::RandomPairs(group) | Pattern::Permutation { group, .. } => Ok(group.members().to_vec()),
+            Pattern::AllToAll => Ok((0..hosts).collect()),
         }
     }
 
     /// Where the `turn`-th flow of a closed loop's chain at `src` goes.
     pub fn closed_loop_receiver(&self, src: HostId, turn: u64, hosts: u32, stream: &mut Stream) -> HostId {
         match self {
-            Pattern::RandomPairs | Pattern::Outcast { .. } => another(src, hosts, stream),
-            Pattern::Permutation(partner) => partner[src as usize],
+            Pattern::Outcast { .. } => another(src, hosts, stream),
+            Pattern::RandomPairs(group) => group.member(another(group.index_of(src), group.size(), stream)),
+            Pattern::Permutation { group, partner } => group.member(partner[group.index_of(src) as usize]),
             Pattern::AllToAll => {
                 let shift = 1 + turn % u64::from(hosts - 1);
                 ((u64::from(src) + shift) % u64::from(hosts)) as HostId
@@ -400,9 +417,7 @@ fn draw_senders(
 fn derangement(hosts: u32, stream: &mut Stream) -> Vec<HostId> {
     loop {
         let mut partner: Vec<HostId> = (0..hosts).collect();
-        for last in (1..hosts).rev() {
-            partner.swap(last as usize, stream.below(last + 1) as usize);
-        }
+        shuffle(&mut partner, stream);
         if (0..).zip(&partner).all(|(src, &dst)| src != dst) {
             return partner;
         }
@@ -412,6 +427,8 @@ fn derangement(hosts: u32, stream: &mut Stream) -> Vec<HostId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::Value;
+    use crate::workload::testing::values;
     use std::collections::BTreeSet;
 
     fn stream(entity: u64) -> Stream {
@@ -452,7 +469,8 @@ mod tests {
 
     #[test]
     fn random_pairs_are_uniform_over_ordered_pairs() {
-        let pairs = draw(&Pattern::RandomPairs, 60_000, Turn::Drawn, 4);
+        let pattern = Pattern::build(&values("pattern", "random-pairs", []), 4, 1, 0).unwrap();
+        let pairs = draw(&pattern, 60_000, Turn::Drawn, 4);
         for src in 0..4 {
             for dst in 0..4 {
                 let count = pairs.iter().filter(|&&pair| pair == (src, dst)).count() as i64;
@@ -460,6 +478,25 @@ mod tests {
                 let expected = if src == dst { 0 } else { 5000 };
                 assert!((count - expected).abs() < 339, "{src} {dst}: {count}");
             }
+        }
+    }
+
+    #[test]
+    fn a_part_of_the_hosts_keeps_to_itself() {
+        let set = [("hosts_from", Value::Number(0.5)), ("hosts_to", Value::Number(1.0))];
+        for kind in ["random-pairs", "permutation"] {
+            let pattern = Pattern::build(&values("pattern", kind, set.clone()), 20, 1, 0).unwrap();
+            let members = pattern.closed_loop_senders(20, &mut stream(0)).unwrap();
+            assert_eq!(members.len(), 10);
+            let pairs = draw(&pattern, 200, Turn::Drawn, 20);
+            assert!(
+                pairs.iter().all(|(src, dst)| src != dst && members.contains(src) && members.contains(dst))
+            );
+            let senders: BTreeSet<HostId> = pairs.iter().map(|&(src, _)| src).collect();
+            assert_eq!(senders.len(), 10, "200 flows find each of 10 senders");
+            let next = pattern.closed_loop_receiver(members[0], 0, 20, &mut stream(0));
+            assert!(next != members[0] && members.contains(&next));
+            assert_eq!((pattern.loaded_links(20), pattern.events_per_round(20)), (10, 10));
         }
     }
 
