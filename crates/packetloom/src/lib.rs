@@ -2,6 +2,7 @@
 
 pub mod control;
 pub mod engine;
+pub mod fault;
 pub mod flow;
 pub mod fluid;
 pub mod measure;
