@@ -32,18 +32,28 @@ fn same_length(one: &str, one_length: usize, other: &str, other_length: usize) -
     wrong(format!("{one} has {one_length} entries, {other} has {other_length}; they need as many"))
 }
 
-/// The numbers, as many as there are of `like`, each within bounds.
-fn numbers(
-    name: &str,
-    values: &Numbers<'_>,
-    like: (&str, usize),
-    least: f64,
-    most: f64,
-) -> PyResult<Vec<f64>> {
+/// What an array of numbers may hold.
+#[derive(Clone, Copy)]
+enum Range {
+    /// 0 or more.
+    NotNegative,
+    /// Above 0.
+    Positive,
+    /// 0 or more, infinity too.
+    Limit,
+}
+
+/// The numbers, as many as there are of `like`.
+fn numbers(name: &str, values: &Numbers<'_>, like: (&str, usize), range: Range) -> PyResult<Vec<f64>> {
     let values = values.as_slice()?;
     same_length(name, values.len(), like.0, like.1)?;
-    match values.iter().find(|value| !(least..=most).contains(*value)) {
-        Some(value) => wrong(format!("{name} is from {least} to {most}, not {value}")),
+    let (words, fits): (&str, fn(f64) -> bool) = match range {
+        Range::NotNegative => ("0 or more and finite", |value| value >= 0.0 && value.is_finite()),
+        Range::Positive => ("above 0 and finite", |value| value > 0.0 && value.is_finite()),
+        Range::Limit => ("0 or more", |value| value >= 0.0),
+    };
+    match values.iter().find(|value| !fits(**value)) {
+        Some(value) => wrong(format!("{name} is {words}, not {value}")),
         None => Ok(values.to_vec()),
     }
 }
@@ -129,7 +139,7 @@ pub fn normalise_rates<'py>(
     up_to_offered: bool,
 ) -> PyResult<Vector<'py, f64>> {
     let pairs = pairs(&src, &dst, servers)?;
-    let mut rates = numbers("offered", &offered, ("src", pairs.len()), 0.0, f64::MAX)?;
+    let mut rates = numbers("offered", &offered, ("src", pairs.len()), Range::NotNegative)?;
     let ceiling = if up_to_offered { Ceiling::Offered } else { Ceiling::Link };
     py.detach(|| Normaliser::new(servers, rounds).normalise(&pairs, ceiling, &mut rates));
     Ok(rates.into_pyarray(py))
@@ -148,7 +158,7 @@ fn routes(first_link: &Indices<'_>, links: &Indices<'_>, link_count: usize) -> P
 }
 
 fn capacities(values: &Numbers<'_>) -> PyResult<Vec<f64>> {
-    numbers("capacity", values, ("capacity", values.len()?), f64::MIN_POSITIVE, f64::MAX)
+    numbers("capacity", values, ("capacity", values.len()?), Range::Positive)
 }
 
 #[pyfunction]
@@ -163,8 +173,8 @@ pub fn max_min_rates<'py>(
     let capacities = capacities(&capacity)?;
     let routes = routes(&first_link, &links, capacities.len())?;
     let flows = ("the flows", routes.flow_count());
-    let weights = numbers("weight", &weight, flows, f64::MIN_POSITIVE, f64::MAX)?;
-    let limits = numbers("limit", &limit, flows, 0.0, f64::INFINITY)?;
+    let weights = numbers("weight", &weight, flows, Range::Positive)?;
+    let limits = numbers("limit", &limit, flows, Range::Limit)?;
     let mut rates = vec![0.0; routes.flow_count()];
     py.detach(|| MaxMin::default().allocate(&routes, &capacities, &weights, &limits, &mut rates));
     Ok(rates.into_pyarray(py))
@@ -185,9 +195,8 @@ pub fn ned_rates<'py>(
 ) -> PyResult<(Vector<'py, f64>, Vector<'py, f64>)> {
     let capacities = capacities(&capacity)?;
     let routes = routes(&first_link, &links, capacities.len())?;
-    let weights =
-        numbers("weight", &weight, ("the flows", routes.flow_count()), f64::MIN_POSITIVE, f64::MAX)?;
-    let prices = numbers("price", &price, ("capacity", capacities.len()), 0.0, f64::MAX)?;
+    let weights = numbers("weight", &weight, ("the flows", routes.flow_count()), Range::Positive)?;
+    let prices = numbers("price", &price, ("capacity", capacities.len()), Range::NotNegative)?;
     if !(step > 0.0 && step <= 1.0) {
         return wrong(format!("step is above 0 and at most 1, not {step}"));
     }

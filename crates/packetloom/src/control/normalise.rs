@@ -65,6 +65,7 @@ impl Normaliser {
             Ceiling::Link => 0.0,
         }));
         let least = if ceiling == Ceiling::Link { 0.0 } else { 1.0 };
+        add_up(pairs, rates, &mut self.rows);
         for _ in 0..self.rounds {
             self.scale(pairs, rates, least);
         }
@@ -73,12 +74,21 @@ impl Normaliser {
         self.limits = limits;
     }
 
-    /// Divides rows, then columns, by what they add up to or by `least`, whichever is more.
+    /// Divides rows, then columns, by what they add up to or by `least`, whichever is more. Expects the rows' sums, and
+    /// leaves them: each pass adds up for the next one.
     fn scale(&mut self, pairs: &[Pair], rates: &mut [f64], least: f64) {
-        let by_row = |pair: &Pair| pair.src as usize;
-        let by_column = |pair: &Pair| pair.dst as usize;
-        divide(pairs, rates, &mut self.rows, by_row, least);
-        divide(pairs, rates, &mut self.columns, by_column, least);
+        invert(&mut self.rows, least);
+        self.columns.fill(0.0);
+        for (pair, rate) in pairs.iter().zip(rates.iter_mut()) {
+            *rate *= self.rows[pair.src as usize];
+            self.columns[pair.dst as usize] += *rate;
+        }
+        invert(&mut self.columns, least);
+        self.rows.fill(0.0);
+        for (pair, rate) in pairs.iter().zip(rates.iter_mut()) {
+            *rate *= self.columns[pair.dst as usize];
+            self.rows[pair.src as usize] += *rate;
+        }
     }
 
     /// Gives out what rows and columns have left: a few times alike to all entries that can grow, then in their order.
@@ -137,17 +147,17 @@ impl Normaliser {
     }
 }
 
-fn divide(pairs: &[Pair], rates: &mut [f64], sums: &mut [f64], line: impl Fn(&Pair) -> usize, least: f64) {
-    sums.fill(0.0);
-    for (pair, rate) in pairs.iter().zip(rates.iter()) {
-        sums[line(pair)] += rate;
+fn add_up(pairs: &[Pair], rates: &[f64], rows: &mut [f64]) {
+    rows.fill(0.0);
+    for (pair, rate) in pairs.iter().zip(rates) {
+        rows[pair.src as usize] += rate;
     }
-    for sum in sums.iter_mut() {
+}
+
+fn invert(sums: &mut [f64], least: f64) {
+    for sum in sums {
         let divisor = sum.max(least);
         *sum = if divisor > 0.0 { 1.0 / divisor } else { 1.0 };
-    }
-    for (pair, rate) in pairs.iter().zip(rates.iter_mut()) {
-        *rate *= sums[line(pair)];
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! To sync or not to sync §III-A; Fastpass §3.1. A maximal matching has at least half as many pairs as the largest.
 
-use super::bits::Bits;
 use crate::control::Pair;
 
 /// A queue with something to send.
@@ -14,30 +13,31 @@ pub struct Candidate {
     pub pair: Pair,
 }
 
-/// Takes candidates, given in order of precedence, whose source and destination are both free: O(E + V/64).
+/// Which servers are taken in a slot. A byte each: bits would make one server wait for another's word.
 #[derive(Clone, Debug)]
 struct Slot {
-    sending: Bits,
-    receiving: Bits,
+    sending: Vec<bool>,
+    receiving: Vec<bool>,
 }
 
 impl Slot {
     fn new(servers: u32) -> Slot {
-        Slot { sending: Bits::new(servers), receiving: Bits::new(servers) }
+        Slot { sending: vec![false; servers as usize], receiving: vec![false; servers as usize] }
     }
 
     fn open(&mut self) {
-        self.sending.clear();
-        self.receiving.clear();
+        self.sending.fill(false);
+        self.receiving.fill(false);
     }
 
+    /// Takes both ends if both are free; whether they were. No branch: what comes out is as good as random.
     #[inline]
     fn take(&mut self, pair: Pair) -> bool {
-        let free = !self.sending.has(pair.src) && !self.receiving.has(pair.dst);
-        if free {
-            self.sending.insert(pair.src);
-            self.receiving.insert(pair.dst);
-        }
+        let (sending, receiving) =
+            (&mut self.sending[pair.src as usize], &mut self.receiving[pair.dst as usize]);
+        let free = !(*sending | *receiving);
+        *sending |= free;
+        *receiving |= free;
         free
     }
 }
@@ -54,20 +54,20 @@ pub fn greedy(servers: u32, candidates: &[Candidate]) -> Vec<u32> {
     order
 }
 
-/// Greedy matchings slot after slot. Candidates wait in the order of their keys; what is new is merged in during the
-/// pass that matches, so that a slot costs O(E + n log n) for n new ones, and nothing is sorted twice.
+/// Greedy matchings slot after slot. Candidates wait in the order of their keys: a slot costs O(E + n log n) for n new
+/// ones, and nothing is sorted twice.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     slot: Slot,
     waiting: Vec<Candidate>,
     fresh: Vec<Candidate>,
-    kept: Vec<Candidate>,
+    merged: Vec<Candidate>,
 }
 
 impl Scheduler {
     /// A scheduler without demand.
     pub fn new(servers: u32) -> Scheduler {
-        Scheduler { slot: Slot::new(servers), waiting: Vec::new(), fresh: Vec::new(), kept: Vec::new() }
+        Scheduler { slot: Slot::new(servers), waiting: Vec::new(), fresh: Vec::new(), merged: Vec::new() }
     }
 
     /// A queue that was not waiting has something to send.
@@ -102,29 +102,38 @@ impl Scheduler {
 
     /// Matches a slot. The matched leave: those with more to send are added again. `matched` is emptied first.
     pub fn match_slot(&mut self, matched: &mut Vec<Candidate>) {
-        matched.clear();
+        self.merge();
         self.slot.open();
-        self.kept.clear();
-        self.fresh.sort_unstable();
-        let mut fresh = self.fresh.iter().copied().peekable();
-        for &candidate in &self.waiting {
-            while let Some(first) = fresh.next_if(|fresh| *fresh < candidate) {
-                offer(&mut self.slot, first, matched, &mut self.kept);
-            }
-            offer(&mut self.slot, candidate, matched, &mut self.kept);
+        matched.clear();
+        matched.resize(self.slot.sending.len() + 1, Candidate::default());
+        let (mut kept, mut taken) = (0, 0);
+        for place in 0..self.waiting.len() {
+            let candidate = self.waiting[place];
+            let free = self.slot.take(candidate.pair);
+            matched[taken] = candidate;
+            self.waiting[kept] = candidate;
+            taken += usize::from(free);
+            kept += usize::from(!free);
         }
-        fresh.for_each(|candidate| offer(&mut self.slot, candidate, matched, &mut self.kept));
-        self.fresh.clear();
-        std::mem::swap(&mut self.waiting, &mut self.kept);
+        matched.truncate(taken);
+        self.waiting.truncate(kept);
     }
-}
 
-#[inline]
-fn offer(slot: &mut Slot, candidate: Candidate, matched: &mut Vec<Candidate>, kept: &mut Vec<Candidate>) {
-    if slot.take(candidate.pair) {
-        matched.push(candidate);
-    } else {
-        kept.push(candidate);
+    /// Puts the new ones among those that wait. Where keys are times, most come after all of them.
+    fn merge(&mut self) {
+        self.fresh.sort_unstable();
+        let Some(&first) = self.fresh.first() else { return };
+        let from = self.waiting.partition_point(|candidate| *candidate < first);
+        self.merged.clear();
+        self.merged.extend(self.waiting.drain(from..));
+        let mut later = self.merged.iter().copied().peekable();
+        for fresh in self.fresh.drain(..) {
+            while let Some(before) = later.next_if(|later| *later < fresh) {
+                self.waiting.push(before);
+            }
+            self.waiting.push(fresh);
+        }
+        self.waiting.extend(later);
     }
 }
 

@@ -1,7 +1,6 @@
 //! Matchings of sources and destinations: in a slot each server sends to at most one and receives from at most one.
 
 mod batch;
-mod bits;
 mod greedy;
 mod maximum;
 mod policy;
