@@ -228,13 +228,14 @@ impl Setting {
     fn outcome(self, collector: Collector, ports: Vec<PortRow>, tally: Tally) -> Outcome {
         let (started, finished) = (collector.started(), collector.finished());
         let mut flows = collector.into_rows();
-        let last_start = flows.iter().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
+        let foreground = || flows.iter().filter(|row| row.measured);
+        let last_start = foreground().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
+        let ended = foreground().map(|row| row.closed).filter(|at| *at != Time::NEVER).max();
         let from = self.case.run.time("warm_up");
         let until = last_start.since(self.case.run.time("cool_down"));
         for row in &mut flows {
-            row.measured = (from..=until).contains(&row.flow.start);
+            row.measured &= (from..=until).contains(&row.flow.start);
         }
-        let ended = flows.iter().map(|row| row.closed).filter(|at| *at != Time::NEVER).max();
         let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
         Outcome {
             cancelled: false,
@@ -259,8 +260,13 @@ fn run_fluid(
     if !workload.take_chains().is_empty() {
         return Err(Complaint::new("workload", "a closed loop can't drive a flow-level model"));
     }
+    if workload.background().contains(&true) {
+        let message =
+            "a flow-level model runs every flow to its end; leave background out, and write how many flows";
+        return Err(Complaint::new("workload", message));
+    }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();
-    let mut collector = Collector::new(setting.format);
+    let mut collector = Collector::new(setting.format, Vec::new());
     for flow in &flows {
         collector.start(*flow, &setting.topology);
     }
@@ -323,19 +329,23 @@ impl WithScheme for OnPackets<'_> {
             longest_window: setting.longest_window,
         };
         let mut engine = Engine::<T>::new(&plan, || T::new(&config));
-        let mut collector = Collector::new(setting.format);
-        let mut go_on = true;
-        engine.run(&mut workload, setting.max_time(), |log, tally, now| {
+        let background = workload.background().to_vec();
+        let has_background = background.contains(&true);
+        let mut collector = Collector::new(setting.format, background);
+        let mut is_wanted = true;
+        engine.run(&mut workload, setting.max_time(), |log, tally, now, left| {
             if !log.events.is_empty() {
                 collector.read(log, &setting.topology);
             }
-            go_on = monitor.report(tally.packet_hops, setting.share_done(collector.finished(), now));
-            go_on
+            is_wanted = monitor.report(tally.packet_hops, setting.share_done(collector.finished(), now));
+            let is_over =
+                has_background && collector.finished() == collector.started() && !left.has_foreground_left();
+            is_wanted && !is_over
         });
         let (tally, end) = (engine.tally(), engine.now());
         let mut outcome = setting.outcome(collector, Vec::new(), tally);
         outcome.simulated = outcome.simulated.min(end);
-        outcome.cancelled = !go_on;
+        outcome.cancelled = !is_wanted;
         // The engine goes on until the last timer; queues are watched until the last flow ended.
         let ports = engine.ports(outcome.simulated).enumerate();
         outcome.ports = ports.map(|(link, (counters, queue))| PortRow { link, counters, queue }).collect();

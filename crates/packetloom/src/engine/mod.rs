@@ -142,12 +142,12 @@ impl<T: Transport> Engine<T> {
     }
 
     /// Runs the workload to its end, or to `max_time`. After every window `after_window` gets the log to read and
-    /// empty, the tally and the time; it returns whether to go on.
+    /// empty, the tally, the time, and what is left of the workload; it returns whether to go on.
     pub fn run(
         &mut self,
         workload: &mut Workload,
         max_time: Time,
-        mut after_window: impl FnMut(&mut Log, &Tally, Time) -> bool,
+        mut after_window: impl FnMut(&mut Log, &Tally, Time, &Workload) -> bool,
     ) {
         for chain in workload.take_chains() {
             self.hosts[chain.src as usize].add_chain(chain, &mut self.wires);
@@ -165,7 +165,7 @@ impl<T: Transport> Engine<T> {
             self.run_window(start, end, &due, &mut arrivals);
             self.now = end;
             // What is left of a window that max_time cuts short must not be asked for again.
-            if !after_window(&mut self.log, &self.tally, end) || end == max_time {
+            if !after_window(&mut self.log, &self.tally, end, workload) || end == max_time {
                 break;
             }
         }

@@ -24,7 +24,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("source", "Which [[workload]] the flow comes from, counted from 0"),
     (
         "measured",
-        "Whether the flow counts in statistics: it started neither in the warm-up nor in the cool-down",
+        "Whether the flow counts in statistics: it is no background, and started neither in the warm-up nor in the cool-down",
     ),
     ("packets_sent", "Data packets sent, retransmissions included"),
     ("retransmissions", "Data packets sent again"),

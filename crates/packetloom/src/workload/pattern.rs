@@ -1,13 +1,27 @@
 //! From where to where flows go.
 
 use super::entity;
-use super::group::{self, Group, shuffle};
 use crate::flow::HostId;
 use crate::random::{Purpose, Stream};
 use crate::spec::Fallback::{Absent, Required, Value as Default};
 use crate::spec::{Complaint, Component, Kind, Param, Values, anything};
 use crate::units::Time;
 use std::sync::Arc;
+
+const STAGGER: Param = Param {
+    name: "stagger",
+    kind: Kind::Time,
+    default: Default("0us"),
+    doc: "The second flow of an event starts so much after the first, the third as much after the second, and so on.",
+    source: "packetloom",
+};
+const JITTER: Param = Param {
+    name: "jitter",
+    kind: Kind::Time,
+    default: Default("0us"),
+    doc: "Each flow starts so much later at most, evenly drawn.",
+    source: "packetloom",
+};
 
 /// What a scenario can write as `pattern`.
 pub const COMPONENTS: &[Component] = &[
@@ -16,7 +30,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "random-pairs",
         doc: "Every flow goes from a random host to a random other one, all pairs alike.",
         source: "pFabric §3",
-        params: &[group::PARAMS],
+        params: &[],
         check: anything,
     },
     Component {
@@ -25,7 +39,7 @@ pub const COMPONENTS: &[Component] = &[
         doc: "Every host sends to one other host and receives from one: a permutation without fixed points, \
               drawn for each seed, all of them alike.",
         source: "NDP §6",
-        params: &[group::PARAMS],
+        params: &[],
         check: anything,
     },
     Component {
@@ -58,13 +72,8 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "The receiving host. Left out: drawn anew for each event.",
                 source: "packetloom",
             },
-            Param {
-                name: "jitter",
-                kind: Kind::Time,
-                default: Default("0us"),
-                doc: "Each flow starts so much after its event at most, evenly drawn.",
-                source: "packetloom",
-            },
+            STAGGER,
+            JITTER,
         ]],
         check: anything,
     },
@@ -89,13 +98,8 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "The sending host. Left out: drawn anew for each event.",
                 source: "packetloom",
             },
-            Param {
-                name: "jitter",
-                kind: Kind::Time,
-                default: Default("0us"),
-                doc: "Each flow starts so much after its event at most, evenly drawn.",
-                source: "packetloom",
-            },
+            STAGGER,
+            JITTER,
         ]],
         check: anything,
     },
@@ -132,18 +136,28 @@ fn check_pair(values: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
+/// When the flows of an event start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spread {
+    /// Each so much after the one before it.
+    pub stagger: Time,
+    /// And each so much later at most.
+    pub jitter: Time,
+}
+
+impl Spread {
+    fn of(values: &Values) -> Spread {
+        Spread { stagger: values.time("stagger"), jitter: values.time("jitter") }
+    }
+}
+
 /// From where to where flows go, among a known number of hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// Any two different hosts of these.
-    RandomPairs(Group),
-    /// Each host of a group to one of it.
-    Permutation {
-        /// The hosts.
-        group: Group,
-        /// To which of them the i-th sends.
-        partner: Arc<[u32]>,
-    },
+    /// Any two different hosts.
+    RandomPairs,
+    /// Host i sends to the i-th of these.
+    Permutation(Arc<[HostId]>),
     /// Every host to every other.
     AllToAll,
     /// Several to one.
@@ -152,8 +166,8 @@ pub enum Pattern {
         fan_in: u32,
         /// The receiver, where it is always the same.
         receiver: Option<HostId>,
-        /// How long after the event a flow may start.
-        jitter: Time,
+        /// When the event's flows start.
+        spread: Spread,
     },
     /// One to several.
     Outcast {
@@ -161,8 +175,8 @@ pub enum Pattern {
         fan_out: u32,
         /// The sender, where it is always the same.
         sender: Option<HostId>,
-        /// How long after the event a flow may start.
-        jitter: Time,
+        /// When the event's flows start.
+        spread: Spread,
     },
     /// One to another.
     Pair {
@@ -189,12 +203,10 @@ impl Pattern {
     /// Where it needs more hosts than there are.
     pub fn build(values: &Values, hosts: u32, seed: u64, source: u8) -> Result<Pattern, Complaint> {
         match values.kind.as_str() {
-            "random-pairs" => Ok(Pattern::RandomPairs(Group::build(values, hosts, seed)?)),
+            "random-pairs" => Ok(Pattern::RandomPairs),
             "permutation" => {
                 let mut stream = Stream::new(seed, Purpose::Pattern, entity::permutation(source));
-                let group = Group::build(values, hosts, seed)?;
-                let partner = derangement(group.size(), &mut stream).into();
-                Ok(Pattern::Permutation { group, partner })
+                Ok(Pattern::Permutation(derangement(hosts, &mut stream).into()))
             }
             "all-to-all" => Ok(Pattern::AllToAll),
             "incast" => build_incast(values, hosts),
@@ -218,7 +230,7 @@ impl Pattern {
     /// How many arrivals a round has: until every host, pair or event had its turn.
     pub fn events_per_round(&self, hosts: u32) -> u64 {
         match self {
-            Pattern::RandomPairs(group) | Pattern::Permutation { group, .. } => u64::from(group.size()),
+            Pattern::RandomPairs | Pattern::Permutation(_) => u64::from(hosts),
             Pattern::AllToAll => u64::from(hosts) * u64::from(hosts - 1),
             Pattern::Incast { .. } | Pattern::Outcast { .. } | Pattern::Pair { .. } => 1,
         }
@@ -230,7 +242,6 @@ impl Pattern {
             Pattern::Pair { .. }
             | Pattern::Incast { receiver: Some(_), .. }
             | Pattern::Outcast { sender: Some(_), .. } => 1,
-            Pattern::RandomPairs(group) | Pattern::Permutation { group, .. } => group.size(),
             _ => hosts,
         }
     }
@@ -238,8 +249,8 @@ impl Pattern {
     /// The pattern in a word, with what sets it apart.
     pub fn describe(&self) -> String {
         match self {
-            Pattern::RandomPairs(_) => "random pairs".to_owned(),
-            Pattern::Permutation { .. } => "permutation".to_owned(),
+            Pattern::RandomPairs => "random pairs".to_owned(),
+            Pattern::Permutation(_) => "permutation".to_owned(),
             Pattern::AllToAll => "all to all".to_owned(),
             Pattern::Incast { fan_in, receiver: None, .. } => format!("incast of {fan_in} to a random host"),
             Pattern::Incast { fan_in, receiver: Some(receiver), .. } => {
@@ -265,25 +276,19 @@ impl Pattern {
         pairs: &mut Vec<(HostId, HostId)>,
     ) {
         let others = u64::from(hosts - 1);
-        let in_turn = |hosts: u32| (event % u64::from(hosts)) as HostId;
+        let in_turn = (event % u64::from(hosts)) as HostId;
         pairs.clear();
         match self {
             Pattern::Pair { src, dst } => pairs.push((*src, *dst)),
-            Pattern::Permutation { group, partner } => {
-                let src =
-                    if turn == Turn::Drawn { stream.below(group.size()) } else { in_turn(group.size()) };
-                pairs.push((group.member(src), group.member(partner[src as usize])));
-            }
-            Pattern::RandomPairs(group) => {
-                let src = stream.below(group.size());
-                pairs.push((group.member(src), group.member(another(src, group.size(), stream))));
+            Pattern::Permutation(partner) => {
+                let src = if turn == Turn::Drawn { stream.below(hosts) } else { in_turn };
+                pairs.push((src, partner[src as usize]));
             }
             Pattern::AllToAll if turn == Turn::Round => {
                 let shift = 1 + event / u64::from(hosts) % others;
-                let src = in_turn(hosts);
-                pairs.push((src, ((u64::from(src) + shift) % u64::from(hosts)) as HostId));
+                pairs.push((in_turn, ((u64::from(in_turn) + shift) % u64::from(hosts)) as HostId));
             }
-            Pattern::AllToAll => {
+            Pattern::RandomPairs | Pattern::AllToAll => {
                 let src = stream.below(hosts);
                 pairs.push((src, another(src, hosts, stream)));
             }
@@ -301,11 +306,11 @@ impl Pattern {
         }
     }
 
-    /// How long after its event a flow may start.
-    pub fn jitter(&self) -> Time {
+    /// When the flows of an event start.
+    pub fn spread(&self) -> Spread {
         match self {
-            Pattern::Incast { jitter, .. } | Pattern::Outcast { jitter, .. } => *jitter,
-            _ => Time::ZERO,
+            Pattern::Incast { spread, .. } | Pattern::Outcast { spread, .. } => *spread,
+            _ => Spread::default(),
         }
     }
 
@@ -331,17 +336,15 @@ impl Pattern {
                 senders.sort_unstable();
                 Ok(senders)
             }
-            Pattern::RandomPairs(group) | Pattern::Permutation { group, .. } => Ok(group.members().to_vec()),
-            Pattern::AllToAll => Ok((0..hosts).collect()),
+            _ => Ok((0..hosts).collect()),
         }
     }
 
     /// Where the `turn`-th flow of a closed loop's chain at `src` goes.
     pub fn closed_loop_receiver(&self, src: HostId, turn: u64, hosts: u32, stream: &mut Stream) -> HostId {
         match self {
-            Pattern::Outcast { .. } => another(src, hosts, stream),
-            Pattern::RandomPairs(group) => group.member(another(group.index_of(src), group.size(), stream)),
-            Pattern::Permutation { group, partner } => group.member(partner[group.index_of(src) as usize]),
+            Pattern::RandomPairs | Pattern::Outcast { .. } => another(src, hosts, stream),
+            Pattern::Permutation(partner) => partner[src as usize],
             Pattern::AllToAll => {
                 let shift = 1 + turn % u64::from(hosts - 1);
                 ((u64::from(src) + shift) % u64::from(hosts)) as HostId
@@ -360,11 +363,7 @@ fn build_incast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
         return Err(Complaint::new("fan_in", message));
     }
     let receiver = values.optional_count("receiver").map(|receiver| host(receiver, hosts, "receiver"));
-    Ok(Pattern::Incast {
-        fan_in: fan_in as u32,
-        receiver: receiver.transpose()?,
-        jitter: values.time("jitter"),
-    })
+    Ok(Pattern::Incast { fan_in: fan_in as u32, receiver: receiver.transpose()?, spread: Spread::of(values) })
 }
 
 fn build_outcast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
@@ -375,11 +374,7 @@ fn build_outcast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
         return Err(Complaint::new("fan_out", message));
     }
     let sender = values.optional_count("sender").map(|sender| host(sender, hosts, "sender"));
-    Ok(Pattern::Outcast {
-        fan_out: fan_out as u32,
-        sender: sender.transpose()?,
-        jitter: values.time("jitter"),
-    })
+    Ok(Pattern::Outcast { fan_out: fan_out as u32, sender: sender.transpose()?, spread: Spread::of(values) })
 }
 
 fn host(id: u64, hosts: u32, key: &str) -> Result<HostId, Complaint> {
@@ -417,7 +412,9 @@ fn draw_senders(
 fn derangement(hosts: u32, stream: &mut Stream) -> Vec<HostId> {
     loop {
         let mut partner: Vec<HostId> = (0..hosts).collect();
-        shuffle(&mut partner, stream);
+        for last in (1..hosts).rev() {
+            partner.swap(last as usize, stream.below(last + 1) as usize);
+        }
         if (0..).zip(&partner).all(|(src, &dst)| src != dst) {
             return partner;
         }
@@ -427,8 +424,6 @@ fn derangement(hosts: u32, stream: &mut Stream) -> Vec<HostId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Value;
-    use crate::workload::testing::values;
     use std::collections::BTreeSet;
 
     fn stream(entity: u64) -> Stream {
@@ -469,8 +464,7 @@ mod tests {
 
     #[test]
     fn random_pairs_are_uniform_over_ordered_pairs() {
-        let pattern = Pattern::build(&values("pattern", "random-pairs", []), 4, 1, 0).unwrap();
-        let pairs = draw(&pattern, 60_000, Turn::Drawn, 4);
+        let pairs = draw(&Pattern::RandomPairs, 60_000, Turn::Drawn, 4);
         for src in 0..4 {
             for dst in 0..4 {
                 let count = pairs.iter().filter(|&&pair| pair == (src, dst)).count() as i64;
@@ -478,25 +472,6 @@ mod tests {
                 let expected = if src == dst { 0 } else { 5000 };
                 assert!((count - expected).abs() < 339, "{src} {dst}: {count}");
             }
-        }
-    }
-
-    #[test]
-    fn a_part_of_the_hosts_keeps_to_itself() {
-        let set = [("hosts_from", Value::Number(0.5)), ("hosts_to", Value::Number(1.0))];
-        for kind in ["random-pairs", "permutation"] {
-            let pattern = Pattern::build(&values("pattern", kind, set.clone()), 20, 1, 0).unwrap();
-            let members = pattern.closed_loop_senders(20, &mut stream(0)).unwrap();
-            assert_eq!(members.len(), 10);
-            let pairs = draw(&pattern, 200, Turn::Drawn, 20);
-            assert!(
-                pairs.iter().all(|(src, dst)| src != dst && members.contains(src) && members.contains(dst))
-            );
-            let senders: BTreeSet<HostId> = pairs.iter().map(|&(src, _)| src).collect();
-            assert_eq!(senders.len(), 10, "200 flows find each of 10 senders");
-            let next = pattern.closed_loop_receiver(members[0], 0, 20, &mut stream(0));
-            assert!(next != members[0] && members.contains(&next));
-            assert_eq!((pattern.loaded_links(20), pattern.events_per_round(20)), (10, 10));
         }
     }
 
@@ -513,7 +488,7 @@ mod tests {
 
     #[test]
     fn incast_senders_are_different_and_uniform() {
-        let incast = Pattern::Incast { fan_in: 3, receiver: Some(2), jitter: Time::ZERO };
+        let incast = Pattern::Incast { fan_in: 3, receiver: Some(2), spread: Spread::default() };
         let pairs = draw(&incast, 10_000, Turn::Drawn, 6);
         for event in pairs.chunks(3) {
             let senders: BTreeSet<HostId> = event.iter().map(|&(src, _)| src).collect();
@@ -528,7 +503,7 @@ mod tests {
 
     #[test]
     fn a_random_receiver_is_any_host() {
-        let incast = Pattern::Incast { fan_in: 3, receiver: None, jitter: Time::ZERO };
+        let incast = Pattern::Incast { fan_in: 3, receiver: None, spread: Spread::default() };
         let pairs = draw(&incast, 200, Turn::Drawn, 4);
         assert_eq!(pairs.iter().map(|&(_, dst)| dst).collect::<BTreeSet<_>>().len(), 4);
         assert!(pairs.iter().all(|(src, dst)| src != dst));
