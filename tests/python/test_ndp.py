@@ -22,8 +22,8 @@ def core_ports(*rows: list[int]) -> dict[str, list[Any]]:
     """What core switches (rows) received from pods (columns), and a port that is not theirs."""
     places = [(core, pod, packets) for core, row in enumerate(rows) for pod, packets in enumerate(row)]
     return {
-        "node": [100 + pod for _, pod, _ in places] + [7],
-        "peer": [200 + core for core, _, _ in places] + [8],
+        "port": [100 * pod + core for core, pod, _ in places] + [7],
+        "peer": [f"core{core + 9}" for core, _, _ in places] + ["edge0"],
         "tier": ["aggregation to core"] * len(places) + ["host to edge"],
         "tx_packets": [packets for _, _, packets in places] + [10**9],
     }

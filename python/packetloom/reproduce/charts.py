@@ -125,10 +125,9 @@ def plot_panels(panels: Sequence[Panel], columns: int) -> Figure:
         _plot(panel, ax)
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
-    fullest = max(axes.flat, key=lambda ax: len(ax.get_legend_handles_labels()[0]))
-    handles, labels = fullest.get_legend_handles_labels()
+    handles = {label: handle for ax in axes.flat for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if handles:
-        figure.legend(handles, labels, loc="outside upper center", ncols=5)
+        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=5)
     return figure
 
 
@@ -158,3 +157,5 @@ def _plot(panel: Panel, ax: Axes) -> None:
     ax.set_xlabel(panel.x_title)
     ax.set_ylabel(panel.y_title)
     finish(ax, legend=False)
+    if any(isinstance(mark, HeatMap) for mark in panel.marks):
+        ax.grid(visible=False)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from packetloom.curves import COLOURS, Style, styles
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.charts import Curve, HeatMap, Panel, Stack
-from packetloom.reproduce.measure import Runs, interval_of
+from packetloom.reproduce.measure import Runs, interval_of, per_case
 from packetloom.reproduce.ndp import measure
 from packetloom.reproduce.ndp.measure import NDP, SHORT_BYTES, PerSeed
 from packetloom.results import Results
@@ -27,6 +27,7 @@ def experiment_1(runs: Runs) -> list[Panel]:
     columns = ("src", "dst", "goodput_gbps", "fct_ns", "trimmed")
     pooled = _pooled(results, columns)
     first = next(flows for row, flows in measure.measured_flows(results, columns) if row.scheme == NDP)
+    hosts = 1 + max(int(flows.max().to_numpy().max()) for _, flows in per_case(results, ("src", "dst")))
     looks = styles(results)
     goodput = [_ranked(label, looks[label], flows["goodput_gbps"]) for label, flows in pooled.items()]
     times = [_distribution(label, looks[label], flows["fct_ns"] / 1e6) for label, flows in pooled.items()]
@@ -35,9 +36,9 @@ def experiment_1(runs: Runs) -> list[Panel]:
         Panel("goodput, flows by rank", SHARE, "Gb/s", goodput),
         Panel("flow completion times", "ms", SHARE, times, log_x=True),
         Panel("trimmed headers, flows by rank", SHARE, "headers", trims),
-        Panel("sending applications", "server", "flows", [_per_host(first["src"])]),
-        Panel("receiving applications", "server", "flows", [_per_host(first["dst"])]),
-        Panel("traffic matrix", "to server", "from server", [_matrix(first)]),
+        Panel("sending applications", "server", "flows", [_per_host(first["src"], hosts)]),
+        Panel("receiving applications", "server", "flows", [_per_host(first["dst"], hosts)]),
+        Panel("traffic matrix", "to server", "from server", [_matrix(first, hosts)]),
     ]
 
 
@@ -79,7 +80,9 @@ def experiment_3(runs: Runs) -> list[Panel]:
             [_means("2500 flows/s", 0, windows)],
         ),
         Panel("flow size", "KB", "mean goodput, Gb/s", by_size, log_x=True),
-        Panel("arrival rate (1.5 MB)", "flows/s", "mean goodput, Gb/s", [_means("2500 flows/s", 0, rates)], log_x=True),
+        Panel(
+            "arrival rate (1.5 MB)", "flows/s", "mean goodput, Gb/s", [_means("1.5 MB a flow", 2, rates)], log_x=True
+        ),
     ]
 
 
@@ -93,7 +96,7 @@ def experiment_4(runs: Runs) -> list[Panel]:
     panels = []
     for title, chosen in (
         ("up to 100 KB", pl.col("size_bytes") <= SHORT_BYTES),
-        ("above", pl.col("size_bytes") > SHORT_BYTES),
+        ("above 100 KB", pl.col("size_bytes") > SHORT_BYTES),
     ):
         for load in sorted({load for load, _ in pooled}):
             curves = [
@@ -112,9 +115,11 @@ def future_work(runs: Runs) -> list[Panel]:
         pooled = _pooled(runs[pattern], ("size_bytes", "fct_ns", "best_fct_ns"))
         curves = [_distribution(label, looks[label], flows["fct_ns"] / 1e6) for label, flows in pooled.items()]
         panels.append(Panel(f"{pattern} of 100 x 450 KB", "FCT, ms", SHARE, curves))
-    looks = styles(runs["priorities"])
     pulled = _pooled(runs["priorities"], ("fct_ns",))
-    curves = [_distribution(label, looks[label], flows["fct_ns"] / 1e6) for label, flows in pulled.items()]
+    curves = [
+        _distribution(label, _look(order), flows["fct_ns"] / 1e6)
+        for order, (label, flows) in enumerate(pulled.items(), 2)
+    ]
     return [*panels, Panel("150 KB beside ten long flows", "FCT, ms", SHARE, curves, log_x=True)]
 
 
@@ -143,24 +148,25 @@ def _quantiles(values: pl.Series, shares: NDArray[np.float64]) -> list[float]:
     return np.quantile(finite, shares).tolist() if finite.size else [0.0] * len(shares)
 
 
-def _per_host(hosts: pl.Series) -> Stack:
-    counts = dict(hosts.value_counts().rows())
-    places = range(max(counts) + 1)
-    return Stack(places, [[float(counts.get(host, 0)) for host in places]])
+def _per_host(chosen: pl.Series, hosts: int) -> Stack:
+    return Stack(range(hosts), [np.bincount(chosen.to_numpy(), minlength=hosts).tolist()])
 
 
-def _matrix(flows: pl.DataFrame) -> HeatMap:
-    hosts = int(flows.select(pl.max_horizontal(pl.col("src").max(), pl.col("dst").max())).item()) + 1
+def _matrix(flows: pl.DataFrame, hosts: int) -> HeatMap:
     matrix = np.zeros((hosts, hosts))
     np.add.at(matrix, (flows["src"].to_numpy(), flows["dst"].to_numpy()), 1)
     return HeatMap(matrix.tolist(), "flows")
+
+
+def _look(order: int) -> Style:
+    return Style(COLOURS[order], order)
 
 
 def _means(label: str, order: int, goodput: dict[float, PerSeed]) -> Curve:
     found = {place: interval_of(values, label) for place, values in goodput.items()}
     return Curve(
         label,
-        Style(COLOURS[order], order),
+        _look(order),
         list(found),
         [one.value for one in found.values()],
         [one.low for one in found.values()],

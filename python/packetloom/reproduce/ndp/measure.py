@@ -71,8 +71,10 @@ def mean(flows: pl.DataFrame, column: str) -> float:
 def core_packets(results: Results) -> list[tuple[CaseRow, NDArray[np.int64]]]:
     """What each port of each core switch received, in packets: a row per core switch, a column per pod."""
     found = []
-    for row, table in results.partitions("ports", ("node", "peer", "tier", "tx_packets")):
-        ports = polars_frame(table).filter(pl.col("tier") == "aggregation to core").sort("peer", "node")
+    core = pl.col("peer").str.extract(r"(\d+)$").cast(pl.Int64)
+    for row, table in results.partitions("ports", ("port", "peer", "tier", "tx_packets")):
+        # Ports are numbered switch by switch, and these pod by pod.
+        ports = polars_frame(table).filter(pl.col("tier") == "aggregation to core").sort(core, "port")
         packets = ports["tx_packets"].to_numpy().astype(np.int64)
         found.append((row, packets.reshape(ports["peer"].n_unique(), -1)))
     return found
