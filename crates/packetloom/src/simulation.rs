@@ -1,6 +1,7 @@
 //! Scenario in, results out: the only room that knows every other.
 
 use crate::engine::{Engine, Plan, PortCounters, Tally};
+use crate::fault::Faults;
 use crate::flow::Flow;
 use crate::fluid::{self, Job};
 use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
@@ -137,6 +138,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problems> {
 struct Setting {
     case: Case,
     topology: Topology,
+    faults: Faults,
     format: Format,
     longest_window: Time,
 }
@@ -154,6 +156,11 @@ impl Simulation {
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
         }
+        if let ([_, ..], true) = (&case.faults[..], is_fluid) {
+            let message = format!("{:?} is a flow-level model, which has no packets to lose", transport.kind);
+            return Err(Complaint::new("fault", message + "; leave the faults, or this scheme, out"));
+        }
+        let faults = Faults::build(&case.faults, &topology)?;
         routing::check(&case.scheme.component("routing"), &topology)?;
         let format = PacketFormat::of(&transport).data;
         let environment = Environment {
@@ -167,7 +174,8 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
-        Ok(Simulation { setting: Setting { case, topology, format, longest_window: Time::NEVER }, workload })
+        let setting = Setting { case, topology, faults, format, longest_window: Time::NEVER };
+        Ok(Simulation { setting, workload })
     }
 
     /// What each source of traffic comes to.
@@ -308,6 +316,7 @@ impl WithScheme for OnPackets<'_> {
             queue: &queue,
             nic: &nic,
             routing: &scheme.component("routing"),
+            faults: &setting.faults,
             seed: setting.case.seed,
             smallest_packet_bytes: trimmed.fold(T::smallest_packet_bytes(&config), u64::min),
             recorder: is_watched.then(|| QueueRecorder::new(interval)),

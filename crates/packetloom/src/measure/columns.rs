@@ -40,6 +40,8 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("drops", "Packets dropped"),
     ("marks", "Packets marked with ECN's congestion-experienced"),
     ("trims", "Packets whose payload was cut off because the queue was full"),
+    ("corrupted", "Packets that were damaged on the link and thrown away at its far end"),
+    ("lost", "Packets that were lost because the link was down"),
     (
         "queue_mean_bytes",
         "The queue's time-weighted mean in bytes, without the packet in service; NaN if not watched",
