@@ -180,12 +180,14 @@ def write_page(
             finding.verdict,
             finding.claim.claim,
             finding.claim.paper,
-            finding.measured_text(),
+            finding.measured_text("\n", "\n"),
             finding.claim.band,
         ]
         for finding in findings
     ]
-    page.table(["id", "verdict", "claim", "in the paper", "measured (95 % interval)", "band"], rows, text_columns=6)
+    page.table(
+        ["id", "verdict", "claim", "in the paper", "measured (95 % interval)", "band"], rows, text_columns=6, prose=True
+    )
     for figure, panels in drawn:
         page.heading(f"Figure {figure.number}: {figure.caption}")
         page.figure(draw_panels(panels, figure.columns))

@@ -81,10 +81,9 @@ def draw_panels(panels: Sequence[Panel], columns: int) -> dict[str, Any]:
         )
         for mark in panel.marks:
             for label, trace in _traces(mark):
-                drawn.add(place, label, trace)
+                drawn.add(place, label, trace, legend=isinstance(mark, Curve))
     figure = drawn.figure()
-    if any(isinstance(mark, Stack) for panel in panels for mark in panel.marks):
-        figure["layout"] |= {"barmode": "stack", "showlegend": False}
+    figure["layout"]["barmode"] = "stack"
     return figure
 
 
