@@ -195,6 +195,9 @@ impl Policy {
 }
 
 impl Learning {
+    // Kept apart, so that the plain policies remain small enough to be inlined where packets are forwarded.
+    #[cold]
+    #[inline(never)]
     fn choose<H>(&mut self, ports: u32, packet: &Packet<H>) -> u32 {
         let Some(open) = self.detours.to(packet.dst, packet.time) else {
             return self.policy.choose(ports, packet);
