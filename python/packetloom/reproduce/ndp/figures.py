@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from packetloom.curves import COLOURS, Style, styles
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.charts import Curve, HeatMap, Panel, Stack
-from packetloom.reproduce.measure import Runs, interval_of, per_case
+from packetloom.reproduce.measure import Runs, interval_of
 from packetloom.reproduce.ndp import measure
 from packetloom.reproduce.ndp.measure import NDP, SHORT_BYTES, PerSeed
 from packetloom.results import Results
+from packetloom.statistics import polars_frame
 
 POINTS = 200
 SHARE = "share of flows"
@@ -27,7 +28,9 @@ def experiment_1(runs: Runs) -> list[Panel]:
     columns = ("src", "dst", "goodput_gbps", "fct_ns", "trimmed")
     pooled = _pooled(results, columns)
     first = next(flows for row, flows in measure.measured_flows(results, columns) if row.scheme == NDP)
-    hosts = 1 + max(int(flows.max().to_numpy().max()) for _, flows in per_case(results, ("src", "dst")))
+    hosts = 1 + max(
+        int(polars_frame(table).max().to_numpy().max()) for _, table in results.partitions("flows", ("src", "dst"))
+    )
     looks = styles(results)
     goodput = [_ranked(label, looks[label], flows["goodput_gbps"]) for label, flows in pooled.items()]
     times = [_distribution(label, looks[label], flows["fct_ns"] / 1e6) for label, flows in pooled.items()]
@@ -120,7 +123,19 @@ def future_work(runs: Runs) -> list[Panel]:
         _distribution(label, _look(order), flows["fct_ns"] / 1e6)
         for order, (label, flows) in enumerate(pulled.items(), 2)
     ]
-    return [*panels, Panel("150 KB beside ten long flows", "FCT, ms", SHARE, curves, log_x=True)]
+    beside = Panel("150 KB beside ten long flows", "FCT, ms", SHARE, curves, log_x=True)
+    return [
+        *panels,
+        beside,
+        Panel("incast: the receiver's queue of pulls", "ms", "pulls", [_pull_queue(runs["incast"])]),
+    ]
+
+
+def _pull_queue(results: Results) -> Curve:
+    """The first seed's; the receiver is host 0."""
+    table = next(table for row, table in results.partitions("pulls", ("host", "time_ns", "pulls")) if row.scheme == NDP)
+    samples = polars_frame(table).filter(pl.col("host") == 0)
+    return Curve(NDP, _look(0), (samples["time_ns"] / 1e6).to_list(), samples["pulls"].to_list(), points=False)
 
 
 def _pooled(results: Results, columns: Sequence[str]) -> dict[str, pl.DataFrame]:
@@ -191,5 +206,5 @@ FIGURES = (
         columns=3,
     ),
     PaperFigure("9", "web search flows beside background traffic", ("web-search",), experiment_4),
-    PaperFigure("ND7", "incast, outcast and priorities", ("incast", "outcast", "priorities"), future_work, columns=3),
+    PaperFigure("ND7", "incast, outcast and priorities", ("incast", "outcast", "priorities"), future_work),
 )
