@@ -99,7 +99,8 @@ impl<T: Transport> Engine<T> {
         let hosts = (0..host_count)
             .map(|id| {
                 let nic = port(topology.nodes[id as usize].ports.start as usize, &nic);
-                let paths = code.as_ref().map(|code| Paths::new(topology, code, id, plan.seed));
+                let code = code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
+                let paths = code.map(|code| Paths::new(topology, code, id, plan.seed));
                 Host::new(id, transport(), nic, paths, slots.first[id as usize], plan.seed)
             })
             .collect();
