@@ -49,6 +49,8 @@ impl Outcome {
             ("drops", ports(|row| row.counters.drops)),
             ("marks", ports(|row| row.counters.marks)),
             ("trims", ports(|row| row.counters.trims)),
+            ("corrupted", ports(|row| row.counters.corrupted)),
+            ("lost", ports(|row| row.counters.lost)),
             ("packets_sent", flows(|row| row.report.packets_sent)),
             ("retransmissions", flows(|row| row.report.retransmissions)),
             ("timeouts", flows(|row| row.report.timeouts)),
@@ -114,6 +116,8 @@ impl Outcome {
         columns.add("drops", |row| row.counters.drops)?;
         columns.add("marks", |row| row.counters.marks)?;
         columns.add("trims", |row| row.counters.trims)?;
+        columns.add("corrupted", |row| row.counters.corrupted)?;
+        columns.add("lost", |row| row.counters.lost)?;
         let watched = |row: &PortRow, of: fn(&packetloom::measure::QueueRecorder) -> f64| {
             row.queue.as_ref().map_or(f64::NAN, of)
         };
@@ -132,6 +136,19 @@ impl Outcome {
             columns.add("port", |row| row.0)?;
             columns.add("time_ns", |row| row.1)?;
             columns.add("queue_bytes", |row| row.2)?;
+        }
+        Ok(columns.table)
+    }
+
+    /// Samples of every host's queue of pulls, if an interval was asked for and the transport has one.
+    #[getter]
+    fn pulls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let samples: Vec<(u32, f64, u64)> = self.core.pull_samples().collect();
+        let columns = Columns { rows: &samples, table: PyDict::new(py) };
+        if !samples.is_empty() {
+            columns.add("host", |row| row.0)?;
+            columns.add("time_ns", |row| row.1)?;
+            columns.add("pulls", |row| row.2)?;
         }
         Ok(columns.table)
     }

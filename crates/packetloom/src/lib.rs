@@ -3,6 +3,7 @@
 pub mod central;
 pub mod control;
 pub mod engine;
+pub mod fault;
 pub mod flow;
 pub mod fluid;
 pub mod measure;

@@ -24,6 +24,8 @@ pub enum Purpose {
     Transport = 7,
     /// Which packets a link corrupts.
     Faults = 8,
+    /// Which way around a dead link a packet takes.
+    Detours = 9,
     /// How long packets are.
     PacketLengths = 16,
     /// What happens between servers and a central controller.

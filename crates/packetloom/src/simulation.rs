@@ -2,7 +2,8 @@
 
 use crate::central::{self, Carrier, Plan as CentralPlan};
 use crate::engine::{Engine, Plan, PortCounters, Tally, Transport};
-use crate::flow::Flow;
+use crate::fault::Faults;
+use crate::flow::{Flow, HostId};
 use crate::fluid::{self, Job};
 use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
 use crate::queue;
@@ -83,6 +84,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRow>,
     /// A row per port, in the order of the topology's links.
     pub ports: Vec<PortRow>,
+    /// The queue of pulls of each host, where the transport has one and it was watched.
+    pub pulls: Vec<(HostId, QueueRecorder)>,
     /// The network.
     pub topology: Topology,
     /// What was done.
@@ -114,6 +117,13 @@ impl Outcome {
         let framing_bytes = row.counters.packets * self.topology.framing_bytes;
         let busy = self.topology.links[row.link].rate.time_for(row.counters.bytes + framing_bytes);
         if self.simulated == Time::ZERO { 0.0 } else { busy.as_secs_f64() / self.simulated.as_secs_f64() }
+    }
+
+    /// Every sample of every host's queue of pulls: host, time in ns, pulls.
+    pub fn pull_samples(&self) -> impl Iterator<Item = (HostId, f64, u64)> {
+        self.pulls
+            .iter()
+            .flat_map(|(host, queue)| queue.samples().map(move |(at, pulls)| (*host, at.as_ns_f64(), pulls)))
     }
 
     /// Every sample of every port's queue: port, time in ns, bytes.
@@ -154,6 +164,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problems> {
 struct Setting {
     case: Case,
     topology: Topology,
+    faults: Faults,
     format: Format,
     longest_window: Time,
 }
@@ -173,8 +184,18 @@ impl Simulation {
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
         }
-        routing::check(&routing, &topology)?;
         let is_central = central::is_central(&transport.kind);
+        if let ([_, ..], true) = (&case.faults[..], is_fluid || is_central) {
+            let why = if is_central {
+                "sends no packet twice"
+            } else {
+                "is a flow-level model, which has no packets to lose"
+            };
+            let message = format!("{:?} {why}", transport.kind);
+            return Err(Complaint::new("fault", message + "; leave the faults, or this scheme, out"));
+        }
+        let faults = Faults::build(&case.faults, &topology)?;
+        routing::check(&routing, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         let environment = Environment {
             hosts: topology.hosts,
@@ -187,7 +208,7 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
-        let setting = Setting { case, topology, format, longest_window: Time::NEVER };
+        let setting = Setting { case, topology, faults, format, longest_window: Time::NEVER };
         Ok(Simulation { setting, workload, environment })
     }
 
@@ -248,18 +269,20 @@ impl Setting {
     fn outcome(self, collector: Collector, ports: Vec<PortRow>, tally: Tally) -> Outcome {
         let (started, finished) = (collector.started(), collector.finished());
         let mut flows = collector.into_rows();
-        let last_start = flows.iter().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
+        let foreground = || flows.iter().filter(|row| row.measured);
+        let last_start = foreground().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
+        let ended = foreground().map(|row| row.closed).filter(|at| *at != Time::NEVER).max();
         let from = self.case.run.time("warm_up");
         let until = last_start.since(self.case.run.time("cool_down"));
         for row in &mut flows {
-            row.measured = (from..=until).contains(&row.flow.start);
+            row.measured &= (from..=until).contains(&row.flow.start);
         }
-        let ended = flows.iter().map(|row| row.closed).filter(|at| *at != Time::NEVER).max();
         let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
         Outcome {
             cancelled: false,
             flows,
             ports,
+            pulls: Vec::new(),
             topology: self.topology,
             tally,
             simulated,
@@ -280,8 +303,13 @@ fn run_fluid(
     if !workload.take_chains().is_empty() {
         return Err(Complaint::new("workload", "a closed loop can't drive a flow-level model"));
     }
+    if workload.background().contains(&true) {
+        let message =
+            "a flow-level model runs every flow to its end; leave background out, and write how many flows";
+        return Err(Complaint::new("workload", message));
+    }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();
-    let mut collector = Collector::new(setting.format);
+    let mut collector = Collector::new(setting.format, Vec::new());
     for flow in &flows {
         collector.start(*flow, &setting.topology);
     }
@@ -356,28 +384,34 @@ impl Setting {
             queue: &queue,
             nic: &nic,
             routing,
+            faults: &self.faults,
             seed: self.case.seed,
             smallest_packet_bytes: trimmed.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
             longest_window: self.longest_window,
         };
         let mut engine = Engine::<T>::new(&plan, transport);
-        let mut collector = Collector::new(self.format);
-        let mut go_on = true;
-        engine.run(&mut workload, self.max_time(), |log, tally, now| {
+        let background = workload.background().to_vec();
+        let has_background = background.contains(&true);
+        let mut collector = Collector::new(self.format, background);
+        let mut is_wanted = true;
+        engine.run(&mut workload, self.max_time(), |log, tally, now, left| {
             if !log.events.is_empty() {
                 collector.read(log, &self.topology);
             }
-            go_on = monitor.report(tally.packet_hops, self.share_done(collector.finished(), now));
-            go_on
+            is_wanted = monitor.report(tally.packet_hops, self.share_done(collector.finished(), now));
+            let is_over =
+                has_background && collector.finished() == collector.started() && !left.has_foreground_left();
+            is_wanted && !is_over
         });
         let (tally, end) = (engine.tally(), engine.now());
         let mut outcome = self.outcome(collector, Vec::new(), tally);
         outcome.simulated = outcome.simulated.min(end);
-        outcome.cancelled = !go_on;
+        outcome.cancelled = !is_wanted;
         // The engine goes on until the last timer; queues are watched until the last flow ended.
         let ports = engine.ports(outcome.simulated).enumerate();
         outcome.ports = ports.map(|(link, (counters, queue))| PortRow { link, counters, queue }).collect();
+        outcome.pulls = engine.pulls(outcome.simulated).collect();
         outcome
     }
 }

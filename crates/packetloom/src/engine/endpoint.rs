@@ -8,6 +8,7 @@ use super::log::{Log, Report};
 use super::port::Port;
 use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
+use crate::measure::QueueRecorder;
 use crate::packet::Packet;
 use crate::random::Stream;
 use crate::routing::Paths;
@@ -26,6 +27,14 @@ pub trait Transport: Sized {
 
     /// A timer went off that this transport set.
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Self::Header>);
+
+    /// Has the queue of pulls watched, where the transport has one.
+    fn watch_pulls(&mut self, _recorder: &QueueRecorder) {}
+
+    /// The record of that queue.
+    fn pulls(&mut self) -> Option<&mut QueueRecorder> {
+        None
+    }
 }
 
 /// What a transport can do at a moment at its host.

@@ -22,16 +22,17 @@ pub use log::{Event, Log, Report};
 use port::Discipline;
 pub use port::{Port, PortCounters};
 
+use crate::fault::Faults;
+use crate::flow::HostId;
 use crate::measure::QueueRecorder;
 use crate::queue::Pool;
 use crate::random::{Purpose, Stream};
-use crate::routing::{self, Paths, Router};
+use crate::routing::{self, Detours, Paths, Router};
 use crate::spec::Values;
 use crate::topology::{Forwarding, Topology};
 use crate::units::{ByteTime, Time};
 use crate::workload::Workload;
 use calendar::Calendar;
-use channel::Channel;
 use host::Host;
 use switch::{CutThrough, Switch};
 use wires::Wires;
@@ -55,6 +56,8 @@ pub struct Plan<'a> {
     pub nic: &'a Values,
     /// How switches choose among equal next hops.
     pub routing: &'a Values,
+    /// What breaks.
+    pub faults: &'a Faults,
     /// The run's seed.
     pub seed: u64,
     /// The smallest packet that the transport sends.
@@ -85,14 +88,21 @@ impl<T: Transport> Engine<T> {
     pub fn new(plan: &Plan<'_>, transport: impl Fn() -> T) -> Engine<T> {
         let topology = plan.topology;
         let slots = Slots::of(topology);
+        let slot_count = slots.owners.len();
+        let window = shortest_way(topology, plan.smallest_packet_bytes).min(plan.longest_window);
+        let mut wires = Wires::new(slot_count, Calendar::new(slot_count, window));
+        let mut numbers = slots.of_link.clone();
+        for (link, fault) in plan.faults.links(plan.seed) {
+            numbers[link] = wires.add_fault(numbers[link], fault);
+        }
         let observed = plan.recorder.is_some();
         let nic = Discipline::build(plan.nic, observed);
         let queue = Discipline::build(plan.queue, observed);
         let port = |link: usize, discipline: &Discipline<T::Header>| {
-            let link_slot = slots.of_link[link];
             let random = Stream::new(plan.seed, Purpose::Queue, link as u64);
+            let number = numbers[link];
             let link = &topology.links[link];
-            Port::new(topology, link, link_slot, discipline.clone(), plan.recorder.clone(), random)
+            Port::new(topology, link, number, discipline.clone(), plan.recorder.clone(), random)
         };
         let host_count = topology.hosts;
         let code = routing::path_code(plan.routing, topology);
@@ -101,26 +111,30 @@ impl<T: Transport> Engine<T> {
                 let nic = port(topology.nodes[id as usize].ports.start as usize, &nic);
                 let code = code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
                 let paths = code.map(|code| Paths::new(topology, code, id, plan.seed));
-                Host::new(id, transport(), nic, paths, slots.first[id as usize], plan.seed)
+                let mut transport = transport();
+                if let Some(recorder) = &plan.recorder {
+                    transport.watch_pulls(recorder);
+                }
+                Host::new(id, transport, nic, paths, slots.first[id as usize], plan.seed)
             })
             .collect();
+        let beliefs = plan.faults.beliefs();
+        let detours = (!beliefs.is_empty()).then(|| Detours::of(topology, &beliefs));
         let switches = (host_count..topology.nodes.len() as u32)
             .map(|id| {
                 let node = &topology.nodes[id as usize];
                 let range = slots.first[id as usize]..slots.first[id as usize + 1];
-                let router = Router::new(topology, id, plan.routing, code.as_ref(), plan.seed);
+                let mut router = Router::new(topology, id, plan.routing, code.as_ref(), plan.seed);
+                if let Some(detours) = &detours {
+                    let random = Stream::new(plan.seed, Purpose::Detours, id.into());
+                    router = router.with_detours(detours[id as usize].clone(), random);
+                }
                 let pool = Pool::build(plan.queue);
                 let cut = cut_through(topology, id);
                 Switch::new(router, node.ports.clone(), range, pool, cut)
             })
             .collect();
         let ports = (host_count as usize..topology.links.len()).map(|link| port(link, &queue)).collect();
-        let slot_count = slots.owners.len();
-        let window = shortest_way(topology, plan.smallest_packet_bytes).min(plan.longest_window);
-        let wires = Wires {
-            channels: vec![Channel::default(); slot_count],
-            calendar: Calendar::new(slot_count, window),
-        };
         Engine {
             hosts,
             switches,
@@ -134,12 +148,12 @@ impl<T: Transport> Engine<T> {
     }
 
     /// Runs the workload to its end, or to `max_time`. After every window `after_window` gets the log to read and
-    /// empty, the tally and the time; it returns whether to go on.
+    /// empty, the tally, the time, and what is left of the workload; it returns whether to go on.
     pub fn run(
         &mut self,
         workload: &mut Workload,
         max_time: Time,
-        mut after_window: impl FnMut(&mut Log, &Tally, Time) -> bool,
+        mut after_window: impl FnMut(&mut Log, &Tally, Time, &Workload) -> bool,
     ) {
         for chain in workload.take_chains() {
             self.hosts[chain.src as usize].add_chain(chain, &mut self.wires);
@@ -157,7 +171,7 @@ impl<T: Transport> Engine<T> {
             self.run_window(start, end, &due, &mut arrivals);
             self.now = end;
             // What is left of a window that max_time cuts short must not be asked for again.
-            if !after_window(&mut self.log, &self.tally, end) || end == max_time {
+            if !after_window(&mut self.log, &self.tally, end, workload) || end == max_time {
                 break;
             }
         }
@@ -185,6 +199,12 @@ impl<T: Transport> Engine<T> {
         let wires = &self.wires;
         let ports = self.hosts.iter_mut().map(|host| &mut host.nic).chain(&mut self.ports);
         ports.map(move |port| (port.counters(end, wires), port.recorder(end).cloned()))
+    }
+
+    /// The record of every host's queue of pulls until `end`, where there is one.
+    pub fn pulls(&mut self, end: Time) -> impl Iterator<Item = (HostId, QueueRecorder)> {
+        let hosts = (0..).zip(&mut self.hosts);
+        hosts.filter_map(move |(id, host)| Some((id, host.pulls(end)?)))
     }
 
     fn window_span(&self) -> u64 {

@@ -1,6 +1,7 @@
 //! A port: a queue discipline before a link.
 
 use super::wires::Wires;
+use crate::fault::Loss;
 use crate::measure::QueueRecorder;
 use crate::packet::{Kind, Packet};
 use crate::queue::{Admission, Buffer, Effect, Fifo, Occupancy, Pool, Verdict};
@@ -44,6 +45,10 @@ pub struct PortCounters {
     pub marks: u64,
     /// Packets trimmed.
     pub trims: u64,
+    /// Packets damaged on the link.
+    pub corrupted: u64,
+    /// Packets lost because the link was down.
+    pub lost: u64,
 }
 
 /// One end of a link, with its queue.
@@ -62,8 +67,8 @@ pub struct Port<H> {
     waiting: bool,
     /// Whether the node has this port on its list of those that wait.
     listed: bool,
-    /// Where the link ends.
-    slot: u32,
+    /// By which number the wires know the link.
+    link: u32,
     discipline: Discipline<H>,
     counters: PortCounters,
     /// Packets that went out of the buffer: an event each.
@@ -74,11 +79,11 @@ pub struct Port<H> {
 }
 
 impl<H: Copy + Default> Port<H> {
-    /// The port at the near end of `link`, whose far end is `slot`.
+    /// The port at the near end of `link`, which the wires know by `number`.
     pub fn new(
         topology: &Topology,
         link: &Link,
-        slot: u32,
+        number: u32,
         discipline: Discipline<H>,
         recorder: Option<QueueRecorder>,
         random: Stream,
@@ -97,7 +102,7 @@ impl<H: Copy + Default> Port<H> {
             serving_bytes: 0,
             waiting: false,
             listed: false,
-            slot,
+            link: number,
             discipline,
             counters: PortCounters::default(),
             departures: 0,
@@ -144,14 +149,26 @@ impl<H: Copy + Default> Port<H> {
     /// started later are still there to be subtracted.
     pub fn counters(&self, end: Time, wires: &Wires<H>) -> PortCounters {
         let mut counters = self.counters;
-        for packet in wires.channels[self.slot as usize].iter() {
+        let mut not_yet = |size_bytes: u16| {
+            counters.packets -= 1;
+            counters.bytes -= u64::from(size_bytes);
+        };
+        let (channel, fault) = wires.link(self.link);
+        for packet in channel.iter() {
             let started = packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
             if started >= end {
-                counters.packets -= 1;
-                counters.bytes -= u64::from(packet.size_bytes);
+                not_yet(packet.size_bytes);
             }
         }
-        counters
+        let (mut corrupted, mut lost) = (0, 0);
+        for &(started, size_bytes, loss) in fault.map_or(&[][..], |fault| fault.losses()) {
+            match loss {
+                _ if started >= end => not_yet(size_bytes),
+                Loss::Corrupted => corrupted += 1,
+                Loss::Down => lost += 1,
+            }
+        }
+        PortCounters { corrupted, lost, ..counters }
     }
 
     /// How many packets went out of the buffer.
@@ -299,7 +316,7 @@ impl<H: Copy + Default> Port<H> {
         packet.time = start + self.until_seen(packet.size_bytes) + self.latency;
         self.counters.packets += 1;
         self.counters.bytes += size;
-        wires.carry(self.slot, packet);
+        wires.carry(self.link, start, packet);
     }
 
     /// Lets the packets go that have started, so that a pool knows what is free.

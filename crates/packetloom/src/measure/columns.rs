@@ -24,7 +24,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("source", "Which [[workload]] the flow comes from, counted from 0"),
     (
         "measured",
-        "Whether the flow counts in statistics: it started neither in the warm-up nor in the cool-down",
+        "Whether the flow counts in statistics: it is no background, and started neither in the warm-up nor in the cool-down",
     ),
     ("packets_sent", "Data packets sent, retransmissions included"),
     ("retransmissions", "Data packets sent again"),
@@ -40,6 +40,8 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("drops", "Packets dropped"),
     ("marks", "Packets marked with ECN's congestion-experienced"),
     ("trims", "Packets whose payload was cut off because the queue was full"),
+    ("corrupted", "Packets that were damaged on the link and thrown away at its far end"),
+    ("lost", "Packets that were lost because the link was down"),
     (
         "queue_mean_bytes",
         "The queue's time-weighted mean in bytes, without the packet in service; NaN if not watched",
@@ -51,6 +53,8 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("queue_max_bytes", "The queue's greatest length in bytes; NaN if not watched"),
     ("time_ns", "When the sample was taken, in ns since the case began"),
     ("queue_bytes", "What waited in the port's queue, in bytes"),
+    ("host", "The host's number"),
+    ("pulls", "Pulls that the host owed to its connections, all together"),
     ("packet_hops", "Packets that reached the far end of a link, of any kind, each counted once per link"),
     ("events", "Events processed: arrivals, departures from buffers, timers, flow starts"),
     ("flows_started", "Flows handed to their senders"),

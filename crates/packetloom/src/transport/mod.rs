@@ -5,9 +5,12 @@ mod finished;
 mod fixed_window;
 mod flow_table;
 mod line_rate;
+mod marked_share;
 mod min_tcp;
+mod mptcp;
 mod ndp;
 mod packet_format;
+mod pias;
 mod priority;
 mod reassembly;
 mod seq_set;
@@ -71,4 +74,6 @@ registry! {
     line_rate::LineRate,
     fixed_window::FixedWindow,
     ndp::Ndp,
+    mptcp::Mptcp,
+    pias::Pias,
 }

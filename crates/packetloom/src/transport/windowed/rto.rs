@@ -65,6 +65,11 @@ impl Rto {
         }
     }
 
+    /// The smoothed round-trip time, if any was measured.
+    pub fn smoothed(&self) -> Option<Time> {
+        (self.smoothed != Time::ZERO).then_some(self.smoothed)
+    }
+
     /// Something was acknowledged, whenever that was sent: the path is alive, the doubling over.
     pub fn progressed(&mut self) {
         self.doublings = 0;
