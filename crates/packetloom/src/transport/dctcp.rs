@@ -1,26 +1,18 @@
 //! DCTCP (RFC 8257): the window shrinks by the share of marked packets.
 
-use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
-use crate::spec::{Component, Fallback, Kind, Param, Values};
+use super::windowed::{
+    Acked, Congestion, MARK_PARAMS, MarkedShare, Window, Windowed, check, core, default_of,
+};
+use crate::flow::Flow;
+use crate::spec::{Component, Values};
 
 /// DCTCP.
 pub type Dctcp = Windowed<DctcpControl>;
 
-/// One, in the fixed point of alpha and g.
-const ONE: u64 = 1 << 20;
-
 /// RFC 8257's sender.
 #[derive(Clone, Copy, Debug)]
 pub struct DctcpControl {
-    alpha: u64,
-    g: u64,
-    /// Packets acknowledged in this observation window, and those of them that were marked.
-    acked: u32,
-    marked: u32,
-    /// The observation window ends as this packet is acknowledged.
-    observed_until: u32,
-    /// No second reduction until this packet is acknowledged.
-    reduced_until: u32,
+    marks: MarkedShare,
 }
 
 impl Congestion for DctcpControl {
@@ -29,66 +21,24 @@ impl Congestion for DctcpControl {
         kind: "dctcp",
         doc: "DCTCP: TCP whose window shrinks in proportion to the share of marked packets; needs a queue that marks.",
         source: "RFC 8257",
-        params: &[
-            &core(default_of()),
-            &[
-                Param {
-                    name: "g",
-                    kind: Kind::Number(0.000_001, 1.0),
-                    default: Fallback::Value("0.0625"),
-                    doc: "The weight of a new observation in the estimate alpha of the marked share.",
-                    source: "RFC 8257 §4.2: 1/16",
-                },
-                Param {
-                    name: "initial_alpha",
-                    kind: Kind::Number(0.0, 1.0),
-                    default: Fallback::Value("1"),
-                    doc: "The estimate at a flow's start.",
-                    source: "RFC 8257 §3.3: 1",
-                },
-            ],
-        ],
+        params: &[&core(default_of()), MARK_PARAMS],
         check,
     };
     const ECN: bool = true;
 
-    fn new(values: &Values) -> DctcpControl {
-        let fixed_point = |key| (values.number(key) * ONE as f64) as u64;
-        DctcpControl {
-            alpha: fixed_point("initial_alpha"),
-            g: fixed_point("g"),
-            acked: 0,
-            marked: 0,
-            observed_until: 0,
-            reduced_until: 0,
-        }
+    fn new(values: &Values, _: &Flow) -> DctcpControl {
+        DctcpControl { marks: MarkedShare::new(values) }
     }
 
     #[inline]
     fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
-        self.acked += acked.packets;
-        self.marked += if acked.echo { acked.packets } else { 0 };
-        if acked.una > self.observed_until {
-            self.observe();
-            self.observed_until = acked.next;
-        }
+        self.marks.note(&acked);
         if !acked.echo {
             if acked.advanced {
                 window.grow();
             }
-        } else if acked.una >= self.reduced_until {
-            window.shrink(self.alpha / 2);
-            self.reduced_until = acked.next;
+        } else if self.marks.calls_for_reduction(&acked) {
+            window.shrink(self.marks.alpha() / 2);
         }
-    }
-}
-
-impl DctcpControl {
-    /// alpha = alpha × (1 − g) + g × M (RFC 8257 §3.3).
-    fn observe(&mut self) {
-        let share = ONE * u64::from(self.marked) / u64::from(self.acked.max(1));
-        self.alpha = self.alpha - (self.alpha * self.g) / ONE + (share * self.g) / ONE;
-        self.acked = 0;
-        self.marked = 0;
     }
 }

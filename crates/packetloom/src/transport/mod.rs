@@ -1,5 +1,6 @@
 //! Transports: one room per scheme. What two of them share has a room of its own.
 
+mod d2tcp;
 mod dctcp;
 mod finished;
 mod fixed_window;
@@ -67,6 +68,7 @@ macro_rules! registry {
 registry! {
     tcp::Tcp,
     dctcp::Dctcp,
+    d2tcp::D2tcp,
     min_tcp::MinTcp,
     line_rate::LineRate,
     fixed_window::FixedWindow,

@@ -6,6 +6,7 @@
 
 mod config;
 mod header;
+mod marks;
 mod receiver;
 mod rto;
 mod sender;
@@ -13,6 +14,7 @@ mod window;
 
 pub use config::{Config, Defaults, check, core, default_of};
 pub use header::Header;
+pub use marks::{MARK_PARAMS, MarkedShare, ONE as MARK_ONE};
 pub use window::{Acked, Congestion, Window};
 
 use super::Scheme;

@@ -49,6 +49,12 @@ impl Rto {
         rto
     }
 
+    /// The smoothed round-trip time; zero before the first measurement, or where none is estimated.
+    #[inline]
+    pub fn smoothed(&self) -> Time {
+        self.smoothed
+    }
+
     /// A round trip took this long. Timestamps make every acknowledgement count (RFC 7323 §4.1).
     pub fn measured(&mut self, rtt: Time, rule: &RtoRule) {
         self.doublings = 0;

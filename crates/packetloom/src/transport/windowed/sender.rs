@@ -53,7 +53,7 @@ impl<C: Congestion> Sender<C> {
             retransmit_next: 0,
             pipe: 0,
             window: Window::new(&config.limits),
-            congestion: C::new(&config.values),
+            congestion: C::new(&config.values, &flow),
             recovery: None,
             rto: Rto::new(&config.rto),
             timed: None,
@@ -166,7 +166,15 @@ impl<C: Congestion> Sender<C> {
             self.recovery = None;
         }
         if self.recovery.is_none() {
-            let acked = Acked { packets, advanced, echo: header.echo, una: self.una, next: self.next };
+            let acked = Acked {
+                packets,
+                advanced,
+                echo: header.echo,
+                una: self.una,
+                next: self.next,
+                now: context.now,
+                rtt: self.rto.smoothed(),
+            };
             self.congestion.acknowledged(acked, &mut self.window);
         }
         if advanced {

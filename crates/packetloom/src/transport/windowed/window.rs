@@ -1,6 +1,8 @@
 //! The congestion window, and what controls it.
 
+use crate::flow::Flow;
 use crate::spec::{Component, Values};
+use crate::units::Time;
 
 /// One packet, in the window's fixed-point units: 2^-20 of a packet.
 const PACKET: u64 = 1 << 20;
@@ -40,6 +42,13 @@ impl Window {
             ssthresh: u64::from(limits.initial_ssthresh) * PACKET,
             largest,
         }
+    }
+
+    /// A window of so many packets, in congestion avoidance.
+    #[cfg(test)]
+    pub fn of_packets(packets: u32) -> Window {
+        let cwnd = u64::from(packets) * PACKET;
+        Window { cwnd, ssthresh: cwnd, largest: u64::MAX }
     }
 
     /// Whole packets that may be in flight; at least one.
@@ -91,6 +100,10 @@ pub struct Acked {
     pub una: u32,
     /// The next packet never sent.
     pub next: u32,
+    /// When it came.
+    pub now: Time,
+    /// The smoothed round-trip time; zero where none is estimated.
+    pub rtt: Time,
 }
 
 /// A congestion control: how the window answers acknowledgements and losses; unless it says
@@ -102,7 +115,7 @@ pub trait Congestion: Sized {
     const ECN: bool;
 
     /// At a flow's start.
-    fn new(values: &Values) -> Self;
+    fn new(values: &Values, flow: &Flow) -> Self;
 
     /// An acknowledgement came, outside of loss recovery.
     #[inline]
