@@ -154,7 +154,15 @@ impl Simulation {
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
         }
-        routing::check(&case.scheme.component("routing"), &topology)?;
+        let routing = case.scheme.component("routing");
+        routing::check(&routing, &topology)?;
+        if transport::needs_symmetric_paths(&transport.kind) && !routing::is_symmetric(&routing, &topology) {
+            let message = format!(
+                "{} needs answers to come back by the path of their data; write {{ kind = \"ecmp\", symmetric = true }}",
+                transport.kind
+            );
+            return Err(Complaint::new("scheme.routing", message));
+        }
         let format = PacketFormat::of(&transport).data;
         let environment = Environment {
             hosts: topology.hosts,
@@ -307,6 +315,7 @@ impl WithScheme for OnPackets<'_> {
             topology: &setting.topology,
             queue: &queue,
             nic: &nic,
+            transport: &scheme.component("transport"),
             routing: &scheme.component("routing"),
             seed: setting.case.seed,
             smallest_packet_bytes: trimmed.fold(T::smallest_packet_bytes(&config), u64::min),

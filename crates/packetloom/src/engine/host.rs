@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 pub(super) struct Host<T: Transport> {
     id: HostId,
     transport: T,
-    pub(super) nic: Port<T::Header>,
+    pub(super) nic: Port<T::Header, T::Agent>,
     /// Where sources choose their packets' paths.
     paths: Option<Paths>,
     /// Where its link from the network ends, and its agenda's slot after it.
@@ -43,7 +43,7 @@ impl<T: Transport> Host<T> {
     pub(super) fn new(
         id: HostId,
         transport: T,
-        nic: Port<T::Header>,
+        nic: Port<T::Header, T::Agent>,
         paths: Option<Paths>,
         slot: u32,
         seed: u64,
@@ -127,7 +127,10 @@ impl<T: Transport> Host<T> {
         tally: &mut Tally,
     ) {
         let packet = match next {
-            Next::Arrival => wires.channels[self.slot as usize].pop(),
+            Next::Arrival => wires.channels[self.slot as usize].pop().map(|mut packet| {
+                self.nic.answer(now, &mut packet);
+                packet
+            }),
             _ => None,
         };
         let mut context = Context {

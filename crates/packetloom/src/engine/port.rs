@@ -1,5 +1,6 @@
 //! A port: a queue discipline before a link.
 
+use super::agent::{Moment, PortAgent};
 use super::wires::Wires;
 use crate::measure::QueueRecorder;
 use crate::packet::{Kind, Packet};
@@ -7,7 +8,7 @@ use crate::queue::{Admission, Buffer, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
 use crate::spec::Values;
 use crate::topology::{Forwarding, Link, Topology};
-use crate::units::{ByteTime, Time};
+use crate::units::{ByteTime, Rate, Time};
 
 /// How a port orders what waits.
 #[derive(Clone, Debug)]
@@ -48,9 +49,10 @@ pub struct PortCounters {
 
 /// One end of a link, with its queue.
 #[derive(Clone, Debug)]
-pub struct Port<H> {
+pub struct Port<H, A = ()> {
     /// Until when the link is taken by what is on it or, for a FIFO, waits for it.
     busy_until: Time,
+    rate: Rate,
     byte_time: ByteTime,
     framing_bytes: u64,
     latency: Time,
@@ -71,9 +73,10 @@ pub struct Port<H> {
     recorder: Option<Box<QueueRecorder>>,
     /// The port's own, so that what it draws does not depend on when its node serves other ports.
     random: Stream,
+    agent: A,
 }
 
-impl<H: Copy + Default> Port<H> {
+impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// The port at the near end of `link`, whose far end is `slot`.
     pub fn new(
         topology: &Topology,
@@ -82,7 +85,8 @@ impl<H: Copy + Default> Port<H> {
         discipline: Discipline<H>,
         recorder: Option<QueueRecorder>,
         random: Stream,
-    ) -> Port<H> {
+        agent: A,
+    ) -> Port<H, A> {
         let far_is_switch = topology.nodes[link.dst as usize].tier > 0;
         let cut_bytes = match topology.forwarding {
             Forwarding::CutThrough { header_bytes, .. } if far_is_switch => header_bytes,
@@ -90,6 +94,7 @@ impl<H: Copy + Default> Port<H> {
         };
         Port {
             busy_until: Time::ZERO,
+            rate: link.rate,
             byte_time: ByteTime::at(link.rate),
             framing_bytes: topology.framing_bytes,
             latency: link.latency,
@@ -103,7 +108,13 @@ impl<H: Copy + Default> Port<H> {
             departures: 0,
             recorder: recorder.map(Box::new),
             random,
+            agent,
         }
+    }
+
+    /// The link's rate.
+    pub fn rate(&self) -> Rate {
+        self.rate
     }
 
     /// When the packet in service is out (for a FIFO: everything that waits).
@@ -193,7 +204,17 @@ impl<H: Copy + Default> Port<H> {
 
     /// Takes a packet at `now`; `packet.time` says the earliest it may start.
     #[inline]
-    pub fn accept(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
+    pub fn accept(
+        &mut self,
+        now: Time,
+        mut packet: Packet<H>,
+        wires: &mut Wires<H>,
+        pool: Option<&mut Pool>,
+    ) {
+        if A::ACTIVE {
+            let moment = self.moment(now);
+            self.agent.forward(moment, &mut packet);
+        }
         match &mut self.discipline {
             Discipline::Fifo(fifo) if !fifo.is_tracked() => {
                 let start = self.busy_until.max(packet.time);
@@ -202,6 +223,19 @@ impl<H: Copy + Default> Port<H> {
             Discipline::Fifo(_) => self.accept_fifo(now, packet, wires, pool),
             Discipline::Buffered(_) => self.accept_buffered(now, packet, wires),
         }
+    }
+
+    /// Shows the agent a packet that came from the far end of this port's link.
+    #[inline]
+    pub fn answer(&mut self, now: Time, packet: &mut Packet<H>) {
+        if A::ACTIVE {
+            let moment = self.moment(now);
+            self.agent.backward(moment, packet);
+        }
+    }
+
+    fn moment(&self, now: Time) -> Moment {
+        Moment { now, drained_at: self.drained_at() }
     }
 
     #[inline]

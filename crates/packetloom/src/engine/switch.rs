@@ -1,6 +1,7 @@
 //! A switch: what arrives is routed to a port.
 
 use super::Tally;
+use super::agent::PortAgent;
 use super::port::Port;
 use super::wires::Wires;
 use crate::queue::Pool;
@@ -26,6 +27,8 @@ pub(super) struct Switch {
     ports: Range<u32>,
     /// Its links' far ends, and its agenda's slot after them.
     slots: Range<u32>,
+    /// Each incoming link's way back: the port to the node that it comes from.
+    ways_back: Vec<u32>,
     /// Ports whose buffers hold packets, and until when at least their links are taken.
     waiting: Vec<(u32, Time)>,
     pool: Option<Pool>,
@@ -44,20 +47,21 @@ impl Switch {
         router: Router,
         ports: Range<u32>,
         slots: Range<u32>,
+        ways_back: Vec<u32>,
         pool: Option<Pool>,
         cut_through: Option<CutThrough>,
     ) -> Switch {
-        Switch { router, ports, slots, waiting: Vec::new(), pool, cut_through }
+        Switch { router, ports, slots, ways_back, waiting: Vec::new(), pool, cut_through }
     }
 
     /// Does all that happens here from `start` to before `end`; packets are due at the slots `due`.
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn run_window<H: Copy + Default>(
+    pub(super) fn run_window<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         start: Time,
         end: Time,
         due: &[u32],
-        ports: &mut [Port<H>],
+        ports: &mut [Port<H, A>],
         first_port: u32,
         wires: &mut Wires<H>,
         arrivals: &mut Vec<u64>,
@@ -107,16 +111,20 @@ impl Switch {
     }
 
     #[inline]
-    fn forward<H: Copy + Default>(
+    fn forward<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,
         link: u32,
-        ports: &mut [Port<H>],
+        ports: &mut [Port<H, A>],
         first_port: u32,
         wires: &mut Wires<H>,
     ) {
         let Some(mut packet) = wires.channels[(self.slots.start + link) as usize].pop() else { return };
         let out = self.router.port_for(&packet);
+        if A::ACTIVE {
+            let back = self.ways_back[link as usize];
+            ports[(back - first_port) as usize].answer(now, &mut packet);
+        }
         if let Some(pool) = &mut self.pool {
             for port in self.ports.clone() {
                 ports[(port - first_port) as usize].settle(now, pool);
@@ -139,10 +147,10 @@ impl Switch {
     }
 
     /// Lets buffered ports send what starts before `end`, and has the switch woken for the rest.
-    fn serve<H: Copy + Default>(
+    fn serve<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         end: Time,
-        ports: &mut [Port<H>],
+        ports: &mut [Port<H, A>],
         first_port: u32,
         wires: &mut Wires<H>,
     ) {

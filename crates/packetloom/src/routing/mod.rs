@@ -8,7 +8,7 @@ use crate::flow::HostId;
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream, mix};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
-use crate::topology::Topology;
+use crate::topology::{Node, Topology};
 use paths::Digit;
 
 /// Every component of the section "routing".
@@ -18,7 +18,13 @@ pub const COMPONENTS: &[Component] = &[
         kind: "ecmp",
         doc: "Per-flow ECMP: a hash of the flow and the switch picks one next hop for all of a flow's packets.",
         source: "RFC 2992",
-        params: &[],
+        params: &[&[Param {
+            name: "symmetric",
+            kind: Kind::Flag,
+            default: Fallback::Value("false"),
+            doc: "Switches of a tier agree, and a flow's answers come back by the path that its data takes.",
+            source: "packetloom; PDQ §3 needs it",
+        }]],
         check: anything,
     },
     Component {
@@ -70,6 +76,12 @@ pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
     Ok(())
 }
 
+/// Whether a flow's two directions take the same path.
+pub fn is_symmetric(routing: &Values, topology: &Topology) -> bool {
+    let has_choice = |node: &Node| node.tier > 0 && node.ports.len() as u32 > node.reach.down_ports + 1;
+    (routing.kind == "ecmp" && routing.flag("symmetric")) || !topology.nodes.iter().any(has_choice)
+}
+
 /// A switch's way to decide the port for a packet.
 #[derive(Clone, Debug)]
 pub struct Router {
@@ -86,6 +98,10 @@ pub struct Router {
 #[derive(Clone, Debug)]
 enum Policy {
     Ecmp {
+        salt: u64,
+    },
+    /// The same hash at all switches of a tier, and in both directions.
+    SymmetricEcmp {
         salt: u64,
     },
     Random(Stream),
@@ -114,6 +130,11 @@ impl Router {
             (Some(code), _) => Policy::Source(code.digit(node.tier)),
             (None, "spray-random") => Policy::Random(stream),
             (None, "spray-round-robin") => Policy::round_robin(&routing.text("per"), topology.hosts),
+            _ if routing.flag("symmetric") => {
+                // Nodes' own streams are numbered from 0; the tiers' are beyond.
+                let tier = u64::from(node.tier) << 32;
+                Policy::SymmetricEcmp { salt: Stream::new(seed, Purpose::Paths, tier).bits() }
+            }
             _ => Policy::Ecmp { salt: stream.bits() },
         };
         let reach = node.reach;
@@ -157,6 +178,10 @@ impl Policy {
             Policy::Source(digit) => digit.of(packet.path),
             Policy::Ecmp { salt } => {
                 let hash = mix(*salt ^ (u64::from(packet.flow) << 32 | u64::from(packet.src)));
+                (((hash >> 32) * u64::from(ports)) >> 32) as u32
+            }
+            Policy::SymmetricEcmp { salt } => {
+                let hash = mix(*salt ^ u64::from(packet.flow));
                 (((hash >> 32) * u64::from(ports)) >> 32) as u32
             }
             Policy::RoundRobin { turns, per } => {

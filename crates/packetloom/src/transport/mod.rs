@@ -1,6 +1,7 @@
 //! Transports: one room per scheme. What two of them share has a room of its own.
 
 mod d2tcp;
+mod d3;
 mod dctcp;
 mod finished;
 mod fixed_window;
@@ -8,16 +9,20 @@ mod flow_table;
 mod line_rate;
 mod min_tcp;
 mod ndp;
+mod paced;
 mod packet_format;
+mod pdq;
 mod priority;
+mod rcp;
 mod reassembly;
+mod rto;
 mod seq_set;
 mod tcp;
 mod windowed;
 
 pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat};
 
-use crate::engine::Transport;
+use crate::engine::{PortAgent, Transport};
 use crate::measure::Format;
 use crate::spec::{Component, Values};
 
@@ -50,6 +55,21 @@ pub trait WithScheme {
     fn run<T: Scheme>(self) -> Self::Output;
 }
 
+struct NeedsSymmetry;
+
+impl WithScheme for NeedsSymmetry {
+    type Output = bool;
+
+    fn run<T: Scheme>(self) -> bool {
+        T::Agent::SYMMETRIC
+    }
+}
+
+/// Whether a transport needs both directions of a flow to take the same path.
+pub fn needs_symmetric_paths(kind: &str) -> bool {
+    with_scheme(kind, NeedsSymmetry).unwrap_or(false)
+}
+
 macro_rules! registry {
     ($($scheme:ty,)*) => {
         /// Every transport.
@@ -73,4 +93,7 @@ registry! {
     line_rate::LineRate,
     fixed_window::FixedWindow,
     ndp::Ndp,
+    rcp::Rcp,
+    d3::D3,
+    pdq::Pdq,
 }

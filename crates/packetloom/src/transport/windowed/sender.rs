@@ -6,11 +6,11 @@
 use super::RETRANSMIT;
 use super::config::{Config, WindowMeasure};
 use super::header::Header;
-use super::rto::Rto;
 use super::window::{Acked, Congestion, Window};
 use crate::engine::{Context, Report};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
+use crate::transport::rto::Rto;
 use crate::transport::seq_set::SeqSet;
 use crate::units::Time;
 
