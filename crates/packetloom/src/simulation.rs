@@ -1,13 +1,13 @@
 //! Scenario in, results out: the only room that knows every other.
 
-use crate::engine::{Engine, Plan, PortCounters, Tally};
+use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally};
 use crate::flow::Flow;
 use crate::fluid::{self, Job};
 use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
 use crate::queue;
 use crate::routing;
 use crate::scenario::{Case, Problems, Scenario};
-use crate::spec::{Complaint, Component, anything};
+use crate::spec::{Complaint, Component, Values, anything};
 use crate::topology::Topology;
 use crate::transport::{self, PacketFormat, Scheme, WithScheme};
 use crate::units::Time;
@@ -156,13 +156,7 @@ impl Simulation {
         }
         let routing = case.scheme.component("routing");
         routing::check(&routing, &topology)?;
-        if transport::needs_symmetric_paths(&transport.kind) && !routing::is_symmetric(&routing, &topology) {
-            let message = format!(
-                "{} needs answers to come back by the path of their data; write {{ kind = \"ecmp\", symmetric = true }}",
-                transport.kind
-            );
-            return Err(Complaint::new("scheme.routing", message));
-        }
+        check_paths(&transport.kind, &routing, &topology)?;
         let format = PacketFormat::of(&transport).data;
         let environment = Environment {
             hosts: topology.hosts,
@@ -202,6 +196,23 @@ impl Simulation {
                 .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}"))),
         }
     }
+}
+
+/// What switches remember of a flow is right only if its packets keep coming by.
+fn check_paths(transport: &str, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
+    let (one_per_flow, symmetric) = routing::path_per_flow(routing, topology);
+    let (is_met, what, instead) = match transport::path_needs(transport) {
+        PathNeeds::Nothing => return Ok(()),
+        PathNeeds::OnePerFlow => (one_per_flow, "all of a flow's packets to take one path", "\"ecmp\""),
+        PathNeeds::Symmetric => {
+            let instead = "{ kind = \"ecmp\", symmetric = true }";
+            (symmetric, "answers to come back by the path of the data", instead)
+        }
+    };
+    if is_met {
+        return Ok(());
+    }
+    Err(Complaint::new("scheme.routing", format!("{transport} needs {what}; write {instead}")))
 }
 
 impl Setting {

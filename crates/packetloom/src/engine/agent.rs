@@ -22,6 +22,17 @@ pub struct Moment {
     pub drained_at: Time,
 }
 
+/// What agents need of the paths that packets take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathNeeds {
+    /// Any will do.
+    Nothing,
+    /// All packets of a flow come through the same ports.
+    OnePerFlow,
+    /// And answers come back through the ports that they are answers to.
+    Symmetric,
+}
+
 /// A scheme's part at one port, of a switch or of a host. It has no clock of its own: what should happen every so
 /// often, it does when the next packet comes, which is early enough since nobody sees it before.
 ///
@@ -30,8 +41,8 @@ pub struct Moment {
 pub trait PortAgent<H>: Sized {
     /// Whether there is anything to call.
     const ACTIVE: bool = true;
-    /// Whether answers must come back through the ports that they are answers to.
-    const SYMMETRIC: bool = false;
+    /// What it needs of the paths.
+    const NEEDS: PathNeeds = PathNeeds::Nothing;
 
     /// The agent of a port, from the parameters of its transport.
     fn build(transport: &Values, place: Place) -> Self;

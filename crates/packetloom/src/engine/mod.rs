@@ -18,7 +18,7 @@ mod switch;
 mod wires;
 
 pub use agenda::Timer;
-pub use agent::{Moment, Place, PortAgent};
+pub use agent::{Moment, PathNeeds, Place, PortAgent};
 pub use endpoint::{Context, Transport};
 pub use log::{Event, Log, Report};
 use port::Discipline;

@@ -76,10 +76,12 @@ pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Whether a flow's two directions take the same path.
-pub fn is_symmetric(routing: &Values, topology: &Topology) -> bool {
+/// Whether a flow's packets all take one path on a network, and whether its answers come back by it.
+pub fn path_per_flow(routing: &Values, topology: &Topology) -> (bool, bool) {
     let has_choice = |node: &Node| node.tier > 0 && node.ports.len() as u32 > node.reach.down_ports + 1;
-    (routing.kind == "ecmp" && routing.flag("symmetric")) || !topology.nodes.iter().any(has_choice)
+    let is_only = !topology.nodes.iter().any(has_choice);
+    let is_ecmp = routing.kind == "ecmp";
+    (is_only || is_ecmp, is_only || (is_ecmp && routing.flag("symmetric")))
 }
 
 /// A switch's way to decide the port for a packet.

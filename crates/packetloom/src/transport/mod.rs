@@ -22,7 +22,7 @@ mod windowed;
 
 pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat};
 
-use crate::engine::{PortAgent, Transport};
+use crate::engine::{PathNeeds, PortAgent, Transport};
 use crate::measure::Format;
 use crate::spec::{Component, Values};
 
@@ -55,19 +55,19 @@ pub trait WithScheme {
     fn run<T: Scheme>(self) -> Self::Output;
 }
 
-struct NeedsSymmetry;
+struct FindPathNeeds;
 
-impl WithScheme for NeedsSymmetry {
-    type Output = bool;
+impl WithScheme for FindPathNeeds {
+    type Output = PathNeeds;
 
-    fn run<T: Scheme>(self) -> bool {
-        T::Agent::SYMMETRIC
+    fn run<T: Scheme>(self) -> PathNeeds {
+        T::Agent::NEEDS
     }
 }
 
-/// Whether a transport needs both directions of a flow to take the same path.
-pub fn needs_symmetric_paths(kind: &str) -> bool {
-    with_scheme(kind, NeedsSymmetry).unwrap_or(false)
+/// What the transport called `kind` needs of the paths.
+pub fn path_needs(kind: &str) -> PathNeeds {
+    with_scheme(kind, FindPathNeeds).unwrap_or(PathNeeds::Nothing)
 }
 
 macro_rules! registry {

@@ -132,8 +132,8 @@ impl RateControl for D3Control {
                 ..self.last
             };
         }
-        // One request per round trip. One without an answer was lost after two.
-        let patience = self.round_trip(standing).times(if self.is_waiting { 2 } else { 1 });
+        // One request per round trip, and none while an answer may come: it says what routers count now.
+        let patience = if self.is_waiting { standing.rto } else { self.round_trip(standing) };
         if self.is_known && standing.now < self.asked_at + patience {
             return Word::default();
         }

@@ -1,7 +1,7 @@
 //! A D3 router's port: three counters (§5.2, snippet 1).
 
 use super::{HOPS, Request, Word, base_rate};
-use crate::engine::{Moment, Place, PortAgent};
+use crate::engine::{Moment, PathNeeds, Place, PortAgent};
 use crate::packet::{Kind, Packet};
 use crate::spec::Values;
 use crate::transport::paced::{Header, Kbps, kbps};
@@ -70,6 +70,8 @@ impl D3Router {
 }
 
 impl PortAgent<Header<Word>> for D3Router {
+    const NEEDS: PathNeeds = PathNeeds::OnePerFlow;
+
     fn build(transport: &Values, place: Place) -> D3Router {
         let link_rate = i64::from(kbps(place.rate));
         let interval = transport.time("rtt");

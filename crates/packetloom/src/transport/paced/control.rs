@@ -27,6 +27,8 @@ pub struct Standing {
     pub now: Time,
     /// The smoothed round-trip time; zero before the first answer.
     pub rtt: Time,
+    /// After how long a packet without an answer counts as lost.
+    pub rto: Time,
     /// Wire bytes never sent or to be sent again.
     pub unsent_bytes: u64,
     /// What the host's link can carry.

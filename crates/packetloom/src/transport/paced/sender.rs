@@ -202,6 +202,7 @@ impl<C: RateControl> Sender<C> {
         Standing {
             now,
             rtt: self.rto.smoothed(),
+            rto: self.rto.current(&config.rto),
             unsent_bytes: config.format.data.wire_bytes(payload_bytes),
             host_rate: self.host_rate,
         }

@@ -2,7 +2,7 @@
 
 use super::list::{Entry, List};
 use super::{NOBODY, ROUND_TRIP, Word};
-use crate::engine::{Moment, Place, PortAgent};
+use crate::engine::{Moment, PathNeeds, Place, PortAgent};
 use crate::packet::{Kind, Packet};
 use crate::spec::Values;
 use crate::transport::paced::{Header, Kbps, Role, kbps};
@@ -45,7 +45,7 @@ impl PdqSwitch {
         let (deadline, needs, paused_by) = (word.deadline, word.needs, word.paused_by);
         let news = Entry { flow, deadline, needs, rtt, rate: 0, paused_by, heard_at: now };
         let granted = match self.list.update(news) {
-            Some(place) => self.grant(place, now).min(word.rate),
+            Some(place) => self.grant(place, word.rate, now),
             // A list of twice the sending flows has others to fill what is left: no RCP for those outside (§3.3.1).
             None => 0,
         };
@@ -53,12 +53,12 @@ impl PdqSwitch {
         word.paused_by = if granted > 0 { NOBODY } else { self.name };
     }
 
-    fn grant(&mut self, place: usize, now: Time) -> Kbps {
+    fn grant(&mut self, place: usize, wanted: Kbps, now: Time) -> Kbps {
         let available = self.list.available(place, self.capacity, self.early_start);
         if available < self.link_rate / LEAST_SHARE {
             return 0;
         }
-        let is_paused = self.list.entry(place).rate == 0;
+        let is_paused = self.list.entry(place).paused_by == self.name;
         if is_paused {
             // Dampening: flows are let go on one by one (§3.3.1).
             if self.resumed_at.is_some_and(|at| now < at + self.dampening) {
@@ -66,7 +66,10 @@ impl PdqSwitch {
             }
             self.resumed_at = Some(now);
         }
-        available
+        // Reserved from now on and not only from the answer on, or a less critical flow would find it free meanwhile.
+        let entry = self.list.entry(place);
+        entry.rate = available.min(wanted);
+        entry.rate
     }
 
     /// C = max(0, r − q / (2 RTT)), every two round trips (§3.3.3).
@@ -84,7 +87,7 @@ impl PdqSwitch {
 }
 
 impl PortAgent<Header<Word>> for PdqSwitch {
-    const SYMMETRIC: bool = true;
+    const NEEDS: PathNeeds = PathNeeds::Symmetric;
 
     fn build(transport: &Values, place: Place) -> PdqSwitch {
         let link_rate = kbps(place.rate);
