@@ -62,6 +62,7 @@ format: .venv/.dev-tools
 bench: .venv/.installed
 	@mkdir -p results
 	@$(BIN)/packetloom bench --json results/bench.json
+	@$(BIN)/packetloom bench-control --json results/bench-control.json
 
 validate: .venv/.dev-tools .venv/.installed
 	cargo test --workspace --release --locked -- --ignored

@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 Parameter = str | int | float | bool | None
@@ -75,3 +76,32 @@ def version() -> str: ...
 def bench_names() -> list[str]: ...
 def bench(name: str) -> dict[str, str | int | float]:
     """Runs a benchmark: name, packet_hops, events, cpu_s."""
+
+def control_bench(servers: int) -> list[dict[str, Any]]:
+    """Measures the control algorithms: algorithm, item, servers, items, cpu_s, waiting_pairs."""
+
+_Indices = NDArray[np.uint32]
+_Numbers = NDArray[np.float64]
+
+def greedy_matching(src: _Indices, dst: _Indices, key: NDArray[np.uint64], servers: int) -> _Indices: ...
+def batch_matching(
+    src: _Indices, dst: _Indices, packets: _Indices, servers: int, slots: int
+) -> tuple[_Indices, _Indices, _Indices]: ...
+def maximum_matching(src: _Indices, dst: _Indices, servers: int) -> _Indices: ...
+def edge_colouring(src: _Indices, dst: _Indices, leaves: int, euler_split: bool) -> _Indices: ...
+def normalise_rates(
+    src: _Indices, dst: _Indices, offered: _Numbers, servers: int, rounds: int, up_to_offered: bool
+) -> _Numbers: ...
+def max_min_rates(
+    first_link: _Indices, links: _Indices, capacity: _Numbers, weight: _Numbers, limit: _Numbers
+) -> _Numbers: ...
+def ned_rates(
+    first_link: _Indices,
+    links: _Indices,
+    capacity: _Numbers,
+    weight: _Numbers,
+    price: _Numbers,
+    rounds: int,
+    step: float,
+    normalise: bool,
+) -> tuple[_Numbers, _Numbers]: ...

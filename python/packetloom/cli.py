@@ -193,6 +193,14 @@ def bench(
     run_benchmarks(names or [], json_file)
 
 
+@app.command("bench-control")
+def bench_control(json_file: JsonOption = None) -> None:
+    """Measure the algorithms of central controllers on one core."""
+    from packetloom.control_bench import run_control_benchmarks
+
+    run_control_benchmarks(json_file)
+
+
 @app.command()
 def validate(json_file: JsonOption = None, workers: WorkersOption = None) -> None:
     """Repeat others' measurements and compare."""

@@ -40,6 +40,7 @@ class Scenario:
     schemes: Sequence[Scheme | Mapping[str, Any]]
     run: Mapping[str, Any]
     measure: Mapping[str, Any] = field(default_factory=dict)
+    faults: Sequence[Mapping[str, Any]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The experiment as the scenario format has it."""
@@ -51,6 +52,8 @@ class Scenario:
             "scheme": schemes,
             "run": dict(self.run),
         }
+        if self.faults:
+            sections["fault"] = [dict(fault) for fault in self.faults]
         return sections | ({"measure": dict(self.measure)} if self.measure else {})
 
 

@@ -15,18 +15,18 @@ DOCUMENTS = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("papers/*/*.md"), ROOT / "workloads/README.md"]
 )
 PIECES = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/scenario.md").read_text(), re.DOTALL)
-SECTIONS = ("topology", "workload", "scheme", "run", "measure")
+SECTIONS = ("topology", "workload", "scheme", "fault", "run", "measure")
 
 
 def scenario_with(piece: dict[str, Any]) -> dict[str, Any]:
     """A small scenario with a piece of the guide in its place: sections, or keys of one."""
-    topology: dict[str, Any] = {"kind": "leaf-spine"}
+    topology: dict[str, Any] = {"kind": "fat-tree"}
     source: dict[str, Any] = {"sizes": "web-search"}
     scheme: dict[str, Any] = {"name": "one", "transport": "dctcp", "queue": "drop-tail"}
     for key, value in piece.items():
         if key == "forwarding":
             topology[key] = value
-        elif key == "queue":
+        elif key in ("transport", "queue"):
             scheme[key] = value
         elif key not in SECTIONS:
             source[key] = value

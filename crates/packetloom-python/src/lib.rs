@@ -1,6 +1,8 @@
 //! Python bindings of packetloom: thin functions that delegate, nothing decided here.
 
 mod bench;
+mod control;
+mod control_bench;
 mod outcome;
 mod scenario;
 mod simulation;
@@ -68,5 +70,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(column_meanings, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)?;
-    module.add_function(wrap_pyfunction!(bench::bench_names, module)?)
+    module.add_function(wrap_pyfunction!(bench::bench_names, module)?)?;
+    module.add_function(wrap_pyfunction!(control_bench::control_bench, module)?)?;
+    control::add_to(module)
 }

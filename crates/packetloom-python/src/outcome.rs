@@ -49,6 +49,8 @@ impl Outcome {
             ("drops", ports(|row| row.counters.drops)),
             ("marks", ports(|row| row.counters.marks)),
             ("trims", ports(|row| row.counters.trims)),
+            ("corrupted", ports(|row| row.counters.corrupted)),
+            ("lost", ports(|row| row.counters.lost)),
             ("packets_sent", flows(|row| row.report.packets_sent)),
             ("retransmissions", flows(|row| row.report.retransmissions)),
             ("timeouts", flows(|row| row.report.timeouts)),
@@ -108,6 +110,8 @@ impl Outcome {
         columns.add("drops", |row| row.counters.drops)?;
         columns.add("marks", |row| row.counters.marks)?;
         columns.add("trims", |row| row.counters.trims)?;
+        columns.add("corrupted", |row| row.counters.corrupted)?;
+        columns.add("lost", |row| row.counters.lost)?;
         let watched = |row: &PortRow, of: fn(&packetloom::measure::QueueRecorder) -> f64| {
             row.queue.as_ref().map_or(f64::NAN, of)
         };

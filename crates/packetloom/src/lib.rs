@@ -1,6 +1,8 @@
 //! packetloom: a packet-level simulator of datacenter networks.
 
+pub mod control;
 pub mod engine;
+pub mod fault;
 pub mod flow;
 pub mod fluid;
 pub mod measure;

@@ -32,7 +32,8 @@ pub struct Packet<H> {
     pub priority: u32,
     /// Size on the wire, headers included, preamble and inter-frame gap not.
     pub size_bytes: u16,
-    /// The path that its source chose for it, where the routing has sources choose.
+    /// The path that its source chose for it, where the routing has sources choose; otherwise which of its flow's
+    /// subflows it is of, in the place of the port numbers that per-flow ECMP hashes.
     pub path: u16,
     /// Data, ACK, control, or what is left of trimmed data.
     pub kind: Kind,

@@ -24,6 +24,8 @@ pub enum Purpose {
     Transport = 7,
     /// Which packets a link corrupts.
     Faults = 8,
+    /// Which way around a dead link a packet takes.
+    Detours = 9,
 }
 
 /// One stream of random numbers.

@@ -1,6 +1,7 @@
 //! Scenario in, results out: the only room that knows every other.
 
 use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally};
+use crate::fault::Faults;
 use crate::flow::Flow;
 use crate::fluid::{self, Job};
 use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
@@ -137,6 +138,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Problems> {
 struct Setting {
     case: Case,
     topology: Topology,
+    faults: Faults,
     format: Format,
     longest_window: Time,
 }
@@ -154,10 +156,16 @@ impl Simulation {
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
         }
+        if let ([_, ..], true) = (&case.faults[..], is_fluid) {
+            let message = format!("{:?} is a flow-level model, which has no packets to lose", transport.kind);
+            return Err(Complaint::new("fault", message + "; leave the faults, or this scheme, out"));
+        }
+        let faults = Faults::build(&case.faults, &topology)?;
         let routing = case.scheme.component("routing");
         routing::check(&routing, &topology)?;
         check_paths(&transport.kind, &routing, &topology)?;
         let format = PacketFormat::of(&transport).data;
+        check_credits(&case, &topology, format)?;
         let environment = Environment {
             hosts: topology.hosts,
             host_rate: topology.host_rate(),
@@ -169,7 +177,8 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
-        Ok(Simulation { setting: Setting { case, topology, format, longest_window: Time::NEVER }, workload })
+        let setting = Setting { case, topology, faults, format, longest_window: Time::NEVER };
+        Ok(Simulation { setting, workload })
     }
 
     /// What each source of traffic comes to.
@@ -196,6 +205,27 @@ impl Simulation {
                 .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}"))),
         }
     }
+}
+
+/// Credits must be enough to send a packet, must not be lost, and use the field in which sources write paths.
+fn check_credits(case: &Case, topology: &Topology, format: Format) -> Result<(), Complaint> {
+    let Some(queue) = case.scheme.optional_component("queue") else { return Ok(()) };
+    let nic = case.scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
+    queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
+    if queue::credit_bytes(&queue).is_none() {
+        return Ok(());
+    }
+    if !case.faults.is_empty() {
+        let message = "a lost credit never comes back, so its link would stand still; leave faults out where the queue is \"daq\"";
+        return Err(Complaint::new("fault", message));
+    }
+    if case.scheme.component("routing").kind == "permutation" {
+        return Err(Complaint::new(
+            "scheme.routing",
+            "credits need switches to choose paths; write \"ecmp\"",
+        ));
+    }
+    Ok(())
 }
 
 /// What switches remember of a flow is right only if its packets keep coming by.
@@ -239,13 +269,14 @@ impl Setting {
     fn outcome(self, collector: Collector, ports: Vec<PortRow>, tally: Tally) -> Outcome {
         let (started, finished) = (collector.started(), collector.finished());
         let mut flows = collector.into_rows();
-        let last_start = flows.iter().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
+        let foreground = || flows.iter().filter(|row| row.measured);
+        let last_start = foreground().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
+        let ended = foreground().map(|row| row.closed).filter(|at| *at != Time::NEVER).max();
         let from = self.case.run.time("warm_up");
         let until = last_start.since(self.case.run.time("cool_down"));
         for row in &mut flows {
-            row.measured = (from..=until).contains(&row.flow.start);
+            row.measured &= (from..=until).contains(&row.flow.start);
         }
-        let ended = flows.iter().map(|row| row.closed).filter(|at| *at != Time::NEVER).max();
         let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
         Outcome {
             cancelled: false,
@@ -270,8 +301,13 @@ fn run_fluid(
     if !workload.take_chains().is_empty() {
         return Err(Complaint::new("workload", "a closed loop can't drive a flow-level model"));
     }
+    if workload.background().contains(&true) {
+        let message =
+            "a flow-level model runs every flow to its end; leave background out, and write how many flows";
+        return Err(Complaint::new("workload", message));
+    }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();
-    let mut collector = Collector::new(setting.format);
+    let mut collector = Collector::new(setting.format, Vec::new());
     for flow in &flows {
         collector.start(*flow, &setting.topology);
     }
@@ -322,31 +358,37 @@ impl WithScheme for OnPackets<'_> {
         let queue = scheme.component("queue");
         let nic = scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
         let trimmed = [&queue, &nic].into_iter().filter_map(queue::trims_to_bytes);
+        let smallest = trimmed.chain(queue::credit_bytes(&queue));
         let plan = Plan {
             topology: &setting.topology,
             queue: &queue,
             nic: &nic,
             transport: &scheme.component("transport"),
             routing: &scheme.component("routing"),
+            faults: &setting.faults,
             seed: setting.case.seed,
-            smallest_packet_bytes: trimmed.fold(T::smallest_packet_bytes(&config), u64::min),
+            smallest_packet_bytes: smallest.fold(T::smallest_packet_bytes(&config), u64::min),
             recorder: is_watched.then(|| QueueRecorder::new(interval)),
             longest_window: setting.longest_window,
         };
         let mut engine = Engine::<T>::new(&plan, || T::new(&config));
-        let mut collector = Collector::new(setting.format);
-        let mut go_on = true;
-        engine.run(&mut workload, setting.max_time(), |log, tally, now| {
+        let background = workload.background().to_vec();
+        let has_background = background.contains(&true);
+        let mut collector = Collector::new(setting.format, background);
+        let mut is_wanted = true;
+        engine.run(&mut workload, setting.max_time(), |log, tally, now, left| {
             if !log.events.is_empty() {
                 collector.read(log, &setting.topology);
             }
-            go_on = monitor.report(tally.packet_hops, setting.share_done(collector.finished(), now));
-            go_on
+            is_wanted = monitor.report(tally.packet_hops, setting.share_done(collector.finished(), now));
+            let is_over =
+                has_background && collector.finished() == collector.started() && !left.has_foreground_left();
+            is_wanted && !is_over
         });
         let (tally, end) = (engine.tally(), engine.now());
         let mut outcome = setting.outcome(collector, Vec::new(), tally);
         outcome.simulated = outcome.simulated.min(end);
-        outcome.cancelled = !go_on;
+        outcome.cancelled = !is_wanted;
         // The engine goes on until the last timer; queues are watched until the last flow ended.
         let ports = engine.ports(outcome.simulated).enumerate();
         outcome.ports = ports.map(|(link, (counters, queue))| PortRow { link, counters, queue }).collect();

@@ -19,6 +19,7 @@ const DROP_TAIL: &str = r#"{ kind = "drop-tail", capacity = "225KB" }"#;
 const ECN: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#;
 const NDP: &str = r#""ndp""#;
 const SYMMETRIC: &str = r#"{ kind = "ecmp", symmetric = true }"#;
+const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "22.5KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
 
 /// A fat-tree of 16 hosts at a load of 0.6.
@@ -75,6 +76,8 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
         ("fixed-window", DROP_TAIL, "spray-random", "259c2a6c3e608bf7"),
         ("ndp", NDP, "spray-round-robin", "9bc22f8474066158"),
+        ("mptcp", DROP_TAIL, "ecmp", "0aa380022cd35866"),
+        ("pias", STRICT, "ecmp", "02024cea112ef6e5"),
         ("ideal", DROP_TAIL, "ecmp", "dea4337e79d8db94"),
         ("max-min", DROP_TAIL, "ecmp", "6585624790485f58"),
     ];
@@ -103,6 +106,7 @@ fn results_do_not_depend_on_the_length_of_windows() {
         ECN,
         r#"{ kind = "red", capacity = "60KB", min = "3KB", max = "60KB", max_probability = 0.5 }"#,
         PFABRIC,
+        STRICT,
         NDP,
         r#""fair""#,
         r#"{ kind = "classes", weights = [2, 1], queue = { kind = "pfabric", capacity = "9KB" } }"#,
@@ -120,7 +124,7 @@ share = 0.5
 class = 1
 "#;
     for (number, queue) in queues.into_iter().enumerate() {
-        for transport in ["tcp", "dctcp", "min-tcp", "line-rate", "fixed-window", "ndp"] {
+        for transport in ["tcp", "dctcp", "min-tcp", "line-rate", "fixed-window", "ndp", "mptcp", "pias"] {
             let routing = ["ecmp", "spray-random", "spray-round-robin"][number % 3];
             let toml = scenario(workload, transport, queue, routing, 80);
             let case = cases(&toml).remove(0);

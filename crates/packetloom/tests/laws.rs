@@ -10,7 +10,7 @@ use packetloom::topology::Topology;
 use packetloom::units::Time;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 18] = [
+const SCHEMES: [(&str, &str, &str); 21] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("dctcp", r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#, "ecmp"),
@@ -27,6 +27,13 @@ const SCHEMES: [(&str, &str, &str); 18] = [
     ("rcp", r#""drop-tail""#, "ecmp"),
     ("d3", r#"{ kind = "drop-tail", capacity = "30KB" }"#, "ecmp"),
     ("pdq", r#""drop-tail""#, r#"{ kind = "ecmp", symmetric = true }"#),
+    (
+        "pias",
+        r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "60KB" } }"#,
+        "ecmp",
+    ),
+    ("mptcp", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
+    ("mptcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("ideal", r#""drop-tail""#, "ecmp"),
     ("max-min", r#""drop-tail""#, "ecmp"),
 ];
@@ -160,7 +167,8 @@ max_time = "1.2345ms"
 }
 
 fn every_flow_finishes_and_none_beats_its_best(case: &Case, outcome: &Outcome, told: &str) {
-    let is_sprayed = case.scheme.component("routing").kind != "ecmp";
+    let is_sprayed =
+        case.scheme.component("routing").kind != "ecmp" || case.scheme.component("transport").kind == "mptcp";
     assert_eq!(outcome.flows.len(), 600, "{told}");
     for row in &outcome.flows {
         let bound = if is_sprayed { best_when_sprayed(case, outcome, row) } else { row.best_fct };
@@ -254,6 +262,9 @@ fn no_queue_exceeds_its_capacity(case: &Case, outcome: &Outcome, told: &str) {
     let capacity = match queue.entries.get("capacity") {
         Some(packetloom::spec::Value::Bytes(bytes)) => headers + *bytes,
         Some(packetloom::spec::Value::Packets(packets)) => headers + packets * full_packet,
+        _ if queue.kind == "classes" && queue.optional_component("port").is_some() => {
+            queue.component("port").bytes("capacity")
+        }
         _ if queue.kind == "classes" => 2 * queue.component("queue").bytes("capacity"),
         _ => queue.optional_bytes("pool").unwrap_or(u64::MAX),
     };

@@ -5,6 +5,7 @@ use super::agenda::Agenda;
 use super::endpoint::{Context, Transport};
 use super::log::Log;
 use super::port::Port;
+use super::switch::CREDIT;
 use super::wires::Wires;
 use crate::flow::{Flow, HostId};
 use crate::random::{Purpose, Stream};
@@ -127,12 +128,15 @@ impl<T: Transport> Host<T> {
         tally: &mut Tally,
     ) {
         let packet = match next {
-            Next::Arrival => wires.channels[self.slot as usize].pop().map(|mut packet| {
-                self.nic.answer(now, &mut packet);
-                packet
-            }),
+            Next::Arrival => wires.channels[self.slot as usize].pop(),
             _ => None,
         };
+        if let Some(packet) = packet.filter(|packet| packet.flow == CREDIT) {
+            tally.packet_hops += 1;
+            tally.events += 1;
+            self.nic.credit(now, packet.class, packet.priority.into(), wires);
+            return;
+        }
         let mut context = Context {
             now,
             host: self.id,
@@ -145,8 +149,9 @@ impl<T: Transport> Host<T> {
             ended_chains: &mut self.ended_chains,
         };
         tally.events += 1;
-        if let Some(packet) = packet {
+        if let Some(mut packet) = packet {
             tally.packet_hops += 1;
+            context.nic.answer(now, &mut packet);
             self.transport.receive(packet, &mut context);
         } else if let Next::Timer = next {
             if let Some(timer) = context.agenda.pop() {

@@ -24,16 +24,16 @@ pub use log::{Event, Log, Report};
 use port::Discipline;
 pub use port::{Port, PortCounters};
 
+use crate::fault::Faults;
 use crate::measure::QueueRecorder;
-use crate::queue::Pool;
+use crate::queue::{self, Pool};
 use crate::random::{Purpose, Stream};
-use crate::routing::{self, Paths, Router};
+use crate::routing::{self, Detours, Paths, Router};
 use crate::spec::Values;
 use crate::topology::{Forwarding, Topology};
 use crate::units::{ByteTime, Time};
 use crate::workload::Workload;
 use calendar::Calendar;
-use channel::Channel;
 use host::Host;
 use switch::{CutThrough, Switch};
 use wires::Wires;
@@ -59,6 +59,8 @@ pub struct Plan<'a> {
     pub transport: &'a Values,
     /// How switches choose among equal next hops.
     pub routing: &'a Values,
+    /// What breaks.
+    pub faults: &'a Faults,
     /// The run's seed.
     pub seed: u64,
     /// The smallest packet that the transport sends.
@@ -89,16 +91,23 @@ impl<T: Transport> Engine<T> {
     pub fn new(plan: &Plan<'_>, transport: impl Fn() -> T) -> Engine<T> {
         let topology = plan.topology;
         let slots = Slots::of(topology);
+        let slot_count = slots.owners.len();
+        let window = shortest_way(topology, plan.smallest_packet_bytes).min(plan.longest_window);
+        let mut wires = Wires::new(slot_count, Calendar::new(slot_count, window));
+        let mut numbers = slots.of_link.clone();
+        for (link, fault) in plan.faults.links(plan.seed) {
+            numbers[link] = wires.add_fault(numbers[link], fault);
+        }
         let observed = plan.recorder.is_some();
         let nic = Discipline::build(plan.nic, observed);
-        let queue = Discipline::build(plan.queue, observed);
+        let switch_queue = Discipline::build(plan.queue, observed);
         let port = |link: usize, discipline: &Discipline<T::Header>| {
-            let link_slot = slots.of_link[link];
             let random = Stream::new(plan.seed, Purpose::Queue, link as u64);
             let place = Place { link: link as u32, rate: topology.links[link].rate };
             let agent = T::Agent::build(plan.transport, place);
+            let number = numbers[link];
             let link = &topology.links[link];
-            Port::new(topology, link, link_slot, discipline.clone(), plan.recorder.clone(), random, agent)
+            Port::new(topology, link, number, discipline.clone(), plan.recorder.clone(), random, agent)
         };
         let host_count = topology.hosts;
         let code = routing::path_code(plan.routing, topology);
@@ -109,24 +118,27 @@ impl<T: Transport> Engine<T> {
                 Host::new(id, transport(), nic, paths, slots.first[id as usize], plan.seed)
             })
             .collect();
+        let beliefs = plan.faults.beliefs();
+        let detours = (!beliefs.is_empty()).then(|| Detours::of(topology, &beliefs));
         let switches = (host_count..topology.nodes.len() as u32)
             .map(|id| {
                 let node = &topology.nodes[id as usize];
                 let range = slots.first[id as usize]..slots.first[id as usize + 1];
-                let router = Router::new(topology, id, plan.routing, code.as_ref(), plan.seed);
+                let mut router = Router::new(topology, id, plan.routing, code.as_ref(), plan.seed);
+                if let Some(detours) = &detours {
+                    let random = Stream::new(plan.seed, Purpose::Detours, id.into());
+                    router = router.with_detours(detours[id as usize].clone(), random);
+                }
                 let pool = Pool::build(plan.queue);
                 let cut = cut_through(topology, id);
-                let back = if T::Agent::ACTIVE { ways_back(topology, id) } else { Vec::new() };
-                Switch::new(router, node.ports.clone(), range, back, pool, cut)
+                let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
+                let looks_back = T::Agent::ACTIVE || credit_bytes.is_some();
+                let back = if looks_back { ways_back(topology, id) } else { Vec::new() };
+                Switch::new(router, node.ports.clone(), range, back, pool, credit_bytes, cut)
             })
             .collect();
-        let ports = (host_count as usize..topology.links.len()).map(|link| port(link, &queue)).collect();
-        let slot_count = slots.owners.len();
-        let window = shortest_way(topology, plan.smallest_packet_bytes).min(plan.longest_window);
-        let wires = Wires {
-            channels: vec![Channel::default(); slot_count],
-            calendar: Calendar::new(slot_count, window),
-        };
+        let ports =
+            (host_count as usize..topology.links.len()).map(|link| port(link, &switch_queue)).collect();
         Engine {
             hosts,
             switches,
@@ -140,12 +152,12 @@ impl<T: Transport> Engine<T> {
     }
 
     /// Runs the workload to its end, or to `max_time`. After every window `after_window` gets the log to read and
-    /// empty, the tally and the time; it returns whether to go on.
+    /// empty, the tally, the time, and what is left of the workload; it returns whether to go on.
     pub fn run(
         &mut self,
         workload: &mut Workload,
         max_time: Time,
-        mut after_window: impl FnMut(&mut Log, &Tally, Time) -> bool,
+        mut after_window: impl FnMut(&mut Log, &Tally, Time, &Workload) -> bool,
     ) {
         for chain in workload.take_chains() {
             self.hosts[chain.src as usize].add_chain(chain, &mut self.wires);
@@ -163,7 +175,7 @@ impl<T: Transport> Engine<T> {
             self.run_window(start, end, &due, &mut arrivals);
             self.now = end;
             // What is left of a window that max_time cuts short must not be asked for again.
-            if !after_window(&mut self.log, &self.tally, end) || end == max_time {
+            if !after_window(&mut self.log, &self.tally, end, workload) || end == max_time {
                 break;
             }
         }

@@ -2,9 +2,10 @@
 
 use super::agent::{Moment, PortAgent};
 use super::wires::Wires;
+use crate::fault::Loss;
 use crate::measure::QueueRecorder;
 use crate::packet::{Kind, Packet};
-use crate::queue::{Admission, Buffer, Effect, Fifo, Occupancy, Pool, Verdict};
+use crate::queue::{Admission, Buffer, Departure, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
 use crate::spec::Values;
 use crate::topology::{Forwarding, Link, Topology};
@@ -45,6 +46,10 @@ pub struct PortCounters {
     pub marks: u64,
     /// Packets trimmed.
     pub trims: u64,
+    /// Packets damaged on the link.
+    pub corrupted: u64,
+    /// Packets lost because the link was down.
+    pub lost: u64,
 }
 
 /// One end of a link, with its queue.
@@ -64,8 +69,8 @@ pub struct Port<H, A = ()> {
     waiting: bool,
     /// Whether the node has this port on its list of those that wait.
     listed: bool,
-    /// Where the link ends.
-    slot: u32,
+    /// By which number the wires know the link.
+    link: u32,
     discipline: Discipline<H>,
     counters: PortCounters,
     /// Packets that went out of the buffer: an event each.
@@ -77,17 +82,21 @@ pub struct Port<H, A = ()> {
 }
 
 impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
-    /// The port at the near end of `link`, whose far end is `slot`.
+    /// The port at the near end of `link`, which the wires know by `number`.
     pub fn new(
         topology: &Topology,
         link: &Link,
-        slot: u32,
-        discipline: Discipline<H>,
+        number: u32,
+        mut discipline: Discipline<H>,
         recorder: Option<QueueRecorder>,
         random: Stream,
         agent: A,
     ) -> Port<H, A> {
         let far_is_switch = topology.nodes[link.dst as usize].tier > 0;
+        if let Discipline::Buffered(Buffer::Daq(queue)) = &mut discipline {
+            let far_links = topology.nodes[link.dst as usize].ports.len() as u64;
+            queue.place(topology.nodes[link.src as usize].tier > 0, far_is_switch.then_some(far_links));
+        }
         let cut_bytes = match topology.forwarding {
             Forwarding::CutThrough { header_bytes, .. } if far_is_switch => header_bytes,
             _ => u16::MAX,
@@ -102,7 +111,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             serving_bytes: 0,
             waiting: false,
             listed: false,
-            slot,
+            link: number,
             discipline,
             counters: PortCounters::default(),
             departures: 0,
@@ -155,14 +164,26 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// started later are still there to be subtracted.
     pub fn counters(&self, end: Time, wires: &Wires<H>) -> PortCounters {
         let mut counters = self.counters;
-        for packet in wires.channels[self.slot as usize].iter() {
+        let mut not_yet = |size_bytes: u16| {
+            counters.packets -= 1;
+            counters.bytes -= u64::from(size_bytes);
+        };
+        let (channel, fault) = wires.link(self.link);
+        for packet in channel.iter() {
             let started = packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
             if started >= end {
-                counters.packets -= 1;
-                counters.bytes -= u64::from(packet.size_bytes);
+                not_yet(packet.size_bytes);
             }
         }
-        counters
+        let (mut corrupted, mut lost) = (0, 0);
+        for &(started, size_bytes, loss) in fault.map_or(&[][..], |fault| fault.losses()) {
+            match loss {
+                _ if started >= end => not_yet(size_bytes),
+                Loss::Corrupted => corrupted += 1,
+                Loss::Down => lost += 1,
+            }
+        }
+        PortCounters { corrupted, lost, ..counters }
     }
 
     /// How many packets went out of the buffer.
@@ -221,6 +242,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
                 self.transmit(start, packet, wires);
             }
             Discipline::Fifo(_) => self.accept_fifo(now, packet, wires, pool),
+            Discipline::Buffered(Buffer::Daq(_)) => self.accept_behind_credits(now, packet, wires),
             Discipline::Buffered(_) => self.accept_buffered(now, packet, wires),
         }
     }
@@ -299,24 +321,76 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
+    /// Whatever comes joins the queue, even when the link is free: there may be no credit for it.
+    fn accept_behind_credits(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>) {
+        self.catch_up(now, wires);
+        let Discipline::Buffered(buffer) = &mut self.discipline else { return };
+        self.counters.drops += u64::from(buffer.put(packet, self.serving_bytes, &mut self.random).drops);
+        self.waiting = buffer.is_ready();
+        if let Some(recorder) = self.recorder.as_deref_mut() {
+            recorder.note(now, buffer.queued());
+        }
+    }
+
+    /// The far end has told that there is room for so much more.
+    pub fn credit(&mut self, now: Time, class: u8, bytes: u64, wires: &mut Wires<H>) {
+        self.catch_up(now, wires);
+        if let Discipline::Buffered(Buffer::Daq(queue)) = &mut self.discipline {
+            queue.credit(class, bytes);
+            self.waiting = queue.is_ready();
+        }
+    }
+
+    /// Sends what could start by now. If that is all that may be sent, nothing that comes later starts before now.
+    fn catch_up(&mut self, now: Time, wires: &mut Wires<H>) {
+        if self.waiting {
+            self.serve_through(now, wires);
+        }
+        if !self.waiting {
+            self.busy_until = self.busy_until.max(now);
+        }
+    }
+
+    /// What left the buffer last, and when its transmission began, if it was data that came over a link.
+    pub fn depart(&mut self, wires: &mut Wires<H>) -> Option<(Time, Departure)> {
+        let start = self.serve_next(wires)?;
+        match &self.discipline {
+            Discipline::Buffered(Buffer::Daq(queue)) => queue.departure().map(|departure| (start, departure)),
+            _ => None,
+        }
+    }
+
+    /// The size of the notifications that this port's switch sends of departures, if it does.
+    pub fn credit_bytes(&self) -> Option<u16> {
+        match &self.discipline {
+            Discipline::Buffered(Buffer::Daq(queue)) => Some(queue.credit_bytes()),
+            _ => None,
+        }
+    }
+
     /// Sends what waits in the buffer and can start before `end`.
     pub fn serve_until(&mut self, end: Time, wires: &mut Wires<H>) {
         self.serve_through(Time(end.as_ps() - 1), wires);
     }
 
     fn serve_through(&mut self, last: Time, wires: &mut Wires<H>) {
-        while self.waiting && self.busy_until <= last {
-            let Discipline::Buffered(buffer) = &mut self.discipline else { break };
-            let Some(packet) = buffer.take(&mut self.random) else { break };
-            let queued = buffer.queued();
-            self.waiting = queued.packets > 0;
-            let start = self.busy_until.max(packet.time);
-            if let Some(recorder) = self.recorder.as_deref_mut() {
-                recorder.note(start, queued);
-            }
-            self.transmit(start, packet, wires);
-            self.departures += 1;
+        while self.waiting && self.busy_until <= last && self.serve_next(wires).is_some() {}
+    }
+
+    /// Sends the next packet from the buffer; returns when it starts.
+    #[inline]
+    fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
+        let Discipline::Buffered(buffer) = &mut self.discipline else { return None };
+        let packet = buffer.take(&mut self.random)?;
+        let queued = buffer.queued();
+        self.waiting = buffer.is_ready();
+        let start = self.busy_until.max(packet.time);
+        if let Some(recorder) = self.recorder.as_deref_mut() {
+            recorder.note(start, queued);
         }
+        self.transmit(start, packet, wires);
+        self.departures += 1;
+        Some(start)
     }
 
     /// From a packet's start until as much of it is out as the far node waits for.
@@ -333,7 +407,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         packet.time = start + self.until_seen(packet.size_bytes) + self.latency;
         self.counters.packets += 1;
         self.counters.bytes += size;
-        wires.carry(self.slot, packet);
+        wires.carry(self.link, start, packet);
     }
 
     /// Lets the packets go that have started, so that a pool knows what is free.

@@ -2,6 +2,7 @@
 
 use super::calendar::Calendar;
 use super::channel::Channel;
+use crate::fault::LinkFault;
 use crate::packet::Packet;
 use crate::units::Time;
 
@@ -14,15 +15,54 @@ pub struct Wires<H> {
     pub channels: Vec<Channel<H>>,
     /// Who has something to do.
     pub calendar: Calendar,
+    /// Links on which packets can be lost, with the slots where they end. Their ports know them by numbers that follow
+    /// those of the channels, so that other links need not ask whether they are among them.
+    lossy: Vec<(u32, LinkFault)>,
 }
 
 impl<H: Copy + Default> Wires<H> {
-    /// Puts a packet on the link that ends at `slot`; its `time` says when it arrives.
+    /// Links at rest, none of which loses packets.
+    pub fn new(slots: usize, calendar: Calendar) -> Wires<H> {
+        Wires { channels: vec![Channel::default(); slots], calendar, lossy: Vec::new() }
+    }
+
+    /// Puts a packet on the link that ends at `slot`, at `start`; its `time` says when it arrives.
     #[inline]
-    pub fn carry(&mut self, slot: u32, packet: Packet<H>) {
-        if self.channels[slot as usize].push(packet) {
-            self.calendar.schedule(slot, packet.time);
+    pub fn carry(&mut self, slot: u32, start: Time, packet: Packet<H>) {
+        match self.channels.get_mut(slot as usize) {
+            Some(channel) => {
+                if channel.push(packet) {
+                    self.calendar.schedule(slot, packet.time);
+                }
+            }
+            None => self.carry_lossy(slot, start, packet),
         }
+    }
+
+    #[cold]
+    fn carry_lossy(&mut self, number: u32, start: Time, packet: Packet<H>) {
+        let (slot, fault) = &mut self.lossy[number as usize - self.channels.len()];
+        if fault.lets_through(start, packet.time, packet.size_bytes) {
+            let slot = *slot;
+            self.carry(slot, start, packet);
+        }
+    }
+
+    /// What is on the link that a port knows by this number, and how it loses packets, if it does.
+    pub fn link(&self, number: u32) -> (&Channel<H>, Option<&LinkFault>) {
+        match self.channels.get(number as usize) {
+            Some(channel) => (channel, None),
+            None => {
+                let (slot, fault) = &self.lossy[number as usize - self.channels.len()];
+                (&self.channels[*slot as usize], Some(fault))
+            }
+        }
+    }
+
+    /// Makes the link that ends at `slot` a lossy one; returns the number by which its port is to know it.
+    pub fn add_fault(&mut self, slot: u32, fault: LinkFault) -> u32 {
+        self.lossy.push((slot, fault));
+        (self.channels.len() + self.lossy.len() - 1) as u32
     }
 
     /// Notes when the next packet arrives at `slot`, once those that are due were taken.

@@ -24,7 +24,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("source", "Which [[workload]] the flow comes from, counted from 0"),
     (
         "measured",
-        "Whether the flow counts in statistics: it started neither in the warm-up nor in the cool-down",
+        "Whether the flow counts in statistics: it is no background, and started neither in the warm-up nor in the cool-down",
     ),
     ("packets_sent", "Data packets sent, retransmissions included"),
     ("retransmissions", "Data packets sent again"),
@@ -40,6 +40,8 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("drops", "Packets dropped"),
     ("marks", "Packets marked with ECN's congestion-experienced"),
     ("trims", "Packets whose payload was cut off because the queue was full"),
+    ("corrupted", "Packets that were damaged on the link and thrown away at its far end"),
+    ("lost", "Packets that were lost because the link was down"),
     (
         "queue_mean_bytes",
         "The queue's time-weighted mean in bytes, without the packet in service; NaN if not watched",

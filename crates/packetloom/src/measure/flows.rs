@@ -21,7 +21,7 @@ pub struct FlowRow {
     pub best_fct: Time,
     /// What the sender did.
     pub report: Report,
-    /// Whether it counts: it started neither in the warm-up nor in the cool-down.
+    /// Whether it counts: it is no background, and started neither in the warm-up nor in the cool-down.
     pub measured: bool,
 }
 
@@ -63,14 +63,16 @@ pub struct Collector {
     format: Format,
     alive: BTreeMap<FlowId, FlowRow>,
     done: Vec<FlowRow>,
+    /// For each traffic source, whether the case does not wait for its flows.
+    background: Vec<bool>,
     started: u64,
     finished: u64,
 }
 
 impl Collector {
-    /// For flows in packets of this format.
-    pub fn new(format: Format) -> Collector {
-        Collector { format, alive: BTreeMap::new(), done: Vec::new(), started: 0, finished: 0 }
+    /// For flows in packets of this format, of sources of which some are `background`.
+    pub fn new(format: Format, background: Vec<bool>) -> Collector {
+        Collector { format, alive: BTreeMap::new(), done: Vec::new(), background, started: 0, finished: 0 }
     }
 
     /// Reads the log and empties it.
@@ -90,15 +92,16 @@ impl Collector {
     /// A flow starts.
     pub fn start(&mut self, flow: Flow, topology: &Topology) {
         let best_fct = best_fct(topology, self.format, flow.src, flow.dst, flow.size_bytes);
+        let is_background = self.is_background(&flow);
         let row = FlowRow {
             flow,
             delivered: Time::NEVER,
             closed: Time::NEVER,
             best_fct,
             report: Report::default(),
-            measured: true,
+            measured: !is_background,
         };
-        self.started += 1;
+        self.started += u64::from(!is_background);
         self.alive.insert(flow.id, row);
     }
 
@@ -106,9 +109,13 @@ impl Collector {
         let Some(row) = self.alive.get_mut(&flow) else { return };
         change(row);
         if row.closed != Time::NEVER && (row.delivered != Time::NEVER || row.report.given_up) {
-            self.finished += 1;
+            self.finished += u64::from(row.measured);
             self.done.extend(self.alive.remove(&flow));
         }
+    }
+
+    fn is_background(&self, flow: &Flow) -> bool {
+        self.background.get(usize::from(flow.source)).is_some_and(|&is_background| is_background)
     }
 
     /// A flow is over, for models in which sender and receiver know at once.
@@ -124,12 +131,12 @@ impl Collector {
         self.alive.get(&flow).map_or(Time::ZERO, |row| row.best_fct)
     }
 
-    /// How many flows started.
+    /// How many flows started that the case waits for.
     pub fn started(&self) -> u64 {
         self.started
     }
 
-    /// How many are over.
+    /// How many of them are over.
     pub fn finished(&self) -> u64 {
         self.finished
     }

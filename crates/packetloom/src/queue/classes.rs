@@ -1,9 +1,9 @@
-//! Weighted traffic classes with a discipline of its own in each (pFabric §2.5).
+//! Traffic classes with a discipline of its own in each: weighted (pFabric §2.5), or by strict priority.
 //!
 //! Surplus round robin (Adiseshu, Parulkar and Varghese, SIGCOMM 1996) shares the link by bytes: a class sends while
 //! its balance is above zero, so which packet it sends is chosen only when the link is free.
 
-use super::{Buffer, Effect, Occupancy};
+use super::{Admission, Buffer, Effect, Occupancy, Verdict};
 use crate::packet::Packet;
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
@@ -15,15 +15,22 @@ const QUANTUM_BYTES: i64 = 1_500;
 pub const COMPONENT: Component = Component {
     section: "queue",
     kind: "classes",
-    doc: "Traffic classes share the link by weight (surplus round robin); inside each, a queue of its own.",
+    doc: "Traffic classes share the link by weight (surplus round robin), or the lowest always goes first; inside each, a queue of its own.",
     source: "pFabric §2.5",
     params: &[&[
         Param {
             name: "weights",
             kind: Kind::List(&Kind::Count(1)),
-            default: Fallback::Required,
+            default: Fallback::Absent,
             doc: "One weight per class, in the order of the workloads' class numbers.",
             source: "packetloom",
+        },
+        Param {
+            name: "strict",
+            kind: Kind::Count(1),
+            default: Fallback::Absent,
+            doc: "Instead of weights: so many classes, of which the one with the lowest number always goes first.",
+            source: "IEEE 802.1Q §8.6.8.1: strict priority",
         },
         Param {
             name: "queue",
@@ -32,19 +39,51 @@ pub const COMPONENT: Component = Component {
             doc: "The discipline inside each class.",
             source: "pFabric §2.5: pFabric operates within individual traffic classes",
         },
+        Param {
+            name: "port",
+            kind: Kind::Component("queue"),
+            default: Fallback::Absent,
+            doc: "What the port as a whole may hold and when it marks, all classes counted: a \"drop-tail\", \"ecn\" or \"red\" without a pool; left out: each class has its own rule only.",
+            source: "PIAS, NSDI 2015, §4.2: per-port ECN",
+        },
     ]],
     check,
 };
 
+/// More classes than a packet can tell apart.
+const MOST_CLASSES: u64 = 256;
+
 fn check(values: &Values) -> Result<(), Complaint> {
-    let classes = values.list("weights").len();
-    if !(1..=256).contains(&classes) {
-        return Err(Complaint::new("weights", "write one weight per class, for 1 to 256 classes"));
+    let weights = values.optional_list("weights").map(|weights| weights.len() as u64);
+    let (key, classes) = match (weights, values.optional_count("strict")) {
+        (Some(classes), None) => ("weights", classes),
+        (None, Some(classes)) => ("strict", classes),
+        (None, None) => {
+            let message = "is missing; write a weight per class, or strict = 8 for classes by priority";
+            return Err(Complaint::new("weights", message));
+        }
+        (Some(_), Some(_)) => {
+            let message = "classes are served by weights or strictly; leave one of the two out";
+            return Err(Complaint::new("strict", message));
+        }
+    };
+    if !(1..=MOST_CLASSES).contains(&classes) {
+        return Err(Complaint::new(key, format!("{classes} classes; there may be 1 to {MOST_CLASSES}")));
     }
     if values.component("queue").kind == "classes" {
         return Err(Complaint::new("queue", "classes can't stand inside classes; write another queue"));
     }
+    if values.optional_component("port").is_some_and(|port| !is_rule(&port)) {
+        let message =
+            "is a rule for all classes together; write \"drop-tail\", \"ecn\" or \"red\", without a pool";
+        return Err(Complaint::new("port", message));
+    }
     Ok(())
+}
+
+/// Whether a queue says only what is admitted and marked.
+fn is_rule(queue: &Values) -> bool {
+    queue.entries.contains_key("pool") && queue.optional_bytes("pool").is_none()
 }
 
 #[derive(Clone, Debug)]
@@ -58,6 +97,9 @@ struct Class<H> {
 #[derive(Clone, Debug)]
 pub struct Classes<H> {
     classes: Vec<Class<H>>,
+    is_strict: bool,
+    /// The rule for all classes together.
+    port: Admission,
     turn: usize,
     /// Whether the class whose turn it is has had its quantum.
     served: bool,
@@ -68,16 +110,21 @@ impl<H: Copy> Classes<H> {
     /// Empty classes.
     pub fn build(values: &Values) -> Classes<H> {
         let inner = values.component("queue");
-        let class = |weight: &Value| {
+        let class = |quantum_bytes| Class { quantum_bytes, balance_bytes: 0, buffer: Buffer::build(&inner) };
+        let weighted = |weight: &Value| {
             let &Value::Count(weight) = weight else { panic!("a weight is {weight:?}") };
-            Class {
-                quantum_bytes: weight as i64 * QUANTUM_BYTES,
-                balance_bytes: 0,
-                buffer: Buffer::build(&inner),
-            }
+            class(weight as i64 * QUANTUM_BYTES)
         };
+        let strict = values.optional_count("strict");
         Classes {
-            classes: values.list("weights").iter().map(class).collect(),
+            classes: match strict {
+                Some(classes) => (0..classes).map(|_| class(0)).collect(),
+                None => values.list("weights").iter().map(weighted).collect(),
+            },
+            is_strict: strict.is_some(),
+            port: values
+                .optional_component("port")
+                .map_or(Admission::UNLIMITED, |port| Admission::build(&port)),
             turn: 0,
             served: false,
             queued: Occupancy::default(),
@@ -85,11 +132,18 @@ impl<H: Copy> Classes<H> {
     }
 
     /// Takes a packet into its class; a class number beyond the last counts as the last.
-    pub fn put(&mut self, packet: Packet<H>, serving_bytes: u16, random: &mut Stream) -> Effect {
+    pub fn put(&mut self, mut packet: Packet<H>, serving_bytes: u16, random: &mut Stream) -> Effect {
+        let verdict = self.port.judge(self.queued, packet.size_bytes, random);
+        if verdict == Verdict::Drop {
+            return Effect { drops: 1, ..Effect::default() };
+        }
+        let marks = verdict == Verdict::Mark && packet.ecn_capable;
+        packet.congestion_experienced |= marks;
         let last = self.classes.len() - 1;
         let class = &mut self.classes[usize::from(packet.class).min(last)];
         let before = class.buffer.queued();
-        let effect = class.buffer.put(packet, serving_bytes, random);
+        let mut effect = class.buffer.put(packet, serving_bytes, random);
+        effect.marks += u32::from(marks);
         let after = class.buffer.queued();
         self.queued.bytes = self.queued.bytes + after.bytes - before.bytes;
         self.queued.packets = self.queued.packets + after.packets - before.packets;
@@ -101,6 +155,17 @@ impl<H: Copy> Classes<H> {
         if self.queued.packets == 0 {
             return None;
         }
+        let packet = if self.is_strict { self.take_first(random) } else { self.take_in_turn(random) }?;
+        self.queued.remove(packet.size_bytes);
+        Some(packet)
+    }
+
+    fn take_first(&mut self, random: &mut Stream) -> Option<Packet<H>> {
+        let waiting = self.classes.iter_mut().find(|class| class.buffer.queued().packets > 0)?;
+        waiting.buffer.take(random)
+    }
+
+    fn take_in_turn(&mut self, random: &mut Stream) -> Option<Packet<H>> {
         loop {
             let class = &mut self.classes[self.turn];
             if class.buffer.queued().packets == 0 {
@@ -113,7 +178,6 @@ impl<H: Copy> Classes<H> {
                 if class.balance_bytes > 0 {
                     let packet = class.buffer.take(random)?;
                     class.balance_bytes -= i64::from(packet.size_bytes);
-                    self.queued.remove(packet.size_bytes);
                     return Some(packet);
                 }
             }
@@ -133,13 +197,53 @@ mod tests {
     use super::*;
     use crate::random::Purpose;
 
-    fn classes(weights: [u64; 3]) -> Classes<()> {
+    fn build(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Classes<()> {
         let inner =
             Values { kind: "drop-tail".to_owned(), entries: [("capacity".to_owned(), Value::Absent)].into() };
-        let weights = weights.map(Value::Count).to_vec();
-        let entries = [("weights", Value::List(weights)), ("queue", Value::Component(inner))];
-        let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
+        let absent = ["weights", "strict", "port"].map(|key| (key, Value::Absent));
+        let entries = absent.into_iter().chain([("queue", Value::Component(inner))]).chain(entries);
+        let entries = entries.map(|(key, value)| (key.to_owned(), value)).collect();
         Classes::build(&Values { kind: "classes".to_owned(), entries })
+    }
+
+    fn classes(weights: [u64; 3]) -> Classes<()> {
+        build([("weights", Value::List(weights.map(Value::Count).to_vec()))])
+    }
+
+    #[test]
+    fn the_lowest_strict_class_always_goes_first() {
+        let mut stream = Stream::new(1, Purpose::Queue, 0);
+        let mut classes = build([("strict", Value::Count(3))]);
+        for class in [2, 0, 9, 1, 0] {
+            classes.put(packet(class, 1_000), 0, &mut stream);
+        }
+        let mut order: Vec<u8> = (0..3).filter_map(|_| classes.take(&mut stream)).map(|p| p.class).collect();
+        classes.put(packet(1, 1_000), 0, &mut stream);
+        order.extend(std::iter::from_fn(|| classes.take(&mut stream)).map(|p| p.class));
+        assert_eq!(order, [0, 0, 1, 1, 2, 9]);
+        assert_eq!(classes.queued(), Occupancy::default());
+    }
+
+    #[test]
+    fn a_rule_of_the_port_counts_all_classes() {
+        let mut stream = Stream::new(1, Purpose::Queue, 0);
+        let rule = [("capacity", Value::Bytes(4_000)), ("mark_above", Value::Bytes(1_000))];
+        let entries = rule.map(|(key, value)| (key.to_owned(), value)).into();
+        let port = Value::Component(Values { kind: "ecn".to_owned(), entries });
+        let mut classes = build([("strict", Value::Count(2)), ("port", port)]);
+        let mut put = |class, ecn_capable| {
+            let packet = Packet { ecn_capable, ..packet(class, 1_000) };
+            let Effect { drops, marks, .. } = classes.put(packet, 0, &mut stream);
+            (drops, marks)
+        };
+        assert_eq!(
+            [put(0, true), put(1, true), put(1, true), put(0, false)],
+            [(0, 0), (0, 0), (0, 1), (0, 0)]
+        );
+        assert_eq!(put(0, true), (1, 0));
+        let marked: Vec<bool> =
+            std::iter::from_fn(|| classes.take(&mut stream)).map(|p| p.congestion_experienced).collect();
+        assert_eq!(marked, [false, false, false, true]);
     }
 
     fn packet(class: u8, size_bytes: u16) -> Packet<()> {

@@ -1,7 +1,9 @@
 //! Path selection: which of the equal next hops a packet takes.
 
+mod detours;
 mod paths;
 
+pub use detours::Detours;
 pub use paths::{PathCode, Paths};
 
 use crate::flow::HostId;
@@ -113,6 +115,15 @@ enum Policy {
     },
     /// The source chose.
     Source(Digit),
+    /// Any of these, but around links that are known to be dead.
+    Learning(Box<Learning>),
+}
+
+#[derive(Clone, Debug)]
+struct Learning {
+    policy: Policy,
+    detours: Detours,
+    random: Stream,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -151,6 +162,12 @@ impl Router {
         }
     }
 
+    /// The same router, but around links that it learns are dead.
+    pub fn with_detours(mut self, detours: Detours, random: Stream) -> Router {
+        self.policy = Policy::Learning(Box::new(Learning { policy: self.policy, detours, random }));
+        self
+    }
+
     /// The port, among all of the network's, for a packet.
     #[inline]
     pub fn port_for<H>(&mut self, packet: &Packet<H>) -> u32 {
@@ -178,8 +195,11 @@ impl Policy {
         match self {
             Policy::Random(stream) => stream.below(ports),
             Policy::Source(digit) => digit.of(packet.path),
+            Policy::Learning(learning) => learning.choose(ports, packet),
             Policy::Ecmp { salt } => {
-                let hash = mix(*salt ^ (u64::from(packet.flow) << 32 | u64::from(packet.src)));
+                // A subflow is to a switch a flow of its own; there are fewer than 2^24 hosts.
+                let ends = u64::from(packet.flow) << 32 | u64::from(packet.src);
+                let hash = mix(*salt ^ ends ^ u64::from(packet.path) << 24);
                 (((hash >> 32) * u64::from(ports)) >> 32) as u32
             }
             Policy::SymmetricEcmp { salt } => {
@@ -197,6 +217,25 @@ impl Policy {
                 *turn = if choice + 1 == ports { 0 } else { choice + 1 };
                 choice
             }
+        }
+    }
+}
+
+impl Learning {
+    fn choose<H>(&mut self, ports: u32, packet: &Packet<H>) -> u32 {
+        let Some(open) = self.detours.to(packet.dst, packet.time) else {
+            return self.policy.choose(ports, packet);
+        };
+        match &self.policy {
+            Policy::RoundRobin { .. } => loop {
+                let port = self.policy.choose(ports, packet);
+                if open.contains(&port) {
+                    return port;
+                }
+            },
+            Policy::Source(digit) if open.contains(&digit.of(packet.path)) => digit.of(packet.path),
+            Policy::Source(_) => open[self.random.below(open.len() as u32) as usize],
+            _ => open[self.policy.choose(open.len() as u32, packet) as usize],
         }
     }
 }

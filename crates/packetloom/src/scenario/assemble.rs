@@ -70,6 +70,10 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
     let description = text(reader, &tree, "description");
     let topology = tree.get("topology").and_then(|node| reader.component(node, "topology", "topology"));
     let workloads = sections(reader, &tree, "workload");
+    let faults = match tree.get("fault") {
+        Some(_) => sections(reader, &tree, "fault"),
+        None => Some(Vec::new()),
+    };
     let schemes = sections(reader, &tree, "scheme");
     let run = run(reader, &tree);
     let measure = reader.component(&section_or_default(&tree, "measure"), "measure", "measure");
@@ -81,6 +85,7 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
         tree,
         topology: topology?,
         workloads: workloads?,
+        faults: faults?,
         schemes: schemes?,
         loads: Vec::new(),
         seeds: Vec::new(),

@@ -13,6 +13,8 @@ pub struct Case {
     pub topology: Values,
     /// The traffic, a source each.
     pub workloads: Vec<Values>,
+    /// What breaks.
+    pub faults: Vec<Values>,
     /// Transport, queues and routing.
     pub scheme: Values,
     /// The target load as a fraction of the host link's rate, for the sources that follow one.
@@ -57,6 +59,10 @@ impl Case {
         Ok(Case {
             topology: component("topology")?,
             workloads: items(json, "workloads")?.iter().map(component_from_json).collect::<Result<_, _>>()?,
+            faults: match &json["faults"] {
+                Json::Null => Vec::new(),
+                _ => items(json, "faults")?.iter().map(component_from_json).collect::<Result<_, _>>()?,
+            },
             scheme: component("scheme")?,
             load: json["load"].as_f64(),
             seed: json["seed"].as_u64().ok_or("seed: not a whole number")?,
@@ -86,6 +92,10 @@ impl Case {
             ("run", component_to_json(&self.run)),
             ("measure", component_to_json(&self.measure)),
         ];
+        // A case without faults is called what it was called before there were any.
+        let faults: Option<Json> =
+            (!self.faults.is_empty()).then(|| self.faults.iter().map(component_to_json).collect());
+        let entries = entries.into_iter().chain(faults.map(|faults| ("faults", faults)));
         sorted(entries.map(|(key, value)| (key.to_owned(), value)))
     }
 }
@@ -112,6 +122,18 @@ mod tests {
             let text = case.to_json().to_string();
             assert_eq!(Case::from_json(&serde_json::from_str(&text).unwrap()), Ok(case));
         }
+    }
+
+    #[test]
+    fn faults_are_part_of_a_case_only_where_there_are_any() {
+        let first = |toml: &str| testing::scenario(toml).cases().next().unwrap();
+        let whole = first(testing::SMALL);
+        assert!(whole.to_json().get("faults").is_none());
+        let fault = "[[fault]]\nkind = \"corruption\"\nprobability = 0.1\n[[scheme]]";
+        let faulty = first(&testing::SMALL.replace("[[scheme]]", fault));
+        assert_eq!(faulty.faults[0].number("probability"), 0.1);
+        assert_eq!(Case::from_json(&faulty.to_json()), Ok(faulty.clone()));
+        assert_ne!(faulty.identity(), whole.identity());
     }
 
     #[test]

@@ -37,7 +37,8 @@ fn check_end(reader: &mut Reader<'_>, scenario: &Scenario) {
     let is_set = |values: &Values, key| values.entries.get(key).is_some_and(|value| *value != Value::Absent);
     let is_endless = |workload: &Values| {
         let arrivals = workload.component("arrivals").kind;
-        !FINITE_ARRIVALS.contains(&arrivals.as_str()) && !is_set(workload, "flows")
+        let is_background = workload.entries.get("background") == Some(&Value::Flag(true));
+        !FINITE_ARRIVALS.contains(&arrivals.as_str()) && !is_set(workload, "flows") && !is_background
     };
     let has_no_end = |run: &Values| !is_set(run, "flows") && !is_set(run, "duration");
     let any = |variants: &[Variant<Values>], holds: &dyn Fn(&Values) -> bool| {

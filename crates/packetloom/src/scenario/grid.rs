@@ -19,6 +19,7 @@ pub struct Scenario {
     pub(super) tree: Node,
     pub(super) topology: Vec<Variant<Values>>,
     pub(super) workloads: Vec<Vec<Variant<Values>>>,
+    pub(super) faults: Vec<Vec<Variant<Values>>>,
     pub(super) schemes: Vec<Vec<Variant<Values>>>,
     pub(super) loads: Vec<Option<f64>>,
     pub(super) seeds: Vec<u64>,
@@ -29,14 +30,15 @@ pub struct Scenario {
 impl Scenario {
     /// How many cases there are.
     pub fn case_count(&self) -> usize {
-        let shared = [&self.topology, &self.run, &self.measure].into_iter().chain(&self.workloads);
+        let shared =
+            [&self.topology, &self.run, &self.measure].into_iter().chain(&self.workloads).chain(&self.faults);
         let points = shared.map(Vec::len).fold(self.loads.len(), usize::saturating_mul);
         let schemes: usize = self.schemes.iter().map(Vec::len).sum();
         schemes.saturating_mul(points).saturating_mul(self.seeds.len())
     }
 
     /// Every case. The scheme varies slowest; then the load; then the axes of the grid, in the order of the sections
-    /// topology, workload, scheme, run, measure and within a section as written; the seed varies fastest.
+    /// topology, workload, fault, scheme, run, measure and within a section as written; the seed varies fastest.
     pub fn cases(&self) -> impl Iterator<Item = Case> + '_ {
         let schemes = self.schemes.iter();
         let loaded = schemes.flat_map(|scheme| self.loads.iter().map(move |load| (scheme, *load)));
@@ -68,6 +70,7 @@ impl Scenario {
     ) -> impl Iterator<Item = Case> + 'a {
         let mut sections = vec![self.topology.as_slice()];
         sections.extend(self.workloads.iter().map(Vec::as_slice));
+        sections.extend(self.faults.iter().map(Vec::as_slice));
         sections.extend([scheme, &self.run, &self.measure]);
         combinations(sections).map(move |pick| {
             let axes: Vec<Axis> = pick.iter().flat_map(|variant| variant.axes.iter().cloned()).collect();
@@ -76,6 +79,7 @@ impl Scenario {
             Case {
                 topology: next(),
                 workloads: self.workloads.iter().map(|_| next()).collect(),
+                faults: self.faults.iter().map(|_| next()).collect(),
                 scheme: next(),
                 load,
                 seed: 0,

@@ -4,7 +4,7 @@ use super::files::Library;
 use super::sections;
 use crate::spec::Component;
 use crate::workload::cdf::{Cdf, Rounding};
-use crate::{queue, routing, simulation, topology, transport, workload};
+use crate::{fault, queue, routing, simulation, topology, transport, workload};
 use serde_json::{Value as Json, json};
 
 /// The components of every room. A new room is a new line.
@@ -16,6 +16,7 @@ const ROOMS: &[&[Component]] = &[
     simulation::FLUID_COMPONENTS,
     queue::COMPONENTS,
     routing::COMPONENTS,
+    fault::COMPONENTS,
 ];
 
 /// Every component, section by section.

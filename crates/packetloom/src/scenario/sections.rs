@@ -31,6 +31,12 @@ pub const SCENARIO: Component = Component {
             "The traffic: one table per source.",
         ),
         param(
+            "fault",
+            Kind::List(&Kind::Component("fault")),
+            Fallback::Absent,
+            "What breaks: one table per fault.",
+        ),
+        param(
             "scheme",
             Kind::List(&Kind::Component("scheme")),
             Fallback::Required,

@@ -59,7 +59,7 @@ flows = 100
 
 /// The scenario's own sections and the components below.
 pub(super) fn registry() -> Registry {
-    Registry::of(&[sections::COMPONENTS, NETWORK, SCHEMES, TRAFFIC], LIBRARY)
+    Registry::of(&[sections::COMPONENTS, NETWORK, FAULTS, SCHEMES, TRAFFIC], LIBRARY)
 }
 
 /// What `toml` describes; it must be sound.
@@ -103,6 +103,12 @@ const NETWORK: &[Component] = &[
         &[&[param("rate", Kind::Rate, Fallback::Required), value("delay", Kind::Time, "0.4us")]],
     ),
 ];
+
+const FAULTS: &[Component] = &[component(
+    "fault",
+    "corruption",
+    &[&[param("probability", Kind::Number(0.0, 1.0), Fallback::Required)]],
+)];
 
 const SCHEMES: &[Component] = &[
     component(

@@ -1,8 +1,7 @@
 //! D2TCP (Vamanan, Hasan and Vijaykumar, SIGCOMM 2012): DCTCP whose flows give way by how near their deadlines are.
 
-use super::windowed::{
-    Acked, Congestion, MARK_ONE, MARK_PARAMS, MarkedShare, Window, Windowed, check, core, default_of,
-};
+use super::marked_share::{self, MarkedShare, ONE};
+use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
@@ -28,7 +27,7 @@ impl Congestion for D2tcpControl {
         source: "D2TCP, SIGCOMM 2012, §3.1, §3.2",
         params: &[
             &core(default_of()),
-            MARK_PARAMS,
+            marked_share::PARAMS,
             &[
                 Param {
                     name: "least_imminence",
@@ -62,17 +61,13 @@ impl Congestion for D2tcpControl {
 
     #[inline]
     fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
-        self.marks.note(&acked);
-        if !acked.echo {
-            if acked.advanced {
-                window.grow();
-            }
-        } else if self.marks.calls_for_reduction(&acked) {
-            // D2TCP §3.1: W = W × (1 − p/2) with p = α^d.
-            let alpha = self.marks.alpha() as f64 / MARK_ONE as f64;
-            let penalty = libm::pow(alpha, self.imminence(&acked, window));
-            window.shrink((penalty / 2.0 * MARK_ONE as f64) as u64);
-        }
+        let mut marks = self.marks;
+        // D2TCP §3.1: W = W × (1 − p/2) with p = α^d.
+        marks.acknowledged_under(acked, window, |alpha, window| {
+            let share = alpha as f64 / ONE as f64;
+            (libm::pow(share, self.imminence(&acked, window)) * ONE as f64) as u64
+        });
+        self.marks = marks;
     }
 }
 

@@ -1,8 +1,7 @@
 //! DCTCP (RFC 8257): the window shrinks by the share of marked packets.
 
-use super::windowed::{
-    Acked, Congestion, MARK_PARAMS, MarkedShare, Window, Windowed, check, core, default_of,
-};
+use super::marked_share::{self, MarkedShare};
+use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
 use crate::spec::{Component, Values};
 
@@ -11,9 +10,7 @@ pub type Dctcp = Windowed<DctcpControl>;
 
 /// RFC 8257's sender.
 #[derive(Clone, Copy, Debug)]
-pub struct DctcpControl {
-    marks: MarkedShare,
-}
+pub struct DctcpControl(MarkedShare);
 
 impl Congestion for DctcpControl {
     const COMPONENT: Component = Component {
@@ -21,24 +18,17 @@ impl Congestion for DctcpControl {
         kind: "dctcp",
         doc: "DCTCP: TCP whose window shrinks in proportion to the share of marked packets; needs a queue that marks.",
         source: "RFC 8257",
-        params: &[&core(default_of()), MARK_PARAMS],
+        params: &[&core(default_of()), marked_share::PARAMS],
         check,
     };
     const ECN: bool = true;
 
     fn new(values: &Values, _: &Flow) -> DctcpControl {
-        DctcpControl { marks: MarkedShare::new(values) }
+        DctcpControl(MarkedShare::new(values))
     }
 
     #[inline]
     fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
-        self.marks.note(&acked);
-        if !acked.echo {
-            if acked.advanced {
-                window.grow();
-            }
-        } else if self.marks.calls_for_reduction(&acked) {
-            window.shrink(self.marks.alpha() / 2);
-        }
+        self.0.acknowledged(acked, window);
     }
 }

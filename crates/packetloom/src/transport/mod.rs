@@ -7,11 +7,14 @@ mod finished;
 mod fixed_window;
 mod flow_table;
 mod line_rate;
+mod marked_share;
 mod min_tcp;
+mod mptcp;
 mod ndp;
 mod paced;
 mod packet_format;
 mod pdq;
+mod pias;
 mod priority;
 mod rcp;
 mod reassembly;
@@ -96,4 +99,6 @@ registry! {
     rcp::Rcp,
     d3::D3,
     pdq::Pdq,
+    mptcp::Mptcp,
+    pias::Pias,
 }

@@ -54,12 +54,6 @@ impl Rto {
         rto
     }
 
-    /// The smoothed round-trip time; zero before the first measurement, or where none is estimated.
-    #[inline]
-    pub fn smoothed(&self) -> Time {
-        self.smoothed
-    }
-
     /// A round trip took this long. Timestamps make every acknowledgement count (RFC 7323 §4.1).
     pub fn measured(&mut self, rtt: Time, rule: &RtoRule) {
         self.doublings = 0;
@@ -74,6 +68,11 @@ impl Rto {
             self.variation = Time((3 * self.variation.as_ps() + error) / 4);
             self.smoothed = Time((7 * self.smoothed.as_ps() + rtt.as_ps()) / 8);
         }
+    }
+
+    /// The smoothed round-trip time, if any was measured.
+    pub fn smoothed(&self) -> Option<Time> {
+        (self.smoothed != Time::ZERO).then_some(self.smoothed)
     }
 
     /// Something was acknowledged, whenever that was sent: the path is alive, the doubling over.

@@ -7,6 +7,7 @@ use super::entity;
 use super::facts::SourceFacts;
 use super::generator::{Built, Environment, OpenLoop};
 use super::list::FlowList;
+use super::members::Members;
 use super::pattern::{Pattern, Turn};
 use super::sizes::Sizes;
 use super::source::{DrawnSource, Events, Label, ListSource, OpenSource, Parts};
@@ -31,8 +32,12 @@ pub fn check_together(specs: &[Values], env: &Environment) -> Result<(), Complai
     if specs.len() > 256 {
         return Err(Complaint::new("workload", "more than 256 sources; write fewer [[workload]] sections"));
     }
+    check_background(specs)?;
     let follow_load = |spec: &&Values| Arrivals::build(&spec.component("arrivals")).follow_load();
-    let shares: f64 = specs.iter().filter(follow_load).map(|spec| spec.number("share")).sum();
+    // A source with hosts of its own shares their links with no other.
+    let shares_links = |spec: &&Values| spec.optional_number("hosts").is_none();
+    let shares: f64 =
+        specs.iter().filter(follow_load).filter(shares_links).map(|spec| spec.number("share")).sum();
     if shares > 1.0 + SHARE_TOLERANCE {
         let message = format!(
             "the sources' shares of the load add up to {shares}; give each [[workload]] a share so that they add up to 1"
@@ -42,6 +47,24 @@ pub fn check_together(specs: &[Values], env: &Environment) -> Result<(), Complai
     Ok(())
 }
 
+/// A case ends when its foreground is over, so there must be one, and one that can be known to be over.
+fn check_background(specs: &[Values]) -> Result<(), Complaint> {
+    let is_background = |spec: &Values| spec.flag("background");
+    if specs.iter().all(is_background) {
+        let message = "all sources are background, so the case would never end; leave it out of one";
+        return Err(Complaint::new("workload", message));
+    }
+    let is_closed = |spec: &Values| spec.component("arrivals").kind == "closed";
+    let endless = specs.iter().position(|spec| is_closed(spec) && !is_background(spec));
+    match endless {
+        Some(index) if specs.iter().any(is_background) => Err(Complaint::new(
+            &format!("workload[{index}].arrivals"),
+            "background traffic ends with the flows that go by the clock; write \"closed\" for the background only",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// What every kind of source needs.
 struct Common {
     label: Label,
@@ -49,19 +72,24 @@ struct Common {
     start: Time,
     end: Time,
     own_flows: Option<u64>,
+    is_background: bool,
+    members: Members,
 }
 
 /// The source number `index`.
 ///
 /// # Errors
 /// A complaint with a key of the section.
-pub fn source(spec: &Values, env: &Environment, index: u8) -> Result<Built, Complaint> {
+pub fn source(spec: &Values, env: &Environment, index: u8, members: Members) -> Result<Built, Complaint> {
+    let env = &Environment { hosts: members.count(), ..env.clone() };
     let common = Common {
         label: Label { source: index, class: spec.count("class") as u8 },
         deadlines: Deadlines::build(&spec.component("deadlines")),
         start: spec.time("start"),
         end: env.duration.unwrap_or(Time::NEVER),
         own_flows: spec.optional_count("flows"),
+        is_background: spec.flag("background"),
+        members,
     };
     match Arrivals::build(&spec.component("arrivals")) {
         Arrivals::List { file } => listed(common, &file, env),
@@ -119,7 +147,7 @@ fn drawn(common: Common, spec: &Values, env: &Environment, arrivals: &Arrivals) 
     let most_flows = common.own_flows.unwrap_or(u64::MAX);
     let parts = Parts {
         label: common.label,
-        hosts: env.hosts,
+        members: common.members.clone(),
         events,
         turn,
         pattern,
@@ -141,10 +169,11 @@ fn open(
     env: &Environment,
 ) -> Built {
     let smaller = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
-    let shares_limit = common.own_flows.is_none();
+    let shares_limit = common.own_flows.is_none() && !common.is_background;
     let count = smaller(count, common.own_flows);
     let flows = if shares_limit { smaller(count, env.flow_limit) } else { count };
-    Built::Open(OpenLoop { source, shares_limit, count }, SourceFacts { flows, ..facts })
+    let is_background = common.is_background;
+    Built::Open(OpenLoop { source, shares_limit, is_background, count }, SourceFacts { flows, ..facts })
 }
 
 fn closed(
@@ -165,11 +194,11 @@ fn closed(
     let senders = pattern
         .closed_loop_senders(env.hosts, &mut stream)
         .map_err(|complaint| inside("pattern", complaint))?;
-    let limit = common.own_flows.or(env.flow_limit);
+    let limit = common.own_flows.or(env.flow_limit.filter(|_| !common.is_background));
     let facts = SourceFacts { flows: limit, ..SourceFacts::of_draws(&sizes, &pattern, None, env) };
     let plan = Arc::new(ChainPlan {
         label: common.label,
-        hosts: env.hosts,
+        members: common.members.clone(),
         pattern,
         sizes,
         deadlines: common.deadlines,
@@ -198,7 +227,7 @@ fn build_pattern(spec: &Values, env: &Environment, source: u8) -> Result<Pattern
 
 /// A source that would go on for ever must be given an end.
 fn require_end(common: &Common, env: &Environment) -> Result<(), Complaint> {
-    if common.own_flows.or(env.flow_limit).is_some() || env.duration.is_some() {
+    if common.is_background || common.own_flows.or(env.flow_limit).is_some() || env.duration.is_some() {
         return Ok(());
     }
     Err(Complaint::new(

@@ -2,6 +2,7 @@
 
 use super::deadlines::Deadlines;
 use super::entity;
+use super::members::Members;
 use super::pattern::Pattern;
 use super::sizes::Sizes;
 use super::source::Label;
@@ -25,8 +26,8 @@ pub struct Numbering {
 pub struct ChainPlan {
     /// What their flows have in common.
     pub label: Label,
-    /// How many hosts there are.
-    pub hosts: u32,
+    /// The hosts that take part.
+    pub members: Members,
     /// Where flows go.
     pub pattern: Pattern,
     /// How large.
@@ -48,6 +49,8 @@ pub struct Chain {
     pub number: u32,
     /// The sending host.
     pub src: HostId,
+    /// Which of the source's hosts that is.
+    member: u32,
     plan: Arc<ChainPlan>,
     numbering: Numbering,
     flows_made: u64,
@@ -58,12 +61,14 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The `slot`-th chain at `src` under `seed`, to be numbered.
-    pub(super) fn new(plan: &Arc<ChainPlan>, src: HostId, slot: u16, most_flows: u64, seed: u64) -> Chain {
+    /// The `slot`-th chain of a source's `member` under `seed`, to be numbered.
+    pub(super) fn new(plan: &Arc<ChainPlan>, member: u32, slot: u16, most_flows: u64, seed: u64) -> Chain {
+        let src = plan.members.host(member);
         let entity = entity::chain(plan.label.source, src, slot);
         Chain {
             number: 0,
             src,
+            member,
             plan: Arc::clone(plan),
             numbering: Numbering { base: 0, chains: 0 },
             flows_made: 0,
@@ -97,10 +102,12 @@ impl Chain {
         }
         let offset = self.flows_made * u64::from(self.numbering.chains) + u64::from(self.number);
         let id = FlowId::try_from(u64::from(self.numbering.base) + offset).expect("more than 2^32 flows");
+        let hosts = plan.members.count();
+        let dst = plan.pattern.closed_loop_receiver(self.member, self.flows_made, hosts, &mut self.pattern);
         let flow = Flow {
             id,
             src: self.src,
-            dst: plan.pattern.closed_loop_receiver(self.src, self.flows_made, plan.hosts, &mut self.pattern),
+            dst: plan.members.host(dst),
             size_bytes: plan.sizes.sample(&mut self.sizes),
             start,
             deadline: plan.deadlines.draw(start, &mut self.deadlines),

@@ -9,6 +9,9 @@ const PERMUTATION: u64 = 1 << 54;
 const JITTER: u64 = 1 << 53;
 const SENDERS: u64 = 1 << 52;
 
+/// Which hosts take part in which source, drawn once for all.
+pub const MEMBERS: u64 = 1 << 51;
+
 /// The traffic source itself.
 pub const fn source(source: u8) -> u64 {
     (source as u64) << 56

@@ -3,6 +3,7 @@
 use super::build;
 use super::chain::{Chain, Numbering};
 use super::facts::SourceFacts;
+use super::members;
 use super::source::OpenSource;
 use crate::flow::{Flow, FlowId};
 use crate::spec::{Complaint, Values};
@@ -44,6 +45,8 @@ pub struct Workload {
     end_id: FlowId,
     chains: Vec<Chain>,
     facts: Vec<SourceFacts>,
+    /// For each source, whether the case does not wait for its flows.
+    background: Vec<bool>,
 }
 
 /// A source that goes by the clock.
@@ -52,6 +55,8 @@ pub(super) struct OpenLoop {
     pub(super) source: OpenSource,
     /// Whether its flows count towards the run's number.
     pub(super) shares_limit: bool,
+    /// Whether the case does not wait for its flows.
+    pub(super) is_background: bool,
     /// How many flows it has at most, where that is known.
     pub(super) count: Option<u64>,
 }
@@ -71,19 +76,22 @@ impl Workload {
     pub fn build(specs: &[Values], env: &Environment) -> Result<Workload, Complaint> {
         build::check_together(specs, env)?;
         let (mut open, mut chains, mut facts) = (Vec::new(), Vec::new(), Vec::new());
-        for (index, spec) in specs.iter().enumerate() {
-            let built = build::source(spec, env, index as u8)
+        for (index, (spec, members)) in specs.iter().zip(members::choose(specs, env)?).enumerate() {
+            let among = members.describe(env.hosts);
+            let built = build::source(spec, env, index as u8, members)
                 .map_err(|complaint| build::inside(&format!("workload[{index}]"), complaint))?;
-            match built {
+            let mut fact = match built {
                 Built::Open(source, fact) => {
                     open.push(source);
-                    facts.push(fact);
+                    fact
                 }
                 Built::Closed(more, fact) => {
                     chains.extend(more);
-                    facts.push(fact);
+                    fact
                 }
-            }
+            };
+            fact.pattern.extend(among.map(|among| format!(" {among}")));
+            facts.push(fact);
         }
         let base = first_chain_id(&open, env.flow_limit);
         let numbering = Numbering { base, chains: chains.len() as u32 };
@@ -92,7 +100,20 @@ impl Workload {
         }
         let end_id = if chains.is_empty() { FlowId::MAX } else { base };
         let shared_left = env.flow_limit.unwrap_or(u64::MAX);
-        Ok(Workload { open, shared_left, next_id: 0, end_id, chains, facts })
+        let background = specs.iter().map(|spec| spec.flag("background")).collect();
+        Ok(Workload { open, shared_left, next_id: 0, end_id, chains, facts, background })
+    }
+
+    /// For each source, whether the case does not wait for its flows.
+    pub fn background(&self) -> &[bool] {
+        &self.background
+    }
+
+    /// Whether flows are still to start that the case waits for; those of closed loops it does not know.
+    pub fn has_foreground_left(&self) -> bool {
+        let may_start =
+            |open: &&OpenLoop| !open.is_background && (!open.shares_limit || self.shared_left > 0);
+        self.open.iter().filter(may_start).any(|open| open.source.peek_start().is_some())
     }
 
     /// When the next flow starts that goes by the clock.

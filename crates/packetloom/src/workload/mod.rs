@@ -14,6 +14,7 @@ mod facts;
 mod generator;
 pub mod library;
 pub mod list;
+mod members;
 pub mod pattern;
 pub mod sizes;
 mod source;
@@ -108,6 +109,22 @@ const WORKLOAD: Component = Component {
             source: "packetloom",
         },
         Param {
+            name: "hosts",
+            kind: Kind::Number(0.0, 1.0),
+            default: Absent,
+            doc: "Only this share of the hosts, rounded down and drawn for each seed, takes part in this source, and in no \
+                  other. Left out: all hosts that no other source has for itself; and all hosts where the pattern names one.",
+            source: "NDP in a fat-tree §4: percentLongFlowNodes",
+        },
+        Param {
+            name: "background",
+            kind: Kind::Flag,
+            default: Default("false"),
+            doc: "The case does not wait for these flows: it ends when those of all other sources are over. They have no \
+                  part in the run's number of flows nor in statistics.",
+            source: "NDP in a fat-tree §4: long flows run until all short flows finish",
+        },
+        Param {
             name: "start",
             kind: Kind::Time,
             default: Default("0us"),
@@ -150,6 +167,10 @@ fn check_workload(values: &Values) -> Result<(), Complaint> {
         let message =
             format!("these {} arrivals do not follow the run's load; leave the share out", arrivals.kind);
         return Err(Complaint::new("share", message));
+    }
+    if values.optional_number("hosts").is_some() && members::names_hosts(values) {
+        let message = "the hosts of this source are named one by one; leave the share of hosts out";
+        return Err(Complaint::new("hosts", message));
     }
     if values.count("class") > u64::from(u8::MAX) {
         return Err(Complaint::new("class", "traffic classes are numbered 0 to 255"));

@@ -8,6 +8,21 @@ use crate::spec::{Complaint, Component, Kind, Param, Values, anything};
 use crate::units::Time;
 use std::sync::Arc;
 
+const STAGGER: Param = Param {
+    name: "stagger",
+    kind: Kind::Time,
+    default: Default("0us"),
+    doc: "The second flow of an event starts so much after the first, the third as much after the second, and so on.",
+    source: "packetloom",
+};
+const JITTER: Param = Param {
+    name: "jitter",
+    kind: Kind::Time,
+    default: Default("0us"),
+    doc: "Each flow starts so much later at most, evenly drawn.",
+    source: "packetloom",
+};
+
 /// What a scenario can write as `pattern`.
 pub const COMPONENTS: &[Component] = &[
     Component {
@@ -57,13 +72,8 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "The receiving host. Left out: drawn anew for each event.",
                 source: "packetloom",
             },
-            Param {
-                name: "jitter",
-                kind: Kind::Time,
-                default: Default("0us"),
-                doc: "Each flow starts so much after its event at most, evenly drawn.",
-                source: "packetloom",
-            },
+            STAGGER,
+            JITTER,
         ]],
         check: anything,
     },
@@ -88,13 +98,8 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "The sending host. Left out: drawn anew for each event.",
                 source: "packetloom",
             },
-            Param {
-                name: "jitter",
-                kind: Kind::Time,
-                default: Default("0us"),
-                doc: "Each flow starts so much after its event at most, evenly drawn.",
-                source: "packetloom",
-            },
+            STAGGER,
+            JITTER,
         ]],
         check: anything,
     },
@@ -131,6 +136,21 @@ fn check_pair(values: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
+/// When the flows of an event start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spread {
+    /// Each so much after the one before it.
+    pub stagger: Time,
+    /// And each so much later at most.
+    pub jitter: Time,
+}
+
+impl Spread {
+    fn of(values: &Values) -> Spread {
+        Spread { stagger: values.time("stagger"), jitter: values.time("jitter") }
+    }
+}
+
 /// From where to where flows go, among a known number of hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
@@ -146,8 +166,8 @@ pub enum Pattern {
         fan_in: u32,
         /// The receiver, where it is always the same.
         receiver: Option<HostId>,
-        /// How long after the event a flow may start.
-        jitter: Time,
+        /// When the event's flows start.
+        spread: Spread,
     },
     /// One to several.
     Outcast {
@@ -155,8 +175,8 @@ pub enum Pattern {
         fan_out: u32,
         /// The sender, where it is always the same.
         sender: Option<HostId>,
-        /// How long after the event a flow may start.
-        jitter: Time,
+        /// When the event's flows start.
+        spread: Spread,
     },
     /// One to another.
     Pair {
@@ -286,11 +306,11 @@ impl Pattern {
         }
     }
 
-    /// How long after its event a flow may start.
-    pub fn jitter(&self) -> Time {
+    /// When the flows of an event start.
+    pub fn spread(&self) -> Spread {
         match self {
-            Pattern::Incast { jitter, .. } | Pattern::Outcast { jitter, .. } => *jitter,
-            _ => Time::ZERO,
+            Pattern::Incast { spread, .. } | Pattern::Outcast { spread, .. } => *spread,
+            _ => Spread::default(),
         }
     }
 
@@ -343,11 +363,7 @@ fn build_incast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
         return Err(Complaint::new("fan_in", message));
     }
     let receiver = values.optional_count("receiver").map(|receiver| host(receiver, hosts, "receiver"));
-    Ok(Pattern::Incast {
-        fan_in: fan_in as u32,
-        receiver: receiver.transpose()?,
-        jitter: values.time("jitter"),
-    })
+    Ok(Pattern::Incast { fan_in: fan_in as u32, receiver: receiver.transpose()?, spread: Spread::of(values) })
 }
 
 fn build_outcast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
@@ -358,11 +374,7 @@ fn build_outcast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
         return Err(Complaint::new("fan_out", message));
     }
     let sender = values.optional_count("sender").map(|sender| host(sender, hosts, "sender"));
-    Ok(Pattern::Outcast {
-        fan_out: fan_out as u32,
-        sender: sender.transpose()?,
-        jitter: values.time("jitter"),
-    })
+    Ok(Pattern::Outcast { fan_out: fan_out as u32, sender: sender.transpose()?, spread: Spread::of(values) })
 }
 
 fn host(id: u64, hosts: u32, key: &str) -> Result<HostId, Complaint> {
@@ -476,7 +488,7 @@ mod tests {
 
     #[test]
     fn incast_senders_are_different_and_uniform() {
-        let incast = Pattern::Incast { fan_in: 3, receiver: Some(2), jitter: Time::ZERO };
+        let incast = Pattern::Incast { fan_in: 3, receiver: Some(2), spread: Spread::default() };
         let pairs = draw(&incast, 10_000, Turn::Drawn, 6);
         for event in pairs.chunks(3) {
             let senders: BTreeSet<HostId> = event.iter().map(|&(src, _)| src).collect();
@@ -491,7 +503,7 @@ mod tests {
 
     #[test]
     fn a_random_receiver_is_any_host() {
-        let incast = Pattern::Incast { fan_in: 3, receiver: None, jitter: Time::ZERO };
+        let incast = Pattern::Incast { fan_in: 3, receiver: None, spread: Spread::default() };
         let pairs = draw(&incast, 200, Turn::Drawn, 4);
         assert_eq!(pairs.iter().map(|&(_, dst)| dst).collect::<BTreeSet<_>>().len(), 4);
         assert!(pairs.iter().all(|(src, dst)| src != dst));

@@ -3,6 +3,7 @@
 use super::deadlines::Deadlines;
 use super::entity;
 use super::list::ListedFlow;
+use super::members::Members;
 use super::pattern::{Pattern, Turn};
 use super::sizes::Sizes;
 use crate::flow::{Flow, HostId};
@@ -81,7 +82,7 @@ fn exponential_gap(mean_ps: f64, stream: &mut Stream) -> Time {
 #[derive(Debug)]
 pub struct DrawnSource {
     label: Label,
-    hosts: u32,
+    members: Members,
     events: Events,
     turn: Turn,
     pattern: Pattern,
@@ -110,8 +111,8 @@ struct Streams {
 pub struct Parts {
     /// What its flows have in common.
     pub label: Label,
-    /// How many hosts there are.
-    pub hosts: u32,
+    /// The hosts that take part.
+    pub members: Members,
     /// When they start.
     pub events: Events,
     /// Who is next.
@@ -139,10 +140,10 @@ impl DrawnSource {
             sizes: stream(Purpose::Sizes),
             deadlines: stream(Purpose::Deadlines),
         };
-        let Parts { label, hosts, events, turn, pattern, sizes, deadlines, most_flows, end } = parts;
+        let Parts { label, members, events, turn, pattern, sizes, deadlines, most_flows, end } = parts;
         let mut drawn = DrawnSource {
             label,
-            hosts,
+            members,
             events,
             turn,
             pattern,
@@ -184,19 +185,22 @@ impl DrawnSource {
 
     fn draw_event(&mut self, at: Time) {
         let mut pairs = std::mem::take(&mut self.pairs);
-        self.pattern.event(self.events_made, self.turn, self.hosts, &mut self.streams.pattern, &mut pairs);
+        let hosts = self.members.count();
+        self.pattern.event(self.events_made, self.turn, hosts, &mut self.streams.pattern, &mut pairs);
         self.events_made += 1;
-        for &(src, dst) in &pairs {
-            let start = at.saturating_add(self.draw_jitter());
+        for (number, &(src, dst)) in (0..).zip(&pairs) {
+            let start = at
+                .saturating_add(self.pattern.spread().stagger.times(number))
+                .saturating_add(self.draw_jitter());
             if self.flows_made < self.most_flows && start < self.end {
-                self.add_flow(src, dst, start);
+                self.add_flow(self.members.host(src), self.members.host(dst), start);
             }
         }
         self.pairs = pairs;
     }
 
     fn draw_jitter(&mut self) -> Time {
-        match self.pattern.jitter() {
+        match self.pattern.spread().jitter {
             Time::ZERO => Time::ZERO,
             jitter => Time((self.streams.jitter.unit() * jitter.as_ps() as f64).round() as u64),
         }

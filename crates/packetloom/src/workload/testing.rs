@@ -31,6 +31,7 @@ fn default(kind: Kind, fallback: Fallback) -> Value {
         (Fallback::Value("1460B"), Kind::Bytes) => Value::Bytes(1460),
         (Fallback::Value(text), Kind::Count(_)) => Value::Count(text.parse().unwrap()),
         (Fallback::Value(text), Kind::Number(..)) => Value::Number(text.parse().unwrap()),
+        (Fallback::Value(text), Kind::Flag) => Value::Flag(text.parse().unwrap()),
         (Fallback::Value(text), Kind::Component(section)) => component(section, text, []),
         (Fallback::Value(text), _) => panic!("this test helper does not know the default {text}"),
     }

@@ -433,3 +433,70 @@ fn outcast_is_one_host_sending_to_different_others() {
     assert_eq!((all.len(), receivers.len()), (50, 50));
     assert!(all.iter().all(|flow| flow.src == 7 && flow.dst != 7));
 }
+
+#[test]
+fn a_share_of_the_hosts_is_a_source_s_own() {
+    let env = Environment { flow_limit: Some(3_000), ..environment() };
+    let long = workload([
+        ("sizes", constant(1_000_000)),
+        ("arrivals", arrivals("at-once", [])),
+        ("pattern", pattern("permutation", [])),
+        ("hosts", Value::Number(0.15)),
+        ("background", Value::Flag(true)),
+    ]);
+    let short = workload([("sizes", constant(150_000))]);
+    let built = Workload::build(&[long.clone(), short.clone()], &env).unwrap();
+    assert_eq!(built.describe()[0].pattern, "permutation among 8 of 54 hosts");
+    assert_eq!(built.background(), [true, false]);
+    let all = flows(&[long.clone(), short.clone()], &env);
+    let ends = |source: u8| -> BTreeSet<u32> {
+        let of_source = all.iter().filter(|flow| flow.source == source);
+        of_source.flat_map(|flow| [flow.src, flow.dst]).collect()
+    };
+    // 15 % of 54 are 8; the flows of the background are beside the run's 3000.
+    assert_eq!((ends(0).len(), ends(1).len(), all.len()), (8, 46, 8 + 3_000));
+    assert!(ends(0).is_disjoint(&ends(1)));
+    // What a pattern names stays what it is; and the hosts are others under another seed.
+    let named = workload([
+        ("sizes", constant(1)),
+        ("arrivals", arrivals("at-once", [])),
+        ("pattern", pattern("incast", [("fan_in", Value::Count(53)), ("receiver", Value::Count(7))])),
+    ]);
+    let incast = flows(&[long.clone(), named], &env);
+    assert_eq!(incast.iter().filter(|flow| flow.source == 1 && flow.dst == 7).count(), 53);
+    let other_seed = Environment { seed: 2, ..env };
+    let others = flows(&[long, short], &other_seed);
+    assert!(others.iter().any(|flow| flow.source == 0 && !ends(0).contains(&flow.src)));
+}
+
+#[test]
+fn staggered_flows_start_one_after_the_other() {
+    let at_once = workload([
+        ("sizes", constant(1)),
+        ("arrivals", arrivals("at-once", [])),
+        (
+            "pattern",
+            pattern("incast", [("fan_in", Value::Count(4)), ("stagger", Value::Time(Time::from_ns(500)))]),
+        ),
+    ]);
+    let starts: Vec<Time> = flows(&[at_once], &environment()).iter().map(|flow| flow.start).collect();
+    assert_eq!(starts, [0, 500, 1_000, 1_500].map(Time::from_ns));
+}
+
+#[test]
+fn background_needs_a_foreground_that_ends() {
+    let env = environment();
+    let background = || workload([("sizes", constant(1)), ("background", Value::Flag(true))]);
+    let closed = || workload([("sizes", constant(1)), ("arrivals", arrivals("closed", []))]);
+    let of = |share| workload([("sizes", constant(1)), ("hosts", Value::Number(share))]);
+    for (specs, key, message) in [
+        (vec![background()], "workload", "all sources are background"),
+        (vec![background(), closed()], "workload[1].arrivals", "go by the clock"),
+        (vec![of(0.7), of(0.6)], "workload[1].hosts", "more than 1"),
+        (vec![of(0.03), of(0.5)], "workload[0].hosts", "leaves this source 1 of 54 hosts"),
+        (vec![of(1.0), workload([("sizes", constant(1))])], "workload[1].hosts", "leaves this source 0"),
+    ] {
+        let (found, said) = complaint(&specs, &env);
+        assert!(found == key && said.contains(message), "{found}: {said}");
+    }
+}

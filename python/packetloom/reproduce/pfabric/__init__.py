@@ -14,13 +14,22 @@ FEW_LOADS = "run.loads=[0.2, 0.5, 0.8]"
 WEB_SEARCH_QUICK = ("run.duration=100ms", "run.warm_up=30ms")
 # Flows of 1 GB that nobody waits for: those under way at the end count as unfinished.
 DATA_MINING_QUICK = ("run.duration=250ms", "run.warm_up=100ms", "run.max_time=250ms")
+# The paper's timeouts and their neighbours.
+TIMEOUTS_QUICK = (
+    'scheme.TCP+DropTail.transport.min_rto=["100us", "200us", "400us", "1ms"]',
+    'scheme.DCTCP.transport.min_rto=["100us", "200us", "400us", "1ms"]',
+    'scheme.MinTCP+pFabric.transport.min_rto=["20us", "40us", "80us"]',
+    'scheme.LineRate+pFabric.transport.rto=["20us", "40us", "80us"]',
+    "run.flows=600",
+    "run.warm_up=0us",
+)
 
 EXPERIMENTS = (
     Experiment("web-search", "web-search.toml", quick=(FEW_LOADS, *WEB_SEARCH_QUICK)),
     Experiment("data-mining", "data-mining.toml", quick=(FEW_LOADS, *DATA_MINING_QUICK)),
-    Experiment("ecmp", "ecmp.toml", quick=("run.loads=[0.5, 0.8]", *WEB_SEARCH_QUICK)),
-    Experiment("timeouts", "timeouts.toml", quick=("run.flows=600", "run.warm_up=0us")),
-    Experiment("deadlines", "deadlines.toml", quick=("run.loads=[0.4, 0.6, 0.8]", "run.flows=6000")),
+    Experiment("ecmp", "ecmp.toml", quick=("run.loads=[0.8]", *WEB_SEARCH_QUICK)),
+    Experiment("timeouts", "timeouts.toml", quick=TIMEOUTS_QUICK),
+    Experiment("deadlines", "deadlines.toml", quick=("run.loads=[0.4, 0.8]", "run.flows=6000")),
     Experiment("classes", "classes.toml"),
     Experiment("data-mining-sizes", "data-mining-sizes.toml", quick=("run.flows=20000",)),
     Experiment("web-search-sizes", "web-search-sizes.toml", quick=("run.flows=20000",)),

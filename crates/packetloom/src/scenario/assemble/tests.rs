@@ -27,7 +27,7 @@ fn unknown_keys_name_the_nearest_and_all_known() {
     assert_eq!(
         said("[run]", "[runs]"),
         "fabric.toml:14: runs: unknown key \"runs\"; did you mean \"run\"? \
-         Known: name, description, topology, workload, scheme, run, measure"
+         Known: name, description, topology, workload, fault, scheme, run, measure"
     );
 }
 

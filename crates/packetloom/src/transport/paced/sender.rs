@@ -175,7 +175,7 @@ impl<C: RateControl> Sender<C> {
         if !self.is_open {
             self.asked_at + self.rto.current(&config.rto)
         } else if self.control.rate() == 0 && self.has_unsent() {
-            self.asked_at.max(self.sent_at) + self.control.probe_after(self.rto.smoothed())
+            self.asked_at.max(self.sent_at) + self.control.probe_after(self.rtt())
         } else {
             Time::NEVER
         }
@@ -195,13 +195,17 @@ impl<C: RateControl> Sender<C> {
         }
     }
 
+    fn rtt(&self) -> Time {
+        self.rto.smoothed().unwrap_or(Time::ZERO)
+    }
+
     fn standing(&self, config: &Config, now: Time) -> Standing {
         let sent_bytes = u64::from(self.next) * config.format.data.mss_bytes;
         let lost_bytes = self.lost.len() as u64 * config.format.data.mss_bytes;
         let payload_bytes = self.flow.size_bytes.saturating_sub(sent_bytes) + lost_bytes;
         Standing {
             now,
-            rtt: self.rto.smoothed(),
+            rtt: self.rtt(),
             rto: self.rto.current(&config.rto),
             unsent_bytes: config.format.data.wire_bytes(payload_bytes),
             host_rate: self.host_rate,

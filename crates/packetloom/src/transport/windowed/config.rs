@@ -2,6 +2,7 @@
 
 use super::window::WindowLimits;
 use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+use crate::transport::finished::Finished;
 use crate::transport::packet_format::{self, PacketFormat};
 use crate::transport::priority::{self, Priority};
 use crate::transport::rto::RtoRule;
@@ -216,6 +217,16 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
 }
 
 impl Config {
+    /// The sizes of packets.
+    pub fn format(&self) -> &PacketFormat {
+        &self.format
+    }
+
+    /// A memory of finished flows that is long enough for its senders.
+    pub fn finished(&self) -> Finished {
+        Finished::new(self.rto.longest().times(8))
+    }
+
     pub(super) fn of(values: &Values) -> Config {
         let fast = values.flag("fast_retransmit");
         Config {

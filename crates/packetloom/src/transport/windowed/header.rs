@@ -23,9 +23,11 @@ pub struct Block {
 pub struct Header {
     /// Timestamp (RFC 7323): when the data was sent, echoed by its acknowledgement.
     pub sent_at: Time,
-    /// The packet's number in its flow.
+    /// In data, the packet's number in its flow, or subflow. In an acknowledgement of a subflow: every packet of the
+    /// flow before this one arrived, on whatever subflow (RFC 8684 §3.3.2's Data ACK).
     pub seq: u32,
-    /// Every packet before this one arrived.
+    /// In an acknowledgement: every packet of the flow, or subflow, before this one arrived. In data of a subflow: the
+    /// packet's number in the flow (RFC 8684 §3.3.1's Data Sequence Number).
     pub ack: u32,
     /// Selective acknowledgements (RFC 2018), the most recent first.
     pub blocks: [Block; BLOCKS],
@@ -33,11 +35,13 @@ pub struct Header {
     pub last: bool,
     /// The data that this acknowledges was marked (RFC 8257's ECE).
     pub echo: bool,
+    /// Which of the flow's subflows, counted from 0.
+    pub subflow: u8,
 }
 
 const _: () = assert!(size_of::<Packet<Header>>() <= 64, "a packet must fit a cache line");
 
-/// An acknowledgement for `sender`.
+/// An acknowledgement for `sender`; of a subflow, on that subflow's path.
 pub fn ack_packet(
     flow: FlowId,
     sender: HostId,
@@ -52,6 +56,7 @@ pub fn ack_packet(
         size_bytes: config.format.ack_bytes,
         kind: Kind::Ack,
         class,
+        path: header.subflow.into(),
         header,
         ..Packet::default()
     }

@@ -6,15 +6,15 @@
 
 mod config;
 mod header;
-mod marks;
 mod receiver;
 
 mod sender;
 mod window;
 
 pub use config::{Config, Defaults, check, core, default_of};
-pub use header::Header;
-pub use marks::{MARK_PARAMS, MarkedShare, ONE as MARK_ONE};
+pub use header::{Header, ack_packet};
+pub use receiver::Receiver;
+pub use sender::Sender;
 pub use window::{Acked, Congestion, Window};
 
 use super::Scheme;
@@ -25,15 +25,24 @@ use crate::flow::{Flow, FlowId};
 use crate::measure::Format;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
-use receiver::{Delay, Receiver};
-use sender::Sender;
+use receiver::Delay;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// A timer's purpose: a sender's retransmission timer.
-const RETRANSMIT: u8 = 0;
+pub const RETRANSMIT: u8 = 0;
 /// A timer's purpose: a receiver's delayed acknowledgement.
-const DELAYED_ACK: u8 = 1;
+pub const DELAYED_ACK: u8 = 1;
+
+/// The purpose of a timer of one of a flow's subflows.
+fn purpose_of(purpose: u8, subflow: u8) -> u8 {
+    subflow << 1 | purpose
+}
+
+/// What a timer is for, and which of a flow's subflows it is of.
+pub fn purpose_and_subflow(timer: Timer) -> (u8, u8) {
+    (timer.purpose & 1, timer.purpose >> 1)
+}
 
 /// All window-based flows at one host, under the congestion control `C`.
 pub struct Windowed<C: Congestion> {
@@ -62,7 +71,7 @@ impl<C: Congestion> Scheme for Windowed<C> {
 
     fn new(config: &Arc<Config>) -> Windowed<C> {
         Windowed {
-            finished: Finished::new(config.rto.longest().times(8)),
+            finished: config.finished(),
             config: config.clone(),
             senders: FlowTable::default(),
             receivers: FlowTable::default(),
@@ -76,7 +85,8 @@ impl<C: Congestion> Transport for Windowed<C> {
     type Agent = ();
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
-        let mut sender = Sender::new(flow, &self.config);
+        let mut sender =
+            Sender::new(flow, self.config.format.data.packets(flow.size_bytes) as u32, 0, &self.config);
         sender.transmit(&self.config, context);
         self.senders.insert(flow.id, sender);
     }
@@ -124,7 +134,7 @@ impl<C: Congestion> Windowed<C> {
         } else if let Some(packets) = self.finished.packets(flow) {
             self.acknowledge_whole(&packet, packets, context);
         } else {
-            let mut receiver = Receiver::new(&packet);
+            let mut receiver = Receiver::new(&packet, C::ack_class(packet.class));
             receiver.data(&packet, &self.config, context);
             match receiver.whole() {
                 Some(packets) => self.finish(flow, packets, context),
@@ -145,7 +155,7 @@ impl<C: Congestion> Windowed<C> {
             return;
         }
         if self.receivers.get_mut(packet.flow).is_none() {
-            self.receivers.insert(packet.flow, Receiver::new(&packet));
+            self.receivers.insert(packet.flow, Receiver::new(&packet, C::ack_class(packet.class)));
         }
         if let Some(receiver) = self.receivers.get_mut(packet.flow) {
             receiver.acknowledge(packet.header.seq, packet.header.sent_at, &self.config, context);
@@ -154,7 +164,7 @@ impl<C: Congestion> Windowed<C> {
 
     fn acknowledge_whole(&self, packet: &Packet<Header>, packets: u32, context: &mut Context<'_, Header>) {
         let header = Header { ack: packets, sent_at: packet.header.sent_at, ..Header::default() };
-        context.send(header::ack_packet(packet.flow, packet.src, packet.class, header, &self.config));
+        context.send(ack_packet(packet.flow, packet.src, C::ack_class(packet.class), header, &self.config));
     }
 }
 

@@ -1,8 +1,8 @@
 //! The receiving side: puts packets in order and acknowledges them.
 
-use super::DELAYED_ACK;
 use super::config::Config;
 use super::header::{BLOCKS, Block, Header, ack_packet};
+use super::{DELAYED_ACK, purpose_of};
 use crate::engine::Context;
 use crate::flow::{FlowId, HostId};
 use crate::packet::Packet;
@@ -23,6 +23,9 @@ pub struct Receiver {
     flow: FlowId,
     sender: HostId,
     class: u8,
+    subflow: u8,
+    /// Every packet of the flow before this one arrived, on whatever subflow.
+    data_ack: u32,
     arrived: Reassembly,
     /// A packet of each run that was reported lately, the latest first (RFC 2018 §4).
     recent: [u32; BLOCKS],
@@ -35,11 +38,14 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    pub(super) fn new(first: &Packet<Header>) -> Receiver {
+    /// For the flow, or subflow, whose `first` packet came; its acknowledgements are of this class.
+    pub fn new(first: &Packet<Header>, class: u8) -> Receiver {
         Receiver {
             flow: first.flow,
             sender: first.src,
-            class: first.class,
+            class,
+            subflow: first.header.subflow,
+            data_ack: 0,
             arrived: Reassembly::default(),
             recent: [0; BLOCKS],
             marked: false,
@@ -54,13 +60,13 @@ impl Receiver {
         self.arrived.whole()
     }
 
+    /// Acknowledgements say from now on that every packet of the flow before this one arrived, on whatever subflow.
+    pub fn set_data_ack(&mut self, data_ack: u32) {
+        self.data_ack = data_ack;
+    }
+
     /// A data packet arrived.
-    pub(super) fn data(
-        &mut self,
-        packet: &Packet<Header>,
-        config: &Config,
-        context: &mut Context<'_, Header>,
-    ) {
+    pub fn data(&mut self, packet: &Packet<Header>, config: &Config, context: &mut Context<'_, Header>) {
         let Header { seq, sent_at, last, .. } = packet.header;
         let marked = packet.congestion_experienced;
         if marked != self.marked {
@@ -88,20 +94,20 @@ impl Receiver {
         if self.unacknowledged == 0 {
             self.oldest_sent_at = sent_at;
             self.delay_ends = context.now + delay;
-            context.set_timer(self.delay_ends, self.flow, DELAYED_ACK);
+            context.set_timer(self.delay_ends, self.flow, purpose_of(DELAYED_ACK, self.subflow));
         }
         self.unacknowledged += 1;
     }
 
     /// The delay timer went off; it counts only if what it was set for still waits.
-    pub(super) fn delay_over(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+    pub fn delay_over(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         if self.unacknowledged > 0 && self.delay_ends == context.now {
             self.acknowledge(self.arrived.next(), self.oldest_sent_at, config, context);
         }
     }
 
     /// Sends what is known, the run around `seq` first.
-    pub(super) fn acknowledge(
+    pub fn acknowledge(
         &mut self,
         seq: u32,
         sent_at: Time,
@@ -111,8 +117,15 @@ impl Receiver {
         self.unacknowledged = 0;
         let blocks =
             if self.arrived.above().is_empty() { <[Block; BLOCKS]>::default() } else { self.blocks(seq) };
-        let header =
-            Header { sent_at, seq, ack: self.arrived.next(), blocks, last: false, echo: self.marked };
+        let header = Header {
+            sent_at,
+            seq: self.data_ack,
+            ack: self.arrived.next(),
+            blocks,
+            last: false,
+            echo: self.marked,
+            subflow: self.subflow,
+        };
         context.send(ack_packet(self.flow, self.sender, self.class, header, config));
     }
 

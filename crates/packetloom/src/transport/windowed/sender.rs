@@ -3,10 +3,10 @@
 //! A packet from `una` to below `next` is in the pipe unless it was acknowledged or is held lost. Held lost are those
 //! below `lost_below` that are not acknowledged; below `retransmit_next` they were sent again.
 
-use super::RETRANSMIT;
 use super::config::{Config, WindowMeasure};
 use super::header::Header;
 use super::window::{Acked, Congestion, Window};
+use super::{RETRANSMIT, purpose_of};
 use crate::engine::{Context, Report};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
@@ -14,10 +14,11 @@ use crate::transport::rto::Rto;
 use crate::transport::seq_set::SeqSet;
 use crate::units::Time;
 
-/// A flow at its sender.
+/// A flow, or one of its subflows, at its sender.
 #[derive(Clone, Debug)]
 pub struct Sender<C> {
     flow: Flow,
+    subflow: u8,
     packets: u32,
     /// The first packet not acknowledged.
     una: u32,
@@ -42,10 +43,12 @@ pub struct Sender<C> {
 }
 
 impl<C: Congestion> Sender<C> {
-    pub(super) fn new(flow: Flow, config: &Config) -> Sender<C> {
+    /// The sender of so many packets.
+    pub fn new(flow: Flow, packets: u32, subflow: u8, config: &Config) -> Sender<C> {
         Sender {
             flow,
-            packets: config.format.data.packets(flow.size_bytes) as u32,
+            subflow,
+            packets,
             una: 0,
             next: 0,
             sacked: SeqSet::default(),
@@ -68,7 +71,8 @@ impl<C: Congestion> Sender<C> {
         &self.flow
     }
 
-    pub(super) fn report(&self) -> Report {
+    /// What it did.
+    pub fn report(&self) -> Report {
         self.report
     }
 
@@ -76,8 +80,45 @@ impl<C: Congestion> Sender<C> {
         self.una == self.packets
     }
 
+    /// The congestion control.
+    pub fn congestion(&mut self) -> &mut C {
+        &mut self.congestion
+    }
+
+    /// The window.
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// The smoothed round-trip time, if any was measured.
+    pub fn smoothed_rtt(&self) -> Option<Time> {
+        self.rto.smoothed()
+    }
+
+    /// The first packet not acknowledged.
+    pub fn una(&self) -> u32 {
+        self.una
+    }
+
+    /// The packets that were sent and not acknowledged.
+    pub fn outstanding(&self) -> impl Iterator<Item = u32> {
+        (self.una..self.next).filter(|&seq| !self.sacked.contains(seq))
+    }
+
+    /// Whether the window has room for a packet beyond all that there are.
+    pub fn wants_more(&self, config: &Config) -> bool {
+        self.next == self.packets
+            && self.candidate() == self.next
+            && self.has_room(self.window.packets(), config)
+    }
+
+    /// There is a packet more to send.
+    pub fn extend(&mut self) {
+        self.packets += 1;
+    }
+
     /// Sends what the window allows: what is held lost first, then new data.
-    pub(super) fn transmit(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+    pub fn transmit(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         let window = self.window.packets();
         while self.has_room(window, config) && self.send_next(config, context) {}
         if self.expires == Time::NEVER && self.una < self.next {
@@ -129,9 +170,10 @@ impl<C: Congestion> Sender<C> {
         if is_new && self.timed.is_none() {
             self.timed = Some((seq, context.now));
         }
-        let header = Header { sent_at: context.now, seq, last, ..Header::default() };
+        let header = Header { sent_at: context.now, seq, last, subflow: self.subflow, ..Header::default() };
+        let sent_bytes = u64::from(self.next) * config.format.data.mss_bytes;
         self.report.packets_sent += 1;
-        context.send(Packet {
+        let mut packet = Packet {
             flow: self.flow.id,
             dst: self.flow.dst,
             priority: config.priority.number(&self.flow, self.remaining_bytes(config), context.now),
@@ -139,9 +181,12 @@ impl<C: Congestion> Sender<C> {
             kind: Kind::Data,
             class: self.flow.class,
             ecn_capable: C::ECN,
+            path: self.subflow.into(),
             header,
             ..Packet::default()
-        });
+        };
+        self.congestion.label(sent_bytes, &mut packet);
+        context.send(packet);
     }
 
     /// What the receiver lacks as far as is known: the flow's end less what was acknowledged, also selectively.
@@ -151,12 +196,7 @@ impl<C: Congestion> Sender<C> {
     }
 
     /// An acknowledgement came.
-    pub(super) fn acknowledged(
-        &mut self,
-        header: &Header,
-        config: &Config,
-        context: &mut Context<'_, Header>,
-    ) {
+    pub fn acknowledged(&mut self, header: &Header, config: &Config, context: &mut Context<'_, Header>) {
         self.timeouts_in_a_row = 0;
         self.measure_round_trip(header, config, context.now);
         let advanced = header.ack > self.una;
@@ -173,7 +213,7 @@ impl<C: Congestion> Sender<C> {
                 una: self.una,
                 next: self.next,
                 now: context.now,
-                rtt: self.rto.smoothed(),
+                rtt: self.rto.smoothed().unwrap_or(Time::ZERO),
             };
             self.congestion.acknowledged(acked, &mut self.window);
         }
@@ -265,7 +305,7 @@ impl<C: Congestion> Sender<C> {
     }
 
     /// The alarm of the retransmission timer went off.
-    pub(super) fn timer(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+    pub fn timer(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         if context.now < self.alarm {
             return;
         }
@@ -303,7 +343,13 @@ impl<C: Congestion> Sender<C> {
             size_bytes: config.format.ack_bytes,
             kind: Kind::Control,
             class: self.flow.class,
-            header: Header { sent_at: context.now, seq: self.una, ..Header::default() },
+            path: self.subflow.into(),
+            header: Header {
+                sent_at: context.now,
+                seq: self.una,
+                subflow: self.subflow,
+                ..Header::default()
+            },
             ..Packet::default()
         });
     }
@@ -318,7 +364,7 @@ impl<C: Congestion> Sender<C> {
     fn set_alarm(&mut self, context: &mut Context<'_, Header>) {
         self.alarm = self.expires;
         if self.alarm != Time::NEVER {
-            context.set_timer(self.alarm, self.flow.id, RETRANSMIT);
+            context.set_timer(self.alarm, self.flow.id, purpose_of(RETRANSMIT, self.subflow));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The congestion window, and what controls it.
 
+use super::header::Header;
 use crate::flow::Flow;
+use crate::packet::Packet;
 use crate::spec::{Component, Values};
 use crate::units::Time;
 
@@ -64,9 +66,25 @@ impl Window {
         self.cwnd = (self.cwnd + step).min(self.largest);
     }
 
-    /// Sets ssthresh to half of what is in flight, and no less than two packets (RFC 5681 §3.1).
-    pub fn halve_threshold(&mut self, in_flight: u32) {
-        self.ssthresh = (u64::from(in_flight) * PACKET / 2).max(2 * PACKET);
+    /// The window in units of 2^-20 of a packet.
+    pub fn packets_q20(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// Grows as RFC 6356 §3 has it, for so many packets acknowledged: as [`Window::grow`] does below ssthresh; above, by
+    /// `step_q20` of 2^20 for each, but by no more than 1/cwnd.
+    pub fn grow_coupled(&mut self, packets: u32, step_q20: u64) {
+        if self.cwnd < self.ssthresh {
+            self.grow();
+        } else {
+            let step = step_q20.min(PACKET * PACKET / self.cwnd);
+            self.cwnd = (self.cwnd + u64::from(packets) * step).min(self.largest);
+        }
+    }
+
+    /// Sets ssthresh to half of what is in flight, and no less than so many packets (RFC 5681 §3.1).
+    pub fn halve_threshold(&mut self, in_flight: u32, least: u32) {
+        self.ssthresh = (u64::from(in_flight) * PACKET / 2).max(u64::from(least) * PACKET);
     }
 
     /// Continues from ssthresh (fast recovery).
@@ -106,8 +124,8 @@ pub struct Acked {
     pub rtt: Time,
 }
 
-/// A congestion control: how the window answers acknowledgements and losses; unless it says
-/// otherwise, as RFC 5681 has it.
+/// A congestion control: how the window answers acknowledgements and losses (unless it says otherwise, as RFC 5681 has
+/// it), and what its packets say of it.
 pub trait Congestion: Sized {
     /// The transport that it makes.
     const COMPONENT: Component;
@@ -116,6 +134,11 @@ pub trait Congestion: Sized {
 
     /// At a flow's start.
     fn new(values: &Values, flow: &Flow) -> Self;
+
+    /// The least slow-start threshold after a loss, in packets (RFC 5681 §3.1).
+    fn least_threshold(&self) -> u32 {
+        2
+    }
 
     /// An acknowledgement came, outside of loss recovery.
     #[inline]
@@ -127,7 +150,7 @@ pub trait Congestion: Sized {
 
     /// Later packets' acknowledgements proved a loss, while so many packets were in flight.
     fn lost(&mut self, in_flight: u32, window: &mut Window) {
-        window.halve_threshold(in_flight);
+        window.halve_threshold(in_flight, self.least_threshold());
         window.fall_to_threshold();
     }
 
@@ -135,8 +158,23 @@ pub trait Congestion: Sized {
     /// expired before. Then ssthresh stays (RFC 5681 §3.1).
     fn timed_out(&mut self, in_flight: u32, again: bool, window: &mut Window) {
         if !again {
-            window.halve_threshold(in_flight);
+            window.halve_threshold(in_flight, self.least_threshold());
         }
         window.collapse();
+        if again {
+            self.starving();
+        }
+    }
+
+    /// The retransmission timer expired again, with nothing heard since it expired before.
+    fn starving(&mut self) {}
+
+    /// The last word on a data packet, with which the flow has sent so many bytes, retransmissions not counted.
+    #[inline]
+    fn label(&mut self, _sent_bytes: u64, _packet: &mut Packet<Header>) {}
+
+    /// The class of the acknowledgements for data of `class`.
+    fn ack_class(class: u8) -> u8 {
+        class
     }
 }

@@ -1,13 +1,11 @@
-//! The estimate of the marked share of packets that DCTCP introduced (RFC 8257 §3.3).
+//! DCTCP's answer to marks, for the transports that share it: an estimate of the share of marked packets, and a window
+//! that shrinks in proportion.
 
-use super::window::Acked;
+use super::windowed::{Acked, Window};
 use crate::spec::{Fallback, Kind, Param, Values};
 
-/// One, in the fixed point of alpha and g.
-pub const ONE: u64 = 1 << 20;
-
 /// Its parameters.
-pub const MARK_PARAMS: &[Param] = &[
+pub const PARAMS: &[Param] = &[
     Param {
         name: "g",
         kind: Kind::Number(0.000_001, 1.0),
@@ -24,7 +22,10 @@ pub const MARK_PARAMS: &[Param] = &[
     },
 ];
 
-/// A flow's estimate.
+/// One, in the fixed point of alpha and g.
+pub const ONE: u64 = 1 << 20;
+
+/// RFC 8257's sender.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkedShare {
     alpha: u64,
@@ -39,7 +40,7 @@ pub struct MarkedShare {
 }
 
 impl MarkedShare {
-    /// The estimate at a flow's start.
+    /// At a flow's start.
     pub fn new(values: &Values) -> MarkedShare {
         let fixed_point = |key| (values.number(key) * ONE as f64) as u64;
         MarkedShare {
@@ -52,31 +53,34 @@ impl MarkedShare {
         }
     }
 
-    /// The estimate, of [`ONE`].
+    /// An acknowledgement came, outside of loss recovery.
     #[inline]
-    pub fn alpha(&self) -> u64 {
-        self.alpha
+    pub fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
+        self.acknowledged_under(acked, window, |alpha, _| alpha);
     }
 
-    /// Takes an acknowledgement in; once per window the estimate follows.
+    /// The same, where what the window shrinks by, of [`ONE`] and halved, is not alpha but made from it.
     #[inline]
-    pub fn note(&mut self, acked: &Acked) {
+    pub fn acknowledged_under(
+        &mut self,
+        acked: Acked,
+        window: &mut Window,
+        penalty: impl FnOnce(u64, &Window) -> u64,
+    ) {
         self.acked += acked.packets;
         self.marked += if acked.echo { acked.packets } else { 0 };
         if acked.una > self.observed_until {
             self.observe();
             self.observed_until = acked.next;
         }
-    }
-
-    /// Whether this acknowledgement calls for a reduction: it echoes a mark, and none was answered in this window.
-    #[inline]
-    pub fn calls_for_reduction(&mut self, acked: &Acked) -> bool {
-        let calls = acked.echo && acked.una >= self.reduced_until;
-        if calls {
+        if !acked.echo {
+            if acked.advanced {
+                window.grow();
+            }
+        } else if acked.una >= self.reduced_until {
+            window.shrink(penalty(self.alpha, window) / 2);
             self.reduced_until = acked.next;
         }
-        calls
     }
 
     /// alpha = alpha × (1 − g) + g × M (RFC 8257 §3.3).

@@ -1,0 +1,111 @@
+//! What can break, as a scenario says it.
+
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+
+const AT: Param = Param {
+    name: "at",
+    kind: Kind::Time,
+    default: Fallback::Value("0us"),
+    doc: "When it goes down. What is on a link then is lost, and all that is sent into it.",
+    source: "packetloom",
+};
+const UNTIL: Param = Param {
+    name: "until",
+    kind: Kind::Time,
+    default: Fallback::Absent,
+    doc: "When it is up again; left out: never.",
+    source: "packetloom",
+};
+const LEARN_AFTER: Param = Param {
+    name: "learn_after",
+    kind: Kind::Time,
+    default: Fallback::Value("1ms"),
+    doc: "How long after each change all switches know of it and send what still has a shortest path around it; until then they send into it.",
+    source: "packetloom",
+};
+
+/// Every component of the section "fault".
+pub const COMPONENTS: &[Component] = &[
+    Component {
+        section: "fault",
+        kind: "corruption",
+        doc: "Packets are damaged on links at random, each by itself, and thrown away at the far end.",
+        source: "packetloom",
+        params: &[&[
+            Param {
+                name: "probability",
+                kind: Kind::Number(0.0, 1.0),
+                default: Fallback::Required,
+                doc: "The probability for each packet on each such link.",
+                source: "packetloom",
+            },
+            Param {
+                name: "between",
+                kind: Kind::List(&Kind::Text),
+                default: Fallback::Absent,
+                doc: "Which links, in both directions: those between two nodes, each given as one node (\"edge0\") or as all of a tier (\"core\"); left out: every link.",
+                source: "packetloom",
+            },
+        ]],
+        check: check_between,
+    },
+    Component {
+        section: "fault",
+        kind: "link-down",
+        doc: "Links carry nothing for a while.",
+        source: "packetloom",
+        params: &[&[
+            Param {
+                name: "between",
+                kind: Kind::List(&Kind::Text),
+                default: Fallback::Required,
+                doc: "Which links, in both directions: those between two nodes, each given as one node (\"edge0\") or as all of a tier (\"core\").",
+                source: "packetloom",
+            },
+            AT,
+            UNTIL,
+            LEARN_AFTER,
+        ]],
+        check: check_link_down,
+    },
+    Component {
+        section: "fault",
+        kind: "switch-down",
+        doc: "A switch is off for a while, as when it reboots: none of its links carries anything.",
+        source: "packetloom",
+        params: &[&[
+            Param {
+                name: "node",
+                kind: Kind::Text,
+                default: Fallback::Required,
+                doc: "Which switch, such as \"core0\".",
+                source: "packetloom",
+            },
+            AT,
+            UNTIL,
+            LEARN_AFTER,
+        ]],
+        check: check_times,
+    },
+];
+
+fn check_between(values: &Values) -> Result<(), Complaint> {
+    match values.optional_list("between").map(|ends| ends.len()) {
+        None | Some(2) => Ok(()),
+        _ => Err(Complaint::new("between", "write the two ends, such as [\"edge0\", \"aggregation1\"]")),
+    }
+}
+
+fn check_times(values: &Values) -> Result<(), Complaint> {
+    match values.optional_time("until") {
+        Some(until) if until <= values.time("at") => {
+            Err(Complaint::new("until", "it must be up again after it goes down; write a later time"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_link_down(values: &Values) -> Result<(), Complaint> {
+    check_between(values)?;
+    check_times(values)
+}

@@ -1,0 +1,150 @@
+//! What breaks, and when. All of it is known before a run begins, so whether a packet survives a link is decided as it
+//! is sent, and when switches learn of a change is a date in their calendar: nothing has to happen at the moment of a
+//! fault, and links and switches without one do nothing for it.
+
+mod components;
+mod link;
+
+pub use components::COMPONENTS;
+pub use link::{LinkFault, Loss};
+
+use crate::spec::{Complaint, Value, Values};
+use crate::topology::Topology;
+use crate::units::Time;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Links that are down for a while, and how long switches take to notice.
+#[derive(Clone, Debug)]
+struct Outage {
+    links: BTreeSet<usize>,
+    from: Time,
+    until: Time,
+    learn_after: Time,
+}
+
+/// All faults of a case, on its network.
+#[derive(Clone, Debug, Default)]
+pub struct Faults {
+    /// The probability that a packet is corrupted, by link.
+    corruption: BTreeMap<usize, f64>,
+    outages: Vec<Outage>,
+}
+
+impl Faults {
+    /// Finds what the scenario's faults mean on a network.
+    ///
+    /// # Errors
+    /// What there is not on this network, by its key in the scenario.
+    pub fn build(faults: &[Values], topology: &Topology) -> Result<Faults, Complaint> {
+        let mut all = Faults::default();
+        for (number, fault) in faults.iter().enumerate() {
+            all.add(fault, topology).map_err(|complaint| Complaint {
+                key: format!("fault[{number}].{}", complaint.key),
+                ..complaint
+            })?;
+        }
+        Ok(all)
+    }
+
+    fn add(&mut self, fault: &Values, topology: &Topology) -> Result<(), Complaint> {
+        match fault.kind.as_str() {
+            "corruption" => {
+                let probability = fault.number("probability");
+                for link in links_between(fault, topology)? {
+                    let whole = self.corruption.entry(link).or_insert(0.0);
+                    *whole = 1.0 - (1.0 - *whole) * (1.0 - probability);
+                }
+            }
+            "link-down" => self.outages.push(Outage::of(fault, links_between(fault, topology)?)),
+            _ => self.outages.push(Outage::of(fault, links_of_switch(fault, topology)?)),
+        }
+        Ok(())
+    }
+
+    /// The links on which packets can be lost, with how.
+    pub fn links(&self, seed: u64) -> BTreeMap<usize, LinkFault> {
+        let down = self.outages.iter().flat_map(|outage| outage.links.iter().copied());
+        let faulty: BTreeSet<usize> = self.corruption.keys().copied().chain(down).collect();
+        let of_link = |link| {
+            let outages = self.outages.iter().filter(|outage| outage.links.contains(&link));
+            let down = outages.map(|outage| (outage.from, outage.until)).collect();
+            let corruption = self.corruption.get(&link).copied().unwrap_or(0.0);
+            (link, LinkFault::new(corruption, down, seed, link))
+        };
+        faulty.into_iter().map(of_link).collect()
+    }
+
+    /// When switches change their minds, in order, and which links they take for dead from then on.
+    pub fn beliefs(&self) -> Vec<(Time, BTreeSet<usize>)> {
+        let learned = |outage: &Outage| {
+            let of = |at: Time| Time(at.as_ps().saturating_add(outage.learn_after.as_ps()));
+            [of(outage.from), of(outage.until)]
+        };
+        let changes: BTreeSet<Time> = self.outages.iter().flat_map(learned).collect();
+        let dead_from = |at: Time| {
+            let known = self.outages.iter().filter(|outage| {
+                let [down, up] = learned(outage);
+                (down..up).contains(&at)
+            });
+            (at, known.flat_map(|outage| outage.links.iter().copied()).collect())
+        };
+        changes.into_iter().map(dead_from).collect()
+    }
+}
+
+impl Outage {
+    fn of(fault: &Values, links: Vec<usize>) -> Outage {
+        Outage {
+            links: links.into_iter().collect(),
+            from: fault.time("at"),
+            until: fault.optional_time("until").unwrap_or(Time::NEVER),
+            learn_after: fault.time("learn_after"),
+        }
+    }
+}
+
+/// The links that the parameter `between` names; all where it is left out.
+fn links_between(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Complaint> {
+    let Some(ends) = fault.optional_list("between") else { return Ok((0..topology.links.len()).collect()) };
+    let nodes = |end: &Value| match end {
+        Value::Text(name) => nodes_called(name, "between", topology),
+        other => panic!("a node's name is {other:?}"),
+    };
+    let (ones, others) = (nodes(&ends[0])?, nodes(&ends[1])?);
+    let joins = |a: u32, b: u32| ones.contains(&a) && others.contains(&b);
+    let links = topology.links.iter().enumerate();
+    let links = links.filter(|(_, link)| joins(link.src, link.dst) || joins(link.dst, link.src));
+    let links: Vec<usize> = links.map(|(number, _)| number).collect();
+    if links.is_empty() {
+        return Err(Complaint::new("between", "there is no link between these; write neighbours"));
+    }
+    Ok(links)
+}
+
+fn links_of_switch(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Complaint> {
+    let name = fault.text("node");
+    let [node] = nodes_called(&name, "node", topology)?[..] else {
+        let message = format!("{name:?} is a whole tier; write one switch of it, such as \"{name}0\"");
+        return Err(Complaint::new("node", message));
+    };
+    if node < topology.hosts {
+        return Err(Complaint::new("node", format!("{name:?} is a host; write a switch")));
+    }
+    let links = topology.links.iter().enumerate();
+    Ok(links.filter(|(_, link)| link.src == node || link.dst == node).map(|(number, _)| number).collect())
+}
+
+/// The node, or all nodes of the tier, of this name.
+fn nodes_called(name: &str, key: &str, topology: &Topology) -> Result<Vec<u32>, Complaint> {
+    let nodes = 0..topology.nodes.len() as u32;
+    let named: Vec<u32> =
+        nodes.filter(|&node| topology.tier_name(node) == name || topology.node_name(node) == name).collect();
+    if named.is_empty() {
+        let tiers = topology.tier_names.join(", ");
+        let example = topology.node_name(topology.hosts);
+        let message =
+            format!("no node is called {name:?}; write a tier ({tiers}) or one node, such as {example:?}");
+        return Err(Complaint::new(key, message));
+    }
+    Ok(named)
+}

@@ -1,0 +1,165 @@
+//! Multipath TCP (RFC 8684) with coupled windows (RFC 6356): a flow's packets are dealt out to subflows, each of which
+//! is a TCP sender on a path of its own.
+//!
+//! All subflows are open from the start and are told apart by a number in the place of ports, which per-flow ECMP
+//! hashes. There is no receive window, so none of what MPTCP does about a full one.
+
+mod arrivals;
+mod connection;
+mod subflow;
+
+use super::Scheme;
+use super::finished::Finished;
+use super::flow_table::FlowTable;
+use super::windowed::{
+    self, Config as Core, Congestion, Header, RETRANSMIT, Windowed, ack_packet, purpose_and_subflow,
+};
+use crate::engine::{Context, Timer, Transport};
+use crate::flow::Flow;
+use crate::measure::Format;
+use crate::packet::{Kind, Packet};
+use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use arrivals::Arrivals;
+use connection::Connection;
+use std::sync::Arc;
+use subflow::Subflow;
+
+const PARAMS: &[Param] = &[Param {
+    name: "subflows",
+    kind: Holds::Count(1),
+    default: Fallback::Value("8"),
+    doc: "How many subflows each flow has, 64 at most.",
+    source: "Raiciu et al., SIGCOMM 2011, §4.2: 8 in a fat-tree",
+}];
+
+/// Numbers of subflows share a timer's purpose with what it is for.
+const MOST_SUBFLOWS: u64 = 64;
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    windowed::check(values)?;
+    if values.count("subflows") > MOST_SUBFLOWS {
+        return Err(Complaint::new("subflows", format!("write {MOST_SUBFLOWS} at most")));
+    }
+    if !values.flag("rto_estimation") {
+        let message = "coupled windows need round-trip times, which this leaves unmeasured; write true";
+        return Err(Complaint::new("rto_estimation", message));
+    }
+    if values.text("priority") == "remaining" {
+        let message = "a subflow does not know what the others have still to carry; write \"none\", \"size\" or \"deadline\"";
+        return Err(Complaint::new("priority", message));
+    }
+    Ok(())
+}
+
+/// The parameters.
+#[derive(Clone, Debug)]
+pub struct Config {
+    core: Arc<Core>,
+    subflows: u8,
+}
+
+/// All MPTCP flows at one host.
+pub struct Mptcp {
+    config: Config,
+    connections: FlowTable<Connection>,
+    arrivals: FlowTable<Arrivals>,
+    finished: Finished,
+}
+
+impl Scheme for Mptcp {
+    const COMPONENT: Component = Subflow::COMPONENT;
+    type Config = Config;
+
+    fn configure(values: &Values) -> Config {
+        let core = Windowed::<Subflow>::configure(values);
+        Config { core, subflows: values.count("subflows") as u8 }
+    }
+
+    fn format(config: &Config) -> Format {
+        Windowed::<Subflow>::format(&config.core)
+    }
+
+    fn smallest_packet_bytes(config: &Config) -> u64 {
+        Windowed::<Subflow>::smallest_packet_bytes(&config.core)
+    }
+
+    fn new(config: &Config) -> Mptcp {
+        Mptcp {
+            connections: FlowTable::default(),
+            arrivals: FlowTable::default(),
+            finished: config.core.finished(),
+            config: config.clone(),
+        }
+    }
+}
+
+impl Transport for Mptcp {
+    type Header = Header;
+    type Agent = ();
+
+    fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
+        let mut connection = Connection::new(flow, self.config.subflows, &self.config.core);
+        connection.deal(&self.config.core, context);
+        self.connections.insert(flow.id, connection);
+    }
+
+    fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        match packet.kind {
+            Kind::Ack => self.acknowledged(&packet, context),
+            Kind::Data | Kind::Control => self.arrived(&packet, context),
+            // To TCP a trimmed packet is lost.
+            Kind::Trimmed => {}
+        }
+    }
+
+    fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {
+        let (purpose, subflow) = purpose_and_subflow(timer);
+        if purpose == RETRANSMIT {
+            if let Some(connection) = self.connections.get_mut(timer.key) {
+                connection.timer(subflow, &self.config.core, context);
+            }
+        } else if let Some(arrivals) = self.arrivals.get_mut(timer.key) {
+            arrivals.delay_over(subflow, &self.config.core, context);
+        }
+    }
+}
+
+impl Mptcp {
+    fn acknowledged(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
+        let Some(connection) = self.connections.get_mut(packet.flow) else { return };
+        connection.acknowledged(&packet.header, &self.config.core, context);
+        if connection.is_done() {
+            context.closed(connection.flow(), connection.report());
+            self.connections.remove(packet.flow);
+        }
+    }
+
+    /// Data, or a probe.
+    fn arrived(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
+        let flow = packet.flow;
+        if let Some(packets) = self.finished.packets(flow) {
+            self.acknowledge_whole(packet, packets, context);
+            return;
+        }
+        if self.arrivals.get_mut(flow).is_none() {
+            self.arrivals.insert(flow, Arrivals::default());
+        }
+        let Some(arrivals) = self.arrivals.get_mut(flow) else { return };
+        if packet.kind == Kind::Control {
+            arrivals.probed(packet, &self.config.core, context);
+            return;
+        }
+        arrivals.data(packet, &self.config.core, context);
+        if let Some(packets) = arrivals.whole() {
+            self.arrivals.remove(flow);
+            self.finished.add(context.now, flow, packets);
+            context.delivered(flow);
+        }
+    }
+
+    fn acknowledge_whole(&self, packet: &Packet<Header>, packets: u32, context: &mut Context<'_, Header>) {
+        let Header { sent_at, subflow, .. } = packet.header;
+        let header = Header { seq: packets, sent_at, subflow, ..Header::default() };
+        context.send(ack_packet(packet.flow, packet.src, packet.class, header, &self.config.core));
+    }
+}

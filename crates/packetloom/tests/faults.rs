@@ -1,0 +1,249 @@
+//! Whatever breaks, every flow finishes, and every packet is accounted for.
+
+mod common;
+
+use common::{cases, fct, port, run, simulate};
+use packetloom::fault::Faults;
+use packetloom::measure::fingerprint;
+use packetloom::simulation::{Monitor, Outcome, Simulation};
+use packetloom::units::Time;
+
+/// Transport, queue, routing.
+const SCHEMES: [(&str, &str, &str); 9] = [
+    (r#""tcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
+    (r#""dctcp""#, r#"{ kind = "ecn", capacity = "225KB" }"#, "ecmp"),
+    (
+        r#"{ kind = "dctcp", fast_retransmit = false }"#,
+        r#"{ kind = "ecn", capacity = "225KB" }"#,
+        "spray-random",
+    ),
+    (r#""min-tcp""#, r#"{ kind = "pfabric", capacity = "22.5KB" }"#, "spray-round-robin"),
+    (r#""line-rate""#, r#"{ kind = "pfabric", capacity = "22.5KB" }"#, "spray-random"),
+    (r#""ndp""#, r#""ndp""#, "permutation"),
+    (r#""ndp""#, r#"{ kind = "ndp", header_capacity = "64B" }"#, "spray-random"),
+    (r#""mptcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
+    (
+        r#""pias""#,
+        r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB" } }"#,
+        "ecmp",
+    ),
+];
+
+/// 16 hosts, 200 flows at a load of 0.5 in about 1 ms, under each of the schemes.
+fn fabric(faults: &str) -> String {
+    let schemes: String = SCHEMES
+        .iter()
+        .enumerate()
+        .map(|(number, (transport, queue, routing))| {
+            format!(
+                "[[scheme]]\nname = \"{number}\"\ntransport = {transport}\nqueue = {queue}\n\
+                 nic = \"drop-tail\"\nrouting = \"{routing}\"\n"
+            )
+        })
+        .collect();
+    format!(
+        r#"
+[topology]
+kind = "fat-tree"
+k = 4
+
+[[workload]]
+sizes = {{ kind = "exponential", mean = "60KB" }}
+
+{faults}
+{schemes}
+[run]
+loads = [0.5]
+flows = 200
+max_time = "2s"
+"#
+    )
+}
+
+fn sum(outcome: &Outcome, of: fn(&packetloom::engine::PortCounters) -> u64) -> u64 {
+    outcome.ports.iter().map(|port| of(&port.counters)).sum()
+}
+
+/// What reaches the far end of links: what was put onto them but for what was lost there.
+fn arrived<'a>(outcome: &'a Outcome, is_it: impl Fn(usize) -> bool + 'a) -> u64 {
+    let ports = outcome.ports.iter().filter(|port| is_it(port.link)).map(|port| port.counters);
+    ports.map(|counters| counters.packets - counters.corrupted - counters.lost).sum()
+}
+
+fn every_flow_finishes_and_packets_are_conserved(outcome: &Outcome, told: &str) {
+    assert!(outcome.warnings.is_empty(), "{told}: {:?}", outcome.warnings);
+    assert!(outcome.flows.iter().all(|row| row.sender_fct().is_some()), "{told}");
+    let links = &outcome.topology.links;
+    for switch in outcome.topology.hosts..outcome.topology.nodes.len() as u32 {
+        let into = arrived(outcome, |link| links[link].dst == switch);
+        let out_of = outcome.ports.iter().filter(|port| links[port.link].src == switch);
+        let out_of: u64 = out_of.map(|port| port.counters.packets + port.counters.drops).sum();
+        assert_eq!(into, out_of, "{told}: {}", outcome.topology.node_name(switch));
+    }
+    assert_eq!(outcome.tally.packet_hops, arrived(outcome, |_| true), "{told}");
+}
+
+#[test]
+fn every_transport_survives_corruption() {
+    for probability in ["1e-4", "0.01"] {
+        let fault = format!("[[fault]]\nkind = \"corruption\"\nprobability = {probability}");
+        for case in cases(&fabric(&fault)) {
+            let told = format!("{:?} at {probability}", case.scheme.component("transport").kind);
+            let outcome = simulate(case);
+            every_flow_finishes_and_packets_are_conserved(&outcome, &told);
+            let (corrupted, carried) = (sum(&outcome, |c| c.corrupted), sum(&outcome, |c| c.packets));
+            let expected = probability.parse::<f64>().expect("a number") * carried as f64;
+            let deviation = expected.sqrt() * 5.0;
+            assert!((corrupted as f64 - expected).abs() < deviation, "{told}: {corrupted} of {carried}");
+            assert_eq!(sum(&outcome, |c| c.lost), 0);
+        }
+    }
+}
+
+#[test]
+fn every_transport_survives_a_link_that_goes_down() {
+    // One that comes back before anybody learns, and one that stays down and is learned of.
+    let faults = [
+        ("until = \"1.5ms\"\nlearn_after = \"10ms\"", false),
+        ("learn_after = \"200us\"", true),
+        ("until = \"900us\"\nlearn_after = \"100us\"", true),
+    ];
+    for (times, is_learned) in faults {
+        let fault = format!(
+            "[[fault]]\nkind = \"link-down\"\nbetween = [\"edge0\", \"aggregation0\"]\nat = \"300us\"\n{times}"
+        );
+        for case in cases(&fabric(&fault)) {
+            let told = format!("{:?}, {times}", case.scheme.component("transport").kind);
+            let outcome = simulate(case);
+            every_flow_finishes_and_packets_are_conserved(&outcome, &told);
+            let lost = sum(&outcome, |c| c.lost);
+            let on_the_link = port(&outcome, "edge0", "aggregation0").counters.lost
+                + port(&outcome, "aggregation0", "edge0").counters.lost;
+            assert!(lost > 0 && lost == on_the_link, "{told}: {lost}, {on_the_link}");
+            assert!(is_learned || lost > 20, "{told}: {lost}");
+        }
+    }
+}
+
+#[test]
+fn every_transport_survives_a_switch_that_reboots() {
+    let fault = "[[fault]]\nkind = \"switch-down\"\nnode = \"core1\"\nat = \"300us\"\nuntil = \"2ms\"\n\
+                 learn_after = \"300us\"\n\n[[fault]]\nkind = \"switch-down\"\nnode = \"edge3\"\n\
+                 at = \"400us\"\nuntil = \"800us\"";
+    for case in cases(&fabric(fault)) {
+        let told = format!("{:?}", case.scheme.component("transport").kind);
+        let outcome = simulate(case);
+        every_flow_finishes_and_packets_are_conserved(&outcome, &told);
+        assert!(sum(&outcome, |c| c.lost) > 0, "{told}");
+    }
+}
+
+/// Two racks and two spines; one flow at a time from each of the four hosts of one rack to those of the other.
+fn two_spines(routing: &str, transport: &str, fault: &str) -> Outcome {
+    run(&format!(
+        r#"
+[topology]
+kind = "leaf-spine"
+spines = 2
+leaves = 3
+hosts_per_leaf = 4
+
+[[workload]]
+sizes = {{ kind = "constant", size = "2MB" }}
+arrivals = "at-once"
+pattern = "permutation"
+
+{fault}
+[[scheme]]
+name = "any"
+transport = {transport}
+queue = "drop-tail"
+routing = "{routing}"
+
+[run]
+max_time = "1s"
+"#
+    ))
+}
+
+#[test]
+fn what_switches_know_they_go_around() {
+    let fault = "[[fault]]\nkind = \"link-down\"\nbetween = [\"leaf1\", \"spine0\"]\nlearn_after = \"0us\"\n";
+    for routing in ["ecmp", "spray-random", "spray-round-robin", "permutation"] {
+        let outcome = two_spines(routing, r#"{ kind = "tcp", fast_retransmit = false }"#, fault);
+        every_flow_finishes_and_packets_are_conserved(&outcome, routing);
+        assert_eq!(sum(&outcome, |c| c.lost), 0, "{routing}");
+        // The other racks still use both spines between themselves, and only one to the rack that lost a link.
+        assert!(port(&outcome, "leaf0", "spine0").counters.packets > 0, "{routing}");
+        assert_eq!(port(&outcome, "spine0", "leaf1").counters.packets, 0, "{routing}");
+        assert_eq!(port(&outcome, "leaf1", "spine0").counters.packets, 0, "{routing}");
+    }
+}
+
+#[test]
+fn subflows_leave_a_dead_path_that_nobody_knows_of() {
+    let fault = "[[fault]]\nkind = \"link-down\"\nbetween = [\"leaf1\", \"spine0\"]\nat = \"100us\"\nlearn_after = \"10s\"\n";
+    let mptcp = two_spines("ecmp", r#"{ kind = "mptcp", subflows = 8 }"#, fault);
+    every_flow_finishes_and_packets_are_conserved(&mptcp, "mptcp");
+    assert!(mptcp.flows.iter().map(|row| row.report.timeouts).sum::<u32>() > 0);
+    // TCP has flows with no other path.
+    let tcp = two_spines("ecmp", r#""tcp""#, fault);
+    assert!(tcp.flows.iter().any(|row| row.fct().is_none()));
+    assert!(mptcp.flows.iter().all(|row| fct(row) < Time::from_ns(30_000_000)));
+}
+
+#[test]
+fn faults_do_not_depend_on_the_length_of_windows() {
+    let faults = "[[fault]]\nkind = \"corruption\"\nprobability = 0.001\n\n[[fault]]\nkind = \"link-down\"\n\
+                  between = [\"aggregation\", \"core0\"]\nat = \"300us\"\nuntil = \"700us\"\nlearn_after = \"50us\"";
+    for case in cases(&fabric(faults)) {
+        let in_windows = |longest| {
+            let simulation = Simulation::new(case.clone()).expect("a sound case").with_windows_up_to(longest);
+            let outcome = simulation.run(&Monitor::default()).expect("a sound case");
+            (fingerprint(&outcome.flows), outcome.tally)
+        };
+        let full = in_windows(Time::NEVER);
+        for longest in [Time(1 << 17), Time(1 << 15)] {
+            assert_eq!(in_windows(longest), full, "{}", case.scheme.component("transport").kind);
+        }
+    }
+}
+
+#[test]
+fn a_run_cut_short_counts_only_what_was_sent() {
+    let fault = "[[fault]]\nkind = \"link-down\"\nbetween = [\"host\", \"edge\"]\nat = \"100us\"\n";
+    let toml = fabric(fault).replace("max_time = \"2s\"", "max_time = \"150us\"");
+    for case in cases(&toml) {
+        let outcome = simulate(case);
+        for port in &outcome.ports {
+            let busy = outcome.topology.links[port.link].rate.time_for(port.counters.bytes);
+            assert!(busy <= outcome.simulated + Time::from_ns(1_200), "{port:?}");
+        }
+        assert!(sum(&outcome, |c| c.lost) > 0);
+    }
+}
+
+#[test]
+fn what_there_is_not_can_not_break() {
+    let message = |fault: &str| {
+        let case = cases(&fabric(&format!("[[fault]]\n{fault}"))).remove(0);
+        let complaint = Simulation::new(case).expect_err("a fault that can't be");
+        format!("{}: {}", complaint.key, complaint.message)
+    };
+    assert_eq!(
+        message("kind = \"link-down\"\nbetween = [\"edg0\", \"core\"]"),
+        "fault[0].between: no node is called \"edg0\"; write a tier (host, edge, aggregation, core) or one node, such as \"edge0\""
+    );
+    assert_eq!(
+        message("kind = \"corruption\"\nprobability = 0.1\nbetween = [\"edge\", \"core\"]"),
+        "fault[0].between: there is no link between these; write neighbours"
+    );
+    assert_eq!(
+        message("kind = \"switch-down\"\nnode = \"host3\""),
+        "fault[0].node: \"host3\" is a host; write a switch"
+    );
+    let fluid = fabric("[[fault]]\nkind = \"corruption\"\nprobability = 0.1").replace("\"tcp\"", "\"ideal\"");
+    let complaint = Simulation::new(cases(&fluid).remove(0)).expect_err("no packets");
+    assert!(complaint.message.starts_with("\"ideal\" is a flow-level model"), "{}", complaint.message);
+    assert!(Faults::default().beliefs().is_empty());
+}
