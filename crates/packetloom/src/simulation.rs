@@ -212,7 +212,12 @@ fn check_credits(case: &Case, topology: &Topology, format: Format) -> Result<(),
     let Some(queue) = case.scheme.optional_component("queue") else { return Ok(()) };
     let nic = case.scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
     queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
+    let transport = case.scheme.component("transport").kind;
     if queue::credit_bytes(&queue).is_none() {
+        if transport::needs(&transport).1 {
+            let message = format!("{transport} does not repair losses; write \"daq\", which has none");
+            return Err(Complaint::new("scheme.queue", message));
+        }
         return Ok(());
     }
     if !case.faults.is_empty() {
@@ -231,7 +236,7 @@ fn check_credits(case: &Case, topology: &Topology, format: Format) -> Result<(),
 /// What switches remember of a flow is right only if its packets keep coming by.
 fn check_paths(transport: &str, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
     let (one_per_flow, symmetric) = routing::path_per_flow(routing, topology);
-    let (is_met, what, instead) = match transport::path_needs(transport) {
+    let (is_met, what, instead) = match transport::needs(transport).0 {
         PathNeeds::Nothing => return Ok(()),
         PathNeeds::OnePerFlow => (one_per_flow, "all of a flow's packets to take one path", "\"ecmp\""),
         PathNeeds::Symmetric => {

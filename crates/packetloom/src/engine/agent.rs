@@ -43,6 +43,8 @@ pub trait PortAgent<H>: Sized {
     const ACTIVE: bool = true;
     /// What it needs of the paths.
     const NEEDS: PathNeeds = PathNeeds::Nothing;
+    /// Whether its hosts send again what is lost.
+    const REPAIRS_LOSSES: bool = true;
 
     /// The agent of a port, from the parameters of its transport.
     fn build(transport: &Values, place: Place) -> Self;

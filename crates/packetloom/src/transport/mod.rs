@@ -2,6 +2,7 @@
 
 mod d2tcp;
 mod d3;
+mod daq;
 mod dctcp;
 mod finished;
 mod fixed_window;
@@ -58,19 +59,19 @@ pub trait WithScheme {
     fn run<T: Scheme>(self) -> Self::Output;
 }
 
-struct FindPathNeeds;
+struct FindNeeds;
 
-impl WithScheme for FindPathNeeds {
-    type Output = PathNeeds;
+impl WithScheme for FindNeeds {
+    type Output = (PathNeeds, bool);
 
-    fn run<T: Scheme>(self) -> PathNeeds {
-        T::Agent::NEEDS
+    fn run<T: Scheme>(self) -> (PathNeeds, bool) {
+        (T::Agent::NEEDS, !T::Agent::REPAIRS_LOSSES)
     }
 }
 
-/// What the transport called `kind` needs of the paths.
-pub fn path_needs(kind: &str) -> PathNeeds {
-    with_scheme(kind, FindPathNeeds).unwrap_or(PathNeeds::Nothing)
+/// What the transport called `kind` needs of the paths, and whether it needs a network without losses.
+pub fn needs(kind: &str) -> (PathNeeds, bool) {
+    with_scheme(kind, FindNeeds).unwrap_or((PathNeeds::Nothing, false))
 }
 
 macro_rules! registry {
@@ -99,6 +100,7 @@ registry! {
     rcp::Rcp,
     d3::D3,
     pdq::Pdq,
+    daq::Daq,
     mptcp::Mptcp,
     pias::Pias,
 }
