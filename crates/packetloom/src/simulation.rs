@@ -1,7 +1,7 @@
 //! Scenario in, results out: the only room that knows every other.
 
 use crate::central::{self, Carrier, Plan as CentralPlan};
-use crate::engine::{Engine, Plan, PortCounters, Tally, Transport};
+use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally, Transport};
 use crate::fault::Faults;
 use crate::flow::{Flow, HostId};
 use crate::fluid::{self, Job};
@@ -196,7 +196,9 @@ impl Simulation {
         }
         let faults = Faults::build(&case.faults, &topology)?;
         routing::check(&routing, &topology)?;
+        check_paths(&transport.kind, &routing, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
+        check_credits(&case, &topology, format)?;
         let environment = Environment {
             hosts: topology.hosts,
             host_rate: topology.host_rate(),
@@ -243,6 +245,49 @@ impl Simulation {
                 .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}"))),
         }
     }
+}
+
+/// Credits must be enough to send a packet, must not be lost, and use the field in which sources write paths.
+fn check_credits(case: &Case, topology: &Topology, format: Format) -> Result<(), Complaint> {
+    let Some(queue) = case.scheme.optional_component("queue") else { return Ok(()) };
+    let nic = case.scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
+    queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
+    let transport = case.scheme.component("transport").kind;
+    if queue::credit_bytes(&queue).is_none() {
+        if transport::needs(&transport).1 {
+            let message = format!("{transport} does not repair losses; write \"daq\", which has none");
+            return Err(Complaint::new("scheme.queue", message));
+        }
+        return Ok(());
+    }
+    if !case.faults.is_empty() {
+        let message = "a lost credit never comes back, so its link would stand still; leave faults out where the queue is \"daq\"";
+        return Err(Complaint::new("fault", message));
+    }
+    if case.scheme.component("routing").kind == "permutation" {
+        return Err(Complaint::new(
+            "scheme.routing",
+            "credits need switches to choose paths; write \"ecmp\"",
+        ));
+    }
+    Ok(())
+}
+
+/// What switches remember of a flow is right only if its packets keep coming by.
+fn check_paths(transport: &str, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
+    let (one_per_flow, symmetric) = routing::path_per_flow(routing, topology);
+    let (is_met, what, instead) = match transport::needs(transport).0 {
+        PathNeeds::Nothing => return Ok(()),
+        PathNeeds::OnePerFlow => (one_per_flow, "all of a flow's packets to take one path", "\"ecmp\""),
+        PathNeeds::Symmetric => {
+            let instead = "{ kind = \"ecmp\", symmetric = true }";
+            (symmetric, "answers to come back by the path of the data", instead)
+        }
+    };
+    if is_met {
+        return Ok(());
+    }
+    Err(Complaint::new("scheme.routing", format!("{transport} needs {what}; write {instead}")))
 }
 
 impl Setting {
@@ -379,14 +424,16 @@ impl Setting {
         let queue = self.case.scheme.component("queue");
         let nic = self.case.scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
         let trimmed = [&queue, &nic].into_iter().filter_map(queue::trims_to_bytes);
+        let smallest = trimmed.chain(queue::credit_bytes(&queue));
         let plan = Plan {
             topology: &self.topology,
             queue: &queue,
             nic: &nic,
+            transport: &self.case.scheme.component("transport"),
             routing,
             faults: &self.faults,
             seed: self.case.seed,
-            smallest_packet_bytes: trimmed.fold(smallest_packet_bytes, u64::min),
+            smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
             longest_window: self.longest_window,
         };

@@ -18,11 +18,13 @@ sizes = "web-search"
 const DROP_TAIL: &str = r#"{ kind = "drop-tail", capacity = "225KB" }"#;
 const ECN: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#;
 const NDP: &str = r#""ndp""#;
+const SYMMETRIC: &str = r#"{ kind = "ecmp", symmetric = true }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "22.5KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
 
 /// A fat-tree of 16 hosts at a load of 0.6.
 fn scenario(workload: &str, transport: &str, queue: &str, routing: &str, flows: u32) -> String {
+    let routing = if routing.starts_with('{') { routing.to_owned() } else { format!("{routing:?}") };
     format!(
         r#"
 [topology]
@@ -34,7 +36,7 @@ link = {{ rate = "10Gbps", delay = "0.4us" }}
 name = "{transport}"
 transport = "{transport}"
 queue = {queue}
-routing = "{routing}"
+routing = {routing}
 
 [run]
 loads = [0.6]
@@ -66,6 +68,10 @@ fn fingerprints_are_pinned_for_every_scheme() {
     let pinned = [
         ("tcp", DROP_TAIL, "ecmp", "8778a2e4d853f32e"),
         ("dctcp", ECN, "ecmp", "5280b24a158c4564"),
+        ("d2tcp", ECN, "ecmp", "5280b24a158c4564"),
+        ("rcp", DROP_TAIL, "ecmp", "6c7cc3d0f2ba8d92"),
+        ("d3", DROP_TAIL, "ecmp", "9b9a20f5c32c45b5"),
+        ("pdq", DROP_TAIL, SYMMETRIC, "2aeeb0b1e438dc17"),
         ("min-tcp", PFABRIC, "spray-round-robin", "c72a6c7b3a4ee47a"),
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
         ("fixed-window", DROP_TAIL, "spray-random", "259c2a6c3e608bf7"),
@@ -127,6 +133,27 @@ class = 1
             for longest in [Time(1 << 17), Time(1 << 15)] {
                 let shorter = everything(&in_windows_up_to(&case, longest));
                 assert!(full == shorter, "{transport}, {queue}, {routing}: windows of {longest}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_agents_at_ports_do_does_not_depend_on_windows() {
+    let workload = r#"
+[[workload]]
+sizes = { kind = "exponential", mean = "40KB" }
+pattern = { kind = "incast", fan_in = 5 }
+deadlines = { kind = "exponential", mean = "1ms", floor = "100us" }
+"#;
+    for transport in ["rcp", "d3", "pdq"] {
+        for queue in [DROP_TAIL, PFABRIC] {
+            let toml = scenario(workload, transport, queue, SYMMETRIC, 150);
+            let case = cases(&toml).remove(0);
+            let full = everything(&in_windows_up_to(&case, Time::NEVER));
+            for longest in [Time(1 << 17), Time(1 << 15)] {
+                let shorter = everything(&in_windows_up_to(&case, longest));
+                assert!(full == shorter, "{transport}, {queue}: windows of {longest}");
             }
         }
     }

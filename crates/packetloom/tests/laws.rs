@@ -10,7 +10,7 @@ use packetloom::topology::Topology;
 use packetloom::units::Time;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 17] = [
+const SCHEMES: [(&str, &str, &str); 21] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("dctcp", r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#, "ecmp"),
@@ -23,6 +23,10 @@ const SCHEMES: [(&str, &str, &str); 17] = [
     ("fixed-window", r#""drop-tail""#, "spray-random"),
     ("ndp", r#""ndp""#, "spray-round-robin"),
     ("ndp", r#"{ kind = "ndp", capacity = "2 packets", header_capacity = "3KB" }"#, "spray-random"),
+    ("d2tcp", r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#, "ecmp"),
+    ("rcp", r#""drop-tail""#, "ecmp"),
+    ("d3", r#"{ kind = "drop-tail", capacity = "30KB" }"#, "ecmp"),
+    ("pdq", r#""drop-tail""#, r#"{ kind = "ecmp", symmetric = true }"#),
     (
         "pias",
         r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "60KB" } }"#,
@@ -67,9 +71,10 @@ fn grid() -> Vec<Case> {
         .iter()
         .enumerate()
         .map(|(number, (transport, queue, routing))| {
+            let routing = if routing.starts_with('{') { routing.to_string() } else { format!("{routing:?}") };
             format!(
                 "[[scheme]]\nname = \"{number}\"\ntransport = \"{transport}\"\nqueue = {queue}\n\
-                 nic = \"drop-tail\"\nrouting = \"{routing}\"\n"
+                 nic = \"drop-tail\"\nrouting = {routing}\n"
             )
         })
         .collect();
@@ -220,7 +225,8 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, told: &str) {
         let first_time = row.report.packets_sent - row.report.retransmissions;
         assert_eq!(u64::from(first_time), row.flow.size_bytes.div_ceil(mss), "{told}: {row:?}");
     }
-    let pulls = case.scheme.component("transport").kind == "ndp";
+    let kind = case.scheme.component("transport").kind;
+    let sends_requests = ["ndp", "rcp", "d3", "pdq"].contains(&kind.as_str());
     let is_lossless = outcome.ports.iter().all(|port| port.counters.drops == 0);
     for host in 0..outcome.topology.hosts {
         let sent = |is_it: fn(&packetloom::flow::Flow, u32) -> bool| {
@@ -231,7 +237,7 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, told: &str) {
         let data_in = sent(|flow, host| flow.dst == host);
         let out_of = packets(&ports_of(outcome, host, source));
         let into = packets(&ports_of(outcome, host, destination));
-        if is_lossless && !pulls {
+        if is_lossless && !sends_requests {
             assert_eq!(out_of, data_out + data_in, "{told}: out of host {host}");
             assert_eq!(into, data_in + data_out, "{told}: into host {host}");
         } else {

@@ -69,6 +69,25 @@ fn ecmp_keeps_a_flow_on_one_path() {
 }
 
 #[test]
+fn symmetric_ecmp_brings_answers_back_by_the_path_of_the_data() {
+    for seed in 1..=20 {
+        let outcome = flows(1, 50, r#"{ kind = "ecmp", symmetric = true }"#, seed);
+        let topology = &outcome.topology;
+        let used: Vec<(u32, u32)> = outcome
+            .ports
+            .iter()
+            .filter(|port| port.counters.packets > 0)
+            .map(|port| {
+                let link = topology.links[port.link];
+                (link.src, link.dst)
+            })
+            .collect();
+        assert_eq!(used.len(), 12);
+        assert!(used.iter().all(|&(src, dst)| used.contains(&(dst, src))), "{used:?}");
+    }
+}
+
+#[test]
 fn ecmp_spreads_flows_over_all_paths() {
     let (to_aggregation, to_core) = packets_up(&flows(4_000, 1, r#""ecmp""#, 1));
     assert_even(&to_aggregation, 4_000, "edge");

@@ -56,6 +56,7 @@ impl Carrier {
 
 impl Transport for Carrier {
     type Header = Header;
+    type Agent = ();
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         let packets = self.book.traffic.packets_of(self.book.traffic.index_of(flow.id));

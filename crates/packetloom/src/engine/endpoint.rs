@@ -4,6 +4,7 @@
 //! order, or at once.
 
 use super::agenda::{Agenda, Timer};
+use super::agent::PortAgent;
 use super::log::{Log, Report};
 use super::port::Port;
 use super::wires::Wires;
@@ -12,21 +13,23 @@ use crate::measure::QueueRecorder;
 use crate::packet::Packet;
 use crate::random::Stream;
 use crate::routing::Paths;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// A transport scheme, as it runs on one host.
 pub trait Transport: Sized {
     /// What its packets say beside what every packet says.
     type Header: Copy + Default + std::fmt::Debug;
+    /// Its part at every port of the network; `()` where only hosts take part.
+    type Agent: PortAgent<Self::Header>;
 
     /// A flow starts here.
-    fn start(&mut self, flow: Flow, context: &mut Context<'_, Self::Header>);
+    fn start(&mut self, flow: Flow, context: &mut Context<'_, Self::Header, Self::Agent>);
 
     /// A packet for this host arrived.
-    fn receive(&mut self, packet: Packet<Self::Header>, context: &mut Context<'_, Self::Header>);
+    fn receive(&mut self, packet: Packet<Self::Header>, context: &mut Context<'_, Self::Header, Self::Agent>);
 
     /// A timer went off that this transport set.
-    fn timer(&mut self, timer: Timer, context: &mut Context<'_, Self::Header>);
+    fn timer(&mut self, timer: Timer, context: &mut Context<'_, Self::Header, Self::Agent>);
 
     /// Has the queue of pulls watched, where the transport has one.
     fn watch_pulls(&mut self, _recorder: &QueueRecorder) {}
@@ -38,14 +41,14 @@ pub trait Transport: Sized {
 }
 
 /// What a transport can do at a moment at its host.
-pub struct Context<'a, H> {
+pub struct Context<'a, H, A = ()> {
     /// The moment.
     pub now: Time,
     /// The host.
     pub host: HostId,
     /// Random numbers of this host's transport.
     pub random: &'a mut Stream,
-    pub(super) nic: &'a mut Port<H>,
+    pub(super) nic: &'a mut Port<H, A>,
     pub(super) paths: Option<&'a mut Paths>,
     pub(super) wires: &'a mut Wires<H>,
     pub(super) agenda: &'a mut Agenda,
@@ -53,7 +56,7 @@ pub struct Context<'a, H> {
     pub(super) ended_chains: &'a mut Vec<u32>,
 }
 
-impl<H: Copy + Default> Context<'_, H> {
+impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     /// Hands a packet to the NIC's queue.
     #[inline]
     pub fn send(&mut self, mut packet: Packet<H>) {
@@ -76,6 +79,11 @@ impl<H: Copy + Default> Context<'_, H> {
     pub fn nic_drained_at(&mut self) -> Time {
         self.nic.serve_until(self.now + Time(1), self.wires);
         self.nic.drained_at()
+    }
+
+    /// The rate of the host's link.
+    pub fn nic_rate(&self) -> Rate {
+        self.nic.rate()
     }
 
     /// How long the NIC takes to send so many bytes.

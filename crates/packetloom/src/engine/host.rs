@@ -5,6 +5,7 @@ use super::agenda::Agenda;
 use super::endpoint::{Context, Transport};
 use super::log::Log;
 use super::port::Port;
+use super::switch::CREDIT;
 use super::wires::Wires;
 use crate::flow::{Flow, HostId};
 use crate::measure::QueueRecorder;
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 pub(super) struct Host<T: Transport> {
     id: HostId,
     transport: T,
-    pub(super) nic: Port<T::Header>,
+    pub(super) nic: Port<T::Header, T::Agent>,
     /// Where sources choose their packets' paths.
     paths: Option<Paths>,
     /// Where its link from the network ends, and its agenda's slot after it.
@@ -44,7 +45,7 @@ impl<T: Transport> Host<T> {
     pub(super) fn new(
         id: HostId,
         transport: T,
-        nic: Port<T::Header>,
+        nic: Port<T::Header, T::Agent>,
         paths: Option<Paths>,
         slot: u32,
         seed: u64,
@@ -138,6 +139,12 @@ impl<T: Transport> Host<T> {
             Next::Arrival => wires.channels[self.slot as usize].pop(),
             _ => None,
         };
+        if let Some(packet) = packet.filter(|packet| packet.flow == CREDIT) {
+            tally.packet_hops += 1;
+            tally.events += 1;
+            self.nic.credit(now, packet.class, packet.priority.into(), wires);
+            return;
+        }
         let mut context = Context {
             now,
             host: self.id,
@@ -150,8 +157,9 @@ impl<T: Transport> Host<T> {
             ended_chains: &mut self.ended_chains,
         };
         tally.events += 1;
-        if let Some(packet) = packet {
+        if let Some(mut packet) = packet {
             tally.packet_hops += 1;
+            context.nic.answer(now, &mut packet);
             self.transport.receive(packet, &mut context);
         } else if let Next::Timer = next {
             if let Some(timer) = context.agenda.pop() {

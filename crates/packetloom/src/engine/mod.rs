@@ -7,6 +7,7 @@
 //! nor on how long a window is.
 
 mod agenda;
+mod agent;
 mod calendar;
 mod channel;
 mod endpoint;
@@ -17,6 +18,7 @@ mod switch;
 mod wires;
 
 pub use agenda::Timer;
+pub use agent::{Moment, PathNeeds, Place, PortAgent};
 pub use endpoint::{Context, Transport};
 pub use log::{Event, Log, Report};
 use port::Discipline;
@@ -25,7 +27,7 @@ pub use port::{Port, PortCounters};
 use crate::fault::Faults;
 use crate::flow::HostId;
 use crate::measure::QueueRecorder;
-use crate::queue::Pool;
+use crate::queue::{self, Pool};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, Paths, Router};
 use crate::spec::Values;
@@ -54,6 +56,8 @@ pub struct Plan<'a> {
     pub queue: &'a Values,
     /// The queue of every host's NIC.
     pub nic: &'a Values,
+    /// The transport, whose parameters its agents at the ports read.
+    pub transport: &'a Values,
     /// How switches choose among equal next hops.
     pub routing: &'a Values,
     /// What breaks.
@@ -73,7 +77,7 @@ pub struct Engine<T: Transport> {
     hosts: Vec<Host<T>>,
     switches: Vec<Switch>,
     /// The switches' ports; the hosts have their own.
-    ports: Vec<Port<T::Header>>,
+    ports: Vec<Port<T::Header, T::Agent>>,
     wires: Wires<T::Header>,
     /// The node that each slot belongs to.
     owners: Vec<u32>,
@@ -97,12 +101,14 @@ impl<T: Transport> Engine<T> {
         }
         let observed = plan.recorder.is_some();
         let nic = Discipline::build(plan.nic, observed);
-        let queue = Discipline::build(plan.queue, observed);
+        let switch_queue = Discipline::build(plan.queue, observed);
         let port = |link: usize, discipline: &Discipline<T::Header>| {
             let random = Stream::new(plan.seed, Purpose::Queue, link as u64);
+            let place = Place { link: link as u32, rate: topology.links[link].rate };
+            let agent = T::Agent::build(plan.transport, place);
             let number = numbers[link];
             let link = &topology.links[link];
-            Port::new(topology, link, number, discipline.clone(), plan.recorder.clone(), random)
+            Port::new(topology, link, number, discipline.clone(), plan.recorder.clone(), random, agent)
         };
         let host_count = topology.hosts;
         let code = routing::path_code(plan.routing, topology);
@@ -131,10 +137,14 @@ impl<T: Transport> Engine<T> {
                 }
                 let pool = Pool::build(plan.queue);
                 let cut = cut_through(topology, id);
-                Switch::new(router, node.ports.clone(), range, pool, cut)
+                let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
+                let looks_back = T::Agent::ACTIVE || credit_bytes.is_some();
+                let back = if looks_back { ways_back(topology, id) } else { Vec::new() };
+                Switch::new(router, node.ports.clone(), range, back, pool, credit_bytes, cut)
             })
             .collect();
-        let ports = (host_count as usize..topology.links.len()).map(|link| port(link, &queue)).collect();
+        let ports =
+            (host_count as usize..topology.links.len()).map(|link| port(link, &switch_queue)).collect();
         Engine {
             hosts,
             switches,
@@ -284,6 +294,23 @@ fn shortest_way(topology: &Topology, smallest_packet_bytes: u64) -> Time {
         link.latency + Time(link.rate.time_for(seen + topology.framing_bytes).as_ps().saturating_sub(1))
     };
     topology.links.iter().map(way).min().unwrap_or(Time(1))
+}
+
+/// For each link into a node, in order, the port that leads back; parallel links pair up in order.
+fn ways_back(topology: &Topology, node: u32) -> Vec<u32> {
+    let ports = topology.nodes[node as usize].ports.clone();
+    let mut taken = vec![false; ports.len()];
+    let links_in = topology.links.iter().filter(|link| link.dst == node);
+    links_in
+        .map(|link| {
+            let is_way = |&port: &u32| {
+                topology.links[port as usize].dst == link.src && !taken[(port - ports.start) as usize]
+            };
+            let port = ports.clone().find(is_way).expect("every link has one that leads back");
+            taken[(port - ports.start) as usize] = true;
+            port
+        })
+        .collect()
 }
 
 fn cut_through(topology: &Topology, node: u32) -> Option<CutThrough> {

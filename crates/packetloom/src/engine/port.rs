@@ -1,14 +1,15 @@
 //! A port: a queue discipline before a link.
 
+use super::agent::{Moment, PortAgent};
 use super::wires::Wires;
 use crate::fault::Loss;
 use crate::measure::QueueRecorder;
 use crate::packet::{Kind, Packet};
-use crate::queue::{Admission, Buffer, Effect, Fifo, Occupancy, Pool, Verdict};
+use crate::queue::{Admission, Buffer, Departure, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
 use crate::spec::Values;
 use crate::topology::{Forwarding, Link, Topology};
-use crate::units::{ByteTime, Time};
+use crate::units::{ByteTime, Rate, Time};
 
 /// How a port orders what waits.
 #[derive(Clone, Debug)]
@@ -53,9 +54,10 @@ pub struct PortCounters {
 
 /// One end of a link, with its queue.
 #[derive(Clone, Debug)]
-pub struct Port<H> {
+pub struct Port<H, A = ()> {
     /// Until when the link is taken by what is on it or, for a FIFO, waits for it.
     busy_until: Time,
+    rate: Rate,
     byte_time: ByteTime,
     framing_bytes: u64,
     latency: Time,
@@ -76,25 +78,32 @@ pub struct Port<H> {
     recorder: Option<Box<QueueRecorder>>,
     /// The port's own, so that what it draws does not depend on when its node serves other ports.
     random: Stream,
+    agent: A,
 }
 
-impl<H: Copy + Default> Port<H> {
+impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// The port at the near end of `link`, which the wires know by `number`.
     pub fn new(
         topology: &Topology,
         link: &Link,
         number: u32,
-        discipline: Discipline<H>,
+        mut discipline: Discipline<H>,
         recorder: Option<QueueRecorder>,
         random: Stream,
-    ) -> Port<H> {
+        agent: A,
+    ) -> Port<H, A> {
         let far_is_switch = topology.nodes[link.dst as usize].tier > 0;
+        if let Discipline::Buffered(Buffer::Daq(queue)) = &mut discipline {
+            let far_links = topology.nodes[link.dst as usize].ports.len() as u64;
+            queue.place(topology.nodes[link.src as usize].tier > 0, far_is_switch.then_some(far_links));
+        }
         let cut_bytes = match topology.forwarding {
             Forwarding::CutThrough { header_bytes, .. } if far_is_switch => header_bytes,
             _ => u16::MAX,
         };
         Port {
             busy_until: Time::ZERO,
+            rate: link.rate,
             byte_time: ByteTime::at(link.rate),
             framing_bytes: topology.framing_bytes,
             latency: link.latency,
@@ -108,7 +117,13 @@ impl<H: Copy + Default> Port<H> {
             departures: 0,
             recorder: recorder.map(Box::new),
             random,
+            agent,
         }
+    }
+
+    /// The link's rate.
+    pub fn rate(&self) -> Rate {
+        self.rate
     }
 
     /// When the packet in service is out (for a FIFO: everything that waits).
@@ -210,15 +225,39 @@ impl<H: Copy + Default> Port<H> {
 
     /// Takes a packet at `now`; `packet.time` says the earliest it may start.
     #[inline]
-    pub fn accept(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
+    pub fn accept(
+        &mut self,
+        now: Time,
+        mut packet: Packet<H>,
+        wires: &mut Wires<H>,
+        pool: Option<&mut Pool>,
+    ) {
+        if A::ACTIVE {
+            let moment = self.moment(now);
+            self.agent.forward(moment, &mut packet);
+        }
         match &mut self.discipline {
             Discipline::Fifo(fifo) if !fifo.is_tracked() => {
                 let start = self.busy_until.max(packet.time);
                 self.transmit(start, packet, wires);
             }
             Discipline::Fifo(_) => self.accept_fifo(now, packet, wires, pool),
+            Discipline::Buffered(Buffer::Daq(_)) => self.accept_behind_credits(now, packet, wires),
             Discipline::Buffered(_) => self.accept_buffered(now, packet, wires),
         }
+    }
+
+    /// Shows the agent a packet that came from the far end of this port's link.
+    #[inline]
+    pub fn answer(&mut self, now: Time, packet: &mut Packet<H>) {
+        if A::ACTIVE {
+            let moment = self.moment(now);
+            self.agent.backward(moment, packet);
+        }
+    }
+
+    fn moment(&self, now: Time) -> Moment {
+        Moment { now, drained_at: self.drained_at() }
     }
 
     #[inline]
@@ -282,24 +321,76 @@ impl<H: Copy + Default> Port<H> {
         }
     }
 
+    /// Whatever comes joins the queue, even when the link is free: there may be no credit for it.
+    fn accept_behind_credits(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>) {
+        self.catch_up(now, wires);
+        let Discipline::Buffered(buffer) = &mut self.discipline else { return };
+        self.counters.drops += u64::from(buffer.put(packet, self.serving_bytes, &mut self.random).drops);
+        self.waiting = buffer.is_ready();
+        if let Some(recorder) = self.recorder.as_deref_mut() {
+            recorder.note(now, buffer.queued());
+        }
+    }
+
+    /// The far end has told that there is room for so much more.
+    pub fn credit(&mut self, now: Time, class: u8, bytes: u64, wires: &mut Wires<H>) {
+        self.catch_up(now, wires);
+        if let Discipline::Buffered(Buffer::Daq(queue)) = &mut self.discipline {
+            queue.credit(class, bytes);
+            self.waiting = queue.is_ready();
+        }
+    }
+
+    /// Sends what could start by now. If that is all that may be sent, nothing that comes later starts before now.
+    fn catch_up(&mut self, now: Time, wires: &mut Wires<H>) {
+        if self.waiting {
+            self.serve_through(now, wires);
+        }
+        if !self.waiting {
+            self.busy_until = self.busy_until.max(now);
+        }
+    }
+
+    /// What left the buffer last, and when its transmission began, if it was data that came over a link.
+    pub fn depart(&mut self, wires: &mut Wires<H>) -> Option<(Time, Departure)> {
+        let start = self.serve_next(wires)?;
+        match &self.discipline {
+            Discipline::Buffered(Buffer::Daq(queue)) => queue.departure().map(|departure| (start, departure)),
+            _ => None,
+        }
+    }
+
+    /// The size of the notifications that this port's switch sends of departures, if it does.
+    pub fn credit_bytes(&self) -> Option<u16> {
+        match &self.discipline {
+            Discipline::Buffered(Buffer::Daq(queue)) => Some(queue.credit_bytes()),
+            _ => None,
+        }
+    }
+
     /// Sends what waits in the buffer and can start before `end`.
     pub fn serve_until(&mut self, end: Time, wires: &mut Wires<H>) {
         self.serve_through(Time(end.as_ps() - 1), wires);
     }
 
     fn serve_through(&mut self, last: Time, wires: &mut Wires<H>) {
-        while self.waiting && self.busy_until <= last {
-            let Discipline::Buffered(buffer) = &mut self.discipline else { break };
-            let Some(packet) = buffer.take(&mut self.random) else { break };
-            let queued = buffer.queued();
-            self.waiting = queued.packets > 0;
-            let start = self.busy_until.max(packet.time);
-            if let Some(recorder) = self.recorder.as_deref_mut() {
-                recorder.note(start, queued);
-            }
-            self.transmit(start, packet, wires);
-            self.departures += 1;
+        while self.waiting && self.busy_until <= last && self.serve_next(wires).is_some() {}
+    }
+
+    /// Sends the next packet from the buffer; returns when it starts.
+    #[inline]
+    fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
+        let Discipline::Buffered(buffer) = &mut self.discipline else { return None };
+        let packet = buffer.take(&mut self.random)?;
+        let queued = buffer.queued();
+        self.waiting = buffer.is_ready();
+        let start = self.busy_until.max(packet.time);
+        if let Some(recorder) = self.recorder.as_deref_mut() {
+            recorder.note(start, queued);
         }
+        self.transmit(start, packet, wires);
+        self.departures += 1;
+        Some(start)
     }
 
     /// From a packet's start until as much of it is out as the far node waits for.

@@ -1,12 +1,19 @@
 //! A switch: what arrives is routed to a port.
 
 use super::Tally;
+use super::agent::PortAgent;
 use super::port::Port;
 use super::wires::Wires;
-use crate::queue::Pool;
+use crate::flow::FlowId;
+use crate::packet::{Kind, Packet};
+use crate::queue::{Departure, Pool};
 use crate::routing::Router;
 use crate::units::{ByteTime, Time};
 use std::ops::Range;
+
+/// The flow of notifications that a packet has left a buffer: their class and priority say of what class it was and how
+/// large. No flow has this number.
+pub(super) const CREDIT: FlowId = FlowId::MAX;
 
 /// Arrivals are sorted as one number: time since the window began, above the link's number at the switch.
 const LINK_BITS: u32 = 20;
@@ -26,9 +33,13 @@ pub(super) struct Switch {
     ports: Range<u32>,
     /// Its links' far ends, and its agenda's slot after them.
     slots: Range<u32>,
+    /// Each incoming link's way back: the port to the node that it comes from.
+    ways_back: Vec<u32>,
     /// Ports whose buffers hold packets, and until when at least their links are taken.
     waiting: Vec<(u32, Time)>,
     pool: Option<Pool>,
+    /// The size of a notification, where departures are told to the link that the packet came from.
+    credit_bytes: Option<u16>,
     /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
     cut_through: Option<CutThrough>,
 }
@@ -44,20 +55,22 @@ impl Switch {
         router: Router,
         ports: Range<u32>,
         slots: Range<u32>,
+        ways_back: Vec<u32>,
         pool: Option<Pool>,
+        credit_bytes: Option<u16>,
         cut_through: Option<CutThrough>,
     ) -> Switch {
-        Switch { router, ports, slots, waiting: Vec::new(), pool, cut_through }
+        Switch { router, ports, slots, ways_back, waiting: Vec::new(), pool, credit_bytes, cut_through }
     }
 
     /// Does all that happens here from `start` to before `end`; packets are due at the slots `due`.
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn run_window<H: Copy + Default>(
+    pub(super) fn run_window<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         start: Time,
         end: Time,
         due: &[u32],
-        ports: &mut [Port<H>],
+        ports: &mut [Port<H, A>],
         first_port: u32,
         wires: &mut Wires<H>,
         arrivals: &mut Vec<u64>,
@@ -67,7 +80,13 @@ impl Switch {
         for &arrival in arrivals.iter() {
             let now = Time(start.as_ps() + (arrival >> LINK_BITS));
             let link = ((arrival & ((1 << LINK_BITS) - 1)) ^ turn(now)) as u32;
+            if self.credit_bytes.is_some() {
+                self.depart_until(now, ports, first_port, wires);
+            }
             self.forward(now, link, ports, first_port, wires);
+        }
+        if self.credit_bytes.is_some() {
+            self.depart_until(Time(end.as_ps() - 1), ports, first_port, wires);
         }
         tally.packet_hops += arrivals.len() as u64;
         tally.events += arrivals.len() as u64;
@@ -107,16 +126,30 @@ impl Switch {
     }
 
     #[inline]
-    fn forward<H: Copy + Default>(
+    fn forward<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,
         link: u32,
-        ports: &mut [Port<H>],
+        ports: &mut [Port<H, A>],
         first_port: u32,
         wires: &mut Wires<H>,
     ) {
         let Some(mut packet) = wires.channels[(self.slots.start + link) as usize].pop() else { return };
+        if self.credit_bytes.is_some() {
+            if packet.flow == CREDIT {
+                let back = self.ways_back[link as usize];
+                ports[(back - first_port) as usize].credit(now, packet.class, packet.priority.into(), wires);
+                self.note_waiting(back, ports, first_port);
+                return;
+            }
+            // No source chooses paths here (see `queue::check_credits`), so the field is free to say where it came from.
+            packet.path = link as u16;
+        }
         let out = self.router.port_for(&packet);
+        if A::ACTIVE {
+            let back = self.ways_back[link as usize];
+            ports[(back - first_port) as usize].answer(now, &mut packet);
+        }
         if let Some(pool) = &mut self.pool {
             for port in self.ports.clone() {
                 ports[(port - first_port) as usize].settle(now, pool);
@@ -138,11 +171,54 @@ impl Switch {
         }
     }
 
+    /// Lets packets leave in order of time, then port, and tells the links that they came from, each at that moment: the
+    /// notifications go out by ports, too.
+    fn depart_until<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        last: Time,
+        ports: &mut [Port<H, A>],
+        first_port: u32,
+        wires: &mut Wires<H>,
+    ) {
+        let Some(credit_bytes) = self.credit_bytes else { return };
+        loop {
+            let next = self.waiting.iter().map(|&(port, _)| (&ports[(port - first_port) as usize], port));
+            let next =
+                next.filter(|(port, _)| port.is_waiting()).map(|(port, number)| (port.free_at(), number));
+            let Some((_, number)) = next.min().filter(|&(at, _)| at <= last) else { return };
+            let left = ports[(number - first_port) as usize].depart(wires);
+            let Some((now, Departure { from, class, bytes })) = left else { continue };
+            let packet = Packet {
+                time: now,
+                flow: CREDIT,
+                class,
+                priority: bytes.into(),
+                size_bytes: credit_bytes,
+                kind: Kind::Control,
+                ..Packet::default()
+            };
+            let back = self.ways_back[usize::from(from)];
+            ports[(back - first_port) as usize].accept(now, packet, wires, None);
+            self.note_waiting(back, ports, first_port);
+        }
+    }
+
+    fn note_waiting<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        port: u32,
+        ports: &mut [Port<H, A>],
+        first_port: u32,
+    ) {
+        if ports[(port - first_port) as usize].enlist() {
+            self.waiting.push((port, Time::ZERO));
+        }
+    }
+
     /// Lets buffered ports send what starts before `end`, and has the switch woken for the rest.
-    fn serve<H: Copy + Default>(
+    fn serve<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         end: Time,
-        ports: &mut [Port<H>],
+        ports: &mut [Port<H, A>],
         first_port: u32,
         wires: &mut Wires<H>,
     ) {

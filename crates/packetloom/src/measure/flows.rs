@@ -108,7 +108,7 @@ impl Collector {
     fn update(&mut self, flow: FlowId, change: impl FnOnce(&mut FlowRow)) {
         let Some(row) = self.alive.get_mut(&flow) else { return };
         change(row);
-        if row.delivered != Time::NEVER && row.closed != Time::NEVER {
+        if row.closed != Time::NEVER && (row.delivered != Time::NEVER || row.report.given_up) {
             self.finished += u64::from(row.measured);
             self.done.extend(self.alive.remove(&flow));
         }

@@ -5,6 +5,7 @@
 
 mod admission;
 mod classes;
+mod daq;
 mod fair;
 mod fifo;
 mod line;
@@ -13,6 +14,7 @@ mod trimming;
 
 pub use admission::{Admission, Pool, Verdict};
 pub use classes::Classes;
+pub use daq::{Daq, Departure, check_credits, credit_bytes};
 pub use fair::Fair;
 pub use fifo::Fifo;
 pub use line::Line;
@@ -32,6 +34,7 @@ pub const COMPONENTS: &[Component] = &[
     classes::COMPONENT,
     trimming::COMPONENT,
     fair::COMPONENT,
+    daq::COMPONENT,
 ];
 
 /// The size to which a queue, or one inside it, trims packets.
@@ -101,6 +104,8 @@ pub enum Buffer<H> {
     Trimming(Trimming<H>),
     /// Control packets first, then flows in turn.
     Fair(Fair<H>),
+    /// DAQ's three queues behind credits.
+    Daq(Box<Daq<H>>),
 }
 
 impl<H: Copy> Buffer<H> {
@@ -110,6 +115,7 @@ impl<H: Copy> Buffer<H> {
             "pfabric" => Buffer::PFabric(PFabric::build(values)),
             "classes" => Buffer::Classes(Box::new(Classes::build(values))),
             "ndp" => Buffer::Trimming(Trimming::build(values)),
+            "daq" => Buffer::Daq(Box::new(Daq::build(values))),
             "fair" => Buffer::Fair(Fair::default()),
             _ => Buffer::Line(Line::new(Admission::build(values))),
         }
@@ -125,6 +131,7 @@ impl<H: Copy> Buffer<H> {
             Buffer::Classes(classes) => classes.put(packet, serving_bytes, random),
             Buffer::Trimming(queue) => queue.put(packet, serving_bytes, random),
             Buffer::Fair(queue) => queue.put(packet),
+            Buffer::Daq(queue) => queue.put(packet),
         }
     }
 
@@ -137,6 +144,16 @@ impl<H: Copy> Buffer<H> {
             Buffer::Classes(classes) => classes.take(random),
             Buffer::Trimming(queue) => queue.take(),
             Buffer::Fair(queue) => queue.take(),
+            Buffer::Daq(queue) => queue.take(),
+        }
+    }
+
+    /// Whether what waits may be sent: where credits are needed, there may be none.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        match self {
+            Buffer::Daq(queue) => queue.is_ready(),
+            _ => self.queued().packets > 0,
         }
     }
 
@@ -149,6 +166,7 @@ impl<H: Copy> Buffer<H> {
             Buffer::Classes(classes) => classes.queued(),
             Buffer::Trimming(queue) => queue.queued(),
             Buffer::Fair(queue) => queue.queued(),
+            Buffer::Daq(queue) => queue.queued(),
         }
     }
 }

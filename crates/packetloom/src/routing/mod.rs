@@ -10,7 +10,7 @@ use crate::flow::HostId;
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream, mix};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
-use crate::topology::Topology;
+use crate::topology::{Node, Topology};
 use paths::Digit;
 
 /// Every component of the section "routing".
@@ -20,7 +20,13 @@ pub const COMPONENTS: &[Component] = &[
         kind: "ecmp",
         doc: "Per-flow ECMP: a hash of the flow and the switch picks one next hop for all of a flow's packets.",
         source: "RFC 2992",
-        params: &[],
+        params: &[&[Param {
+            name: "symmetric",
+            kind: Kind::Flag,
+            default: Fallback::Value("false"),
+            doc: "Switches of a tier agree, and a flow's answers come back by the path that its data takes.",
+            source: "packetloom; PDQ §3 needs it",
+        }]],
         check: anything,
     },
     Component {
@@ -89,6 +95,14 @@ pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
     Ok(())
 }
 
+/// Whether a flow's packets all take one path on a network, and whether its answers come back by it.
+pub fn path_per_flow(routing: &Values, topology: &Topology) -> (bool, bool) {
+    let has_choice = |node: &Node| node.tier > 0 && node.ports.len() as u32 > node.reach.down_ports + 1;
+    let is_only = !topology.nodes.iter().any(has_choice);
+    let is_ecmp = routing.kind == "ecmp";
+    (is_only || is_ecmp, is_only || (is_ecmp && routing.flag("symmetric")))
+}
+
 /// A switch's way to decide the port for a packet.
 #[derive(Clone, Debug)]
 pub struct Router {
@@ -105,6 +119,10 @@ pub struct Router {
 #[derive(Clone, Debug)]
 enum Policy {
     Ecmp {
+        salt: u64,
+    },
+    /// The same hash at all switches of a tier, and in both directions.
+    SymmetricEcmp {
         salt: u64,
     },
     Random(Stream),
@@ -142,6 +160,11 @@ impl Router {
             (Some(code), _) => Policy::Source(code.digit(node.tier)),
             (None, "spray-random") => Policy::Random(stream),
             (None, "spray-round-robin") => Policy::round_robin(&routing.text("per"), topology.hosts),
+            _ if routing.flag("symmetric") => {
+                // Nodes' own streams are numbered from 0; the tiers' are beyond.
+                let tier = u64::from(node.tier) << 32;
+                Policy::SymmetricEcmp { salt: Stream::new(seed, Purpose::Paths, tier).bits() }
+            }
             _ => Policy::Ecmp { salt: stream.bits() },
         };
         let reach = node.reach;
@@ -194,6 +217,10 @@ impl Policy {
                 // A subflow is to a switch a flow of its own; there are fewer than 2^24 hosts.
                 let ends = u64::from(packet.flow) << 32 | u64::from(packet.src);
                 let hash = mix(*salt ^ ends ^ u64::from(packet.path) << 24);
+                (((hash >> 32) * u64::from(ports)) >> 32) as u32
+            }
+            Policy::SymmetricEcmp { salt } => {
+                let hash = mix(*salt ^ u64::from(packet.flow));
                 (((hash >> 32) * u64::from(ports)) >> 32) as u32
             }
             Policy::RoundRobin { turns, per } => {

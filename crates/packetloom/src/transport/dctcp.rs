@@ -2,6 +2,7 @@
 
 use super::marked_share::{self, MarkedShare};
 use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
+use crate::flow::Flow;
 use crate::spec::{Component, Values};
 
 /// DCTCP.
@@ -22,7 +23,7 @@ impl Congestion for DctcpControl {
     };
     const ECN: bool = true;
 
-    fn new(values: &Values) -> DctcpControl {
+    fn new(values: &Values, _: &Flow) -> DctcpControl {
         DctcpControl(MarkedShare::new(values))
     }
 

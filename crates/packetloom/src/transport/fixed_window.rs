@@ -1,6 +1,7 @@
 //! A window that never changes: traffic of a known shape, for measuring a fabric and an engine.
 
 use super::windowed::{Acked, Congestion, Defaults, Window, Windowed, check, core};
+use crate::flow::Flow;
 use crate::spec::{Component, Fallback, Values};
 
 /// Fixed-window flows.
@@ -28,7 +29,7 @@ impl Congestion for Constant {
     };
     const ECN: bool = false;
 
-    fn new(_: &Values) -> Constant {
+    fn new(_: &Values, _: &Flow) -> Constant {
         Constant
     }
 

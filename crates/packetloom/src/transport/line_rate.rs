@@ -158,6 +158,7 @@ impl Scheme for LineRate {
 
 impl Transport for LineRate {
     type Header = Header;
+    type Agent = ();
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         let sender = Sender {

@@ -23,7 +23,7 @@ pub const PARAMS: &[Param] = &[
 ];
 
 /// One, in the fixed point of alpha and g.
-const ONE: u64 = 1 << 20;
+pub const ONE: u64 = 1 << 20;
 
 /// RFC 8257's sender.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,17 @@ impl MarkedShare {
     /// An acknowledgement came, outside of loss recovery.
     #[inline]
     pub fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
+        self.acknowledged_under(acked, window, |alpha, _| alpha);
+    }
+
+    /// The same, where what the window shrinks by, of [`ONE`] and halved, is not alpha but made from it.
+    #[inline]
+    pub fn acknowledged_under(
+        &mut self,
+        acked: Acked,
+        window: &mut Window,
+        penalty: impl FnOnce(u64, &Window) -> u64,
+    ) {
         self.acked += acked.packets;
         self.marked += if acked.echo { acked.packets } else { 0 };
         if acked.una > self.observed_until {
@@ -67,7 +78,7 @@ impl MarkedShare {
                 window.grow();
             }
         } else if acked.una >= self.reduced_until {
-            window.shrink(self.alpha / 2);
+            window.shrink(penalty(self.alpha, window) / 2);
             self.reduced_until = acked.next;
         }
     }

@@ -2,6 +2,7 @@
 //! product, no fast retransmit, a fixed timeout; and its ns-2 code's probe after repeated timeouts.
 
 use super::windowed::{Congestion, Defaults, Windowed, check, core};
+use crate::flow::Flow;
 use crate::spec::{Component, Fallback, Values};
 
 /// MinTCP.
@@ -29,7 +30,7 @@ impl Congestion for MinTcpControl {
     };
     const ECN: bool = false;
 
-    fn new(_: &Values) -> MinTcpControl {
+    fn new(_: &Values, _: &Flow) -> MinTcpControl {
         MinTcpControl
     }
 }

@@ -1,5 +1,8 @@
 //! Transports: one room per scheme. What two of them share has a room of its own.
 
+mod d2tcp;
+mod d3;
+mod daq;
 mod dctcp;
 mod finished;
 mod fixed_window;
@@ -9,17 +12,21 @@ mod marked_share;
 mod min_tcp;
 mod mptcp;
 mod ndp;
+mod paced;
 mod packet_format;
+mod pdq;
 mod pias;
 mod priority;
+mod rcp;
 mod reassembly;
+mod rto;
 mod seq_set;
 mod tcp;
 mod windowed;
 
 pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat};
 
-use crate::engine::Transport;
+use crate::engine::{PathNeeds, PortAgent, Transport};
 use crate::measure::Format;
 use crate::spec::{Component, Values};
 
@@ -52,6 +59,21 @@ pub trait WithScheme {
     fn run<T: Scheme>(self) -> Self::Output;
 }
 
+struct FindNeeds;
+
+impl WithScheme for FindNeeds {
+    type Output = (PathNeeds, bool);
+
+    fn run<T: Scheme>(self) -> (PathNeeds, bool) {
+        (T::Agent::NEEDS, !T::Agent::REPAIRS_LOSSES)
+    }
+}
+
+/// What the transport called `kind` needs of the paths, and whether it needs a network without losses.
+pub fn needs(kind: &str) -> (PathNeeds, bool) {
+    with_scheme(kind, FindNeeds).unwrap_or((PathNeeds::Nothing, false))
+}
+
 macro_rules! registry {
     ($($scheme:ty,)*) => {
         /// Every transport.
@@ -70,10 +92,15 @@ macro_rules! registry {
 registry! {
     tcp::Tcp,
     dctcp::Dctcp,
+    d2tcp::D2tcp,
     min_tcp::MinTcp,
     line_rate::LineRate,
     fixed_window::FixedWindow,
     ndp::Ndp,
+    rcp::Rcp,
+    d3::D3,
+    pdq::Pdq,
+    daq::Daq,
     mptcp::Mptcp,
     pias::Pias,
 }

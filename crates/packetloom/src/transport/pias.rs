@@ -4,6 +4,7 @@
 
 use super::marked_share::{self, MarkedShare};
 use super::windowed::{Acked, Congestion, Header, Window, Windowed, check as check_core, core, default_of};
+use crate::flow::Flow;
 use crate::packet::Packet;
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
 use std::sync::Arc;
@@ -58,7 +59,7 @@ impl Congestion for PiasControl {
     };
     const ECN: bool = true;
 
-    fn new(values: &Values) -> PiasControl {
+    fn new(values: &Values, _: &Flow) -> PiasControl {
         PiasControl {
             share: MarkedShare::new(values),
             thresholds: thresholds(values).into(),
@@ -120,6 +121,18 @@ mod tests {
     use crate::scenario::Scenario;
     use std::path::Path;
 
+    const FLOW: Flow = Flow {
+        id: 0,
+        src: 0,
+        dst: 1,
+        size_bytes: 1_000,
+        start: crate::units::Time::ZERO,
+        deadline: crate::units::Time::NEVER,
+        class: 0,
+        source: 0,
+        chain: None,
+    };
+
     fn control(thresholds: &str) -> PiasControl {
         let scenario = format!(
             "topology = {{ kind = \"rack\", hosts = 2 }}\n[[workload]]\nsizes = {{ kind = \"constant\", size = \"1KB\" }}\n[[scheme]]\n\
@@ -127,7 +140,7 @@ mod tests {
              [run]\nflows = 1\nloads = [0.1]\n"
         );
         let scenario = Scenario::from_toml(&scenario, "test", Path::new("")).expect("a sound scenario");
-        PiasControl::new(&scenario.cases().next().expect("a case").scheme.component("transport"))
+        PiasControl::new(&scenario.cases().next().expect("a case").scheme.component("transport"), &FLOW)
     }
 
     fn class(control: &mut PiasControl, sent_bytes: u64) -> u8 {

@@ -1,6 +1,7 @@
 //! TCP NewReno with selective acknowledgements (RFC 5681, RFC 6675).
 
 use super::windowed::{Congestion, Windowed, check, core, default_of};
+use crate::flow::Flow;
 use crate::spec::{Component, Values};
 
 /// TCP.
@@ -21,7 +22,7 @@ impl Congestion for NewReno {
     };
     const ECN: bool = false;
 
-    fn new(_: &Values) -> NewReno {
+    fn new(_: &Values, _: &Flow) -> NewReno {
         NewReno
     }
 }

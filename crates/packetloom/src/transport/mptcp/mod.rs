@@ -95,6 +95,7 @@ impl Scheme for Mptcp {
 
 impl Transport for Mptcp {
     type Header = Header;
+    type Agent = ();
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         let mut connection = Connection::new(flow, self.config.subflows, &self.config.core);

@@ -1,6 +1,7 @@
 //! A subflow: which of the flow's packets it carries, and how its window grows beside the others' (RFC 6356's LIA).
 
 use super::PARAMS;
+use crate::flow::Flow;
 use crate::packet::Packet;
 use crate::spec::{Component, Values};
 use crate::transport::windowed::{Acked, Congestion, Header, Sender, Window, core, default_of};
@@ -80,7 +81,7 @@ impl Congestion for Subflow {
     };
     const ECN: bool = false;
 
-    fn new(_: &Values) -> Subflow {
+    fn new(_: &Values, _: &Flow) -> Subflow {
         Subflow::default()
     }
 

@@ -74,6 +74,7 @@ impl Scheme for Ndp {
 
 impl Transport for Ndp {
     type Header = Header;
+    type Agent = ();
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         let mut sender = Sender::new(flow, &self.config);

@@ -1,11 +1,11 @@
 //! The parameters of the windowed transports.
 
-use super::rto::RtoRule;
 use super::window::WindowLimits;
 use crate::spec::{Complaint, Fallback, Kind, Param, Values};
 use crate::transport::finished::Finished;
 use crate::transport::packet_format::{self, PacketFormat};
 use crate::transport::priority::{self, Priority};
+use crate::transport::rto::RtoRule;
 use crate::units::Time;
 
 /// Everything the core needs to know.

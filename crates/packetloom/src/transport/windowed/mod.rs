@@ -7,7 +7,7 @@
 mod config;
 mod header;
 mod receiver;
-mod rto;
+
 mod sender;
 mod window;
 
@@ -82,6 +82,7 @@ impl<C: Congestion> Scheme for Windowed<C> {
 
 impl<C: Congestion> Transport for Windowed<C> {
     type Header = Header;
+    type Agent = ();
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         let mut sender =

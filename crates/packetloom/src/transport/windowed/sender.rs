@@ -5,12 +5,12 @@
 
 use super::config::{Config, WindowMeasure};
 use super::header::Header;
-use super::rto::Rto;
 use super::window::{Acked, Congestion, Window};
 use super::{RETRANSMIT, purpose_of};
 use crate::engine::{Context, Report};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
+use crate::transport::rto::Rto;
 use crate::transport::seq_set::SeqSet;
 use crate::units::Time;
 
@@ -56,7 +56,7 @@ impl<C: Congestion> Sender<C> {
             retransmit_next: 0,
             pipe: 0,
             window: Window::new(&config.limits),
-            congestion: C::new(&config.values),
+            congestion: C::new(&config.values, &flow),
             recovery: None,
             rto: Rto::new(&config.rto),
             timed: None,
@@ -206,7 +206,15 @@ impl<C: Congestion> Sender<C> {
             self.recovery = None;
         }
         if self.recovery.is_none() {
-            let acked = Acked { packets, advanced, echo: header.echo, una: self.una, next: self.next };
+            let acked = Acked {
+                packets,
+                advanced,
+                echo: header.echo,
+                una: self.una,
+                next: self.next,
+                now: context.now,
+                rtt: self.rto.smoothed().unwrap_or(Time::ZERO),
+            };
             self.congestion.acknowledged(acked, &mut self.window);
         }
         if advanced {

@@ -1,8 +1,10 @@
 //! The congestion window, and what controls it.
 
 use super::header::Header;
+use crate::flow::Flow;
 use crate::packet::Packet;
 use crate::spec::{Component, Values};
+use crate::units::Time;
 
 /// One packet, in the window's fixed-point units: 2^-20 of a packet.
 const PACKET: u64 = 1 << 20;
@@ -42,6 +44,13 @@ impl Window {
             ssthresh: u64::from(limits.initial_ssthresh) * PACKET,
             largest,
         }
+    }
+
+    /// A window of so many packets, in congestion avoidance.
+    #[cfg(test)]
+    pub fn of_packets(packets: u32) -> Window {
+        let cwnd = u64::from(packets) * PACKET;
+        Window { cwnd, ssthresh: cwnd, largest: u64::MAX }
     }
 
     /// Whole packets that may be in flight; at least one.
@@ -109,6 +118,10 @@ pub struct Acked {
     pub una: u32,
     /// The next packet never sent.
     pub next: u32,
+    /// When it came.
+    pub now: Time,
+    /// The smoothed round-trip time; zero where none is estimated.
+    pub rtt: Time,
 }
 
 /// A congestion control: how the window answers acknowledgements and losses (unless it says otherwise, as RFC 5681 has
@@ -120,7 +133,7 @@ pub trait Congestion: Sized {
     const ECN: bool;
 
     /// At a flow's start.
-    fn new(values: &Values) -> Self;
+    fn new(values: &Values, flow: &Flow) -> Self;
 
     /// The least slow-start threshold after a loss, in packets (RFC 5681 §3.1).
     fn least_threshold(&self) -> u32 {

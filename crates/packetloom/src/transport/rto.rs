@@ -14,7 +14,7 @@ pub struct RtoRule {
 }
 
 impl RtoRule {
-    pub(super) fn of(values: &Values) -> RtoRule {
+    pub fn of(values: &Values) -> RtoRule {
         RtoRule {
             least: values.time("min_rto"),
             greatest: values.time("max_rto"),
@@ -22,6 +22,11 @@ impl RtoRule {
             backoff: values.flag("backoff"),
             initial_rtt: values.optional_time("initial_rtt"),
         }
+    }
+
+    /// Estimated and doubled, between two bounds.
+    pub fn between(least: Time, greatest: Time) -> RtoRule {
+        RtoRule { least, greatest, estimate: true, backoff: true, initial_rtt: None }
     }
 
     /// The longest a sender waits before it tries again.

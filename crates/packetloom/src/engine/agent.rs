@@ -1,0 +1,67 @@
+//! What a scheme does inside the network: an agent at every port, which reads and writes the headers that pass.
+
+use crate::packet::Packet;
+use crate::spec::Values;
+use crate::units::{Rate, Time};
+
+/// Where an agent is.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The link that its port sends into.
+    pub link: u32,
+    /// That link's rate.
+    pub rate: Rate,
+}
+
+/// A port at the moment when a packet comes by.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// The moment.
+    pub now: Time,
+    /// When the link will have sent all that waits. If nothing came since, it would have been so at any time before.
+    pub drained_at: Time,
+}
+
+/// What agents need of the paths that packets take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathNeeds {
+    /// Any will do.
+    Nothing,
+    /// All packets of a flow come through the same ports.
+    OnePerFlow,
+    /// And answers come back through the ports that they are answers to.
+    Symmetric,
+}
+
+/// A scheme's part at one port, of a switch or of a host. It has no clock of its own: what should happen every so
+/// often, it does when the next packet comes, which is early enough since nobody sees it before.
+///
+/// The state is decided at compile time: ports of schemes without an agent, whose agent is `()`, carry none and call
+/// nothing.
+pub trait PortAgent<H>: Sized {
+    /// Whether there is anything to call.
+    const ACTIVE: bool = true;
+    /// What it needs of the paths.
+    const NEEDS: PathNeeds = PathNeeds::Nothing;
+    /// Whether its hosts send again what is lost.
+    const REPAIRS_LOSSES: bool = true;
+
+    /// The agent of a port, from the parameters of its transport.
+    fn build(transport: &Values, place: Place) -> Self;
+
+    /// A packet joins the port's queue, or is dropped by it next.
+    fn forward(&mut self, moment: Moment, packet: &mut Packet<H>);
+
+    /// A packet came from the far end of the port's link. Where a flow's two directions take the same path, these are the
+    /// answers to what was sent through this port.
+    fn backward(&mut self, _moment: Moment, _packet: &mut Packet<H>) {}
+}
+
+impl<H> PortAgent<H> for () {
+    const ACTIVE: bool = false;
+
+    fn build(_: &Values, _: Place) {}
+
+    #[inline]
+    fn forward(&mut self, _: Moment, _: &mut Packet<H>) {}
+}

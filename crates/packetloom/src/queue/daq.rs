@@ -1,0 +1,306 @@
+//! DAQ's port (Ding and Rojas-Cessa): urgent short flows before others, weighted round robin by bytes between short
+//! and long flows, and credits for the buffer at the far end, so that nothing is ever lost.
+
+use super::{Effect, Occupancy};
+use crate::packet::{Kind, Packet};
+use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::topology::Topology;
+use std::collections::VecDeque;
+
+/// Added to a class's balance per turn: about one full packet, for the class of the smaller weight.
+const QUANTUM_BYTES: f64 = 1_500.0;
+
+/// A priority from here on says that the flow has no deadline to meet (`transport/priority.rs`).
+const NO_DEADLINE: u32 = 1 << 31;
+
+/// The component.
+pub const COMPONENT: Component = Component {
+    section: "queue",
+    kind: "daq",
+    doc: "DAQ: flows with a near deadline before those with a far one, both by weight beside flows without; a port sends data only into room that the next switch has told it of, so nothing is lost. For transports whose priority is the time left to the deadline.",
+    source: "DAQ, §II",
+    params: &[&[
+        Param {
+            name: "ratio",
+            kind: Holds::Number(0.0, 1e9),
+            default: Fallback::Value("30"),
+            doc: "The threshold in round-trip times: a flow with no more time left is urgent. 0: none is.",
+            source: "DAQ §III-A.1: about 30 RTTs is an optimal value",
+        },
+        Param {
+            name: "rtt",
+            kind: Holds::Time,
+            default: Fallback::Value("300us"),
+            doc: "The round-trip time that the threshold counts in.",
+            source: "DAQ §III: 300 us",
+        },
+        Param {
+            name: "weight_ratio",
+            kind: Holds::Number(0.000_1, 10_000.0),
+            default: Fallback::Value("0.01"),
+            doc: "WRRr: bytes of flows with deadlines per byte of flows without, where both wait.",
+            source: "DAQ §III: 0.01",
+        },
+        Param {
+            name: "short_capacity",
+            kind: Holds::Bytes,
+            default: Fallback::Value("2MB"),
+            doc: "The buffer for flows with deadlines.",
+            source: "DAQ §III: 2 Mbytes",
+        },
+        Param {
+            name: "long_capacity",
+            kind: Holds::Bytes,
+            default: Fallback::Value("2MB"),
+            doc: "The buffer for flows without.",
+            source: "DAQ §III: another 2 Mbytes",
+        },
+        Param {
+            name: "credit",
+            kind: Holds::Bytes,
+            default: Fallback::Value("40B"),
+            doc: "Bytes on the wire of the notification that a packet has left the buffer.",
+            source: "packetloom: a header",
+        },
+    ]],
+    check,
+};
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    if !(1..=65_535).contains(&values.bytes("credit")) {
+        return Err(Complaint::new("credit", "write a size from 1B to 65535B"));
+    }
+    Ok(())
+}
+
+/// The classes: with a deadline, without one.
+const CLASSES: usize = 2;
+const SHORT: usize = 0;
+const LONG: usize = 1;
+
+/// How much of each class's buffer at a switch belongs to each of the `links` that lead there: sender_win = buffer / N_w
+/// (DAQ §II-B). The links that can send to one port are all but its own; so together they never exceed its buffer,
+/// whatever the traffic.
+fn windows(capacity: [u64; CLASSES], links: u64) -> [u64; CLASSES] {
+    capacity.map(|bytes| bytes / links.saturating_sub(1).max(1))
+}
+
+fn capacity(queue: &Values) -> [u64; CLASSES] {
+    [queue.bytes("short_capacity"), queue.bytes("long_capacity")]
+}
+
+/// The size of the notifications that switches with this queue send.
+pub fn credit_bytes(queue: &Values) -> Option<u64> {
+    (queue.kind == COMPONENT.kind).then(|| queue.bytes("credit"))
+}
+
+/// Hosts must take part, and every link must have room for a full packet at its far end, or it could never send one.
+///
+/// # Errors
+/// Where that does not hold.
+pub fn check_credits(
+    queue: &Values,
+    nic: &Values,
+    topology: &Topology,
+    full_packet_bytes: u64,
+) -> Result<(), Complaint> {
+    if queue.kind != COMPONENT.kind && nic.kind != COMPONENT.kind {
+        return Ok(());
+    }
+    if queue != nic {
+        let message = "hosts and switches count the same credits; leave nic out where the queue is \"daq\"";
+        return Err(Complaint::new("scheme.nic", message));
+    }
+    let switches = topology.nodes.iter().filter(|node| node.tier > 0);
+    let most_links = switches.map(|node| node.ports.len() as u64).max().unwrap_or(1);
+    for (window, key) in
+        windows(capacity(queue), most_links).into_iter().zip(["short_capacity", "long_capacity"])
+    {
+        if window < full_packet_bytes {
+            let needed = full_packet_bytes * (most_links - 1).max(1);
+            let message = format!(
+                "is shared by {} links and leaves each {window} B, less than a packet of {full_packet_bytes} B: \
+                 nothing could ever be sent; write {needed}B or more",
+                most_links - 1
+            );
+            return Err(Complaint::new(&format!("scheme.queue.{key}"), message));
+        }
+    }
+    Ok(())
+}
+
+/// What left a port's buffer: the link that it came from is owed this much.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// The link into the switch, as a number at the switch.
+    pub from: u16,
+    /// 0: with a deadline; 1: without.
+    pub class: u8,
+    /// How much.
+    pub bytes: u16,
+}
+
+/// A DAQ port's packets.
+#[derive(Clone, Debug)]
+pub struct Daq<H> {
+    threshold_us: u32,
+    capacity: [u64; CLASSES],
+    quantum: [i64; CLASSES],
+    credit_bytes: u16,
+    /// Acknowledgements, credits and other words: small, and never held back.
+    control: VecDeque<Packet<H>>,
+    /// Q1.1 and Q1.2.
+    short: [VecDeque<Packet<H>>; 2],
+    /// Q2.
+    long: VecDeque<Packet<H>>,
+    bytes: [u64; CLASSES],
+    queued: Occupancy,
+    balance: [i64; CLASSES],
+    turn: usize,
+    served: bool,
+    /// What the far end still has room for; `None`: it is a host, which takes everything.
+    credits: Option<[u64; CLASSES]>,
+    /// Whether it is a switch's: a host's own packets wait in the host, as many as there are.
+    is_switch: bool,
+    last: Option<Departure>,
+}
+
+impl<H: Copy> Daq<H> {
+    /// An empty port.
+    pub fn build(values: &Values) -> Daq<H> {
+        let threshold_us = values.number("ratio") * values.time("rtt").as_ps() as f64 / 1e6;
+        let ratio = values.number("weight_ratio");
+        Daq {
+            threshold_us: (threshold_us as u32).min(NO_DEADLINE - 1),
+            capacity: capacity(values),
+            quantum: [ratio, 1.0].map(|weight| (weight / ratio.min(1.0) * QUANTUM_BYTES) as i64),
+            credit_bytes: values.bytes("credit") as u16,
+            control: VecDeque::new(),
+            short: [VecDeque::new(), VecDeque::new()],
+            long: VecDeque::new(),
+            bytes: [0; CLASSES],
+            queued: Occupancy::default(),
+            balance: [0; CLASSES],
+            turn: SHORT,
+            served: false,
+            credits: None,
+            is_switch: false,
+            last: None,
+        }
+    }
+
+    /// Whether it is a switch's port, and, if the far end is a switch, how many links lead there.
+    pub fn place(&mut self, is_switch: bool, far_links: Option<u64>) {
+        self.is_switch = is_switch;
+        self.credits = far_links.map(|links| windows(self.capacity, links));
+    }
+
+    /// The size of a notification.
+    pub fn credit_bytes(&self) -> u16 {
+        self.credit_bytes
+    }
+
+    /// Takes a packet in. Credits see to it that there is room at a switch, if hosts have this queue too; what hosts
+    /// without credits send too much is dropped.
+    pub fn put(&mut self, packet: Packet<H>) -> Effect {
+        if packet.kind != Kind::Data {
+            self.control.push_back(packet);
+            self.queued.add(packet.size_bytes);
+            return Effect::default();
+        }
+        let class = class_of(&packet);
+        let size = u64::from(packet.size_bytes);
+        if self.bytes[class] + size > self.capacity[class] && self.is_switch {
+            return Effect { drops: 1, ..Effect::default() };
+        }
+        self.bytes[class] += size;
+        self.queued.add(packet.size_bytes);
+        // Algorithm 1.
+        if class == LONG {
+            self.long.push_back(packet);
+        } else {
+            self.short[usize::from(packet.priority > self.threshold_us)].push_back(packet);
+        }
+        Effect::default()
+    }
+
+    /// Whether something may be sent now.
+    pub fn is_ready(&self) -> bool {
+        !self.control.is_empty() || self.head(SHORT).is_some() || self.head(LONG).is_some()
+    }
+
+    /// The line whose first packet a class would send now: it is there, and the far end has room for it.
+    fn head(&self, class: usize) -> Option<usize> {
+        let line = match class {
+            LONG => 2,
+            _ if self.short[0].is_empty() => 1,
+            _ => 0,
+        };
+        let packet = if line == 2 { self.long.front() } else { self.short[line].front() };
+        let room = self.credits.map_or(u64::MAX, |credits| credits[class]);
+        packet.filter(|packet| u64::from(packet.size_bytes) <= room).map(|_| line)
+    }
+
+    /// The packet to send next.
+    pub fn take(&mut self) -> Option<Packet<H>> {
+        self.last = None;
+        if let Some(packet) = self.control.pop_front() {
+            self.queued.remove(packet.size_bytes);
+            return Some(packet);
+        }
+        if !self.is_ready() {
+            return None;
+        }
+        loop {
+            let class = self.turn;
+            if let Some(line) = self.head(class) {
+                if !self.served {
+                    self.balance[class] += self.quantum[class];
+                    self.served = true;
+                }
+                if self.balance[class] > 0 {
+                    return self.send(class, line);
+                }
+            } else {
+                self.balance[class] = self.balance[class].min(0);
+            }
+            self.turn = (class + 1) % CLASSES;
+            self.served = false;
+        }
+    }
+
+    fn send(&mut self, class: usize, line: usize) -> Option<Packet<H>> {
+        let line = if line == 2 { &mut self.long } else { &mut self.short[line] };
+        let packet = line.pop_front()?;
+        let size = u64::from(packet.size_bytes);
+        self.balance[class] -= size as i64;
+        self.bytes[class] -= size;
+        self.queued.remove(packet.size_bytes);
+        if let Some(credits) = &mut self.credits {
+            credits[class] -= size;
+        }
+        self.last = Some(Departure { from: packet.path, class: class as u8, bytes: packet.size_bytes });
+        Some(packet)
+    }
+
+    /// What the last call of [`Daq::take`] took out, if that was data.
+    pub fn departure(&self) -> Option<Departure> {
+        self.last
+    }
+
+    /// The far end has room for so much more.
+    pub fn credit(&mut self, class: u8, bytes: u64) {
+        if let Some(credits) = &mut self.credits {
+            credits[usize::from(class)] += bytes;
+        }
+    }
+
+    /// What waits.
+    pub fn queued(&self) -> Occupancy {
+        self.queued
+    }
+}
+
+fn class_of<H>(packet: &Packet<H>) -> usize {
+    if packet.priority < NO_DEADLINE { SHORT } else { LONG }
+}

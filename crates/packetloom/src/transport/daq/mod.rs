@@ -1,0 +1,197 @@
+//! DAQ's hosts (Ding and Rojas-Cessa): flows open with a handshake, start fast, keep the queue on their path short, and say
+//! in every packet how much time is left. Losses need no repair: the queue `daq` has none.
+//!
+//! sender_win, the credit of the link to the first switch, is kept by the NIC's queue and counts for all of a host's
+//! flows. The query that starts a worker's flow is the workload's: it would only carry N_w, which is the number of links
+//! that can send to a port here (`queue/daq.rs`).
+
+mod meter;
+mod sender;
+
+use super::Scheme;
+use super::flow_table::FlowTable;
+use super::packet_format::{self, PacketFormat};
+use super::priority;
+use super::reassembly::Reassembly;
+use crate::engine::{Context, Timer, Transport};
+use crate::flow::Flow;
+use crate::measure::Format;
+use crate::packet::{Kind, Packet};
+use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::units::Time;
+use meter::Meter;
+use sender::Sender;
+
+/// What a packet is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// Opens the flow.
+    Syn,
+    /// Carries payload.
+    #[default]
+    Data,
+    /// Ends the flow.
+    Fin,
+}
+
+/// The header. An answer repeats it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Header {
+    /// When the packet was sent: its time stamp.
+    sent_at: Time,
+    seq: u32,
+    /// The longest that any port on the path would have let it wait, in nanoseconds.
+    queue_ns: u32,
+    role: Role,
+    last: bool,
+    /// A port on the path is loaded above the limit.
+    overloaded: bool,
+}
+
+const _: () = assert!(size_of::<Packet<Header>>() <= 56, "what moves most should be small");
+
+/// The parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    format: PacketFormat,
+    max_queue: Time,
+    initial_window: f64,
+}
+
+const PARAMS: &[Param] = &[
+    packet_format::MSS,
+    packet_format::HEADER,
+    packet_format::ACK,
+    Param {
+        name: "max_queue",
+        kind: Holds::Time,
+        default: Fallback::Value("300us"),
+        doc: "Q: a flow's window grows while no queue on its path would take longer than this.",
+        source: "packetloom: one round trip of DAQ §III (the paper gives none)",
+    },
+    Param {
+        name: "high_load",
+        kind: Holds::Number(0.0, 1.0),
+        default: Fallback::Value("0.8"),
+        doc: "Where a port is offered more than this share of its link, windows are quartered instead of halved.",
+        source: "DAQ §II-B: 80 %",
+    },
+    Param {
+        name: "interval",
+        kind: Holds::Time,
+        default: Fallback::Value("300us"),
+        doc: "How long a port counts to know its load.",
+        source: "packetloom: one round trip of DAQ §III",
+    },
+    Param {
+        name: "initial_window",
+        kind: Holds::Number(0.0, 100.0),
+        default: Fallback::Value("0.25"),
+        doc: "Quick start: a flow's first window, in bandwidth-delay products of its path.",
+        source: "DAQ §II-B: bandwidth × RTT(s-r) / 2, with the sender's round trip to its switch as half of the whole",
+    },
+];
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    packet_format::check(values)?;
+    if values.time("interval") == Time::ZERO {
+        return Err(Complaint::new("interval", "write a time above zero, such as \"300us\""));
+    }
+    Ok(())
+}
+
+/// All DAQ flows at one host.
+pub struct Daq {
+    config: Config,
+    senders: FlowTable<Sender>,
+    receivers: FlowTable<Reassembly>,
+}
+
+impl Scheme for Daq {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "daq",
+        doc: "DAQ: a handshake, a fast start, windows that keep queues short, and the time left to the deadline in every packet; needs the queue \"daq\", whose credits make it lossless.",
+        source: "DAQ, §II",
+        params: &[PARAMS],
+        check,
+    };
+    type Config = Config;
+
+    fn configure(values: &Values) -> Config {
+        Config {
+            format: PacketFormat::of(values),
+            max_queue: values.time("max_queue"),
+            initial_window: values.number("initial_window"),
+        }
+    }
+
+    fn format(config: &Config) -> Format {
+        config.format.data
+    }
+
+    fn smallest_packet_bytes(config: &Config) -> u64 {
+        config.format.smallest_bytes()
+    }
+
+    fn new(config: &Config) -> Daq {
+        Daq { config: *config, senders: FlowTable::default(), receivers: FlowTable::default() }
+    }
+}
+
+impl Transport for Daq {
+    type Header = Header;
+    type Agent = Meter;
+
+    fn start(&mut self, flow: Flow, context: &mut Context<'_, Header, Meter>) {
+        let sender = Sender::new(flow, &self.config);
+        sender.open(&self.config, context);
+        self.senders.insert(flow.id, sender);
+    }
+
+    fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header, Meter>) {
+        if packet.kind == Kind::Ack {
+            self.answered(&packet, context);
+        } else if packet.header.role != Role::Fin {
+            self.arrived(&packet, context);
+        }
+    }
+
+    fn timer(&mut self, _: Timer, _: &mut Context<'_, Header, Meter>) {}
+}
+
+impl Daq {
+    fn answered(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header, Meter>) {
+        let Some(sender) = self.senders.get_mut(packet.flow) else { return };
+        sender.answered(&packet.header, &self.config, context);
+        if sender.is_done() {
+            sender.close(&self.config, context);
+            context.closed(sender.flow(), sender.report());
+            self.senders.remove(packet.flow);
+        }
+    }
+
+    /// A SYN or data: each is acknowledged.
+    fn arrived(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header, Meter>) {
+        let (flow, header) = (packet.flow, packet.header);
+        if header.role == Role::Syn {
+            self.receivers.insert(flow, Reassembly::default());
+        } else if let Some(arrived) = self.receivers.get_mut(flow) {
+            arrived.add(header.seq, header.last);
+            if arrived.whole().is_some() {
+                self.receivers.remove(flow);
+                context.delivered(flow);
+            }
+        }
+        context.send(Packet {
+            flow,
+            dst: packet.src,
+            priority: priority::FIRST,
+            size_bytes: self.config.format.ack_bytes,
+            kind: Kind::Ack,
+            class: packet.class,
+            header,
+            ..Packet::default()
+        });
+    }
+}

@@ -1,0 +1,68 @@
+//! What sets a flow's rate.
+
+use super::header::Header;
+use crate::engine::PortAgent;
+use crate::flow::Flow;
+use crate::spec::{Component, Values};
+use crate::units::{Rate, Time};
+
+/// A rate in kb/s: what fits a header.
+pub type Kbps = u32;
+
+/// A link's rate in kb/s.
+pub fn kbps(rate: Rate) -> Kbps {
+    u32::try_from(rate.as_bps() / 1_000).unwrap_or(u32::MAX).max(1)
+}
+
+/// What so many bytes take at a rate.
+#[inline]
+pub fn time_at(rate: Kbps, bytes: u64) -> Time {
+    Time(bytes * 8_000_000_000 / u64::from(rate))
+}
+
+/// How a flow stands at its sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    /// The moment.
+    pub now: Time,
+    /// The smoothed round-trip time; zero before the first answer.
+    pub rtt: Time,
+    /// After how long a packet without an answer counts as lost.
+    pub rto: Time,
+    /// Wire bytes never sent or to be sent again.
+    pub unsent_bytes: u64,
+    /// What the host's link can carry.
+    pub host_rate: Kbps,
+}
+
+/// A rate control: what it says to the network, and what it makes of the answers.
+pub trait RateControl: Sized {
+    /// The transport that it makes.
+    const COMPONENT: Component;
+    /// What it says.
+    type Word: Copy + Default + std::fmt::Debug;
+    /// Its part at the ports.
+    type Agent: PortAgent<Header<Self::Word>>;
+
+    /// At a flow's start.
+    fn new(values: &Values, flow: &Flow) -> Self;
+
+    /// What the next packet says; a flow that [closes](super::Role::Close) gives back what it has.
+    fn say(&mut self, standing: &Standing, closes: bool) -> Self::Word;
+
+    /// An answer brought back what the network made of it.
+    fn heard(&mut self, word: &Self::Word, standing: &Standing);
+
+    /// What may be sent now; 0: nothing.
+    fn rate(&self) -> Kbps;
+
+    /// When to ask again while nothing may be sent.
+    fn probe_after(&self, rtt: Time) -> Time {
+        rtt
+    }
+
+    /// Whether the flow can't be whole by its deadline, so that going on would only cost others.
+    fn is_hopeless(&self, _standing: &Standing) -> bool {
+        false
+    }
+}

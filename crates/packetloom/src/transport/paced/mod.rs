@@ -1,0 +1,152 @@
+//! The rate-based core that RCP, D3 and PDQ share: a flow opens with a request, is sent packet by packet at the rate
+//! that the network granted, asks again while it has none, and says when it is over. What differs is a [`RateControl`]
+//! and the agents at the ports, which do the granting.
+//!
+//! Each packet is acknowledged. What three later packets' acknowledgements prove lost, or a timeout does, is sent again.
+
+mod config;
+mod control;
+mod header;
+mod sender;
+
+pub use config::{CORE, check};
+pub use control::{Kbps, RateControl, Standing, kbps, time_at};
+pub use header::{Header, Role};
+
+use super::Scheme;
+use super::finished::Finished;
+use super::flow_table::FlowTable;
+use super::priority;
+use super::reassembly::Reassembly;
+use crate::engine::{Context, Timer, Transport};
+use crate::flow::Flow;
+use crate::measure::Format;
+use crate::packet::{Kind, Packet};
+use crate::spec::{Component, Values};
+use config::Config;
+use sender::Sender;
+use std::sync::Arc;
+
+/// All paced flows at one host, under the rate control `C`.
+pub struct Paced<C: RateControl> {
+    config: Arc<Config>,
+    senders: FlowTable<Sender<C>>,
+    receivers: FlowTable<Reassembly>,
+    finished: Finished,
+}
+
+impl<C: RateControl> Scheme for Paced<C> {
+    const COMPONENT: Component = C::COMPONENT;
+    type Config = Arc<Config>;
+
+    fn configure(values: &Values) -> Arc<Config> {
+        Arc::new(Config::of(values))
+    }
+
+    fn format(config: &Arc<Config>) -> Format {
+        config.format.data
+    }
+
+    fn smallest_packet_bytes(config: &Arc<Config>) -> u64 {
+        config.format.smallest_bytes()
+    }
+
+    fn new(config: &Arc<Config>) -> Paced<C> {
+        Paced {
+            finished: Finished::new(config.rto.longest().times(8)),
+            config: config.clone(),
+            senders: FlowTable::default(),
+            receivers: FlowTable::default(),
+        }
+    }
+}
+
+impl<C: RateControl> Transport for Paced<C> {
+    type Header = Header<C::Word>;
+    type Agent = C::Agent;
+
+    fn start(&mut self, flow: Flow, context: &mut Context<'_, Self::Header, C::Agent>) {
+        let mut sender = Sender::new(flow, &self.config, context);
+        sender.open(&self.config, context);
+        self.senders.insert(flow.id, sender);
+    }
+
+    fn receive(&mut self, packet: Packet<Self::Header>, context: &mut Context<'_, Self::Header, C::Agent>) {
+        match packet.kind {
+            Kind::Data | Kind::Control => self.arrived(&packet, context),
+            Kind::Ack => {
+                let Some(sender) = self.senders.get_mut(packet.flow) else { return };
+                sender.answered(&packet.header, &self.config, context);
+                self.end_if_over(packet.flow, context);
+            }
+            // These transports don't know trimming: to them the packet is lost.
+            Kind::Trimmed => {}
+        }
+    }
+
+    fn timer(&mut self, timer: Timer, context: &mut Context<'_, Self::Header, C::Agent>) {
+        let Some(sender) = self.senders.get_mut(timer.key) else { return };
+        sender.timer(&self.config, context);
+        self.end_if_over(timer.key, context);
+    }
+}
+
+impl<C: RateControl> Paced<C> {
+    fn end_if_over(&mut self, flow: u32, context: &mut Context<'_, Header<C::Word>, C::Agent>) {
+        let Some(sender) = self.senders.get_mut(flow) else { return };
+        if sender.is_over() {
+            sender.close(&self.config, context);
+            context.closed(sender.flow(), sender.report());
+            self.senders.remove(flow);
+        }
+    }
+
+    fn arrived(
+        &mut self,
+        packet: &Packet<Header<C::Word>>,
+        context: &mut Context<'_, Header<C::Word>, C::Agent>,
+    ) {
+        let (flow, header) = (packet.flow, packet.header);
+        if header.role == Role::Close {
+            self.receivers.remove(flow);
+            return;
+        }
+        let next = match self.finished.packets(flow) {
+            Some(packets) => packets,
+            None => self.note(packet, context),
+        };
+        context.send(Packet {
+            flow,
+            dst: packet.src,
+            priority: priority::FIRST,
+            size_bytes: self.config.format.ack_bytes,
+            kind: Kind::Ack,
+            class: packet.class,
+            header: Header { next, ..header },
+            ..Packet::default()
+        });
+    }
+
+    /// Takes in what arrived of a flow that is not whole; returns the first packet that is missing.
+    fn note(
+        &mut self,
+        packet: &Packet<Header<C::Word>>,
+        context: &mut Context<'_, Header<C::Word>, C::Agent>,
+    ) -> u32 {
+        let (flow, header) = (packet.flow, packet.header);
+        if self.receivers.get_mut(flow).is_none() {
+            self.receivers.insert(flow, Reassembly::default());
+        }
+        let Some(arrived) = self.receivers.get_mut(flow) else { return 0 };
+        if header.role == Role::Data {
+            arrived.add(header.seq, header.last);
+        }
+        let next = arrived.next();
+        if arrived.whole().is_some() {
+            self.receivers.remove(flow);
+            self.finished.add(context.now, flow, next);
+            context.delivered(flow);
+        }
+        next
+    }
+}

@@ -1,0 +1,160 @@
+//! PDQ (Hong, Caesar and Godfrey, "Finishing flows quickly with preemptive scheduling", SIGCOMM 2012): switches let the
+//! most critical flows send and pause the others; the earliest deadline first, then the shortest job.
+
+mod list;
+mod switch;
+
+use super::paced::{CORE, Header, Kbps, Paced, RateControl, Standing, check, time_at};
+use crate::flow::Flow;
+use crate::packet::Packet;
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::units::Time;
+use switch::PdqSwitch;
+
+/// PDQ.
+pub type Pdq = Paced<PdqControl>;
+
+/// Who paused a flow: a port, by its link's number and one; or nobody.
+const NOBODY: u32 = 0;
+
+/// A round trip, in the units of [`Word::probe_every`].
+const ROUND_TRIP: u32 = 1_000;
+
+/// What PDQ's packets say (§3.1: the scheduling header).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Word {
+    /// R_H: the rate that the path so far allows.
+    rate: Kbps,
+    /// P_H: who paused the flow.
+    paused_by: u32,
+    /// D_H: the deadline, as a point in time.
+    deadline: Time,
+    /// T_H: what the rest takes at the greatest rate.
+    needs: Time,
+    /// RTT_H, in nanoseconds.
+    rtt_ns: u32,
+    /// I_H: round trips between two probes, in thousandths.
+    probe_every: u32,
+}
+
+const _: () = assert!(size_of::<Packet<Header<Word>>>() <= 96, "what moves most should be small");
+
+/// A flow.
+#[derive(Clone, Copy, Debug)]
+pub struct PdqControl {
+    deadline: Time,
+    terminates_early: bool,
+    /// The round-trip time that it assumes before one is known.
+    rtt: Time,
+    rate: Kbps,
+    paused_by: u32,
+    probe_every: u32,
+}
+
+impl RateControl for PdqControl {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "pdq",
+        doc: "PDQ: switches let the most critical flows (earliest deadline, then shortest job) have the link and pause the others; answers must come back by the same path (routing ecmp with symmetric = true, or a rack).",
+        source: "PDQ, SIGCOMM 2012, §3",
+        params: &[
+            CORE,
+            &[
+                Param {
+                    name: "early_start",
+                    kind: Kind::Number(0.0, 100.0),
+                    default: Fallback::Value("2"),
+                    doc: "K: flows that end within so many round trips together no longer hold the next one back.",
+                    source: "PDQ §3.3.2: K = 2",
+                },
+                Param {
+                    name: "early_termination",
+                    kind: Kind::Flag,
+                    default: Fallback::Value("true"),
+                    doc: "Give a flow up when it can't meet its deadline.",
+                    source: "PDQ §3.2",
+                },
+                Param {
+                    name: "probe_spacing",
+                    kind: Kind::Number(0.0, 100.0),
+                    default: Fallback::Value("0.2"),
+                    doc: "X: a paused flow probes every X round trips for each flow before it in a switch's list, and no more often than once per round trip.",
+                    source: "PDQ §3.3.2: X = 0.2",
+                },
+                Param {
+                    name: "dampening",
+                    kind: Kind::Time,
+                    default: Fallback::Value("20us"),
+                    doc: "After a switch let a paused flow go on, it lets no other one go on for so long.",
+                    source: "packetloom; PDQ §3.3.1: a small period of time",
+                },
+                Param {
+                    name: "rtt",
+                    kind: Kind::Time,
+                    default: Fallback::Value("200us"),
+                    doc: "The round-trip time that is assumed before any is known.",
+                    source: "packetloom",
+                },
+            ],
+        ],
+        check: check_pdq,
+    };
+    type Word = Word;
+    type Agent = PdqSwitch;
+
+    fn new(values: &Values, flow: &Flow) -> PdqControl {
+        PdqControl {
+            deadline: flow.deadline,
+            terminates_early: values.flag("early_termination"),
+            rtt: values.time("rtt"),
+            rate: 0,
+            paused_by: NOBODY,
+            probe_every: ROUND_TRIP,
+        }
+    }
+
+    fn say(&mut self, standing: &Standing, _: bool) -> Word {
+        let rtt = if standing.rtt == Time::ZERO { self.rtt } else { standing.rtt };
+        Word {
+            rate: standing.host_rate,
+            paused_by: self.paused_by,
+            deadline: self.deadline,
+            needs: time_at(standing.host_rate, standing.unsent_bytes),
+            rtt_ns: u32::try_from(rtt.as_ps() / 1_000).unwrap_or(u32::MAX),
+            probe_every: ROUND_TRIP,
+        }
+    }
+
+    fn heard(&mut self, word: &Word, _: &Standing) {
+        self.paused_by = word.paused_by;
+        self.probe_every = word.probe_every.max(ROUND_TRIP);
+        self.rate = if word.paused_by == NOBODY { word.rate } else { 0 };
+    }
+
+    fn rate(&self) -> Kbps {
+        self.rate
+    }
+
+    fn probe_after(&self, rtt: Time) -> Time {
+        Time(rtt.as_ps() / u64::from(ROUND_TRIP) * u64::from(self.probe_every))
+    }
+
+    /// §3.2: the deadline has passed; or the rest takes longer than is left; or the flow is paused and what is left is
+    /// less than a round trip.
+    fn is_hopeless(&self, standing: &Standing) -> bool {
+        if !self.terminates_early || self.deadline == Time::NEVER {
+            return false;
+        }
+        let whole_at = standing.now + time_at(standing.host_rate, standing.unsent_bytes);
+        let is_paused = self.rate == 0 && standing.rtt > Time::ZERO;
+        whole_at > self.deadline || (is_paused && standing.now + standing.rtt > self.deadline)
+    }
+}
+
+fn check_pdq(values: &Values) -> Result<(), Complaint> {
+    check(values)?;
+    if values.time("rtt") == Time::ZERO {
+        return Err(Complaint::new("rtt", "write a time above zero, such as \"200us\""));
+    }
+    Ok(())
+}
