@@ -57,11 +57,18 @@ impl<H: Copy + Default> Context<'_, H> {
     /// Hands a packet to the NIC's queue.
     #[inline]
     pub fn send(&mut self, mut packet: Packet<H>) {
-        packet.time = self.now;
-        packet.src = self.host;
         if let Some(paths) = &mut self.paths {
             packet.path = paths.next(packet.dst);
         }
+        self.send_by(packet.path, packet);
+    }
+
+    /// Hands a packet to the NIC's queue that takes a path of a controller's choice.
+    #[inline]
+    pub fn send_by(&mut self, path: u16, mut packet: Packet<H>) {
+        packet.time = self.now;
+        packet.src = self.host;
+        packet.path = path;
         self.nic.accept(self.now, packet, self.wires, None);
     }
 

@@ -109,7 +109,8 @@ impl<T: Transport> Engine<T> {
         let hosts = (0..host_count)
             .map(|id| {
                 let nic = port(topology.nodes[id as usize].ports.start as usize, &nic);
-                let paths = code.as_ref().map(|code| Paths::new(topology, code, id, plan.seed));
+                let code = code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
+                let paths = code.map(|code| Paths::new(topology, code, id, plan.seed));
                 let mut transport = transport();
                 if let Some(recorder) = &plan.recorder {
                     transport.watch_pulls(recorder);
