@@ -117,7 +117,7 @@ TINY = {
     "initial-window": ("run.flows=10", "topology.k=4"),
     "flow-size": ("run.flows=10", "topology.k=4"),
     "arrival-rate": ("run.flows=10", "topology.k=4"),
-    "web-search": ("run.flows=30", "topology.k=4"),
+    "web-search": ("run.duration=20ms", "topology.k=4"),
     "incast": ("workload.0.sizes.size=15KB",),
     "outcast": ("workload.0.sizes.size=15KB",),
     "priorities": ("workload.0.flows=3", "workload.1.sizes.size=300KB"),

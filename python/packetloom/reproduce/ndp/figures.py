@@ -120,7 +120,7 @@ def future_work(runs: Runs) -> list[Panel]:
         panels.append(Panel(f"{pattern} of 100 x 450 KB", "FCT, ms", SHARE, curves))
     pulled = _pooled(runs["priorities"], ("fct_ns",))
     curves = [
-        _distribution(label, _look(order), flows["fct_ns"] / 1e6)
+        _distribution(label.partition("transport.")[2], _look(order), flows["fct_ns"] / 1e6)
         for order, (label, flows) in enumerate(pulled.items(), 2)
     ]
     beside = Panel("150 KB beside ten long flows", "FCT, ms", SHARE, curves, log_x=True)
