@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from packetloom.claims import NotComparable
-from packetloom.reproduce import PAPERS, PAPERS_FOLDER
+from packetloom.reproduce import PAPERS, PAPERS_FOLDER, Experiment
 from packetloom.reproduce.sync_or_not import PAPER, measure
 from packetloom.scenario import read_plan
 
@@ -37,16 +37,16 @@ def test_ratios_are_taken_seed_by_seed() -> None:
 
 
 @pytest.mark.parametrize("experiment", PAPER.experiments, ids=lambda experiment: experiment.name)
-def test_every_scenario_can_be_read_at_both_scales(experiment: object) -> None:
-    one = next(known for known in PAPER.experiments if known == experiment)
-    file = PAPERS_FOLDER / "sync_or_not" / "scenarios" / one.scenario
-    quick, full = (len(read_plan(file, settings).cases) for settings in (one.quick, one.full))
+def test_every_scenario_can_be_read_at_both_scales(experiment: Experiment) -> None:
+    file = PAPERS_FOLDER / "sync_or_not" / "scenarios" / experiment.scenario
+    quick, full = (len(read_plan(file, settings).cases) for settings in (experiment.quick, experiment.full))
     assert 0 < quick <= full
 
 
 def test_claims_and_figures_need_experiments_that_there_are() -> None:
     known = {experiment.name for experiment in PAPER.experiments}
-    needed = {need for part in (*PAPER.claims, *PAPER.figures) for need in part.needs}
+    needed = {need for claim in PAPER.claims for need in claim.needs}
+    needed |= {need for figure in PAPER.figures for need in figure.needs}
     assert needed == known
     assert {claim.id for claim in PAPER.claims} == {f"SA{number}" for number in range(1, 10)}
     assert PAPERS["sync-or-not"].load() is PAPER

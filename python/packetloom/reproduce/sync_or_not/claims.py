@@ -116,8 +116,8 @@ CLAIMS = (
         ("uniform",),
         listed(fairness),
         figures=("3",),
-        explanation="The paper does not say which throughput the index is taken of. Ours is of what each server's flows "
-        "got of their best, and at low load that is the same for both",
+        explanation="The paper does not say which throughput the index is taken of. Ours is of what each server's "
+        "flows got of their best, and at low load that is the same for both",
     ),
     Claim(
         "SA2",
@@ -127,9 +127,9 @@ CLAIMS = (
         ("incast",),
         listed(incast_order),
         figures=("4",),
-        explanation="Means of FCT / FCT alone and OCF's variance of FCT are as the paper says. On one link SRJF shortens "
-        "all but the largest flows so much that FCT varies less than under MMF, which is processor sharing there; the "
-        "paper does not print the variance",
+        explanation="Means of FCT / FCT alone and OCF's variance of FCT are as the paper says. On one link SRJF "
+        "shortens all but the largest flows so much that FCT varies less than under MMF, which is processor sharing there; "
+        "the paper does not print the variance",
     ),
     Claim(
         "SA3",
@@ -187,8 +187,8 @@ CLAIMS = (
         listed(buffers),
         figures=("7-9",),
         explanation="Servers and the spines' p99 are as the paper says. Rates that add up to the whole of a receiver's "
-        "link leave the queue before it no time to drain, so that leaves hold more than the paper has; with 5 % kept free "
-        "(the experiment estimators) they hold 1.6 times what they do under SYN",
+        "link leave the queue before it no time to drain, so that leaves hold more than the paper has; with 5 % kept "
+        "free (the experiment estimators) they hold 1.6 times what they do under SYN",
     ),
     Claim(
         "SA9",
