@@ -128,8 +128,8 @@ CLAIMS = (
         listed(incast_order),
         figures=("4",),
         explanation="Means of FCT / FCT alone and OCF's variance of FCT are as the paper says. On one link SRJF "
-        "shortens all but the largest flows so much that FCT varies less than under MMF, which is processor sharing there; "
-        "the paper does not print the variance",
+        "shortens all but the largest flows so much that FCT varies less than under MMF, which is processor sharing "
+        "there; the paper does not print the variance",
     ),
     Claim(
         "SA3",
