@@ -100,7 +100,7 @@ def imperfect(runs: Runs) -> list[Panel]:
     ):
         curves = []
         for place, latency_us in enumerate((0, 100)):
-            away = f"controller {latency_us} us away"
+            away = f"{latency_us} us away"
             latency = f"transport.latency {LATENCIES[latency_us]}"
             syn = [
                 (error_us, measure.at(of, f"SYN, transport.clock_error {text}, {latency}", 0.8))
