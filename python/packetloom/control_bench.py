@@ -64,14 +64,14 @@ def _print(figures: Sequence[Figure]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     for heading in ("\nalgorithm", "\nns per"):
         table.add_column(heading, no_wrap=True)
     servers = list(dict.fromkeys(figure["servers"] for figure in figures))
     for count in servers:
-        table.add_column(f"{count}\nservers", justify="right")
+        table.add_column(f"{count}\nservers", justify="right", no_wrap=True)
     for heading in ("Tbit/s\nper core", "growth\nexponent"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for algorithm in dict.fromkeys(figure["algorithm"] for figure in figures):
         rows = [figure for figure in figures if figure["algorithm"] == algorithm]
         slowest = [row["tbps_per_core"] for row in rows if row["tbps_per_core"] is not None]

@@ -139,6 +139,8 @@ fn lost_messages_and_a_failed_controller_only_delay() {
         ("asy", "loss = 0.2"),
         ("syn", "fails_at = \"1ms\", back_at = \"3ms\""),
         ("asy", "fails_at = \"1ms\", back_at = \"3ms\""),
+        ("syn", "latency = \"100us\""),
+        ("asy", "latency = \"100us\""),
         ("syn", "clock_error = \"20us\""),
         ("asy", "period = \"50us\""),
     ] {

@@ -16,6 +16,7 @@ sizes = "web-search"
 "#;
 
 const DROP_TAIL: &str = r#"{ kind = "drop-tail", capacity = "225KB" }"#;
+const DROP_TAIL_ENDLESS: &str = r#""drop-tail""#;
 const ECN: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#;
 const NDP: &str = r#""ndp""#;
 const SYMMETRIC: &str = r#"{ kind = "ecmp", symmetric = true }"#;
@@ -88,6 +89,21 @@ fn fingerprints_are_pinned_for_every_scheme() {
         (transport, once)
     });
     assert_eq!(found, pinned.map(|(transport, _, _, hash)| (transport, hash.to_owned())));
+}
+
+#[test]
+fn central_control_is_pinned_too_and_does_not_depend_on_windows() {
+    let pinned = [("syn", "controller", "1799e376952ac74b"), ("asy", "ecmp", "1ea1d4c99df8ea0e")];
+    for (transport, routing, pinned) in pinned {
+        let fat_tree = "kind = \"fat-tree\"\nk = 4";
+        let leaf_spine = "kind = \"leaf-spine\"\nspines = 4\nleaves = 4\nhosts_per_leaf = 4";
+        let toml =
+            scenario(WEB_SEARCH, transport, DROP_TAIL_ENDLESS, routing, 300).replace(fat_tree, leaf_spine);
+        let case = cases(&toml).remove(0);
+        let whole = everything(&run(&toml));
+        assert_eq!(everything(&in_windows_up_to(&case, Time::from_ns(50))), whole, "{transport}");
+        assert_eq!(whole.0, pinned, "{transport}");
+    }
 }
 
 #[test]

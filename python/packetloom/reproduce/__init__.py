@@ -79,9 +79,16 @@ def _ndp() -> Paper:
     return PAPER
 
 
+def _sync_or_not() -> Paper:
+    from packetloom.reproduce.sync_or_not import PAPER
+
+    return PAPER
+
+
 PAPERS: dict[str, PaperEntry] = {
     "pfabric": PaperEntry("Deconstructing Datacenter Packet Transport (HotNets 2012)", _pfabric),
     "ndp": PaperEntry("Evaluating Modern Data Centre Transport Protocols in OMNeT++/INET (2019)", _ndp),
+    "sync-or-not": PaperEntry("To sync or not to sync (Globecom 2018)", _sync_or_not),
 }
 
 

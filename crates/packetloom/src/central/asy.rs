@@ -43,6 +43,13 @@ pub const COMPONENT: Component = Component {
                 source: "packetloom",
             },
             Param {
+                name: "share",
+                kind: Kind::Number(0.01, 1.0),
+                default: Fallback::Value("1.0"),
+                doc: "What part of each link is given out: less than all lets queues at switches drain.",
+                source: "packetloom",
+            },
+            Param {
                 name: "rounds",
                 kind: Kind::Count(0),
                 default: Fallback::Value("5"),
@@ -84,6 +91,8 @@ struct Bucket {
     /// Whether packets wait, and whether the controller thinks so.
     waits: bool,
     known: bool,
+    /// Reports on their way to the controller.
+    reports: u32,
 }
 
 impl Bucket {
@@ -142,6 +151,7 @@ struct Rates<'a, 'q> {
     window_ps: f64,
     period: Time,
     ceiling: Ceiling,
+    share: f64,
     normaliser: Normaliser,
     byte_time: ByteTime,
     framing_bytes: u64,
@@ -180,6 +190,7 @@ impl<'a, 'q> Rates<'a, 'q> {
             window_ps: values.time("window").as_ps() as f64,
             period: values.time("period"),
             ceiling: if values.flag("up_to_offered") { Ceiling::Offered } else { Ceiling::Link },
+            share: values.number("share"),
             normaliser: Normaliser::new(topology.hosts, values.count("rounds") as u32),
             byte_time: ByteTime::at(topology.host_rate()),
             framing_bytes: topology.framing_bytes,
@@ -212,7 +223,8 @@ impl<'a, 'q> Rates<'a, 'q> {
         self.recent_bytes[place] = (bytes * self.forgotten(since, now) + size_bytes, now);
         if self.bucket_of[place] == NOWHERE {
             self.bucket_of[place] = self.buckets.len() as u32;
-            let empty = Bucket { pair, rate: 0.0, debt_ps: 0.0, since: now, waits: false, known: false };
+            let empty =
+                Bucket { pair, rate: 0.0, debt_ps: 0.0, since: now, waits: false, known: false, reports: 0 };
             self.buckets.push(empty);
         }
         let number = self.bucket_of[place];
@@ -222,6 +234,7 @@ impl<'a, 'q> Rates<'a, 'q> {
             bucket.waits = true;
             bucket.free_at().into_iter().for_each(|at| self.due.push(Reverse((at, number))));
         }
+        bucket.reports += 1;
         self.reports.push_back(Report { at: now + self.channel.latency, pair, waits: true });
     }
 
@@ -249,6 +262,7 @@ impl<'a, 'q> Rates<'a, 'q> {
             match bucket.free_at() {
                 Some(at) => self.due.push(Reverse((at, number))),
                 None => {
+                    bucket.reports += 1;
                     self.reports.push_back(Report { at: now + self.channel.latency, pair, waits: false });
                 }
             }
@@ -261,7 +275,9 @@ impl<'a, 'q> Rates<'a, 'q> {
             let Some(report) = self.reports.pop_front() else { return };
             self.channel.messages += 1;
             let number = self.bucket_of[self.queues.place(report.pair)];
-            self.buckets[number as usize].known = report.waits;
+            let bucket = &mut self.buckets[number as usize];
+            bucket.known = report.waits;
+            bucket.reports -= 1;
             self.decide_from(now);
         }
     }
@@ -295,7 +311,7 @@ impl<'a, 'q> Rates<'a, 'q> {
         let mut rates = self.offered.iter();
         for bucket in &mut self.buckets {
             bucket.leak(now);
-            let rate = if bucket.known { rates.next().copied().unwrap_or(0.0) } else { 0.0 };
+            let rate = if bucket.known { self.share * rates.next().copied().unwrap_or(0.0) } else { 0.0 };
             if self.reached[bucket.pair.src as usize] {
                 self.channel.messages += u64::from(bucket.rate != rate);
                 bucket.rate = rate;
@@ -332,11 +348,11 @@ impl<'a, 'q> Rates<'a, 'q> {
         (bytes * self.byte_time.of(1).as_ps() as f64 / self.window_ps).clamp(1e-6, 1.0)
     }
 
-    /// Takes out the buckets of queues that are empty, and known to be.
+    /// Takes out the buckets of queues that are empty, and known to be, with no word of them under way.
     fn forget_empty(&mut self) {
         let (queues, bucket_of) = (&self.queues, &mut self.bucket_of);
         self.buckets.retain(|bucket| {
-            let stays = bucket.waits || bucket.known;
+            let stays = bucket.waits || bucket.known || bucket.reports > 0;
             if !stays {
                 bucket_of[queues.place(bucket.pair)] = NOWHERE;
             }

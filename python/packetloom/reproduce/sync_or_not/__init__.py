@@ -1,0 +1,31 @@
+"""To sync or not to sync (Sviridov, Bianco and Giaccone, Globecom 2018).
+
+papers/sync-or-not/README.md tells what was found.
+"""
+
+from __future__ import annotations
+
+from packetloom.reproduce import Experiment, Paper
+from packetloom.reproduce.sync_or_not.claims import CLAIMS
+from packetloom.reproduce.sync_or_not.figures import FIGURES
+
+SHORT = ("run.duration=100ms", "run.warm_up=30ms")
+ONE_SEED = "run.seeds=1"
+
+EXPERIMENTS = (
+    Experiment("uniform", "uniform.toml", quick=("run.loads=[0.1, 0.4, 0.6, 0.8, 0.9]", ONE_SEED, *SHORT)),
+    Experiment("incast", "incast.toml", quick=("run.loads=[0.2, 0.6, 0.8]", "run.seeds=2", "run.duration=2s")),
+    Experiment("lengths", "lengths.toml", quick=("run.loads=[0.1, 0.4, 0.6, 0.9]", ONE_SEED, *SHORT)),
+    Experiment("alternating", "alternating.toml", quick=(ONE_SEED,)),
+    Experiment("traces", "traces.toml"),
+    Experiment("estimators", "estimators.toml", quick=("run.loads=[0.1, 0.8]", ONE_SEED, *SHORT)),
+    Experiment("imperfect", "imperfect.toml", quick=(ONE_SEED, *SHORT)),
+)
+
+PAPER = Paper(
+    name="sync-or-not",
+    title="To sync or not to sync: why asynchronous traffic control is good enough for your data center (2018)",
+    experiments=EXPERIMENTS,
+    claims=CLAIMS,
+    figures=FIGURES,
+)

@@ -1,0 +1,127 @@
+"""Figures 3 to 10, and two of our own: estimators, and how good synchronisation must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import polars as pl
+
+from packetloom.curves import COLOURS, Style
+from packetloom.reproduce import PaperFigure
+from packetloom.reproduce.charts import Curve, Panel
+from packetloom.reproduce.sync_or_not import measure
+from packetloom.results import Results
+from packetloom.statistics import polars_frame
+
+Runs = Mapping[str, Results]
+# As the scenario imperfect.toml has them, in us and in labels.
+CLOCK_ERRORS = {0.0: "0ns", 1.0: "1us", 10.0: "10us", 100.0: "100us", 1_000.0: "1ms"}
+LATENCIES = {0: "0ns", 100: "100us"}
+PERCENTILES = (1, 10, 25, 50, 75, 90, 99)
+
+
+def look(place: int) -> Style:
+    """The place-th colour."""
+    return Style(COLOURS[place % len(COLOURS)], place)
+
+
+def by_load(title: str, unit: str, table: measure.Table, *, log_y: bool = False) -> Panel:
+    """A curve for each scheme."""
+    curves = []
+    for place, label in enumerate(measure.labels_of(table)):
+        loads = [load for load in measure.loads_of(table) if (label, load) in table]
+        found = [measure.at(table, label, load) for load in loads]
+        low, high = [one.low for one in found], [one.high for one in found]
+        curves.append(Curve(label, look(place), loads, [one.value for one in found], low, high))
+    return Panel(title, "load", unit, curves, log_y=log_y)
+
+
+def fairness(runs: Runs) -> list[Panel]:
+    """Figure 3."""
+    return [by_load("fairness", "Jain's index", measure.of_flows(runs["uniform"], measure.jain))]
+
+
+def completion(experiment: str) -> Callable[[Runs], list[Panel]]:
+    """Figures 4, 5 and 6."""
+
+    def panels(runs: Runs) -> list[Panel]:
+        mean = measure.of_flows(runs[experiment], measure.mean_slowdown)
+        spread = measure.of_flows(runs[experiment], measure.variation)
+        return [
+            by_load("mean", "FCT / FCT alone", mean, log_y=True),
+            by_load("coefficient of variation", "of FCT / FCT alone", spread),
+        ]
+
+    return panels
+
+
+def traces(runs: Runs) -> list[Panel]:
+    """Figures 7 to 9: the last 100 ms, averaged over servers or ports."""
+    panels = []
+    for title, tiers in measure.TIERS.items():
+        curves = []
+        series = runs["traces"].partitions("series", ("port", "time_ns", "queue_bytes"))
+        ports = {
+            row.case_id: polars_frame(table) for row, table in runs["traces"].partitions("ports", ("port", "tier"))
+        }
+        for place, (row, table) in enumerate(series):
+            chosen = ports[row.case_id].filter(pl.col("tier").is_in(tiers))["port"]
+            samples = polars_frame(table).filter(pl.col("port").is_in(chosen.implode()))
+            over_time = samples.group_by("time_ns").agg(pl.col("queue_bytes").mean()).sort("time_ns")
+            # The last sample is of those servers alone whose packets went on beyond it.
+            over_time = over_time[-101:-1]
+            x, y = (over_time["time_ns"] / 1e6).to_list(), (over_time["queue_bytes"] / 1e3).to_list()
+            curves.append(Curve(row.label, look(place), x, y, points=False))
+        panels.append(Panel(title, "time, ms", "kB each", curves))
+    return panels
+
+
+def latencies(runs: Runs) -> list[Panel]:
+    """Figure 10, at load 0.8: percentiles of packets' latencies, as points of their distributions."""
+    panels = []
+    for where in ("network", "server"):
+        curves = []
+        for place, label in enumerate(("SYN MMF", "ASY")):
+            x = []
+            for percentile in PERCENTILES:
+                table = measure.latency_ns(runs["uniform"], where, f"p{percentile}")
+                x.append(measure.at(table, label, 0.8).value / 1e3)
+            curves.append(Curve(label, look(place), x, [percentile / 100 for percentile in PERCENTILES]))
+        panels.append(Panel(f"{where} latency", "us", "share of packets", curves, log_x=where == "server"))
+    return panels
+
+
+def imperfect(runs: Runs) -> list[Panel]:
+    """How good must synchronisation be? SYN by its clocks' errors; ASY, which needs no clocks, beside it."""
+    panels = []
+    for title, unit, of in (
+        ("FCT", "FCT / FCT alone", measure.of_flows(runs["imperfect"], measure.mean_slowdown)),
+        ("network latency, p99", "us", measure.latency_ns(runs["imperfect"], "network", "p99")),
+    ):
+        curves = []
+        for place, latency_us in enumerate((0, 100)):
+            away = f"{latency_us} us away"
+            latency = f"transport.latency {LATENCIES[latency_us]}"
+            syn = [
+                (error_us, measure.at(of, f"SYN, transport.clock_error {text}, {latency}", 0.8))
+                for error_us, text in CLOCK_ERRORS.items()
+            ]
+            asy = measure.at(of, f"ASY, {latency}", 0.8)
+            scale = 1e3 if unit == "us" else 1.0
+            x = [max(error_us, 0.1) for error_us, _ in syn]
+            curves.append(Curve(f"SYN, {away}", look(place), x, [found.value / scale for _, found in syn]))
+            curves.append(Curve(f"ASY, {away}", look(place + 2), x, [asy.value / scale] * len(x), points=False))
+        panels.append(Panel(title, "clock error (standard deviation), us; 0.1: none", unit, curves, True, True))
+    return panels
+
+
+FIGURES = (
+    PaperFigure("3", "fairness of SYN and ASY under uniform traffic", ("uniform",), fairness, 1),
+    PaperFigure("4", "FCT by matching under incast", ("incast",), completion("incast")),
+    PaperFigure("5", "FCT with full packets under uniform traffic", ("uniform",), completion("uniform")),
+    PaperFigure("6", "FCT with bimodal and Facebook web packet lengths", ("lengths",), completion("lengths")),
+    PaperFigure("7-9", "what waits at servers and at ports of leaves and spines", ("traces",), traces, 3),
+    PaperFigure("10", "latency in the network and at servers at load 0.8", ("uniform",), latencies),
+    PaperFigure("estimators", "how ASY estimates offered rates", ("estimators",), completion("estimators")),
+    PaperFigure("synchronisation", "how good must synchronisation be before ASY wins", ("imperfect",), imperfect),
+)
