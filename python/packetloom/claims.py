@@ -86,10 +86,10 @@ class Finding:
             **({"reason": self.why} if self.why else {}),
         }
 
-    def measured_text(self) -> str:
+    def measured_text(self, between: str = "; ", before_why: str = ". ") -> str:
         """The numbers for people, and why they differ."""
-        numbers = "; ".join(_measured_text(one) for one in self.measured)
-        return ". ".join(text for text in (numbers, self.why) if text)
+        numbers = between.join(_measured_text(one) for one in self.measured)
+        return before_why.join(text for text in (numbers, self.why) if text)
 
     def _by_name(self, pick: Callable[[Measured], Any]) -> Any:
         if not self.measured:

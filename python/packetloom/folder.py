@@ -84,7 +84,8 @@ class ResultsFolder:
             version=_core.version(),
             warnings=tuple(outcome.warnings),
         )
-        for name, columns in (("ports", outcome.ports), ("series", outcome.series), ("flows", outcome.flows)):
+        small = (("ports", outcome.ports), ("series", outcome.series), ("pulls", outcome.pulls))
+        for name, columns in (*small, ("flows", outcome.flows)):
             if columns:
                 table = _partition(row, columns)
                 write_table(self.path / PARTITIONED[name] / f"{case.id}.parquet", table)

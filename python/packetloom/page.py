@@ -38,13 +38,16 @@ class Page:
         if items:
             self._parts.append(f"<ul>{items}</ul>")
 
-    def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> None:
-        """A table; all but the first columns are set as numbers."""
+    def table(
+        self, header: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, prose: bool = False
+    ) -> None:
+        """A table; all but the first columns are set as numbers. Prose breaks lines where others widen the page."""
+        style = ' class="prose"' if prose else ""
         kinds = ["text" if place < text_columns else "number" for place in range(len(header))]
         head = "".join(f'<th class="{kind}">{html.escape(cell)}</th>' for kind, cell in zip(kinds, header, strict=True))
         body = "".join(f"<tr>{self._cells(row, kinds)}</tr>" for row in rows)
         self._parts.append(
-            f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+            f'<div class="wide"><table{style}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         )
 
     @staticmethod

@@ -48,10 +48,10 @@ class Panels:
         heading = {"text": title, "x": (left + right) / 2, "y": top, "xref": "paper", "yref": "paper"}
         self._layout["annotations"].append({**heading, "yanchor": "bottom", "showarrow": False})
 
-    def add(self, place: int, label: str, trace: Mapping[str, Any], *, note: str = "") -> None:
+    def add(self, place: int, label: str, trace: Mapping[str, Any], *, note: str = "", legend: bool = True) -> None:
         """Draws a series into a panel. A click on its legend shows or hides it in all panels."""
         suffix = self._suffix(place)
-        first = label not in self._in_legend
+        first = legend and label not in self._in_legend
         self._in_legend.add(label)
         name = f"{label} {note}".strip()
         shared = {"name": name, "legendgroup": label, "showlegend": first}

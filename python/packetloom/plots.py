@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
@@ -38,10 +39,10 @@ def plot_slowdown_by_load(
     lines = {label: chosen.filter(pl.col("label") == label).sort("load") for label in looks}
     ax.set_ylabel(f"{statistic} slowdown")
     ax.set_title("all flows" if bin == ALL_SIZES else f"flows of {bin}")
-    return draw_slowdowns(lines, looks, ax)
+    return _draw_slowdowns(lines, looks, ax)
 
 
-def draw_slowdowns(lines: Mapping[str, pl.DataFrame], looks: Mapping[str, Style], ax: Axes) -> Axes:
+def _draw_slowdowns(lines: Mapping[str, pl.DataFrame], looks: Mapping[str, Style], ax: Axes) -> Axes:
     """Draws each label's load, value, low and high: a line, or a bar when there is one load."""
     single = pl.concat([points.select("load") for points in lines.values()])["load"].n_unique() < 2
     for label, points in lines.items():
@@ -52,13 +53,14 @@ def draw_slowdowns(lines: Mapping[str, pl.DataFrame], looks: Mapping[str, Style]
         if single:
             ax.bar(look.order, value, yerr=errors, color=look.colour, label=label, capsize=3)
         else:
-            ax.errorbar(points["load"].to_numpy(), value, yerr=errors, label=label, capsize=3, **_line(look))
-    _log_slowdown(ax)
+            ax.errorbar(points["load"].to_numpy(), value, yerr=errors, label=label, capsize=3, **line_look(look))
+    ax.set_yscale("log")
+    log_ticks(ax.yaxis)
     if single:
         ax.set_xticks([])
     else:
         ax.set_xlabel("load")
-    return _finish(ax)
+    return finish(ax)
 
 
 def plot_slowdown_by_size(
@@ -72,13 +74,14 @@ def plot_slowdown_by_size(
     frame = _at(curves.slowdown_by_size(results), load)
     for label, look in styles(results).items():
         points = frame.filter(pl.col("label") == label).sort("size_bytes")
-        ax.plot(points["size_bytes"].to_numpy(), points[statistic].to_numpy(), label=label, **_line(look))
+        ax.plot(points["size_bytes"].to_numpy(), points[statistic].to_numpy(), label=label, **line_look(look))
     ax.set_xscale("log")
-    _log_slowdown(ax)
+    ax.set_yscale("log")
+    log_ticks(ax.yaxis)
     ax.set_xlabel("flow size (bytes)")
     ax.set_ylabel(f"{statistic} slowdown")
     ax.set_title(_load_title(load))
-    return _finish(ax)
+    return finish(ax)
 
 
 def plot_fct_cdf(results: SomeResults, ax: Axes | None = None, *, load: float | None = None) -> Axes:
@@ -88,13 +91,13 @@ def plot_fct_cdf(results: SomeResults, ax: Axes | None = None, *, load: float | 
     frame = _at(curves.fct_cdf(results), load)
     for label, look in styles(results).items():
         points = frame.filter(pl.col("label") == label)
-        style = _line(look) | {"marker": "none"}
+        style = line_look(look) | {"marker": "none"}
         ax.plot(points["fct_ns"].to_numpy() / 1e6, points["fraction"].to_numpy(), label=label, **style)
     ax.set_xscale("log")
     ax.set_xlabel("flow completion time (ms)")
     ax.set_ylabel("fraction of flows")
     ax.set_title(_load_title(load))
-    return _finish(ax)
+    return finish(ax)
 
 
 def plot_queue_by_tier(
@@ -116,7 +119,7 @@ def plot_queue_by_tier(
     ax.set_xticks(range(len(tiers)), [tier.replace(" to ", "\nto ") for tier in tiers])
     ax.set_ylabel(f"{statistic} queue (KB)")
     ax.set_title(_load_title(load))
-    return _finish(ax)
+    return finish(ax)
 
 
 FIGURES: dict[str, Callable[..., Axes]] = {
@@ -151,7 +154,8 @@ def _new_axes() -> Axes:
     return plt.subplots(figsize=SIZE_INCHES, layout="constrained")[1]
 
 
-def _line(look: Style) -> dict[str, Any]:
+def line_look(look: Style) -> dict[str, Any]:
+    """A series as a line: colour, marker and dashes."""
     return {
         "color": look.colour,
         "marker": MARKERS[look.order % len(MARKERS)],
@@ -187,17 +191,17 @@ def _load_title(load: float | None) -> str:
     return "" if load is None else f"load {load:g}"
 
 
-def _log_slowdown(ax: Axes) -> None:
+def log_ticks(axis: Axis) -> None:
     """A logarithmic axis whose labels read 1, 2, 5, 10, not as powers."""
-    ax.set_yscale("log")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.yaxis.set_major_formatter(FormatStrFormatter("%g"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FormatStrFormatter("%g"))
+    axis.set_minor_formatter(NullFormatter())
 
 
-def _finish(ax: Axes) -> Axes:
+def finish(ax: Axes, *, legend: bool = True) -> Axes:
+    """The grid, and the legend where there is something to tell apart."""
     ax.grid(visible=True, alpha=0.3)
     ax.set_axisbelow(True)
-    if ax.get_legend_handles_labels()[0]:
+    if legend and ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize="small")
     return ax

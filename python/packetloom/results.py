@@ -28,9 +28,10 @@ INDEX = "cases.parquet"
 FLOWS = "flows.parquet"
 PORTS = "ports.parquet"
 SERIES = "series.parquet"
+PULLS = "pulls.parquet"
 
-TableName = Literal["cases", "flows", "ports", "series"]
-PARTITIONED: dict[str, str] = {"flows": FLOWS, "ports": PORTS, "series": SERIES}
+TableName = Literal["cases", "flows", "ports", "series", "pulls"]
+PARTITIONED: dict[str, str] = {"flows": FLOWS, "ports": PORTS, "series": SERIES, "pulls": PULLS}
 EVERY_CASE_HAS = ("scheme", "load", "seed")
 
 
@@ -129,6 +130,11 @@ class Results:
     def series(self) -> pa.Table:
         """The samples over time that the scenario asked for."""
         return self.table("series")
+
+    @property
+    def pulls(self) -> pa.Table:
+        """The samples of NDP's queues of pulls."""
+        return self.table("pulls")
 
     @property
     def axes(self) -> list[str]:

@@ -2,21 +2,18 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-import pyarrow as pa
 import pytest
 
-from packetloom.claims import Measured, NotComparable
+from made_results import Runs, failing, runs, values
+from packetloom.claims import NotComparable
 from packetloom.reproduce import PAPERS, PaperEntry, reproduce_paper
 from packetloom.reproduce.pfabric import PAPER, claims
 from packetloom.reproduce.pfabric.figures import FIGURES
 from packetloom.reproduce.pfabric.measure import SMALL, Slowdowns
-from packetloom.results import CaseRow, Results
 from packetloom.statistics import ALL_SIZES
 
 READ_ALL = """
@@ -29,44 +26,8 @@ for one in PAPER.experiments:
 """
 
 
-class Runs(Results):
-    """Results that were never run: cases of a few flows."""
-
-    def __init__(self, *cases: tuple[dict[str, Any], dict[str, list[Any]]]) -> None:
-        self.made = cases
-
-    def partitions(self, name: str, columns: Sequence[str] | None = None) -> Iterator[tuple[CaseRow, pa.Table]]:
-        assert name == "flows"
-        assert columns is not None
-        for parameters, flows in self.made:
-            table = pl.DataFrame(flows).with_columns(pl.lit(value=True).alias("measured"), pl.lit(0).alias("absent"))
-            constants = {"source": 0, "src": 0, "dst": 53, "best_fct_ns": 10_000.0}
-            table = table.with_columns(
-                pl.lit(value).alias(name) for name, value in constants.items() if name not in flows
-            )
-            if "slowdown" in flows and "sender_fct_ns" not in flows:
-                sender = pl.col("slowdown") * (pl.col("best_fct_ns") + 6 * 432)
-                table = table.with_columns(sender.alias("sender_fct_ns"))
-            yield CaseRow("", {"load": 0.8, "seed": 1, **parameters}, {}, "", "", ()), table.select(columns).to_arrow()
-
-    def rows(self) -> list[CaseRow]:
-        return [CaseRow("", {"load": 0.8, "seed": 1, **parameters}, {}, "", "", ()) for parameters, _ in self.made]
-
-
-def runs(**named: Runs) -> Mapping[str, Results]:
-    return {name.replace("_", "-"): one for name, one in named.items()}
-
-
 def every_size(small: float, medium: float = 1.0, large: float = 1.0) -> dict[str, list[Any]]:
     return {"size_bytes": [1_000, 1_000_000, 50_000_000], "slowdown": [float(small), float(medium), float(large)]}
-
-
-def values(found: Any) -> dict[str, float]:
-    return {one.what: round(one.value, 9) for one in found}
-
-
-def failing(found: Sequence[Measured]) -> list[str]:
-    return [one.what for one in found if not one.holds]
 
 
 def test_all_sizes_means_the_workload_but_a_bin_takes_all_its_flows() -> None:
@@ -166,9 +127,9 @@ def test_figures_have_a_line_per_scheme_and_their_numbers() -> None:
     cases = [({"scheme": name, "load": load}, every_size(2)) for name in schemes for load in (0.2, 0.8)]
     made = runs(data_mining=Runs(*cases), web_search=Runs(*cases))
     for figure in FIGURES:
-        drawn = figure.draw(made)[0]
-        panels = 2 if figure.number == "2" else 4
-        assert len(drawn["data"]) == panels * len(schemes)
+        panels = figure.panels(made)
+        assert len(panels) == (2 if figure.number == "2" else 4)
+        assert {len(panel.marks) for panel in panels} == {len(schemes)}
         assert figure.table is not None
         header, rows = figure.table(made)
         assert {len(row) for row in rows} == {len(header)}

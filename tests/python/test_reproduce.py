@@ -11,6 +11,7 @@ from packetloom import reproduce
 from packetloom.claims import Claim, Measured, NotComparable, judge, value_of
 from packetloom.errors import PacketloomError
 from packetloom.reproduce import Experiment, Paper, PaperEntry, PaperFigure, reproduce_paper
+from packetloom.reproduce.charts import Panel
 from packetloom.results import Results
 
 
@@ -40,7 +41,7 @@ PAPER = Paper(
         Claim("T2", "two numbers", "1; 2", "exact", (), two_numbers, explanation="b counts the root, too"),
         Claim("T3", "unknowable", "9", "±1", (), never),
     ),
-    figures=(PaperFigure("2", "tails", ("main",), lambda _: [{"data": [], "layout": {}}]),),
+    figures=(PaperFigure("2", "tails", ("main",), lambda _: [Panel("tails", "load", "slowdown", [])]),),
 )
 
 

@@ -61,6 +61,12 @@ impl Outcome {
         for (name, count) in counts {
             counters.set_item(name, count)?;
         }
+        if let Some(control) = &core.control {
+            counters.set_item("control_messages", control.messages)?;
+            counters.set_item("control_bytes", control.bytes)?;
+            add_latencies(&counters, "server", &control.server_latencies_ps)?;
+            add_latencies(&counters, "network", &control.network_latencies_ps)?;
+        }
         counters.set_item("simulated_ns", core.simulated.as_ns_f64())?;
         counters.set_item("cpu_s", self.cpu_s)?;
         counters.set_item("wall_s", self.wall_s)?;
@@ -89,6 +95,7 @@ impl Outcome {
         columns.add("retransmissions", |row| row.report.retransmissions)?;
         columns.add("timeouts", |row| row.report.timeouts)?;
         columns.add("trimmed", |row| row.report.trims)?;
+        columns.add("given_up", |row| row.report.given_up)?;
         Ok(columns.table)
     }
 
@@ -133,6 +140,35 @@ impl Outcome {
         }
         Ok(columns.table)
     }
+
+    /// Samples of every host's queue of pulls, if an interval was asked for and the transport has one.
+    #[getter]
+    fn pulls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let samples: Vec<(u32, f64, u64)> = self.core.pull_samples().collect();
+        let columns = Columns { rows: &samples, table: PyDict::new(py) };
+        if !samples.is_empty() {
+            columns.add("host", |row| row.0)?;
+            columns.add("time_ns", |row| row.1)?;
+            columns.add("pulls", |row| row.2)?;
+        }
+        Ok(columns.table)
+    }
+}
+
+/// Mean and percentiles of latencies in increasing order.
+fn add_latencies(counters: &Bound<'_, PyDict>, where_spent: &str, sorted_ps: &[u64]) -> PyResult<()> {
+    if sorted_ps.is_empty() {
+        return Ok(());
+    }
+    let sum_ps: u128 = sorted_ps.iter().map(|&ps| u128::from(ps)).sum();
+    counters
+        .set_item(format!("{where_spent}_latency_mean_ns"), sum_ps as f64 / sorted_ps.len() as f64 / 1e3)?;
+    for percentile in [1, 10, 25, 50, 75, 90, 99] {
+        let place = (sorted_ps.len() - 1) * percentile / 100;
+        let name = format!("{where_spent}_latency_p{percentile}_ns");
+        counters.set_item(name, sorted_ps[place] as f64 / 1e3)?;
+    }
+    Ok(())
 }
 
 /// Rows on their way to columns.

@@ -26,6 +26,10 @@ pub enum Purpose {
     Faults = 8,
     /// Which way around a dead link a packet takes.
     Detours = 9,
+    /// How long packets are.
+    PacketLengths = 16,
+    /// What happens between servers and a central controller.
+    Control = 17,
 }
 
 /// One stream of random numbers.
@@ -77,6 +81,12 @@ impl Stream {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
+    /// Normal with mean 0 and variance 1 (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(2.0 * self.exponential());
+        radius * libm::cos(std::f64::consts::TAU * self.unit())
+    }
+
     /// Exponential with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(1.0 - self.unit())
@@ -93,6 +103,17 @@ mod tests {
         assert_eq!(draw(Purpose::Sizes, 3), draw(Purpose::Sizes, 3));
         assert_ne!(draw(Purpose::Sizes, 3), draw(Purpose::Sizes, 4));
         assert_ne!(draw(Purpose::Sizes, 3), draw(Purpose::Paths, 3));
+    }
+
+    #[test]
+    fn normal_has_mean_zero_and_variance_one() {
+        let mut stream = Stream::new(1, Purpose::Control, 0);
+        let n = 200_000;
+        let draws: Vec<f64> = (0..n).map(|_| stream.normal()).collect();
+        let mean = draws.iter().sum::<f64>() / f64::from(n);
+        let variance = draws.iter().map(|x| x * x).sum::<f64>() / f64::from(n);
+        assert!(mean.abs() < 0.01, "{mean}");
+        assert!((variance - 1.0).abs() < 0.015, "{variance}");
     }
 
     #[test]

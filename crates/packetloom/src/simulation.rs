@@ -1,8 +1,9 @@
 //! Scenario in, results out: the only room that knows every other.
 
-use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally};
+use crate::central::{self, Carrier, Plan as CentralPlan};
+use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally, Transport};
 use crate::fault::Faults;
-use crate::flow::Flow;
+use crate::flow::{Flow, HostId};
 use crate::fluid::{self, Job};
 use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
 use crate::queue;
@@ -83,6 +84,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRow>,
     /// A row per port, in the order of the topology's links.
     pub ports: Vec<PortRow>,
+    /// The queue of pulls of each host, where the transport has one and it was watched.
+    pub pulls: Vec<(HostId, QueueRecorder)>,
     /// The network.
     pub topology: Topology,
     /// What was done.
@@ -91,6 +94,21 @@ pub struct Outcome {
     pub simulated: Time,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// What central control took, where there was any.
+    pub control: Option<Control>,
+}
+
+/// What central control took, and where packets spent their time under it.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// Reports, grants and rates.
+    pub messages: u64,
+    /// What they took in bytes.
+    pub bytes: u64,
+    /// How long packets waited at their servers, in ps, in increasing order.
+    pub server_latencies_ps: Vec<u64>,
+    /// How long they were in the network after that, in ps, in increasing order.
+    pub network_latencies_ps: Vec<u64>,
 }
 
 impl Outcome {
@@ -99,6 +117,13 @@ impl Outcome {
         let framing_bytes = row.counters.packets * self.topology.framing_bytes;
         let busy = self.topology.links[row.link].rate.time_for(row.counters.bytes + framing_bytes);
         if self.simulated == Time::ZERO { 0.0 } else { busy.as_secs_f64() / self.simulated.as_secs_f64() }
+    }
+
+    /// Every sample of every host's queue of pulls: host, time in ns, pulls.
+    pub fn pull_samples(&self) -> impl Iterator<Item = (HostId, f64, u64)> {
+        self.pulls
+            .iter()
+            .flat_map(|(host, queue)| queue.samples().map(move |(at, pulls)| (*host, at.as_ns_f64(), pulls)))
     }
 
     /// Every sample of every port's queue: port, time in ns, bytes.
@@ -117,6 +142,7 @@ impl Outcome {
 pub struct Simulation {
     setting: Setting,
     workload: Workload,
+    environment: Environment,
 }
 
 /// Builds the network and traffic of each of a scenario's variants, for one load and seed.
@@ -152,19 +178,26 @@ impl Simulation {
         let topology = Topology::build(&case.topology)
             .map_err(|complaint| Complaint { key: format!("topology.{}", complaint.key), ..complaint })?;
         let transport = case.scheme.component("transport");
+        let routing = case.scheme.component("routing");
+        central::check(&transport.kind, &routing.kind, &topology)?;
         let is_fluid = FLUID_COMPONENTS.iter().any(|fluid| fluid.kind == transport.kind);
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
         }
-        if let ([_, ..], true) = (&case.faults[..], is_fluid) {
-            let message = format!("{:?} is a flow-level model, which has no packets to lose", transport.kind);
+        let is_central = central::is_central(&transport.kind);
+        if let ([_, ..], true) = (&case.faults[..], is_fluid || is_central) {
+            let why = if is_central {
+                "sends no packet twice"
+            } else {
+                "is a flow-level model, which has no packets to lose"
+            };
+            let message = format!("{:?} {why}", transport.kind);
             return Err(Complaint::new("fault", message + "; leave the faults, or this scheme, out"));
         }
         let faults = Faults::build(&case.faults, &topology)?;
-        let routing = case.scheme.component("routing");
         routing::check(&routing, &topology)?;
         check_paths(&transport.kind, &routing, &topology)?;
-        let format = PacketFormat::of(&transport).data;
+        let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_credits(&case, &topology, format)?;
         let environment = Environment {
             hosts: topology.hosts,
@@ -178,12 +211,18 @@ impl Simulation {
         };
         let workload = Workload::build(&case.workloads, &environment)?;
         let setting = Setting { case, topology, faults, format, longest_window: Time::NEVER };
-        Ok(Simulation { setting, workload })
+        Ok(Simulation { setting, workload, environment })
     }
 
     /// What each source of traffic comes to.
     pub fn facts(&self) -> &[SourceFacts] {
         self.workload.describe()
+    }
+
+    /// The flows that start by the clock.
+    #[cfg(test)]
+    pub(crate) fn flows(mut self) -> Vec<Flow> {
+        std::iter::from_fn(|| self.workload.next_flow()).collect()
     }
 
     /// Has the engine process shorter windows of time than it could, to show that results do not depend on it.
@@ -201,6 +240,7 @@ impl Simulation {
         match kind.as_str() {
             "ideal" => run_fluid(self, |hosts, jobs, over| fluid::srpt::run(hosts, jobs, over), monitor),
             "max-min" => run_fluid(self, |hosts, jobs, over| fluid::max_min::run(hosts, jobs, over), monitor),
+            "syn" | "asy" => run_central(self, monitor),
             _ => transport::with_scheme(&kind, OnPackets { simulation: self, monitor })
                 .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}"))),
         }
@@ -287,10 +327,12 @@ impl Setting {
             cancelled: false,
             flows,
             ports,
+            pulls: Vec::new(),
             topology: self.topology,
             tally,
             simulated,
             warnings: unfinished(started, finished),
+            control: None,
         }
     }
 }
@@ -302,7 +344,7 @@ fn run_fluid(
     model: impl Fn(u32, &mut dyn Iterator<Item = Job>, &mut dyn FnMut(u32, Time)),
     monitor: &Monitor,
 ) -> Result<Outcome, Complaint> {
-    let Simulation { setting, mut workload } = simulation;
+    let Simulation { setting, mut workload, .. } = simulation;
     if !workload.take_chains().is_empty() {
         return Err(Complaint::new("workload", "a closed loop can't drive a flow-level model"));
     }
@@ -355,48 +397,110 @@ impl WithScheme for OnPackets<'_> {
     type Output = Outcome;
 
     fn run<T: Scheme>(self) -> Outcome {
-        let OnPackets { simulation: Simulation { setting, mut workload }, monitor } = self;
-        let (scheme, measure) = (&setting.case.scheme, &setting.case.measure);
-        let config = T::configure(&scheme.component("transport"));
-        let interval = measure.optional_time("series_interval");
-        let is_watched = measure.flag("queues") || interval.is_some();
-        let queue = scheme.component("queue");
-        let nic = scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
+        let OnPackets { simulation: Simulation { setting, workload, .. }, monitor } = self;
+        let config = T::configure(&setting.case.scheme.component("transport"));
+        let smallest = T::smallest_packet_bytes(&config);
+        let routing = setting.case.scheme.component("routing");
+        setting.run_packets(workload, &routing, smallest, monitor, || T::new(&config))
+    }
+}
+
+impl Setting {
+    /// How queues are watched, if they are.
+    fn recorder(&self) -> Option<QueueRecorder> {
+        let interval = self.case.measure.optional_time("series_interval");
+        (self.case.measure.flag("queues") || interval.is_some()).then(|| QueueRecorder::new(interval))
+    }
+
+    /// Runs a transport packet by packet.
+    fn run_packets<T: Transport>(
+        self,
+        mut workload: Workload,
+        routing: &Values,
+        smallest_packet_bytes: u64,
+        monitor: &Monitor,
+        transport: impl Fn() -> T,
+    ) -> Outcome {
+        let queue = self.case.scheme.component("queue");
+        let nic = self.case.scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
         let trimmed = [&queue, &nic].into_iter().filter_map(queue::trims_to_bytes);
         let smallest = trimmed.chain(queue::credit_bytes(&queue));
         let plan = Plan {
-            topology: &setting.topology,
+            topology: &self.topology,
             queue: &queue,
             nic: &nic,
-            transport: &scheme.component("transport"),
-            routing: &scheme.component("routing"),
-            faults: &setting.faults,
-            seed: setting.case.seed,
-            smallest_packet_bytes: smallest.fold(T::smallest_packet_bytes(&config), u64::min),
-            recorder: is_watched.then(|| QueueRecorder::new(interval)),
-            longest_window: setting.longest_window,
+            transport: &self.case.scheme.component("transport"),
+            routing,
+            faults: &self.faults,
+            seed: self.case.seed,
+            smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
+            recorder: self.recorder(),
+            longest_window: self.longest_window,
         };
-        let mut engine = Engine::<T>::new(&plan, || T::new(&config));
+        let mut engine = Engine::<T>::new(&plan, transport);
         let background = workload.background().to_vec();
         let has_background = background.contains(&true);
-        let mut collector = Collector::new(setting.format, background);
+        let mut collector = Collector::new(self.format, background);
         let mut is_wanted = true;
-        engine.run(&mut workload, setting.max_time(), |log, tally, now, left| {
+        engine.run(&mut workload, self.max_time(), |log, tally, now, left| {
             if !log.events.is_empty() {
-                collector.read(log, &setting.topology);
+                collector.read(log, &self.topology);
             }
-            is_wanted = monitor.report(tally.packet_hops, setting.share_done(collector.finished(), now));
+            is_wanted = monitor.report(tally.packet_hops, self.share_done(collector.finished(), now));
             let is_over =
                 has_background && collector.finished() == collector.started() && !left.has_foreground_left();
             is_wanted && !is_over
         });
         let (tally, end) = (engine.tally(), engine.now());
-        let mut outcome = setting.outcome(collector, Vec::new(), tally);
+        let mut outcome = self.outcome(collector, Vec::new(), tally);
         outcome.simulated = outcome.simulated.min(end);
         outcome.cancelled = !is_wanted;
         // The engine goes on until the last timer; queues are watched until the last flow ended.
         let ports = engine.ports(outcome.simulated).enumerate();
         outcome.ports = ports.map(|(link, (counters, queue))| PortRow { link, counters, queue }).collect();
+        outcome.pulls = engine.pulls(outcome.simulated).collect();
         outcome
     }
+}
+
+/// Runs a centrally controlled transport: first all of the controller's decisions, then the packets.
+fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<Outcome, Complaint> {
+    let Simulation { setting, mut workload, environment } = simulation;
+    if !workload.take_chains().is_empty() {
+        return Err(Complaint::new("workload", "a closed loop can't drive a centrally controlled transport"));
+    }
+    let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();
+    let case = &setting.case;
+    let (transport, routing) = (case.scheme.component("transport"), case.scheme.component("routing"));
+    let until = setting.max_time();
+    let recorder = setting.recorder();
+    let plan = CentralPlan::new(&transport, flows, &setting.topology, case.seed, until, recorder.as_ref());
+    // The same flows once more: the first time they told the controller.
+    let workload = Workload::build(&case.workloads, &environment)?;
+    let book = plan.book.clone();
+    let carrier = || Carrier::new(book.clone());
+    let mut outcome =
+        setting.run_packets(workload, &routing, central::SMALLEST_PACKET_BYTES, monitor, carrier);
+    for row in &mut outcome.flows {
+        row.best_fct = plan.book.traffic.best_fct(plan.book.traffic.index_of(row.flow.id), &outcome.topology);
+    }
+    // A server's queue is its transmission queues: what its NIC holds was counted there.
+    let servers = plan.servers.iter().flatten();
+    for (port, queue) in outcome.ports.iter_mut().zip(servers) {
+        let mut queue = queue.clone();
+        queue.close(outcome.simulated);
+        port.queue = Some(queue);
+    }
+    let mut server_latencies_ps = plan.server_latencies_ps();
+    let network = plan.book.latencies_ps.lock().map(|latencies| latencies.clone());
+    let mut network_latencies_ps = network.unwrap_or_default();
+    server_latencies_ps.sort_unstable();
+    network_latencies_ps.sort_unstable();
+    outcome.control = Some(Control {
+        messages: plan.control_messages,
+        bytes: plan.control_bytes,
+        server_latencies_ps,
+        network_latencies_ps,
+    });
+    Ok(outcome)
 }

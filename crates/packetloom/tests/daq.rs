@@ -58,7 +58,7 @@ deadlines = { kind = "fixed", after = "20ms" }
     let used = port(&outcome, "switch0", "host0").queue.as_ref().expect("watched").largest_bytes();
     assert!(used > 55_000, "{used} B");
     // The link stays busy: 40 × 69 packets at 1 Gb/s and a few round trips.
-    let last = outcome.flows.iter().map(|row| fct(row)).max().expect("flows");
+    let last = outcome.flows.iter().map(fct).max().expect("flows");
     assert!(last < Time::from_us(36_000), "{last}");
 }
 

@@ -123,3 +123,45 @@ fn priorities_by_bytes_sent_let_small_flows_pass() {
     // the link is its own from then on; alone it takes 18 us.
     assert!(strict < 1.0 + 2.4 / 18.0, "{strict}");
 }
+
+/// The goodput of a long flow over eight spines, on each of which one packet in 2500 is lost, whoever sends how much.
+fn over_lossy_spines(transport: &str) -> f64 {
+    let outcome = run(&format!(
+        r#"
+[topology]
+kind = "leaf-spine"
+spines = 8
+leaves = 2
+hosts_per_leaf = 1
+host_link = {{ rate = "100Gbps", delay = "10us" }}
+link = {{ rate = "100Gbps", delay = "20us" }}
+
+[[workload]]
+sizes = {{ kind = "constant", size = "800MB" }}
+arrivals = "at-once"
+pattern = {{ kind = "pair", src = 0, dst = 1 }}
+
+[[fault]]
+kind = "corruption"
+probability = 0.0002
+between = ["leaf", "spine"]
+
+[[scheme]]
+name = "any"
+transport = {transport}
+queue = "drop-tail"
+"#
+    ));
+    outcome.flows[0].goodput_gbps().expect("a flow that finished")
+}
+
+#[test]
+fn coupled_subflows_together_take_what_tcp_would() {
+    let tcp = over_lossy_spines(r#""tcp""#);
+    let mptcp = over_lossy_spines(r#"{ kind = "mptcp", subflows = 4 }"#);
+    // RFC 6356 §2, goals 1 and 2: as much as on the best path, and no more; four that are not coupled would take four
+    // times as much. A little more is due to the formula's maximum: the largest of four windows that fluctuate between
+    // two and four thirds of their mean is about 1.25 times the mean, and the whole goes with its square root.
+    let share = mptcp / tcp;
+    assert!((0.9..1.25).contains(&share), "{mptcp} of {tcp} Gb/s");
+}

@@ -317,3 +317,19 @@ fn an_outcast_shares_its_senders_link() {
     assert!(fcts[0] > 0.8 * serial_us, "{} us", fcts[0]);
     assert_eq!(trims(&outcome), 0);
 }
+
+#[test]
+fn the_queue_of_pulls_is_what_the_receiver_owes() {
+    let incast = Setting {
+        run: "flows = 10\n[measure]\nseries_interval = \"1us\"".to_owned(),
+        ..incast(4, 10, 450_000, 1)
+    };
+    let outcome = incast.simulate();
+    let of = |host| outcome.pull_samples().filter(move |sample| sample.0 == host).map(|sample| sample.2);
+    // Each sender's 20 packets beyond its first window of 30 are pulled one by one; the queue ends up empty.
+    assert!(of(0).max() > Some(50) && of(0).last() == Some(0), "{:?}", of(0).max());
+    // A pull goes every 0.73 us; more leave the queue at once only when one of the ten connections is over.
+    let leaps = of(0).zip(of(0).skip(1)).filter(|(before, after)| before > &(after + 2)).count();
+    assert!(leaps <= 10, "{leaps}");
+    assert!((1..16).all(|host| of(host).all(|pulls| pulls == 0)));
+}

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from packetloom.errors import PacketloomError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from packetloom.claims import Claim, Finding
+    from packetloom.reproduce.charts import Panel
     from packetloom.results import Results
 
 Scale = Literal["quick", "full"]
@@ -35,18 +34,18 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class PaperFigure:
-    """A figure of the paper, redrawn.
-
-    `draw` gives plotly figures (dicts of data and layout) for the page, `plot` the same for print, `table` the header
-    and the rows of its numbers.
-    """
+    """A figure of the paper, redrawn: its panels, in rows of so many, and the header and the rows of its numbers."""
 
     number: str
     caption: str
     needs: tuple[str, ...]
-    draw: Callable[[Mapping[str, Results]], list[dict[str, Any]]]
-    plot: Callable[[Mapping[str, Results]], Figure] | None = None
+    panels: Callable[[Mapping[str, Results]], Sequence[Panel]]
+    columns: int = 2
     table: Callable[[Mapping[str, Results]], tuple[list[str], list[list[str]]]] | None = None
+
+
+# Figures with their panels.
+Drawn = list[tuple[PaperFigure, "Sequence[Panel]"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,15 @@ def _pfabric() -> Paper:
     return PAPER
 
 
+def _ndp() -> Paper:
+    from packetloom.reproduce.ndp import PAPER
+
+    return PAPER
+
+
 PAPERS: dict[str, PaperEntry] = {
     "pfabric": PaperEntry("Deconstructing Datacenter Packet Transport (HotNets 2012)", _pfabric),
+    "ndp": PaperEntry("Evaluating Modern Data Centre Transport Protocols in OMNeT++/INET (2019)", _ndp),
 }
 
 
@@ -103,8 +109,9 @@ def reproduce_paper(
     print_findings(findings)
     if json_file:
         write_findings(findings, json_file)
-    save_plots(figures, results, folder)
-    page = write_page(paper, scale, findings, figures, results, folder / "index.html")
+    drawn = [(figure, figure.panels(results)) for figure in figures]
+    save_plots(drawn, folder)
+    page = write_page(paper, scale, findings, drawn, results, folder / "index.html")
     print(f"figures and claims: {page}")
     return findings
 
@@ -141,26 +148,28 @@ def run_experiment(paper: Paper, experiment: Experiment, scale: Scale, folder: P
     return run_plan(plan, folder / experiment.name, workers, reporter_for(sys.stderr))
 
 
-def save_plots(figures: list[PaperFigure], results: Mapping[str, Results], folder: Path) -> None:
+def save_plots(drawn: Drawn, folder: Path) -> None:
     """The figures for print: figure-N.pdf and figure-N.png."""
-    for figure in figures:
-        if figure.plot:
-            drawn = figure.plot(results)
-            for ending in ("pdf", "png"):
-                drawn.savefig(folder / f"figure-{figure.number}.{ending}", dpi=150)
+    from packetloom.reproduce.charts import plot_panels
+
+    for figure, panels in drawn:
+        plotted = plot_panels(panels, figure.columns)
+        for ending in ("pdf", "png"):
+            plotted.savefig(folder / f"figure-{figure.number}.{ending}", dpi=150)
 
 
 def write_page(
     paper: Paper,
     scale: Scale,
     findings: list[Finding],
-    figures: list[PaperFigure],
+    drawn: Drawn,
     results: Mapping[str, Results],
     output: Path,
 ) -> Path:
     """The page: every claim with its verdict, then the figures."""
     from packetloom.claims import tally
     from packetloom.page import Page
+    from packetloom.reproduce.charts import draw_panels
 
     page = Page(paper.title)
     page.text(f"{tally(findings)} (scale {scale}). A verdict is computed from the measurement.")
@@ -171,16 +180,17 @@ def write_page(
             finding.verdict,
             finding.claim.claim,
             finding.claim.paper,
-            finding.measured_text(),
+            finding.measured_text("\n", "\n"),
             finding.claim.band,
         ]
         for finding in findings
     ]
-    page.table(["id", "verdict", "claim", "in the paper", "measured (95 % interval)", "band"], rows, text_columns=6)
-    for figure in figures:
+    page.table(
+        ["id", "verdict", "claim", "in the paper", "measured (95 % interval)", "band"], rows, text_columns=6, prose=True
+    )
+    for figure, panels in drawn:
         page.heading(f"Figure {figure.number}: {figure.caption}")
-        for panel in figure.draw(results):
-            page.figure(panel)
+        page.figure(draw_panels(panels, figure.columns))
         if figure.table:
             header, lines = figure.table(results)
             page.table(header, lines, text_columns=2)

@@ -9,6 +9,7 @@ use super::log::{Log, Report};
 use super::port::Port;
 use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
+use crate::measure::QueueRecorder;
 use crate::packet::Packet;
 use crate::random::Stream;
 use crate::routing::Paths;
@@ -29,6 +30,14 @@ pub trait Transport: Sized {
 
     /// A timer went off that this transport set.
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Self::Header, Self::Agent>);
+
+    /// Has the queue of pulls watched, where the transport has one.
+    fn watch_pulls(&mut self, _recorder: &QueueRecorder) {}
+
+    /// The record of that queue.
+    fn pulls(&mut self) -> Option<&mut QueueRecorder> {
+        None
+    }
 }
 
 /// What a transport can do at a moment at its host.
@@ -51,11 +60,18 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     /// Hands a packet to the NIC's queue.
     #[inline]
     pub fn send(&mut self, mut packet: Packet<H>) {
-        packet.time = self.now;
-        packet.src = self.host;
         if let Some(paths) = &mut self.paths {
             packet.path = paths.next(packet.dst);
         }
+        self.send_by(packet.path, packet);
+    }
+
+    /// Hands a packet to the NIC's queue that takes a path of a controller's choice.
+    #[inline]
+    pub fn send_by(&mut self, path: u16, mut packet: Packet<H>) {
+        packet.time = self.now;
+        packet.src = self.host;
+        packet.path = path;
         self.nic.accept(self.now, packet, self.wires, None);
     }
 

@@ -8,6 +8,7 @@ use super::port::Port;
 use super::switch::CREDIT;
 use super::wires::Wires;
 use crate::flow::{Flow, HostId};
+use crate::measure::QueueRecorder;
 use crate::random::{Purpose, Stream};
 use crate::routing::Paths;
 use crate::units::Time;
@@ -62,6 +63,13 @@ impl<T: Transport> Host<T> {
             wake_at: Time::NEVER,
             random: Stream::new(seed, Purpose::Transport, u64::from(id)),
         }
+    }
+
+    /// The record of the transport's queue of pulls until `end`, if it has one that was watched.
+    pub(super) fn pulls(&mut self, end: Time) -> Option<QueueRecorder> {
+        let recorder = self.transport.pulls()?;
+        recorder.close(end);
+        Some(recorder.clone())
     }
 
     fn agenda_slot(&self) -> u32 {

@@ -25,6 +25,7 @@ use port::Discipline;
 pub use port::{Port, PortCounters};
 
 use crate::fault::Faults;
+use crate::flow::HostId;
 use crate::measure::QueueRecorder;
 use crate::queue::{self, Pool};
 use crate::random::{Purpose, Stream};
@@ -114,8 +115,13 @@ impl<T: Transport> Engine<T> {
         let hosts = (0..host_count)
             .map(|id| {
                 let nic = port(topology.nodes[id as usize].ports.start as usize, &nic);
-                let paths = code.as_ref().map(|code| Paths::new(topology, code, id, plan.seed));
-                Host::new(id, transport(), nic, paths, slots.first[id as usize], plan.seed)
+                let code = code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
+                let paths = code.map(|code| Paths::new(topology, code, id, plan.seed));
+                let mut transport = transport();
+                if let Some(recorder) = &plan.recorder {
+                    transport.watch_pulls(recorder);
+                }
+                Host::new(id, transport, nic, paths, slots.first[id as usize], plan.seed)
             })
             .collect();
         let beliefs = plan.faults.beliefs();
@@ -203,6 +209,12 @@ impl<T: Transport> Engine<T> {
         let wires = &self.wires;
         let ports = self.hosts.iter_mut().map(|host| &mut host.nic).chain(&mut self.ports);
         ports.map(move |port| (port.counters(end, wires), port.recorder(end).cloned()))
+    }
+
+    /// The record of every host's queue of pulls until `end`, where there is one.
+    pub fn pulls(&mut self, end: Time) -> impl Iterator<Item = (HostId, QueueRecorder)> {
+        let hosts = (0..).zip(&mut self.hosts);
+        hosts.filter_map(move |(id, host)| Some((id, host.pulls(end)?)))
     }
 
     fn window_span(&self) -> u64 {

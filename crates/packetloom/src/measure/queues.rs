@@ -36,9 +36,14 @@ impl QueueRecorder {
 
     /// The queue's length from `at` on.
     pub fn note(&mut self, at: Time, queued: Occupancy) {
+        self.note_length(at, queued.bytes);
+    }
+
+    /// The same for a queue of something else than packets, counted in whatever it holds.
+    pub fn note_length(&mut self, at: Time, length: u64) {
         self.close(at);
-        self.bytes = queued.bytes;
-        self.largest_bytes = self.largest_bytes.max(queued.bytes);
+        self.bytes = length;
+        self.largest_bytes = self.largest_bytes.max(length);
     }
 
     /// Counts the time until `at`.

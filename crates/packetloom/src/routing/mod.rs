@@ -59,11 +59,28 @@ pub const COMPONENTS: &[Component] = &[
         params: &[],
         check: anything,
     },
+    Component {
+        section: "routing",
+        kind: "controller",
+        doc: "A central controller chooses the path of each packet: of the transports, syn has one that does.",
+        source: "SYN and ASY §II-A",
+        params: &[],
+        check: anything,
+    },
 ];
 
 /// Where sources choose the paths: how they are written in a packet.
 pub fn path_code(routing: &Values, topology: &Topology) -> Option<PathCode> {
-    if routing.kind == "permutation" { PathCode::new(topology) } else { None }
+    if ["permutation", "controller"].contains(&routing.kind.as_str()) {
+        PathCode::new(topology)
+    } else {
+        None
+    }
+}
+
+/// Whether each host draws the paths of what it sends.
+pub fn hosts_choose(routing: &Values) -> bool {
+    routing.kind == "permutation"
 }
 
 /// What must hold of a routing on a network.
@@ -222,6 +239,9 @@ impl Policy {
 }
 
 impl Learning {
+    // Kept apart, so that the plain policies remain small enough to be inlined where packets are forwarded.
+    #[cold]
+    #[inline(never)]
     fn choose<H>(&mut self, ports: u32, packet: &Packet<H>) -> u32 {
         let Some(open) = self.detours.to(packet.dst, packet.time) else {
             return self.policy.choose(ports, packet);

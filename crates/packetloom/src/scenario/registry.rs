@@ -4,7 +4,7 @@ use super::files::Library;
 use super::sections;
 use crate::spec::Component;
 use crate::workload::cdf::{Cdf, Rounding};
-use crate::{fault, queue, routing, simulation, topology, transport, workload};
+use crate::{central, fault, queue, routing, simulation, topology, transport, workload};
 use serde_json::{Value as Json, json};
 
 /// The components of every room. A new room is a new line.
@@ -14,6 +14,8 @@ const ROOMS: &[&[Component]] = &[
     workload::COMPONENTS,
     transport::COMPONENTS,
     simulation::FLUID_COMPONENTS,
+    central::COMPONENTS,
+    central::LENGTH_COMPONENTS,
     queue::COMPONENTS,
     routing::COMPONENTS,
     fault::COMPONENTS,

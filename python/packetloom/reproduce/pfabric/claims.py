@@ -12,15 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import polars as pl
 
 from packetloom.claims import Claim, Measured
-from packetloom.reproduce.pfabric.measure import (
-    LARGE,
-    MEDIUM,
-    SMALL,
-    Slowdowns,
-    interval,
-    per_case,
-    seeds_of,
-)
+from packetloom.reproduce.measure import NO_LIMIT, Runs, interval_of, listed, per_case, within
+from packetloom.reproduce.pfabric.measure import LARGE, MEDIUM, SMALL, Slowdowns
 from packetloom.results import Results
 from packetloom.statistics import ALL_SIZES
 
@@ -28,13 +21,6 @@ TCP, DCTCP, MIN_TCP, LINE_RATE, IDEAL = "TCP+DropTail", "DCTCP", "MinTCP+pFabric
 PFABRIC = (MIN_TCP, LINE_RATE)
 WORKLOADS = {"data-mining": "DM", "web-search": "WS"}
 BOTH = tuple(WORKLOADS)
-NO_LIMIT = float("inf")
-Runs = Mapping[str, Results]
-
-
-def within(value: float, share: float) -> tuple[float, float]:
-    """The band of a printed number."""
-    return value * (1 - share), value * (1 + share)
 
 
 def factor_better(runs: Runs) -> Iterator[Measured]:
@@ -137,7 +123,7 @@ def workload_facts(runs: Runs) -> Iterator[Measured]:
         cases = per_case(runs[run], ("size_bytes",))
         for what, (expression, band) in wanted.items():
             values = [(row.seed, float(flows.select(expression).item())) for row, flows in cases]
-            yield interval(seeds_of(values), what).measured(what, band)
+            yield interval_of(values, what).measured(what, band)
 
 
 def spraying_against_ecmp(runs: Runs) -> Iterator[Measured]:
@@ -163,7 +149,7 @@ def best_timeouts(runs: Runs) -> Iterator[Measured]:
         by_timeout = slowdowns[scheme]
         best = min(by_timeout, key=lambda timeout: sum(by_timeout[timeout].values()))
         ratios = [(seed, value / by_timeout[best][seed]) for seed, value in by_timeout[printed].items()]
-        found = interval(seeds_of(ratios), scheme)
+        found = interval_of(ratios, scheme)
         yield found.measured(f"{short_name(scheme)} {printed} / best ({best})", (0.0, 1.05))
 
 
@@ -182,7 +168,7 @@ def _missed_deadlines(results: Results) -> Iterator[Measured]:
         edf = missed[load, "EDF"]
         for other in ("SRPT", TCP):
             ratios = [(seed, edf[seed] / value) for seed, value in missed[load, other].items() if value > 0]
-            found = interval(seeds_of(ratios), f"missed deadlines under {other} at load {load:g}")
+            found = interval_of(ratios, f"missed deadlines under {other} at load {load:g}")
             yield found.measured(f"missed, EDF/{short_name(other)} at {load:g}", (0.0, 1.0))
 
 
@@ -197,17 +183,13 @@ def _class_shares(results: Results) -> Iterator[Measured]:
             share = mine / int(complete["size_bytes"].sum())
             shares[row.scheme, number].append((row.seed, share / (weight / sum(weights))))
     for (scheme, number), values in shares.items():
-        found = interval(seeds_of(values), scheme)
+        found = interval_of(values, scheme)
         yield found.measured(f"{scheme}, class {number}: share/weight", within(1.0, 0.05))
 
 
 def short_name(scheme: str) -> str:
     """A scheme in a list of numbers."""
     return scheme.partition("+")[0]
-
-
-def _all(numbers: Callable[[Runs], Iterator[Measured]]) -> Callable[[Runs], Sequence[Measured]]:
-    return lambda runs: list(numbers(runs))
 
 
 CLAIMS = (
@@ -217,7 +199,7 @@ CLAIMS = (
         "2.5 to 11 times lower, most at high load",
         "TCP at least 2.5 times pFabric at load ≥ 0.6; the order at every load",
         BOTH,
-        _all(factor_better),
+        listed(factor_better),
         ("2",),
     ),
     Claim(
@@ -268,7 +250,7 @@ CLAIMS = (
         "within about 10 % at every load",
         "at most 1.15",
         ("data-mining",),
-        _all(close_to_ideal),
+        listed(close_to_ideal),
         ("3",),
     ),
     Claim(
@@ -277,7 +259,7 @@ CLAIMS = (
         "LineRate 1.75; DCTCP 16.97; TCP 66.03",
         "±15 %; ±30 %; ±40 %",
         ("web-search",),
-        _all(web_search_tail),
+        listed(web_search_tail),
         ("4",),
         explanation="LineRate: as PF4.",
     ),
@@ -287,7 +269,7 @@ CLAIMS = (
         "LineRate worst; MinTCP 20-28 % slower than TCP and DCTCP",
         "the order; MinTCP 10-40 % slower",
         ("web-search",),
-        _all(web_search_elephants),
+        listed(web_search_elephants),
         ("4",),
         explanation="In the authors' published code, too, large flows are slower under TCP than under MinTCP "
         "(2.97 against 2.65 at load 0.5), and MinTCP is 8 % slower than DCTCP.",
@@ -299,7 +281,7 @@ CLAIMS = (
         "WS: > 95 % of bytes in the 30 % of flows of 1-20 MB, > 65 % in flows < 10 MB",
         "as stated",
         ("data-mining-sizes", "web-search-sizes"),
-        _all(workload_facts),
+        listed(workload_facts),
         explanation="The tables in the authors' code are not what the text says: see workloads/README.md.",
     ),
     Claim(
@@ -308,7 +290,7 @@ CLAIMS = (
         "significantly better",
         "the order (overall mean slowdown, web search)",
         ("web-search", "ecmp"),
-        _all(spraying_against_ecmp),
+        listed(spraying_against_ecmp),
     ),
     Claim(
         "PF11",
@@ -316,7 +298,7 @@ CLAIMS = (
         "200 us for TCP and DCTCP, 40 us for pFabric",
         "best of a sweep, or within 5 % of the best",
         ("timeouts",),
-        _all(best_timeouts),
+        listed(best_timeouts),
     ),
     Claim(
         "PF12",
@@ -324,6 +306,6 @@ CLAIMS = (
         "described, not measured",
         "missed: less than SRPT's and TCP's; shares: within 5 % of the weights'",
         ("deadlines", "classes"),
-        _all(deadlines_and_classes),
+        listed(deadlines_and_classes),
     ),
 )

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from packetloom.curves import styles
-from packetloom.panels import Panels, line_style, spread
+from packetloom.curves import Style, styles
 from packetloom.reproduce import PaperFigure
+from packetloom.reproduce.charts import Curve, Panel
 from packetloom.reproduce.pfabric.measure import LARGE, MEDIUM, SMALL, Slowdowns
 from packetloom.results import Results
 from packetloom.statistics import ALL_SIZES
 from packetloom.tables import Column, results_lines
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +43,12 @@ OVERALL = (
 
 
 def paper_figure(number: str, caption: str, views: tuple[View, ...]) -> PaperFigure:
-    """A figure of these panels, for the page and for print."""
+    """A figure of these panels."""
     return PaperFigure(
         number,
         caption,
         tuple(dict.fromkeys(view.experiment for view in views)),
-        draw=lambda runs: [_draw(views, runs)],
-        plot=_plotter(views),
+        panels=lambda runs: _panels(views, runs),
         table=lambda runs: _table(views, runs),
     )
 
@@ -67,41 +62,25 @@ def _points(view: View, summary: pl.DataFrame, label: str) -> pl.DataFrame:
     return summary.filter(*(pl.col(name) == value for name, value in wanted.items())).sort("load")
 
 
-def _draw(views: tuple[View, ...], runs: Mapping[str, Results]) -> dict[str, Any]:
+def _panels(views: tuple[View, ...], runs: Mapping[str, Results]) -> list[Panel]:
     summaries = _summaries(views, runs)
-    panels = Panels(len(views), 2)
-    for place, view in enumerate(views):
-        y_axis = {"type": "log", "title": "slowdown" if place % 2 == 0 else ""}
-        panels.axes(place, view.title, x={"title": "load"}, y=y_axis)
-        for label, look in styles(runs[view.experiment]).items():
-            points = _points(view, summaries[view.experiment], label)
-            x, y = points["load"].to_list(), points["value"].to_list()
-            panels.add(place, label, {"x": x, "y": y, **spread(points), **line_style(look)})
-    return panels.figure()
+    return [
+        Panel(view.title, "load", "slowdown", _curves(view, summaries[view.experiment], runs), log_y=True)
+        for view in views
+    ]
 
 
-def _plotter(views: tuple[View, ...]) -> Callable[[Mapping[str, Results]], Figure]:
-    def plot(runs: Mapping[str, Results]) -> Figure:
-        import matplotlib.pyplot as plt
+def _curves(view: View, summary: pl.DataFrame, runs: Mapping[str, Results]) -> list[Curve]:
+    # a slowdown is never below 1, whatever a symmetric interval says
+    floored = summary.with_columns(
+        pl.when(pl.col("low").is_not_null()).then(pl.max_horizontal("low", 1.0)).alias("low")
+    )
+    return [_curve(label, look, _points(view, floored, label)) for label, look in styles(runs[view.experiment]).items()]
 
-        from packetloom.plots import draw_slowdowns
 
-        summaries = _summaries(views, runs)
-        rows = len(views) // 2
-        figure, axes = plt.subplots(rows, 2, figsize=(9, 3.6 * rows), layout="constrained", squeeze=False)
-        for view, ax in zip(views, axes.flat, strict=True):
-            summary = summaries[view.experiment]
-            lines = {label: _points(view, summary, label) for label in styles(runs[view.experiment])}
-            draw_slowdowns(lines, styles(runs[view.experiment]), ax)
-            ax.set_title(view.title)
-            ax.set_ylabel("slowdown")
-            if ax.get_legend():  # one for all panels follows
-                ax.get_legend().remove()
-        fullest = max(axes.flat, key=lambda ax: len(ax.get_legend_handles_labels()[0]))
-        figure.legend(*fullest.get_legend_handles_labels(), loc="outside upper center", ncols=5)
-        return figure
-
-    return plot
+def _curve(label: str, look: Style, points: pl.DataFrame) -> Curve:
+    x, y, low, high = (points[name].to_list() for name in ("load", "value", "low", "high"))
+    return Curve(label, look, x, y, low, high)
 
 
 def _table(views: tuple[View, ...], runs: Mapping[str, Results]) -> tuple[list[str], list[list[str]]]:

@@ -1,13 +1,10 @@
-"""What the claims and figures are made of: statistics of the runs, each with its interval over seeds."""
+"""Slowdowns by scheme, load and flow size, on packetloom's clock and on the paper's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import polars as pl
 
-from packetloom.claims import Measured, NotComparable
+from packetloom.reproduce.measure import Interval, interval, links_between
 from packetloom.results import CaseRow, Results
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, over_seeds, polars_frame
 
@@ -19,21 +16,9 @@ STATISTICS = {
     "sender's p99": pl.col("sender_slowdown").quantile(0.99, "linear"),
 }
 COLUMNS = ("src", "dst", "size_bytes", "slowdown", "best_fct_ns", "sender_fct_ns", "source", "measured")
+K = 6
 # An ACK of 40 B takes 0.032 us at 10 Gb/s and 0.4 us of propagation per link.
 ACK_NS_PER_LINK = 432
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A number, and its 95 % interval over seeds where there is more than one."""
-
-    value: float
-    low: float | None
-    high: float | None
-
-    def measured(self, what: str, band: tuple[float, float]) -> Measured:
-        """The number as a claim's."""
-        return Measured(what, self.value, self.low, self.high, band)
 
 
 class Slowdowns:
@@ -75,32 +60,6 @@ class Slowdowns:
         )
 
 
-def interval(per_seed: pl.DataFrame, what: str) -> Interval:
-    """The mean over seeds of the column `value`, and its interval."""
-    per_seed = per_seed.filter(pl.col("value").is_not_null())
-    if per_seed.is_empty():
-        raise NotComparable(f"no flows to measure: {what}")
-    row = over_seeds(per_seed).row(0, named=True)
-    return Interval(row["value"], row["low"], row["high"])
-
-
-def per_case(results: Results, columns: Sequence[str]) -> list[tuple[CaseRow, pl.DataFrame]]:
-    """Every case with these columns of its measured flows."""
-    return [
-        (row, polars_frame(flows).filter("measured"))
-        for row, flows in results.partitions("flows", (*columns, "measured"))
-    ]
-
-
-def seeds_of(values: Sequence[tuple[int | None, float]]) -> pl.DataFrame:
-    """One value per seed, for `interval`."""
-    return pl.DataFrame(
-        [(seed, value, 1) for seed, value in values],
-        schema={"seed": pl.Int64, "value": pl.Float64, "flows": pl.Int64},
-        orient="row",
-    )
-
-
 _SCHEMA = {
     "label": pl.String,
     "load": pl.Float64,
@@ -113,7 +72,7 @@ _SCHEMA = {
 
 
 def _of_case(row: CaseRow, flows: pl.DataFrame) -> pl.DataFrame:
-    best = pl.col("best_fct_ns") + _links_between() * ACK_NS_PER_LINK
+    best = pl.col("best_fct_ns") + links_between(K) * ACK_NS_PER_LINK
     measured = flows.filter("measured").with_columns(
         pl.col("slowdown").fill_nan(None), (pl.col("sender_fct_ns") / best).fill_nan(None).alias("sender_slowdown")
     )
@@ -125,9 +84,3 @@ def _of_case(row: CaseRow, flows: pl.DataFrame) -> pl.DataFrame:
         for statistic, expression in STATISTICS.items()
     ]
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
-
-
-def _links_between() -> pl.Expr:
-    """Links between two hosts of the k = 6 fat-tree: 3 hosts to an edge switch, 9 to a pod."""
-    edge, pod = pl.col("src") // 3 == pl.col("dst") // 3, pl.col("src") // 9 == pl.col("dst") // 9
-    return pl.when(edge).then(2).when(pod).then(4).otherwise(6)

@@ -15,7 +15,7 @@ use super::finished::Finished;
 use super::flow_table::FlowTable;
 use crate::engine::{Context, Timer, Transport};
 use crate::flow::Flow;
-use crate::measure::Format;
+use crate::measure::{Format, QueueRecorder};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
 use config::Config;
@@ -96,6 +96,14 @@ impl Transport for Ndp {
             sender.timer(&self.config, context);
         }
     }
+
+    fn watch_pulls(&mut self, recorder: &QueueRecorder) {
+        self.pacer.watch(recorder);
+    }
+
+    fn pulls(&mut self) -> Option<&mut QueueRecorder> {
+        self.pacer.recorder()
+    }
 }
 
 impl Ndp {
@@ -128,7 +136,7 @@ impl Ndp {
         let has_it = receiver.note(seq, packet.kind == Kind::Trimmed);
         let next = receiver.next();
         let pulls = if receiver.is_whole() {
-            self.pacer.remove(receiver);
+            self.pacer.forget(receiver, context.now);
             self.receivers.remove(flow);
             self.finished.add(context.now, flow, next);
             context.delivered(flow);

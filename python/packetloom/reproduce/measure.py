@@ -1,0 +1,72 @@
+"""What papers' claims and figures are made of: numbers of each case, and their intervals over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from packetloom.claims import Measured, NotComparable
+from packetloom.results import CaseRow, Results
+from packetloom.statistics import over_seeds, polars_frame
+
+NO_LIMIT = float("inf")
+Runs = Mapping[str, Results]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A number, and its 95 % interval over seeds where there is more than one."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+    def measured(self, what: str, band: tuple[float, float]) -> Measured:
+        """The number as a claim's."""
+        return Measured(what, self.value, self.low, self.high, band)
+
+
+def interval(per_seed: pl.DataFrame, what: str) -> Interval:
+    """The mean over seeds of the column `value`, and its interval."""
+    per_seed = per_seed.filter(pl.col("value").is_not_null())
+    if per_seed.is_empty():
+        raise NotComparable(f"no flows to measure: {what}")
+    row = over_seeds(per_seed).row(0, named=True)
+    return Interval(row["value"], row["low"], row["high"])
+
+
+def interval_of(values: Iterable[tuple[int | None, float]], what: str) -> Interval:
+    """The same of one value per seed."""
+    columns = {"seed": pl.Int64, "value": pl.Float64, "flows": pl.Int64}
+    return interval(
+        pl.DataFrame([(seed, value, 1) for seed, value in values], schema=columns, orient="row"),
+        what,
+    )
+
+
+def per_case(results: Results, columns: Sequence[str]) -> list[tuple[CaseRow, pl.DataFrame]]:
+    """Every case with these columns of its measured flows."""
+    return [
+        (row, polars_frame(flows).filter("measured"))
+        for row, flows in results.partitions("flows", (*columns, "measured"))
+    ]
+
+
+def within(value: float, share: float) -> tuple[float, float]:
+    """The band of a printed number."""
+    return value * (1 - share), value * (1 + share)
+
+
+def listed(numbers: Callable[[Runs], Iterable[Measured]]) -> Callable[[Runs], Sequence[Measured]]:
+    """What yields its numbers one by one, as a claim wants them."""
+    return lambda runs: list(numbers(runs))
+
+
+def links_between(k: int) -> pl.Expr:
+    """Links between two hosts of a k-ary fat-tree, from the columns `src` and `dst`."""
+    per_edge, per_pod = k // 2, k * k // 4
+    edge = pl.col("src") // per_edge == pl.col("dst") // per_edge
+    pod = pl.col("src") // per_pod == pl.col("dst") // per_pod
+    return pl.when(edge).then(2).when(pod).then(4).otherwise(6)

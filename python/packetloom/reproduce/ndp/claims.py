@@ -1,0 +1,213 @@
+"""Claims ND1 to ND7: what "NDP in a fat-tree" (2019) says, what we measure of it, and what counts as holding.
+
+Goodput here is a flow's bytes over the time from its start to its last byte. The paper's model counts from the first
+packet at the receiver, which is a little more; papers/ndp/README.md has both.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from packetloom.claims import Claim, Measured
+from packetloom.quantities import size_text
+from packetloom.reproduce.measure import NO_LIMIT, Runs, interval_of, listed
+from packetloom.reproduce.ndp import measure
+from packetloom.reproduce.ndp.measure import NDP, PER_FLOW, PER_PACKET, SHORT_BYTES, TCP, TCP_PER_FLOW, PerSeed
+from packetloom.results import Results
+from packetloom.statistics import polars_frame
+
+# 0.8 of the line rate.
+FAST_GBPS = 0.8
+SERVERS = {4: 16, 8: 128, 10: 250}
+
+
+def fat_trees(runs: Runs) -> Iterator[Measured]:
+    """ND1: counted in the networks that were simulated."""
+    for row, table in runs["fat-trees"].partitions("ports", ("node", "tier")):
+        ports, k = polars_frame(table), int(measure.axis_value(row, "topology.k"))
+        nodes = dict(ports.group_by("tier").agg(pl.col("node").n_unique()).rows())
+        expected = {
+            "servers": ("host to edge", SERVERS[k]),
+            "core switches": ("core to aggregation", k * k // 4),
+            "edge switches": ("edge to host", k * k // 2),
+            "aggregation switches": ("aggregation to edge", k * k // 2),
+        }
+        for what, (tier, count) in expected.items():
+            yield Measured(f"k = {k}: {what}", nodes[tier], band=(count, count))
+
+
+def short_flows(runs: Runs) -> Iterator[Measured]:
+    """ND2."""
+
+    def goodput(flows: pl.DataFrame) -> NDArray[np.float64]:
+        return flows["goodput_gbps"].fill_nan(0.0).to_numpy()
+
+    columns = ("goodput_gbps",)
+    median = measure.by_label(runs["background"], columns, lambda flows: float(np.median(goodput(flows))))
+    fast = measure.by_label(runs["background"], columns, lambda flows: float(np.mean(goodput(flows) > FAST_GBPS)))
+    yield median[NDP].measured("median goodput, Gb/s", (FAST_GBPS, NO_LIMIT))
+    yield fast[NDP].measured(f"flows above {FAST_GBPS:g} Gb/s", (0.5, 1.0))
+
+
+def even_ports(runs: Runs) -> Iterator[Measured]:
+    """ND3."""
+    counts = {
+        "ports": measure.variation_of_ports,
+        "ports, pods alike": measure.variation_within_pods,
+        "switches": measure.variation_of_switches,
+    }
+    values: dict[tuple[str, str], PerSeed] = defaultdict(list)
+    for row, packets in measure.core_packets(runs["load-balancing"]):
+        for what, count in counts.items():
+            values[what, row.label].append((row.seed, count(packets)))
+    for what in counts:
+        for other, short in ((PER_FLOW, "NDP"), (TCP_PER_FLOW, "TCP")):
+            found = measure.ratio(values[what, other], values[what, PER_PACKET], what)
+            yield found.measured(f"{what}: {short} per flow / NDP per packet", (5.0, NO_LIMIT))
+
+
+def knee(runs: Runs) -> Iterator[Measured]:
+    """ND4: the knee is the smallest window with 95 % of the goodput that the largest window has."""
+    goodput = measure.goodput_by(runs["initial-window"], "initial_window")
+    plateau = dict(goodput[max(goodput)])
+    knees = [
+        (seed, min(window for window, values in goodput.items() if dict(values)[seed] >= 0.95 * plateau[seed]))
+        for seed in plateau
+    ]
+    yield interval_of(knees, "knee").measured("knee, packets", (8.0, 16.0))
+    at_16 = measure.ratio(goodput[16], goodput[max(goodput)], "at 16 packets")
+    yield at_16.measured("goodput at 16 / plateau", (0.95, NO_LIMIT))
+    at_2 = measure.ratio(goodput[2], goodput[max(goodput)], "at 2 packets")
+    yield at_2.measured("goodput at 2 / plateau", (0.0, 0.5))
+
+
+def trends(runs: Runs) -> Iterator[Measured]:
+    """ND5: each step of either axis."""
+    for rate in (2500, 250):
+        by_size = measure.goodput_by(runs["flow-size"], "size_bytes", rate_per_second=rate)
+        named = {f"{size_text(size)} at {rate}/s": values for size, values in by_size.items()}
+        yield from _steps(named, (1.0, NO_LIMIT))
+    by_rate = measure.goodput_by(runs["arrival-rate"], "rate_per_second")
+    yield from _steps({f"{rate:g}/s": values for rate, values in by_rate.items()}, (0.0, 1.0))
+
+
+def _steps(goodput: dict[str, PerSeed], band: tuple[float, float]) -> Iterator[Measured]:
+    for before, after in pairwise(goodput):
+        step = measure.ratio(goodput[after], goodput[before], after)
+        yield step.measured(f"{before} to {after}", band)
+
+
+def web_search(runs: Runs) -> Iterator[Measured]:
+    """ND6."""
+    values: dict[tuple[float, str, str], PerSeed] = defaultdict(list)
+    for row, flows in measure.measured_flows(runs["web-search"], ("size_bytes", "fct_ns")):
+        small = pl.col("size_bytes") <= SHORT_BYTES
+        p99 = float(np.nanquantile(flows.filter(small)["fct_ns"].to_numpy(), 0.99))
+        mean = measure.mean(flows.filter(~small), "fct_ns")
+        values[row.load or 0.0, row.scheme, "≤ 100 KB, p99"].append((row.seed, p99))
+        values[row.load or 0.0, row.scheme, "> 100 KB, mean"].append((row.seed, mean))
+    for load, scheme, what in sorted(values):
+        if scheme == NDP:
+            name = f"{what} at {load:g}: NDP/TCP"
+            found = measure.ratio(values[load, NDP, what], values[load, TCP, what], name)
+            yield found.measured(name, (0.0, 1.0))
+
+
+def future_work(runs: Runs) -> Iterator[Measured]:
+    """ND7."""
+    for pattern in ("incast", "outcast"):
+        yield from _shared_link(runs[pattern], pattern)
+    means: dict[str, PerSeed] = defaultdict(list)
+    for row, flows in measure.measured_flows(runs["priorities"], ("fct_ns",)):
+        means[row.label.partition("pull_order ")[2]].append((row.seed, measure.mean(flows, "fct_ns")))
+    for order in ("class", "shortest"):
+        found = measure.ratio(means[order], means["fair"], order)
+        yield found.measured(f"short flow's FCT, {order} / fair", (0.0, 1.0))
+
+
+def _shared_link(results: Results, pattern: str) -> Iterator[Measured]:
+    columns = ("size_bytes", "fct_ns", "best_fct_ns", "goodput_gbps")
+    last = measure.by_label(
+        results,
+        columns,
+        lambda flows: float(flows["fct_ns"].to_numpy().max()) / measure.serial_bound_ns(flows),
+    )
+    fairness = measure.by_label(results, columns, lambda flows: measure.jain(flows["goodput_gbps"].to_numpy()))
+    yield last[NDP].measured(f"{pattern}: last FCT / bound", (1.0, 1.05))
+    yield fairness[NDP].measured(f"{pattern}: Jain's index", (0.95, 1.0))
+
+
+CLAIMS = (
+    Claim(
+        "ND1",
+        "Table 1: what fat-trees are made of",
+        "16 / 128 / 250 servers for k = 4 / 8 / 10. Slips: 24 edge and aggregation switches for k = 8 (32 of either), "
+        "50 paths for k = 10 (25, one per core switch), k servers in a pod (k²/4)",
+        "exact",
+        ("fat-trees",),
+        listed(fat_trees),
+    ),
+    Claim(
+        "ND2",
+        "most of 2000 flows of 150 KB get nearly full goodput beside 15 % background nodes",
+        "most flows very high",
+        "median ≥ 0.8 Gb/s, and more than half of the flows above that",
+        ("background",),
+        listed(short_flows),
+        ("6",),
+    ),
+    Claim(
+        "ND3",
+        "packets per port of the core switches: per-packet far more even than per-flow ECMP",
+        "picture",
+        "coefficient of variation at least 5 times lower",
+        ("load-balancing",),
+        listed(even_ports),
+        ("7",),
+        explanation="Over all ports the demand decides, too: pods send different numbers of flows. With every pod's "
+        "packets taken as equal, and over whole switches, only the choice of paths is left.",
+    ),
+    Claim(
+        "ND4",
+        "goodput against initial window: low for small ones, full from 16 packets, flat after",
+        "full line rate from 16 packets",
+        "knee between 8 and 16; at 16 at least 0.95 of the plateau",
+        ("initial-window",),
+        listed(knee),
+        ("8",),
+    ),
+    Claim(
+        "ND5",
+        "mean goodput rises with flow size (2500 flows/s), and falls with the arrival rate (flows of 1.5 MB)",
+        "rising; falling",
+        "each step",
+        ("flow-size", "arrival-rate"),
+        listed(trends),
+        ("8",),
+        explanation="At a fixed rate of flows, larger flows are more load: those of one pair then meet, and share.",
+    ),
+    Claim(
+        "ND6",
+        "web search flows beside background load 0.5 and 0.8: low FCT in both size ranges",
+        "picture",
+        "below TCP's: p99 of flows up to 100 KB, mean of larger ones",
+        ("web-search",),
+        listed(web_search),
+        ("9",),
+    ),
+    Claim(
+        "ND7",
+        "incast and outcast of 100, fairness, priority pulling",
+        "future work",
+        "last FCT within 5 % of the bound; Jain ≥ 0.95; priority pulling lowers the prioritised flow's FCT",
+        ("incast", "outcast", "priorities"),
+        listed(future_work),
+        ("ND7",),
+    ),
+)

@@ -1,0 +1,60 @@
+"""Results that were never run: cases of a few flows or ports, so that it is known what must come out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from packetloom.claims import Measured
+from packetloom.results import CaseRow, Results, TableName
+
+Case = tuple[dict[str, Any], dict[str, list[Any]]]
+
+
+class Runs(Results):
+    """Cases, each with its parameters and the columns of a table; load 0.8 and seed 1 unless given."""
+
+    def __init__(self, *cases: Case, table: TableName = "flows") -> None:
+        self.made = cases
+        self.made_table = table
+
+    def partitions(self, name: TableName, columns: Sequence[str] | None = None) -> Iterator[tuple[CaseRow, pa.Table]]:
+        assert name == self.made_table
+        assert columns is not None
+        for parameters, given in self.made:
+            table = pl.DataFrame(given)
+            if name == "flows":
+                table = _with_usual_columns(table)
+            yield _row(parameters), table.select(columns).to_arrow()
+
+    def rows(self) -> list[CaseRow]:
+        return [_row(parameters) for parameters, _ in self.made]
+
+
+def _row(parameters: Mapping[str, Any]) -> CaseRow:
+    return CaseRow("", {"load": 0.8, "seed": 1, **parameters}, {}, "", "", ())
+
+
+def _with_usual_columns(flows: pl.DataFrame) -> pl.DataFrame:
+    usual = {"measured": True, "absent": 0, "source": 0, "src": 0, "dst": 53, "best_fct_ns": 10_000.0}
+    flows = flows.with_columns(pl.lit(value).alias(name) for name, value in usual.items() if name not in flows.columns)
+    if "slowdown" in flows.columns and "sender_fct_ns" not in flows.columns:
+        sender = pl.col("slowdown") * (pl.col("best_fct_ns") + 6 * 432)
+        flows = flows.with_columns(sender.alias("sender_fct_ns"))
+    return flows
+
+
+def runs(**named: Runs) -> Mapping[str, Results]:
+    """Experiments by name; an underscore stands for a hyphen."""
+    return {name.replace("_", "-"): one for name, one in named.items()}
+
+
+def values(found: Any) -> dict[str, float]:
+    """Measured numbers by what they are."""
+    return {one.what: round(one.value, 9) for one in found}
+
+
+def failing(found: Sequence[Measured]) -> list[str]:
+    """Those outside their band."""
+    return [one.what for one in found if not one.holds]

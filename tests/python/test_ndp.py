@@ -1,0 +1,142 @@
+"""NDP's claims: each number on flows and ports made by hand, so that it is known what must come out."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made_results import Case, Runs, failing, runs, values
+from packetloom.reproduce import PAPERS, PAPERS_FOLDER, PaperEntry, reproduce_paper
+from packetloom.reproduce.ndp import PAPER, claims, measure
+from packetloom.scenario import read_plan
+
+
+def test_median_and_share_of_fast_flows_leave_the_background_out() -> None:
+    flows: dict[str, list[Any]] = {"goodput_gbps": [0.9, 0.81, 0.1, 0.99, 0.2], "source": [0, 0, 0, 1, 1]}
+    found = list(claims.short_flows(runs(background=Runs(({"scheme": "NDP"}, flows)))))
+    assert values(found) == {"median goodput, Gb/s": 0.81, "flows above 0.8 Gb/s": round(2 / 3, 9)}
+
+
+def core_ports(*rows: list[int]) -> dict[str, list[Any]]:
+    """What core switches (rows) received from pods (columns), and a port that is not theirs."""
+    places = [(core, pod, packets) for core, row in enumerate(rows) for pod, packets in enumerate(row)]
+    return {
+        "port": [100 * pod + core for core, pod, _ in places] + [7],
+        "peer": [f"core{core + 9}" for core, _, _ in places] + ["edge0"],
+        "tier": ["aggregation to core"] * len(places) + ["host to edge"],
+        "tx_packets": [packets for _, _, packets in places] + [10**9],
+    }
+
+
+def test_pods_that_send_unequally_are_no_fault_of_the_paths() -> None:
+    made = Runs(({"scheme": "NDP"}, core_ports([10, 30], [10, 30])), table="ports")
+    packets = measure.core_packets(made)[0][1]
+    assert packets.tolist() == [[10, 30], [10, 30]]
+    assert measure.variation_of_ports(packets) == 0.5
+    assert measure.variation_within_pods(packets) == 0.0
+    assert measure.variation_of_switches(packets) == 0.0
+
+
+def test_a_path_per_packet_is_more_even() -> None:
+    even, uneven = core_ports([19, 21], [21, 19]), core_ports([10, 30], [30, 10])
+    schemes = {measure.PER_PACKET: even, measure.PER_FLOW: uneven, measure.TCP_PER_FLOW: uneven}
+    made = Runs(*(({"scheme": name}, ports) for name, ports in schemes.items()), table="ports")
+    packets = {row.label: packets for row, packets in measure.core_packets(made)}
+    assert measure.variation_of_ports(packets[measure.PER_FLOW]) == pytest.approx(0.5)
+    assert measure.variation_of_ports(packets[measure.PER_PACKET]) == pytest.approx(0.05)
+
+
+def windows(goodput: dict[int, float]) -> Runs:
+    name = "scheme.transport.initial_window"
+    return Runs(*(({"scheme": "NDP", name: window}, {"goodput_gbps": [one]}) for window, one in goodput.items()))
+
+
+def test_the_knee_is_the_first_window_near_the_plateau() -> None:
+    found = list(claims.knee(runs(initial_window=windows({2: 0.2, 8: 0.9, 10: 0.96, 16: 1.0, 32: 1.0}))))
+    assert values(found)["knee, packets"] == 10
+    assert not failing(found)
+    late = list(claims.knee(runs(initial_window=windows({2: 0.2, 8: 0.3, 16: 0.9, 32: 1.0}))))
+    assert failing(late) == ["knee, packets", "goodput at 16 / plateau"]
+
+
+def test_trends_are_judged_step_by_step() -> None:
+    size, rate = "workload.sizes.size_bytes", "workload.arrivals.rate_per_second"
+    by_size = [
+        ({"scheme": "NDP", size: bytes_, rate: per_second}, {"goodput_gbps": [goodput]})
+        for per_second in (250.0, 2500.0)
+        for bytes_, goodput in ((15_000, 0.5), (150_000, 0.9), (1_500_000, 0.8 if per_second > 250 else 0.95))
+    ]
+    by_rate = [({"scheme": "NDP", rate: one}, {"goodput_gbps": [1 / one]}) for one in (500.0, 1000.0)]
+    found = list(claims.trends(runs(flow_size=Runs(*by_size), arrival_rate=Runs(*by_rate))))
+    assert failing(found) == ["150KB at 2500/s to 1.5MB at 2500/s"]
+    assert values(found)["500/s to 1000/s"] == 0.5
+
+
+def test_web_search_is_held_against_tcp_at_each_load() -> None:
+    sizes = [10_000, 1_000_000]
+    times = {"NDP": [2.0, 50.0], measure.TCP: [4.0, 40.0]}
+    cases: list[Case] = [({"scheme": name}, {"size_bytes": sizes, "fct_ns": fct}) for name, fct in times.items()]
+    made = Runs(*cases)
+    found = list(claims.web_search(runs(web_search=made)))
+    assert values(found) == {"> 100 KB, mean at 0.8: NDP/TCP": 1.25, "≤ 100 KB, p99 at 0.8: NDP/TCP": 0.5}
+    assert failing(found) == ["> 100 KB, mean at 0.8: NDP/TCP"]
+
+
+def test_the_bound_of_a_shared_link_is_one_flow_behind_the_other() -> None:
+    # 450 KB are 300 packets of 12.376 us
+    flows: dict[str, list[Any]] = {"size_bytes": [450_000] * 3, "goodput_gbps": [1.0] * 3}
+    flows |= {"fct_ns": [4e6, 8e6, 12e6], "best_fct_ns": [4e6, 3.8e6, 4e6]}
+    made = Runs(({"scheme": "NDP"}, flows))
+    short = [
+        ({"scheme": "NDP", "scheme.transport.pull_order": order}, {"fct_ns": [fct]})
+        for order, fct in (("fair", 10.0), ("class", 2.0), ("shortest", 11.0))
+    ]
+    found = list(claims.future_work(runs(incast=made, outcast=made, priorities=Runs(*short))))
+    assert values(found)["incast: last FCT / bound"] == round(12e6 / (3.8e6 + 2 * 300 * 12_376), 9)
+    assert values(found)["incast: Jain's index"] == 1.0
+    assert values(found)["short flow's FCT, class / fair"] == 0.2
+    assert failing(found) == [
+        "incast: last FCT / bound",
+        "outcast: last FCT / bound",
+        "short flow's FCT, shortest / fair",
+    ]
+
+
+def test_every_claim_needs_experiments_that_there_are() -> None:
+    known = {one.name for one in PAPER.experiments}
+    assert [claim.id for claim in PAPER.claims] == [f"ND{number}" for number in range(1, 8)]
+    assert {need for claim in PAPER.claims for need in claim.needs} == known
+    assert {need for figure in PAPER.figures for need in figure.needs} <= known
+
+
+TINY = {
+    "fat-trees": (),
+    "background": ("run.flows=60",),
+    "load-balancing": ("workload.0.flows=40", "topology.k=4"),
+    "initial-window": ("run.flows=10", "topology.k=4"),
+    "flow-size": ("run.flows=10", "topology.k=4"),
+    "arrival-rate": ("run.flows=10", "topology.k=4"),
+    "web-search": ("run.flows=30", "topology.k=4"),
+    "incast": ("workload.0.sizes.size=15KB",),
+    "outcast": ("workload.0.sizes.size=15KB",),
+    "priorities": ("workload.0.flows=3", "workload.1.sizes.size=300KB"),
+}
+
+
+def test_every_scenario_can_be_read_at_both_scales() -> None:
+    for one in PAPER.experiments:
+        file = PAPERS_FOLDER / "ndp" / "scenarios" / one.scenario
+        assert len(read_plan(file, one.quick).cases) <= len(read_plan(file, one.full).cases)
+
+
+def test_the_paper_from_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiments = tuple(replace(one, quick=(*TINY[one.name], "run.seeds=2")) for one in PAPER.experiments)
+    monkeypatch.setitem(PAPERS, "ndp", PaperEntry("", lambda: replace(PAPER, experiments=experiments)))
+    findings = reproduce_paper("ndp", None, "quick", None, tmp_path / "out")
+    assert all(finding.measured for finding in findings)
+    verdicts = {finding.claim.id: finding.verdict for finding in findings}
+    assert verdicts["ND1"] == "holds"
+    drawn = {path.name for path in (tmp_path / "out").glob("figure-*.png")}
+    assert drawn == {f"figure-{number}.png" for number in ("6", "7", "8", "9", "ND7")}
+    assert "Figure 9" in (tmp_path / "out" / "index.html").read_text()
