@@ -69,7 +69,7 @@ def application_throughput(results: Results) -> Mapping[Sample, float]:
     """The share of the measured flows with a deadline that met it, by scheme and seed."""
     shares: dict[Sample, float] = {}
     for row, table in results.partitions("flows", ["deadline_ns", "met_deadline", "measured"]):
-        flows = pl.DataFrame(table).filter(pl.col("measured") & pl.col("deadline_ns").is_not_null())
+        flows = pl.DataFrame(table).filter(pl.col("measured") & pl.col("deadline_ns").is_not_nan())
         met = flows["met_deadline"].cast(pl.Float64).mean()
         if not isinstance(met, float):
             raise PacketloomError(f"{row.label}: no flow has a deadline; give the workload `deadlines`")

@@ -149,6 +149,8 @@ deadlines = { kind = "fixed", after = "9ms" }
         };
         (of(0), of(1), outcome.flows.iter().filter(|row| !row.met_deadline()).count())
     };
+    let every_flow_is_urgent = run(&daq(RACK, workload, ", ratio = 400", ""));
+    assert!(every_flow_is_urgent.warnings[0].contains("every flow is urgent"));
     let (far, near, missed) = late(30);
     assert!(missed == 0 && near < 0.6 * far, "{near} and {far} ms, {missed} missed");
     // With one queue they share.
