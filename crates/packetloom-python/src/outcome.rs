@@ -95,6 +95,7 @@ impl Outcome {
         columns.add("retransmissions", |row| row.report.retransmissions)?;
         columns.add("timeouts", |row| row.report.timeouts)?;
         columns.add("trimmed", |row| row.report.trims)?;
+        columns.add("given_up", |row| row.report.given_up)?;
         Ok(columns.table)
     }
 

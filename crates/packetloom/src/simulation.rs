@@ -380,6 +380,16 @@ fn run_fluid(
     Ok(setting.outcome(collector, Vec::new(), tally))
 }
 
+/// A threshold beyond every deadline makes every flow urgent: then DAQ's two queues are one.
+fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<String> {
+    let threshold = queue::threshold(queue)?;
+    let spans = flows.iter().filter_map(|row| row.deadline().map(|deadline| deadline.since(row.flow.start)));
+    let longest = spans.max().filter(|&longest| longest <= threshold)?;
+    Some(format!(
+        "every flow is urgent: the threshold, {threshold}, is beyond the longest deadline, {longest}"
+    ))
+}
+
 fn unfinished(started: u64, finished: u64) -> Vec<String> {
     match started - finished {
         0 => Vec::new(),
@@ -455,6 +465,7 @@ impl Setting {
         let mut outcome = self.outcome(collector, Vec::new(), tally);
         outcome.simulated = outcome.simulated.min(end);
         outcome.cancelled = !is_wanted;
+        outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
         // The engine goes on until the last timer; queues are watched until the last flow ended.
         let ports = engine.ports(outcome.simulated).enumerate();
         outcome.ports = ports.map(|(link, (counters, queue))| PortRow { link, counters, queue }).collect();

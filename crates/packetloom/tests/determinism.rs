@@ -21,6 +21,7 @@ const ECN: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }
 const NDP: &str = r#""ndp""#;
 const SYMMETRIC: &str = r#"{ kind = "ecmp", symmetric = true }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "22.5KB" } }"#;
+const DAQ: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
 
 /// A fat-tree of 16 hosts at a load of 0.6.
@@ -73,6 +74,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("rcp", DROP_TAIL, "ecmp", "6c7cc3d0f2ba8d92"),
         ("d3", DROP_TAIL, "ecmp", "9b9a20f5c32c45b5"),
         ("pdq", DROP_TAIL, SYMMETRIC, "2aeeb0b1e438dc17"),
+        ("daq", DAQ, "ecmp", "e97aebdccddc2f8a"),
         ("min-tcp", PFABRIC, "spray-round-robin", "c72a6c7b3a4ee47a"),
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
         ("fixed-window", DROP_TAIL, "spray-random", "259c2a6c3e608bf7"),
@@ -155,15 +157,20 @@ class = 1
 }
 
 #[test]
-fn what_agents_at_ports_do_does_not_depend_on_windows() {
+fn what_agents_and_credits_do_does_not_depend_on_windows() {
     let workload = r#"
 [[workload]]
 sizes = { kind = "exponential", mean = "40KB" }
 pattern = { kind = "incast", fan_in = 5 }
 deadlines = { kind = "exponential", mean = "1ms", floor = "100us" }
 "#;
-    for transport in ["rcp", "d3", "pdq"] {
-        for queue in [DROP_TAIL, PFABRIC] {
+    for (transport, queues) in [
+        ("rcp", [DROP_TAIL, PFABRIC]),
+        ("d3", [DROP_TAIL, PFABRIC]),
+        ("pdq", [DROP_TAIL, PFABRIC]),
+        ("daq", [DAQ, r#""daq""#]),
+    ] {
+        for queue in queues {
             let toml = scenario(workload, transport, queue, SYMMETRIC, 150);
             let case = cases(&toml).remove(0);
             let full = everything(&in_windows_up_to(&case, Time::NEVER));

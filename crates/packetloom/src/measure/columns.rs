@@ -30,6 +30,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("retransmissions", "Data packets sent again"),
     ("timeouts", "Retransmission timeouts"),
     ("trimmed", "Trimmed headers of the flow's packets, as its sender was told (NACKs)"),
+    ("given_up", "Whether the sender gave the flow up, because it could not be whole by its deadline"),
     ("port", "The port's number in its case"),
     ("node", "The node that the port belongs to"),
     ("peer", "The node at the other end of its link"),

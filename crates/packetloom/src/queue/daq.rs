@@ -5,6 +5,7 @@ use super::{Effect, Occupancy};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::topology::Topology;
+use crate::units::Time;
 use std::collections::VecDeque;
 
 /// Added to a class's balance per turn: about one full packet, for the class of the smaller weight.
@@ -94,6 +95,12 @@ pub fn credit_bytes(queue: &Values) -> Option<u64> {
     (queue.kind == COMPONENT.kind).then(|| queue.bytes("credit"))
 }
 
+/// With no more time left than this a flow is urgent.
+pub fn threshold(queue: &Values) -> Option<Time> {
+    let is_daq = queue.kind == COMPONENT.kind;
+    is_daq.then(|| Time((queue.number("ratio") * queue.time("rtt").as_ps() as f64) as u64))
+}
+
 /// Hosts must take part, and every link must have room for a full packet at its far end, or it could never send one.
 ///
 /// # Errors
@@ -168,10 +175,10 @@ pub struct Daq<H> {
 impl<H: Copy> Daq<H> {
     /// An empty port.
     pub fn build(values: &Values) -> Daq<H> {
-        let threshold_us = values.number("ratio") * values.time("rtt").as_ps() as f64 / 1e6;
+        let threshold_us = threshold(values).map_or(0, |threshold| threshold.as_ps() / 1_000_000);
         let ratio = values.number("weight_ratio");
         Daq {
-            threshold_us: (threshold_us as u32).min(NO_DEADLINE - 1),
+            threshold_us: threshold_us.min(u64::from(NO_DEADLINE) - 1) as u32,
             capacity: capacity(values),
             quantum: [ratio, 1.0].map(|weight| (weight / ratio.min(1.0) * QUANTUM_BYTES) as i64),
             credit_bytes: values.bytes("credit") as u16,

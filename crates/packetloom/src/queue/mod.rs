@@ -14,7 +14,7 @@ mod trimming;
 
 pub use admission::{Admission, Pool, Verdict};
 pub use classes::Classes;
-pub use daq::{Daq, Departure, check_credits, credit_bytes};
+pub use daq::{Daq, Departure, check_credits, credit_bytes, threshold};
 pub use fair::Fair;
 pub use fifo::Fifo;
 pub use line::Line;

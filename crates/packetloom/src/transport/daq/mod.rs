@@ -65,9 +65,9 @@ const PARAMS: &[Param] = &[
     Param {
         name: "max_queue",
         kind: Holds::Time,
-        default: Fallback::Value("300us"),
-        doc: "Q: a flow's window grows while no queue on its path would take longer than this.",
-        source: "packetloom: one round trip of DAQ §III (the paper gives none)",
+        default: Fallback::Value("5ms"),
+        doc: "Q: a flow's window grows while no queue on its path would take longer than this. At one round trip the link runs empty when windows are quartered, and the queue is too short for its order to matter.",
+        source: "packetloom: a quarter of DAQ §III's mean deadline (the paper gives none)",
     },
     Param {
         name: "high_load",
