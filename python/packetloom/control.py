@@ -69,7 +69,7 @@ def maximum_matching(src: ArrayLike, dst: ArrayLike, *, servers: int) -> Indices
 
 
 def edge_colouring(
-    src: ArrayLike, dst: ArrayLike, *, leaves: int, method: Literal["euler-split", "paull"] = "euler-split"
+    src: ArrayLike, dst: ArrayLike, *, leaves: int, method: Literal["euler-split", "paull"] = "paull"
 ) -> Indices:
     """Give each packet of a slot a path: no leaf sends or receives two packets of the same colour.
 

@@ -78,7 +78,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("min-tcp", PFABRIC, "spray-round-robin", "c72a6c7b3a4ee47a"),
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
         ("fixed-window", DROP_TAIL, "spray-random", "259c2a6c3e608bf7"),
-        ("ndp", NDP, "spray-round-robin", "9bc22f8474066158"),
+        ("ndp", NDP, "spray-round-robin", "7982a5f8f0ac7605"),
         ("mptcp", DROP_TAIL, "ecmp", "0aa380022cd35866"),
         ("pias", STRICT, "ecmp", "02024cea112ef6e5"),
         ("ideal", DROP_TAIL, "ecmp", "dea4337e79d8db94"),

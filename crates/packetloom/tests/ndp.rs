@@ -333,3 +333,16 @@ fn the_queue_of_pulls_is_what_the_receiver_owes() {
     assert!(leaps <= 10, "{leaps}");
     assert!((1..16).all(|host| of(host).all(|pulls| pulls == 0)));
 }
+
+/// A first window of a hundred packets takes 73 us to leave its host, longer than the timeout.
+#[test]
+fn what_waits_at_its_own_host_is_not_late() {
+    let pattern = "{ kind = \"outcast\", fan_out = 1, sender = 0 }";
+    let setting = Setting {
+        transport: "rto = \"60us\", initial_window = 100",
+        ..Setting::htsim(4, at_once(900_000, pattern), "flows = 1".to_owned())
+    };
+    let outcome = setting.simulate();
+    assert_eq!(timeouts(&outcome), 0);
+    assert!(outcome.flows.iter().all(|row| row.report.retransmissions == 0));
+}

@@ -22,13 +22,13 @@ pub struct Sender {
     next: u32,
     /// Packets that arrived trimmed: they go again, before new ones.
     trimmed: VecDeque<u32>,
-    /// Packets of which nothing was heard since they were last sent, the earliest first.
+    /// Packets of which nothing was heard since they were last sent, and when they left the host, the earliest first.
     in_flight: VecDeque<(u32, Time)>,
     /// All pulls so far, and those answered with a packet. Packets overtake each other, so a pull may come before the
     /// NACK that it is for: one that finds nothing to send is kept.
     pulls: u32,
     pulls_used: u32,
-    /// When anything was last sent or heard.
+    /// When anything last left or was heard.
     active_at: Time,
     /// Timeouts without a word since.
     waits: u32,
@@ -91,8 +91,6 @@ impl Sender {
     }
 
     fn send(&mut self, seq: u32, config: &Config, context: &mut Context<'_, Header>) {
-        self.in_flight.push_back((seq, context.now));
-        self.active_at = context.now;
         self.report.packets_sent += 1;
         let syn = seq < config.initial_window;
         context.send(Packet {
@@ -104,6 +102,10 @@ impl Sender {
             header: Header::Data { seq, packets: self.packets, syn },
             ..Packet::default()
         });
+        // The timeout is the network's: what waits at its own host is not late.
+        let leaves_at = context.nic_drained_at();
+        self.in_flight.push_back((seq, leaves_at));
+        self.active_at = leaves_at;
     }
 
     /// The receiver's word.
@@ -164,7 +166,7 @@ impl Sender {
             self.in_flight.pop_front();
         }
         match self.in_flight.front() {
-            Some(&(_, sent_at)) => sent_at + config.rto,
+            Some(&(_, left_at)) => left_at + config.rto,
             None => self.active_at + config.patience(self.waits),
         }
     }
