@@ -17,6 +17,10 @@ LOCAL = "local"
 AUTO = "auto"
 DEFAULT_PORT = 6379
 ANSWER_WITHIN_S = 5.0
+# RFC 9113, section 3.4: each side of HTTP/2, which Ray speaks, begins with SETTINGS, the client with more.
+HTTP2_SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + HTTP2_SETTINGS
+SETTINGS_TYPE = slice(3, 4)
 RETRIES = 20
 """How often a case is begun anew after its worker was lost: more often than machines die, and yet not for ever."""
 
@@ -119,14 +123,16 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
 
 
 def _must_answer(address: str) -> None:
-    """Ray itself waits for minutes where nobody answers."""
+    """Ray itself waits for minutes where nobody answers, or somebody else does."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         raise PacketloomError(f"--ray {address}: write the address as HOST:PORT, for example 10.0.0.1:{DEFAULT_PORT}")
+    advice = "is its head node started (ray start --head), and is the address right? Nothing was run"
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_WITHIN_S).close()
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_WITHIN_S) as connection:
+            connection.sendall(HTTP2_GREETING)
+            answer = connection.recv(len(HTTP2_SETTINGS))
     except (OSError, OverflowError) as error:
-        raise PacketloomError(
-            f"--ray {address}: no Ray cluster answers there ({error}); is its head node started (ray start --head), "
-            "and is the address right? Nothing was run"
-        ) from None
+        raise PacketloomError(f"--ray {address}: no Ray cluster answers there ({error}); {advice}") from None
+    if answer[SETTINGS_TYPE] != HTTP2_SETTINGS[SETTINGS_TYPE]:
+        raise PacketloomError(f"--ray {address}: what answers there is no Ray cluster; {advice}")
