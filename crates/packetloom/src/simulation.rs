@@ -180,6 +180,7 @@ impl Simulation {
         let transport = case.scheme.component("transport");
         let routing = case.scheme.component("routing");
         central::check(&transport.kind, &routing.kind, &topology)?;
+        transport::check_network(&transport, &topology)?;
         let is_fluid = FLUID_COMPONENTS.iter().any(|fluid| fluid.kind == transport.kind);
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));

@@ -153,12 +153,7 @@ impl<'a, 'q> Controller<'a, 'q> {
         Controller {
             arrived: queues.traffic().flows.iter().map(|flow| flow.start).collect(),
             queues,
-            policy: match values.text("order").as_str() {
-                "ocf" => Policy::OldestCellFirst,
-                "srjf" => Policy::ShortestRemainingJobFirst,
-                "least-recent" => Policy::LeastRecentlyServed,
-                _ => Policy::MaxMinFair,
-            },
+            policy: Policy::named(&values.text("order")),
             pack: values.flag("pack"),
             framing_bytes: topology.framing_bytes,
             scheduler: Scheduler::new(topology.hosts),
