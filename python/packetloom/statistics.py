@@ -27,8 +27,10 @@ PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 STATISTICS = ("mean", *PERCENTILES)
 ALL_SIZES = "all"
 FLOW_COLUMNS = (
+    "src",
     "size_bytes",
     "fct_ns",
+    "best_fct_ns",
     "slowdown",
     "goodput_gbps",
     "deadline_ns",
@@ -70,8 +72,9 @@ DEFAULT_BINS = size_bins(100e3, 10e6)  # pFabric §5.3: (0, 100KB], (100KB, 10MB
 def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
     """A row per label (scheme and axes), load, size bin, metric and statistic: value, low, high, seeds, flows.
 
-    Metrics: `slowdown` and `fct_ns` (mean and percentiles, of finished flows), `goodput_gbps` (mean),
-    `met_deadline` (the fraction of flows with a deadline that met it), `unfinished` (the fraction never finished).
+    Metrics: `slowdown` and `fct_ns` (of finished flows: mean, percentiles, and `cv`, the coefficient of variation),
+    `goodput_gbps` (mean), `met_deadline` (the fraction of flows with a deadline that met it), `unfinished` (the
+    fraction never finished), `server_share` (of all flows; `jain`: Jain's index over senders, see `jain_of_servers`).
     `low` and `high` are null with one seed.
     """
     axes = results.axes
@@ -135,13 +138,33 @@ def _rows_of(label: str, flows: pl.DataFrame) -> list[tuple[str, str, str, float
         rows.append((label, metric, "mean", _number(values.mean()), count))
         for name, quantile in PERCENTILES.items():
             rows.append((label, metric, name, _number(values.quantile(quantile, "linear")), count))
+        rows.append((label, metric, "cv", _variation(values), count))
     goodput = flows["goodput_gbps"].drop_nulls()
     rows.append((label, "goodput_gbps", "mean", _number(goodput.mean()), len(goodput)))
     met = flows.filter(pl.col("deadline_ns").is_not_null())["met_deadline"].cast(pl.Float64)
     rows.append((label, "met_deadline", "mean", _number(met.mean()), len(met)))
     unfinished = flows["fct_ns"].is_null().cast(pl.Float64)
     rows.append((label, "unfinished", "mean", _number(unfinished.mean()), len(unfinished)))
+    if label == ALL_SIZES:
+        rows.append((label, "server_share", "jain", jain_of_servers(flows), len(flows)))
     return rows
+
+
+def jain_of_servers(flows: pl.DataFrame) -> float | None:
+    """Jain's index over sending servers of their normalised throughput.
+
+    A server's is the mean over its flows of the rate that a flow got over the one that it would have had alone, which
+    is best_fct_ns / fct_ns. 1 is fair; 1 / n, where one of n servers gets everything. None, if no flow finished.
+    """
+    share = (pl.col("best_fct_ns") / pl.col("fct_ns")).cast(pl.Float64).fill_nan(None)
+    of_server = flows.group_by("src").agg(share.mean().alias("share"))["share"].drop_nulls()
+    squares = _number((of_server * of_server).sum())
+    return float(of_server.sum()) ** 2 / (len(of_server) * squares) if squares else None
+
+
+def _variation(values: pl.Series) -> float | None:
+    deviation, mean = _number(values.std()), _number(values.mean())
+    return deviation / mean if deviation is not None and mean else None
 
 
 def _number(value: object) -> float | None:

@@ -7,7 +7,7 @@ use crate::engine::Context;
 use crate::flow::{FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::transport::priority;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A flow asks.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +107,10 @@ impl Arbiter {
             })
             .collect();
         let servers = candidates.iter().map(|one| one.pair.src.max(one.pair.dst) + 1).max().unwrap_or(0);
-        let granted = greedy(servers, &candidates).into_iter().map(|place| keys[place as usize]);
+        let granted: Vec<(Pair, u16)> =
+            greedy(servers, &candidates).into_iter().map(|place| keys[place as usize]).collect();
+        debug_assert!(is_matching(&granted), "a server twice in a slot");
+        let granted = granted.into_iter();
         granted.map(|(pair, number)| (pair, number, self.grant(pair, number, now))).collect()
     }
 
@@ -122,4 +125,10 @@ impl Arbiter {
         }
         flow
     }
+}
+
+fn is_matching(granted: &[(Pair, u16)]) -> bool {
+    let senders: BTreeSet<HostId> = granted.iter().map(|(pair, _)| pair.src).collect();
+    let receivers: BTreeSet<HostId> = granted.iter().map(|(pair, _)| pair.dst).collect();
+    (senders.len(), receivers.len()) == (granted.len(), granted.len())
 }
