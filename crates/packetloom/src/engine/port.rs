@@ -404,6 +404,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline]
     fn transmit(&mut self, start: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         let size = u64::from(packet.size_bytes);
+        debug_assert!(start >= self.busy_until, "two packets at once on a link");
         self.busy_until = start + self.time_for(size);
         self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
         packet.time = start + self.until_seen(packet.size_bytes) + self.latency;
