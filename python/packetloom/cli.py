@@ -91,6 +91,55 @@ def run(
 
 
 @app.command()
+def search(
+    scenario: ScenarioArgument,
+    vary: Annotated[
+        str,
+        typer.Option(
+            metavar="KEY=LOW..HIGH", help="What to raise, and how far, for example workload.0.pattern.fan_in=1..80."
+        ),
+    ],
+    hold: Annotated[float, typer.Option(help="The share of the deadlines that must be met.")] = 0.99,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Results folder; results/NAME-search if not given."),
+    ] = None,
+    workers: WorkersOption = None,
+    settings: SetOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Find, by bisection, how far a key can be raised while deadlines are still met. Resumes like `run`."""
+    from packetloom.progress import reporter_for
+    from packetloom.scenario import read_plan
+    from packetloom.search import Range, held_values, print_held, run_search, write_held
+
+    range = Range.parse(vary)
+    plan = read_plan(scenario, settings or ())
+    for warning in plan.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    default = plan.default_folder()
+    folder = output or default.with_name(f"{default.name}-search")
+    try:
+        results = run_search(
+            scenario,
+            range,
+            share=hold,
+            overrides=settings or (),
+            workers=workers,
+            output=folder,
+            reporter=reporter_for(sys.stderr),
+        )
+    except Interrupted as interrupted:
+        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    found = held_values(results, range, hold)
+    print_held(found, range, hold)
+    if json_file:
+        write_held(found, json_file)
+    print(f"\nevery run in {folder}; their table: packetloom report {folder}")
+
+
+@app.command()
 def report(
     folders: FoldersArgument,
     output: Annotated[
