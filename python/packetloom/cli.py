@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from packetloom.errors import Interrupted, PacketloomError
 
+if TYPE_CHECKING:
+    from packetloom.results import Results
+
 INTERRUPTED = 130
 MISTAKE = 2
+STALLED = 3
 
 app = typer.Typer(
     name="packetloom",
@@ -88,6 +92,7 @@ def run(
         raise typer.Exit(INTERRUPTED) from None
     _print_results(results)
     print(f"\nresults in {folder}; figures: packetloom report {folder}")
+    _exit_if_stalled(results)
 
 
 @app.command()
@@ -137,6 +142,7 @@ def search(
     if json_file:
         write_held(found, json_file)
     print(f"\nevery run in {folder}; their table: packetloom report {folder}")
+    _exit_if_stalled(results)
 
 
 @app.command()
@@ -263,12 +269,23 @@ def validate(json_file: JsonOption = None, workers: WorkersOption = None) -> Non
     raise typer.Exit(0 if agreed else 1)
 
 
-def _print_results(results: object) -> None:
+def _exit_if_stalled(results: Results) -> None:
+    """A case that could not go on is no success: what its flows wait for is told, and the exit code is 3."""
+    from packetloom.results import stalled_rows
+
+    stalled = stalled_rows(results.rows())
+    for row in stalled:
+        seed = "" if row.seed is None else f", seed {row.seed}"
+        for warning in row.warnings:
+            print(f"stalled: {row.label}{seed}: {warning}", file=sys.stderr)
+    if stalled:
+        raise typer.Exit(STALLED)
+
+
+def _print_results(results: Results) -> None:
     from rich.console import Console
 
-    from packetloom.results import Results
     from packetloom.statistics import summary
     from packetloom.tables import print_results
 
-    assert isinstance(results, Results)
     print_results(summary(results), Console())

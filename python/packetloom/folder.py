@@ -39,6 +39,8 @@ from packetloom.storage import (
 )
 
 LOCK = ".lock"
+# The flows come last.
+PARTITIONED_IN_ORDER = [*(name for name in PARTITIONED if name != "flows"), "flows"]
 INDEX_PERIOD_S = 1.0
 
 
@@ -84,8 +86,8 @@ class ResultsFolder:
             version=_core.version(),
             warnings=tuple(outcome.warnings),
         )
-        small = (("ports", outcome.ports), ("series", outcome.series), ("pulls", outcome.pulls))
-        for name, columns in (*small, ("flows", outcome.flows)):
+        for name in PARTITIONED_IN_ORDER:
+            columns = getattr(outcome, name)
             if columns:
                 table = _partition(row, columns)
                 write_table(self.path / PARTITIONED[name] / f"{case.id}.parquet", table)

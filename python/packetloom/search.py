@@ -158,18 +158,22 @@ def run_search(
     return search.run()
 
 
+def held_by_seed(
+    results: Results, range: Range, share: float = DEFAULT_SHARE
+) -> dict[str, list[tuple[int | None, float]]]:
+    """What a search found for each scheme (and other axes), seed by seed."""
+    found: dict[str, list[tuple[int | None, float]]] = {}
+    for (scheme, seed), bracket in _brackets(results, _axis_in(results, range.key), range, share).items():
+        found.setdefault(scheme, []).append((seed, float(bracket.held)))
+    return found
+
+
 def held_values(results: Results, range: Range, share: float = DEFAULT_SHARE) -> pl.DataFrame:
     """What a search found: a row per scheme (and other axes), as `largest_held` gives it."""
-    axis = _axis_in(results, range.key)
     rows = [
-        {
-            "scheme": scheme,
-            "seed": seed,
-            "value": float(bracket.held),
-            "flows": 0,
-            "capped": bracket.held == range.highest,
-        }
-        for (scheme, seed), bracket in _brackets(results, axis, range, share).items()
+        {"scheme": scheme, "seed": seed, "value": value, "flows": 0, "capped": value == range.highest}
+        for scheme, values in held_by_seed(results, range, share).items()
+        for seed, value in values
     ]
     samples = pl.DataFrame(rows)
     capped = samples.group_by("scheme", maintain_order=True).agg(pl.col("capped").sum())

@@ -19,14 +19,14 @@ mod wires;
 
 pub use agenda::Timer;
 pub use agent::{Moment, PathNeeds, Place, PortAgent};
-pub use endpoint::{Context, Transport};
+pub use endpoint::{Context, Standing, Transport};
 pub use log::{Event, Log, Report};
 use port::Discipline;
 pub use port::{Port, PortCounters};
 
 use crate::fault::Faults;
 use crate::flow::HostId;
-use crate::measure::QueueRecorder;
+use crate::measure::{QueueRecorder, SentRecorder};
 use crate::queue::{self, Pool};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, Paths, Router};
@@ -68,6 +68,8 @@ pub struct Plan<'a> {
     pub smallest_packet_bytes: u64,
     /// How queues are watched, if they are.
     pub recorder: Option<QueueRecorder>,
+    /// How often what links carry is summed up, if it is.
+    pub sent_interval: Option<Time>,
     /// How long a window may be, beside what the network allows. Results must not depend on it.
     pub longest_window: Time,
 }
@@ -96,8 +98,12 @@ impl<T: Transport> Engine<T> {
         let window = shortest_way(topology, plan.smallest_packet_bytes).min(plan.longest_window);
         let mut wires = Wires::new(slot_count, Calendar::new(slot_count, window));
         let mut numbers = slots.of_link.clone();
-        for (link, fault) in plan.faults.links(plan.seed) {
-            numbers[link] = wires.add_fault(numbers[link], fault);
+        let mut faults = plan.faults.links(plan.seed);
+        for (link, number) in numbers.iter_mut().enumerate() {
+            let (fault, sent) = (faults.remove(&link), plan.sent_interval.map(SentRecorder::new));
+            if fault.is_some() || sent.is_some() {
+                *number = wires.add_special(*number, fault, sent);
+            }
         }
         let observed = plan.recorder.is_some();
         let nic = Discipline::build(plan.nic, observed);
@@ -204,17 +210,29 @@ impl<T: Transport> Engine<T> {
         self.wires.in_flight()
     }
 
-    /// What went through every port until `end`, and its queue's record, in the order of the topology's links.
-    pub fn ports(&mut self, end: Time) -> impl Iterator<Item = (PortCounters, Option<QueueRecorder>)> {
+    /// What went through every port until `end`, its queue's record and its link's, in the order of the topology's links.
+    pub fn ports(
+        &mut self,
+        end: Time,
+    ) -> impl Iterator<Item = (PortCounters, Option<QueueRecorder>, Option<SentRecorder>)> {
         let wires = &self.wires;
         let ports = self.hosts.iter_mut().map(|host| &mut host.nic).chain(&mut self.ports);
-        ports.map(move |port| (port.counters(end, wires), port.recorder(end).cloned()))
+        ports.map(move |port| {
+            (port.counters(end, wires), port.recorder(end).cloned(), port.sent(wires).cloned())
+        })
     }
 
     /// The record of every host's queue of pulls until `end`, where there is one.
     pub fn pulls(&mut self, end: Time) -> impl Iterator<Item = (HostId, QueueRecorder)> {
         let hosts = (0..).zip(&mut self.hosts);
         hosts.filter_map(move |(id, host)| Some((id, host.pulls(end)?)))
+    }
+
+    /// How every unfinished flow stands, in order of identity.
+    pub fn standings(&self) -> Vec<Standing> {
+        let mut standings: Vec<Standing> = self.hosts.iter().flat_map(Host::standings).collect();
+        standings.sort_unstable();
+        standings
     }
 
     fn window_span(&self) -> u64 {
