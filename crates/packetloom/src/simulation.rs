@@ -515,27 +515,26 @@ impl Setting {
         let mut is_wanted = true;
         let mut watch = StallWatch::new(self.faults.last_change());
         let stalled = loop {
-            let mut is_suspicious = false;
+            let (mut is_suspicious, mut is_over) = (false, false);
             engine.run(&mut workload, self.max_time(), |log, tally, now, left| {
                 if !log.events.is_empty() {
                     collector.read(log, &self.topology);
                 }
                 let (started, finished) = (collector.started(), collector.finished());
                 is_wanted = monitor.report(tally.packet_hops, self.share_done(finished, now));
-                let is_over = has_background && finished == started && !left.has_foreground_left();
+                is_over = has_background && finished == started && !left.has_foreground_left();
                 is_suspicious = watch.is_suspicious(now, tally.packet_hops, started, finished);
                 is_wanted && !is_over && !is_suspicious
             });
             let now = engine.now();
             let unfinished = collector.started() > collector.finished();
-            let why = if is_suspicious && is_wanted && unfinished && now < self.max_time() {
-                if !watch
-                    .is_stalled(engine.tally().packet_hops, engine.standings(), |flow| collector.awaits(flow))
-                {
+            let why = if is_suspicious && is_wanted && !is_over && now < self.max_time() {
+                let hops = engine.tally().packet_hops;
+                if !watch.is_stalled(hops, engine.standings(), |flow| collector.awaits(flow)) || !unfinished {
                     continue;
                 }
                 "packets move, but no flow comes nearer to its end"
-            } else if is_wanted && unfinished && now < self.max_time() {
+            } else if is_wanted && unfinished && engine.is_idle(&workload) {
                 "nothing is left to happen"
             } else {
                 break None;

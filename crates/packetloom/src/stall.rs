@@ -97,3 +97,56 @@ pub fn message(
     };
     format!("no progress: {why} at {now}. {}{more}", told.join("; "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(flow: FlowId, arrived: u32) -> Standing {
+        Standing { flow, arrived, packets: 100, waits_for: "an answer" }
+    }
+
+    #[test]
+    fn hosts_are_asked_only_after_long_silence() {
+        let mut watch = StallWatch::new(Time(50));
+        assert!(!watch.is_suspicious(Time(10), 5_000_000, 3, 0), "a fault may yet be lifted");
+        assert!(!watch.is_suspicious(Time(60), 5_999_999, 3, 0));
+        assert!(watch.is_suspicious(Time(61), 6_000_000, 3, 0));
+        assert!(!watch.is_suspicious(Time(62), 6_000_001, 3, 1), "a flow ended");
+        assert!(!watch.is_suspicious(Time(63), 7_000_000, 3, 1));
+    }
+
+    #[test]
+    fn only_what_has_not_changed_since_the_last_time_stands_still() {
+        let mut watch = StallWatch::new(Time::ZERO);
+        let everything = |_: FlowId| true;
+        assert!(!watch.is_stalled(1, vec![standing(1, 5), standing(2, 0)], everything));
+        assert!(!watch.is_stalled(2, vec![standing(1, 6), standing(2, 0)], everything));
+        assert!(watch.is_stalled(3, vec![standing(1, 6), standing(2, 0)], everything));
+        // A transport that tells nothing is taken to go on.
+        assert!(!watch.is_stalled(4, Vec::new(), everything));
+        assert!(!watch.is_stalled(5, Vec::new(), everything));
+    }
+
+    #[test]
+    fn flows_that_starve_beside_the_background_are_given_longer() {
+        let mut watch = StallWatch::new(Time::ZERO);
+        let is_foreground = |flow: FlowId| flow == 1;
+        let mut asked = 0;
+        while !watch.is_stalled(asked, vec![standing(1, 5), standing(2, asked as u32)], is_foreground) {
+            asked += 1;
+        }
+        assert_eq!(asked, PATIENCE_FOR_BACKGROUND);
+    }
+
+    #[test]
+    fn the_message_names_the_first_flows() {
+        let standings: Vec<Standing> = (0..7).map(|flow| standing(flow, 5)).collect();
+        let text = message("nothing is left to happen", Time::from_us(3), &standings, |flow| Some((flow, 9)));
+        assert!(
+            text.contains("flow 4 (host 4 to host 9): 5 of 100 packets arrived; waits for an answer"),
+            "{text}"
+        );
+        assert!(!text.contains("flow 5") && text.ends_with("; and 2 more"), "{text}");
+    }
+}

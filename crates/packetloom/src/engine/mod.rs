@@ -228,6 +228,11 @@ impl<T: Transport> Engine<T> {
         hosts.filter_map(move |(id, host)| Some((id, host.pulls(end)?)))
     }
 
+    /// Whether nothing is left to happen.
+    pub fn is_idle(&self, workload: &Workload) -> bool {
+        self.next_window(workload).is_none()
+    }
+
     /// How every unfinished flow stands, in order of identity.
     pub fn standings(&self) -> Vec<Standing> {
         let mut standings: Vec<Standing> = self.hosts.iter().flat_map(Host::standings).collect();

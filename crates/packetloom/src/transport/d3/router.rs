@@ -176,6 +176,21 @@ mod tests {
     }
 
     #[test]
+    fn grants_that_nobody_uses_are_forgotten() {
+        let mut router = router();
+        router.grant(&first(1_000_000), 0); // its end is never told
+        assert_eq!(router.grant(&first(500_000), 0), 1_000);
+        (router.ends_at, router.had_data) = (Time::from_us(100), true);
+        router.catch_up(Moment { now: Time::from_us(100), drained_at: Time::from_us(100) });
+        assert_eq!(router.allocated, 1_001_000, "data came in this interval");
+        router.catch_up(Moment { now: Time::from_us(200), drained_at: Time::from_us(205) });
+        assert_eq!(router.allocated, 1_001_000, "data waits");
+        router.catch_up(Moment { now: Time::from_us(300), drained_at: Time::from_us(300) });
+        let renewed = Word { wanted: 500_000, wanted_before: 500_000, request: Request::Renewed, ..first(0) };
+        assert!(router.grant(&renewed, 1_000) >= 500_000);
+    }
+
+    #[test]
     fn a_flow_that_ends_gives_back_what_it_had() {
         let mut router = router();
         let granted = router.grant(&first(300_000), 0);
