@@ -18,8 +18,8 @@ EXPERIMENTS = (
     Experiment("senders", "senders.toml", quick=(THREE_SEEDS, "run.duration=3s"), search=SENDERS),
     Experiment("incast", "incast.toml", quick=(THREE_SEEDS, "run.duration=2s")),
     Experiment("background", "background.toml", quick=(THREE_SEEDS, "run.duration=2s")),
-    Experiment("poisson", "poisson.toml", quick=("run.seeds=2",)),
-    Experiment("weights", "weights.toml", quick=("run.seeds=2",)),
+    Experiment("poisson", "poisson.toml", quick=(THREE_SEEDS,)),
+    Experiment("weights", "weights.toml"),
 )
 
 PAPER = Paper(

@@ -18,6 +18,8 @@ FIRST_PART_NS = 1e9
 WORKERS = 33
 SIZE_AXIS = "maximum_bytes"
 LARGEST_BYTES = {10: 18_000, 20: 38_000, 30: 58_000}
+# Flows per second, and more than any number of workers.
+BEFORE_CLIFF = 7000
 FAN_IN, RATE = "fan_in", "rate_per_second"
 
 
@@ -104,28 +106,27 @@ def guaranteed(runs: Runs) -> Iterator[Measured]:
 
 
 def headline(runs: Runs) -> Iterator[Measured]:
-    """DQ9: the largest gain of DAQ over D3 or RCP in any setting of Figures 6 to 8."""
-    long = [measure.long_gbps_by(runs["background"], FAN_IN), measure.long_gbps_by(runs["poisson"], RATE)]
-    incast = [measure.throughput_by(runs["incast"], FAN_IN, **{SIZE_AXIS: size}) for size in LARGEST_BYTES.values()]
-    short = [
-        *incast,
-        measure.throughput_by(runs["background"], FAN_IN),
-        measure.throughput_by(runs["poisson"], RATE),
-    ]
-    for what, experiments in (("long flows' throughput", long), ("application throughput", short)):
+    """DQ9: the largest gain of DAQ over D3 or RCP in Figures 6 to 8, where these still work."""
+    beside = {"beside long flows": (runs["background"], FAN_IN), "Poisson": (runs["poisson"], RATE)}
+    long = {name: measure.long_gbps_by(*where) for name, where in beside.items()}
+    short = {name: measure.throughput_by(*where) for name, where in beside.items()}
+    for kilobytes, largest in LARGEST_BYTES.items():
+        short[f"{kilobytes} KB"] = measure.throughput_by(runs["incast"], FAN_IN, **{SIZE_AXIS: largest})
+    for what, settings in (("long flows' throughput", long), ("application throughput", short)):
         gains = [
-            measure.ratio(points[DAQ][at], points[scheme][at], what)
-            for points in experiments
+            (_gain(points[DAQ][at], points[scheme][at]), f"{what} over {scheme}, {name}, {at:g}")
+            for name, points in settings.items()
             for scheme in OTHERS
             for at in points[DAQ]
+            if at <= BEFORE_CLIFF
         ]
-        best = max(gains, key=lambda one: one.value)
-        less_one = Interval(
-            best.value - 1,
-            None if best.low is None else best.low - 1,
-            None if best.high is None else best.high - 1,
-        )
-        yield less_one.measured(f"most gained in {what}", (0.25, NO_LIMIT))
+        most, where = max(gains, key=lambda one: one[0].value)
+        yield most.measured(f"gain in {where}", (0.25, NO_LIMIT))
+
+
+def _gain(over: measure.PerSeed, under: measure.PerSeed) -> Interval:
+    divisors = dict(under)
+    return interval_of([(seed, value / divisors[seed] - 1) for seed, value in over], "gain")
 
 
 def lossless(runs: Runs) -> Iterator[Measured]:
