@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 MISTAKE = 2
+STALLED = 3
 
 app = typer.Typer(
     name="packetloom",
@@ -109,6 +110,57 @@ def run(
         raise typer.Exit(INTERRUPTED) from None
     _print_results(results)
     print(f"\nresults in {folder}; figures: packetloom report {folder}")
+    _exit_if_stalled(results)
+
+
+@app.command()
+def search(
+    scenario: ScenarioArgument,
+    vary: Annotated[
+        str,
+        typer.Option(
+            metavar="KEY=LOW..HIGH", help="What to raise, and how far, for example workload.0.pattern.fan_in=1..80."
+        ),
+    ],
+    hold: Annotated[float, typer.Option(help="The share of the deadlines that must be met.")] = 0.99,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Results folder; results/NAME-search if not given."),
+    ] = None,
+    workers: WorkersOption = None,
+    settings: SetOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Find, by bisection, how far a key can be raised while deadlines are still met. Resumes like `run`."""
+    from packetloom.progress import reporter_for
+    from packetloom.scenario import read_plan
+    from packetloom.search import Range, held_values, print_held, run_search, write_held
+
+    range = Range.parse(vary)
+    plan = read_plan(scenario, settings or ())
+    for warning in plan.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    default = plan.default_folder()
+    folder = output or default.with_name(f"{default.name}-search")
+    try:
+        results = run_search(
+            scenario,
+            range,
+            share=hold,
+            overrides=settings or (),
+            workers=workers,
+            output=folder,
+            reporter=reporter_for(sys.stderr),
+        )
+    except Interrupted as interrupted:
+        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    found = held_values(results, range, hold)
+    print_held(found, range, hold)
+    if json_file:
+        write_held(found, json_file)
+    print(f"\nevery run in {folder}; their table: packetloom report {folder}")
+    _exit_if_stalled(results)
 
 
 @app.command("combine")
@@ -248,6 +300,19 @@ def validate(json_file: JsonOption = None, workers: WorkersOption = None) -> Non
         print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     raise typer.Exit(0 if agreed else 1)
+
+
+def _exit_if_stalled(results: Results) -> None:
+    """A case that could not go on is no success: what its flows wait for is told, and the exit code is 3."""
+    from packetloom.results import stalled_rows
+
+    stalled = stalled_rows(results.rows())
+    for row in stalled:
+        seed = "" if row.seed is None else f", seed {row.seed}"
+        for warning in row.warnings:
+            print(f"stalled: {row.label}{seed}: {warning}", file=sys.stderr)
+    if stalled:
+        raise typer.Exit(STALLED)
 
 
 def _print_results(results: Results) -> None:

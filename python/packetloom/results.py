@@ -30,9 +30,16 @@ FLOWS = "flows.parquet"
 PORTS = "ports.parquet"
 SERIES = "series.parquet"
 PULLS = "pulls.parquet"
+CLASSES = "classes.parquet"
 
-TableName = Literal["cases", "flows", "ports", "series", "pulls"]
-PARTITIONED: dict[str, str] = {"flows": FLOWS, "ports": PORTS, "series": SERIES, "pulls": PULLS}
+TableName = Literal["cases", "flows", "ports", "series", "classes", "pulls"]
+PARTITIONED: dict[str, str] = {
+    "flows": FLOWS,
+    "ports": PORTS,
+    "series": SERIES,
+    "classes": CLASSES,
+    "pulls": PULLS,
+}
 EVERY_CASE_HAS = ("scheme", "load", "seed")
 
 
@@ -151,6 +158,11 @@ class Results:
         return self.table("series")
 
     @property
+    def classes(self) -> pa.Table:
+        """The samples of each traffic class that the scenario asked for."""
+        return self.table("classes")
+
+    @property
     def pulls(self) -> pa.Table:
         """The samples of NDP's queues of pulls."""
         return self.table("pulls")
@@ -190,6 +202,11 @@ class Results:
         """One of the tables for pandas (which is not installed with packetloom)."""
         frame: pd.DataFrame = self.table(name).to_pandas()
         return frame
+
+
+def stalled_rows(rows: Sequence[CaseRow]) -> list[CaseRow]:
+    """The cases that ended because none of their flows could go on."""
+    return [row for row in rows if row.counters.get("stalled")]
 
 
 def axes_of(rows: Sequence[CaseRow]) -> list[str]:

@@ -31,6 +31,12 @@ pub trait Transport: Send {
     /// A timer went off that this transport set.
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Self::Header, Self::Agent>);
 
+    /// How the flows stand that this host has not finished sending, in any order: asked only when a case seems to stand
+    /// still. A transport that does not tell is taken to go on.
+    fn standings(&self) -> Vec<Standing> {
+        Vec::new()
+    }
+
     /// Has the queue of pulls watched, where the transport has one.
     fn watch_pulls(&mut self, _recorder: &QueueRecorder) {}
 
@@ -38,6 +44,19 @@ pub trait Transport: Send {
     fn pulls(&mut self) -> Option<&mut QueueRecorder> {
         None
     }
+}
+
+/// How an unfinished flow stands at its sender.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Standing {
+    /// The flow.
+    pub flow: FlowId,
+    /// How many of its packets are known to have arrived.
+    pub arrived: u32,
+    /// How many it has.
+    pub packets: u32,
+    /// What it waits for.
+    pub waits_for: &'static str,
 }
 
 /// What a transport can do at a moment at its host.

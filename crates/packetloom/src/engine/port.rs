@@ -4,7 +4,7 @@ use super::agent::{Moment, PortAgent};
 use super::channel::Channel;
 use super::wires::Wires;
 use crate::fault::Loss;
-use crate::measure::QueueRecorder;
+use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
 use crate::queue::{Admission, Buffer, Departure, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
@@ -186,6 +186,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         PortCounters { corrupted, lost, ..counters }
     }
 
+    /// What its link carried over time, if that was asked for.
+    pub fn sent<'a>(&self, wires: &'a Wires<H>) -> Option<&'a SentRecorder> {
+        wires.sent(self.link)
+    }
+
     /// How many packets went out of the buffer.
     pub fn departures(&self) -> u64 {
         self.departures
@@ -312,13 +317,21 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         let Effect { drops, marks, trims } = buffer.put(*packet, self.serving_bytes, &mut self.random);
-        let queued = buffer.queued();
-        self.waiting = queued.packets > 0;
+        self.waiting = buffer.queued().packets > 0;
         self.counters.drops += u64::from(drops);
         self.counters.marks += u64::from(marks);
         self.counters.trims += u64::from(trims);
-        if let Some(recorder) = self.recorder.as_deref_mut() {
-            recorder.note(now, queued);
+        self.note(now);
+    }
+
+    /// Has the queue's record know what waits.
+    #[inline]
+    fn note(&mut self, at: Time) {
+        let Some(recorder) = self.recorder.as_deref_mut() else { return };
+        let Discipline::Buffered(buffer) = &self.discipline else { return };
+        recorder.note(at, buffer.queued());
+        if recorder.follows_classes() {
+            buffer.classes(|class, bytes, credit| recorder.note_class(at, class, bytes, credit));
         }
     }
 
@@ -329,9 +342,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         self.counters.drops += u64::from(buffer.put(*packet, self.serving_bytes, &mut self.random).drops);
         self.waiting = buffer.is_ready();
-        if let Some(recorder) = self.recorder.as_deref_mut() {
-            recorder.note(now, buffer.queued());
-        }
+        self.note(now);
     }
 
     /// The far end has told that there is room for so much more.
@@ -341,6 +352,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             queue.credit(class, bytes);
             self.waiting = queue.is_ready();
         }
+        self.note(now);
     }
 
     /// Sends what could start by now. If that is all that may be sent, nothing that comes later starts before now.
@@ -384,12 +396,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return None };
         let mut packet = buffer.take(&mut self.random)?;
-        let queued = buffer.queued();
         self.waiting = buffer.is_ready();
         let start = self.busy_until.max(packet.time);
-        if let Some(recorder) = self.recorder.as_deref_mut() {
-            recorder.note(start, queued);
-        }
+        self.note(start);
         self.transmit(start, &mut packet, wires);
         self.departures += 1;
         Some(start)

@@ -4,7 +4,8 @@ use super::calendar::Calendar;
 use super::channel::Channel;
 use super::partition::FarEnd;
 use crate::fault::LinkFault;
-use crate::packet::Packet;
+use crate::measure::SentRecorder;
+use crate::packet::{Kind, Packet};
 use crate::units::Time;
 
 /// The links' far ends in a shard and the calendar that says where packets arrive.
@@ -14,7 +15,7 @@ pub struct Wires<H> {
     pub channels: Vec<Channel<H>>,
     /// Who has something to do.
     pub calendar: Calendar,
-    /// Links that end elsewhere or lose packets. Ports know them by numbers that follow those of the channels, so that
+    /// Links that end elsewhere, lose packets or are watched. Ports know them by numbers that follow those of the channels, so that
     /// other links need not ask whether they are among them.
     special: Vec<Special>,
     /// What goes to each shard, in the order in which it was sent.
@@ -32,6 +33,8 @@ enum Special {
     Crossing(FarEnd),
     /// It may lose packets; those that get through go on by the link of this number.
     Lossy(u32, Box<LinkFault>),
+    /// What is put onto it is noted, and goes on by the link of this number.
+    Watched(u32, Box<SentRecorder>),
 }
 
 impl<H: Copy + Default> Wires<H> {
@@ -72,6 +75,12 @@ impl<H: Copy + Default> Wires<H> {
                     self.carry(beyond, start, packet);
                 }
             }
+            Special::Watched(beyond, sent) => {
+                let class = (packet.kind == Kind::Data).then_some(packet.class);
+                sent.note(start, packet.size_bytes, class);
+                let beyond = *beyond;
+                self.carry(beyond, start, packet);
+            }
         }
     }
 
@@ -94,6 +103,15 @@ impl<H: Copy + Default> Wires<H> {
         self.add_special(Special::Lossy(link, Box::new(fault)))
     }
 
+    /// Has what is put onto the link of this number noted; returns the number by which its port is to know it.
+    pub(super) fn watch(&mut self, link: u32, sent: SentRecorder) -> u32 {
+        self.add_special(Special::Watched(link, Box::new(sent)))
+    }
+
+    fn special(&self, link: u32) -> Option<&Special> {
+        self.special.get((link as usize).checked_sub(self.channels.len())?)
+    }
+
     fn add_special(&mut self, special: Special) -> u32 {
         self.special.push(special);
         (self.channels.len() + self.special.len() - 1) as u32
@@ -101,8 +119,17 @@ impl<H: Copy + Default> Wires<H> {
 
     /// How the link that a port knows by this number loses packets, if it does.
     pub(super) fn fault(&self, link: u32) -> Option<&LinkFault> {
-        match self.special.get((link as usize).checked_sub(self.channels.len())?) {
-            Some(Special::Lossy(_, fault)) => Some(fault),
+        match self.special(link)? {
+            Special::Lossy(_, fault) => Some(fault),
+            Special::Watched(beyond, _) => self.fault(*beyond),
+            Special::Crossing(_) => None,
+        }
+    }
+
+    /// What was put onto the link that a port knows by this number, if it is watched.
+    pub(super) fn sent(&self, link: u32) -> Option<&SentRecorder> {
+        match self.special(link)? {
+            Special::Watched(_, sent) => Some(sent),
             _ => None,
         }
     }

@@ -185,7 +185,13 @@ pub const MEASURE: Component = Component {
             "series_interval",
             Kind::Time,
             Fallback::Absent,
-            "Sample every port's queue this often, as series.",
+            "Sample every port this often, as series: its queue, and what its link carried.",
+        ),
+        param(
+            "by_class",
+            Kind::Flag,
+            Fallback::Value("false"),
+            "Sample each traffic class at every port, too: data sent, what waits of it, credits in use.",
         ),
     ]],
     check: check_measure,
@@ -196,6 +202,10 @@ fn check_measure(measure: &Values) -> Result<(), Complaint> {
         Some(Time::ZERO) => Err(Complaint::new(
             "series_interval",
             "an interval of zero never ends; write one such as \"10us\"",
+        )),
+        None if measure.flag("by_class") => Err(Complaint::new(
+            "by_class",
+            "classes are sampled over time; write how often, too, such as series_interval = \"100us\"",
         )),
         _ => Ok(()),
     }
