@@ -199,6 +199,7 @@ impl Simulation {
         check_paths(&transport.kind, &routing, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_credits(&case, &topology, format)?;
+        check_returns(&case)?;
         let environment = Environment {
             hosts: topology.hosts,
             host_rate: topology.host_rate(),
@@ -269,6 +270,21 @@ fn check_credits(case: &Case, topology: &Topology, format: Format) -> Result<(),
             "scheme.routing",
             "credits need switches to choose paths; write \"ecmp\"",
         ));
+    }
+    Ok(())
+}
+
+/// Headers go back only from switches, and only NDP's senders know what to do with them.
+fn check_returns(case: &Case) -> Result<(), Complaint> {
+    let returns = |key| case.scheme.optional_component(key).as_ref().is_some_and(queue::returns_to_sender);
+    let transport = case.scheme.component("transport").kind;
+    if returns("nic") {
+        let message = "a host's own queue returns nothing; leave return_to_sender out of it";
+        return Err(Complaint::new("scheme.nic", message));
+    }
+    if returns("queue") && transport != "ndp" {
+        let message = format!("{transport} does not know headers that come back; leave return_to_sender out");
+        return Err(Complaint::new("scheme.queue", message));
     }
     Ok(())
 }

@@ -14,6 +14,8 @@ pub struct Report {
     pub timeouts: u32,
     /// Data packets that arrived trimmed, as far as the sender was told.
     pub trims: u32,
+    /// Headers of data packets that came back to their sender.
+    pub returns: u32,
     /// Whether the sender gave the flow up, because it could not be whole by its deadline.
     pub given_up: bool,
 }

@@ -116,7 +116,7 @@ impl<T: Transport> Engine<T> {
             .map(|id| {
                 let nic = port(topology.nodes[id as usize].ports.start as usize, &nic);
                 let code = code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
-                let paths = code.map(|code| Paths::new(topology, code, id, plan.seed));
+                let paths = code.map(|code| Paths::new(topology, code, plan.routing, id, plan.seed));
                 let mut transport = transport();
                 if let Some(recorder) = &plan.recorder {
                     transport.watch_pulls(recorder);
@@ -138,9 +138,10 @@ impl<T: Transport> Engine<T> {
                 let pool = Pool::build(plan.queue);
                 let cut = cut_through(topology, id);
                 let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
+                let returns = queue::returns_to_sender(plan.queue);
                 let looks_back = T::Agent::ACTIVE || credit_bytes.is_some();
                 let back = if looks_back { ways_back(topology, id) } else { Vec::new() };
-                Switch::new(router, node.ports.clone(), range, back, pool, credit_bytes, cut)
+                Switch::new(router, node.ports.clone(), range, back, pool, credit_bytes, returns, cut)
             })
             .collect();
         let ports =

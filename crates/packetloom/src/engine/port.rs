@@ -46,6 +46,8 @@ pub struct PortCounters {
     pub marks: u64,
     /// Packets trimmed.
     pub trims: u64,
+    /// Headers of packets that go back to their senders.
+    pub returns: u64,
     /// Packets damaged on the link.
     pub corrupted: u64,
     /// Packets lost because the link was down.
@@ -170,7 +172,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         };
         let (channel, fault) = wires.link(self.link);
         for packet in channel.iter() {
-            let started = packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
+            let in_time = || packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
+            let started = fault.and_then(|fault| fault.late_start(packet.time)).unwrap_or_else(in_time);
             if started >= end {
                 not_yet(packet.size_bytes);
             }
@@ -310,12 +313,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             return;
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let Effect { drops, marks, trims } = buffer.put(packet, self.serving_bytes, &mut self.random);
+        let Effect { drops, marks, trims, returns } =
+            buffer.put(packet, self.serving_bytes, &mut self.random);
         let queued = buffer.queued();
         self.waiting = queued.packets > 0;
         self.counters.drops += u64::from(drops);
         self.counters.marks += u64::from(marks);
         self.counters.trims += u64::from(trims);
+        self.counters.returns += u64::from(returns);
         if let Some(recorder) = self.recorder.as_deref_mut() {
             recorder.note(now, queued);
         }
@@ -329,6 +334,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.waiting = buffer.is_ready();
         if let Some(recorder) = self.recorder.as_deref_mut() {
             recorder.note(now, buffer.queued());
+        }
+    }
+
+    /// A header that found no room and is to go back to its sender, after each packet that the port accepts.
+    pub fn take_returned(&mut self) -> Option<Packet<H>> {
+        match &mut self.discipline {
+            Discipline::Buffered(buffer) => buffer.take_returned(),
+            Discipline::Fifo(_) => None,
         }
     }
 
@@ -402,12 +415,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline]
     fn transmit(&mut self, start: Time, mut packet: Packet<H>, wires: &mut Wires<H>) {
         let size = u64::from(packet.size_bytes);
-        self.busy_until = start + self.time_for(size);
+        let takes = self.time_for(size);
         self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
         packet.time = start + self.until_seen(packet.size_bytes) + self.latency;
         self.counters.packets += 1;
         self.counters.bytes += size;
-        wires.carry(self.link, start, packet);
+        let late = wires.carry(self.link, start, size + self.framing_bytes, takes, packet);
+        self.busy_until = start + takes + late;
     }
 
     /// Lets the packets go that have started, so that a pool knows what is free.

@@ -2,9 +2,11 @@
 
 mod detours;
 mod paths;
+mod scoreboard;
 
 pub use detours::Detours;
 pub use paths::{PathCode, Paths};
+pub use scoreboard::Fate;
 
 use crate::flow::HostId;
 use crate::packet::Packet;
@@ -56,7 +58,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "permutation",
         doc: "The source sends its packets to a destination over all paths in random order, and draws a new order once each was used.",
         source: "NDP, SIGCOMM 2017, §3.1.1",
-        params: &[],
+        params: &[scoreboard::PARAMS],
         check: anything,
     },
     Component {

@@ -49,7 +49,7 @@ pub const COMPONENT: Component = Component {
 };
 
 /// Below this a packet's serialisation time would not fit the arithmetic.
-const SLOWEST: Rate = Rate(10_000);
+pub const SLOWEST: Rate = Rate(10_000);
 const FASTEST: Rate = Rate::from_gbps(100_000);
 const LONGEST_DELAY: Time = Time(3_600_000_000_000_000);
 

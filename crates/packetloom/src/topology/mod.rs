@@ -9,7 +9,7 @@ mod leaf_spine;
 mod link;
 mod rack;
 
-pub use link::Forwarding;
+pub use link::{Forwarding, SLOWEST};
 
 use crate::flow::HostId;
 use crate::spec::{Complaint, Component, Values};
