@@ -169,6 +169,13 @@ impl<T: Transport> Engine<T> {
         for chain in workload.take_chains() {
             self.hosts[chain.src as usize].add_chain(chain, &mut self.wires);
         }
+        let (flows, triggers) = workload.take_dependencies();
+        for flow in flows {
+            self.hosts[flow.src as usize].add_flow(flow, &mut self.wires);
+        }
+        for (host, triggers) in triggers {
+            self.hosts[host as usize].add_triggers(triggers);
+        }
         let mut due = Vec::new();
         let mut arrivals = Vec::new();
         while let Some(window) = self.next_window(workload) {
@@ -181,6 +188,9 @@ impl<T: Transport> Engine<T> {
             self.wires.calendar.open(window, &mut due);
             self.run_window(start, end, &due, &mut arrivals);
             self.now = end;
+            if workload.has_dependencies() {
+                self.log.tell(workload);
+            }
             // What is left of a window that max_time cuts short must not be asked for again.
             if !after_window(&mut self.log, &self.tally, end, workload) || end == max_time {
                 break;

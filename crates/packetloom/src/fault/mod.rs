@@ -38,7 +38,8 @@ impl Faults {
     /// # Errors
     /// What there is not on this network, by its key in the scenario.
     pub fn build(faults: &[Values], topology: &Topology) -> Result<Faults, Complaint> {
-        let mut all = Faults::default();
+        let lossy = topology.error_rates.iter().copied().enumerate().filter(|(_, rate)| *rate > 0.0);
+        let mut all = Faults { corruption: lossy.collect(), ..Faults::default() };
         for (number, fault) in faults.iter().enumerate() {
             all.add(fault, topology).map_err(|complaint| Complaint {
                 key: format!("fault[{number}].{}", complaint.key),

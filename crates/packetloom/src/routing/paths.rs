@@ -37,6 +37,9 @@ pub struct PathCode {
 impl PathCode {
     /// The code for a network, if its paths fit into a packet.
     pub fn new(topology: &Topology) -> Option<PathCode> {
+        if topology.routes().is_some() {
+            return None;
+        }
         let mut digits = vec![Digit::default(); topology.tier_names.len()];
         for node in topology.nodes.iter().filter(|node| node.tier > 0) {
             let digit = &mut digits[usize::from(node.tier)];
