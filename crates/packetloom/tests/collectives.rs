@@ -109,18 +109,19 @@ fn repetitions_follow_one_another() {
 }
 
 #[test]
-fn operations_do_not_depend_on_the_length_of_windows() {
+fn operations_do_not_depend_on_windows_and_threads() {
     for algorithm in ["ring", "halving-doubling"] {
         let what =
             format!("operation = \"all-reduce\", algorithm = \"{algorithm}\", size = \"1MB\", repeat = 2");
         let case = cases(&text("kind = \"fat-tree\"\nk = 4", &what, NDP)).remove(0);
-        let in_windows = |longest| {
-            let simulation = Simulation::new(case.clone()).expect("a sound case").with_windows_up_to(longest);
+        let run = |longest, threads| {
+            let simulation = Simulation::new(case.clone()).expect("a sound case");
+            let simulation = simulation.with_windows_up_to(longest).with_threads(threads);
             fingerprint(&simulation.run(&Monitor::default()).expect("a sound case").flows)
         };
-        let full = in_windows(Time::NEVER);
-        for longest in [Time(1 << 17), Time(1 << 15)] {
-            assert_eq!(in_windows(longest), full, "{algorithm}");
+        let full = run(Time::NEVER, 1);
+        for (longest, threads) in [(Time(1 << 17), 1), (Time(1 << 15), 1), (Time::NEVER, 2)] {
+            assert_eq!(run(longest, threads), full, "{algorithm}");
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::random::{Purpose, Stream};
 use crate::units::{ByteTime, Time};
-use std::collections::VecDeque;
 
 /// How a packet was lost on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +30,8 @@ pub struct LinkFault {
     /// From when until when it is down.
     down: Vec<(Time, Time)>,
     slow: Vec<Slow>,
-    /// When each late packet that is on the link or waits for it arrives, and when it started.
-    late: VecDeque<(Time, Time)>,
+    /// When each late packet arrives, and when it started.
+    late: Vec<(Time, Time)>,
     random: Stream,
     /// When each lost packet started on the link, its size, and why it was lost.
     losses: Vec<(Time, u16, Loss)>,
@@ -48,7 +47,7 @@ impl LinkFault {
         link: usize,
     ) -> LinkFault {
         let random = Stream::new(seed, Purpose::Faults, link as u64);
-        LinkFault { corruption, down, slow, late: VecDeque::new(), random, losses: Vec::new() }
+        LinkFault { corruption, down, slow, late: Vec::new(), random, losses: Vec::new() }
     }
 
     /// How much longer a transmission of so many bytes takes that starts at `start` and should take `usual`.
@@ -57,21 +56,11 @@ impl LinkFault {
         slow.map(|slow| slow.byte_time.of(bytes).since(usual)).max().unwrap_or(Time::ZERO)
     }
 
-    /// The same of a packet that would arrive at `arrival`; remembers it if it is late. Whatever came before
-    /// `first_waiting` was taken from the link.
-    pub fn slow_down(
-        &mut self,
-        (start, arrival): (Time, Time),
-        bytes: u64,
-        usual: Time,
-        first_waiting: Time,
-    ) -> Time {
+    /// The same of a packet that would arrive at `arrival`; remembers it if it is late.
+    pub fn slow_down(&mut self, (start, arrival): (Time, Time), bytes: u64, usual: Time) -> Time {
         let delay = self.delay(start, bytes, usual);
         if delay > Time::ZERO {
-            while self.late.front().is_some_and(|&(arrival, _)| arrival < first_waiting) {
-                self.late.pop_front();
-            }
-            self.late.push_back((arrival + delay, start));
+            self.late.push((arrival + delay, start));
         }
         delay
     }
