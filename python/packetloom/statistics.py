@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 STATISTICS = ("mean", *PERCENTILES)
 ALL_SIZES = "all"
 FLOW_COLUMNS = (
+    "src",
     "size_bytes",
     "fct_ns",
+    "best_fct_ns",
     "slowdown",
     "goodput_gbps",
     "deadline_ns",
@@ -85,8 +87,9 @@ DEFAULT_BINS = size_bins(100e3, 10e6)  # pFabric §5.3: (0, 100KB], (100KB, 10MB
 def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
     """A row per label (scheme and axes), load, size bin, metric and statistic: value, low, high, seeds, flows.
 
-    Metrics: `slowdown` and `fct_ns` (mean and percentiles, of finished flows), `goodput_gbps` (mean),
-    `met_deadline` (the fraction of flows with a deadline that met it), `unfinished` (the fraction never finished).
+    Metrics: `slowdown` and `fct_ns` (of finished flows: mean, percentiles, and `cv`, the coefficient of variation),
+    `goodput_gbps` (mean), `met_deadline` (the fraction of flows with a deadline that met it), `unfinished` (the
+    fraction never finished), `server_share` (of all flows; `jain`: Jain's index over senders, see `jain_of_servers`).
     `low` and `high` are null with one seed.
     """
     rows: list[CaseRow] = []
@@ -145,12 +148,35 @@ def _statistics_in(label: str, flows: Mapping[str, FloatArray]) -> Iterator[Stat
         percentiles = np.quantile(values, list(PERCENTILES.values())) if len(values) else [None] * len(PERCENTILES)
         for name, percentile in zip(PERCENTILES, percentiles, strict=True):
             yield label, metric, name, None if percentile is None else float(percentile), len(values)
+        yield label, metric, "cv", _variation(values), len(values)
     goodput = flows["goodput_gbps"][~np.isnan(flows["goodput_gbps"])]
     yield label, "goodput_gbps", "mean", _mean(goodput), len(goodput)
     met = flows["met_deadline"][~np.isnan(flows["deadline_ns"])]
     yield label, "met_deadline", "mean", _mean(met), len(met)
     unfinished = np.isnan(flows["fct_ns"])
     yield label, "unfinished", "mean", _mean(unfinished), len(unfinished)
+    if label == ALL_SIZES:
+        fairness = jain_of_servers(flows["src"], flows["best_fct_ns"] / flows["fct_ns"])
+        yield label, "server_share", "jain", fairness, len(unfinished)
+
+
+def jain_of_servers(src: FloatArray, share: FloatArray) -> float | None:
+    """Jain's index over sending servers of their normalised throughput.
+
+    `src` has each flow's sender, `share` the rate that it got over the one that it would have had alone, which is
+    best_fct_ns / fct_ns; NaN, if it did not finish. A server's is the mean over its flows. 1 is fair; 1 / n, where one
+    of n servers gets everything. None, if no flow finished.
+    """
+    finished = ~np.isnan(share)
+    _, server = np.unique(src[finished], return_inverse=True)
+    if not len(server):
+        return None
+    of_server = np.bincount(server, weights=share[finished]) / np.bincount(server)
+    return float(of_server.sum() ** 2 / (len(of_server) * (of_server**2).sum()))
+
+
+def _variation(values: FloatArray) -> float | None:
+    return float(values.std(ddof=1) / values.mean()) if len(values) > 1 else None
 
 
 def _mean(values: NDArray[Any]) -> float | None:

@@ -1,6 +1,6 @@
 //! Scenario in, results out: the only room that knows every other.
 
-use crate::central::{self, Carrier, Plan as CentralPlan};
+use crate::central::{self, Carrier, ControlTraffic, Plan as CentralPlan};
 use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally, Transport};
 use crate::fault::Faults;
 use crate::flow::{Flow, HostId};
@@ -102,9 +102,7 @@ pub struct Outcome {
 #[derive(Clone, Debug)]
 pub struct Control {
     /// Reports, grants and rates.
-    pub messages: u64,
-    /// What they took in bytes.
-    pub bytes: u64,
+    pub traffic: ControlTraffic,
     /// How long packets waited at their servers, in ps, in increasing order.
     pub server_latencies_ps: Vec<u64>,
     /// How long they were in the network after that, in ps, in increasing order.
@@ -167,6 +165,7 @@ struct Setting {
     faults: Faults,
     format: Format,
     longest_window: Time,
+    threads: u32,
 }
 
 impl Simulation {
@@ -180,6 +179,7 @@ impl Simulation {
         let transport = case.scheme.component("transport");
         let routing = case.scheme.component("routing");
         central::check(&transport.kind, &routing.kind, &topology)?;
+        transport::check_network(&transport, &topology)?;
         let is_fluid = FLUID_COMPONENTS.iter().any(|fluid| fluid.kind == transport.kind);
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
@@ -210,7 +210,7 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
-        let setting = Setting { case, topology, faults, format, longest_window: Time::NEVER };
+        let setting = Setting { case, topology, faults, format, longest_window: Time::NEVER, threads: 1 };
         Ok(Simulation { setting, workload, environment })
     }
 
@@ -228,6 +228,12 @@ impl Simulation {
     /// Has the engine process shorter windows of time than it could, to show that results do not depend on it.
     pub fn with_windows_up_to(mut self, longest: Time) -> Simulation {
         self.setting.longest_window = longest;
+        self
+    }
+
+    /// Shares out the network's nodes to so many threads. Results do not depend on it.
+    pub fn with_threads(mut self, threads: u32) -> Simulation {
+        self.setting.threads = threads.max(1);
         self
     }
 
@@ -446,6 +452,7 @@ impl Setting {
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
             longest_window: self.longest_window,
+            threads: self.threads,
         };
         let mut engine = Engine::<T>::new(&plan, transport);
         let background = workload.background().to_vec();
@@ -467,7 +474,7 @@ impl Setting {
         outcome.cancelled = !is_wanted;
         outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
         // The engine goes on until the last timer; queues are watched until the last flow ended.
-        let ports = engine.ports(outcome.simulated).enumerate();
+        let ports = engine.ports(outcome.simulated).into_iter().enumerate();
         outcome.ports = ports.map(|(link, (counters, queue))| PortRow { link, counters, queue }).collect();
         outcome.pulls = engine.pulls(outcome.simulated).collect();
         outcome
@@ -507,11 +514,6 @@ fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<Outcome, Com
     let mut network_latencies_ps = network.unwrap_or_default();
     server_latencies_ps.sort_unstable();
     network_latencies_ps.sort_unstable();
-    outcome.control = Some(Control {
-        messages: plan.control_messages,
-        bytes: plan.control_bytes,
-        server_latencies_ps,
-        network_latencies_ps,
-    });
+    outcome.control = Some(Control { traffic: plan.control, server_latencies_ps, network_latencies_ps });
     Ok(outcome)
 }

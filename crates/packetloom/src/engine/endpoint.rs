@@ -16,9 +16,9 @@ use crate::routing::Paths;
 use crate::units::{Rate, Time};
 
 /// A transport scheme, as it runs on one host.
-pub trait Transport: Sized {
+pub trait Transport: Send {
     /// What its packets say beside what every packet says.
-    type Header: Copy + Default + std::fmt::Debug;
+    type Header: Copy + Default + std::fmt::Debug + Send;
     /// Its part at every port of the network; `()` where only hosts take part.
     type Agent: PortAgent<Self::Header>;
 
@@ -72,7 +72,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         packet.time = self.now;
         packet.src = self.host;
         packet.path = path;
-        self.nic.accept(self.now, packet, self.wires, None);
+        self.nic.accept(self.now, &mut packet, self.wires, None);
     }
 
     /// When the NIC will have sent all it holds.

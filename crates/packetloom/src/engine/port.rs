@@ -1,6 +1,7 @@
 //! A port: a queue discipline before a link.
 
 use super::agent::{Moment, PortAgent};
+use super::channel::Channel;
 use super::wires::Wires;
 use crate::fault::Loss;
 use crate::measure::QueueRecorder;
@@ -160,15 +161,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.waiting
     }
 
-    /// What started on the link before `end`. A FIFO port hands packets over as they come, so those that would have
-    /// started later are still there to be subtracted.
-    pub fn counters(&self, end: Time, wires: &Wires<H>) -> PortCounters {
+    /// What started on the link before `end`; `channel` is the link's. A FIFO port hands packets over as they come, so those
+    /// that would have started later are still there to be subtracted.
+    pub(super) fn counters(&self, end: Time, channel: &Channel<H>, wires: &Wires<H>) -> PortCounters {
         let mut counters = self.counters;
         let mut not_yet = |size_bytes: u16| {
             counters.packets -= 1;
             counters.bytes -= u64::from(size_bytes);
         };
-        let (channel, fault) = wires.link(self.link);
         for packet in channel.iter() {
             let started = packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
             if started >= end {
@@ -176,7 +176,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             }
         }
         let (mut corrupted, mut lost) = (0, 0);
-        for &(started, size_bytes, loss) in fault.map_or(&[][..], |fault| fault.losses()) {
+        for &(started, size_bytes, loss) in wires.fault(self.link).map_or(&[][..], |fault| fault.losses()) {
             match loss {
                 _ if started >= end => not_yet(size_bytes),
                 Loss::Corrupted => corrupted += 1,
@@ -228,13 +228,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     pub fn accept(
         &mut self,
         now: Time,
-        mut packet: Packet<H>,
+        packet: &mut Packet<H>,
         wires: &mut Wires<H>,
         pool: Option<&mut Pool>,
     ) {
         if A::ACTIVE {
             let moment = self.moment(now);
-            self.agent.forward(moment, &mut packet);
+            self.agent.forward(moment, packet);
         }
         match &mut self.discipline {
             Discipline::Fifo(fifo) if !fifo.is_tracked() => {
@@ -260,11 +260,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         Moment { now, drained_at: self.drained_at() }
     }
 
-    #[inline]
+    #[inline(never)]
     fn accept_fifo(
         &mut self,
         now: Time,
-        mut packet: Packet<H>,
+        packet: &mut Packet<H>,
         wires: &mut Wires<H>,
         pool: Option<&mut Pool>,
     ) {
@@ -301,7 +301,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.transmit(start, packet, wires);
     }
 
-    fn accept_buffered(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>) {
+    #[inline(never)]
+    fn accept_buffered(&mut self, now: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         if self.waiting {
             self.serve_through(now, wires);
         }
@@ -310,7 +311,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             return;
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let Effect { drops, marks, trims } = buffer.put(packet, self.serving_bytes, &mut self.random);
+        let Effect { drops, marks, trims } = buffer.put(*packet, self.serving_bytes, &mut self.random);
         let queued = buffer.queued();
         self.waiting = queued.packets > 0;
         self.counters.drops += u64::from(drops);
@@ -322,10 +323,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// Whatever comes joins the queue, even when the link is free: there may be no credit for it.
-    fn accept_behind_credits(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>) {
+    #[inline(never)]
+    fn accept_behind_credits(&mut self, now: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         self.catch_up(now, wires);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        self.counters.drops += u64::from(buffer.put(packet, self.serving_bytes, &mut self.random).drops);
+        self.counters.drops += u64::from(buffer.put(*packet, self.serving_bytes, &mut self.random).drops);
         self.waiting = buffer.is_ready();
         if let Some(recorder) = self.recorder.as_deref_mut() {
             recorder.note(now, buffer.queued());
@@ -381,14 +383,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline]
     fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return None };
-        let packet = buffer.take(&mut self.random)?;
+        let mut packet = buffer.take(&mut self.random)?;
         let queued = buffer.queued();
         self.waiting = buffer.is_ready();
         let start = self.busy_until.max(packet.time);
         if let Some(recorder) = self.recorder.as_deref_mut() {
             recorder.note(start, queued);
         }
-        self.transmit(start, packet, wires);
+        self.transmit(start, &mut packet, wires);
         self.departures += 1;
         Some(start)
     }
@@ -400,8 +402,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     #[inline]
-    fn transmit(&mut self, start: Time, mut packet: Packet<H>, wires: &mut Wires<H>) {
+    fn transmit(&mut self, start: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         let size = u64::from(packet.size_bytes);
+        debug_assert!(start >= self.busy_until, "two packets at once on a link");
         self.busy_until = start + self.time_for(size);
         self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
         packet.time = start + self.until_seen(packet.size_bytes) + self.latency;
