@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help demo test test-ray lint format bench docs validate reproduce clean
+.PHONY: help demo test test-ray lint format bench docs wheel validate reproduce clean
 
 help:
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
@@ -19,6 +19,7 @@ help:
 	@echo "make validate   the long comparisons with theory and other simulators"
 	@echo "make reproduce  redo the papers (PAPER=pfabric SCALE=quick)"
 	@echo "make docs       the documentation as a site in target/site; the Rust reference in target/doc"
+	@echo "make wheel      a wheel for any Linux in dist/, tested in a clean environment"
 	@echo "make clean      remove what the builds made (results stay)"
 
 .venv/pyvenv.cfg:
@@ -36,6 +37,10 @@ help:
 
 .venv/.ray: requirements-ray.txt .venv/.dev-tools
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-ray.txt
+	@touch $@
+
+.venv/.wheel: requirements-wheel.txt .venv/.dev-tools
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-wheel.txt
 	@touch $@
 
 .venv/.docs: requirements-docs.txt .venv/.dev-tools
@@ -92,5 +97,11 @@ docs: .venv/.docs .venv/.installed
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "target/site/index.html, target/doc/packetloom/index.html, target/doc/scenario.schema.json"
 
+# Linked by zig against the glibc of 2014, so that it runs on any Linux since.
+wheel: .venv/.wheel .venv/.installed
+	@rm -rf dist
+	@. $(BIN)/activate && CARGO_TARGET_DIR=target/wheel maturin build --release --locked --zig --compatibility manylinux2014 --out dist
+	$(BIN)/pytest -m wheel
+
 clean:
-	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv target dist .mypy_cache .ruff_cache .pytest_cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import nbformat
@@ -90,7 +91,8 @@ def _linked_files() -> set[Path]:
 def tutorial() -> str:
     """The notebook as a page, with what its cells show when they are run now."""
     notebook = nbformat.read(DOCS / "tutorial.ipynb", as_version=4)  # type: ignore[no-untyped-call]
-    NotebookClient(notebook, timeout=600).execute()
+    with TemporaryDirectory() as folder:  # an empty cache: the page shows what a reader sees the first time
+        NotebookClient(notebook, timeout=600).execute(env=os.environ | {"PACKETLOOM_CACHE": folder})
     return "\n\n".join(part for cell in notebook.cells for part in _cell(cell))
 
 
