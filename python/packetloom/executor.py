@@ -94,7 +94,7 @@ class LocalExecutor:
 
     def running(self) -> list[Running]:
         now = time.monotonic()
-        begun = [(task, task.simulation) for task in self._tasks.values()]
+        begun = [(task, task.simulation) for future, task in self._tasks.items() if future.running()]
         return [
             Running(task.case, now - task.started, *simulation.progress()) for task, simulation in begun if simulation
         ]
