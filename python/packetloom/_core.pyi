@@ -15,6 +15,9 @@ class Scenario:
     def read(text: str, origin: str, format: Literal["toml", "json"]) -> Scenario: ...
     @property
     def warnings(self) -> list[str]: ...
+    @property
+    def precision(self) -> tuple[str, float, int] | None:
+        """Statistic, fraction of its mean, and how many seeds to start with; None if all cases are to run."""
     def cases(self) -> list[Case]: ...
 
 class Case:

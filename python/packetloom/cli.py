@@ -34,6 +34,16 @@ SetOption = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key, for example scheme.DCTCP.queue.capacity=100KB."),
 ]
 WorkersOption = Annotated[int | None, typer.Option(help="Cases to run at a time; every core if not given.", min=1)]
+ShardOption = Annotated[
+    str | None, typer.Option(metavar="I/N", help="Run only the I-th of N shares, counted from 1; see `combine`.")
+]
+CacheOption = Annotated[
+    bool, typer.Option(" /--no-cache", help="Compute every case anew, even if an earlier run has its result.")
+]
+RayOption = Annotated[
+    str | None,
+    typer.Option(metavar="[HOST:PORT]", help="Run on a Ray cluster; without an address, on Ray on this machine."),
+]
 FoldersArgument = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders.")]
 JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the outcome as JSON, too.")]
 
@@ -41,9 +51,10 @@ JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help=
 def main() -> None:
     """Runs the command line; a user's mistake is a message and exit code 2."""
     from packetloom import _core
+    from packetloom.arguments import with_values
 
     try:
-        app()
+        app(with_values(sys.argv[1:]))
     except (PacketloomError, _core.ScenarioError) as error:
         for line in str(error).splitlines():
             print(f"error: {line}", file=sys.stderr)
@@ -75,18 +86,25 @@ def run(
     ] = None,
     workers: WorkersOption = None,
     settings: SetOption = None,
+    shard: ShardOption = None,
+    cache: CacheOption = True,
+    ray: RayOption = None,
 ) -> None:
     """Run a scenario. Stopped or killed, the same command goes on where it was."""
     from packetloom.campaign import run_plan
     from packetloom.progress import reporter_for
     from packetloom.scenario import read_plan
+    from packetloom.schedule import Shard
 
+    share = None if shard is None else Shard.parse(shard)
     plan = read_plan(scenario, settings or ())
     for warning in plan.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     folder = output or (scenario if scenario.is_dir() and not settings else plan.default_folder())
+    if share and not output and not scenario.is_dir():
+        folder = folder.with_name(f"{folder.name}-{share}")
     try:
-        results = run_plan(plan, folder, workers, reporter_for(sys.stderr))
+        results = run_plan(plan, folder, workers, reporter_for(sys.stderr), shard=share, cache=cache, ray=ray)
     except Interrupted as interrupted:
         print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
@@ -143,6 +161,21 @@ def search(
         write_held(found, json_file)
     print(f"\nevery run in {folder}; their table: packetloom report {folder}")
     _exit_if_stalled(results)
+
+
+@app.command("combine")
+def combine_command(
+    folders: FoldersArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder that gets all of them.")],
+) -> None:
+    """Make one results folder of several, such as those of a campaign's shards."""
+    from packetloom.combine import combine
+
+    results, missing = combine(folders, output)
+    _print_results(results)
+    print(f"\n{len(results.rows())} cases in {output}; figures: packetloom report {output}")
+    if missing:
+        print(f"{missing} cases are missing: packetloom run {output} runs them", file=sys.stderr)
 
 
 @app.command()
@@ -288,4 +321,7 @@ def _print_results(results: Results) -> None:
     from packetloom.statistics import summary
     from packetloom.tables import print_results
 
+    if not results.rows():
+        print("no case is finished")
+        return
     print_results(summary(results), Console())

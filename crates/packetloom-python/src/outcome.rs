@@ -63,8 +63,11 @@ impl Outcome {
             counters.set_item(name, count)?;
         }
         if let Some(control) = &core.control {
-            counters.set_item("control_messages", control.messages)?;
-            counters.set_item("control_bytes", control.bytes)?;
+            let (traffic, seconds) = (control.traffic, core.simulated.as_secs_f64());
+            counters.set_item("control_reports", traffic.reports)?;
+            counters.set_item("control_grants", traffic.grants)?;
+            counters.set_item("control_report_bytes_per_s", traffic.report_bytes as f64 / seconds)?;
+            counters.set_item("control_grant_bytes_per_s", traffic.grant_bytes as f64 / seconds)?;
             add_latencies(&counters, "server", &control.server_latencies_ps)?;
             add_latencies(&counters, "network", &control.network_latencies_ps)?;
         }

@@ -1,6 +1,6 @@
 //! Scenario in, results out: the only room that knows every other.
 
-use crate::central::{self, Carrier, Plan as CentralPlan};
+use crate::central::{self, Carrier, ControlTraffic, Plan as CentralPlan};
 use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally, Transport};
 use crate::fault::Faults;
 use crate::flow::{Flow, HostId};
@@ -124,9 +124,7 @@ pub struct Outcome {
 #[derive(Clone, Debug)]
 pub struct Control {
     /// Reports, grants and rates.
-    pub messages: u64,
-    /// What they took in bytes.
-    pub bytes: u64,
+    pub traffic: ControlTraffic,
     /// How long packets waited at their servers, in ps, in increasing order.
     pub server_latencies_ps: Vec<u64>,
     /// How long they were in the network after that, in ps, in increasing order.
@@ -238,6 +236,7 @@ impl Simulation {
         let transport = case.scheme.component("transport");
         let routing = case.scheme.component("routing");
         central::check(&transport.kind, &routing.kind, &topology)?;
+        transport::check_network(&transport, &topology)?;
         let is_fluid = FLUID_COMPONENTS.iter().any(|fluid| fluid.kind == transport.kind);
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
@@ -600,11 +599,6 @@ fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<Outcome, Com
     let mut network_latencies_ps = network.unwrap_or_default();
     server_latencies_ps.sort_unstable();
     network_latencies_ps.sort_unstable();
-    outcome.control = Some(Control {
-        messages: plan.control_messages,
-        bytes: plan.control_bytes,
-        server_latencies_ps,
-        network_latencies_ps,
-    });
+    outcome.control = Some(Control { traffic: plan.control, server_latencies_ps, network_latencies_ps });
     Ok(outcome)
 }

@@ -9,7 +9,7 @@ use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 9] = [
+const SCHEMES: [(&str, &str, &str); 10] = [
     (r#""tcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     (r#""dctcp""#, r#"{ kind = "ecn", capacity = "225KB" }"#, "ecmp"),
     (
@@ -22,6 +22,7 @@ const SCHEMES: [(&str, &str, &str); 9] = [
     (r#""ndp""#, r#""ndp""#, "permutation"),
     (r#""ndp""#, r#"{ kind = "ndp", header_capacity = "64B" }"#, "spray-random"),
     (r#""mptcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
+    (r#""fastpass""#, r#"{ kind = "drop-tail", capacity = "100KB" }"#, "spray-random"),
     (
         r#""pias""#,
         r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB" } }"#,

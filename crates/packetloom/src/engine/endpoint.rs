@@ -91,7 +91,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         packet.time = self.now;
         packet.src = self.host;
         packet.path = path;
-        self.nic.accept(self.now, packet, self.wires, None);
+        self.nic.accept(self.now, &mut packet, self.wires, None);
     }
 
     /// When the NIC will have sent all it holds.

@@ -233,13 +233,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     pub fn accept(
         &mut self,
         now: Time,
-        mut packet: Packet<H>,
+        packet: &mut Packet<H>,
         wires: &mut Wires<H>,
         pool: Option<&mut Pool>,
     ) {
         if A::ACTIVE {
             let moment = self.moment(now);
-            self.agent.forward(moment, &mut packet);
+            self.agent.forward(moment, packet);
         }
         match &mut self.discipline {
             Discipline::Fifo(fifo) if !fifo.is_tracked() => {
@@ -265,11 +265,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         Moment { now, drained_at: self.drained_at() }
     }
 
-    #[inline]
+    #[inline(never)]
     fn accept_fifo(
         &mut self,
         now: Time,
-        mut packet: Packet<H>,
+        packet: &mut Packet<H>,
         wires: &mut Wires<H>,
         pool: Option<&mut Pool>,
     ) {
@@ -306,7 +306,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.transmit(start, packet, wires);
     }
 
-    fn accept_buffered(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>) {
+    #[inline(never)]
+    fn accept_buffered(&mut self, now: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         if self.waiting {
             self.serve_through(now, wires);
         }
@@ -315,7 +316,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             return;
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let Effect { drops, marks, trims } = buffer.put(packet, self.serving_bytes, &mut self.random);
+        let Effect { drops, marks, trims } = buffer.put(*packet, self.serving_bytes, &mut self.random);
         self.waiting = buffer.queued().packets > 0;
         self.counters.drops += u64::from(drops);
         self.counters.marks += u64::from(marks);
@@ -335,10 +336,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// Whatever comes joins the queue, even when the link is free: there may be no credit for it.
-    fn accept_behind_credits(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>) {
+    #[inline(never)]
+    fn accept_behind_credits(&mut self, now: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         self.catch_up(now, wires);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        self.counters.drops += u64::from(buffer.put(packet, self.serving_bytes, &mut self.random).drops);
+        self.counters.drops += u64::from(buffer.put(*packet, self.serving_bytes, &mut self.random).drops);
         self.waiting = buffer.is_ready();
         self.note(now);
     }
@@ -393,11 +395,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline]
     fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return None };
-        let packet = buffer.take(&mut self.random)?;
+        let mut packet = buffer.take(&mut self.random)?;
         self.waiting = buffer.is_ready();
         let start = self.busy_until.max(packet.time);
         self.note(start);
-        self.transmit(start, packet, wires);
+        self.transmit(start, &mut packet, wires);
         self.departures += 1;
         Some(start)
     }
@@ -409,8 +411,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     #[inline]
-    fn transmit(&mut self, start: Time, mut packet: Packet<H>, wires: &mut Wires<H>) {
+    fn transmit(&mut self, start: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         let size = u64::from(packet.size_bytes);
+        debug_assert!(start >= self.busy_until, "two packets at once on a link");
         self.busy_until = start + self.time_for(size);
         self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
         packet.time = start + self.until_seen(packet.size_bytes) + self.latency;

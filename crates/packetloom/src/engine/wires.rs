@@ -51,7 +51,7 @@ impl<H: Copy + Default> Wires<H> {
 
     /// Puts a packet on the link that ports know by this number, at `start`; its `time` says when it arrives.
     #[inline]
-    pub fn carry(&mut self, link: u32, start: Time, packet: Packet<H>) {
+    pub fn carry(&mut self, link: u32, start: Time, packet: &Packet<H>) {
         match self.channels.get_mut(link as usize) {
             Some(channel) => {
                 if channel.push(packet) {
@@ -63,11 +63,11 @@ impl<H: Copy + Default> Wires<H> {
     }
 
     #[inline(never)]
-    fn carry_specially(&mut self, link: u32, start: Time, packet: Packet<H>) {
+    fn carry_specially(&mut self, link: u32, start: Time, packet: &Packet<H>) {
         match &mut self.special[link as usize - self.channels.len()] {
             Special::Crossing(end) => {
                 self.earliest_crossing = self.earliest_crossing.min(packet.time);
-                self.outboxes[end.shard as usize].push((end.slot, packet));
+                self.outboxes[end.shard as usize].push((end.slot, *packet));
             }
             Special::Lossy(beyond, fault) => {
                 if fault.lets_through(start, packet.time, packet.size_bytes) {
@@ -87,7 +87,7 @@ impl<H: Copy + Default> Wires<H> {
     /// Takes what other shards sent here.
     pub(super) fn take_in(&mut self, crossings: &mut Vec<Crossing<H>>) {
         for (slot, packet) in crossings.drain(..) {
-            if self.channels[slot as usize].push(packet) {
+            if self.channels[slot as usize].push(&packet) {
                 self.calendar.schedule(slot, packet.time);
             }
         }

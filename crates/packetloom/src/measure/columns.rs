@@ -72,8 +72,16 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("flows_started", "Flows handed to their senders"),
     ("flows_finished", "Flows that completed"),
     ("stalled", "1 if the case ended because none of its unfinished flows could go on, else 0"),
-    ("control_messages", "Reports, grants and rates between servers and the central controller"),
-    ("control_bytes", "What they took, in bytes"),
+    ("control_reports", "Messages to the central controller, of what servers' queues hold"),
+    ("control_grants", "Messages from the central controller: grants of a slot, or new rates"),
+    (
+        "control_report_bytes_per_s",
+        "What messages to the central controller took, in bytes per simulated second",
+    ),
+    (
+        "control_grant_bytes_per_s",
+        "What messages from the central controller took, in bytes per simulated second",
+    ),
     ("server_latency_mean_ns", "How long packets waited at their server, in ns: mean"),
     ("server_latency_p1_ns", "How long packets waited at their server, in ns: 1st percentile"),
     ("server_latency_p10_ns", "How long packets waited at their server, in ns: 10th percentile"),
