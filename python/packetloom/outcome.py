@@ -10,6 +10,7 @@ import numpy as np
 
 from packetloom import _core
 from packetloom.confidence import PERCENTILES
+from packetloom.results import PARTITIONED
 
 Columns = Mapping[str, Any]
 
@@ -28,13 +29,7 @@ class Outcome:
     def of(core: _core.Outcome) -> Outcome:
         """The outcome of a simulation that was run here."""
         return Outcome(
-            tables={
-                "flows": core.flows,
-                "ports": core.ports,
-                "series": core.series,
-                "classes": core.classes,
-                "pulls": core.pulls,
-            },
+            tables={name: getattr(core, name) for name in PARTITIONED},
             counters=core.counters | slowdown_counters(core.flows),
             fingerprint=core.fingerprint,
             version=_core.version(),

@@ -49,6 +49,7 @@ impl Outcome {
             ("drops", ports(|row| row.counters.drops)),
             ("marks", ports(|row| row.counters.marks)),
             ("trims", ports(|row| row.counters.trims)),
+            ("returns", ports(|row| row.counters.returns)),
             ("corrupted", ports(|row| row.counters.corrupted)),
             ("lost", ports(|row| row.counters.lost)),
             ("packets_sent", flows(|row| row.report.packets_sent)),
@@ -99,6 +100,7 @@ impl Outcome {
         columns.add("retransmissions", |row| row.report.retransmissions)?;
         columns.add("timeouts", |row| row.report.timeouts)?;
         columns.add("trimmed", |row| row.report.trims)?;
+        columns.add("returned", |row| row.report.returns)?;
         columns.add("given_up", |row| row.report.given_up)?;
         Ok(columns.table)
     }
@@ -121,6 +123,7 @@ impl Outcome {
         columns.add("drops", |row| row.counters.drops)?;
         columns.add("marks", |row| row.counters.marks)?;
         columns.add("trims", |row| row.counters.trims)?;
+        columns.add("returns", |row| row.counters.returns)?;
         columns.add("corrupted", |row| row.counters.corrupted)?;
         columns.add("lost", |row| row.counters.lost)?;
         let watched = |row: &PortRow, of: fn(&packetloom::measure::QueueRecorder) -> f64| {

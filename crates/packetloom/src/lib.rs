@@ -6,6 +6,7 @@ pub mod engine;
 pub mod fault;
 pub mod flow;
 pub mod fluid;
+pub mod formats;
 pub mod measure;
 pub mod packet;
 pub mod queue;

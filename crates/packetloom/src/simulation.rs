@@ -4,7 +4,7 @@ use crate::central::{self, Carrier, ControlTraffic, Plan as CentralPlan};
 use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally, Transport};
 use crate::fault::Faults;
 use crate::flow::{Flow, HostId};
-use crate::fluid::{self, Job};
+use crate::fluid;
 use crate::measure::{Collector, FlowRow, Format, QueueRecorder, SentRecorder};
 use crate::queue;
 use crate::routing;
@@ -14,7 +14,7 @@ use crate::stall::{self, StallWatch};
 use crate::topology::Topology;
 use crate::transport::{self, PacketFormat, Scheme, WithScheme};
 use crate::units::Time;
-use crate::workload::{Environment, SourceFacts, Workload};
+use crate::workload::{Environment, Job, SourceFacts, Workload};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The flow-level models: transports without packets.
@@ -118,6 +118,46 @@ pub struct Outcome {
     pub stalled: Option<String>,
     /// What central control took, where there was any.
     pub control: Option<Control>,
+    /// A row per operation among hosts.
+    pub jobs: Vec<JobRow>,
+}
+
+/// An operation among hosts, and what became of it.
+#[derive(Clone, Debug)]
+pub struct JobRow {
+    /// The operation.
+    pub job: Job,
+    /// When its first flow started; [`Time::NEVER`] if none did.
+    pub start: Time,
+    /// When its last byte was received; [`Time::NEVER`] if not all were.
+    pub end: Time,
+}
+
+impl JobRow {
+    /// From the flows' rows, in order of identity.
+    fn of(job: &Job, flows: &[FlowRow]) -> JobRow {
+        let place = |id| flows.partition_point(|row| row.flow.id < id);
+        let rows = &flows[place(job.flows.start)..place(job.flows.end)];
+        let is_whole = rows.len() == job.flows.len();
+        let end = rows.iter().map(|row| row.delivered).max().filter(|_| is_whole);
+        let start = rows.iter().map(|row| row.flow.start).min();
+        JobRow { job: job.clone(), start: start.unwrap_or(Time::NEVER), end: end.unwrap_or(Time::NEVER) }
+    }
+
+    /// How long it took, if it was done.
+    pub fn completion_time(&self) -> Option<Time> {
+        (self.end != Time::NEVER).then(|| self.end - self.start)
+    }
+
+    /// Its bytes over its time in Gb/s, if it was done.
+    pub fn algorithm_gbps(&self) -> Option<f64> {
+        self.completion_time().map(|took| self.job.collective.size_bytes as f64 * 8.0 / took.as_ns_f64())
+    }
+
+    /// What of that each host's link carried in Gb/s.
+    pub fn bus_gbps(&self) -> Option<f64> {
+        self.algorithm_gbps().map(|gbps| gbps * self.job.collective.bus_factor(self.job.ranks))
+    }
 }
 
 /// What central control took, and where packets spent their time under it.
@@ -256,8 +296,15 @@ impl Simulation {
         check_paths(&transport.kind, &routing, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_credits(&case, &topology, format)?;
+        check_returns(&case)?;
+        if !topology.hosts_are_alike() && (case.load.is_some() || is_fluid || is_central) {
+            let message = "the hosts' links differ in rate, so there is no rate that a load could be a part of, nor one \
+                           for flow-level models and central control; leave loads out and write rate_per_second, or a list";
+            return Err(Complaint::new("topology.file", message));
+        }
         let environment = Environment {
             hosts: topology.hosts,
+            host_ids: topology.ids.iter().copied().take(topology.hosts as usize).collect(),
             host_rate: topology.host_rate(),
             mss: format.mss_bytes,
             header: format.header_bytes,
@@ -336,6 +383,21 @@ fn check_credits(case: &Case, topology: &Topology, format: Format) -> Result<(),
     Ok(())
 }
 
+/// Headers go back only from switches, and only NDP's senders know what to do with them.
+fn check_returns(case: &Case) -> Result<(), Complaint> {
+    let returns = |key| case.scheme.optional_component(key).as_ref().is_some_and(queue::returns_to_sender);
+    let transport = case.scheme.component("transport").kind;
+    if returns("nic") {
+        let message = "a host's own queue returns nothing; leave return_to_sender out of it";
+        return Err(Complaint::new("scheme.nic", message));
+    }
+    if returns("queue") && transport != "ndp" {
+        let message = format!("{transport} does not know headers that come back; leave return_to_sender out");
+        return Err(Complaint::new("scheme.queue", message));
+    }
+    Ok(())
+}
+
 /// What switches remember of a flow is right only if its packets keep coming by.
 fn check_paths(transport: &str, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
     let (one_per_flow, symmetric) = routing::path_per_flow(routing, topology);
@@ -386,6 +448,8 @@ impl Setting {
             row.measured &= (from..=until).contains(&row.flow.start);
         }
         let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
+        let mut warnings = self.topology.notes.clone();
+        warnings.extend(unfinished(started, finished));
         Outcome {
             cancelled: false,
             flows,
@@ -394,9 +458,10 @@ impl Setting {
             topology: self.topology,
             tally,
             simulated,
-            warnings: unfinished(started, finished),
+            warnings,
             stalled: None,
             control: None,
+            jobs: Vec::new(),
         }
     }
 }
@@ -405,12 +470,16 @@ impl Setting {
 /// fabric is added to its completion.
 fn run_fluid(
     simulation: Simulation,
-    model: impl Fn(u32, &mut dyn Iterator<Item = Job>, &mut dyn FnMut(u32, Time)),
+    model: impl Fn(u32, &mut dyn Iterator<Item = fluid::Job>, &mut dyn FnMut(u32, Time)),
     monitor: &Monitor,
 ) -> Result<Outcome, Complaint> {
     let Simulation { setting, mut workload, .. } = simulation;
     if !workload.take_chains().is_empty() {
         return Err(Complaint::new("workload", "a closed loop can't drive a flow-level model"));
+    }
+    if workload.has_dependencies() {
+        let message = "flows that wait for others can't drive a flow-level model";
+        return Err(Complaint::new("workload", message));
     }
     if workload.background().contains(&true) {
         let message =
@@ -422,7 +491,7 @@ fn run_fluid(
     for flow in &flows {
         collector.start(*flow, &setting.topology);
     }
-    let mut jobs = flows.iter().map(|flow| Job {
+    let mut jobs = flows.iter().map(|flow| fluid::Job {
         id: flow.id,
         src: flow.src,
         dst: flow.dst,
@@ -452,6 +521,11 @@ fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<String> {
     Some(format!(
         "every flow is urgent: the threshold, {threshold}, is beyond the longest deadline, {longest}"
     ))
+}
+
+fn never_started(waiting: u64) -> Option<String> {
+    let message = format!("{waiting} flows never started, as those that they wait for did not end");
+    (waiting > 0).then_some(message)
 }
 
 fn unfinished(started: u64, finished: u64) -> Vec<String> {
@@ -512,7 +586,7 @@ impl Setting {
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
             sent_interval: self.case.measure.optional_time("series_interval"),
-            longest_window: self.longest_window,
+            longest_window: self.longest_window.min(workload.word_takes()),
             threads: self.threads,
         };
         let mut engine = Engine::<T>::new(&plan, transport);
@@ -552,6 +626,8 @@ impl Setting {
         };
         let (tally, end) = (engine.tally(), engine.now());
         let mut outcome = self.outcome(collector, Vec::new(), tally);
+        outcome.jobs = workload.jobs().iter().map(|job| JobRow::of(job, &outcome.flows)).collect();
+        outcome.warnings.extend(never_started(workload.waiting()));
         outcome.simulated = outcome.simulated.min(end);
         outcome.cancelled = !is_wanted;
         outcome.warnings.extend(stalled.clone());
@@ -571,6 +647,10 @@ fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<Outcome, Com
     let Simulation { setting, mut workload, environment } = simulation;
     if !workload.take_chains().is_empty() {
         return Err(Complaint::new("workload", "a closed loop can't drive a centrally controlled transport"));
+    }
+    if workload.has_dependencies() {
+        let message = "flows that wait for others can't drive a centrally controlled transport";
+        return Err(Complaint::new("workload", message));
     }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();
     let case = &setting.case;

@@ -117,7 +117,7 @@ impl<'a, T: Transport> Assembly<'a, T> {
         let plan = self.plan;
         let nic = self.port(plan.topology.nodes[id as usize].ports.start, &self.nic, shard, wires);
         let code = self.code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
-        let paths = code.map(|code| Paths::new(plan.topology, code, id, plan.seed));
+        let paths = code.map(|code| Paths::new(plan.topology, code, plan.routing, id, plan.seed));
         if let Some(recorder) = &plan.recorder {
             transport.watch_pulls(recorder);
         }
@@ -141,6 +141,7 @@ impl<'a, T: Transport> Assembly<'a, T> {
             back,
             Pool::build(plan.queue),
             credit_bytes,
+            queue::returns_to_sender(plan.queue),
             cut_through(topology, id),
         )
     }

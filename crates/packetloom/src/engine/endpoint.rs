@@ -12,7 +12,7 @@ use crate::flow::{Flow, FlowId, HostId};
 use crate::measure::QueueRecorder;
 use crate::packet::Packet;
 use crate::random::Stream;
-use crate::routing::Paths;
+use crate::routing::{Fate, Paths};
 use crate::units::{Rate, Time};
 
 /// A transport scheme, as it runs on one host.
@@ -76,13 +76,22 @@ pub struct Context<'a, H, A = ()> {
 }
 
 impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
-    /// Hands a packet to the NIC's queue.
+    /// Hands a packet to the NIC's queue; returns the path that it takes.
     #[inline]
-    pub fn send(&mut self, mut packet: Packet<H>) {
+    pub fn send(&mut self, mut packet: Packet<H>) -> u16 {
         if let Some(paths) = &mut self.paths {
             packet.path = paths.next(packet.dst);
         }
         self.send_by(packet.path, packet);
+        packet.path
+    }
+
+    /// Tells what became of a packet that was sent by a path.
+    #[inline]
+    pub fn judge_path(&mut self, dst: HostId, path: u16, fate: Fate) {
+        if let Some(paths) = &mut self.paths {
+            paths.judge(dst, path, fate);
+        }
     }
 
     /// Hands a packet to the NIC's queue that takes a path of a controller's choice.

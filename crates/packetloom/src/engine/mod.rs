@@ -117,6 +117,13 @@ impl<T: Transport> Engine<T> {
             let (shard, _) = self.partition.places[chain.src as usize];
             self.shards[shard as usize].add_chain(chain);
         }
+        let (flows, triggers) = workload.take_dependencies();
+        for flow in flows {
+            self.shards[self.partition.places[flow.src as usize].0 as usize].add_flow(flow);
+        }
+        for (host, triggers) in triggers {
+            self.shards[self.partition.places[host as usize].0 as usize].add_triggers(host, triggers);
+        }
         let clock = self.shards[0].wires.calendar.clock();
         let places = &self.partition.places;
         let under_way = std::thread::scope(|scope| {
@@ -195,6 +202,9 @@ fn lead<T: Transport>(
         }
         let tally = crew.take_turn(Turn { window, start, end });
         now = end;
+        if workload.has_dependencies() {
+            crew.log().tell(workload);
+        }
         // What is left of a window that max_time cuts short must not be asked for again.
         if !after_window(crew.log(), &tally, end, workload) || end == max_time {
             return now;

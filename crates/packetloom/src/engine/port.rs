@@ -3,7 +3,7 @@
 use super::agent::{Moment, PortAgent};
 use super::channel::Channel;
 use super::wires::Wires;
-use crate::fault::Loss;
+use crate::fault::{LinkFault, Loss};
 use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
 use crate::queue::{Admission, Buffer, Departure, Effect, Fifo, Occupancy, Pool, Verdict};
@@ -47,6 +47,8 @@ pub struct PortCounters {
     pub marks: u64,
     /// Packets trimmed.
     pub trims: u64,
+    /// Headers of packets that go back to their senders.
+    pub returns: u64,
     /// Packets damaged on the link.
     pub corrupted: u64,
     /// Packets lost because the link was down.
@@ -169,14 +171,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             counters.packets -= 1;
             counters.bytes -= u64::from(size_bytes);
         };
+        let fault = wires.fault(self.link);
         for packet in channel.iter() {
-            let started = packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
+            let in_time = || packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
+            let started = fault.and_then(|fault| fault.late_start(packet.time)).unwrap_or_else(in_time);
             if started >= end {
                 not_yet(packet.size_bytes);
             }
         }
         let (mut corrupted, mut lost) = (0, 0);
-        for &(started, size_bytes, loss) in wires.fault(self.link).map_or(&[][..], |fault| fault.losses()) {
+        for &(started, size_bytes, loss) in fault.map_or(&[][..], LinkFault::losses) {
             match loss {
                 _ if started >= end => not_yet(size_bytes),
                 Loss::Corrupted => corrupted += 1,
@@ -316,11 +320,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             return;
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let Effect { drops, marks, trims } = buffer.put(*packet, self.serving_bytes, &mut self.random);
+        let Effect { drops, marks, trims, returns } =
+            buffer.put(*packet, self.serving_bytes, &mut self.random);
         self.waiting = buffer.queued().packets > 0;
         self.counters.drops += u64::from(drops);
         self.counters.marks += u64::from(marks);
         self.counters.trims += u64::from(trims);
+        self.counters.returns += u64::from(returns);
         self.note(now);
     }
 
@@ -343,6 +349,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.counters.drops += u64::from(buffer.put(*packet, self.serving_bytes, &mut self.random).drops);
         self.waiting = buffer.is_ready();
         self.note(now);
+    }
+
+    /// A header that found no room and is to go back to its sender, after each packet that the port accepts.
+    pub fn take_returned(&mut self) -> Option<Packet<H>> {
+        match &mut self.discipline {
+            Discipline::Buffered(buffer) => buffer.take_returned(),
+            Discipline::Fifo(_) => None,
+        }
     }
 
     /// The far end has told that there is room for so much more.
@@ -414,12 +428,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     fn transmit(&mut self, start: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         let size = u64::from(packet.size_bytes);
         debug_assert!(start >= self.busy_until, "two packets at once on a link");
-        self.busy_until = start + self.time_for(size);
+        let takes = self.time_for(size);
         self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
         packet.time = start + self.until_seen(packet.size_bytes) + self.latency;
         self.counters.packets += 1;
         self.counters.bytes += size;
-        wires.carry(self.link, start, packet);
+        let late = wires.carry(self.link, start, size + self.framing_bytes, takes, packet);
+        self.busy_until = start + takes + late;
     }
 
     /// Lets the packets go that have started, so that a pool knows what is free.

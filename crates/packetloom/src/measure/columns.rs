@@ -30,6 +30,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("retransmissions", "Data packets sent again"),
     ("timeouts", "Retransmission timeouts"),
     ("trimmed", "Trimmed headers of the flow's packets, as its sender was told (NACKs)"),
+    ("returned", "Headers of the flow's packets that came back to its sender"),
     ("given_up", "Whether the sender gave the flow up, because it could not be whole by its deadline"),
     ("port", "The port's number in its case"),
     ("node", "The node that the port belongs to"),
@@ -41,6 +42,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("drops", "Packets dropped"),
     ("marks", "Packets marked with ECN's congestion-experienced"),
     ("trims", "Packets whose payload was cut off because the queue was full"),
+    ("returns", "Headers of data packets that found no room and went back to their senders"),
     ("corrupted", "Packets that were damaged on the link and thrown away at its far end"),
     ("lost", "Packets that were lost because the link was down"),
     (

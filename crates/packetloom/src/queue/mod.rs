@@ -46,6 +46,15 @@ pub fn trims_to_bytes(values: &Values) -> Option<u64> {
     }
 }
 
+/// Whether headers that do not fit into a queue, or one inside it, go back to their senders.
+pub fn returns_to_sender(values: &Values) -> bool {
+    match values.kind.as_str() {
+        "ndp" => values.flag("return_to_sender"),
+        "classes" => returns_to_sender(&values.component("queue")),
+        _ => false,
+    }
+}
+
 /// The queue of a host's port, where a scenario names none: the switches' own; but a host that trimmed what it sends
 /// itself would lose its first window to no end, so where switches trim, a host has a queue that loses nothing.
 pub fn default_nic(queue: &Values) -> Values {
@@ -89,6 +98,8 @@ pub struct Effect {
     pub marks: u32,
     /// How many were trimmed.
     pub trims: u32,
+    /// How many are to go back to their senders: see [`Buffer::take_returned`].
+    pub returns: u32,
 }
 
 /// A discipline that holds its packets and chooses the next when the link is free.
@@ -145,6 +156,15 @@ impl<H: Copy> Buffer<H> {
             Buffer::Trimming(queue) => queue.take(),
             Buffer::Fair(queue) => queue.take(),
             Buffer::Daq(queue) => queue.take(),
+        }
+    }
+
+    /// A header that did not fit and is to go back to its sender, after each [`Buffer::put`].
+    pub fn take_returned(&mut self) -> Option<Packet<H>> {
+        match self {
+            Buffer::Trimming(queue) => queue.take_returned(),
+            Buffer::Classes(classes) => classes.take_returned(),
+            _ => None,
         }
     }
 

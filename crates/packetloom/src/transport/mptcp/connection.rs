@@ -70,6 +70,7 @@ impl Connection {
             retransmissions: sum.retransmissions + one.retransmissions,
             timeouts: sum.timeouts + one.timeouts,
             trims: sum.trims + one.trims,
+            returns: 0,
             given_up: false,
         })
     }

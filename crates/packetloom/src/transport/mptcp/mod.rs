@@ -108,7 +108,7 @@ impl Transport for Mptcp {
             Kind::Ack => self.acknowledged(&packet, context),
             Kind::Data | Kind::Control => self.arrived(&packet, context),
             // To TCP a trimmed packet is lost.
-            Kind::Trimmed => {}
+            Kind::Trimmed | Kind::Returned => {}
         }
     }
 

@@ -86,6 +86,7 @@ impl Transport for Ndp {
         match packet.kind {
             Kind::Data | Kind::Trimmed => self.arrived(&packet, context),
             Kind::Ack | Kind::Control => self.answered(&packet, context),
+            Kind::Returned => self.came_back(&packet, context),
         }
     }
 
@@ -118,6 +119,13 @@ impl Ndp {
         if sender.is_done() {
             context.closed(sender.flow(), sender.report());
             self.senders.remove(packet.flow);
+        }
+    }
+
+    /// The header of a packet that no queue had room for, at the sender.
+    fn came_back(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
+        if let (Some(sender), Header::Data { seq, .. }) = (self.senders.get_mut(packet.flow), packet.header) {
+            sender.came_back(seq, &self.config, context);
         }
     }
 

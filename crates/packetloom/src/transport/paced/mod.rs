@@ -80,7 +80,7 @@ impl<C: RateControl> Transport for Paced<C> {
                 self.end_if_over(packet.flow, context);
             }
             // These transports don't know trimming: to them the packet is lost.
-            Kind::Trimmed => {}
+            Kind::Trimmed | Kind::Returned => {}
         }
     }
 
