@@ -76,7 +76,7 @@ def classes_over_time(results: SomeResults, measure: ClassMeasure) -> pl.DataFra
             is_host = at_host.str.starts_with("host")
             ports = ports.filter(is_host if measure == "throughput" else ~is_host)
         scale = 8 / _interval_ns(samples) if measure == "throughput" else 1.0
-        known = samples.filter(pl.col("port").is_in(ports["port"]), pl.col(column).cast(pl.Float64).is_not_nan())
+        known = samples.filter(pl.col(column).cast(pl.Float64).is_not_nan()).join(ports, on="port", how="semi")
         value = (pl.col(column).sum() * scale).cast(pl.Float64)
         frames.append(_of_case(label, row, known.group_by("class", "time_ns").agg(value.alias("value"))))
     return _over_seeds(frames, NO_CLASSES)
