@@ -83,10 +83,7 @@ def test_classes_are_summed_where_they_count() -> None:
     }
     both = {name: [*samples[name], *later[name]] for name in samples}
     made = Made(ports=PORTS, classes=both)
-    first = {
-        name: timelines.classes_over_time(made, name)["value"][0]
-        for name in ("throughput", "queue", "credit")
-    }
+    first = {name: timelines.classes_over_time(made, name)["value"][0] for name in ("throughput", "queue", "credit")}
     # To hosts: port 1, 8000 bits in 1000 ns. In switches: ports 1 and 2. Credit: wherever it is counted.
     assert first == {"throughput": 8.0, "queue": 42.0, "credit": 350.0}
 
