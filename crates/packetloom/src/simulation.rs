@@ -165,6 +165,7 @@ struct Setting {
     faults: Faults,
     format: Format,
     longest_window: Time,
+    threads: u32,
 }
 
 impl Simulation {
@@ -209,7 +210,7 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
-        let setting = Setting { case, topology, faults, format, longest_window: Time::NEVER };
+        let setting = Setting { case, topology, faults, format, longest_window: Time::NEVER, threads: 1 };
         Ok(Simulation { setting, workload, environment })
     }
 
@@ -227,6 +228,12 @@ impl Simulation {
     /// Has the engine process shorter windows of time than it could, to show that results do not depend on it.
     pub fn with_windows_up_to(mut self, longest: Time) -> Simulation {
         self.setting.longest_window = longest;
+        self
+    }
+
+    /// Shares out the network's nodes to so many threads. Results do not depend on it.
+    pub fn with_threads(mut self, threads: u32) -> Simulation {
+        self.setting.threads = threads.max(1);
         self
     }
 
@@ -445,6 +452,7 @@ impl Setting {
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
             longest_window: self.longest_window,
+            threads: self.threads,
         };
         let mut engine = Engine::<T>::new(&plan, transport);
         let background = workload.background().to_vec();
@@ -466,7 +474,7 @@ impl Setting {
         outcome.cancelled = !is_wanted;
         outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
         // The engine goes on until the last timer; queues are watched until the last flow ended.
-        let ports = engine.ports(outcome.simulated).enumerate();
+        let ports = engine.ports(outcome.simulated).into_iter().enumerate();
         outcome.ports = ports.map(|(link, (counters, queue))| PortRow { link, counters, queue }).collect();
         outcome.pulls = engine.pulls(outcome.simulated).collect();
         outcome

@@ -1,5 +1,5 @@
-//! The same scenario and seed give the same results to the bit: twice, in windows of any length, and beside other
-//! traffic sources. The fingerprints pinned here change only when what is simulated changes.
+//! The same scenario and seed give the same results to the bit: in windows of any length, on any number of threads, and
+//! beside other traffic sources. The fingerprints pinned here change only when what is simulated changes.
 
 mod common;
 
@@ -13,6 +13,11 @@ use packetloom::units::Time;
 const WEB_SEARCH: &str = r#"
 [[workload]]
 sizes = "web-search"
+"#;
+
+const SMALL_FLOWS: &str = r#"
+[[workload]]
+sizes = { kind = "exponential", mean = "20KB" }
 "#;
 
 const DROP_TAIL: &str = r#"{ kind = "drop-tail", capacity = "225KB" }"#;
@@ -60,9 +65,22 @@ fn everything(outcome: &Outcome) -> (String, Tally, Vec<[u64; 4]>) {
     (hash(outcome), outcome.tally, outcome.ports.iter().map(port).collect())
 }
 
-fn in_windows_up_to(case: &Case, longest: Time) -> Outcome {
+fn in_windows_up_to(case: &Case, longest: Time, threads: u32) -> Outcome {
     let simulation = Simulation::new(case.clone()).expect("a sound case");
-    simulation.with_windows_up_to(longest).run(&Monitor::default()).expect("a sound case")
+    let simulation = simulation.with_windows_up_to(longest).with_threads(threads);
+    simulation.run(&Monitor::default()).expect("a sound case")
+}
+
+/// Runs a case in shorter windows, and some cases on two threads.
+fn assert_same_whatever_the_windows_and_threads(toml: &str, what: &str, on_threads: bool) {
+    let case = cases(toml).remove(0);
+    // The shortest way is a 40 B packet's over a link: 432 ns.
+    let full = everything(&in_windows_up_to(&case, Time::NEVER, 1));
+    let others = if on_threads { &[(Time(1 << 15), 1), (Time::NEVER, 2)][..] } else { &[(Time(1 << 16), 1)] };
+    for &(longest, threads) in others {
+        let other = everything(&in_windows_up_to(&case, longest, threads));
+        assert!(full == other, "{what}: windows of {longest}, {threads} threads");
+    }
 }
 
 #[test]
@@ -86,26 +104,25 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("max-min", DROP_TAIL, "ecmp", "6585624790485f58"),
     ];
     let found = pinned.map(|(transport, queue, routing, _)| {
-        let toml = scenario(WEB_SEARCH, transport, queue, routing, 300);
-        let (once, again) = (hash(&run(&toml)), hash(&run(&toml)));
-        assert_eq!(once, again, "{transport} twice");
-        (transport, once)
+        let few = cases(&scenario(SMALL_FLOWS, transport, queue, routing, 60)).remove(0);
+        let [one, two, four] = [1, 2, 4].map(|threads| hash(&in_windows_up_to(&few, Time::NEVER, threads)));
+        assert_eq!([&one, &one], [&two, &four], "{transport} on 1, 2 and 4 threads");
+        (transport, hash(&run(&scenario(WEB_SEARCH, transport, queue, routing, 300))))
     });
     assert_eq!(found, pinned.map(|(transport, _, _, hash)| (transport, hash.to_owned())));
 }
 
 #[test]
-fn central_control_is_pinned_too_and_does_not_depend_on_windows() {
+fn central_control_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
     let pinned = [("syn", "controller", "1799e376952ac74b"), ("asy", "ecmp", "1ea1d4c99df8ea0e")];
     for (transport, routing, pinned) in pinned {
         let fat_tree = "kind = \"fat-tree\"\nk = 4";
         let leaf_spine = "kind = \"leaf-spine\"\nspines = 4\nleaves = 4\nhosts_per_leaf = 4";
-        let toml =
-            scenario(WEB_SEARCH, transport, DROP_TAIL_ENDLESS, routing, 300).replace(fat_tree, leaf_spine);
-        let case = cases(&toml).remove(0);
-        let whole = everything(&run(&toml));
-        assert_eq!(everything(&in_windows_up_to(&case, Time::from_ns(50))), whole, "{transport}");
-        assert_eq!(whole.0, pinned, "{transport}");
+        let toml = |workload: &str, flows: u32| {
+            scenario(workload, transport, DROP_TAIL_ENDLESS, routing, flows).replace(fat_tree, leaf_spine)
+        };
+        assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 100), transport, true);
+        assert_eq!(hash(&run(&toml(WEB_SEARCH, 300))), pinned, "{transport}");
     }
 }
 
@@ -117,7 +134,7 @@ fn another_seed_gives_other_results() {
 }
 
 #[test]
-fn results_do_not_depend_on_the_length_of_windows() {
+fn results_do_not_depend_on_windows_nor_threads() {
     let queues = [
         DROP_TAIL,
         r#"{ kind = "drop-tail", capacity = "5 packets" }"#,
@@ -143,24 +160,22 @@ share = 0.5
 class = 1
 "#;
     for (number, queue) in queues.into_iter().enumerate() {
-        for transport in
-            ["tcp", "dctcp", "min-tcp", "line-rate", "fixed-window", "ndp", "mptcp", "pias", "fastpass"]
-        {
+        let transports =
+            ["tcp", "dctcp", "min-tcp", "line-rate", "fixed-window", "ndp", "mptcp", "pias", "fastpass"];
+        for (which, transport) in transports.into_iter().enumerate() {
             let routing = ["ecmp", "spray-random", "spray-round-robin"][number % 3];
             let toml = scenario(workload, transport, queue, routing, 80);
-            let case = cases(&toml).remove(0);
-            // The shortest way is a 40 B packet's over a link: 432 ns; so a window is 2^18 ps by itself.
-            let full = everything(&in_windows_up_to(&case, Time::NEVER));
-            for longest in [Time(1 << 17), Time(1 << 15)] {
-                let shorter = everything(&in_windows_up_to(&case, longest));
-                assert!(full == shorter, "{transport}, {queue}, {routing}: windows of {longest}");
-            }
+            assert_same_whatever_the_windows_and_threads(
+                &toml,
+                &format!("{transport}, {queue}, {routing}"),
+                (number + which) % 5 == 0,
+            );
         }
     }
 }
 
 #[test]
-fn what_agents_and_credits_do_does_not_depend_on_windows() {
+fn what_agents_and_credits_do_does_not_depend_on_windows_nor_threads() {
     let workload = r#"
 [[workload]]
 sizes = { kind = "exponential", mean = "40KB" }
@@ -175,13 +190,37 @@ deadlines = { kind = "exponential", mean = "1ms", floor = "100us" }
     ] {
         for queue in queues {
             let toml = scenario(workload, transport, queue, SYMMETRIC, 150);
-            let case = cases(&toml).remove(0);
-            let full = everything(&in_windows_up_to(&case, Time::NEVER));
-            for longest in [Time(1 << 17), Time(1 << 15)] {
-                let shorter = everything(&in_windows_up_to(&case, longest));
-                assert!(full == shorter, "{transport}, {queue}: windows of {longest}");
-            }
+            assert_same_whatever_the_windows_and_threads(
+                &toml,
+                &format!("{transport}, {queue}"),
+                queue != PFABRIC,
+            );
         }
+    }
+}
+
+#[test]
+fn what_faults_closed_loops_and_limits_do_does_not_depend_on_windows_nor_threads() {
+    let workload = r#"
+[[workload]]
+sizes = "web-search"
+arrivals = "closed"
+
+[[fault]]
+kind = "corruption"
+probability = 0.001
+
+[[fault]]
+kind = "link-down"
+between = ["edge0", "aggregation0"]
+at = "300us"
+until = "1ms"
+"#;
+    for transport in ["tcp", "ndp"] {
+        let queue = if transport == "ndp" { NDP } else { DROP_TAIL };
+        let toml = scenario(workload, transport, queue, "spray-random", 300)
+            .replace("loads = [0.6]", "max_time = \"3ms\"");
+        assert_same_whatever_the_windows_and_threads(&toml, transport, true);
     }
 }
 

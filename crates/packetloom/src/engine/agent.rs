@@ -38,7 +38,7 @@ pub enum PathNeeds {
 ///
 /// The state is decided at compile time: ports of schemes without an agent, whose agent is `()`, carry none and call
 /// nothing.
-pub trait PortAgent<H>: Sized {
+pub trait PortAgent<H>: Sized + Send {
     /// Whether there is anything to call.
     const ACTIVE: bool = true;
     /// What it needs of the paths.

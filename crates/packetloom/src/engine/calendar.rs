@@ -12,12 +12,37 @@ use std::collections::BinaryHeap;
 /// How many windows ahead have a page of bits. A power of two. What lies further waits in a heap.
 const PAGES: u64 = 256;
 
-/// The calendar of a network's slots.
-#[derive(Clone, Debug)]
-pub struct Calendar {
+/// Where windows begin and end.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
     window_ps: u64,
     /// 2^64 / window_ps, so that a division is a multiplication and a correction.
     per_window_q64: u64,
+}
+
+impl Clock {
+    fn new(window: Time) -> Clock {
+        let window_ps = window.as_ps().max(1);
+        Clock { window_ps, per_window_q64: u64::MAX / window_ps }
+    }
+
+    /// The window that a time falls into.
+    #[inline]
+    pub fn window_of(&self, time: Time) -> u64 {
+        let below = ((u128::from(time.as_ps()) * u128::from(self.per_window_q64)) >> 64) as u64;
+        below + u64::from(time.as_ps() - below * self.window_ps >= self.window_ps)
+    }
+
+    /// The first moment of a window.
+    pub fn start_of(&self, window: u64) -> Time {
+        Time(window.saturating_mul(self.window_ps))
+    }
+}
+
+/// The calendar of a shard's slots.
+#[derive(Clone, Debug)]
+pub struct Calendar {
+    clock: Clock,
     /// The window that is being processed; bits are only set for later ones.
     current: u64,
     words_per_page: usize,
@@ -32,10 +57,8 @@ impl Calendar {
     /// An empty calendar for so many slots, its windows as long as `shortest_way`.
     pub fn new(slots: usize, shortest_way: Time) -> Calendar {
         let words_per_page = slots.div_ceil(64);
-        let window_ps = shortest_way.as_ps().max(1);
         Calendar {
-            window_ps,
-            per_window_q64: u64::MAX / window_ps,
+            clock: Clock::new(shortest_way),
             current: 0,
             words_per_page,
             bits: vec![0; words_per_page * PAGES as usize],
@@ -45,22 +68,16 @@ impl Calendar {
         }
     }
 
-    /// The window that a time falls into.
+    /// Where its windows begin and end.
     #[inline]
-    pub fn window_of(&self, time: Time) -> u64 {
-        let below = ((u128::from(time.as_ps()) * u128::from(self.per_window_q64)) >> 64) as u64;
-        below + u64::from(time.as_ps() - below * self.window_ps >= self.window_ps)
-    }
-
-    /// The first moment after a window.
-    pub fn end_of(&self, window: u64) -> Time {
-        Time((window + 1).saturating_mul(self.window_ps))
+    pub fn clock(&self) -> Clock {
+        self.clock
     }
 
     /// Notes that a slot has something to do at a time, which is not in a past window.
     #[inline]
     pub fn schedule(&mut self, slot: u32, at: Time) {
-        let window = self.window_of(at);
+        let window = self.clock.window_of(at);
         debug_assert!(window >= self.current, "time went backwards");
         if window < self.current + PAGES {
             self.set(slot, window);
@@ -123,12 +140,12 @@ mod tests {
     #[test]
     fn every_time_lies_in_its_window() {
         for window_ps in [1, 2, 3, 512, 1_000, 1_005_120, 1_005_121, 40_000_001] {
-            let calendar = Calendar::new(1, Time(window_ps));
+            let clock = Clock::new(Time(window_ps));
             for window in [0, 1, 2, 3, 1_000, 123_456_789, u64::MAX / window_ps / 4] {
                 let start = window * window_ps;
-                assert_eq!(calendar.end_of(window), Time(start + window_ps));
+                assert_eq!(clock.start_of(window + 1), Time(start + window_ps));
                 for time in [start, start + window_ps / 2, start + window_ps - 1] {
-                    assert_eq!(calendar.window_of(Time(time)), window, "{time} of {window_ps}");
+                    assert_eq!(clock.window_of(Time(time)), window, "{time} of {window_ps}");
                 }
             }
         }

@@ -16,9 +16,9 @@ use crate::routing::Paths;
 use crate::units::{Rate, Time};
 
 /// A transport scheme, as it runs on one host.
-pub trait Transport: Sized {
+pub trait Transport: Send {
     /// What its packets say beside what every packet says.
-    type Header: Copy + Default + std::fmt::Debug;
+    type Header: Copy + Default + std::fmt::Debug + Send;
     /// Its part at every port of the network; `()` where only hosts take part.
     type Agent: PortAgent<Self::Header>;
 

@@ -1,6 +1,7 @@
 //! A port: a queue discipline before a link.
 
 use super::agent::{Moment, PortAgent};
+use super::channel::Channel;
 use super::wires::Wires;
 use crate::fault::Loss;
 use crate::measure::QueueRecorder;
@@ -160,15 +161,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.waiting
     }
 
-    /// What started on the link before `end`. A FIFO port hands packets over as they come, so those that would have
-    /// started later are still there to be subtracted.
-    pub fn counters(&self, end: Time, wires: &Wires<H>) -> PortCounters {
+    /// What started on the link before `end`; `channel` is the link's. A FIFO port hands packets over as they come, so those
+    /// that would have started later are still there to be subtracted.
+    pub(super) fn counters(&self, end: Time, channel: &Channel<H>, wires: &Wires<H>) -> PortCounters {
         let mut counters = self.counters;
         let mut not_yet = |size_bytes: u16| {
             counters.packets -= 1;
             counters.bytes -= u64::from(size_bytes);
         };
-        let (channel, fault) = wires.link(self.link);
         for packet in channel.iter() {
             let started = packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
             if started >= end {
@@ -176,7 +176,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             }
         }
         let (mut corrupted, mut lost) = (0, 0);
-        for &(started, size_bytes, loss) in fault.map_or(&[][..], |fault| fault.losses()) {
+        for &(started, size_bytes, loss) in wires.fault(self.link).map_or(&[][..], |fault| fault.losses()) {
             match loss {
                 _ if started >= end => not_yet(size_bytes),
                 Loss::Corrupted => corrupted += 1,

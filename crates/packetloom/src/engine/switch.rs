@@ -30,10 +30,11 @@ fn turn(at: Time) -> u64 {
 /// A switch with all that belongs to it but its ports.
 pub(super) struct Switch {
     router: Router,
-    ports: Range<u32>,
+    /// Its ports, among those of its shard.
+    ports: Range<usize>,
     /// Its links' far ends, and its agenda's slot after them.
     slots: Range<u32>,
-    /// Each incoming link's way back: the port to the node that it comes from.
+    /// Each incoming link's way back: the switch's port to the node that it comes from.
     ways_back: Vec<u32>,
     /// Ports whose buffers hold packets, and until when at least their links are taken.
     waiting: Vec<(u32, Time)>,
@@ -53,7 +54,7 @@ pub(super) struct CutThrough {
 impl Switch {
     pub(super) fn new(
         router: Router,
-        ports: Range<u32>,
+        ports: Range<usize>,
         slots: Range<u32>,
         ways_back: Vec<u32>,
         pool: Option<Pool>,
@@ -63,15 +64,17 @@ impl Switch {
         Switch { router, ports, slots, ways_back, waiting: Vec::new(), pool, credit_bytes, cut_through }
     }
 
-    /// Does all that happens here from `start` to before `end`; packets are due at the slots `due`.
-    #[allow(clippy::too_many_arguments)]
+    pub(super) fn ports(&self) -> Range<usize> {
+        self.ports.clone()
+    }
+
+    /// Does all that happens here, and at the switch's `ports`, from `start` to before `end`; packets are due at the
+    /// slots `due`.
     pub(super) fn run_window<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
-        start: Time,
-        end: Time,
+        (start, end): (Time, Time),
         due: &[u32],
         ports: &mut [Port<H, A>],
-        first_port: u32,
         wires: &mut Wires<H>,
         arrivals: &mut Vec<u64>,
         tally: &mut Tally,
@@ -81,12 +84,12 @@ impl Switch {
             let now = Time(start.as_ps() + (arrival >> LINK_BITS));
             let link = ((arrival & ((1 << LINK_BITS) - 1)) ^ turn(now)) as u32;
             if self.credit_bytes.is_some() {
-                self.depart_until(now, ports, first_port, wires);
+                self.depart_until(now, ports, wires);
             }
-            self.forward(now, link, ports, first_port, wires);
+            self.forward(now, link, ports, wires);
         }
         if self.credit_bytes.is_some() {
-            self.depart_until(Time(end.as_ps() - 1), ports, first_port, wires);
+            self.depart_until(Time(end.as_ps() - 1), ports, wires);
         }
         tally.packet_hops += arrivals.len() as u64;
         tally.events += arrivals.len() as u64;
@@ -94,7 +97,7 @@ impl Switch {
             wires.reschedule(slot);
         }
         if !self.waiting.is_empty() {
-            self.serve(end, ports, first_port, wires);
+            self.serve(end, ports, wires);
         }
     }
 
@@ -131,15 +134,14 @@ impl Switch {
         now: Time,
         link: u32,
         ports: &mut [Port<H, A>],
-        first_port: u32,
         wires: &mut Wires<H>,
     ) {
         let Some(mut packet) = wires.channels[(self.slots.start + link) as usize].pop() else { return };
         if self.credit_bytes.is_some() {
             if packet.flow == CREDIT {
                 let back = self.ways_back[link as usize];
-                ports[(back - first_port) as usize].credit(now, packet.class, packet.priority.into(), wires);
-                self.note_waiting(back, ports, first_port);
+                ports[back as usize].credit(now, packet.class, packet.priority.into(), wires);
+                self.note_waiting(back, ports);
                 return;
             }
             // No source chooses paths here (see `queue::check_credits`), so the field is free to say where it came from.
@@ -148,14 +150,14 @@ impl Switch {
         let out = self.router.port_for(&packet);
         if A::ACTIVE {
             let back = self.ways_back[link as usize];
-            ports[(back - first_port) as usize].answer(now, &mut packet);
+            ports[back as usize].answer(now, &mut packet);
         }
         if let Some(pool) = &mut self.pool {
-            for port in self.ports.clone() {
-                ports[(port - first_port) as usize].settle(now, pool);
+            for port in &mut *ports {
+                port.settle(now, pool);
             }
         }
-        let port = &mut ports[(out - first_port) as usize];
+        let port = &mut ports[out as usize];
         packet.time = match &self.cut_through {
             Some(cut) => port.cut_through_start(
                 cut.byte_times[link as usize],
@@ -177,16 +179,15 @@ impl Switch {
         &mut self,
         last: Time,
         ports: &mut [Port<H, A>],
-        first_port: u32,
         wires: &mut Wires<H>,
     ) {
         let Some(credit_bytes) = self.credit_bytes else { return };
         loop {
-            let next = self.waiting.iter().map(|&(port, _)| (&ports[(port - first_port) as usize], port));
+            let next = self.waiting.iter().map(|&(port, _)| (&ports[port as usize], port));
             let next =
                 next.filter(|(port, _)| port.is_waiting()).map(|(port, number)| (port.free_at(), number));
             let Some((_, number)) = next.min().filter(|&(at, _)| at <= last) else { return };
-            let left = ports[(number - first_port) as usize].depart(wires);
+            let left = ports[number as usize].depart(wires);
             let Some((now, Departure { from, class, bytes })) = left else { continue };
             let packet = Packet {
                 time: now,
@@ -198,18 +199,13 @@ impl Switch {
                 ..Packet::default()
             };
             let back = self.ways_back[usize::from(from)];
-            ports[(back - first_port) as usize].accept(now, packet, wires, None);
-            self.note_waiting(back, ports, first_port);
+            ports[back as usize].accept(now, packet, wires, None);
+            self.note_waiting(back, ports);
         }
     }
 
-    fn note_waiting<H: Copy + Default, A: PortAgent<H>>(
-        &mut self,
-        port: u32,
-        ports: &mut [Port<H, A>],
-        first_port: u32,
-    ) {
-        if ports[(port - first_port) as usize].enlist() {
+    fn note_waiting<H: Copy + Default, A: PortAgent<H>>(&mut self, port: u32, ports: &mut [Port<H, A>]) {
+        if ports[port as usize].enlist() {
             self.waiting.push((port, Time::ZERO));
         }
     }
@@ -219,7 +215,6 @@ impl Switch {
         &mut self,
         end: Time,
         ports: &mut [Port<H, A>],
-        first_port: u32,
         wires: &mut Wires<H>,
     ) {
         let agenda_slot = self.slots.end - 1;
@@ -227,7 +222,7 @@ impl Switch {
             if *taken_until >= end {
                 return true;
             }
-            let port = &mut ports[(*port - first_port) as usize];
+            let port = &mut ports[*port as usize];
             port.serve_until(end, wires);
             if port.is_waiting() {
                 *taken_until = port.free_at();

@@ -1,68 +1,110 @@
-//! All links: the only way from one node to another.
+//! All links that a shard's ports send into: the only way from one node to another.
 
 use super::calendar::Calendar;
 use super::channel::Channel;
+use super::partition::FarEnd;
 use crate::fault::LinkFault;
 use crate::packet::Packet;
 use crate::units::Time;
 
-/// The links' far ends and the calendar that says where packets arrive.
-///
-/// Slots number the links' far ends and the nodes' agendas, grouped by node.
+/// The links' far ends in a shard and the calendar that says where packets arrive.
 #[derive(Clone, Debug)]
 pub struct Wires<H> {
     /// A channel per slot; those of agendas stay empty.
     pub channels: Vec<Channel<H>>,
     /// Who has something to do.
     pub calendar: Calendar,
-    /// Links on which packets can be lost, with the slots where they end. Their ports know them by numbers that follow
-    /// those of the channels, so that other links need not ask whether they are among them.
-    lossy: Vec<(u32, LinkFault)>,
+    /// Links that end elsewhere or lose packets. Ports know them by numbers that follow those of the channels, so that
+    /// other links need not ask whether they are among them.
+    special: Vec<Special>,
+    /// What goes to each shard, in the order in which it was sent.
+    pub(super) outboxes: Vec<Vec<Crossing<H>>>,
+    /// The earliest arrival among that.
+    pub(super) earliest_crossing: Time,
+}
+
+/// A packet on its way to a slot of another shard.
+pub(super) type Crossing<H> = (u32, Packet<H>);
+
+#[derive(Clone, Debug)]
+enum Special {
+    /// Its far end is in another shard.
+    Crossing(FarEnd),
+    /// It may lose packets; those that get through go on by the link of this number.
+    Lossy(u32, Box<LinkFault>),
 }
 
 impl<H: Copy + Default> Wires<H> {
-    /// Links at rest, none of which loses packets.
-    pub fn new(slots: usize, calendar: Calendar) -> Wires<H> {
-        Wires { channels: vec![Channel::default(); slots], calendar, lossy: Vec::new() }
+    /// Links at rest, none of which loses packets, in one of so many shards.
+    pub(super) fn new(slots: usize, shards: usize, calendar: Calendar) -> Wires<H> {
+        Wires {
+            channels: vec![Channel::default(); slots],
+            calendar,
+            special: Vec::new(),
+            outboxes: vec![Vec::new(); shards],
+            earliest_crossing: Time::NEVER,
+        }
     }
 
-    /// Puts a packet on the link that ends at `slot`, at `start`; its `time` says when it arrives.
+    /// Puts a packet on the link that ports know by this number, at `start`; its `time` says when it arrives.
     #[inline]
-    pub fn carry(&mut self, slot: u32, start: Time, packet: Packet<H>) {
-        match self.channels.get_mut(slot as usize) {
+    pub fn carry(&mut self, link: u32, start: Time, packet: Packet<H>) {
+        match self.channels.get_mut(link as usize) {
             Some(channel) => {
                 if channel.push(packet) {
-                    self.calendar.schedule(slot, packet.time);
+                    self.calendar.schedule(link, packet.time);
                 }
             }
-            None => self.carry_lossy(slot, start, packet),
+            None => self.carry_specially(link, start, packet),
         }
     }
 
-    #[cold]
-    fn carry_lossy(&mut self, number: u32, start: Time, packet: Packet<H>) {
-        let (slot, fault) = &mut self.lossy[number as usize - self.channels.len()];
-        if fault.lets_through(start, packet.time, packet.size_bytes) {
-            let slot = *slot;
-            self.carry(slot, start, packet);
-        }
-    }
-
-    /// What is on the link that a port knows by this number, and how it loses packets, if it does.
-    pub fn link(&self, number: u32) -> (&Channel<H>, Option<&LinkFault>) {
-        match self.channels.get(number as usize) {
-            Some(channel) => (channel, None),
-            None => {
-                let (slot, fault) = &self.lossy[number as usize - self.channels.len()];
-                (&self.channels[*slot as usize], Some(fault))
+    #[inline(never)]
+    fn carry_specially(&mut self, link: u32, start: Time, packet: Packet<H>) {
+        match &mut self.special[link as usize - self.channels.len()] {
+            Special::Crossing(end) => {
+                self.earliest_crossing = self.earliest_crossing.min(packet.time);
+                self.outboxes[end.shard as usize].push((end.slot, packet));
+            }
+            Special::Lossy(beyond, fault) => {
+                if fault.lets_through(start, packet.time, packet.size_bytes) {
+                    let beyond = *beyond;
+                    self.carry(beyond, start, packet);
+                }
             }
         }
     }
 
-    /// Makes the link that ends at `slot` a lossy one; returns the number by which its port is to know it.
-    pub fn add_fault(&mut self, slot: u32, fault: LinkFault) -> u32 {
-        self.lossy.push((slot, fault));
-        (self.channels.len() + self.lossy.len() - 1) as u32
+    /// Takes what other shards sent here.
+    pub(super) fn take_in(&mut self, crossings: &mut Vec<Crossing<H>>) {
+        for (slot, packet) in crossings.drain(..) {
+            if self.channels[slot as usize].push(packet) {
+                self.calendar.schedule(slot, packet.time);
+            }
+        }
+    }
+
+    /// The number by which a port of this shard is to know a link that ends in another.
+    pub(super) fn add_crossing(&mut self, end: FarEnd) -> u32 {
+        self.add_special(Special::Crossing(end))
+    }
+
+    /// Makes the link of this number a lossy one; returns the number by which its port is to know it.
+    pub(super) fn add_fault(&mut self, link: u32, fault: LinkFault) -> u32 {
+        self.add_special(Special::Lossy(link, Box::new(fault)))
+    }
+
+    fn add_special(&mut self, special: Special) -> u32 {
+        self.special.push(special);
+        (self.channels.len() + self.special.len() - 1) as u32
+    }
+
+    /// How the link that a port knows by this number loses packets, if it does.
+    pub(super) fn fault(&self, link: u32) -> Option<&LinkFault> {
+        match self.special.get((link as usize).checked_sub(self.channels.len())?) {
+            Some(Special::Lossy(_, fault)) => Some(fault),
+            _ => None,
+        }
     }
 
     /// Notes when the next packet arrives at `slot`, once those that are due were taken.

@@ -110,7 +110,6 @@ pub struct Router {
     hosts: u32,
     /// 2^40 / hosts per port, rounded up: a division by multiplication, exact below 2^20 hosts.
     ports_per_host_q40: u64,
-    first_port: u32,
     first_up_port: u32,
     up_ports: u32,
     policy: Policy,
@@ -172,8 +171,7 @@ impl Router {
             first_host: reach.first_host,
             hosts: reach.hosts,
             ports_per_host_q40: (1_u64 << 40) / u64::from(reach.hosts_per_port) + 1,
-            first_port: node.ports.start,
-            first_up_port: node.ports.start + reach.down_ports,
+            first_up_port: reach.down_ports,
             up_ports: node.ports.len() as u32 - reach.down_ports,
             policy,
         }
@@ -185,12 +183,12 @@ impl Router {
         self
     }
 
-    /// The port, among all of the network's, for a packet.
+    /// The port, among the switch's own, for a packet.
     #[inline]
     pub fn port_for<H>(&mut self, packet: &Packet<H>) -> u32 {
         let offset = packet.dst.wrapping_sub(self.first_host);
         if offset < self.hosts {
-            self.first_port + ((u64::from(offset) * self.ports_per_host_q40) >> 40) as u32
+            ((u64::from(offset) * self.ports_per_host_q40) >> 40) as u32
         } else {
             self.first_up_port + self.policy.choose(self.up_ports, packet)
         }

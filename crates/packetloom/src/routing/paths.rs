@@ -135,19 +135,7 @@ impl Round {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Scenario;
     use std::collections::BTreeSet;
-    use std::path::Path;
-
-    fn topology(text: &str) -> Topology {
-        let scenario = format!(
-            "topology = {text}\n[[workload]]\nsizes = {{ kind = \"constant\", size = \"1KB\" }}\n[[scheme]]\n\
-             name = \"any\"\ntransport = \"tcp\"\nqueue = \"drop-tail\"\n[run]\nflows = 1\nloads = [0.1]\n"
-        );
-        let scenario = Scenario::from_toml(&scenario, "test", Path::new("")).expect("a sound scenario");
-        let case = scenario.cases().next().expect("a case");
-        Topology::build(&case.topology).expect("a topology")
-    }
 
     fn rounds(topology: &Topology, dst: HostId, paths: usize) {
         let code = PathCode::new(topology).expect("few paths");
@@ -162,19 +150,20 @@ mod tests {
 
     #[test]
     fn each_round_uses_every_path_once_in_a_new_order() {
-        let tree = topology("{ kind = \"fat-tree\", k = 6 }");
+        let tree = Topology::of_text("{ kind = \"fat-tree\", k = 6 }");
         for (dst, paths) in [(1, 1), (3, 3), (9, 9), (53, 9)] {
             rounds(&tree, dst, paths);
         }
-        let leaves = topology("{ kind = \"leaf-spine\", spines = 5, leaves = 3, hosts_per_leaf = 2 }");
+        let leaves =
+            Topology::of_text("{ kind = \"leaf-spine\", spines = 5, leaves = 3, hosts_per_leaf = 2 }");
         rounds(&leaves, 1, 1);
         rounds(&leaves, 4, 5);
-        rounds(&topology("{ kind = \"rack\", hosts = 4 }"), 2, 1);
+        rounds(&Topology::of_text("{ kind = \"rack\", hosts = 4 }"), 2, 1);
     }
 
     #[test]
     fn a_path_names_an_up_port_for_each_tier() {
-        let tree = topology("{ kind = \"fat-tree\", k = 6 }");
+        let tree = Topology::of_text("{ kind = \"fat-tree\", k = 6 }");
         let code = PathCode::new(&tree).expect("few paths");
         let pairs: BTreeSet<(u32, u32)> = code
             .paths_up_to(3)

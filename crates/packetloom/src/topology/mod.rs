@@ -91,6 +91,18 @@ impl Topology {
         }
     }
 
+    /// The topology that a scenario would have with this text.
+    #[cfg(test)]
+    pub(crate) fn of_text(text: &str) -> Topology {
+        let scenario = format!(
+            "topology = {text}\n[[workload]]\nsizes = {{ kind = \"constant\", size = \"1KB\" }}\n[[scheme]]\n\
+             name = \"any\"\ntransport = \"tcp\"\nqueue = \"drop-tail\"\n[run]\nflows = 1\nloads = [0.1]\n"
+        );
+        let scenario = crate::scenario::Scenario::from_toml(&scenario, "test", std::path::Path::new(""));
+        let case = scenario.expect("a sound scenario").cases().next().expect("a case");
+        Topology::build(&case.topology).expect("a topology")
+    }
+
     /// The links a packet crosses from one host to another (by the first of the equal paths).
     pub fn path(&self, src: HostId, dst: HostId) -> Vec<usize> {
         let mut node = src;

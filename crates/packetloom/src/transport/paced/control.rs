@@ -36,11 +36,11 @@ pub struct Standing {
 }
 
 /// A rate control: what it says to the network, and what it makes of the answers.
-pub trait RateControl: Sized {
+pub trait RateControl: Sized + Send {
     /// The transport that it makes.
     const COMPONENT: Component;
     /// What it says.
-    type Word: Copy + Default + std::fmt::Debug;
+    type Word: Copy + Default + std::fmt::Debug + Send;
     /// Its part at the ports.
     type Agent: PortAgent<Header<Self::Word>>;
 

@@ -126,7 +126,7 @@ pub struct Acked {
 
 /// A congestion control: how the window answers acknowledgements and losses (unless it says otherwise, as RFC 5681 has
 /// it), and what its packets say of it.
-pub trait Congestion: Sized {
+pub trait Congestion: Sized + Send {
     /// The transport that it makes.
     const COMPONENT: Component;
     /// Whether its data packets may be marked.

@@ -1,0 +1,183 @@
+//! Putting an engine together from its plan.
+
+use super::Plan;
+use super::agent::{Place, PortAgent};
+use super::calendar::Calendar;
+use super::endpoint::Transport;
+use super::host::Host;
+use super::partition::Partition;
+use super::port::{Discipline, Port};
+use super::shard::Shard;
+use super::switch::{CutThrough, Switch};
+use super::wires::Wires;
+use crate::fault::LinkFault;
+use crate::queue::{self, Pool};
+use crate::random::{Purpose, Stream};
+use crate::routing::{self, Detours, PathCode, Paths, Router};
+use crate::topology::{Forwarding, Topology};
+use crate::units::{ByteTime, Time};
+use std::collections::BTreeMap;
+
+/// A plan, and what all nodes' building has in common.
+pub(super) struct Assembly<'a, T: Transport> {
+    plan: &'a Plan<'a>,
+    partition: &'a Partition,
+    nic: Discipline<T::Header>,
+    switch_queue: Discipline<T::Header>,
+    /// Where sources choose paths, how they write them.
+    code: Option<PathCode>,
+    detours: Option<Vec<Detours>>,
+    faults: BTreeMap<usize, LinkFault>,
+}
+
+impl<'a, T: Transport> Assembly<'a, T> {
+    pub(super) fn new(plan: &'a Plan<'a>, partition: &'a Partition) -> Assembly<'a, T> {
+        let observed = plan.recorder.is_some();
+        let beliefs = plan.faults.beliefs();
+        Assembly {
+            plan,
+            partition,
+            nic: Discipline::build(plan.nic, observed),
+            switch_queue: Discipline::build(plan.queue, observed),
+            code: routing::path_code(plan.routing, plan.topology),
+            detours: (!beliefs.is_empty()).then(|| Detours::of(plan.topology, &beliefs)),
+            faults: plan.faults.links(plan.seed),
+        }
+    }
+
+    /// A shard at rest, with a transport for each of its hosts.
+    pub(super) fn shard(&self, shard: usize, transport: &impl Fn() -> T) -> Shard<T> {
+        let (plan, partition) = (self.plan, self.partition);
+        let first_slots = &partition.first_slots[shard];
+        let owners = partition.owners(shard);
+        let window = shortest_way(plan.topology, plan.smallest_packet_bytes).min(plan.longest_window);
+        let mut wires = Wires::new(owners.len(), partition.nodes.len(), Calendar::new(owners.len(), window));
+        let nodes = &partition.nodes[shard];
+        let host_count = nodes.partition_point(|&node| node < plan.topology.hosts);
+        let (hosts, switches) = nodes.split_at(host_count);
+        let hosts = hosts.iter().zip(first_slots);
+        let hosts = hosts.map(|(&id, &slot)| self.host(id, slot, transport(), shard, &mut wires)).collect();
+        let mut ports = Vec::new();
+        let spans = first_slots[host_count..].windows(2);
+        let build = |(&id, span): (&u32, &[u32])| {
+            let first_port = ports.len();
+            let links = plan.topology.nodes[id as usize].ports.clone();
+            ports.extend(links.map(|link| self.port(link, &self.switch_queue, shard, &mut wires)));
+            self.switch(id, first_port..ports.len(), span[0]..span[1])
+        };
+        let switches = switches.iter().zip(spans).map(build).collect();
+        let links = nodes.iter().flat_map(|&node| plan.topology.nodes[node as usize].ports.clone());
+        Shard {
+            first_host: nodes.first().copied().unwrap_or(0),
+            hosts,
+            switches,
+            ports,
+            links: links.collect(),
+            wires,
+            owners,
+            tally: Default::default(),
+            due: Vec::new(),
+            arrivals: Vec::new(),
+        }
+    }
+
+    fn port(
+        &self,
+        link: u32,
+        discipline: &Discipline<T::Header>,
+        shard: usize,
+        wires: &mut Wires<T::Header>,
+    ) -> Port<T::Header, T::Agent> {
+        let plan = self.plan;
+        let far_end = self.partition.far_ends[link as usize];
+        let mut number =
+            if far_end.shard as usize == shard { far_end.slot } else { wires.add_crossing(far_end) };
+        if let Some(fault) = self.faults.get(&(link as usize)) {
+            number = wires.add_fault(number, fault.clone());
+        }
+        let random = Stream::new(plan.seed, Purpose::Queue, link.into());
+        let place = Place { link, rate: plan.topology.links[link as usize].rate };
+        let agent = T::Agent::build(plan.transport, place);
+        let link = &plan.topology.links[link as usize];
+        Port::new(plan.topology, link, number, discipline.clone(), plan.recorder.clone(), random, agent)
+    }
+
+    fn host(
+        &self,
+        id: u32,
+        slot: u32,
+        mut transport: T,
+        shard: usize,
+        wires: &mut Wires<T::Header>,
+    ) -> Host<T> {
+        let plan = self.plan;
+        let nic = self.port(plan.topology.nodes[id as usize].ports.start, &self.nic, shard, wires);
+        let code = self.code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
+        let paths = code.map(|code| Paths::new(plan.topology, code, id, plan.seed));
+        if let Some(recorder) = &plan.recorder {
+            transport.watch_pulls(recorder);
+        }
+        Host::new(id, transport, nic, paths, slot, plan.seed)
+    }
+
+    fn switch(&self, id: u32, ports: std::ops::Range<usize>, slots: std::ops::Range<u32>) -> Switch {
+        let (plan, topology) = (self.plan, self.plan.topology);
+        let mut router = Router::new(topology, id, plan.routing, self.code.as_ref(), plan.seed);
+        if let Some(detours) = &self.detours {
+            let random = Stream::new(plan.seed, Purpose::Detours, id.into());
+            router = router.with_detours(detours[id as usize].clone(), random);
+        }
+        let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
+        let looks_back = T::Agent::ACTIVE || credit_bytes.is_some();
+        let back = if looks_back { ways_back(topology, id) } else { Vec::new() };
+        Switch::new(
+            router,
+            ports,
+            slots,
+            back,
+            Pool::build(plan.queue),
+            credit_bytes,
+            cut_through(topology, id),
+        )
+    }
+}
+
+/// The least time from a node's decision to send to another node's notice of it.
+fn shortest_way(topology: &Topology, smallest_packet_bytes: u64) -> Time {
+    let seen = match topology.forwarding {
+        Forwarding::CutThrough { header_bytes, .. } => smallest_packet_bytes.min(header_bytes.into()),
+        Forwarding::StoreAndForward => smallest_packet_bytes,
+    };
+    let way = |link: &crate::topology::Link| {
+        link.latency + Time(link.rate.time_for(seen + topology.framing_bytes).as_ps().saturating_sub(1))
+    };
+    topology.links.iter().map(way).min().unwrap_or(Time(1))
+}
+
+/// For each link into a node, in order, the node's port that leads back; parallel links pair up in order.
+fn ways_back(topology: &Topology, node: u32) -> Vec<u32> {
+    let links_out = &topology.links[range_of(topology, node)];
+    let mut taken = vec![false; links_out.len()];
+    let links_in = topology.links.iter().filter(|link| link.dst == node);
+    links_in
+        .map(|link| {
+            let mut ports = links_out.iter().zip(&taken);
+            let port = ports.position(|(out, taken)| out.dst == link.src && !taken);
+            let port = port.expect("every link has one that leads back");
+            taken[port] = true;
+            port as u32
+        })
+        .collect()
+}
+
+fn range_of(topology: &Topology, node: u32) -> std::ops::Range<usize> {
+    let ports = &topology.nodes[node as usize].ports;
+    ports.start as usize..ports.end as usize
+}
+
+fn cut_through(topology: &Topology, node: u32) -> Option<CutThrough> {
+    let Forwarding::CutThrough { header_bytes, underrun: false } = topology.forwarding else { return None };
+    // A node's slots have the order in which its links stand among all links.
+    let links_in = topology.links.iter().filter(|link| link.dst == node);
+    Some(CutThrough { header_bytes, byte_times: links_in.map(|link| ByteTime::at(link.rate)).collect() })
+}

@@ -1,0 +1,158 @@
+//! Threads that take a network's shards through time together, window by window.
+//!
+//! The thread that runs the engine leads: it says which window is next, takes the first shard through it, and waits for the
+//! others. What shards send each other in a window arrives after it, so it is handed over between two windows. What a
+//! shard does depends on nothing but what it was handed, so results are the same for any number of threads.
+
+use super::Tally;
+use super::endpoint::Transport;
+use super::log::Log;
+use super::shard::Shard;
+use super::wires::Crossing;
+use crate::flow::Flow;
+use crate::units::Time;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Scope;
+
+/// How often a thread looks for what it waits for before it sleeps. Windows take tens of microseconds and more, a look
+/// takes some ten nanoseconds, and being woken takes as long as a window.
+const LOOKS: u32 = 2_000;
+
+/// A window to be processed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    pub(super) window: u64,
+    pub(super) start: Time,
+    pub(super) end: Time,
+}
+
+/// What goes to a shard before a turn, and comes back from it after. The same basket goes to and fro, so that no turn
+/// allocates.
+#[derive(Debug)]
+pub(super) struct Basket<H> {
+    /// To the shard: flows that start.
+    pub(super) flows: Vec<Flow>,
+    /// To the shard: packets by the shard that sent them. Back: packets by the shard that they go to.
+    pub(super) crossings: Vec<Vec<Crossing<H>>>,
+    /// Back: what its hosts told.
+    pub(super) log: Log,
+    /// Back: all that was done there so far.
+    pub(super) tally: Tally,
+    /// Back: the next window in which it has something to do, or what it sent.
+    pub(super) next_window: Option<u64>,
+}
+
+impl<H> Basket<H> {
+    fn new(shards: usize, next_window: Option<u64>) -> Basket<H> {
+        let crossings = (0..shards).map(|_| Vec::new()).collect();
+        let (flows, log, tally) = (Vec::new(), Log::default(), Tally::default());
+        Basket { flows, crossings, log, tally, next_window }
+    }
+}
+
+/// A thread with a shard of its own.
+struct Worker<H> {
+    turns: Sender<(Turn, Basket<H>)>,
+    done: Receiver<Basket<H>>,
+}
+
+/// The leader's shard and the other threads.
+pub(super) struct Crew<'a, T: Transport> {
+    own: &'a mut Shard<T>,
+    workers: Vec<Worker<T::Header>>,
+    /// One for each shard, while it has no turn.
+    baskets: Vec<Basket<T::Header>>,
+}
+
+impl<'a, T: Transport> Crew<'a, T> {
+    /// Starts a thread for each shard but the first.
+    pub(super) fn new<'scope>(scope: &'scope Scope<'scope, '_>, shards: &'a mut [Shard<T>]) -> Crew<'a, T>
+    where
+        'a: 'scope,
+        T: 'scope,
+    {
+        let count = shards.len();
+        let baskets = shards.iter().map(|shard| Basket::new(count, shard.next_window())).collect();
+        let (own, others) = shards.split_first_mut().expect("at least one shard");
+        let workers = others.iter_mut().map(|shard| hire(scope, shard)).collect();
+        Crew { own, workers, baskets }
+    }
+
+    /// The next window in which any shard has something to do.
+    pub(super) fn next_window(&self) -> Option<u64> {
+        self.baskets.iter().filter_map(|basket| basket.next_window).min()
+    }
+
+    /// Hands a flow to its shard, which gets it with its next turn.
+    pub(super) fn add_flow(&mut self, shard: u32, flow: Flow) {
+        self.baskets[shard as usize].flows.push(flow);
+    }
+
+    /// Takes every shard through a window; returns what was done so far.
+    pub(super) fn take_turn(&mut self, turn: Turn) -> Tally {
+        let (first, others) = self.baskets.split_at_mut(1);
+        for (worker, basket) in self.workers.iter().zip(&mut *others) {
+            let basket = std::mem::replace(basket, Basket::new(0, None));
+            worker.turns.send((turn, basket)).expect("a worker lives until its turns end");
+        }
+        self.own.take_turn(turn, &mut first[0]);
+        for (worker, basket) in self.workers.iter().zip(others) {
+            *basket = receive(&worker.done).expect("a worker that did not panic answers");
+        }
+        self.hand_over();
+        let tallies = self.baskets.iter().map(|basket| basket.tally);
+        tallies.fold(Tally::default(), |sum, one| sum + one)
+    }
+
+    /// Puts what each shard sent where its receiver will find it.
+    fn hand_over(&mut self) {
+        for from in 0..self.baskets.len() {
+            let (senders, receivers) = self.baskets.split_at_mut(from + 1);
+            for (to, receiver) in (from + 1..).zip(receivers) {
+                std::mem::swap(&mut senders[from].crossings[to], &mut receiver.crossings[from]);
+            }
+        }
+    }
+
+    /// What all hosts told since it was last emptied, in the order of nodes.
+    pub(super) fn log(&mut self) -> &mut Log {
+        let (first, others) = self.baskets.split_at_mut(1);
+        for basket in others {
+            first[0].log.events.append(&mut basket.log.events);
+        }
+        &mut first[0].log
+    }
+
+    /// What was sent across shards in the last window, by the shards that it goes to.
+    pub(super) fn end(self) -> Vec<Vec<Vec<Crossing<T::Header>>>> {
+        self.baskets.into_iter().map(|basket| basket.crossings).collect()
+    }
+}
+
+fn hire<'scope, T: Transport>(
+    scope: &'scope Scope<'scope, '_>,
+    shard: &'scope mut Shard<T>,
+) -> Worker<T::Header> {
+    let (turns, next) = channel::<(Turn, Basket<T::Header>)>();
+    let (report, done) = channel();
+    scope.spawn(move || {
+        while let Some((turn, mut basket)) = receive(&next) {
+            shard.take_turn(turn, &mut basket);
+            if report.send(basket).is_err() {
+                break;
+            }
+        }
+    });
+    Worker { turns, done }
+}
+
+/// Waits for a message, at first wide awake; `None` when there will be none.
+fn receive<M>(from: &Receiver<M>) -> Option<M> {
+    for _ in 0..LOOKS {
+        if let Ok(message) = from.try_recv() {
+            return Some(message);
+        }
+        std::hint::spin_loop();
+    }
+    from.recv().ok()
+}

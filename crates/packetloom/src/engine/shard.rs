@@ -1,0 +1,118 @@
+//! A shard: some of a network's nodes, processed by one thread, with all that belongs to them.
+
+use super::Tally;
+use super::crew::{Basket, Turn};
+use super::endpoint::Transport;
+use super::host::Host;
+use super::log::Log;
+use super::port::Port;
+use super::switch::Switch;
+use super::wires::{Crossing, Wires};
+use crate::flow::HostId;
+use crate::measure::QueueRecorder;
+use crate::units::Time;
+use crate::workload::Chain;
+
+/// Nodes and the links that end at them.
+pub(super) struct Shard<T: Transport> {
+    /// The first of the hosts, which follow each other.
+    pub(super) first_host: HostId,
+    pub(super) hosts: Vec<Host<T>>,
+    pub(super) switches: Vec<Switch>,
+    /// The switches' ports, switch by switch.
+    pub(super) ports: Vec<Port<T::Header, T::Agent>>,
+    /// The links that the hosts' NICs and then the switches' ports send into.
+    pub(super) links: Vec<u32>,
+    pub(super) wires: Wires<T::Header>,
+    /// The node, hosts first, that each slot belongs to.
+    pub(super) owners: Vec<u32>,
+    pub(super) tally: Tally,
+    /// Slots with something due, and what arrives at a switch: kept so that no window allocates.
+    pub(super) due: Vec<u32>,
+    pub(super) arrivals: Vec<u64>,
+}
+
+impl<T: Transport> Shard<T> {
+    pub(super) fn add_chain(&mut self, chain: Chain) {
+        self.hosts[(chain.src - self.first_host) as usize].add_chain(chain, &mut self.wires);
+    }
+
+    /// The next window in which anything here, or sent from here, has something to do.
+    pub(super) fn next_window(&self) -> Option<u64> {
+        let calendar = &self.wires.calendar;
+        let crossing = self.wires.earliest_crossing;
+        let crossing = (crossing != Time::NEVER).then(|| calendar.clock().window_of(crossing));
+        calendar.next_window().into_iter().chain(crossing).min()
+    }
+
+    /// Takes in what the basket has, processes a window, and puts into the basket what came of it.
+    pub(super) fn take_turn(&mut self, turn: Turn, basket: &mut Basket<T::Header>) {
+        self.take_in(&mut basket.crossings);
+        for flow in basket.flows.drain(..) {
+            self.hosts[(flow.src - self.first_host) as usize].add_flow(flow, &mut self.wires);
+        }
+        self.run_window(turn, &mut basket.log);
+        std::mem::swap(&mut self.wires.outboxes, &mut basket.crossings);
+        basket.tally = self.tally;
+        basket.next_window = self.next_window();
+    }
+
+    /// Takes in what other shards sent here.
+    pub(super) fn take_in(&mut self, crossings: &mut [Vec<Crossing<T::Header>>]) {
+        for from in crossings {
+            self.wires.take_in(from);
+        }
+        self.wires.earliest_crossing = Time::NEVER;
+    }
+
+    /// Gives each node with something due its turn. A node's slots follow each other, its agenda's last.
+    fn run_window(&mut self, turn: Turn, log: &mut Log) {
+        let Turn { window, start, end } = turn;
+        let mut due = std::mem::take(&mut self.due);
+        self.wires.calendar.open(window, &mut due);
+        let host_count = self.hosts.len() as u32;
+        let owners = &self.owners;
+        for slots in due.chunk_by(|&a, &b| owners[a as usize] == owners[b as usize]) {
+            let node = owners[slots[0] as usize];
+            if node < host_count {
+                let host = &mut self.hosts[node as usize];
+                host.run_until(end, &mut self.wires, log, &mut self.tally);
+            } else {
+                let switch = &mut self.switches[(node - host_count) as usize];
+                let ports = &mut self.ports[switch.ports()];
+                switch.run_window(
+                    (start, end),
+                    slots,
+                    ports,
+                    &mut self.wires,
+                    &mut self.arrivals,
+                    &mut self.tally,
+                );
+            }
+        }
+        self.due = due;
+    }
+
+    /// What was done here.
+    pub(super) fn tally(&self) -> Tally {
+        let departures: u64 = self.all_ports().map(Port::departures).sum();
+        Tally { events: self.tally.events + departures, ..self.tally }
+    }
+
+    /// The hosts' NICs, then the switches' ports.
+    pub(super) fn all_ports(&self) -> impl Iterator<Item = &Port<T::Header, T::Agent>> {
+        self.hosts.iter().map(|host| &host.nic).chain(&self.ports)
+    }
+
+    /// Every port's queue's record, if it was asked for, closed at `end`; in the order of [`Shard::all_ports`].
+    pub(super) fn queue_records(&mut self, end: Time) -> Vec<Option<QueueRecorder>> {
+        let ports = self.hosts.iter_mut().map(|host| &mut host.nic).chain(&mut self.ports);
+        ports.map(|port| port.recorder(end).cloned()).collect()
+    }
+
+    /// The record of every host's queue of pulls until `end`, where there is one.
+    pub(super) fn pulls(&mut self, end: Time) -> impl Iterator<Item = (HostId, QueueRecorder)> {
+        let hosts = (self.first_host..).zip(&mut self.hosts);
+        hosts.filter_map(move |(id, host)| Some((id, host.pulls(end)?)))
+    }
+}
