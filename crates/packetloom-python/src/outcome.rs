@@ -2,7 +2,7 @@
 
 use numpy::{Element, PyArray1};
 use packetloom::measure::{FlowRow, fingerprint};
-use packetloom::simulation::{Outcome as Core, PortRow};
+use packetloom::simulation::{ClassSample, Outcome as Core, PortRow};
 use packetloom::units::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -49,6 +49,7 @@ impl Outcome {
             ("drops", ports(|row| row.counters.drops)),
             ("marks", ports(|row| row.counters.marks)),
             ("trims", ports(|row| row.counters.trims)),
+            ("returns", ports(|row| row.counters.returns)),
             ("corrupted", ports(|row| row.counters.corrupted)),
             ("lost", ports(|row| row.counters.lost)),
             ("packets_sent", flows(|row| row.report.packets_sent)),
@@ -56,6 +57,7 @@ impl Outcome {
             ("timeouts", flows(|row| row.report.timeouts)),
             ("flows_started", core.flows.len() as u64),
             ("flows_finished", flows(|row| u32::from(row.fct().is_some()))),
+            ("stalled", u64::from(core.stalled.is_some())),
         ];
         let counters = PyDict::new(py);
         for (name, count) in counts {
@@ -98,6 +100,7 @@ impl Outcome {
         columns.add("retransmissions", |row| row.report.retransmissions)?;
         columns.add("timeouts", |row| row.report.timeouts)?;
         columns.add("trimmed", |row| row.report.trims)?;
+        columns.add("returned", |row| row.report.returns)?;
         columns.add("given_up", |row| row.report.given_up)?;
         Ok(columns.table)
     }
@@ -120,6 +123,7 @@ impl Outcome {
         columns.add("drops", |row| row.counters.drops)?;
         columns.add("marks", |row| row.counters.marks)?;
         columns.add("trims", |row| row.counters.trims)?;
+        columns.add("returns", |row| row.counters.returns)?;
         columns.add("corrupted", |row| row.counters.corrupted)?;
         columns.add("lost", |row| row.counters.lost)?;
         let watched = |row: &PortRow, of: fn(&packetloom::measure::QueueRecorder) -> f64| {
@@ -134,12 +138,30 @@ impl Outcome {
     /// Samples of every port's queue, if an interval was asked for.
     #[getter]
     fn series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let samples: Vec<(u32, f64, u64)> = self.core.samples().collect();
+        let samples: Vec<(u32, f64, u64, u64)> = self.core.samples().collect();
         let columns = Columns { rows: &samples, table: PyDict::new(py) };
         if !samples.is_empty() {
             columns.add("port", |row| row.0)?;
             columns.add("time_ns", |row| row.1)?;
             columns.add("queue_bytes", |row| row.2)?;
+            columns.add("tx_bytes", |row| row.3)?;
+        }
+        Ok(columns.table)
+    }
+
+    /// Samples of every traffic class at every port, if they were asked for.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let samples: Vec<ClassSample> = self.core.class_samples().collect();
+        let columns = Columns { rows: &samples, table: PyDict::new(py) };
+        if !samples.is_empty() {
+            let known = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64);
+            columns.add("port", |row| row.port)?;
+            columns.add("time_ns", |row| row.time_ns)?;
+            columns.add("class", |row| row.class)?;
+            columns.add("data_bytes", |row| row.data_bytes)?;
+            columns.add("queue_bytes", |row| known(row.queue_bytes))?;
+            columns.add("credit_bytes", |row| known(row.credit_bytes))?;
         }
         Ok(columns.table)
     }

@@ -15,6 +15,8 @@ pub enum Kind {
     Control,
     /// Carried payload, until a queue cut it off; the header goes on.
     Trimmed,
+    /// Carried payload; its header found no room either and goes back to its sender.
+    Returned,
 }
 
 /// A packet on its way. At most one cache line with the headers that the transports here use.

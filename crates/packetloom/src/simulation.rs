@@ -4,16 +4,17 @@ use crate::central::{self, Carrier, ControlTraffic, Plan as CentralPlan};
 use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally, Transport};
 use crate::fault::Faults;
 use crate::flow::{Flow, HostId};
-use crate::fluid::{self, Job};
-use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
+use crate::fluid;
+use crate::measure::{Collector, FlowRow, Format, QueueRecorder, SentRecorder};
 use crate::queue;
 use crate::routing;
 use crate::scenario::{Case, Problems, Scenario};
 use crate::spec::{Complaint, Component, Values, anything};
+use crate::stall::{self, StallWatch};
 use crate::topology::Topology;
 use crate::transport::{self, PacketFormat, Scheme, WithScheme};
 use crate::units::Time;
-use crate::workload::{Environment, SourceFacts, Workload};
+use crate::workload::{Environment, Job, SourceFacts, Workload};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The flow-level models: transports without packets.
@@ -73,6 +74,25 @@ pub struct PortRow {
     pub counters: PortCounters,
     /// Its queue, if it was watched.
     pub queue: Option<QueueRecorder>,
+    /// What its link carried over time, if that was asked for.
+    pub sent: Option<SentRecorder>,
+}
+
+/// A sample of a traffic class at a port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassSample {
+    /// The port.
+    pub port: u32,
+    /// When it was taken, in ns.
+    pub time_ns: f64,
+    /// The class.
+    pub class: u8,
+    /// Bytes of its data packets that were put onto the link from this sample to the next.
+    pub data_bytes: u64,
+    /// What waited of it, if the queue knows classes.
+    pub queue_bytes: Option<u64>,
+    /// How much of the far end's buffer it used, if there are credits.
+    pub credit_bytes: Option<u64>,
 }
 
 /// What came of a case.
@@ -94,8 +114,50 @@ pub struct Outcome {
     pub simulated: Time,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// Why the case could not go on, if it could not: which flows wait, and for what.
+    pub stalled: Option<String>,
     /// What central control took, where there was any.
     pub control: Option<Control>,
+    /// A row per operation among hosts.
+    pub jobs: Vec<JobRow>,
+}
+
+/// An operation among hosts, and what became of it.
+#[derive(Clone, Debug)]
+pub struct JobRow {
+    /// The operation.
+    pub job: Job,
+    /// When its first flow started; [`Time::NEVER`] if none did.
+    pub start: Time,
+    /// When its last byte was received; [`Time::NEVER`] if not all were.
+    pub end: Time,
+}
+
+impl JobRow {
+    /// From the flows' rows, in order of identity.
+    fn of(job: &Job, flows: &[FlowRow]) -> JobRow {
+        let place = |id| flows.partition_point(|row| row.flow.id < id);
+        let rows = &flows[place(job.flows.start)..place(job.flows.end)];
+        let is_whole = rows.len() == job.flows.len();
+        let end = rows.iter().map(|row| row.delivered).max().filter(|_| is_whole);
+        let start = rows.iter().map(|row| row.flow.start).min();
+        JobRow { job: job.clone(), start: start.unwrap_or(Time::NEVER), end: end.unwrap_or(Time::NEVER) }
+    }
+
+    /// How long it took, if it was done.
+    pub fn completion_time(&self) -> Option<Time> {
+        (self.end != Time::NEVER).then(|| self.end - self.start)
+    }
+
+    /// Its bytes over its time in Gb/s, if it was done.
+    pub fn algorithm_gbps(&self) -> Option<f64> {
+        self.completion_time().map(|took| self.job.collective.size_bytes as f64 * 8.0 / took.as_ns_f64())
+    }
+
+    /// What of that each host's link carried in Gb/s.
+    pub fn bus_gbps(&self) -> Option<f64> {
+        self.algorithm_gbps().map(|gbps| gbps * self.job.collective.bus_factor(self.job.ranks))
+    }
 }
 
 /// What central control took, and where packets spent their time under it.
@@ -124,15 +186,50 @@ impl Outcome {
             .flat_map(|(host, queue)| queue.samples().map(move |(at, pulls)| (*host, at.as_ns_f64(), pulls)))
     }
 
-    /// Every sample of every port's queue: port, time in ns, bytes.
-    pub fn samples(&self) -> impl Iterator<Item = (u32, f64, u64)> {
+    /// Every sample of every port: port, time in ns, bytes that waited, bytes put onto the link until the next sample.
+    pub fn samples(&self) -> impl Iterator<Item = (u32, f64, u64, u64)> {
         self.ports.iter().flat_map(|row| {
-            let queue = row.queue.iter();
-            queue.flat_map(move |queue| {
-                queue.samples().map(move |(at, bytes)| (row.link as u32, at.as_ns_f64(), bytes))
+            let samples = row.queue.iter().flat_map(|queue| queue.samples().enumerate());
+            samples.map(move |(nth, (at, bytes))| {
+                let sent = row.sent.as_ref().map_or(0, |sent| sent.bytes(nth));
+                (row.link as u32, at.as_ns_f64(), bytes, sent)
             })
         })
     }
+
+    /// The same for every traffic class at every port.
+    pub fn class_samples(&self) -> impl Iterator<Item = ClassSample> {
+        let pairs = self
+            .ports
+            .iter()
+            .filter_map(|row| Some((row.link as u32, row.queue.as_ref()?, row.sent.as_ref()?)));
+        let pairs = pairs.filter(|(_, queue, _)| queue.follows_classes());
+        pairs.flat_map(|(port, queue, sent)| {
+            let classes = queue.classes().len().max(sent.classes());
+            (0..classes).flat_map(move |class| class_samples(port, class, queue, sent))
+        })
+    }
+}
+
+fn class_samples(
+    port: u32,
+    class: usize,
+    queue: &QueueRecorder,
+    sent: &SentRecorder,
+) -> impl Iterator<Item = ClassSample> {
+    // A class of which nothing was noted before had nothing.
+    let of = |recorder: &QueueRecorder| recorder.samples().map(|(_, bytes)| bytes).collect::<Vec<u64>>();
+    let record = queue.classes().get(class);
+    let waited = record.map(|record| of(&record.queue));
+    let credit = record.and_then(|record| record.credit.as_ref()).map(of);
+    queue.samples().enumerate().map(move |(nth, (at, _))| ClassSample {
+        port,
+        time_ns: at.as_ns_f64(),
+        class: class as u8,
+        data_bytes: sent.data_bytes(class, nth),
+        queue_bytes: waited.as_ref().and_then(|samples| samples.get(nth).copied()),
+        credit_bytes: credit.as_ref().and_then(|samples| samples.get(nth).copied()),
+    })
 }
 
 /// A case, ready to run.
@@ -199,8 +296,15 @@ impl Simulation {
         check_paths(&transport.kind, &routing, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_credits(&case, &topology, format)?;
+        check_returns(&case)?;
+        if !topology.hosts_are_alike() && (case.load.is_some() || is_fluid || is_central) {
+            let message = "the hosts' links differ in rate, so there is no rate that a load could be a part of, nor one \
+                           for flow-level models and central control; leave loads out and write rate_per_second, or a list";
+            return Err(Complaint::new("topology.file", message));
+        }
         let environment = Environment {
             hosts: topology.hosts,
+            host_ids: topology.ids.iter().copied().take(topology.hosts as usize).collect(),
             host_rate: topology.host_rate(),
             mss: format.mss_bytes,
             header: format.header_bytes,
@@ -279,6 +383,21 @@ fn check_credits(case: &Case, topology: &Topology, format: Format) -> Result<(),
     Ok(())
 }
 
+/// Headers go back only from switches, and only NDP's senders know what to do with them.
+fn check_returns(case: &Case) -> Result<(), Complaint> {
+    let returns = |key| case.scheme.optional_component(key).as_ref().is_some_and(queue::returns_to_sender);
+    let transport = case.scheme.component("transport").kind;
+    if returns("nic") {
+        let message = "a host's own queue returns nothing; leave return_to_sender out of it";
+        return Err(Complaint::new("scheme.nic", message));
+    }
+    if returns("queue") && transport != "ndp" {
+        let message = format!("{transport} does not know headers that come back; leave return_to_sender out");
+        return Err(Complaint::new("scheme.queue", message));
+    }
+    Ok(())
+}
+
 /// What switches remember of a flow is right only if its packets keep coming by.
 fn check_paths(transport: &str, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
     let (one_per_flow, symmetric) = routing::path_per_flow(routing, topology);
@@ -329,6 +448,8 @@ impl Setting {
             row.measured &= (from..=until).contains(&row.flow.start);
         }
         let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
+        let mut warnings = self.topology.notes.clone();
+        warnings.extend(unfinished(started, finished));
         Outcome {
             cancelled: false,
             flows,
@@ -337,8 +458,10 @@ impl Setting {
             topology: self.topology,
             tally,
             simulated,
-            warnings: unfinished(started, finished),
+            warnings,
+            stalled: None,
             control: None,
+            jobs: Vec::new(),
         }
     }
 }
@@ -347,12 +470,16 @@ impl Setting {
 /// fabric is added to its completion.
 fn run_fluid(
     simulation: Simulation,
-    model: impl Fn(u32, &mut dyn Iterator<Item = Job>, &mut dyn FnMut(u32, Time)),
+    model: impl Fn(u32, &mut dyn Iterator<Item = fluid::Job>, &mut dyn FnMut(u32, Time)),
     monitor: &Monitor,
 ) -> Result<Outcome, Complaint> {
     let Simulation { setting, mut workload, .. } = simulation;
     if !workload.take_chains().is_empty() {
         return Err(Complaint::new("workload", "a closed loop can't drive a flow-level model"));
+    }
+    if workload.has_dependencies() {
+        let message = "flows that wait for others can't drive a flow-level model";
+        return Err(Complaint::new("workload", message));
     }
     if workload.background().contains(&true) {
         let message =
@@ -364,7 +491,7 @@ fn run_fluid(
     for flow in &flows {
         collector.start(*flow, &setting.topology);
     }
-    let mut jobs = flows.iter().map(|flow| Job {
+    let mut jobs = flows.iter().map(|flow| fluid::Job {
         id: flow.id,
         src: flow.src,
         dst: flow.dst,
@@ -396,6 +523,11 @@ fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<String> {
     ))
 }
 
+fn never_started(waiting: u64) -> Option<String> {
+    let message = format!("{waiting} flows never started, as those that they wait for did not end");
+    (waiting > 0).then_some(message)
+}
+
 fn unfinished(started: u64, finished: u64) -> Vec<String> {
     match started - finished {
         0 => Vec::new(),
@@ -425,7 +557,9 @@ impl Setting {
     /// How queues are watched, if they are.
     fn recorder(&self) -> Option<QueueRecorder> {
         let interval = self.case.measure.optional_time("series_interval");
-        (self.case.measure.flag("queues") || interval.is_some()).then(|| QueueRecorder::new(interval))
+        let recorder = QueueRecorder::new(interval);
+        let recorder = if self.case.measure.flag("by_class") { recorder.by_class() } else { recorder };
+        (self.case.measure.flag("queues") || interval.is_some()).then_some(recorder)
     }
 
     /// Runs a transport packet by packet.
@@ -451,7 +585,8 @@ impl Setting {
             seed: self.case.seed,
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
-            longest_window: self.longest_window,
+            sent_interval: self.case.measure.optional_time("series_interval"),
+            longest_window: self.longest_window.min(workload.word_takes()),
             threads: self.threads,
         };
         let mut engine = Engine::<T>::new(&plan, transport);
@@ -459,23 +594,49 @@ impl Setting {
         let has_background = background.contains(&true);
         let mut collector = Collector::new(self.format, background);
         let mut is_wanted = true;
-        engine.run(&mut workload, self.max_time(), |log, tally, now, left| {
-            if !log.events.is_empty() {
-                collector.read(log, &self.topology);
-            }
-            is_wanted = monitor.report(tally.packet_hops, self.share_done(collector.finished(), now));
-            let is_over =
-                has_background && collector.finished() == collector.started() && !left.has_foreground_left();
-            is_wanted && !is_over
-        });
+        let mut watch = StallWatch::new(self.faults.last_change());
+        let stalled = loop {
+            let (mut is_suspicious, mut is_over) = (false, false);
+            engine.run(&mut workload, self.max_time(), |log, tally, now, left| {
+                if !log.events.is_empty() {
+                    collector.read(log, &self.topology);
+                }
+                let (started, finished) = (collector.started(), collector.finished());
+                is_wanted = monitor.report(tally.packet_hops, self.share_done(finished, now));
+                is_over = has_background && finished == started && !left.has_foreground_left();
+                is_suspicious = watch.is_suspicious(now, tally.packet_hops, started, finished);
+                is_wanted && !is_over && !is_suspicious
+            });
+            let now = engine.now();
+            let unfinished = collector.started() > collector.finished();
+            let why = if is_suspicious && is_wanted && !is_over && now < self.max_time() {
+                let hops = engine.tally().packet_hops;
+                if !watch.is_stalled(hops, engine.standings(), |flow| collector.awaits(flow)) || !unfinished {
+                    continue;
+                }
+                "packets move, but no flow comes nearer to its end"
+            } else if is_wanted && unfinished && engine.is_idle(&workload) {
+                "nothing is left to happen"
+            } else {
+                break None;
+            };
+            let mut standings = engine.standings();
+            standings.retain(|one| collector.awaits(one.flow));
+            break Some(stall::message(why, now, &standings, |flow| collector.pair(flow)));
+        };
         let (tally, end) = (engine.tally(), engine.now());
         let mut outcome = self.outcome(collector, Vec::new(), tally);
+        outcome.jobs = workload.jobs().iter().map(|job| JobRow::of(job, &outcome.flows)).collect();
+        outcome.warnings.extend(never_started(workload.waiting()));
         outcome.simulated = outcome.simulated.min(end);
         outcome.cancelled = !is_wanted;
+        outcome.warnings.extend(stalled.clone());
+        outcome.stalled = stalled;
         outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
         // The engine goes on until the last timer; queues are watched until the last flow ended.
         let ports = engine.ports(outcome.simulated).into_iter().enumerate();
-        outcome.ports = ports.map(|(link, (counters, queue))| PortRow { link, counters, queue }).collect();
+        outcome.ports =
+            ports.map(|(link, (counters, queue, sent))| PortRow { link, counters, queue, sent }).collect();
         outcome.pulls = engine.pulls(outcome.simulated).collect();
         outcome
     }
@@ -486,6 +647,10 @@ fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<Outcome, Com
     let Simulation { setting, mut workload, environment } = simulation;
     if !workload.take_chains().is_empty() {
         return Err(Complaint::new("workload", "a closed loop can't drive a centrally controlled transport"));
+    }
+    if workload.has_dependencies() {
+        let message = "flows that wait for others can't drive a centrally controlled transport";
+        return Err(Complaint::new("workload", message));
     }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();
     let case = &setting.case;

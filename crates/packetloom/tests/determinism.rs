@@ -90,7 +90,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("dctcp", ECN, "ecmp", "5280b24a158c4564"),
         ("d2tcp", ECN, "ecmp", "5280b24a158c4564"),
         ("rcp", DROP_TAIL, "ecmp", "6c7cc3d0f2ba8d92"),
-        ("d3", DROP_TAIL, "ecmp", "9b9a20f5c32c45b5"),
+        ("d3", DROP_TAIL, "ecmp", "80dfc4b4ccc1bc7f"),
         ("pdq", DROP_TAIL, SYMMETRIC, "2aeeb0b1e438dc17"),
         ("daq", DAQ, "ecmp", "e97aebdccddc2f8a"),
         ("min-tcp", PFABRIC, "spray-round-robin", "c72a6c7b3a4ee47a"),

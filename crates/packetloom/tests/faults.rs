@@ -9,24 +9,29 @@ use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 10] = [
-    (r#""tcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
-    (r#""dctcp""#, r#"{ kind = "ecn", capacity = "225KB" }"#, "ecmp"),
+const SCHEMES: [(&str, &str, &str); 11] = [
+    (r#""tcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
+    (r#""dctcp""#, r#"{ kind = "ecn", capacity = "225KB" }"#, r#""ecmp""#),
     (
         r#"{ kind = "dctcp", fast_retransmit = false }"#,
         r#"{ kind = "ecn", capacity = "225KB" }"#,
-        "spray-random",
+        r#""spray-random""#,
     ),
-    (r#""min-tcp""#, r#"{ kind = "pfabric", capacity = "22.5KB" }"#, "spray-round-robin"),
-    (r#""line-rate""#, r#"{ kind = "pfabric", capacity = "22.5KB" }"#, "spray-random"),
-    (r#""ndp""#, r#""ndp""#, "permutation"),
-    (r#""ndp""#, r#"{ kind = "ndp", header_capacity = "64B" }"#, "spray-random"),
-    (r#""mptcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
-    (r#""fastpass""#, r#"{ kind = "drop-tail", capacity = "100KB" }"#, "spray-random"),
+    (r#""min-tcp""#, r#"{ kind = "pfabric", capacity = "22.5KB" }"#, r#""spray-round-robin""#),
+    (r#""line-rate""#, r#"{ kind = "pfabric", capacity = "22.5KB" }"#, r#""spray-random""#),
+    (r#""ndp""#, r#""ndp""#, r#""permutation""#),
+    (r#""ndp""#, r#"{ kind = "ndp", header_capacity = "64B" }"#, r#""spray-random""#),
+    (
+        r#""ndp""#,
+        r#"{ kind = "ndp", header_capacity = "64B", return_to_sender = true }"#,
+        r#"{ kind = "permutation", penalties = true }"#,
+    ),
+    (r#""mptcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
+    (r#""fastpass""#, r#"{ kind = "drop-tail", capacity = "100KB" }"#, r#""spray-random""#),
     (
         r#""pias""#,
         r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB" } }"#,
-        "ecmp",
+        r#""ecmp""#,
     ),
 ];
 
@@ -38,7 +43,7 @@ fn fabric(faults: &str) -> String {
         .map(|(number, (transport, queue, routing))| {
             format!(
                 "[[scheme]]\nname = \"{number}\"\ntransport = {transport}\nqueue = {queue}\n\
-                 nic = \"drop-tail\"\nrouting = \"{routing}\"\n"
+                 nic = \"drop-tail\"\nrouting = {routing}\n"
             )
         })
         .collect();
@@ -139,6 +144,70 @@ fn every_transport_survives_a_switch_that_reboots() {
     }
 }
 
+#[test]
+fn every_transport_survives_a_link_that_is_slow() {
+    let fault = "[[fault]]\nkind = \"link-degraded\"\nbetween = [\"edge0\", \"aggregation0\"]\n\
+                 rate = \"1Gbps\"\nat = \"300us\"\nuntil = \"1ms\"";
+    for case in cases(&fabric(fault)) {
+        let told = format!("{:?}", case.scheme.component("transport").kind);
+        let outcome = simulate(case);
+        every_flow_finishes_and_packets_are_conserved(&outcome, &told);
+        assert_eq!(sum(&outcome, |c| c.lost + c.corrupted), 0, "{told}");
+    }
+}
+
+/// Two hosts; ten packets of 1500 B in a row; the first link is slow for a while.
+fn ten_packets(nic: &str, times: &str) -> (Time, Vec<u64>) {
+    let outcome = |max_time: &str| {
+        run(&format!(
+            r#"
+[topology]
+kind = "rack"
+hosts = 2
+link = {{ rate = "10Gbps", delay = "1us" }}
+
+[[workload]]
+sizes = {{ kind = "constant", size = "14600B" }}
+arrivals = "at-once"
+pattern = {{ kind = "pair", src = 0, dst = 1 }}
+
+[[fault]]
+kind = "link-degraded"
+between = ["host0", "switch"]
+rate = "1Gbps"
+{times}
+
+[[scheme]]
+name = "any"
+transport = {{ kind = "tcp", initial_window = 10 }}
+queue = "drop-tail"
+nic = {nic}
+
+[run]
+{max_time}
+"#
+        ))
+    };
+    let sent_by = |us: u32| {
+        let outcome = outcome(&format!("max_time = \"{us}us\""));
+        port(&outcome, "host0", "switch0").counters.packets
+    };
+    (fct(&outcome("").flows[0]), [1, 14, 15, 26, 50].map(sent_by).to_vec())
+}
+
+#[test]
+fn packets_that_start_while_a_link_is_slow_take_longer() {
+    for nic in [r#""drop-tail""#, r#""fair""#] {
+        // A packet takes 1.2 us, and 12 us if it starts in [2 us, 20 us): those of 2.4 us and of 14.4 us do.
+        let (slow, sent) = ten_packets(nic, "at = \"2us\"\nuntil = \"20us\"");
+        // Eight others and those two, then 1.2 us of the last at the switch, and the two propagation delays.
+        assert_eq!(slow, Time::from_ns(8 * 1_200 + 2 * 12_000 + 1_200 + 2_000), "{nic}");
+        assert_eq!(sent, [1, 3, 4, 4, 10], "{nic}");
+        let (whole, _) = ten_packets(nic, "at = \"1ms\"");
+        assert_eq!(whole, Time::from_ns(11 * 1_200 + 2_000), "{nic}");
+    }
+}
+
 /// Two racks and two spines; one flow at a time from each of the four hosts of one rack to those of the other.
 fn two_spines(routing: &str, transport: &str, fault: &str) -> Outcome {
     run(&format!(
@@ -196,7 +265,9 @@ fn subflows_leave_a_dead_path_that_nobody_knows_of() {
 #[test]
 fn faults_do_not_depend_on_the_length_of_windows() {
     let faults = "[[fault]]\nkind = \"corruption\"\nprobability = 0.001\n\n[[fault]]\nkind = \"link-down\"\n\
-                  between = [\"aggregation\", \"core0\"]\nat = \"300us\"\nuntil = \"700us\"\nlearn_after = \"50us\"";
+                  between = [\"aggregation\", \"core0\"]\nat = \"300us\"\nuntil = \"700us\"\nlearn_after = \"50us\"\n\n\
+                  [[fault]]\nkind = \"link-degraded\"\nbetween = [\"edge\", \"aggregation1\"]\nrate = \"2Gbps\"\n\
+                  at = \"200us\"\nuntil = \"600us\"";
     for case in cases(&fabric(faults)) {
         let in_windows = |longest| {
             let simulation = Simulation::new(case.clone()).expect("a sound case").with_windows_up_to(longest);
@@ -238,6 +309,11 @@ fn what_there_is_not_can_not_break() {
     assert_eq!(
         message("kind = \"corruption\"\nprobability = 0.1\nbetween = [\"edge\", \"core\"]"),
         "fault[0].between: there is no link between these; write neighbours"
+    );
+    let degraded = "kind = \"link-degraded\"\nbetween = [\"edge\", \"host\"]";
+    assert_eq!(
+        message(&format!("{degraded}\nrate = \"10Gbps\"")),
+        "fault[0].rate: the link has 10Gbps anyway; write a lower rate"
     );
     assert_eq!(
         message("kind = \"switch-down\"\nnode = \"host3\""),

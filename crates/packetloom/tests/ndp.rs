@@ -252,6 +252,33 @@ fn every_flow_finishes_though_headers_are_lost() {
     }
 }
 
+fn returns(outcome: &Outcome) -> u64 {
+    outcome.ports.iter().map(|row| row.counters.returns).sum()
+}
+
+#[test]
+fn headers_that_find_no_room_go_back_to_their_senders() {
+    // A header queue of one packet, and a hundred senders at once.
+    let queue = "header_capacity = \"1packets\", trim = \"arrival\"";
+    let returning = format!("{queue}, return_to_sender = true");
+    for pull_for in ["each", "needed"] {
+        let transport = format!("pull_for = \"{pull_for}\"");
+        let [dropping, returning] = [queue, &returning]
+            .map(|queue| Setting { transport: &transport, queue, ..incast(8, 100, 450_000, 1) }.simulate());
+        let again: u64 = returning.flows.iter().map(|row| u64::from(row.report.returns)).sum();
+        assert!(returns(&dropping) == 0 && returns(&returning) > 500, "{}", returns(&returning));
+        // What does not come back was dropped on its way back.
+        assert!(again <= returns(&returning) && again > returns(&returning) / 2, "{again}");
+        // The last flow ends ten times later than it could where headers are dropped, and nearly when it could where
+        // they come back. A receiver that pulls only what it knows of leaves the rest to the senders' own devices.
+        let serial_us = 100.0 * 50.0 * 0.72512;
+        assert!(last_fct_us(&dropping) > 10.0 * serial_us, "{} us", last_fct_us(&dropping));
+        let bound = if pull_for == "each" { 1.05 } else { 1.4 };
+        assert!(last_fct_us(&returning) < bound * serial_us, "{} us", last_fct_us(&returning));
+        assert!(timeouts(&returning) * 100 < timeouts(&dropping), "{} timeouts", timeouts(&returning));
+    }
+}
+
 #[test]
 fn what_is_trimmed_is_told_and_sent_again_once() {
     let outcome = incast(8, 40, 180_000, 1).simulate();
@@ -345,4 +372,48 @@ fn what_waits_at_its_own_host_is_not_late() {
     let outcome = setting.simulate();
     assert_eq!(timeouts(&outcome), 0);
     assert!(outcome.flows.iter().all(|row| row.report.retransmissions == 0));
+}
+
+/// All hosts of a fat-tree send to another each, while one link of the core has a tenth of its rate: goodputs, sorted.
+fn beside_a_slow_link(routing: &str, fault: &str) -> Vec<f64> {
+    let outcome = simulate(&format!(
+        r#"
+[topology]
+kind = "fat-tree"
+k = 8
+link = {{ rate = "100Gbps", delay = "1us" }}
+
+[[workload]]
+sizes = {{ kind = "constant", size = "20MB" }}
+arrivals = "at-once"
+pattern = "permutation"
+
+{fault}
+[[scheme]]
+name = "NDP"
+transport = "ndp"
+queue = "ndp"
+routing = {routing}
+
+[run]
+flows = 128
+"#
+    ));
+    sorted(&outcome, |row| row.goodput_gbps().unwrap_or(0.0))
+}
+
+#[test]
+fn paths_that_stand_out_are_left_out() {
+    let fault =
+        "[[fault]]\nkind = \"link-degraded\"\nbetween = [\"aggregation0\", \"core0\"]\nrate = \"10Gbps\"\n";
+    let penalties = r#"{ kind = "permutation", penalties = true }"#;
+    let [plain, penalised] = [r#""permutation""#, penalties];
+    // Where all paths are alike, none is left out.
+    let whole = beside_a_slow_link(plain, "");
+    assert_eq!(whole, beside_a_slow_link(penalised, ""));
+    // A sixteenth of the packets of a whole pod takes the slow path, which has a tenth of the room.
+    let (unaware, aware) = (beside_a_slow_link(plain, fault), beside_a_slow_link(penalised, fault));
+    assert!(whole[0] > 85.0 && unaware[0] < 50.0 && aware[0] > 75.0, "{} {}", unaware[0], aware[0]);
+    let [whole, unaware, aware] = [whole, unaware, aware].map(|goodputs| mean(&goodputs));
+    assert!(unaware < 0.92 * whole && aware > 0.97 * whole, "{whole} {unaware} {aware}");
 }

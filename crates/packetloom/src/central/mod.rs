@@ -64,7 +64,7 @@ pub fn check(transport: &str, routing: &str, topology: &Topology) -> Result<(), 
         }
         _ => {}
     }
-    if transport == "syn" && topology.tier_names.len() > 3 {
+    if transport == "syn" && (topology.tier_names.len() > 3 || topology.routes().is_some()) {
         return complain(
             "topology.kind",
             "syn's controller knows leaves and spines; write \"leaf-spine\"".to_owned(),

@@ -11,6 +11,7 @@ use super::shard::Shard;
 use super::switch::{CutThrough, Switch};
 use super::wires::Wires;
 use crate::fault::LinkFault;
+use crate::measure::SentRecorder;
 use crate::queue::{self, Pool};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, PathCode, Paths, Router};
@@ -95,6 +96,9 @@ impl<'a, T: Transport> Assembly<'a, T> {
         if let Some(fault) = self.faults.get(&(link as usize)) {
             number = wires.add_fault(number, fault.clone());
         }
+        if let Some(interval) = plan.sent_interval {
+            number = wires.watch(number, SentRecorder::new(interval));
+        }
         let random = Stream::new(plan.seed, Purpose::Queue, link.into());
         let place = Place { link, rate: plan.topology.links[link as usize].rate };
         let agent = T::Agent::build(plan.transport, place);
@@ -113,7 +117,7 @@ impl<'a, T: Transport> Assembly<'a, T> {
         let plan = self.plan;
         let nic = self.port(plan.topology.nodes[id as usize].ports.start, &self.nic, shard, wires);
         let code = self.code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
-        let paths = code.map(|code| Paths::new(plan.topology, code, id, plan.seed));
+        let paths = code.map(|code| Paths::new(plan.topology, code, plan.routing, id, plan.seed));
         if let Some(recorder) = &plan.recorder {
             transport.watch_pulls(recorder);
         }
@@ -137,6 +141,7 @@ impl<'a, T: Transport> Assembly<'a, T> {
             back,
             Pool::build(plan.queue),
             credit_bytes,
+            queue::returns_to_sender(plan.queue),
             cut_through(topology, id),
         )
     }

@@ -12,7 +12,7 @@ use crate::flow::{Flow, FlowId, HostId};
 use crate::measure::QueueRecorder;
 use crate::packet::Packet;
 use crate::random::Stream;
-use crate::routing::Paths;
+use crate::routing::{Fate, Paths};
 use crate::units::{Rate, Time};
 
 /// A transport scheme, as it runs on one host.
@@ -31,6 +31,12 @@ pub trait Transport: Send {
     /// A timer went off that this transport set.
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Self::Header, Self::Agent>);
 
+    /// How the flows stand that this host has not finished sending, in any order: asked only when a case seems to stand
+    /// still. A transport that does not tell is taken to go on.
+    fn standings(&self) -> Vec<Standing> {
+        Vec::new()
+    }
+
     /// Has the queue of pulls watched, where the transport has one.
     fn watch_pulls(&mut self, _recorder: &QueueRecorder) {}
 
@@ -38,6 +44,19 @@ pub trait Transport: Send {
     fn pulls(&mut self) -> Option<&mut QueueRecorder> {
         None
     }
+}
+
+/// How an unfinished flow stands at its sender.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Standing {
+    /// The flow.
+    pub flow: FlowId,
+    /// How many of its packets are known to have arrived.
+    pub arrived: u32,
+    /// How many it has.
+    pub packets: u32,
+    /// What it waits for.
+    pub waits_for: &'static str,
 }
 
 /// What a transport can do at a moment at its host.
@@ -57,13 +76,22 @@ pub struct Context<'a, H, A = ()> {
 }
 
 impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
-    /// Hands a packet to the NIC's queue.
+    /// Hands a packet to the NIC's queue; returns the path that it takes.
     #[inline]
-    pub fn send(&mut self, mut packet: Packet<H>) {
+    pub fn send(&mut self, mut packet: Packet<H>) -> u16 {
         if let Some(paths) = &mut self.paths {
             packet.path = paths.next(packet.dst);
         }
         self.send_by(packet.path, packet);
+        packet.path
+    }
+
+    /// Tells what became of a packet that was sent by a path.
+    #[inline]
+    pub fn judge_path(&mut self, dst: HostId, path: u16, fate: Fate) {
+        if let Some(paths) = &mut self.paths {
+            paths.judge(dst, path, fate);
+        }
     }
 
     /// Hands a packet to the NIC's queue that takes a path of a controller's choice.
@@ -72,7 +100,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         packet.time = self.now;
         packet.src = self.host;
         packet.path = path;
-        self.nic.accept(self.now, packet, self.wires, None);
+        self.nic.accept(self.now, &mut packet, self.wires, None);
     }
 
     /// When the NIC will have sent all it holds.

@@ -2,8 +2,8 @@
 
 use super::Tally;
 use super::agenda::Agenda;
-use super::endpoint::{Context, Transport};
-use super::log::Log;
+use super::endpoint::{Context, Standing, Transport};
+use super::log::{Event, Log};
 use super::port::Port;
 use super::switch::CREDIT;
 use super::wires::Wires;
@@ -12,7 +12,7 @@ use crate::measure::QueueRecorder;
 use crate::random::{Purpose, Stream};
 use crate::routing::Paths;
 use crate::units::Time;
-use crate::workload::Chain;
+use crate::workload::{Chain, Triggers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -30,6 +30,8 @@ pub(super) struct Host<T: Transport> {
     starting: BinaryHeap<Reverse<(Time, Flow)>>,
     chains: BTreeMap<u32, Chain>,
     ended_chains: Vec<u32>,
+    /// What starts flows here when others have ended here.
+    triggers: Option<Box<Triggers>>,
     /// The earliest wake-up that the calendar has for it.
     wake_at: Time,
     random: Stream,
@@ -60,6 +62,7 @@ impl<T: Transport> Host<T> {
             starting: BinaryHeap::new(),
             chains: BTreeMap::new(),
             ended_chains: Vec::new(),
+            triggers: None,
             wake_at: Time::NEVER,
             random: Stream::new(seed, Purpose::Transport, u64::from(id)),
         }
@@ -70,6 +73,11 @@ impl<T: Transport> Host<T> {
         let recorder = self.transport.pulls()?;
         recorder.close(end);
         Some(recorder.clone())
+    }
+
+    /// How its unfinished flows stand.
+    pub(super) fn standings(&self) -> Vec<Standing> {
+        self.transport.standings()
     }
 
     fn agenda_slot(&self) -> u32 {
@@ -88,6 +96,11 @@ impl<T: Transport> Host<T> {
             self.add_flow(flow, wires);
         }
         self.chains.insert(chain.number, chain);
+    }
+
+    /// Gives the host triggers for flows that wait for others.
+    pub(super) fn add_triggers(&mut self, triggers: Triggers) {
+        self.triggers = Some(Box::new(triggers));
     }
 
     /// Does all that happens here before `end`.
@@ -145,6 +158,7 @@ impl<T: Transport> Host<T> {
             self.nic.credit(now, packet.class, packet.priority.into(), wires);
             return;
         }
+        let told = log.events.len();
         let mut context = Context {
             now,
             host: self.id,
@@ -171,6 +185,11 @@ impl<T: Transport> Host<T> {
         }
         if !self.ended_chains.is_empty() {
             self.continue_chains(now);
+        }
+        if let Some(triggers) = &mut self.triggers {
+            for (flow, done) in log.events[told..].iter().filter_map(Event::done) {
+                triggers.hear(flow, done, now, |flow| self.starting.push(Reverse((now, flow))));
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::flow::{Flow, FlowId};
 use crate::units::Time;
+use crate::workload::{Done, Workload};
 
 /// What a sender did for a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct Report {
     pub timeouts: u32,
     /// Data packets that arrived trimmed, as far as the sender was told.
     pub trims: u32,
+    /// Headers of data packets that came back to their sender.
+    pub returns: u32,
     /// Whether the sender gave the flow up, because it could not be whole by its deadline.
     pub given_up: bool,
 }
@@ -41,6 +44,17 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The flow that it says has ended, and at which end.
+    pub fn done(&self) -> Option<(FlowId, Done)> {
+        match *self {
+            Event::Started(_) => None,
+            Event::Delivered { flow, .. } => Some((flow, Done::Received)),
+            Event::Closed { flow, .. } => Some((flow, Done::Sent)),
+        }
+    }
+}
+
 /// The events since the log was last read.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
@@ -49,6 +63,17 @@ pub struct Log {
 }
 
 impl Log {
+    /// Tells the workload what flows at several hosts may wait for.
+    pub(super) fn tell(&self, workload: &mut Workload) {
+        for event in &self.events {
+            match *event {
+                Event::Started(flow) => workload.hear_start(&flow),
+                Event::Delivered { flow, at } => workload.hear_end(flow, Done::Received, at),
+                Event::Closed { flow, at, .. } => workload.hear_end(flow, Done::Sent, at),
+            }
+        }
+    }
+
     pub(super) fn started(&mut self, flow: Flow) {
         self.events.push(Event::Started(flow));
     }

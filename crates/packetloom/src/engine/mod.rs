@@ -23,13 +23,13 @@ mod wires;
 
 pub use agenda::Timer;
 pub use agent::{Moment, PathNeeds, Place, PortAgent};
-pub use endpoint::{Context, Transport};
+pub use endpoint::{Context, Standing, Transport};
 pub use log::{Event, Log, Report};
 pub use port::{Port, PortCounters};
 
 use crate::fault::Faults;
 use crate::flow::HostId;
-use crate::measure::QueueRecorder;
+use crate::measure::{QueueRecorder, SentRecorder};
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
@@ -37,6 +37,7 @@ use crate::workload::Workload;
 use assembly::Assembly;
 use calendar::Clock;
 use crew::{Crew, Turn};
+use host::Host;
 use partition::{FarEnd, Partition};
 use shard::Shard;
 
@@ -77,11 +78,16 @@ pub struct Plan<'a> {
     pub smallest_packet_bytes: u64,
     /// How queues are watched, if they are.
     pub recorder: Option<QueueRecorder>,
+    /// How often what links carry is summed up, if it is.
+    pub sent_interval: Option<Time>,
     /// How long a window may be, beside what the network allows. Results must not depend on it.
     pub longest_window: Time,
     /// How many threads share out the nodes; at least 1. Results must not depend on it.
     pub threads: u32,
 }
+
+/// What is kept of a port: its counters, its queue's record and its link's.
+pub type PortRecords = (PortCounters, Option<QueueRecorder>, Option<SentRecorder>);
 
 /// A simulation of one transport on one network.
 pub struct Engine<T: Transport> {
@@ -99,7 +105,7 @@ impl<T: Transport> Engine<T> {
         Engine { shards, partition, now: Time::ZERO }
     }
 
-    /// Runs the workload to its end, or to `max_time`. After every window `after_window` gets the log to read and
+    /// Runs the workload to its end, or to `max_time`; what was stopped between two windows goes on where it was. After every window `after_window` gets the log to read and
     /// empty, the tally, the time, and what is left of the workload; it returns whether to go on.
     pub fn run(
         &mut self,
@@ -111,11 +117,18 @@ impl<T: Transport> Engine<T> {
             let (shard, _) = self.partition.places[chain.src as usize];
             self.shards[shard as usize].add_chain(chain);
         }
+        let (flows, triggers) = workload.take_dependencies();
+        for flow in flows {
+            self.shards[self.partition.places[flow.src as usize].0 as usize].add_flow(flow);
+        }
+        for (host, triggers) in triggers {
+            self.shards[self.partition.places[host as usize].0 as usize].add_triggers(host, triggers);
+        }
         let clock = self.shards[0].wires.calendar.clock();
         let places = &self.partition.places;
         let under_way = std::thread::scope(|scope| {
             let mut crew = Crew::new(scope, &mut self.shards);
-            self.now = lead(&mut crew, clock, places, workload, max_time, after_window);
+            self.now = lead(&mut crew, clock, places, workload, (self.now, max_time), after_window);
             crew.end()
         });
         for (shard, mut crossings) in self.shards.iter_mut().zip(under_way) {
@@ -133,15 +146,29 @@ impl<T: Transport> Engine<T> {
         self.shards.iter().map(Shard::tally).fold(Tally::default(), |sum, one| sum + one)
     }
 
-    /// What went through every port until `end`, and its queue's record, in the order of the topology's links.
-    pub fn ports(&mut self, end: Time) -> Vec<(PortCounters, Option<QueueRecorder>)> {
+    /// Whether nothing is left to happen.
+    pub fn is_idle(&self, workload: &Workload) -> bool {
+        workload.peek_start().is_none() && self.shards.iter().all(|shard| shard.next_window().is_none())
+    }
+
+    /// How every unfinished flow stands, in order of identity.
+    pub fn standings(&self) -> Vec<Standing> {
+        let hosts = self.shards.iter().flat_map(|shard| &shard.hosts);
+        let mut standings: Vec<Standing> = hosts.flat_map(Host::standings).collect();
+        standings.sort_unstable();
+        standings
+    }
+
+    /// What went through every port until `end`, its queue's record and its link's, in the order of the topology's links.
+    pub fn ports(&mut self, end: Time) -> Vec<PortRecords> {
         let records: Vec<_> = self.shards.iter_mut().map(|shard| shard.queue_records(end)).collect();
         let mut rows = vec![Default::default(); self.partition.far_ends.len()];
         for (shard, records) in self.shards.iter().zip(records) {
             for ((port, record), &link) in shard.all_ports().zip(records).zip(&shard.links) {
                 let FarEnd { shard: far, slot } = self.partition.far_ends[link as usize];
                 let channel = &self.shards[far as usize].wires.channels[slot as usize];
-                rows[link as usize] = (port.counters(end, channel, &shard.wires), record);
+                rows[link as usize] =
+                    (port.counters(end, channel, &shard.wires), record, port.sent(&shard.wires).cloned());
             }
         }
         rows
@@ -159,10 +186,9 @@ fn lead<T: Transport>(
     clock: Clock,
     places: &[(u32, u32)],
     workload: &mut Workload,
-    max_time: Time,
+    (mut now, max_time): (Time, Time),
     mut after_window: impl FnMut(&mut Log, &Tally, Time, &Workload) -> bool,
 ) -> Time {
-    let mut now = Time::ZERO;
     loop {
         let flow = workload.peek_start().map(|start| clock.window_of(start));
         let Some(window) = flow.into_iter().chain(crew.next_window()).min() else { return now };
@@ -176,6 +202,9 @@ fn lead<T: Transport>(
         }
         let tally = crew.take_turn(Turn { window, start, end });
         now = end;
+        if workload.has_dependencies() {
+            crew.log().tell(workload);
+        }
         // What is left of a window that max_time cuts short must not be asked for again.
         if !after_window(crew.log(), &tally, end, workload) || end == max_time {
             return now;

@@ -3,8 +3,8 @@
 use super::agent::{Moment, PortAgent};
 use super::channel::Channel;
 use super::wires::Wires;
-use crate::fault::Loss;
-use crate::measure::QueueRecorder;
+use crate::fault::{LinkFault, Loss};
+use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
 use crate::queue::{Admission, Buffer, Departure, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
@@ -47,6 +47,8 @@ pub struct PortCounters {
     pub marks: u64,
     /// Packets trimmed.
     pub trims: u64,
+    /// Headers of packets that go back to their senders.
+    pub returns: u64,
     /// Packets damaged on the link.
     pub corrupted: u64,
     /// Packets lost because the link was down.
@@ -169,14 +171,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             counters.packets -= 1;
             counters.bytes -= u64::from(size_bytes);
         };
+        let fault = wires.fault(self.link);
         for packet in channel.iter() {
-            let started = packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
+            let in_time = || packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
+            let started = fault.and_then(|fault| fault.late_start(packet.time)).unwrap_or_else(in_time);
             if started >= end {
                 not_yet(packet.size_bytes);
             }
         }
         let (mut corrupted, mut lost) = (0, 0);
-        for &(started, size_bytes, loss) in wires.fault(self.link).map_or(&[][..], |fault| fault.losses()) {
+        for &(started, size_bytes, loss) in fault.map_or(&[][..], LinkFault::losses) {
             match loss {
                 _ if started >= end => not_yet(size_bytes),
                 Loss::Corrupted => corrupted += 1,
@@ -184,6 +188,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             }
         }
         PortCounters { corrupted, lost, ..counters }
+    }
+
+    /// What its link carried over time, if that was asked for.
+    pub fn sent<'a>(&self, wires: &'a Wires<H>) -> Option<&'a SentRecorder> {
+        wires.sent(self.link)
     }
 
     /// How many packets went out of the buffer.
@@ -228,13 +237,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     pub fn accept(
         &mut self,
         now: Time,
-        mut packet: Packet<H>,
+        packet: &mut Packet<H>,
         wires: &mut Wires<H>,
         pool: Option<&mut Pool>,
     ) {
         if A::ACTIVE {
             let moment = self.moment(now);
-            self.agent.forward(moment, &mut packet);
+            self.agent.forward(moment, packet);
         }
         match &mut self.discipline {
             Discipline::Fifo(fifo) if !fifo.is_tracked() => {
@@ -260,11 +269,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         Moment { now, drained_at: self.drained_at() }
     }
 
-    #[inline]
+    #[inline(never)]
     fn accept_fifo(
         &mut self,
         now: Time,
-        mut packet: Packet<H>,
+        packet: &mut Packet<H>,
         wires: &mut Wires<H>,
         pool: Option<&mut Pool>,
     ) {
@@ -301,7 +310,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.transmit(start, packet, wires);
     }
 
-    fn accept_buffered(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>) {
+    #[inline(never)]
+    fn accept_buffered(&mut self, now: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         if self.waiting {
             self.serve_through(now, wires);
         }
@@ -310,25 +320,42 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             return;
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let Effect { drops, marks, trims } = buffer.put(packet, self.serving_bytes, &mut self.random);
-        let queued = buffer.queued();
-        self.waiting = queued.packets > 0;
+        let Effect { drops, marks, trims, returns } =
+            buffer.put(*packet, self.serving_bytes, &mut self.random);
+        self.waiting = buffer.queued().packets > 0;
         self.counters.drops += u64::from(drops);
         self.counters.marks += u64::from(marks);
         self.counters.trims += u64::from(trims);
-        if let Some(recorder) = self.recorder.as_deref_mut() {
-            recorder.note(now, queued);
+        self.counters.returns += u64::from(returns);
+        self.note(now);
+    }
+
+    /// Has the queue's record know what waits.
+    #[inline]
+    fn note(&mut self, at: Time) {
+        let Some(recorder) = self.recorder.as_deref_mut() else { return };
+        let Discipline::Buffered(buffer) = &self.discipline else { return };
+        recorder.note(at, buffer.queued());
+        if recorder.follows_classes() {
+            buffer.classes(|class, bytes, credit| recorder.note_class(at, class, bytes, credit));
         }
     }
 
     /// Whatever comes joins the queue, even when the link is free: there may be no credit for it.
-    fn accept_behind_credits(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>) {
+    #[inline(never)]
+    fn accept_behind_credits(&mut self, now: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         self.catch_up(now, wires);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        self.counters.drops += u64::from(buffer.put(packet, self.serving_bytes, &mut self.random).drops);
+        self.counters.drops += u64::from(buffer.put(*packet, self.serving_bytes, &mut self.random).drops);
         self.waiting = buffer.is_ready();
-        if let Some(recorder) = self.recorder.as_deref_mut() {
-            recorder.note(now, buffer.queued());
+        self.note(now);
+    }
+
+    /// A header that found no room and is to go back to its sender, after each packet that the port accepts.
+    pub fn take_returned(&mut self) -> Option<Packet<H>> {
+        match &mut self.discipline {
+            Discipline::Buffered(buffer) => buffer.take_returned(),
+            Discipline::Fifo(_) => None,
         }
     }
 
@@ -339,6 +366,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             queue.credit(class, bytes);
             self.waiting = queue.is_ready();
         }
+        self.note(now);
     }
 
     /// Sends what could start by now. If that is all that may be sent, nothing that comes later starts before now.
@@ -381,14 +409,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline]
     fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return None };
-        let packet = buffer.take(&mut self.random)?;
-        let queued = buffer.queued();
+        let mut packet = buffer.take(&mut self.random)?;
         self.waiting = buffer.is_ready();
         let start = self.busy_until.max(packet.time);
-        if let Some(recorder) = self.recorder.as_deref_mut() {
-            recorder.note(start, queued);
-        }
-        self.transmit(start, packet, wires);
+        self.note(start);
+        self.transmit(start, &mut packet, wires);
         self.departures += 1;
         Some(start)
     }
@@ -400,15 +425,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     #[inline]
-    fn transmit(&mut self, start: Time, mut packet: Packet<H>, wires: &mut Wires<H>) {
+    fn transmit(&mut self, start: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         let size = u64::from(packet.size_bytes);
         debug_assert!(start >= self.busy_until, "two packets at once on a link");
-        self.busy_until = start + self.time_for(size);
+        let takes = self.time_for(size);
         self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
         packet.time = start + self.until_seen(packet.size_bytes) + self.latency;
         self.counters.packets += 1;
         self.counters.bytes += size;
-        wires.carry(self.link, start, packet);
+        let late = wires.carry(self.link, start, size + self.framing_bytes, takes, packet);
+        self.busy_until = start + takes + late;
     }
 
     /// Lets the packets go that have started, so that a pool knows what is free.

@@ -8,10 +8,10 @@ use super::log::Log;
 use super::port::Port;
 use super::switch::Switch;
 use super::wires::{Crossing, Wires};
-use crate::flow::HostId;
+use crate::flow::{Flow, HostId};
 use crate::measure::QueueRecorder;
 use crate::units::Time;
-use crate::workload::Chain;
+use crate::workload::{Chain, Triggers};
 
 /// Nodes and the links that end at them.
 pub(super) struct Shard<T: Transport> {
@@ -37,6 +37,14 @@ impl<T: Transport> Shard<T> {
         self.hosts[(chain.src - self.first_host) as usize].add_chain(chain, &mut self.wires);
     }
 
+    pub(super) fn add_flow(&mut self, flow: Flow) {
+        self.hosts[(flow.src - self.first_host) as usize].add_flow(flow, &mut self.wires);
+    }
+
+    pub(super) fn add_triggers(&mut self, host: HostId, triggers: Triggers) {
+        self.hosts[(host - self.first_host) as usize].add_triggers(triggers);
+    }
+
     /// The next window in which anything here, or sent from here, has something to do.
     pub(super) fn next_window(&self) -> Option<u64> {
         let calendar = &self.wires.calendar;
@@ -49,7 +57,7 @@ impl<T: Transport> Shard<T> {
     pub(super) fn take_turn(&mut self, turn: Turn, basket: &mut Basket<T::Header>) {
         self.take_in(&mut basket.crossings);
         for flow in basket.flows.drain(..) {
-            self.hosts[(flow.src - self.first_host) as usize].add_flow(flow, &mut self.wires);
+            self.add_flow(flow);
         }
         self.run_window(turn, &mut basket.log);
         std::mem::swap(&mut self.wires.outboxes, &mut basket.crossings);

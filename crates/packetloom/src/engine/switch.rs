@@ -41,6 +41,8 @@ pub(super) struct Switch {
     pool: Option<Pool>,
     /// The size of a notification, where departures are told to the link that the packet came from.
     credit_bytes: Option<u16>,
+    /// Whether headers that find no room at a port go back to their senders.
+    returns: bool,
     /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
     cut_through: Option<CutThrough>,
 }
@@ -52,6 +54,7 @@ pub(super) struct CutThrough {
 }
 
 impl Switch {
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
         router: Router,
         ports: Range<usize>,
@@ -59,9 +62,20 @@ impl Switch {
         ways_back: Vec<u32>,
         pool: Option<Pool>,
         credit_bytes: Option<u16>,
+        returns: bool,
         cut_through: Option<CutThrough>,
     ) -> Switch {
-        Switch { router, ports, slots, ways_back, waiting: Vec::new(), pool, credit_bytes, cut_through }
+        Switch {
+            router,
+            ports,
+            slots,
+            ways_back,
+            waiting: Vec::new(),
+            pool,
+            credit_bytes,
+            returns,
+            cut_through,
+        }
     }
 
     pub(super) fn ports(&self) -> Range<usize> {
@@ -167,9 +181,16 @@ impl Switch {
             ),
             None => now,
         };
-        port.accept(now, packet, wires, self.pool.as_mut());
+        port.accept(now, &mut packet, wires, self.pool.as_mut());
         if port.enlist() {
             self.waiting.push((out, Time::ZERO));
+        }
+        if self.returns
+            && let Some(returned) = port.take_returned()
+        {
+            let back = self.router.port_for(&returned);
+            ports[back as usize].accept(now, &mut Packet { time: now, ..returned }, wires, None);
+            self.note_waiting(back, ports);
         }
     }
 
@@ -189,7 +210,7 @@ impl Switch {
             let Some((_, number)) = next.min().filter(|&(at, _)| at <= last) else { return };
             let left = ports[number as usize].depart(wires);
             let Some((now, Departure { from, class, bytes })) = left else { continue };
-            let packet = Packet {
+            let mut packet = Packet {
                 time: now,
                 flow: CREDIT,
                 class,
@@ -199,7 +220,7 @@ impl Switch {
                 ..Packet::default()
             };
             let back = self.ways_back[usize::from(from)];
-            ports[back as usize].accept(now, packet, wires, None);
+            ports[back as usize].accept(now, &mut packet, wires, None);
             self.note_waiting(back, ports);
         }
     }

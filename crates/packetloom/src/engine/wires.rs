@@ -4,7 +4,8 @@ use super::calendar::Calendar;
 use super::channel::Channel;
 use super::partition::FarEnd;
 use crate::fault::LinkFault;
-use crate::packet::Packet;
+use crate::measure::SentRecorder;
+use crate::packet::{Kind, Packet};
 use crate::units::Time;
 
 /// The links' far ends in a shard and the calendar that says where packets arrive.
@@ -14,7 +15,7 @@ pub struct Wires<H> {
     pub channels: Vec<Channel<H>>,
     /// Who has something to do.
     pub calendar: Calendar,
-    /// Links that end elsewhere or lose packets. Ports know them by numbers that follow those of the channels, so that
+    /// Links that end elsewhere, are faulty or are watched. Ports know them by numbers that follow those of the channels, so that
     /// other links need not ask whether they are among them.
     special: Vec<Special>,
     /// What goes to each shard, in the order in which it was sent.
@@ -30,12 +31,14 @@ pub(super) type Crossing<H> = (u32, Packet<H>);
 enum Special {
     /// Its far end is in another shard.
     Crossing(FarEnd),
-    /// It may lose packets; those that get through go on by the link of this number.
-    Lossy(u32, Box<LinkFault>),
+    /// It may lose packets or be slow; those that get through go on by the link of this number.
+    Faulty(u32, Box<LinkFault>),
+    /// What is put onto it is noted, and goes on by the link of this number.
+    Watched(u32, Box<SentRecorder>),
 }
 
 impl<H: Copy + Default> Wires<H> {
-    /// Links at rest, none of which loses packets, in one of so many shards.
+    /// Links at rest, all as they should be, in one of so many shards.
     pub(super) fn new(slots: usize, shards: usize, calendar: Calendar) -> Wires<H> {
         Wires {
             channels: vec![Channel::default(); slots],
@@ -46,31 +49,50 @@ impl<H: Copy + Default> Wires<H> {
         }
     }
 
-    /// Puts a packet on the link that ports know by this number, at `start`; its `time` says when it arrives.
+    /// Puts a packet on the link that ports know by this number, at `start`; its `time` says when it arrives, if its
+    /// `bytes` on the link take as long as `usual`. Returns how much longer they take.
     #[inline]
-    pub fn carry(&mut self, link: u32, start: Time, packet: Packet<H>) {
+    pub fn carry(&mut self, link: u32, start: Time, bytes: u64, usual: Time, packet: &Packet<H>) -> Time {
         match self.channels.get_mut(link as usize) {
             Some(channel) => {
                 if channel.push(packet) {
                     self.calendar.schedule(link, packet.time);
                 }
+                Time::ZERO
             }
-            None => self.carry_specially(link, start, packet),
+            None => self.carry_specially(link, start, bytes, usual, packet),
         }
     }
 
     #[inline(never)]
-    fn carry_specially(&mut self, link: u32, start: Time, packet: Packet<H>) {
+    fn carry_specially(
+        &mut self,
+        link: u32,
+        start: Time,
+        bytes: u64,
+        usual: Time,
+        packet: &Packet<H>,
+    ) -> Time {
         match &mut self.special[link as usize - self.channels.len()] {
             Special::Crossing(end) => {
                 self.earliest_crossing = self.earliest_crossing.min(packet.time);
-                self.outboxes[end.shard as usize].push((end.slot, packet));
+                self.outboxes[end.shard as usize].push((end.slot, *packet));
+                Time::ZERO
             }
-            Special::Lossy(beyond, fault) => {
+            Special::Faulty(beyond, fault) => {
+                let delay = fault.slow_down((start, packet.time), bytes, usual);
+                let packet = Packet { time: packet.time + delay, ..*packet };
                 if fault.lets_through(start, packet.time, packet.size_bytes) {
                     let beyond = *beyond;
-                    self.carry(beyond, start, packet);
+                    self.carry(beyond, start, bytes, usual, &packet);
                 }
+                delay
+            }
+            Special::Watched(beyond, sent) => {
+                let class = (packet.kind == Kind::Data).then_some(packet.class);
+                sent.note(start, packet.size_bytes, class);
+                let beyond = *beyond;
+                self.carry(beyond, start, bytes, usual, packet)
             }
         }
     }
@@ -78,7 +100,7 @@ impl<H: Copy + Default> Wires<H> {
     /// Takes what other shards sent here.
     pub(super) fn take_in(&mut self, crossings: &mut Vec<Crossing<H>>) {
         for (slot, packet) in crossings.drain(..) {
-            if self.channels[slot as usize].push(packet) {
+            if self.channels[slot as usize].push(&packet) {
                 self.calendar.schedule(slot, packet.time);
             }
         }
@@ -89,9 +111,18 @@ impl<H: Copy + Default> Wires<H> {
         self.add_special(Special::Crossing(end))
     }
 
-    /// Makes the link of this number a lossy one; returns the number by which its port is to know it.
+    /// Makes the link of this number a faulty one; returns the number by which its port is to know it.
     pub(super) fn add_fault(&mut self, link: u32, fault: LinkFault) -> u32 {
-        self.add_special(Special::Lossy(link, Box::new(fault)))
+        self.add_special(Special::Faulty(link, Box::new(fault)))
+    }
+
+    /// Has what is put onto the link of this number noted; returns the number by which its port is to know it.
+    pub(super) fn watch(&mut self, link: u32, sent: SentRecorder) -> u32 {
+        self.add_special(Special::Watched(link, Box::new(sent)))
+    }
+
+    fn special(&self, link: u32) -> Option<&Special> {
+        self.special.get((link as usize).checked_sub(self.channels.len())?)
     }
 
     fn add_special(&mut self, special: Special) -> u32 {
@@ -99,10 +130,19 @@ impl<H: Copy + Default> Wires<H> {
         (self.channels.len() + self.special.len() - 1) as u32
     }
 
-    /// How the link that a port knows by this number loses packets, if it does.
+    /// What is wrong with the link that a port knows by this number, if anything.
     pub(super) fn fault(&self, link: u32) -> Option<&LinkFault> {
-        match self.special.get((link as usize).checked_sub(self.channels.len())?) {
-            Some(Special::Lossy(_, fault)) => Some(fault),
+        match self.special(link)? {
+            Special::Faulty(_, fault) => Some(fault),
+            Special::Watched(beyond, _) => self.fault(*beyond),
+            Special::Crossing(_) => None,
+        }
+    }
+
+    /// What was put onto the link that a port knows by this number, if it is watched.
+    pub(super) fn sent(&self, link: u32) -> Option<&SentRecorder> {
+        match self.special(link)? {
+            Special::Watched(_, sent) => Some(sent),
             _ => None,
         }
     }

@@ -1,6 +1,7 @@
 //! What can break, as a scenario says it.
 
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::topology::SLOWEST;
 
 const AT: Param = Param {
     name: "at",
@@ -70,6 +71,31 @@ pub const COMPONENTS: &[Component] = &[
     },
     Component {
         section: "fault",
+        kind: "link-degraded",
+        doc: "Links are slower for a while, as after renegotiating their speed. Nobody is told: queues, pulls and paths are as before.",
+        source: "NDP §3.2.3: a link that negotiated 1 Gb/s instead of 10",
+        params: &[&[
+            Param {
+                name: "between",
+                kind: Kind::List(&Kind::Text),
+                default: Fallback::Required,
+                doc: "Which links, in both directions: those between two nodes, each given as one node (\"edge0\") or as all of a tier (\"core\").",
+                source: "packetloom",
+            },
+            Param {
+                name: "rate",
+                kind: Kind::Rate,
+                default: Fallback::Required,
+                doc: "What is left of their rate. A packet goes at the rate that holds when it starts.",
+                source: "packetloom",
+            },
+            Param { doc: "When it becomes slow.", ..AT },
+            Param { doc: "When it has its full rate again; left out: never.", ..UNTIL },
+        ]],
+        check: check_degraded,
+    },
+    Component {
+        section: "fault",
         kind: "switch-down",
         doc: "A switch is off for a while, as when it reboots: none of its links carries anything.",
         source: "packetloom",
@@ -99,10 +125,17 @@ fn check_between(values: &Values) -> Result<(), Complaint> {
 fn check_times(values: &Values) -> Result<(), Complaint> {
     match values.optional_time("until") {
         Some(until) if until <= values.time("at") => {
-            Err(Complaint::new("until", "it must be up again after it goes down; write a later time"))
+            Err(Complaint::new("until", "it must end after it begins; write a later time"))
         }
         _ => Ok(()),
     }
+}
+
+fn check_degraded(values: &Values) -> Result<(), Complaint> {
+    if values.rate("rate") < SLOWEST {
+        return Err(Complaint::new("rate", format!("write a rate of at least {SLOWEST}, or \"link-down\"")));
+    }
+    check_link_down(values)
 }
 
 fn check_link_down(values: &Values) -> Result<(), Complaint> {

@@ -1,7 +1,7 @@
-//! A link on which packets can be lost.
+//! A link that loses packets, or is slow.
 
 use crate::random::{Purpose, Stream};
-use crate::units::Time;
+use crate::units::{ByteTime, Time};
 
 /// How a packet was lost on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,12 +12,26 @@ pub enum Loss {
     Corrupted,
 }
 
+/// A while for which a link is slow.
+#[derive(Clone, Copy, Debug)]
+pub struct Slow {
+    /// From here on.
+    pub from: Time,
+    /// Until then.
+    pub until: Time,
+    /// How long a byte takes.
+    pub byte_time: ByteTime,
+}
+
 /// What can happen to packets on a link, and what has.
 #[derive(Clone, Debug)]
 pub struct LinkFault {
     corruption: f64,
     /// From when until when it is down.
     down: Vec<(Time, Time)>,
+    slow: Vec<Slow>,
+    /// When each late packet arrives, and when it started.
+    late: Vec<(Time, Time)>,
     random: Stream,
     /// When each lost packet started on the link, its size, and why it was lost.
     losses: Vec<(Time, u16, Loss)>,
@@ -25,9 +39,36 @@ pub struct LinkFault {
 
 impl LinkFault {
     /// Nothing has happened yet on the link of this number.
-    pub fn new(corruption: f64, down: Vec<(Time, Time)>, seed: u64, link: usize) -> LinkFault {
+    pub fn new(
+        corruption: f64,
+        down: Vec<(Time, Time)>,
+        slow: Vec<Slow>,
+        seed: u64,
+        link: usize,
+    ) -> LinkFault {
         let random = Stream::new(seed, Purpose::Faults, link as u64);
-        LinkFault { corruption, down, random, losses: Vec::new() }
+        LinkFault { corruption, down, slow, late: Vec::new(), random, losses: Vec::new() }
+    }
+
+    /// How much longer a transmission of so many bytes takes that starts at `start` and should take `usual`.
+    fn delay(&self, start: Time, bytes: u64, usual: Time) -> Time {
+        let slow = self.slow.iter().filter(|slow| (slow.from..slow.until).contains(&start));
+        slow.map(|slow| slow.byte_time.of(bytes).since(usual)).max().unwrap_or(Time::ZERO)
+    }
+
+    /// The same of a packet that would arrive at `arrival`; remembers it if it is late.
+    pub fn slow_down(&mut self, (start, arrival): (Time, Time), bytes: u64, usual: Time) -> Time {
+        let delay = self.delay(start, bytes, usual);
+        if delay > Time::ZERO {
+            self.late.push((arrival + delay, start));
+        }
+        delay
+    }
+
+    /// When the late packet started that arrives then, if there is one.
+    pub fn late_start(&self, arrival: Time) -> Option<Time> {
+        let place = self.late.binary_search_by_key(&arrival, |&(arrival, _)| arrival).ok()?;
+        Some(self.late[place].1)
     }
 
     /// Whether a packet gets through that is on the link from `start` to `arrival`.
@@ -51,10 +92,11 @@ impl LinkFault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Rate;
 
     #[test]
     fn what_is_on_a_link_as_it_goes_down_is_lost() {
-        let mut link = LinkFault::new(0.0, vec![(Time(100), Time(200))], 1, 0);
+        let mut link = LinkFault::new(0.0, vec![(Time(100), Time(200))], Vec::new(), 1, 0);
         let spans = [(0, 100), (0, 101), (99, 300), (150, 160), (199, 210), (200, 210)];
         let through = spans.map(|(start, arrival)| link.lets_through(Time(start), Time(arrival), 40));
         assert_eq!(through, [true, false, false, false, false, true]);
@@ -63,8 +105,19 @@ mod tests {
     }
 
     #[test]
+    fn what_starts_while_a_link_is_slow_takes_longer() {
+        let slow =
+            Slow { from: Time(1_000), until: Time(9_000), byte_time: ByteTime::at(Rate::from_gbps(8)) };
+        let link = LinkFault::new(0.0, Vec::new(), vec![slow], 1, 0);
+        // A byte takes a nanosecond; two should take 500 ps.
+        for (start, delay) in [(999, 0), (1_000, 1_500), (8_999, 1_500), (9_000, 0)] {
+            assert_eq!(link.delay(Time(start), 2, Time(500)), Time(delay));
+        }
+    }
+
+    #[test]
     fn corruption_has_its_probability() {
-        let mut link = LinkFault::new(0.01, Vec::new(), 1, 0);
+        let mut link = LinkFault::new(0.01, Vec::new(), Vec::new(), 1, 0);
         let through = (0..100_000).filter(|_| link.lets_through(Time(0), Time(1), 40)).count();
         // Five standard deviations are 157.
         assert!((98_843..=99_157).contains(&through), "{through}");

@@ -6,11 +6,11 @@ mod components;
 mod link;
 
 pub use components::COMPONENTS;
-pub use link::{LinkFault, Loss};
+pub use link::{LinkFault, Loss, Slow};
 
 use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
-use crate::units::Time;
+use crate::units::{ByteTime, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Links that are down for a while, and how long switches take to notice.
@@ -28,6 +28,8 @@ pub struct Faults {
     /// The probability that a packet is corrupted, by link.
     corruption: BTreeMap<usize, f64>,
     outages: Vec<Outage>,
+    /// Where links are slow, and when.
+    slow: Vec<(BTreeSet<usize>, Slow)>,
 }
 
 impl Faults {
@@ -36,7 +38,8 @@ impl Faults {
     /// # Errors
     /// What there is not on this network, by its key in the scenario.
     pub fn build(faults: &[Values], topology: &Topology) -> Result<Faults, Complaint> {
-        let mut all = Faults::default();
+        let lossy = topology.error_rates.iter().copied().enumerate().filter(|(_, rate)| *rate > 0.0);
+        let mut all = Faults { corruption: lossy.collect(), ..Faults::default() };
         for (number, fault) in faults.iter().enumerate() {
             all.add(fault, topology).map_err(|complaint| Complaint {
                 key: format!("fault[{number}].{}", complaint.key),
@@ -55,21 +58,33 @@ impl Faults {
                     *whole = 1.0 - (1.0 - *whole) * (1.0 - probability);
                 }
             }
+            "link-degraded" => self.slow.push(degraded(fault, topology)?),
             "link-down" => self.outages.push(Outage::of(fault, links_between(fault, topology)?)),
             _ => self.outages.push(Outage::of(fault, links_of_switch(fault, topology)?)),
         }
         Ok(())
     }
 
-    /// The links on which packets can be lost, with how.
+    /// When the last fault that ends does, or one that never ends begins.
+    pub fn last_change(&self) -> Time {
+        let ends = self
+            .outages
+            .iter()
+            .map(|outage| if outage.until == Time::NEVER { outage.from } else { outage.until });
+        ends.max().unwrap_or(Time::ZERO)
+    }
+
+    /// The links that are not always as they should be, with how.
     pub fn links(&self, seed: u64) -> BTreeMap<usize, LinkFault> {
         let down = self.outages.iter().flat_map(|outage| outage.links.iter().copied());
-        let faulty: BTreeSet<usize> = self.corruption.keys().copied().chain(down).collect();
+        let slow = self.slow.iter().flat_map(|(links, _)| links.iter().copied());
+        let faulty: BTreeSet<usize> = self.corruption.keys().copied().chain(down).chain(slow).collect();
         let of_link = |link| {
             let outages = self.outages.iter().filter(|outage| outage.links.contains(&link));
             let down = outages.map(|outage| (outage.from, outage.until)).collect();
             let corruption = self.corruption.get(&link).copied().unwrap_or(0.0);
-            (link, LinkFault::new(corruption, down, seed, link))
+            let slow = self.slow.iter().filter(|(links, _)| links.contains(&link)).map(|(_, slow)| *slow);
+            (link, LinkFault::new(corruption, down, slow.collect(), seed, link))
         };
         faulty.into_iter().map(of_link).collect()
     }
@@ -101,6 +116,18 @@ impl Outage {
             learn_after: fault.time("learn_after"),
         }
     }
+}
+
+/// The links that a fault slows down, and how.
+fn degraded(fault: &Values, topology: &Topology) -> Result<(BTreeSet<usize>, Slow), Complaint> {
+    let links: BTreeSet<usize> = links_between(fault, topology)?.into_iter().collect();
+    let rate = fault.rate("rate");
+    if let Some(&link) = links.iter().find(|&&link| topology.links[link].rate <= rate) {
+        let message = format!("the link has {} anyway; write a lower rate", topology.links[link].rate);
+        return Err(Complaint::new("rate", message));
+    }
+    let until = fault.optional_time("until").unwrap_or(Time::NEVER);
+    Ok((links, Slow { from: fault.time("at"), until, byte_time: ByteTime::at(rate) }))
 }
 
 /// The links that the parameter `between` names; all where it is left out.

@@ -30,6 +30,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("retransmissions", "Data packets sent again"),
     ("timeouts", "Retransmission timeouts"),
     ("trimmed", "Trimmed headers of the flow's packets, as its sender was told (NACKs)"),
+    ("returned", "Headers of the flow's packets that came back to its sender"),
     ("given_up", "Whether the sender gave the flow up, because it could not be whole by its deadline"),
     ("port", "The port's number in its case"),
     ("node", "The node that the port belongs to"),
@@ -41,6 +42,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("drops", "Packets dropped"),
     ("marks", "Packets marked with ECN's congestion-experienced"),
     ("trims", "Packets whose payload was cut off because the queue was full"),
+    ("returns", "Headers of data packets that found no room and went back to their senders"),
     ("corrupted", "Packets that were damaged on the link and thrown away at its far end"),
     ("lost", "Packets that were lost because the link was down"),
     (
@@ -53,13 +55,25 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ),
     ("queue_max_bytes", "The queue's greatest length in bytes; NaN if not watched"),
     ("time_ns", "When the sample was taken, in ns since the case began"),
-    ("queue_bytes", "What waited in the port's queue, in bytes"),
+    (
+        "queue_bytes",
+        "What waited in the port's queue (of the class, in classes), in bytes; NaN if the queue knows no classes",
+    ),
+    (
+        "data_bytes",
+        "Bytes of the class's data packets that were put onto the link from this sample to the next",
+    ),
+    (
+        "credit_bytes",
+        "Bytes that the class had sent into the far end's buffer and got no credit back for; NaN without credits",
+    ),
     ("host", "The host's number"),
     ("pulls", "Pulls that the host owed to its connections, all together"),
     ("packet_hops", "Packets that reached the far end of a link, of any kind, each counted once per link"),
     ("events", "Events processed: arrivals, departures from buffers, timers, flow starts"),
     ("flows_started", "Flows handed to their senders"),
     ("flows_finished", "Flows that completed"),
+    ("stalled", "1 if the case ended because none of its unfinished flows could go on, else 0"),
     ("control_reports", "Messages to the central controller, of what servers' queues hold"),
     ("control_grants", "Messages from the central controller: grants of a slot, or new rates"),
     (

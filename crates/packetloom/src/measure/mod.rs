@@ -4,8 +4,10 @@ mod best;
 mod columns;
 mod flows;
 mod queues;
+mod sent;
 
 pub use best::{Format, best_fct};
 pub use columns::MEANINGS;
 pub use flows::{Collector, FlowRow, fingerprint};
-pub use queues::QueueRecorder;
+pub use queues::{ClassRecord, QueueRecorder};
+pub use sent::SentRecorder;

@@ -150,6 +150,11 @@ impl<H: Copy> Classes<H> {
         effect
     }
 
+    /// A header that did not fit into its class.
+    pub fn take_returned(&mut self) -> Option<Packet<H>> {
+        self.classes.iter_mut().find_map(|class| class.buffer.take_returned())
+    }
+
     /// The next packet of the class whose turn it is.
     pub fn take(&mut self, random: &mut Stream) -> Option<Packet<H>> {
         if self.queued.packets == 0 {
@@ -183,6 +188,13 @@ impl<H: Copy> Classes<H> {
             }
             self.turn = (self.turn + 1) % self.classes.len();
             self.served = false;
+        }
+    }
+
+    /// What waits of each class.
+    pub fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {
+        for (number, class) in self.classes.iter().enumerate() {
+            tell(number, class.buffer.queued().bytes, None);
         }
     }
 

@@ -46,6 +46,15 @@ pub fn trims_to_bytes(values: &Values) -> Option<u64> {
     }
 }
 
+/// Whether headers that do not fit into a queue, or one inside it, go back to their senders.
+pub fn returns_to_sender(values: &Values) -> bool {
+    match values.kind.as_str() {
+        "ndp" => values.flag("return_to_sender"),
+        "classes" => returns_to_sender(&values.component("queue")),
+        _ => false,
+    }
+}
+
 /// The queue of a host's port, where a scenario names none: the switches' own; but a host that trimmed what it sends
 /// itself would lose its first window to no end, so where switches trim, a host has a queue that loses nothing.
 pub fn default_nic(queue: &Values) -> Values {
@@ -89,6 +98,8 @@ pub struct Effect {
     pub marks: u32,
     /// How many were trimmed.
     pub trims: u32,
+    /// How many are to go back to their senders: see [`Buffer::take_returned`].
+    pub returns: u32,
 }
 
 /// A discipline that holds its packets and chooses the next when the link is free.
@@ -148,12 +159,31 @@ impl<H: Copy> Buffer<H> {
         }
     }
 
+    /// A header that did not fit and is to go back to its sender, after each [`Buffer::put`].
+    pub fn take_returned(&mut self) -> Option<Packet<H>> {
+        match self {
+            Buffer::Trimming(queue) => queue.take_returned(),
+            Buffer::Classes(classes) => classes.take_returned(),
+            _ => None,
+        }
+    }
+
     /// Whether what waits may be sent: where credits are needed, there may be none.
     #[inline]
     pub fn is_ready(&self) -> bool {
         match self {
             Buffer::Daq(queue) => queue.is_ready(),
             _ => self.queued().packets > 0,
+        }
+    }
+
+    /// Tells of each class, where there are classes: its number, what waits of it in bytes, and how much of the far
+    /// end's buffer it uses, where that is counted.
+    pub fn classes(&self, tell: impl FnMut(usize, u64, Option<u64>)) {
+        match self {
+            Buffer::Daq(queue) => queue.classes(tell),
+            Buffer::Classes(classes) => classes.classes(tell),
+            _ => {}
         }
     }
 

@@ -51,6 +51,13 @@ pub const COMPONENT: Component = Component {
             source: "NDP §3.1: 64-byte headers",
         },
         Param {
+            name: "return_to_sender",
+            kind: Holds::Flag,
+            default: Fallback::Value("false"),
+            doc: "Whether a data packet's header that does not fit at a switch goes back to its sender instead of being dropped. One that does not fit on its way back is dropped.",
+            source: "NDP §3.2.4: return-to-sender; optional here",
+        },
+        Param {
             name: "service",
             kind: Holds::Choice(&["weighted", "strict"]),
             default: Fallback::Value("weighted"),
@@ -84,6 +91,7 @@ struct Rules {
     header_capacity: Limit,
     by_coin: bool,
     trim_to_bytes: u16,
+    return_to_sender: bool,
     /// Headers sent while data waits before a data packet is; `None`: no end of them.
     headers_per_data: Option<u64>,
 }
@@ -99,6 +107,8 @@ pub struct Trimming<H> {
     headers: VecDeque<Packet<H>>,
     data_queued: Occupancy,
     headers_queued: Occupancy,
+    /// A header on its way back, until the switch takes it.
+    returned: Option<Packet<H>>,
 }
 
 impl<H: Copy> Trimming<H> {
@@ -110,6 +120,7 @@ impl<H: Copy> Trimming<H> {
             header_capacity: Limit::of(values.get("header_capacity")),
             by_coin: values.text("trim") == "coin",
             trim_to_bytes: values.bytes("trim_to") as u16,
+            return_to_sender: values.flag("return_to_sender"),
             headers_per_data: (values.text("service") == "weighted").then(|| values.count("weight")),
         })
     }
@@ -122,6 +133,7 @@ impl<H: Copy> Trimming<H> {
             headers: VecDeque::new(),
             data_queued: Occupancy::default(),
             headers_queued: Occupancy::default(),
+            returned: None,
         }
     }
 
@@ -129,7 +141,7 @@ impl<H: Copy> Trimming<H> {
     #[inline]
     pub fn put(&mut self, packet: Packet<H>, serving_bytes: u16, random: &mut Stream) -> Effect {
         if packet.kind != Kind::Data {
-            return Effect { drops: self.put_header(packet), ..Effect::default() };
+            return self.put_header(packet);
         }
         let mut before = self.data_queued;
         if self.rules.count_service && serving_bytes > 0 {
@@ -140,7 +152,7 @@ impl<H: Copy> Trimming<H> {
             return Effect::default();
         }
         let trimmed = self.choose(packet, before, random);
-        Effect { trims: 1, drops: self.put_header(self.trim(trimmed)), ..Effect::default() }
+        Effect { trims: 1, ..self.put_header(self.trim(trimmed)) }
     }
 
     fn fits(&self, before: Occupancy, size_bytes: u16) -> bool {
@@ -176,16 +188,24 @@ impl<H: Copy> Trimming<H> {
         self.data.push_back(packet);
     }
 
-    /// Returns how many packets were dropped.
-    fn put_header(&mut self, packet: Packet<H>) -> u32 {
+    fn put_header(&mut self, packet: Packet<H>) -> Effect {
         let mut with_it = self.headers_queued;
         with_it.add(packet.size_bytes);
-        if self.rules.header_capacity.exceeded_by(with_it) {
-            return 1;
+        if !self.rules.header_capacity.exceeded_by(with_it) {
+            self.headers_queued = with_it;
+            self.headers.push_back(packet);
+            return Effect::default();
         }
-        self.headers_queued = with_it;
-        self.headers.push_back(packet);
-        0
+        if packet.kind != Kind::Trimmed || !self.rules.return_to_sender {
+            return Effect { drops: 1, ..Effect::default() };
+        }
+        self.returned = Some(Packet { kind: Kind::Returned, src: packet.dst, dst: packet.src, ..packet });
+        Effect { returns: 1, ..Effect::default() }
+    }
+
+    /// A header that did not fit and is to go back to its sender.
+    pub fn take_returned(&mut self) -> Option<Packet<H>> {
+        self.returned.take()
     }
 
     /// The next packet.
@@ -236,6 +256,7 @@ mod tests {
             header_capacity: Limit::Packets(headers),
             by_coin,
             trim_to_bytes: 64,
+            return_to_sender: false,
             headers_per_data,
         }
     }
@@ -313,6 +334,21 @@ mod tests {
         let effects = [Kind::Data, Kind::Ack, Kind::Data, Kind::Control]
             .map(|kind| queue.put(packet(0, kind), 0, &mut random));
         assert_eq!(effects.map(|effect| (effect.trims, effect.drops)), [(1, 0), (0, 0), (1, 1), (0, 1)]);
+    }
+
+    #[test]
+    fn a_data_packets_header_beyond_the_capacity_turns_round_once() {
+        let mut queue = Trimming::under(Rules { return_to_sender: true, ..rules(0, 1, true, None) });
+        let mut random = stream();
+        let sent = Packet { src: 3, dst: 5, ..packet(7, Kind::Data) };
+        assert_eq!(queue.put(sent, 0, &mut random), Effect { trims: 1, ..Effect::default() });
+        assert_eq!(queue.put(sent, 0, &mut random), Effect { trims: 1, returns: 1, ..Effect::default() });
+        let back = queue.take_returned().expect("a header on its way back");
+        assert_eq!((back.kind, back.src, back.dst, back.size_bytes), (Kind::Returned, 5, 3, 64));
+        assert!(queue.take_returned().is_none());
+        for dropped in [back, packet(7, Kind::Ack)] {
+            assert_eq!(queue.put(dropped, 0, &mut random), Effect { drops: 1, ..Effect::default() });
+        }
     }
 
     #[test]

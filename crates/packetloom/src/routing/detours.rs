@@ -4,7 +4,7 @@
 //! port will do from whose far end the destination can be reached.
 
 use crate::flow::HostId;
-use crate::topology::Topology;
+use crate::topology::{Routes, Topology};
 use crate::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ pub struct Detours {
     /// For each host, the edge switch above it.
     edges: Arc<[u32]>,
     known: Vec<(Time, Ways)>,
+    /// Where addresses alone do not tell the way: the shortest paths that all switches know of.
+    routes: Arc<[(Time, Arc<Routes>)]>,
 }
 
 impl Detours {
@@ -25,8 +27,13 @@ impl Detours {
     pub fn of(topology: &Topology, beliefs: &[(Time, BTreeSet<usize>)]) -> Vec<Detours> {
         let edge_of = |host: u32| topology.links[topology.nodes[host as usize].ports.start as usize].dst;
         let edges: Arc<[u32]> = (0..topology.hosts).map(edge_of).collect();
-        let fresh = Detours { edges, known: Vec::new() };
+        let routes = routes_by_time(topology, beliefs);
+        let is_table = !routes.is_empty();
+        let fresh = Detours { edges, known: Vec::new(), routes };
         let mut detours = vec![fresh; topology.nodes.len()];
+        if is_table {
+            return detours;
+        }
         for (at, dead) in beliefs {
             for (node, ways) in ways(topology, dead).into_iter().enumerate() {
                 detours[node].known.push((*at, ways));
@@ -35,11 +42,23 @@ impl Detours {
         detours
     }
 
+    /// The shortest paths from each time on.
+    pub fn routes(&self) -> Arc<[(Time, Arc<Routes>)]> {
+        Arc::clone(&self.routes)
+    }
+
     /// The up ports that lead to a host at a time, where not all do.
     pub fn to(&self, host: HostId, now: Time) -> Option<&[u32]> {
         let (_, ways) = self.known.iter().rev().find(|(from, _)| *from <= now)?;
         ways.get(&self.edges[host as usize]).map(|ports| &ports[..])
     }
+}
+
+/// The whole network's shortest paths, then those that switches know of as they learn of dead links.
+fn routes_by_time(topology: &Topology, beliefs: &[(Time, BTreeSet<usize>)]) -> Arc<[(Time, Arc<Routes>)]> {
+    let Some(whole) = topology.routes() else { return Arc::new([]) };
+    let learned = beliefs.iter().map(|(at, dead)| (*at, Arc::new(Routes::of(topology, dead))));
+    std::iter::once((Time::ZERO, Arc::clone(whole))).chain(learned).collect()
 }
 
 /// For each node the ways that differ from those of the whole network.

@@ -2,16 +2,20 @@
 
 mod detours;
 mod paths;
+mod scoreboard;
 
 pub use detours::Detours;
 pub use paths::{PathCode, Paths};
+pub use scoreboard::Fate;
 
 use crate::flow::HostId;
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream, mix};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
-use crate::topology::{Node, Topology};
+use crate::topology::{Node, Reach, Routes, Topology};
+use crate::units::Time;
 use paths::Digit;
+use std::sync::Arc;
 
 /// Every component of the section "routing".
 pub const COMPONENTS: &[Component] = &[
@@ -56,7 +60,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "permutation",
         doc: "The source sends its packets to a destination over all paths in random order, and draws a new order once each was used.",
         source: "NDP, SIGCOMM 2017, §3.1.1",
-        params: &[],
+        params: &[scoreboard::PARAMS],
         check: anything,
     },
     Component {
@@ -88,9 +92,18 @@ pub fn hosts_choose(routing: &Values) -> bool {
 /// # Errors
 /// Where there are more paths than it can tell apart.
 pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
-    if routing.kind == "permutation" && PathCode::new(topology).is_none() {
-        let message = "this network has too many paths to number; write another, such as \"spray-random\"";
-        return Err(Complaint::new("scheme.routing", message));
+    let complain = |message| Err(Complaint::new("scheme.routing", message));
+    if topology.routes().is_some() {
+        if routing.kind == "permutation" {
+            return complain("a source does not know the paths of this network; write \"spray-random\"");
+        }
+        if routing.kind == "ecmp" && routing.flag("symmetric") {
+            return complain("this network has no tiers whose switches could agree; leave symmetric out");
+        }
+    } else if routing.kind == "permutation" && PathCode::new(topology).is_none() {
+        return complain(
+            "this network has too many paths to number; write another, such as \"spray-random\"",
+        );
     }
     Ok(())
 }
@@ -98,7 +111,10 @@ pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
 /// Whether a flow's packets all take one path on a network, and whether its answers come back by it.
 pub fn path_per_flow(routing: &Values, topology: &Topology) -> (bool, bool) {
     let has_choice = |node: &Node| node.tier > 0 && node.ports.len() as u32 > node.reach.down_ports + 1;
-    let is_only = !topology.nodes.iter().any(has_choice);
+    let is_only = match topology.routes() {
+        Some(routes) => !routes.has_choice(),
+        None => !topology.nodes.iter().any(has_choice),
+    };
     let is_ecmp = routing.kind == "ecmp";
     (is_only || is_ecmp, is_only || (is_ecmp && routing.flag("symmetric")))
 }
@@ -133,6 +149,16 @@ enum Policy {
     Source(Digit),
     /// Any of these, but around links that are known to be dead.
     Learning(Box<Learning>),
+    /// Any of these among the ports on shortest paths of a network of any shape.
+    Table(Box<Table>),
+}
+
+#[derive(Clone, Debug)]
+struct Table {
+    policy: Policy,
+    node: u32,
+    /// The shortest paths that the switch knows of, from when on.
+    known: Arc<[(Time, Arc<Routes>)]>,
 }
 
 #[derive(Clone, Debug)]
@@ -166,7 +192,17 @@ impl Router {
             }
             _ => Policy::Ecmp { salt: stream.bits() },
         };
-        let reach = node.reach;
+        let reach = match topology.routes() {
+            Some(_) => Reach { hosts_per_port: 1, ..Reach::default() },
+            None => node.reach,
+        };
+        let policy = match topology.routes() {
+            Some(routes) => {
+                let known = Arc::new([(Time::ZERO, Arc::clone(routes))]);
+                Policy::Table(Box::new(Table { policy, node: id, known }))
+            }
+            None => policy,
+        };
         Router {
             first_host: reach.first_host,
             hosts: reach.hosts,
@@ -179,7 +215,11 @@ impl Router {
 
     /// The same router, but around links that it learns are dead.
     pub fn with_detours(mut self, detours: Detours, random: Stream) -> Router {
-        self.policy = Policy::Learning(Box::new(Learning { policy: self.policy, detours, random }));
+        if let Policy::Table(table) = &mut self.policy {
+            table.known = detours.routes();
+        } else {
+            self.policy = Policy::Learning(Box::new(Learning { policy: self.policy, detours, random }));
+        }
         self
     }
 
@@ -211,6 +251,7 @@ impl Policy {
             Policy::Random(stream) => stream.below(ports),
             Policy::Source(digit) => digit.of(packet.path),
             Policy::Learning(learning) => learning.choose(ports, packet),
+            Policy::Table(table) => table.choose(packet),
             Policy::Ecmp { salt } => {
                 // A subflow is to a switch a flow of its own; there are fewer than 2^24 hosts.
                 let ends = u64::from(packet.flow) << 32 | u64::from(packet.src);
@@ -232,6 +273,23 @@ impl Policy {
                 *turn = if choice + 1 == ports { 0 } else { choice + 1 };
                 choice
             }
+        }
+    }
+}
+
+impl Table {
+    #[cold]
+    #[inline(never)]
+    fn choose<H>(&mut self, packet: &Packet<H>) -> u32 {
+        let known = self.known.iter().rev().find(|(from, _)| *from <= packet.time);
+        let (_, routes) = known.unwrap_or(&self.known[0]);
+        let open = routes.to(self.node, packet.dst);
+        // Where no way is left, the first of those that there were is as good as any.
+        let open = if open.is_empty() { self.known[0].1.to(self.node, packet.dst) } else { open };
+        match open {
+            [only] => *only,
+            // In turn, a counter may stand beyond the ports that lead to this destination.
+            _ => open[self.policy.choose(open.len() as u32, packet) as usize % open.len()],
         }
     }
 }

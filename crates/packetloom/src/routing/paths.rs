@@ -1,7 +1,9 @@
 //! Paths that the source chooses: all of them in random order, then all of them in a new one.
 
+use super::scoreboard::{Fate, Penalties, Scoreboard};
 use crate::flow::HostId;
 use crate::random::{Purpose, Stream};
+use crate::spec::Values;
 use crate::topology::Topology;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,6 +37,9 @@ pub struct PathCode {
 impl PathCode {
     /// The code for a network, if its paths fit into a packet.
     pub fn new(topology: &Topology) -> Option<PathCode> {
+        if topology.routes().is_some() {
+            return None;
+        }
         let mut digits = vec![Digit::default(); topology.tier_names.len()];
         for node in topology.nodes.iter().filter(|node| node.tier > 0) {
             let digit = &mut digits[usize::from(node.tier)];
@@ -81,6 +86,9 @@ struct Level {
 struct Round {
     order: Box<[u16]>,
     used: usize,
+    /// So many of them take part; the others are left out for a while.
+    active: usize,
+    scoreboard: Option<Scoreboard>,
 }
 
 /// A host's choice of paths for what it sends.
@@ -89,12 +97,13 @@ pub struct Paths {
     /// From the nearest switch up.
     levels: Vec<Level>,
     rounds: BTreeMap<HostId, Round>,
+    penalties: Option<Penalties>,
     random: Stream,
 }
 
 impl Paths {
     /// The choice of paths of `host`.
-    pub fn new(topology: &Topology, code: &PathCode, host: HostId, seed: u64) -> Paths {
+    pub fn new(topology: &Topology, code: &PathCode, routing: &Values, host: HostId, seed: u64) -> Paths {
         let mut levels = Vec::new();
         let mut up_port = Some(topology.nodes[host as usize].ports.start);
         while let Some(port) = up_port {
@@ -105,7 +114,12 @@ impl Paths {
             let first_up = switch.ports.start + reach.down_ports;
             up_port = (first_up < switch.ports.end).then_some(first_up);
         }
-        Paths { levels, rounds: BTreeMap::new(), random: Stream::new(seed, Purpose::Paths, host.into()) }
+        Paths {
+            levels,
+            rounds: BTreeMap::new(),
+            penalties: Penalties::of(routing),
+            random: Stream::new(seed, Purpose::Paths, host.into()),
+        }
     }
 
     /// The path for the next packet to `dst`.
@@ -115,15 +129,51 @@ impl Paths {
         if level.paths.len() == 1 {
             return 0;
         }
-        let new = || Round { order: level.paths.iter().copied().collect(), used: 0 };
+        let new = || Round::of(&level.paths, self.penalties);
         self.rounds.entry(dst).or_insert_with(new).next(&mut self.random)
+    }
+
+    /// Learns what became of a packet to `dst` that took a path.
+    #[inline]
+    pub fn judge(&mut self, dst: HostId, path: u16, fate: Fate) {
+        if self.penalties.is_some()
+            && let Some(Round { scoreboard: Some(scoreboard), .. }) = self.rounds.get_mut(&dst)
+        {
+            scoreboard.note(path, fate);
+        }
     }
 }
 
 impl Round {
+    fn of(paths: &[u16], penalties: Option<Penalties>) -> Round {
+        let scoreboard = penalties.map(|penalties| Scoreboard::new(paths, penalties));
+        Round { order: paths.into(), used: 0, active: paths.len(), scoreboard }
+    }
+
+    /// Moves the paths that this round leaves out to the end.
+    fn leave_out(&mut self, scoreboard: &mut Scoreboard) {
+        scoreboard.start_round();
+        self.active = self.order.len();
+        let mut place = 0;
+        while place < self.active {
+            if scoreboard.leaves_out(self.order[place]) {
+                self.active -= 1;
+                self.order.swap(place, self.active);
+            } else {
+                place += 1;
+            }
+        }
+    }
+
     /// Draws from the paths that were not used in this round (Fisher and Yates' shuffle, a step for each packet).
     fn next(&mut self, random: &mut Stream) -> u16 {
-        let left = self.order.len() - self.used;
+        if self.used == 0
+            && let Some(mut scoreboard) = self.scoreboard.take()
+        {
+            self.leave_out(&mut scoreboard);
+            self.scoreboard = Some(scoreboard);
+        }
+        let left = self.active - self.used;
         let drawn = self.used + random.below(left as u32) as usize;
         self.order.swap(self.used, drawn);
         let path = self.order[self.used];
@@ -139,7 +189,7 @@ mod tests {
 
     fn rounds(topology: &Topology, dst: HostId, paths: usize) {
         let code = PathCode::new(topology).expect("few paths");
-        let mut chosen = Paths::new(topology, &code, 0, 1);
+        let mut chosen = Paths::new(topology, &code, &Values::default(), 0, 1);
         let rounds: Vec<Vec<u16>> = (0..20).map(|_| (0..paths).map(|_| chosen.next(dst)).collect()).collect();
         for round in &rounds {
             assert_eq!(round.iter().collect::<BTreeSet<_>>().len(), paths, "{round:?}");

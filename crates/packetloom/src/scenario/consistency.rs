@@ -9,7 +9,7 @@ use crate::spec::{Value, Values};
 use std::collections::BTreeSet;
 
 /// Arrivals that end by themselves.
-const FINITE_ARRIVALS: [&str; 2] = ["list", "at-once"];
+const FINITE_ARRIVALS: [&str; 5] = ["list", "hpcc", "htsim", "collective", "at-once"];
 
 /// Notes what does not fit together.
 pub(super) fn check(reader: &mut Reader<'_>, scenario: &Scenario) {

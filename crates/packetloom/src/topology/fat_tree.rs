@@ -2,7 +2,7 @@
 //!
 //! k pods, each of k/2 edge and k/2 aggregation switches; (k/2)² core switches; k³/4 hosts.
 
-use super::link::{COMMON_PARAMS, cable, check_common};
+use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 
@@ -34,6 +34,7 @@ pub const COMPONENT: Component = Component {
                 source: "packetloom",
             },
         ],
+        LINK_PARAMS,
         COMMON_PARAMS,
     ],
     check,

@@ -1,6 +1,6 @@
 //! Leaf-spine: every leaf switch is connected to every spine switch.
 
-use super::link::{COMMON_PARAMS, cable, check_common};
+use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 
@@ -39,6 +39,7 @@ pub const COMPONENT: Component = Component {
                 source: "YAPS",
             },
         ],
+        LINK_PARAMS,
         COMMON_PARAMS,
     ],
     check,

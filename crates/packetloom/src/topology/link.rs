@@ -49,7 +49,7 @@ pub const COMPONENT: Component = Component {
 };
 
 /// Below this a packet's serialisation time would not fit the arithmetic.
-const SLOWEST: Rate = Rate(10_000);
+pub const SLOWEST: Rate = Rate(10_000);
 const FASTEST: Rate = Rate::from_gbps(100_000);
 const LONGEST_DELAY: Time = Time(3_600_000_000_000_000);
 
@@ -58,6 +58,17 @@ fn check_link(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new("rate", format!("write a rate from {SLOWEST} to {FASTEST}")));
     }
     check_delay(values, "delay")
+}
+
+/// The same of figures from a file.
+pub(super) fn check_figures(rate: Rate, delay: Time) -> Result<(), String> {
+    if !(SLOWEST..=FASTEST).contains(&rate) {
+        return Err(format!("the rate is {rate}; write one from {SLOWEST} to {FASTEST}"));
+    }
+    if delay > LONGEST_DELAY {
+        return Err(format!("the delay is {delay}; write one of at most {LONGEST_DELAY}"));
+    }
+    Ok(())
 }
 
 fn check_delay(values: &Values, key: &str) -> Result<(), Complaint> {
@@ -78,7 +89,7 @@ pub(super) fn switch_delays(values: &Values, layers: usize) -> Vec<Time> {
 /// What must hold of the parameters that every topology has; `layers` counts those of switches.
 pub(super) fn check_common(values: &Values, layers: usize) -> Result<(), Complaint> {
     check_delay(values, "switch_delay")?;
-    check_delay(values, "host_delay")?;
+    check_framing(values)?;
     let delays = switch_delays(values, layers);
     if delays.len() != layers {
         let message = format!("write one delay for each of the {layers} layers of switches");
@@ -87,6 +98,12 @@ pub(super) fn check_common(values: &Values, layers: usize) -> Result<(), Complai
     if delays.iter().any(|delay| *delay > LONGEST_DELAY) {
         return Err(Complaint::new("switch_delays", format!("write delays of at most {LONGEST_DELAY}")));
     }
+    Ok(())
+}
+
+/// What must hold of [`FORWARDING_PARAMS`].
+pub(super) fn check_framing(values: &Values) -> Result<(), Complaint> {
+    check_delay(values, "host_delay")?;
     if values.bytes("framing") > 1_000 {
         return Err(Complaint::new("framing", "write at most 1000B; Ethernet's is 20B"));
     }
@@ -161,8 +178,8 @@ fn check_header(values: &Values) -> Result<(), Complaint> {
     }
 }
 
-/// The parameters that every topology has beside its own.
-pub(super) const COMMON_PARAMS: &[Param] = &[
+/// The links, where a topology has no file that says so.
+pub(super) const LINK_PARAMS: &[Param] = &[
     Param {
         name: "link",
         kind: Kind::Component("link"),
@@ -177,6 +194,10 @@ pub(super) const COMMON_PARAMS: &[Param] = &[
         doc: "The links between hosts and their switches, where they differ.",
         source: "packetloom",
     },
+];
+
+/// The parameters that every topology has beside its own, but for those that have switches' delays from a file.
+pub(super) const COMMON_PARAMS: &[Param] = &[
     Param {
         name: "switch_delay",
         kind: Kind::Time,
@@ -191,25 +212,34 @@ pub(super) const COMMON_PARAMS: &[Param] = &[
         doc: "The same layer by layer, from the hosts inwards, where layers differ.",
         source: "packetloom",
     },
-    Param {
-        name: "host_delay",
-        kind: Kind::Time,
-        default: Fallback::Value("0us"),
-        doc: "What a host takes to process a packet that reached it, before its transport sees it.",
-        source: "packetloom",
-    },
-    Param {
-        name: "framing",
-        kind: Kind::Bytes,
-        default: Fallback::Value("0B"),
-        doc: "Preamble and inter-frame gap: what each packet takes on a link beside its own bytes (Ethernet: 20B).",
-        source: "packetloom",
-    },
-    Param {
-        name: "forwarding",
-        kind: Kind::Component("forwarding"),
-        default: Fallback::Value("store-and-forward"),
-        doc: "Whether switches wait for a whole packet.",
-        source: "packetloom",
-    },
+    HOST_DELAY,
+    FRAMING,
+    FORWARDING,
 ];
+
+/// Those of the latter.
+pub(super) const FORWARDING_PARAMS: &[Param] = &[HOST_DELAY, FRAMING, FORWARDING];
+
+const HOST_DELAY: Param = Param {
+    name: "host_delay",
+    kind: Kind::Time,
+    default: Fallback::Value("0us"),
+    doc: "What a host takes to process a packet that reached it, before its transport sees it.",
+    source: "packetloom",
+};
+
+const FRAMING: Param = Param {
+    name: "framing",
+    kind: Kind::Bytes,
+    default: Fallback::Value("0B"),
+    doc: "Preamble and inter-frame gap: what each packet takes on a link beside its own bytes (Ethernet: 20B).",
+    source: "packetloom",
+};
+
+const FORWARDING: Param = Param {
+    name: "forwarding",
+    kind: Kind::Component("forwarding"),
+    default: Fallback::Value("store-and-forward"),
+    doc: "Whether switches wait for a whole packet.",
+    source: "packetloom",
+};

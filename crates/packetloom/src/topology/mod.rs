@@ -2,25 +2,34 @@
 //!
 //! Hosts are the nodes `0..hosts`, in the order of their addresses; switches follow. A switch knows which contiguous
 //! range of hosts lies below it, and how many of them behind each of its down ports; every other host is reached
-//! through any of its up ports. So a route is computed from the address alone, with no tables.
+//! through any of its up ports. So a route is computed from the address alone, with no tables. Networks of another shape,
+//! which come from files, have tables of their shortest paths ([`Routes`]).
 
 mod fat_tree;
+mod hpcc;
+mod htsim;
 mod leaf_spine;
 mod link;
 mod rack;
+mod routes;
 
-pub use link::Forwarding;
+pub use link::{Forwarding, SLOWEST};
+pub use routes::Routes;
 
 use crate::flow::HostId;
 use crate::spec::{Complaint, Component, Values};
 use crate::units::{Rate, Time};
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Every component of the sections "topology", "link" and "forwarding".
 pub const COMPONENTS: &[Component] = &[
     fat_tree::COMPONENT,
     leaf_spine::COMPONENT,
     rack::COMPONENT,
+    hpcc::COMPONENT,
+    htsim::COMPONENT,
     link::COMPONENT,
     link::STORE_AND_FORWARD,
     link::CUT_THROUGH,
@@ -78,6 +87,14 @@ pub struct Topology {
     pub framing_bytes: u64,
     /// The names of the tiers, from the hosts up.
     pub tier_names: &'static [&'static str],
+    /// The numbers that nodes have in the file that the network comes from; empty where it comes from none.
+    pub ids: Vec<u32>,
+    /// The share of packets that each link loses, where a file says so; else empty.
+    pub error_rates: Vec<f64>,
+    /// What the user should know of it.
+    pub notes: Vec<String>,
+    /// Shortest paths, where addresses alone do not tell the way.
+    routes: Option<Arc<Routes>>,
 }
 
 impl Topology {
@@ -87,6 +104,8 @@ impl Topology {
             "fat-tree" => fat_tree::build(values),
             "leaf-spine" => leaf_spine::build(values),
             "rack" => rack::build(values),
+            "hpcc" => hpcc::build(values),
+            "htsim" => htsim::build(values),
             other => Err(Complaint::new("kind", format!("no topology is called {other}"))),
         }
     }
@@ -109,11 +128,31 @@ impl Topology {
         let mut path = Vec::with_capacity(6);
         while node != dst {
             let at = &self.nodes[node as usize];
-            let port = at.ports.start + if at.tier == 0 { 0 } else { at.reach.first_port_to(dst) };
+            let way = match &self.routes {
+                _ if at.tier == 0 => 0,
+                Some(routes) => routes.to(node, dst)[0],
+                None => at.reach.first_port_to(dst),
+            };
+            let port = at.ports.start + way;
             path.push(port as usize);
             node = self.links[port as usize].dst;
         }
         path
+    }
+
+    /// Shortest paths, where addresses alone do not tell the way.
+    pub fn routes(&self) -> Option<&Arc<Routes>> {
+        self.routes.as_ref()
+    }
+
+    /// Has packets follow the shortest paths instead of addresses.
+    fn find_routes(&mut self) {
+        self.routes = Some(Arc::new(Routes::of(self, &BTreeSet::new())));
+    }
+
+    /// Whether all hosts are connected at the same rate.
+    pub fn hosts_are_alike(&self) -> bool {
+        self.links[..self.hosts as usize].iter().all(|link| link.rate == self.host_rate())
     }
 
     /// The rate at which hosts are connected.
@@ -126,8 +165,11 @@ impl Topology {
         self.tier_names[usize::from(self.nodes[node as usize].tier)]
     }
 
-    /// A name for a node: its tier and its number there.
+    /// A name for a node: its tier and its number there, or in the file that the network comes from.
     pub fn node_name(&self, node: u32) -> String {
+        if let Some(id) = self.ids.get(node as usize) {
+            return format!("{}{id}", self.tier_name(node));
+        }
         let tier = self.nodes[node as usize].tier;
         let first = self.nodes.partition_point(|other| other.tier < tier);
         format!("{}{}", self.tier_name(node), node as usize - first)
@@ -153,9 +195,13 @@ struct Builder {
 
 impl Builder {
     fn new(values: &Values, tier_names: &'static [&'static str]) -> Builder {
-        let mut processing = vec![values.time("host_delay")];
-        processing.extend(link::switch_delays(values, tier_names.len() - 1));
-        Builder { nodes: Vec::new(), links: Vec::new(), processing, tier_names }
+        let switches = link::switch_delays(values, tier_names.len() - 1);
+        Builder::with_delays(std::iter::once(values.time("host_delay")).chain(switches), tier_names)
+    }
+
+    /// With what the nodes of each tier take to process a packet, hosts first.
+    fn with_delays(processing: impl Iterator<Item = Time>, tier_names: &'static [&'static str]) -> Builder {
+        Builder { nodes: Vec::new(), links: Vec::new(), processing: processing.collect(), tier_names }
     }
 
     fn node(&mut self, tier: u8, reach: Reach) {
@@ -188,6 +234,10 @@ impl Builder {
             forwarding: Forwarding::of(&values.component("forwarding")),
             framing_bytes: values.bytes("framing"),
             tier_names: self.tier_names,
+            ids: Vec::new(),
+            error_rates: Vec::new(),
+            notes: Vec::new(),
+            routes: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A rack: hosts on one switch.
 
-use super::link::{COMMON_PARAMS, cable, check_common};
+use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 
@@ -22,6 +22,7 @@ pub const COMPONENT: Component = Component {
             doc: "Hosts on the switch.",
             source: "DAQ §4: up to 40 workers and their aggregator",
         }],
+        LINK_PARAMS,
         COMMON_PARAMS,
     ],
     check,

@@ -1,8 +1,14 @@
 //! When flows start.
 
+use super::collective::Collective;
 use crate::spec::Fallback::{Absent, Required, Value as Default};
 use crate::spec::{Complaint, Component, Kind, Param, Values, anything};
 use crate::units::Time;
+
+/// Kinds of arrivals that are read from a file, hosts and sizes and all.
+pub const LISTS: [&str; 3] = ["list", "hpcc", "htsim"];
+/// Kinds of arrivals that have hosts and sizes of their own.
+pub const HAVE_ALL: [&str; 4] = ["list", "hpcc", "htsim", "collective"];
 
 /// What a scenario can write as `arrivals`.
 pub const COMPONENTS: &[Component] = &[
@@ -92,7 +98,58 @@ pub const COMPONENTS: &[Component] = &[
         }]],
         check: anything,
     },
+    Component {
+        section: "arrivals",
+        kind: "hpcc",
+        doc: "The flows of a flow.txt of the HPCC or ConWeave simulator: their number, then a line each: \
+              src dst pg dport size_bytes start_s, in order of start. Nodes are numbered as in the topology's file; the \
+              priority group is the traffic class.",
+        source: "HPCC's ns-3 simulator",
+        params: &[&[Param {
+            name: "file",
+            kind: Kind::Text,
+            default: Required,
+            doc: "The file.",
+            source: "packetloom",
+        }]],
+        check: anything,
+    },
+    Component {
+        section: "arrivals",
+        kind: "htsim",
+        doc: "The connections of a .cm file of htsim, with its triggers: oneshot, multishot, barrier.",
+        source: "csg-htsim",
+        params: &[&[
+            Param {
+                name: "file",
+                kind: Kind::Text,
+                default: Required,
+                doc: "The file.",
+                source: "packetloom",
+            },
+            Param {
+                name: "trigger_delay",
+                kind: Kind::Time,
+                default: Default("100ns"),
+                doc: "How long it takes until a trigger acts that hears of one host and starts flows at another; one \
+                      whose flows are all at one host acts at once.",
+                source: "packetloom; in htsim no time, as if hosts knew of each other",
+            },
+        ]],
+        check: check_delay,
+    },
 ];
+
+fn check_delay(values: &Values) -> Result<(), Complaint> {
+    if values.time("trigger_delay") < SHORTEST_DELAY {
+        let message = format!("hosts can't know of each other at once; write at least {SHORTEST_DELAY}");
+        return Err(Complaint::new("trigger_delay", message));
+    }
+    Ok(())
+}
+
+/// The engine's windows are no longer than a word from host to host takes.
+const SHORTEST_DELAY: Time = Time::from_ns(1);
 
 fn check_periodic(values: &Values) -> Result<(), Complaint> {
     match values.optional_time("interval") {
@@ -133,7 +190,18 @@ pub enum Arrivals {
     List {
         /// The file's path.
         file: String,
+        /// Whether it is one of HPCC's; else it has comma-separated values.
+        is_hpcc: bool,
     },
+    /// As a file of htsim's has them, some of which wait for others.
+    Connections {
+        /// The file's path.
+        file: String,
+        /// How long a word from one host to another takes.
+        trigger_delay: Time,
+    },
+    /// As an operation among hosts has them.
+    Collective(Collective),
 }
 
 impl Arrivals {
@@ -147,7 +215,12 @@ impl Arrivals {
                 concurrent: values.count("concurrent"),
                 think_time: values.time("think_time"),
             },
-            "list" => Arrivals::List { file: values.text("file") },
+            kind @ ("list" | "hpcc") => Arrivals::List { file: values.text("file"), is_hpcc: kind == "hpcc" },
+            "htsim" => Arrivals::Connections {
+                file: values.text("file"),
+                trigger_delay: values.time("trigger_delay"),
+            },
+            "collective" => Arrivals::Collective(Collective::build(values)),
             other => panic!("no arrivals are called {other}"),
         }
     }

@@ -2,15 +2,19 @@
 
 use super::arrivals::Arrivals;
 use super::chain::{Chain, ChainPlan};
+use super::collective::Collective;
 use super::deadlines::Deadlines;
 use super::entity;
 use super::facts::SourceFacts;
-use super::generator::{Built, Environment, OpenLoop};
+use super::generator::{Built, Environment, OpenLoop, Planned, PlannedJob};
 use super::list::FlowList;
 use super::members::Members;
 use super::pattern::{Pattern, Turn};
+use super::replay;
 use super::sizes::Sizes;
 use super::source::{DrawnSource, Events, Label, ListSource, OpenSource, Parts};
+use crate::flow::{Flow, HostId};
+use crate::formats::{self, FileError, hpcc_flows, htsim_connections};
 use crate::random::{Purpose, Stream};
 use crate::spec::{Complaint, Values};
 use crate::units::Time;
@@ -92,17 +96,23 @@ pub fn source(spec: &Values, env: &Environment, index: u8, members: Members) -> 
         members,
     };
     match Arrivals::build(&spec.component("arrivals")) {
-        Arrivals::List { file } => listed(common, &file, env),
+        Arrivals::List { file, is_hpcc } => listed(common, &file, is_hpcc, env),
+        Arrivals::Connections { file, trigger_delay } => connections(&common, &file, trigger_delay, env),
+        Arrivals::Collective(collective) => operation(&common, collective, env),
         Arrivals::Closed { concurrent, think_time } => closed(common, spec, env, concurrent, think_time),
         arrivals => drawn(common, spec, env, &arrivals),
     }
 }
 
-fn listed(common: Common, file: &str, env: &Environment) -> Result<Built, Complaint> {
-    let complain = |message: String| Complaint::new("arrivals.file", message);
-    let text = std::fs::read_to_string(file).map_err(|error| complain(format!("{file}: {error}")))?;
-    let list = FlowList::read(&text, env.hosts)
-        .map_err(|error| complain(format!("{file}:{}: {}", error.line, error.message)))?;
+fn listed(common: Common, file: &str, is_hpcc: bool, env: &Environment) -> Result<Built, Complaint> {
+    let list = formats::read(file, |text| {
+        if is_hpcc {
+            replay::from_hpcc(&hpcc_flows::read(text)?, env)
+        } else {
+            FlowList::read(text, env.hosts).map_err(|error| FileError::new(error.line, error.message))
+        }
+    });
+    let list = list.map_err(|complaint| inside("arrivals", complaint))?;
     if list.has_deadlines && common.deadlines != Deadlines::None {
         return Err(Complaint::new("deadlines", format!("{file} has a column of deadlines; leave this out")));
     }
@@ -119,6 +129,74 @@ fn listed(common: Common, file: &str, env: &Environment) -> Result<Built, Compla
     );
     let count = Some(source.count());
     Ok(open(OpenSource::Listed(source), &common, count, facts, env))
+}
+
+/// What the flows of a source have in common that are planned together.
+fn like(common: &Common) -> Flow {
+    Flow {
+        id: 0,
+        src: 0,
+        dst: 0,
+        size_bytes: 0,
+        start: common.start,
+        deadline: Time::NEVER,
+        class: common.label.class,
+        source: common.label.source,
+        chain: None,
+    }
+}
+
+/// Flows that wait for one another take all their source has to say.
+fn check_planned(common: &Common) -> Result<(), Complaint> {
+    if common.deadlines != Deadlines::None {
+        return Err(Complaint::new("deadlines", "flows that wait for others have none; leave this out"));
+    }
+    if common.own_flows.is_some() {
+        return Err(Complaint::new("flows", "flows that wait for others can't be left out; leave this out"));
+    }
+    Ok(())
+}
+
+fn connections(
+    common: &Common,
+    file: &str,
+    trigger_delay: Time,
+    env: &Environment,
+) -> Result<Built, Complaint> {
+    check_planned(common)?;
+    let plan = formats::read(file, |text| {
+        let matrix = htsim_connections::read(text)?;
+        replay::from_htsim(&matrix, env, like(common), trigger_delay)
+    });
+    let plan = plan.map_err(|complaint| inside("arrivals", complaint))?;
+    let facts = SourceFacts::of_plan(&plan.flows, &format!("as listed in {file}"), "as listed", env);
+    Ok(Built::Planned(Planned { plan, jobs: Vec::new(), is_background: common.is_background }, facts))
+}
+
+fn operation(common: &Common, collective: Collective, env: &Environment) -> Result<Built, Complaint> {
+    check_planned(common)?;
+    let inside = |complaint| inside("arrivals", complaint);
+    let ranks = collective.ranks.unwrap_or(env.hosts.into());
+    if ranks > u64::from(env.hosts) {
+        let message = format!("{ranks} ranks among {} hosts; write fewer", env.hosts);
+        return Err(inside(Complaint::new("ranks", message)));
+    }
+    collective.check(ranks as u32).map_err(inside)?;
+    let mut hosts: Vec<HostId> = (0..env.hosts).map(|member| common.members.host(member)).collect();
+    if collective.shuffled {
+        let mut stream = Stream::new(env.seed, Purpose::Pattern, entity::source(common.label.source));
+        for last in (1..hosts.len()).rev() {
+            hosts.swap(last, stream.below(last as u32 + 1) as usize);
+        }
+    }
+    hosts.truncate(ranks as usize);
+    let (plan, repetitions) = collective.plan(&hosts, like(common));
+    let pattern = format!("{} among {ranks} hosts, {}", collective.operation, collective.algorithm);
+    let facts = SourceFacts::of_plan(&plan.flows, "as the operation has them", &pattern, env);
+    let job = |(repetition, places)| PlannedJob { repetition, places };
+    let jobs = (0..).zip(repetitions).map(job).collect::<Vec<_>>();
+    let jobs = vec![(collective, ranks as u32, jobs)];
+    Ok(Built::Planned(Planned { plan, jobs, is_background: common.is_background }, facts))
 }
 
 fn drawn(common: Common, spec: &Values, env: &Environment, arrivals: &Arrivals) -> Result<Built, Complaint> {

@@ -5,6 +5,7 @@ use super::generator::Environment;
 use super::list::ListedFlow;
 use super::pattern::Pattern;
 use super::sizes::Sizes;
+use crate::flow::Flow;
 use crate::units::Time;
 use std::fmt;
 
@@ -67,6 +68,24 @@ impl SourceFacts {
             flows_per_second,
             load: flows_per_second.map(|rate| 8.0 * rate * mean_wire_bytes / all_hosts_bps),
             flows: None,
+        }
+    }
+}
+
+impl SourceFacts {
+    /// Of flows that wait for one another.
+    pub(super) fn of_plan(flows: &[Flow], sizes: &str, pattern: &str, env: &Environment) -> SourceFacts {
+        let count = flows.len() as f64;
+        let mean_bytes = flows.iter().map(|flow| flow.size_bytes as f64).sum::<f64>() / count;
+        let packets = flows.iter().map(|flow| flow.size_bytes.div_ceil(env.mss) as f64).sum::<f64>() / count;
+        SourceFacts {
+            sizes: sizes.to_owned(),
+            pattern: pattern.to_owned(),
+            mean_bytes,
+            mean_wire_bytes: mean_bytes + env.header as f64 * packets,
+            flows_per_second: None,
+            load: None,
+            flows: Some(flows.len() as u64),
         }
     }
 }

@@ -2,18 +2,24 @@
 
 use super::build;
 use super::chain::{Chain, Numbering};
+use super::collective::Collective;
+use super::dependencies::{Dependencies, Done, Plan, Triggers};
 use super::facts::SourceFacts;
 use super::members;
 use super::source::OpenSource;
-use crate::flow::{Flow, FlowId};
+use crate::flow::{Flow, FlowId, HostId};
 use crate::spec::{Complaint, Values};
 use crate::units::{Rate, Time};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// What a workload has to know of the rest of the scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Environment {
     /// How many hosts there are.
     pub hosts: u32,
+    /// The numbers that hosts have in the file that the network comes from; empty where they are counted from 0.
+    pub host_ids: Vec<u32>,
     /// The rate of a host's link.
     pub host_rate: Rate,
     /// Application bytes in a full packet.
@@ -47,6 +53,17 @@ pub struct Workload {
     facts: Vec<SourceFacts>,
     /// For each source, whether the case does not wait for its flows.
     background: Vec<bool>,
+    /// Flows that wait for others; they are numbered from 0.
+    dependencies: Dependencies,
+    /// How many of those there are.
+    planned: FlowId,
+    /// How many of those are still to start that the case waits for.
+    waiting: u64,
+    /// How long a word from one host to another takes at least.
+    word_takes: Time,
+    /// Flows that a trigger has started, and which their hosts do not know of yet.
+    triggered: BTreeMap<(Time, FlowId), Flow>,
+    jobs: Vec<Job>,
 }
 
 /// A source that goes by the clock.
@@ -61,10 +78,40 @@ pub(super) struct OpenLoop {
     pub(super) count: Option<u64>,
 }
 
+/// Flows of which some wait for others.
+pub(super) struct Planned {
+    pub(super) plan: Plan,
+    /// Operations, on how many hosts, and their repetitions.
+    pub(super) jobs: Vec<(Collective, u32, Vec<PlannedJob>)>,
+    pub(super) is_background: bool,
+}
+
+/// A repetition of an operation, and its flows' places in the plan.
+pub(super) struct PlannedJob {
+    pub(super) repetition: u32,
+    pub(super) places: Range<usize>,
+}
+
+/// An operation that was carried out once.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The traffic source.
+    pub source: u8,
+    /// Which repetition, counted from 0.
+    pub repetition: u32,
+    /// What it is.
+    pub collective: Collective,
+    /// How many hosts take part.
+    pub ranks: u32,
+    /// Its flows.
+    pub flows: Range<FlowId>,
+}
+
 /// What a `[[workload]]` section comes to.
 pub(super) enum Built {
     Open(OpenLoop, SourceFacts),
     Closed(Vec<Chain>, SourceFacts),
+    Planned(Planned, SourceFacts),
 }
 
 impl Workload {
@@ -76,6 +123,7 @@ impl Workload {
     pub fn build(specs: &[Values], env: &Environment) -> Result<Workload, Complaint> {
         build::check_together(specs, env)?;
         let (mut open, mut chains, mut facts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut planned = AllPlanned { word_takes: Time::NEVER, ..AllPlanned::default() };
         for (index, (spec, members)) in specs.iter().zip(members::choose(specs, env)?).enumerate() {
             let among = members.describe(env.hosts);
             let built = build::source(spec, env, index as u8, members)
@@ -89,11 +137,15 @@ impl Workload {
                     chains.extend(more);
                     fact
                 }
+                Built::Planned(more, fact) => {
+                    planned.add(&more, index as u8);
+                    fact
+                }
             };
             fact.pattern.extend(among.map(|among| format!(" {among}")));
             facts.push(fact);
         }
-        let base = first_chain_id(&open, env.flow_limit);
+        let base = first_chain_id(&open, env.flow_limit).saturating_add(planned.flows).min(HIGH_BASE);
         let numbering = Numbering { base, chains: chains.len() as u32 };
         for (number, chain) in (0..).zip(&mut chains) {
             chain.set_number(number, numbering);
@@ -101,7 +153,23 @@ impl Workload {
         let end_id = if chains.is_empty() { FlowId::MAX } else { base };
         let shared_left = env.flow_limit.unwrap_or(u64::MAX);
         let background = specs.iter().map(|spec| spec.flag("background")).collect();
-        Ok(Workload { open, shared_left, next_id: 0, end_id, chains, facts, background })
+        let AllPlanned { dependencies, flows: next_id, waiting, word_takes, jobs } = planned;
+        let triggered = BTreeMap::new();
+        Ok(Workload {
+            open,
+            shared_left,
+            next_id,
+            end_id,
+            chains,
+            facts,
+            background,
+            dependencies,
+            planned: next_id,
+            waiting,
+            word_takes,
+            triggered,
+            jobs,
+        })
     }
 
     /// For each source, whether the case does not wait for its flows.
@@ -113,12 +181,52 @@ impl Workload {
     pub fn has_foreground_left(&self) -> bool {
         let may_start =
             |open: &&OpenLoop| !open.is_background && (!open.shares_limit || self.shared_left > 0);
-        self.open.iter().filter(may_start).any(|open| open.source.peek_start().is_some())
+        self.waiting > 0 || self.open.iter().filter(may_start).any(|open| open.source.peek_start().is_some())
+    }
+
+    /// The flows that wait for none and each host's triggers, which belong to the hosts from now on.
+    pub fn take_dependencies(&mut self) -> (Vec<Flow>, BTreeMap<HostId, Triggers>) {
+        (std::mem::take(&mut self.dependencies.free), std::mem::take(&mut self.dependencies.local))
+    }
+
+    /// Whether any flow waits for others, or did.
+    pub fn has_dependencies(&self) -> bool {
+        self.waiting > 0 || !self.dependencies.remote.is_empty()
+    }
+
+    /// Hears that a flow started.
+    pub fn hear_start(&mut self, flow: &Flow) {
+        let is_planned = flow.id < self.planned && !self.background[usize::from(flow.source)];
+        self.waiting -= u64::from(is_planned);
+    }
+
+    /// Hears at one host of a flow for which flows at others may wait.
+    pub fn hear_end(&mut self, flow: FlowId, done: Done, now: Time) {
+        let triggered = &mut self.triggered;
+        self.dependencies.remote.hear(flow, done, now, |flow| {
+            triggered.insert((flow.start, flow.id), flow);
+        });
+    }
+
+    /// How many flows are still to start that wait for others.
+    pub fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    /// How long a word from one host to another takes at least, where flows wait for one.
+    pub fn word_takes(&self) -> Time {
+        self.word_takes
+    }
+
+    /// The operations among hosts.
+    pub fn jobs(&self) -> &[Job] {
+        &self.jobs
     }
 
     /// When the next flow starts that goes by the clock.
     pub fn peek_start(&self) -> Option<Time> {
-        self.next_source().map(|(start, _)| start)
+        let triggered = self.triggered.first_key_value().map(|(&(start, _), _)| start);
+        self.next_source().map(|(start, _)| start).into_iter().chain(triggered).min()
     }
 
     /// The next flow that goes by the clock, in order of start, then of source, then of being drawn.
@@ -126,7 +234,13 @@ impl Workload {
     /// # Panics
     /// If there are more flows than a [`FlowId`] can number.
     pub fn next_flow(&mut self) -> Option<Flow> {
-        let (_, index) = self.next_source()?;
+        let next = self.next_source();
+        if let Some(entry) = self.triggered.first_entry()
+            && next.is_none_or(|(start, _)| entry.key().0 <= start)
+        {
+            return Some(entry.remove());
+        }
+        let (_, index) = next?;
         let open = &mut self.open[index];
         let flow = open.source.next_flow()?;
         if open.shares_limit {
@@ -152,6 +266,39 @@ impl Workload {
         let may_start = |open: &OpenLoop| !open.shares_limit || self.shared_left > 0;
         let sources = self.open.iter().enumerate().filter(|(_, open)| may_start(open));
         sources.filter_map(|(index, open)| Some((open.source.peek_start()?, index))).min()
+    }
+}
+
+/// What all sources of flows that wait for others come to.
+#[derive(Default)]
+struct AllPlanned {
+    dependencies: Dependencies,
+    flows: FlowId,
+    waiting: u64,
+    word_takes: Time,
+    jobs: Vec<Job>,
+}
+
+impl AllPlanned {
+    fn add(&mut self, planned: &Planned, source: u8) {
+        let base = self.flows;
+        self.dependencies.add(&planned.plan, base);
+        self.flows += planned.plan.flows.len() as FlowId;
+        if !planned.is_background {
+            self.waiting += planned.plan.flows.len() as u64;
+        }
+        if planned.plan.has_remote() {
+            self.word_takes = self.word_takes.min(planned.plan.delay);
+        }
+        for (collective, ranks, jobs) in &planned.jobs {
+            self.jobs.extend(jobs.iter().map(|job| Job {
+                source,
+                repetition: job.repetition,
+                collective: collective.clone(),
+                ranks: *ranks,
+                flows: base + job.places.start as FlowId..base + job.places.end as FlowId,
+            }));
+        }
     }
 }
 

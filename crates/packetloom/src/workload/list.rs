@@ -124,13 +124,20 @@ impl<'a> Header<'a> {
     }
 }
 
+/// More bytes than a flow's packets can be numbered for, whatever their size of a usual one.
+const MOST_BYTES: u64 = 1 << 40;
+
 impl ListedFlow {
-    fn check(&self) -> Result<(), String> {
+    /// What must hold of it, whatever the file.
+    pub(super) fn check(&self) -> Result<(), String> {
         if self.src == self.dst {
             return Err(format!("host {} would send to itself; write another `dst`", self.src));
         }
         if self.size_bytes == 0 {
             return Err("`size_bytes` is 0; a flow has at least one byte".to_owned());
+        }
+        if self.size_bytes > MOST_BYTES {
+            return Err(format!("`size_bytes` is {}; write at most {MOST_BYTES}", self.size_bytes));
         }
         if self.deadline.is_some_and(|deadline| deadline <= self.start) {
             return Err(

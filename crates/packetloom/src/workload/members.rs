@@ -1,5 +1,6 @@
 //! Which hosts take part in a source's traffic.
 
+use super::arrivals::LISTS;
 use super::entity;
 use super::generator::Environment;
 use crate::flow::HostId;
@@ -78,7 +79,8 @@ pub fn choose(specs: &[Values], env: &Environment) -> Result<Vec<Members>, Compl
 pub fn names_hosts(spec: &Values) -> bool {
     let pattern = spec.component("pattern");
     let names = |key| pattern.entries.contains_key(key) && pattern.optional_count(key).is_some();
-    spec.component("arrivals").kind == "list" || ["src", "receiver", "sender"].into_iter().any(names)
+    LISTS.contains(&spec.component("arrivals").kind.as_str())
+        || ["src", "receiver", "sender"].into_iter().any(names)
 }
 
 fn shuffled(env: &Environment) -> Vec<HostId> {

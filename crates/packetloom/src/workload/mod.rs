@@ -8,7 +8,9 @@ pub mod arrivals;
 mod build;
 pub mod cdf;
 mod chain;
+pub mod collective;
 pub mod deadlines;
+pub mod dependencies;
 mod entity;
 mod facts;
 mod generator;
@@ -16,21 +18,30 @@ pub mod library;
 pub mod list;
 mod members;
 pub mod pattern;
+mod replay;
 pub mod sizes;
 mod source;
 #[cfg(test)]
 mod testing;
 
 pub use chain::Chain;
+pub use collective::Collective;
+pub use dependencies::{Dependencies, Done, Triggers};
 pub use facts::SourceFacts;
-pub use generator::{Environment, Workload};
+pub use generator::{Environment, Job, Workload};
 
 use crate::spec::Fallback::{Absent, Value as Default};
 use crate::spec::{Complaint, Component, Kind, Param, Values};
 use arrivals::Arrivals;
 
-const PARTS: [&[Component]; 5] =
-    [&[WORKLOAD], sizes::COMPONENTS, arrivals::COMPONENTS, pattern::COMPONENTS, deadlines::COMPONENTS];
+const PARTS: [&[Component]; 6] = [
+    &[WORKLOAD],
+    sizes::COMPONENTS,
+    arrivals::COMPONENTS,
+    &[collective::COMPONENT],
+    pattern::COMPONENTS,
+    deadlines::COMPONENTS,
+];
 
 /// Every component that describes traffic.
 pub const COMPONENTS: &[Component] = &concatenate::<{ total_length() }>();
@@ -146,12 +157,13 @@ const WORKLOAD: Component = Component {
 fn check_workload(values: &Values) -> Result<(), Complaint> {
     let arrivals = values.component("arrivals");
     let sizes = values.optional_component("sizes");
-    if arrivals.kind == "list" {
+    if arrivals::HAVE_ALL.contains(&arrivals.kind.as_str()) {
+        let what = if arrivals.kind == "collective" { "operation" } else { "flow list" };
         if sizes.is_some() {
-            return Err(Complaint::new("sizes", "the flow list has the sizes; leave this out"));
+            return Err(Complaint::new("sizes", format!("the {what} has the sizes; leave this out")));
         }
         if values.component("pattern").kind != "random-pairs" {
-            return Err(Complaint::new("pattern", "the flow list has the hosts; leave this out"));
+            return Err(Complaint::new("pattern", format!("the {what} has the hosts; leave this out")));
         }
     } else if sizes.is_none() {
         return Err(Complaint::new(

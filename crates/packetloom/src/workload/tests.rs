@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 fn environment() -> Environment {
     Environment {
         hosts: 54,
+        host_ids: Vec::new(),
         host_rate: Rate::from_gbps(10),
         mss: 1460,
         header: 40,

@@ -38,7 +38,8 @@ def fct_variation(flows: pl.DataFrame) -> float:
 
 def jain(flows: pl.DataFrame) -> float:
     """Jain's index over servers of what their flows got of their best."""
-    return _number(jain_of_servers(flows))
+    share = (flows["best_fct_ns"] / flows["fct_ns"]).cast(pl.Float64).fill_null(float("nan"))
+    return _number(jain_of_servers(flows["src"].to_numpy().astype(float), share.to_numpy()))
 
 
 def of_flows(results: Results, of: Callable[[pl.DataFrame], float]) -> Table:

@@ -1,7 +1,7 @@
 //! A flow at its sender: its packets are dealt out to subflows as these have room.
 
 use super::subflow::{Subflow, coupled_step};
-use crate::engine::{Context, Report};
+use crate::engine::{Context, Report, Standing};
 use crate::flow::Flow;
 use crate::transport::windowed::{Config, Header, Sender};
 use std::collections::VecDeque;
@@ -54,6 +54,15 @@ impl Connection {
         self.una == self.packets
     }
 
+    pub fn standing(&self) -> Standing {
+        Standing {
+            flow: self.flow.id,
+            arrived: self.una,
+            packets: self.packets,
+            waits_for: "an acknowledgement on any subflow, or a timeout",
+        }
+    }
+
     pub fn report(&self) -> Report {
         let start = Report { retransmissions: self.reinjections, ..Report::default() };
         self.subflows.iter().map(Sender::report).fold(start, |sum, one| Report {
@@ -61,6 +70,7 @@ impl Connection {
             retransmissions: sum.retransmissions + one.retransmissions,
             timeouts: sum.timeouts + one.timeouts,
             trims: sum.trims + one.trims,
+            returns: 0,
             given_up: false,
         })
     }

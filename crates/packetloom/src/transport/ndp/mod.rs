@@ -13,7 +13,7 @@ mod sender;
 use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
-use crate::engine::{Context, Timer, Transport};
+use crate::engine::{Context, Standing, Timer, Transport};
 use crate::flow::Flow;
 use crate::measure::{Format, QueueRecorder};
 use crate::packet::{Kind, Packet};
@@ -86,6 +86,7 @@ impl Transport for Ndp {
         match packet.kind {
             Kind::Data | Kind::Trimmed => self.arrived(&packet, context),
             Kind::Ack | Kind::Control => self.answered(&packet, context),
+            Kind::Returned => self.came_back(&packet, context),
         }
     }
 
@@ -104,6 +105,10 @@ impl Transport for Ndp {
     fn pulls(&mut self) -> Option<&mut QueueRecorder> {
         self.pacer.recorder()
     }
+
+    fn standings(&self) -> Vec<Standing> {
+        self.senders.states().map(Sender::standing).collect()
+    }
 }
 
 impl Ndp {
@@ -114,6 +119,13 @@ impl Ndp {
         if sender.is_done() {
             context.closed(sender.flow(), sender.report());
             self.senders.remove(packet.flow);
+        }
+    }
+
+    /// The header of a packet that no queue had room for, at the sender.
+    fn came_back(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
+        if let (Some(sender), Header::Data { seq, .. }) = (self.senders.get_mut(packet.flow), packet.header) {
+            sender.came_back(seq, &self.config, context);
         }
     }
 

@@ -20,7 +20,7 @@ pub use window::{Acked, Congestion, Window};
 use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
-use crate::engine::{Context, Timer, Transport};
+use crate::engine::{Context, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::measure::Format;
 use crate::packet::{Kind, Packet};
@@ -97,7 +97,7 @@ impl<C: Congestion> Transport for Windowed<C> {
             Kind::Data => self.data(packet, context),
             Kind::Control => self.probed(packet, context),
             // These transports don't know trimming: to them the packet is lost.
-            Kind::Trimmed => {}
+            Kind::Trimmed | Kind::Returned => {}
         }
     }
 
@@ -110,6 +110,10 @@ impl<C: Congestion> Transport for Windowed<C> {
         } else if let Some(receiver) = self.receivers.get_mut(flow) {
             receiver.delay_over(&self.config, context);
         }
+    }
+
+    fn standings(&self) -> Vec<Standing> {
+        self.senders.states().map(Sender::standing).collect()
     }
 }
 

@@ -1,0 +1,323 @@
+//! htsim's connection matrix: a `.cm` file.
+//!
+//! A header with the numbers of nodes, connections, triggers and failures; then a line per connection (`0->13 id 1 start 0
+//! size 2000000 send_done_trigger 1`), per trigger (`trigger id 1 oneshot`), and per failure. Starts are in picoseconds.
+
+use super::FileError;
+use super::fields::{Line, count, last_line, lines};
+use crate::units::Time;
+use std::collections::BTreeMap;
+
+/// When a connection starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At a time.
+    At(Time),
+    /// When the trigger of this id fires.
+    On(u32),
+}
+
+/// A connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// The sending host.
+    pub src: u32,
+    /// The receiving host.
+    pub dst: u32,
+    /// When it starts.
+    pub start: Start,
+    /// Bytes to send.
+    pub size_bytes: u64,
+    /// The trigger that is activated when the sender knows that all has arrived.
+    pub send_done: Option<u32>,
+    /// The trigger that is activated when the receiver has all.
+    pub recv_done: Option<u32>,
+    /// The line that has it.
+    pub line: usize,
+}
+
+/// What a trigger does when it is activated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shot {
+    /// At the first time starts all its connections.
+    Oneshot,
+    /// Each time starts its next connection.
+    Multishot,
+    /// At the so-manieth time starts all its connections.
+    Barrier(u32),
+}
+
+/// What the file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    /// How many hosts it is for.
+    pub nodes: u32,
+    /// The connections, in order.
+    pub connections: Vec<Connection>,
+    /// The triggers, by id.
+    pub triggers: BTreeMap<u32, Shot>,
+}
+
+/// What the header says, and in which line.
+#[derive(Default)]
+struct Header {
+    counts: BTreeMap<&'static str, (usize, u64)>,
+}
+
+const HEADER: [&str; 4] = ["Nodes", "Connections", "Triggers", "Failures"];
+
+/// Reads the file's text. Lines that begin with `#` are skipped.
+///
+/// # Errors
+/// Where a line is not of the form above, a number in the header is not that of what follows, or a connection waits for a
+/// trigger that is not there.
+pub fn read(text: &str) -> Result<Matrix, FileError> {
+    let mut header = Header::default();
+    let (mut connections, mut triggers) = (Vec::new(), BTreeMap::new());
+    for line in lines(text).filter(|line| !line.fields[0].starts_with('#')) {
+        let word = line.fields[0];
+        if let Some(name) = HEADER.into_iter().find(|name| *name == word) {
+            header.note(name, &line)?;
+        } else if word.contains("->") {
+            connections.push(connection(&line)?);
+        } else if word == "trigger" {
+            let (id, shot) = trigger(&line)?;
+            if triggers.insert(id, shot).is_some() {
+                return Err(line.error(format!("trigger {id} is there twice")));
+            }
+        } else if word == "failure" {
+            let message = "failures belong to the scenario here; write a [[fault]] of the kind \"link-down\" \
+                           with the link's two ends, and Failures 0";
+            return Err(line.error(message));
+        } else {
+            let message =
+                format!("{word:?} begins no line; write a connection such as 0->1, trigger, or failure");
+            return Err(line.error(message));
+        }
+    }
+    let (_, nodes) =
+        header.counts.get("Nodes").copied().ok_or_else(|| FileError::new(1, "no line `Nodes n`"))?;
+    header.check("Connections", connections.len(), text)?;
+    header.check("Triggers", triggers.len(), text)?;
+    header.check("Failures", 0, text)?;
+    let matrix = Matrix { nodes: u32::try_from(nodes).unwrap_or(u32::MAX), connections, triggers };
+    matrix.check()?;
+    Ok(matrix)
+}
+
+impl Header {
+    fn note(&mut self, name: &'static str, line: &Line<'_>) -> Result<(), FileError> {
+        line.expect("name count")?;
+        let entry = (line.number, line.count(1, name)?);
+        match self.counts.insert(name, entry) {
+            None => Ok(()),
+            Some(_) => Err(line.error(format!("{name} is there twice"))),
+        }
+    }
+
+    fn check(&self, name: &str, found: usize, text: &str) -> Result<(), FileError> {
+        match self.counts.get(name) {
+            Some(&(_, said)) if said == found as u64 => Ok(()),
+            Some(&(line, said)) => Err(FileError::new(
+                line,
+                format!("{said} {name} where {found} lines follow; correct the number"),
+            )),
+            None if found == 0 && name != "Connections" => Ok(()),
+            None => Err(FileError::new(last_line(text), format!("no line `{name} {found}` in the header"))),
+        }
+    }
+}
+
+/// The value after a keyword.
+fn value<'a>(line: &Line<'a>, index: usize) -> Result<&'a str, FileError> {
+    let missing = || line.error(format!("nothing after {:?}; write its value", line.fields[index]));
+    line.fields.get(index + 1).copied().ok_or_else(missing)
+}
+
+/// An id, which is not zero.
+fn id(line: &Line<'_>, text: &str, name: &str) -> Result<u32, FileError> {
+    match count(text, name) {
+        Ok(0) => Err(line.error(format!("{name} is 0; ids are numbered from 1"))),
+        other => other.map_err(|message| line.error(message)),
+    }
+}
+
+fn connection(line: &Line<'_>) -> Result<Connection, FileError> {
+    let (src, dst) = line.fields[0].split_once("->").unwrap_or_default();
+    let number = |text, name: &str| count::<u32>(text, name).map_err(|message| line.error(message));
+    let (src, dst) = (number(src, "the source")?, number(dst, "the destination")?);
+    let (mut start, mut size_bytes, mut send_done, mut recv_done) = (None, None, None, None);
+    let mut has_id = false;
+    let mut index = 1;
+    while index < line.fields.len() {
+        let text = value(line, index)?;
+        let is_new = match line.fields[index] {
+            "start" => {
+                let at = count(text, "start")
+                    .map(Time)
+                    .map_err(|message| line.error(message + " of picoseconds"))?;
+                start.replace(Start::At(at)).is_none()
+            }
+            "trigger" => start.replace(Start::On(id(line, text, "trigger")?)).is_none(),
+            "size" => {
+                let size = count(text, "size").map_err(|message| line.error(message))?;
+                size_bytes.replace(size).is_none()
+            }
+            "id" => {
+                id(line, text, "id")?;
+                !std::mem::replace(&mut has_id, true)
+            }
+            "send_done_trigger" => send_done.replace(id(line, text, "send_done_trigger")?).is_none(),
+            "recv_done_trigger" => recv_done.replace(id(line, text, "recv_done_trigger")?).is_none(),
+            "prio" => {
+                number(text, "prio")?;
+                true
+            }
+            other => {
+                let message = format!(
+                    "{other:?} is no keyword of a connection; they are id, start, trigger, size, prio, \
+                     send_done_trigger, recv_done_trigger"
+                );
+                return Err(line.error(message));
+            }
+        };
+        if !is_new {
+            return Err(line.error(format!("{:?} is there a second time; leave one out", line.fields[index])));
+        }
+        index += 2;
+    }
+    let start = start.ok_or_else(|| line.error("neither start nor trigger; write when it starts"))?;
+    if matches!(start, Start::On(_)) && !has_id {
+        return Err(line.error("a connection that waits for a trigger needs an id"));
+    }
+    let size_bytes = size_bytes.ok_or_else(|| line.error("no size; write one in bytes"))?;
+    Ok(Connection { src, dst, start, size_bytes, send_done, recv_done, line: line.number })
+}
+
+fn trigger(line: &Line<'_>) -> Result<(u32, Shot), FileError> {
+    let (mut number, mut shot, mut times) = (None, None, None);
+    let mut index = 1;
+    while index < line.fields.len() {
+        let is_new = match line.fields[index] {
+            "id" => number.replace(id(line, value(line, index)?, "id")?).is_none(),
+            "count" => times.replace(id(line, value(line, index)?, "count")?).is_none(),
+            "oneshot" => shot.replace(Shot::Oneshot).is_none(),
+            "multishot" => shot.replace(Shot::Multishot).is_none(),
+            "barrier" => shot.replace(Shot::Barrier(0)).is_none(),
+            other => {
+                let message = format!(
+                    "{other:?} is no keyword of a trigger; they are id, oneshot, multishot, barrier, count"
+                );
+                return Err(line.error(message));
+            }
+        };
+        if !is_new {
+            return Err(line.error("a trigger has one id and is of one kind"));
+        }
+        index += if ["id", "count"].contains(&line.fields[index]) { 2 } else { 1 };
+    }
+    let number = number.ok_or_else(|| line.error("no id"))?;
+    let shot = match (shot, times) {
+        (Some(Shot::Barrier(_)), Some(times)) => Shot::Barrier(times),
+        (Some(Shot::Barrier(_)), None) => return Err(line.error("a barrier needs a count")),
+        (Some(shot), None) => shot,
+        (Some(_), Some(_)) => return Err(line.error("only a barrier has a count")),
+        (None, _) => return Err(line.error("of no kind; write oneshot, multishot or barrier count n")),
+    };
+    Ok((number, shot))
+}
+
+impl Matrix {
+    fn check(&self) -> Result<(), FileError> {
+        for connection in &self.connections {
+            let error = |message: String| Err(FileError::new(connection.line, message));
+            for host in [connection.src, connection.dst] {
+                if host >= self.nodes {
+                    return error(format!(
+                        "no node is numbered {host}; they are numbered 0 to {}",
+                        self.nodes - 1
+                    ));
+                }
+            }
+            let waits_for = match connection.start {
+                Start::On(trigger) => Some(trigger),
+                Start::At(_) => None,
+            };
+            for trigger in [waits_for, connection.send_done, connection.recv_done].into_iter().flatten() {
+                if !self.triggers.contains_key(&trigger) {
+                    return error(format!("trigger {trigger} is nowhere specified"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOUND: &str = "Nodes 16\nConnections 3\nTriggers 2\nFailures 0\n\
+        0->13 id 1 start 0 size 2000000 prio 5 send_done_trigger 1\n\
+        1->13 id 2 trigger 1 size 90000\n\
+        2->13 id 3 start 1000001 size 90000 recv_done_trigger 7\n\
+        trigger id 1 oneshot\n\
+        trigger id 7 barrier count 2\n";
+
+    #[test]
+    fn a_file_of_htsims_is_read() {
+        let matrix = read(SOUND).expect("a sound file");
+        assert_eq!((matrix.nodes, matrix.connections.len()), (16, 3));
+        assert_eq!(matrix.triggers, BTreeMap::from([(1, Shot::Oneshot), (7, Shot::Barrier(2))]));
+        let third = Connection {
+            src: 2,
+            dst: 13,
+            start: Start::At(Time(1_000_001)),
+            size_bytes: 90_000,
+            send_done: None,
+            recv_done: Some(7),
+            line: 7,
+        };
+        assert_eq!((matrix.connections[2], matrix.connections[1].start), (third, Start::On(1)));
+        assert_eq!(read(&SOUND.replace('\n', "\r\n")), Ok(matrix));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (from, to, line, part) in [
+            ("Connections 3", "Connections 4", 2, "4 Connections where 3 lines follow"),
+            ("Triggers 2", "Triggers 1", 3, "1 Triggers where 2 lines follow"),
+            ("Failures 0", "Failures 1", 4, "1 Failures where 0 lines follow"),
+            ("Nodes 16", "Nodes NaN", 1, "Nodes is \"NaN\""),
+            ("Nodes 16", "Nodes 13", 5, "no node is numbered 13; they are numbered 0 to 12"),
+            ("Nodes 16\n", "", 1, "no line `Nodes n`"),
+            ("size 2000000", "size -1", 5, "size is -1; it cannot be negative"),
+            ("size 2000000", "size 1.5", 5, "size is \"1.5\""),
+            ("size 2000000 ", "", 5, "no size"),
+            ("size 2000000", "size 18446744073709551616", 5, "too large"),
+            ("start 0", "start 0.5", 5, "start is \"0.5\""),
+            ("start 0 ", "", 5, "neither start nor trigger"),
+            ("start 0", "start 0 trigger 1", 5, "\"trigger\" is there a second time"),
+            ("id 2", "id 0", 6, "id is 0"),
+            ("id 2 ", "", 6, "needs an id"),
+            ("trigger 1 size", "trigger 3 size", 6, "trigger 3 is nowhere specified"),
+            ("recv_done_trigger 7", "recv_done_trigger", 7, "nothing after \"recv_done_trigger\""),
+            ("recv_done_trigger 7", "recv_done 7", 7, "\"recv_done\" is no keyword of a connection"),
+            ("id 1 oneshot", "id 1", 8, "of no kind"),
+            ("id 1 oneshot", "id 1 oneshot count 2", 8, "only a barrier has a count"),
+            ("id 1 oneshot", "id 7 oneshot", 9, "trigger 7 is there twice"),
+            ("barrier count 2", "barrier", 9, "a barrier needs a count"),
+            ("count 2\n", "count 2\ntrailing text\n", 10, "\"trailing\" begins no line"),
+            (
+                "count 2\n",
+                "count 2\nfailure switch_type AGG switch_id 0 link_id 0\n",
+                10,
+                "write a [[fault]]",
+            ),
+        ] {
+            assert!(SOUND.contains(from), "{from}");
+            let error = read(&SOUND.replacen(from, to, 1)).expect_err(to);
+            assert!(error.line == line && error.message.contains(part), "{to}: {error:?}");
+        }
+    }
+}

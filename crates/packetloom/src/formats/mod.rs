@@ -1,0 +1,37 @@
+//! Other simulators' files, read as they are: one file here for each of theirs. What is read is plain figures; what they
+//! mean for a network or its traffic is decided in `topology` and `workload`.
+
+mod fields;
+pub mod hpcc_flows;
+pub mod hpcc_topology;
+pub mod htsim_connections;
+pub mod htsim_topology;
+
+/// What is wrong with a file, and in which line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong and what to write.
+    pub message: String,
+}
+
+impl FileError {
+    /// Something wrong in a line.
+    pub fn new(line: usize, message: impl Into<String>) -> FileError {
+        FileError { line, message: message.into() }
+    }
+}
+
+/// Reads a file that a scenario names under the key `file`, by one of the readers here.
+///
+/// # Errors
+/// What is wrong, with the file's name and the line.
+pub fn read<T>(
+    file: &str,
+    reader: impl FnOnce(&str) -> Result<T, FileError>,
+) -> Result<T, crate::spec::Complaint> {
+    let complain = |message: String| crate::spec::Complaint::new("file", message);
+    let text = std::fs::read_to_string(file).map_err(|error| complain(format!("{file}: {error}")))?;
+    reader(&text).map_err(|error| complain(format!("{file}:{}: {}", error.line, error.message)))
+}
