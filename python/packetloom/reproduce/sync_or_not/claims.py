@@ -76,11 +76,11 @@ def facebook_web(runs: Runs) -> Iterator[Measured]:
     """SA7."""
     slowdown = measure.of_flows(runs["lengths"], measure.mean_slowdown)
     loads = measure.loads_of(slowdown)
-    web, asy = "SYN Facebook web, packed", "ASY Facebook web"
+    web, asy = "SYN FBW packed", "ASY FBW"
     yield measure.ratio(slowdown, web, asy, loads[0]).measured(f"SYN packed/ASY at {loads[0]:g}", (0.67, 1.5))
     yield measure.ratio(slowdown, web, asy, loads[-1]).measured(f"SYN packed/ASY at {loads[-1]:g}", (10.0, NO_LIMIT))
-    found = measure.ratio(slowdown, web, "SYN bimodal, packed", loads[-1])
-    yield found.measured(f"Facebook web / bimodal, packed, at {loads[-1]:g}", (0.0, 1.0))
+    found = measure.ratio(slowdown, web, "SYN bimodal packed", loads[-1])
+    yield found.measured(f"FBW / bimodal, packed, at {loads[-1]:g}", (0.0, 1.0))
 
 
 def buffers(runs: Runs) -> Iterator[Measured]:
