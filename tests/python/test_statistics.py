@@ -64,9 +64,9 @@ def test_variation_is_the_deviation_over_the_mean(results: Results) -> None:
 
 def test_jains_index_is_over_servers_of_what_their_flows_got_of_their_best(results: Results) -> None:
     # Server 0 gets 1/2 and 1 of its best, server 1 a quarter; a flow that did not finish does not count.
-    columns = {"src": [0, 0, 1, 1], "best_fct_ns": [1.0, 1.0, 1.0, 1.0], "fct_ns": [2.0, 1.0, 4.0, math.nan]}
-    assert jain_of_servers(pl.DataFrame(columns)) == pytest.approx(1.0 / (2 * (0.75**2 + 0.25**2)))
-    assert jain_of_servers(pl.DataFrame({**columns, "fct_ns": [math.nan] * 4})) is None
+    src, share = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.5, 1.0, 0.25, math.nan])
+    assert jain_of_servers(src, share) == pytest.approx(1.0 / (2 * (0.75**2 + 0.25**2)))
+    assert jain_of_servers(src, np.full(4, math.nan)) is None
     assert 0 < value(packetloom.summary(results), 0.8, "all", "server_share", "jain")["value"] <= 1
 
 
