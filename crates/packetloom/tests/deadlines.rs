@@ -120,7 +120,7 @@ fn two_rcp_flows_have_the_fair_share_within_a_few_round_trips() {
     let [first, second] = [gbps(0, 25.0, 30.0), gbps(1, 25.0, 30.0)];
     assert!((first / second - 1.0).abs() < 0.1, "{first} and {second} Gb/s");
     let together: Vec<f64> =
-        (20..59).map(|ms| f64::from(ms)).map(|ms| gbps(0, ms, ms + 1.0) + gbps(1, ms, ms + 1.0)).collect();
+        (20..59).map(f64::from).map(|ms| gbps(0, ms, ms + 1.0) + gbps(1, ms, ms + 1.0)).collect();
     assert!(together[25..].iter().all(|&gbps| gbps > 0.85), "{together:?}");
 }
 
