@@ -22,6 +22,8 @@ from packetloom.statistics import ALL_SIZES, STATISTICS
 
 MARKERS = "osD^vPX"
 SIZE_INCHES = (6.4, 4.2)
+# From one end of a logarithmic axis to the other.
+LONG_AXIS = 3_000
 LINES = ("-", "--", ":")
 
 
@@ -260,8 +262,9 @@ def _load_title(load: float | None) -> str:
 
 
 def log_ticks(axis: Axis) -> None:
-    """A logarithmic axis whose labels read 1, 2, 5, 10, not as powers."""
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    """A logarithmic axis whose labels read 1, 2, 5, 10, not as powers; 1, 10, 100 where it is long."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high <= LONG_AXIS * low else (1.0,)))
     axis.set_major_formatter(FormatStrFormatter("%g"))
     axis.set_minor_formatter(NullFormatter())
 
