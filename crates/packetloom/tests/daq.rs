@@ -206,8 +206,8 @@ deadlines = { kind = "fixed", after = "9ms" }
 fn a_weight_of_zero_is_an_error() {
     let workload = "[[workload]]\nsizes = \"web-search\"\n";
     let toml = daq(RACK, workload, ", weight_ratio = 0", "loads = [0.1]\nflows = 5\n");
-    let problem = packetloom::scenario::Scenario::from_toml(&toml, "test", std::path::Path::new(""));
-    let text = problem.expect_err("no weight at all").to_string();
+    let read = packetloom::scenario::Scenario::from_toml(&toml, "test", std::path::Path::new(""));
+    let text = read.map_or_else(|problems| problems.to_string(), |_| String::new());
     assert!(text.contains("weight_ratio") && text.contains("0.0001"), "{text}");
 }
 
