@@ -5,15 +5,16 @@ use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally, Transport};
 use crate::fault::Faults;
 use crate::flow::{Flow, HostId};
 use crate::fluid;
-use crate::measure::{Collector, FlowRow, Format, QueueRecorder};
+use crate::measure::{Capture, Captured, Collector, FlowRow, Format, QueueRecorder, pcapng};
 use crate::queue;
 use crate::routing;
 use crate::scenario::{Case, Problems, Scenario};
-use crate::spec::{Complaint, Component, Values, anything};
-use crate::topology::Topology;
+use crate::spec::{Complaint, Component, Value, Values, anything};
+use crate::topology::{Link, Topology};
 use crate::transport::{self, PacketFormat, Scheme, WithScheme};
 use crate::units::Time;
 use crate::workload::{Environment, Job, SourceFacts, Workload};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The flow-level models: transports without packets.
@@ -98,6 +99,10 @@ pub struct Outcome {
     pub control: Option<Control>,
     /// A row per operation among hosts.
     pub jobs: Vec<JobRow>,
+    /// What went over the links that were to be captured.
+    pub captures: Vec<Capture>,
+    /// How the transport cuts flows into packets.
+    pub format: Format,
 }
 
 /// An operation among hosts, and what became of it.
@@ -159,6 +164,24 @@ impl Outcome {
         if self.simulated == Time::ZERO { 0.0 } else { busy.as_secs_f64() / self.simulated.as_secs_f64() }
     }
 
+    fn capture(&self, link: usize, packets: Vec<Captured>) -> Capture {
+        let Link { src, dst, rate, .. } = self.topology.links[link];
+        let name = format!("{} to {}", self.topology.node_name(src), self.topology.node_name(dst));
+        Capture { name, rate, packets }
+    }
+
+    /// What was captured, as a pcapng file; nothing where nothing was to be.
+    pub fn pcapng(&self) -> Vec<u8> {
+        if self.captures.is_empty() {
+            return Vec::new();
+        }
+        let size_of = |id| {
+            let place = self.flows.binary_search_by_key(&id, |row| row.flow.id);
+            place.map_or(0, |place| self.flows[place].flow.size_bytes)
+        };
+        pcapng(&self.captures, self.format, size_of)
+    }
+
     /// Every sample of every host's queue of pulls: host, time in ns, pulls.
     pub fn pull_samples(&self) -> impl Iterator<Item = (HostId, f64, u64)> {
         self.pulls
@@ -205,6 +228,8 @@ struct Setting {
     case: Case,
     topology: Topology,
     faults: Faults,
+    /// Links whose packets are captured.
+    captured: BTreeSet<usize>,
     format: Format,
     longest_window: Time,
     threads: u32,
@@ -241,6 +266,7 @@ impl Simulation {
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_credits(&case, &topology, format)?;
         check_returns(&case)?;
+        let captured = captured(&case, &topology, is_fluid)?;
         if !topology.hosts_are_alike() && (case.load.is_some() || is_fluid || is_central) {
             let message = "the hosts' links differ in rate, so there is no rate that a load could be a part of, nor one \
                            for flow-level models and central control; leave loads out and write rate_per_second, or a list";
@@ -258,7 +284,8 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
-        let setting = Setting { case, topology, faults, format, longest_window: Time::NEVER, threads: 1 };
+        let setting =
+            Setting { case, topology, faults, captured, format, longest_window: Time::NEVER, threads: 1 };
         Ok(Simulation { setting, workload, environment })
     }
 
@@ -325,6 +352,21 @@ fn check_credits(case: &Case, topology: &Topology, format: Format) -> Result<(),
         ));
     }
     Ok(())
+}
+
+/// The links whose packets are to be captured.
+fn captured(case: &Case, topology: &Topology, is_fluid: bool) -> Result<BTreeSet<usize>, Complaint> {
+    let key = "measure.capture";
+    let mut links = BTreeSet::new();
+    for port in case.measure.optional_list("capture").into_iter().flatten() {
+        let Value::Text(port) = &port else { panic!("a port's name is {port:?}") };
+        links.extend(topology.links_called(port, key)?);
+    }
+    if is_fluid && !links.is_empty() {
+        let message = "a flow-level model has no packets to capture; leave this, or the scheme, out";
+        return Err(Complaint::new(key, message));
+    }
+    Ok(links)
 }
 
 /// Headers go back only from switches, and only NDP's senders know what to do with them.
@@ -405,6 +447,8 @@ impl Setting {
             warnings,
             control: None,
             jobs: Vec::new(),
+            captures: Vec::new(),
+            format: self.format,
         }
     }
 }
@@ -526,6 +570,7 @@ impl Setting {
             seed: self.case.seed,
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
+            captured: &self.captured,
             longest_window: self.longest_window.min(workload.word_takes()),
             threads: self.threads,
         };
@@ -554,6 +599,9 @@ impl Setting {
         let ports = engine.ports(outcome.simulated).into_iter().enumerate();
         outcome.ports = ports.map(|(link, (counters, queue))| PortRow { link, counters, queue }).collect();
         outcome.pulls = engine.pulls(outcome.simulated).collect();
+        let captures = engine.captured(outcome.simulated);
+        outcome.captures =
+            captures.into_iter().map(|(link, packets)| outcome.capture(link, packets)).collect();
         outcome
     }
 }

@@ -95,6 +95,9 @@ impl<'a, T: Transport> Assembly<'a, T> {
         if let Some(fault) = self.faults.get(&(link as usize)) {
             number = wires.add_fault(number, fault.clone());
         }
+        if plan.captured.contains(&(link as usize)) {
+            number = wires.add_watch(number);
+        }
         let random = Stream::new(plan.seed, Purpose::Queue, link.into());
         let place = Place { link, rate: plan.topology.links[link as usize].rate };
         let agent = T::Agent::build(plan.transport, place);

@@ -190,6 +190,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         PortCounters { corrupted, lost, ..counters }
     }
 
+    /// The packets that started on the link before `end`, if it was watched.
+    pub(super) fn noted<'a>(&self, end: Time, wires: &'a Wires<H>) -> Option<&'a [(Time, Packet<H>)]> {
+        let packets = wires.noted(self.link)?;
+        Some(&packets[..packets.partition_point(|(start, _)| *start < end)])
+    }
+
     /// How many packets went out of the buffer.
     pub fn departures(&self) -> u64 {
         self.departures

@@ -16,7 +16,7 @@ pub struct Wires<H> {
     pub calendar: Calendar,
     /// Links that end elsewhere, lose packets or are slow. Ports know them by numbers that follow those of the channels, so that
     /// other links need not ask whether they are among them.
-    special: Vec<Special>,
+    special: Vec<Special<H>>,
     /// What goes to each shard, in the order in which it was sent.
     pub(super) outboxes: Vec<Vec<Crossing<H>>>,
     /// The earliest arrival among that.
@@ -27,9 +27,11 @@ pub struct Wires<H> {
 pub(super) type Crossing<H> = (u32, Packet<H>);
 
 #[derive(Clone, Debug)]
-enum Special {
+enum Special<H> {
     /// Its far end is in another shard.
     Crossing(FarEnd),
+    /// Packets on it are noted, with when they start; they go on by the link of this number.
+    Watched(u32, Vec<(Time, Packet<H>)>),
     /// It may lose packets or be slow; those that get through go on by the link of this number.
     Faulty(u32, Box<LinkFault>),
 }
@@ -76,6 +78,11 @@ impl<H: Copy + Default> Wires<H> {
                 self.outboxes[end.shard as usize].push((end.slot, packet));
                 Time::ZERO
             }
+            Special::Watched(beyond, packets) => {
+                packets.push((start, packet));
+                let beyond = *beyond;
+                self.carry(beyond, start, bytes, usual, packet)
+            }
             Special::Faulty(beyond, fault) => {
                 let delay = fault.slow_down((start, packet.time), bytes, usual);
                 packet.time += delay;
@@ -107,7 +114,20 @@ impl<H: Copy + Default> Wires<H> {
         self.add_special(Special::Faulty(link, Box::new(fault)))
     }
 
-    fn add_special(&mut self, special: Special) -> u32 {
+    /// Has what goes over the link of this number noted; returns the number by which its port is to know it.
+    pub(super) fn add_watch(&mut self, link: u32) -> u32 {
+        self.add_special(Special::Watched(link, Vec::new()))
+    }
+
+    /// What was noted of the link that a port knows by this number, if it was watched.
+    pub(super) fn noted(&self, link: u32) -> Option<&[(Time, Packet<H>)]> {
+        match self.special.get((link as usize).checked_sub(self.channels.len())?) {
+            Some(Special::Watched(_, packets)) => Some(packets),
+            _ => None,
+        }
+    }
+
+    fn add_special(&mut self, special: Special<H>) -> u32 {
         self.special.push(special);
         (self.channels.len() + self.special.len() - 1) as u32
     }
@@ -116,6 +136,7 @@ impl<H: Copy + Default> Wires<H> {
     pub(super) fn fault(&self, link: u32) -> Option<&LinkFault> {
         match self.special.get((link as usize).checked_sub(self.channels.len())?) {
             Some(Special::Faulty(_, fault)) => Some(fault),
+            Some(Special::Watched(beyond, _)) => self.fault(*beyond),
             _ => None,
         }
     }

@@ -125,7 +125,7 @@ fn degraded(fault: &Values, topology: &Topology) -> Result<(BTreeSet<usize>, Slo
 fn links_between(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Complaint> {
     let Some(ends) = fault.optional_list("between") else { return Ok((0..topology.links.len()).collect()) };
     let nodes = |end: &Value| match end {
-        Value::Text(name) => nodes_called(name, "between", topology),
+        Value::Text(name) => topology.nodes_called(name, "between"),
         other => panic!("a node's name is {other:?}"),
     };
     let (ones, others) = (nodes(&ends[0])?, nodes(&ends[1])?);
@@ -141,7 +141,7 @@ fn links_between(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Comp
 
 fn links_of_switch(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Complaint> {
     let name = fault.text("node");
-    let [node] = nodes_called(&name, "node", topology)?[..] else {
+    let [node] = topology.nodes_called(&name, "node")?[..] else {
         let message = format!("{name:?} is a whole tier; write one switch of it, such as \"{name}0\"");
         return Err(Complaint::new("node", message));
     };
@@ -150,19 +150,4 @@ fn links_of_switch(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Co
     }
     let links = topology.links.iter().enumerate();
     Ok(links.filter(|(_, link)| link.src == node || link.dst == node).map(|(number, _)| number).collect())
-}
-
-/// The node, or all nodes of the tier, of this name.
-fn nodes_called(name: &str, key: &str, topology: &Topology) -> Result<Vec<u32>, Complaint> {
-    let nodes = 0..topology.nodes.len() as u32;
-    let named: Vec<u32> =
-        nodes.filter(|&node| topology.tier_name(node) == name || topology.node_name(node) == name).collect();
-    if named.is_empty() {
-        let tiers = topology.tier_names.join(", ");
-        let example = topology.node_name(topology.hosts);
-        let message =
-            format!("no node is called {name:?}; write a tier ({tiers}) or one node, such as {example:?}");
-        return Err(Complaint::new(key, message));
-    }
-    Ok(named)
 }

@@ -145,6 +145,13 @@ pub const MEASURE: Component = Component {
             Fallback::Absent,
             "Sample every port's queue this often, as series.",
         ),
+        param(
+            "capture",
+            Kind::List(&Kind::Text),
+            Fallback::Absent,
+            "Ports whose packets go into a pcapng file: all of a node or tier (\"host0\"), or those that lead to another \
+             (\"host0 to edge0\").",
+        ),
     ]],
     check: check_measure,
 };
