@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from packetloom._core import ScenarioError
     from packetloom.api import run
     from packetloom.errors import Interrupted, PacketloomError
+    from packetloom.exchange.fct import read_fct
     from packetloom.plots import (
         plot_fct_cdf,
         plot_queue_by_tier,
@@ -41,6 +42,7 @@ __all__ = [
     "plot_queue_by_tier",
     "plot_slowdown_by_load",
     "plot_slowdown_by_size",
+    "read_fct",
     "run",
     "summary",
     "write_report",
@@ -57,6 +59,7 @@ _HOME = {
     "plot_queue_by_tier": "plots",
     "plot_slowdown_by_load": "plots",
     "plot_slowdown_by_size": "plots",
+    "read_fct": "exchange.fct",
     "run": "api",
     "summary": "statistics",
     "write_report": "report",

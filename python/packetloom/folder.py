@@ -17,6 +17,7 @@ import pyarrow as pa
 from packetloom import _core
 from packetloom.errors import PacketloomError
 from packetloom.results import (
+    CAPTURES,
     EVERY_CASE_HAS,
     FORMAT,
     INDEX,
@@ -36,6 +37,7 @@ from packetloom.storage import (
     table_of,
     write_table,
     write_text,
+    write_whole,
 )
 
 LOCK = ".lock"
@@ -84,7 +86,15 @@ class ResultsFolder:
             version=_core.version(),
             warnings=tuple(outcome.warnings),
         )
-        small = (("ports", outcome.ports), ("series", outcome.series), ("pulls", outcome.pulls))
+        if capture := outcome.pcapng:
+            (self.path / CAPTURES).mkdir(exist_ok=True)
+            write_whole(self.path / CAPTURES / f"{case.id}.pcapng", lambda file: file.write(capture))
+        small = (
+            ("ports", outcome.ports),
+            ("series", outcome.series),
+            ("pulls", outcome.pulls),
+            ("jobs", outcome.jobs),
+        )
         for name, columns in (*small, ("flows", outcome.flows)):
             if columns:
                 table = _partition(row, columns)

@@ -29,9 +29,11 @@ FLOWS = "flows.parquet"
 PORTS = "ports.parquet"
 SERIES = "series.parquet"
 PULLS = "pulls.parquet"
+JOBS = "jobs.parquet"
+CAPTURES = "captures"
 
-TableName = Literal["cases", "flows", "ports", "series", "pulls"]
-PARTITIONED: dict[str, str] = {"flows": FLOWS, "ports": PORTS, "series": SERIES, "pulls": PULLS}
+TableName = Literal["cases", "flows", "ports", "series", "pulls", "jobs"]
+PARTITIONED: dict[str, str] = {"flows": FLOWS, "ports": PORTS, "series": SERIES, "pulls": PULLS, "jobs": JOBS}
 EVERY_CASE_HAS = ("scheme", "load", "seed")
 
 
@@ -135,6 +137,11 @@ class Results:
     def pulls(self) -> pa.Table:
         """The samples of NDP's queues of pulls."""
         return self.table("pulls")
+
+    @property
+    def jobs(self) -> pa.Table:
+        """A row per operation among hosts, for each time that it was done."""
+        return self.table("jobs")
 
     @property
     def axes(self) -> list[str]:

@@ -261,6 +261,7 @@ impl Simulation {
             return Err(Complaint::new("fault", message + "; leave the faults, or this scheme, out"));
         }
         let faults = Faults::build(&case.faults, &topology)?;
+        check_end(&case, &faults, &topology)?;
         routing::check(&routing, &topology)?;
         check_paths(&transport.kind, &routing, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
@@ -369,6 +370,20 @@ fn captured(case: &Case, topology: &Topology, is_fluid: bool) -> Result<BTreeSet
     Ok(links)
 }
 
+/// Flows of hosts that are cut off for good would be tried for ever.
+fn check_end(case: &Case, faults: &Faults, topology: &Topology) -> Result<(), Complaint> {
+    let islands = faults.islands(topology);
+    let Some(alone) = islands.iter().position(|island| *island != islands[0]) else { return Ok(()) };
+    if case.run.optional_time("max_time").is_some() {
+        return Ok(());
+    }
+    let name = topology.node_name(alone as u32);
+    let message = format!(
+        "the faults cut {name} off for good, so its flows would never end; write when the case ends, such as \"1s\""
+    );
+    Err(Complaint::new("run.max_time", message))
+}
+
 /// Headers go back only from switches, and only NDP's senders know what to do with them.
 fn check_returns(case: &Case) -> Result<(), Complaint> {
     let returns = |key| case.scheme.optional_component(key).as_ref().is_some_and(queue::returns_to_sender);
@@ -425,6 +440,11 @@ impl Setting {
     fn outcome(self, collector: Collector, ports: Vec<PortRow>, tally: Tally) -> Outcome {
         let (started, finished) = (collector.started(), collector.finished());
         let mut flows = collector.into_rows();
+        let mut warnings = self.topology.notes.clone();
+        if started > finished {
+            let islands = self.faults.islands(&self.topology);
+            warnings.push(unfinished((started, finished), &flows, &islands, &self.topology));
+        }
         let foreground = || flows.iter().filter(|row| row.measured);
         let last_start = foreground().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
         let ended = foreground().map(|row| row.closed).filter(|at| *at != Time::NEVER).max();
@@ -434,8 +454,6 @@ impl Setting {
             row.measured &= (from..=until).contains(&row.flow.start);
         }
         let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
-        let mut warnings = self.topology.notes.clone();
-        warnings.extend(unfinished(started, finished));
         Outcome {
             cancelled: false,
             flows,
@@ -515,11 +533,27 @@ fn never_started(waiting: u64) -> Option<String> {
     (waiting > 0).then_some(message)
 }
 
-fn unfinished(started: u64, finished: u64) -> Vec<String> {
-    match started - finished {
-        0 => Vec::new(),
-        left => vec![format!("{left} of {started} flows were not finished when the run ended")],
-    }
+/// So many of the flows that could not be finished are named.
+const MOST_NAMED: usize = 5;
+
+/// Which flows were not finished, and why, where that is known.
+fn unfinished(
+    (started, finished): (u64, u64),
+    flows: &[FlowRow],
+    islands: &[u32],
+    topology: &Topology,
+) -> String {
+    let is_open = |row: &&FlowRow| row.measured && !row.is_over();
+    let name = |row: &FlowRow| {
+        let [src, dst] = [row.flow.src, row.flow.dst];
+        let is_cut_off = islands[src as usize] != islands[dst as usize];
+        let why = if is_cut_off { ", cut off for good" } else { "" };
+        format!("{} ({} to {}{why})", row.flow.id, topology.node_name(src), topology.node_name(dst))
+    };
+    let named: Vec<String> = flows.iter().filter(is_open).take(MOST_NAMED).map(name).collect();
+    let more = if started - finished > MOST_NAMED as u64 { ", ..." } else { "" };
+    let left = started - finished;
+    format!("{left} of {started} flows were not finished when the run ended: {}{more}", named.join(", "))
 }
 
 /// A simulation packet by packet, once the transport's type is known.

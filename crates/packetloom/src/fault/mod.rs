@@ -80,6 +80,26 @@ impl Faults {
         faulty.into_iter().map(of_link).collect()
     }
 
+    /// For each host, a number that it shares with those that it can still reach when all that ends has ended.
+    pub fn islands(&self, topology: &Topology) -> Vec<u32> {
+        let for_good = self.outages.iter().filter(|outage| outage.until == Time::NEVER);
+        let mut dead: BTreeSet<usize> = for_good.flat_map(|outage| outage.links.iter().copied()).collect();
+        dead.extend(self.corruption.iter().filter(|(_, share)| **share >= 1.0).map(|(link, _)| *link));
+        let mut islands: Vec<Option<u32>> = vec![None; topology.nodes.len()];
+        for host in 0..topology.hosts {
+            let mut found = if islands[host as usize].is_none() { vec![host] } else { Vec::new() };
+            while let Some(node) = found.pop() {
+                if islands[node as usize].replace(host).is_none() {
+                    let links = topology.nodes[node as usize].ports.clone();
+                    let links = links.filter(|link| !dead.contains(&(*link as usize)));
+                    let next = links.map(|link| topology.links[link as usize].dst);
+                    found.extend(next.filter(|next| islands[*next as usize].is_none()));
+                }
+            }
+        }
+        islands.into_iter().take(topology.hosts as usize).flatten().collect()
+    }
+
     /// When switches change their minds, in order, and which links they take for dead from then on.
     pub fn beliefs(&self) -> Vec<(Time, BTreeSet<usize>)> {
         let learned = |outage: &Outage| {
