@@ -7,11 +7,12 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help demo test lint format bench docs validate reproduce clean
+.PHONY: help demo test test-ray lint format bench docs validate reproduce clean
 
 help:
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
 	@echo "make test       every check and test"
+	@echo "make test-ray   campaigns on a Ray cluster of two nodes; installs Ray"
 	@echo "make lint       formatting, clippy, ruff, mypy"
 	@echo "make format     format all sources"
 	@echo "make bench      speed and memory"
@@ -31,6 +32,10 @@ help:
 
 .venv/.dev-tools: requirements-dev.txt .venv/.tools
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+.venv/.ray: requirements-ray.txt .venv/.dev-tools
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-ray.txt
 	@touch $@
 
 .venv/.installed: .venv/.tools pyproject.toml $(RUST)
@@ -54,6 +59,9 @@ test: lint
 	cargo test --workspace --locked
 	$(BIN)/pytest
 
+test-ray: .venv/.ray .venv/.installed
+	$(BIN)/pytest -m ray
+
 format: .venv/.dev-tools
 	cargo fmt
 	$(BIN)/ruff format python tests
@@ -64,7 +72,7 @@ bench: .venv/.installed
 	@$(BIN)/packetloom bench --json results/bench.json
 	@$(BIN)/packetloom bench-control --json results/bench-control.json
 
-validate: .venv/.dev-tools .venv/.installed
+validate: test-ray
 	cargo test --workspace --release --locked -- --ignored
 	$(BIN)/pytest -m slow
 	$(BIN)/packetloom validate --json results/validate.json

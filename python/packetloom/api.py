@@ -11,6 +11,7 @@ from packetloom.campaign import run_plan
 from packetloom.progress import Reporter, SilentReporter, reporter_for
 from packetloom.results import Results
 from packetloom.scenario import ScenarioSource, read_plan
+from packetloom.schedule import Shard
 
 
 def run(
@@ -20,13 +21,19 @@ def run(
     workers: int | None = None,
     overrides: Sequence[str] = (),
     progress: bool = True,
+    shard: str | None = None,
+    cache: bool = True,
+    ray: str | None = None,
 ) -> Results:
     """Runs a scenario (a file, a dict, a `Scenario`, or a results folder) and gives its results.
 
     Without `output` the results go to a new temporary folder. Into a folder that holds part of them, only the
-    rest is run. `overrides` are `key=value` texts, as for `packetloom run --set`.
+    rest is run. `overrides` are `key=value` texts, as for `packetloom run --set`. `shard` is one such as `"2/8"`: only
+    that share of the cases is run. Without `cache` even cases whose results earlier runs have kept are computed anew.
+    `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on this machine.
     """
+    share = None if shard is None else Shard.parse(shard)
     plan = read_plan(scenario, overrides)
     folder = Path(output) if output is not None else Path(tempfile.mkdtemp(prefix="packetloom-"))
     reporter: Reporter = reporter_for(sys.stderr) if progress else SilentReporter()
-    return run_plan(plan, folder, workers, reporter)
+    return run_plan(plan, folder, workers, reporter, shard=share, cache=cache, ray=ray)

@@ -1,139 +1,169 @@
-"""Campaigns: a scenario's cases, run in parallel, each kept as soon as it is finished."""
+"""Campaigns: a scenario's cases, run wherever there is room, each kept as soon as it is finished."""
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from packetloom import _core
+from packetloom.cache import ResultCache, open_cache
 from packetloom.errors import Interrupted, PacketloomError
+from packetloom.executor import Executor, Finished, executor_for
 from packetloom.folder import ResultsFolder
-from packetloom.progress import Reporter, Snapshot, case_label, estimate_remaining_s
-from packetloom.results import Results
+from packetloom.pace import RateMeter, RemainingTime
+from packetloom.progress import Reporter, Snapshot, case_label, opening
+from packetloom.results import CaseRow, Results
 from packetloom.scenario import Plan
+from packetloom.schedule import Schedule, Shard
+from packetloom.standings import Standings
 from packetloom.storage import explain_os_error
 
 POLL_S = 0.2
+REPORT_PERIOD_S = 0.2
 
 
-def usable_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
-def run_plan(plan: Plan, output: Path, workers: int | None, reporter: Reporter) -> Results:
+def run_plan(
+    plan: Plan,
+    output: Path,
+    workers: int | None,
+    reporter: Reporter,
+    *,
+    shard: Shard | None = None,
+    cache: bool = True,
+    ray: str | None = None,
+) -> Results:
     """Runs what is not finished yet. Raises `Interrupted` after Ctrl-C, with everything finished kept."""
-    if workers is not None and workers < 1:
-        raise PacketloomError(f"workers is {workers}: give at least 1, or leave it out to use every core")
-    with ResultsFolder(output, plan) as folder:
-        _Campaign(plan, folder, workers or usable_cores(), reporter).run()
+    executor = executor_for(workers, ray)
+    try:
+        with ResultsFolder(output, plan) as folder:
+            campaign = _Campaign(plan, folder, executor, reporter, shard, open_cache() if cache else None)
+            campaign.run()
+    finally:
+        executor.close()
     return Results(output)
 
 
-@dataclass(slots=True)
-class _Running:
-    case: _core.Case
-    started: float
-    simulation: _core.Simulation | None = None
-
-    def fraction_and_hops(self) -> tuple[float, int]:
-        return self.simulation.progress() if self.simulation else (0.0, 0)
-
-
-@dataclass
 class _Campaign:
-    plan: Plan
-    folder: ResultsFolder
-    workers: int
-    reporter: Reporter
-    stop: threading.Event = field(default_factory=threading.Event)
-    waiting: deque[_core.Case] = field(default_factory=deque)
-    finished_hops: int = 0
-    running: dict[Future[_core.Outcome], _Running] = field(default_factory=dict)
+    def __init__(
+        self,
+        plan: Plan,
+        folder: ResultsFolder,
+        executor: Executor,
+        reporter: Reporter,
+        shard: Shard | None,
+        cache: ResultCache | None,
+    ) -> None:
+        self.folder = folder
+        self.executor = executor
+        self.reporter = reporter
+        self.cache = cache
+        self.stop = threading.Event()
+        self.schedule = Schedule(plan, shard, folder.rows)
+        self.standings = Standings(plan.cases)
+        self.remaining = RemainingTime()
+        self.hop_rate, self.case_rate = RateMeter(), RateMeter()
+        self.finished_hops = 0
+        self.report_at = 0.0
+        self.cached_ids = cache.ids() if cache else set()
+        for row in folder.rows.values():
+            self._note(row)
 
     def run(self) -> None:
-        self.waiting = deque(case for case in self.plan.cases if case.id not in self.folder.rows)
-        resumed = len(self.plan.cases) - len(self.waiting)
-        self.reporter.start(len(self.plan.cases), resumed, self.folder.path)
-        with _stop_on_signals(self.stop), ThreadPoolExecutor(self.workers) as pool:
+        known = self.cached_ids.intersection(self.schedule.waiting_ids())
+        self.reporter.start(
+            opening(self.schedule.total, self.schedule.finished, len(known), self.folder.path), self.schedule.total
+        )
+        with _stop_on_signals(self.stop):
             try:
-                self._run_all(pool)
+                self._run_all()
             finally:
                 with suppress(OSError):  # after one, which is on its way to the user, nothing more can be kept
-                    self._cancel_running()
-                self.reporter.close()
+                    self._keep(self.executor.cancel())
+                    self._settle(at_once=True)
+                self.reporter.close([] if self.stop.is_set() else self.schedule.imprecise())
         if self.stop.is_set():
-            raise Interrupted(f"{len(self.folder.rows)} of {len(self.plan.cases)} cases are finished and kept")
+            raise Interrupted(self._kept())
 
-    def _run_all(self, pool: ThreadPoolExecutor) -> None:
+    def _run_all(self) -> None:
         try:
-            while (self.waiting or self.running) and not self.stop.is_set():
-                while self.waiting and len(self.running) < self.workers:
-                    self._submit(self.waiting.popleft(), pool)
-                done, _ = wait(self.running, timeout=POLL_S, return_when=FIRST_COMPLETED)
-                for future in done:
-                    self._keep(self.running.pop(future), future.result())
+            while (self.schedule.waiting or self._unsettled) and not self.stop.is_set():
+                self._fill()
+                self._keep(self.executor.collect(POLL_S))
+                self._settle(at_once=not self.executor.in_hand)
                 self.folder.write_index(at_once=False)
-                self.reporter.update(self._snapshot())
-            self._cancel_running()
+                self._report()
+            self._keep(self.executor.cancel())
+            self._settle(at_once=True)
             self.folder.write_index()
+            if self.cache:
+                self.cache.prune()
         except OSError as error:
-            kept = f"{len(self.folder.rows)} of {len(self.plan.cases)} cases are finished and kept"
+            with suppress(OSError):
+                self._settle(at_once=True)
             problem = explain_os_error(error, f"{self.folder.path}: cannot write a result")
-            raise PacketloomError(f"{problem}. {kept}; then run the same command again to go on") from None
+            raise PacketloomError(f"{problem}. {self._kept()}; then run the same command again to go on") from None
 
-    def _submit(self, case: _core.Case, pool: ThreadPoolExecutor) -> None:
-        entry = _Running(case, time.monotonic())
+    @property
+    def _unsettled(self) -> bool:
+        return self.executor.in_hand > 0 or self.folder.has_unsettled
 
-        def simulate() -> _core.Outcome:
-            entry.simulation = _core.Simulation(case)
-            if self.stop.is_set():
-                entry.simulation.cancel()
-            return entry.simulation.run()
+    def _fill(self) -> None:
+        """Keeps every worker busy, with a case more for each in line; takes from the cache what is there."""
+        while self.schedule.waiting and self.executor.in_hand < 2 * self.executor.workers and not self.stop.is_set():
+            case = self.schedule.take()
+            outcome = self.cache.get(case.id) if self.cache and case.id in self.cached_ids else None
+            if outcome is None:
+                self.executor.submit(case)
+                continue
+            self.folder.add(case, outcome)
+            self._settle(at_once=False)
+            self._report()
 
-        self.running[pool.submit(simulate)] = entry
+    def _keep(self, finished: list[Finished]) -> None:
+        for case, outcome in finished:
+            self.folder.add(case, outcome)
+            self.finished_hops += int(outcome.counters.get("packet_hops", 0))
 
-    def _keep(self, entry: _Running, outcome: _core.Outcome) -> None:
-        if outcome.cancelled:
-            return
-        row = self.folder.commit(entry.case, outcome)
-        self.finished_hops += int(row.counters.get("packet_hops", 0))
-        self.reporter.finished(case_label(entry.case), row, outcome)
+    def _settle(self, *, at_once: bool) -> None:
+        for row in self.folder.settle(at_once=at_once):
+            self.schedule.finish(row)
+            self._note(row)
+            self.reporter.finished(row)
+            if self.cache:
+                self.cache.put(row, self.folder.files)
 
-    def _cancel_running(self) -> None:
-        """Stops what runs, and keeps what finished in the meantime."""
-        for entry in self.running.values():
-            if entry.simulation:
-                entry.simulation.cancel()
-        ended, _ = wait(self.running)
-        for future in ended:
-            entry = self.running.pop(future)
-            if future.exception() is None:
-                self._keep(entry, future.result())
+    def _note(self, row: CaseRow) -> None:
+        self.standings.add(row)
+        self.remaining.finished(row.scheme, float(row.counters.get("wall_s", 0.0)))
+
+    def _report(self) -> None:
+        if time.monotonic() >= self.report_at:
+            self.reporter.update(self._snapshot())
+            self.report_at = time.monotonic() + REPORT_PERIOD_S
 
     def _snapshot(self) -> Snapshot:
-        running = [(entry, *entry.fraction_and_hops()) for entry in self.running.values()]
-        now = time.monotonic()
+        running = self.executor.running()
+        hops = self.finished_hops + sum(one.packet_hops for one in running)
         return Snapshot(
-            total=len(self.plan.cases),
-            finished=len(self.folder.rows),
-            running=[(case_label(entry.case), fraction) for entry, fraction, _ in running],
-            packet_hops=self.finished_hops + sum(hops for _, _, hops in running),
-            remaining_s=estimate_remaining_s(
-                finished=[(row.parameters, row.counters) for row in self.folder.rows.values()],
-                running=[(entry.case.parameters, now - entry.started, fraction) for entry, fraction, _ in running],
-                waiting=[case.parameters for case in self.waiting],
-                workers=self.workers,
+            total=self.schedule.total,
+            finished=self.schedule.finished,
+            running=[(case_label(one.case), one.fraction) for one in running],
+            hops_per_s=self.hop_rate.add(hops),
+            cases_per_s=self.case_rate.add(self.schedule.finished),
+            remaining_s=self.remaining.estimate_s(
+                running=[(one.case.parameters["scheme"], one.elapsed_s, one.fraction) for one in running],
+                waiting=self.schedule.waiting_of,
+                workers=self.executor.workers,
             ),
+            standings=self.standings,
+            seeds_asked=self.schedule.seeds_asked,
         )
+
+    def _kept(self) -> str:
+        return f"{self.schedule.finished} of {self.schedule.total} cases are finished and kept"
 
 
 @contextmanager

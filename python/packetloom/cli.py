@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from packetloom.errors import Interrupted, PacketloomError
 
+if TYPE_CHECKING:
+    from packetloom.results import Results
+
 INTERRUPTED = 130
 MISTAKE = 2
+STALLED = 3
 
 app = typer.Typer(
     name="packetloom",
@@ -30,6 +34,16 @@ SetOption = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key, for example scheme.DCTCP.queue.capacity=100KB."),
 ]
 WorkersOption = Annotated[int | None, typer.Option(help="Cases to run at a time; every core if not given.", min=1)]
+ShardOption = Annotated[
+    str | None, typer.Option(metavar="I/N", help="Run only the I-th of N shares, counted from 1; see `combine`.")
+]
+CacheOption = Annotated[
+    bool, typer.Option(" /--no-cache", help="Compute every case anew, even if an earlier run has its result.")
+]
+RayOption = Annotated[
+    str | None,
+    typer.Option(metavar="[HOST:PORT]", help="Run on a Ray cluster; without an address, on Ray on this machine."),
+]
 FoldersArgument = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders.")]
 JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the outcome as JSON, too.")]
 
@@ -37,9 +51,10 @@ JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help=
 def main() -> None:
     """Runs the command line; a user's mistake is a message and exit code 2."""
     from packetloom import _core
+    from packetloom.arguments import with_values
 
     try:
-        app()
+        app(with_values(sys.argv[1:]))
     except (PacketloomError, _core.ScenarioError) as error:
         for line in str(error).splitlines():
             print(f"error: {line}", file=sys.stderr)
@@ -71,23 +86,96 @@ def run(
     ] = None,
     workers: WorkersOption = None,
     settings: SetOption = None,
+    shard: ShardOption = None,
+    cache: CacheOption = True,
+    ray: RayOption = None,
 ) -> None:
     """Run a scenario. Stopped or killed, the same command goes on where it was."""
     from packetloom.campaign import run_plan
     from packetloom.progress import reporter_for
     from packetloom.scenario import read_plan
+    from packetloom.schedule import Shard
 
+    share = None if shard is None else Shard.parse(shard)
     plan = read_plan(scenario, settings or ())
     for warning in plan.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     folder = output or (scenario if scenario.is_dir() and not settings else plan.default_folder())
+    if share and not output and not scenario.is_dir():
+        folder = folder.with_name(f"{folder.name}-{share}")
     try:
-        results = run_plan(plan, folder, workers, reporter_for(sys.stderr))
+        results = run_plan(plan, folder, workers, reporter_for(sys.stderr), shard=share, cache=cache, ray=ray)
     except Interrupted as interrupted:
         print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     _print_results(results)
     print(f"\nresults in {folder}; figures: packetloom report {folder}")
+    _exit_if_stalled(results)
+
+
+@app.command()
+def search(
+    scenario: ScenarioArgument,
+    vary: Annotated[
+        str,
+        typer.Option(
+            metavar="KEY=LOW..HIGH", help="What to raise, and how far, for example workload.0.pattern.fan_in=1..80."
+        ),
+    ],
+    hold: Annotated[float, typer.Option(help="The share of the deadlines that must be met.")] = 0.99,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Results folder; results/NAME-search if not given."),
+    ] = None,
+    workers: WorkersOption = None,
+    settings: SetOption = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Find, by bisection, how far a key can be raised while deadlines are still met. Resumes like `run`."""
+    from packetloom.progress import reporter_for
+    from packetloom.scenario import read_plan
+    from packetloom.search import Range, held_values, print_held, run_search, write_held
+
+    range = Range.parse(vary)
+    plan = read_plan(scenario, settings or ())
+    for warning in plan.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    default = plan.default_folder()
+    folder = output or default.with_name(f"{default.name}-search")
+    try:
+        results = run_search(
+            scenario,
+            range,
+            share=hold,
+            overrides=settings or (),
+            workers=workers,
+            output=folder,
+            reporter=reporter_for(sys.stderr),
+        )
+    except Interrupted as interrupted:
+        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    found = held_values(results, range, hold)
+    print_held(found, range, hold)
+    if json_file:
+        write_held(found, json_file)
+    print(f"\nevery run in {folder}; their table: packetloom report {folder}")
+    _exit_if_stalled(results)
+
+
+@app.command("combine")
+def combine_command(
+    folders: FoldersArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder that gets all of them.")],
+) -> None:
+    """Make one results folder of several, such as those of a campaign's shards."""
+    from packetloom.combine import combine
+
+    results, missing = combine(folders, output)
+    _print_results(results)
+    print(f"\n{len(results.rows())} cases in {output}; figures: packetloom report {output}")
+    if missing:
+        print(f"{missing} cases are missing: packetloom run {output} runs them", file=sys.stderr)
 
 
 @app.command()
@@ -128,9 +216,9 @@ def plot(
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")],
-    format: Annotated[str, typer.Option(help="fct-hpcc, fct-conweave or flow-monitor.")] = "fct-hpcc",
+    format: Annotated[str, typer.Option(help="fct-hpcc, fct-conweave, flow-monitor or pcapng.")] = "fct-hpcc",
 ) -> None:
-    """Write the flows of every case in another tool's format."""
+    """Write the flows of every case, or what was captured of it, in another tool's format."""
     from packetloom.exchange import export as write
     from packetloom.results import Results
 
@@ -228,12 +316,26 @@ def validate(json_file: JsonOption = None, workers: WorkersOption = None) -> Non
     raise typer.Exit(0 if agreed else 1)
 
 
-def _print_results(results: object) -> None:
+def _exit_if_stalled(results: Results) -> None:
+    """A case that could not go on is no success: what its flows wait for is told, and the exit code is 3."""
+    from packetloom.results import stalled_rows
+
+    stalled = stalled_rows(results.rows())
+    for row in stalled:
+        seed = "" if row.seed is None else f", seed {row.seed}"
+        for warning in row.warnings:
+            print(f"stalled: {row.label}{seed}: {warning}", file=sys.stderr)
+    if stalled:
+        raise typer.Exit(STALLED)
+
+
+def _print_results(results: Results) -> None:
     from rich.console import Console
 
-    from packetloom.results import Results
     from packetloom.statistics import summary
     from packetloom.tables import print_results
 
-    assert isinstance(results, Results)
+    if not results.rows():
+        print("no case is finished")
+        return
     print_results(summary(results), Console())

@@ -6,19 +6,16 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Mapping
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
-
-import pyarrow as pa
 
 from packetloom import _core
+from packetloom.case_files import CaseFiles
 from packetloom.errors import PacketloomError
+from packetloom.outcome import Outcome
 from packetloom.results import (
-    CAPTURES,
-    EVERY_CASE_HAS,
     FORMAT,
     INDEX,
     MARKER,
@@ -30,18 +27,13 @@ from packetloom.results import (
     read_rows,
 )
 from packetloom.scenario import Plan
-from packetloom.storage import (
-    CASE_ROW_KEY,
-    TEMPORARY_SUFFIX,
-    explain_os_error,
-    table_of,
-    write_table,
-    write_text,
-    write_whole,
-)
+from packetloom.storage import TEMPORARY_SUFFIX, explain_os_error, write_table, write_text
 
 LOCK = ".lock"
+SETTLE_PERIOD_S = 0.25
 INDEX_PERIOD_S = 1.0
+INDEX_SHARE = 0.05
+"""Of the time, at most so much goes into writing the index."""
 
 
 class ResultsFolder:
@@ -49,7 +41,12 @@ class ResultsFolder:
 
     def __init__(self, path: Path, plan: Plan) -> None:
         self.path = path
-        self._index_written_at = 0.0
+        self.files = CaseFiles(path)
+        self._order = {case.id: place for place, case in enumerate(plan.cases)}
+        self._settle_at = 0.0
+        self._index_at = 0.0
+        if (path / MARKER).exists():
+            read_marker(path)  # what is not ours to write is refused before anything is touched
         try:
             self._lock = _claim(path)
         except OSError as error:
@@ -76,43 +73,39 @@ class ResultsFolder:
         """Lets another campaign use the folder."""
         os.close(self._lock)
 
-    def commit(self, case: _core.Case, outcome: _core.Outcome) -> CaseRow:
-        """Puts a finished case on disk. The flows file comes last and holds the case's row: it is the commit."""
-        row = CaseRow(
-            case_id=case.id,
-            parameters=dict(case.parameters),
-            counters=dict(outcome.counters),
-            fingerprint=outcome.fingerprint,
-            version=_core.version(),
-            warnings=tuple(outcome.warnings),
-        )
-        if capture := outcome.pcapng:
-            (self.path / CAPTURES).mkdir(exist_ok=True)
-            write_whole(self.path / CAPTURES / f"{case.id}.pcapng", lambda file: file.write(capture))
-        small = (
-            ("ports", outcome.ports),
-            ("series", outcome.series),
-            ("pulls", outcome.pulls),
-            ("jobs", outcome.jobs),
-        )
-        for name, columns in (*small, ("flows", outcome.flows)):
-            if columns:
-                table = _partition(row, columns)
-                write_table(self.path / PARTITIONED[name] / f"{case.id}.parquet", table)
-        self.rows[case.id] = row
-        return row
+    def add(self, case: _core.Case, outcome: Outcome) -> None:
+        """Writes a finished case; it counts once it is settled."""
+        self.files.stage(row_of(case, outcome), outcome)
+
+    @property
+    def has_unsettled(self) -> bool:
+        """Whether something was added that does not count yet."""
+        return self.files.has_staged
+
+    def settle(self, *, at_once: bool = True) -> list[CaseRow]:
+        """Makes what was added last, at once or at most four times a second, and gives the rows of these cases."""
+        if not self.files.has_staged or not (at_once or time.monotonic() >= self._settle_at):
+            return []
+        rows = self.files.settle()
+        self.rows |= {row.case_id: row for row in rows}
+        self._settle_at = time.monotonic() + SETTLE_PERIOD_S
+        return rows
 
     def write_index(self, *, at_once: bool = True) -> None:
-        """Brings `cases.parquet` up to date: at once, or at most every second."""
-        if at_once or time.monotonic() - self._index_written_at >= INDEX_PERIOD_S:
-            write_table(self.path / INDEX, index_table(list(self.rows.values())))
-            self._index_written_at = time.monotonic()
+        """Brings `cases.parquet` up to date: at once, or now and then. Its rows are in the scenario's order."""
+        began = time.monotonic()
+        if not at_once and began < self._index_at:
+            return
+        rows = sorted(self.rows.values(), key=lambda row: self._order[row.case_id])
+        write_table(self.path / INDEX, index_table(rows))
+        now = time.monotonic()
+        self._index_at = now + max(INDEX_PERIOD_S, (now - began) / INDEX_SHARE)
 
     def _prepare(self, plan: Plan) -> None:
-        for name in PARTITIONED.values():
-            (self.path / name).mkdir(exist_ok=True)
-        for leftover in self.path.rglob(f"*{TEMPORARY_SUFFIX}"):
-            leftover.unlink()
+        os.truncate(self._lock, 0)
+        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+        self.files.make_folders()
+        self.files.clear_leftovers()
         scenario = f"scenario.{plan.format}"
         marker = {
             "format": FORMAT,
@@ -120,20 +113,21 @@ class ResultsFolder:
             "scenario": scenario,
             "origin": str(Path(plan.origin).absolute()) if plan.origin else "",
             "set": list(plan.overrides),
+            "precision": plan.precision and asdict(plan.precision),
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         lines = [{"id": case.id, "parameters": case.parameters, "case": case.json} for case in plan.cases]
-        write_text(self.path / MARKER, json.dumps(marker, indent=2) + "\n")
         write_text(self.path / scenario, plan.text)
         write_text(self.path / PLAN, "".join(json.dumps(line) + "\n" for line in lines))
         self.write_index()
+        write_text(self.path / MARKER, json.dumps(marker, indent=2) + "\n")
 
 
 def _claim(path: Path) -> int:
     """Locks the folder, making it if need be. The lock goes with the process, however that ends."""
     if path.exists() and not path.is_dir():
         raise PacketloomError(f"{path}: is a file; results need a folder: name another with -o DIR")
-    if path.is_dir() and not (path / MARKER).exists() and any(entry.name != LOCK for entry in path.iterdir()):
+    if path.is_dir() and not (path / MARKER).exists() and not all(_is_beginning(entry) for entry in path.iterdir()):
         raise PacketloomError(
             f"{path}: not empty and not a results folder (it has no {MARKER}), so nothing is written there: "
             "name another with -o DIR"
@@ -149,13 +143,14 @@ def _claim(path: Path) -> int:
             f"{path}: another run{f' (process {owner})' if owner else ''} is writing there: "
             "wait for it, or name another folder with -o DIR"
         ) from None
-    try:
-        os.truncate(lock, 0)
-        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-    except OSError:
-        os.close(lock)
-        raise
     return lock
+
+
+def _is_beginning(entry: Path) -> bool:
+    """Whether a run that was killed as it began can have left this: the marker comes last, and results after it."""
+    if entry.is_dir():
+        return entry.name in PARTITIONED.values() and not any(entry.iterdir())
+    return entry.name.removesuffix(TEMPORARY_SUFFIX) in {LOCK, PLAN, INDEX, MARKER, "scenario.toml", "scenario.json"}
 
 
 def _finished_cases(path: Path, plan: Plan) -> list[CaseRow]:
@@ -164,7 +159,7 @@ def _finished_cases(path: Path, plan: Plan) -> list[CaseRow]:
         return []
     marker = read_marker(path)
     rows = read_rows(path)
-    planned = {case.id for case in plan.cases}
+    planned = {case.id: case for case in plan.cases}
     strangers = [row for row in rows if row.case_id not in planned]
     if strangers:
         version = marker.get("version")
@@ -177,18 +172,17 @@ def _finished_cases(path: Path, plan: Plan) -> list[CaseRow]:
             f"{path}: holds the results of another scenario: {len(strangers)} of its {len(rows)} finished cases "
             f"are not in this one ({cause}). Name another folder with -o DIR, or delete this one"
         )
-    return rows
+    # A grid that has grown calls the same cases by more names.
+    return [replace(row, parameters=dict(planned[row.case_id].parameters)) for row in rows]
 
 
-def _partition(row: CaseRow, columns: Mapping[str, Any]) -> pa.Table:
-    """One case's part of a table: its columns, preceded by what tells the case from others."""
-    length = len(next(iter(columns.values())))
-    scheme, load, seed = (row.parameters.get(name) for name in EVERY_CASE_HAS)
-    case = {
-        "case_id": pa.repeat(pa.scalar(row.case_id), length),
-        "scheme": pa.repeat(pa.scalar(scheme, pa.string()), length),
-        "load": pa.repeat(pa.scalar(None if load is None else float(load), pa.float64()), length),
-        "seed": pa.repeat(pa.scalar(seed, pa.int64()), length),
-    }
-    table = table_of({**case, **columns})
-    return table.replace_schema_metadata({CASE_ROW_KEY: row.to_json()})
+def row_of(case: _core.Case, outcome: Outcome) -> CaseRow:
+    """What is kept of a case beside its tables."""
+    return CaseRow(
+        case_id=case.id,
+        parameters=dict(case.parameters),
+        counters=dict(outcome.counters),
+        fingerprint=outcome.fingerprint,
+        version=outcome.version,
+        warnings=outcome.warnings,
+    )

@@ -104,7 +104,7 @@ def read_ns2(content: bytes) -> pl.DataFrame:
     )
 
 
-def read_yaps(content: bytes) -> pl.DataFrame:
+def read_yaps(content: bytes, scheme: str = "pFabric") -> pl.DataFrame:
     """A list of YAPS's: comma-separated, times in us at the sender, with its own oracle; timeouts are not told."""
     return pl.read_csv(content).select(
         "src",
@@ -112,10 +112,16 @@ def read_yaps(content: bytes) -> pl.DataFrame:
         "size_bytes",
         (pl.col("start_us") * 1e3).round(1).alias("start_ns"),
         pl.col("oracle_us").alias("best_us"),
-        pl.col("fct_us").alias("pFabric_us"),
-        pl.lit(None, pl.Int64).alias("pFabric_timeouts"),
-        pl.lit(value=True).alias("pFabric_counts"),
+        pl.col("fct_us").alias(f"{scheme}_us"),
+        pl.lit(None, pl.Int64).alias(f"{scheme}_timeouts"),
+        pl.lit(value=True).alias(f"{scheme}_counts"),
     )
+
+
+def read_yaps_fastpass(content: bytes) -> pl.DataFrame:
+    """The same of Fastpass. Its 16 hosts of a leaf are the first of 17 here, of which one is the arbiter."""
+    seventeen = (pl.col(end) // 16 * 17 + pl.col(end) % 16 for end in ("src", "dst"))
+    return read_yaps(content, "Fastpass").with_columns(*seventeen)
 
 
 PEERS = (
@@ -159,6 +165,14 @@ PEERS = (
         "yaps/yaps_pkt_pfabric_aditya_0.6_5000_r1.csv.gz",
         read_yaps,
         (Expected("pFabric"),),
+    ),
+    PeerList(
+        "yaps-fastpass",
+        "YAPS, web search 0.6",
+        "yaps-fastpass.toml",
+        "yaps/yaps_pkt_fastpass_dctcp_0.6_2000.csv.gz",
+        read_yaps_fastpass,
+        (Expected("Fastpass"),),
     ),
 )
 

@@ -13,7 +13,7 @@ from packetloom.page import Page
 from packetloom.panels import Panels, box, line_style, spread
 from packetloom.results import Results
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
-from packetloom.tables import results_columns, results_lines, significant
+from packetloom.tables import Column, results_columns, results_lines, significant
 
 SLOWDOWN = "slowdown"
 
@@ -25,6 +25,8 @@ def write_report(results: curves.SomeResults, output: str | Path, *, bins: Seque
     page = Page(" and ".join(dict.fromkeys(one.name for one in several)))
     _opening(page, several)
     _summary_table(page, statistics, bins)
+    _fairness(page, statistics)
+    _central_control(page, several)
     _figures(page, several, statistics, bins)
     _cases(page, several)
     for one in several:
@@ -61,6 +63,51 @@ def _summary_table(page: Page, statistics: pl.DataFrame, bins: Sequence[SizeBin]
         else "One seed, so there are no confidence intervals: set run.seeds to have them.",
         note=True,
     )
+
+
+def _fairness(page: Page, statistics: pl.DataFrame) -> None:
+    page.heading("Completion times and fairness")
+    columns = [
+        (Column(ALL_SIZES, "fct_ns", "mean"), "mean FCT,\nns"),
+        (Column(ALL_SIZES, "fct_ns", "cv"), "its\nvariation"),
+        (Column(ALL_SIZES, "slowdown", "cv"), "slowdown's\nvariation"),
+        (Column(ALL_SIZES, "server_share", "jain"), "Jain's index\nof servers"),
+    ]
+    lines = results_lines(statistics, [column for column, _ in columns])
+    rows = [["–" if line.load is None else f"{line.load:g}", line.label, *line.cells] for line in lines]
+    page.table(["load", "scheme", *(heading for _, heading in columns)], rows, text_columns=2)
+    page.text(
+        "Variation: standard deviation over mean. Jain's index is of the servers' normalised throughput: what their "
+        "flows got of the rate that each would have had alone.",
+        note=True,
+    )
+
+
+def _central_control(page: Page, several: Sequence[Results]) -> None:
+    """Where a central controller decided: how long packets waited, and what control took."""
+    cases = [row for one in several for row in one.rows() if "control_reports" in row.counters]
+    if not cases:
+        return
+    page.heading("Central control")
+    columns = [
+        ("at servers:\nmean, us", "server_latency_mean_ns", 1e3),
+        ("at servers:\np99, us", "server_latency_p99_ns", 1e3),
+        ("in the network:\nmean, us", "network_latency_mean_ns", 1e3),
+        ("in the network:\np99, us", "network_latency_p99_ns", 1e3),
+        ("reports,\nMB/s", "control_report_bytes_per_s", 1e6),
+        ("grants,\nMB/s", "control_grant_bytes_per_s", 1e6),
+    ]
+    rows = [
+        [
+            "–" if row.load is None else f"{row.load:g}",
+            row.label,
+            "–" if row.seed is None else str(row.seed),
+            *(significant(row.counters[name] / scale, 3) for _, name, scale in columns),
+        ]
+        for row in cases
+    ]
+    page.table(["load", "scheme", "seed", *(heading for heading, _, _ in columns)], rows, text_columns=2)
+    page.text("How long packets waited at their server, and then took through the network; control traffic.", note=True)
 
 
 def _figures(page: Page, several: Sequence[Results], statistics: pl.DataFrame, bins: Sequence[SizeBin]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,8 +15,8 @@ import pyarrow.parquet as pq
 from packetloom import _core
 from packetloom.errors import PacketloomError
 from packetloom.quantities import axis_text
-from packetloom.scenario import Parameter, Plan, plan_from_text
-from packetloom.storage import CASE_ROW_KEY, table_of
+from packetloom.scenario import Parameter, Plan, Precision, plan_from_text
+from packetloom.storage import CASE_ROW_KEY, read_parquet, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,11 +30,20 @@ FLOWS = "flows.parquet"
 PORTS = "ports.parquet"
 SERIES = "series.parquet"
 PULLS = "pulls.parquet"
+CLASSES = "classes.parquet"
 JOBS = "jobs.parquet"
-CAPTURES = "captures"
+CAPTURES = "captures.parquet"
 
-TableName = Literal["cases", "flows", "ports", "series", "pulls", "jobs"]
-PARTITIONED: dict[str, str] = {"flows": FLOWS, "ports": PORTS, "series": SERIES, "pulls": PULLS, "jobs": JOBS}
+TableName = Literal["cases", "flows", "ports", "series", "classes", "pulls", "jobs", "captures"]
+PARTITIONED: dict[str, str] = {
+    "flows": FLOWS,
+    "ports": PORTS,
+    "series": SERIES,
+    "classes": CLASSES,
+    "pulls": PULLS,
+    "jobs": JOBS,
+    "captures": CAPTURES,
+}
 EVERY_CASE_HAS = ("scheme", "load", "seed")
 
 
@@ -51,8 +61,7 @@ class CaseRow:
     @property
     def label(self) -> str:
         """What the case is a sample of: its scheme, and the values of the axes that the scenario varies."""
-        axes = [(name, value) for name, value in self.parameters.items() if name not in EVERY_CASE_HAS]
-        return ", ".join([self.scheme, *(axis_text(name, value) for name, value in axes if value is not None)])
+        return label_of(self.parameters)
 
     @property
     def scheme(self) -> str:
@@ -83,6 +92,19 @@ class CaseRow:
         return CaseRow(**{**row, "warnings": tuple(row["warnings"])})
 
 
+def label_of(parameters: Mapping[str, Parameter]) -> str:
+    """A scheme, and the values of the axes that the scenario varies."""
+    axes = [(name, value) for name, value in parameters.items() if name not in EVERY_CASE_HAS]
+    texts = [axis_text(name, value) for name, value in axes if value is not None]
+    return ", ".join([str(parameters["scheme"]), *texts])
+
+
+def row_label(parameters: Mapping[str, Parameter]) -> str:
+    """The case of these parameters in a few words."""
+    parts = [axis_text(name, value) for name, value in parameters.items() if name != "scheme" and value is not None]
+    return " ".join([str(parameters["scheme"]), *parts])
+
+
 class Results:
     """A results folder: its cases and flows as Arrow tables. It can be read while it is being written."""
 
@@ -92,6 +114,12 @@ class Results:
 
     def __repr__(self) -> str:
         return f"Results({str(self.path)!r}, {len(self.rows())} of {len(self.plan_lines())} cases finished)"
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        from packetloom.notebook import results_html
+
+        return results_html(self)
 
     @property
     def name(self) -> str:
@@ -134,6 +162,11 @@ class Results:
         return self.table("series")
 
     @property
+    def classes(self) -> pa.Table:
+        """The samples of each traffic class that the scenario asked for."""
+        return self.table("classes")
+
+    @property
     def pulls(self) -> pa.Table:
         """The samples of NDP's queues of pulls."""
         return self.table("pulls")
@@ -164,8 +197,7 @@ class Results:
         for row in self.rows():
             path = self.path / PARTITIONED[name] / f"{row.case_id}.parquet"
             if path.exists():
-                wanted = None if columns is None else [*columns]
-                yield row, pq.read_table(path, columns=wanted)
+                yield row, read_parquet(path, columns)
 
     def to_polars(self, name: TableName = "flows") -> pl.DataFrame:
         """One of the tables for polars."""
@@ -179,6 +211,11 @@ class Results:
         """One of the tables for pandas (which is not installed with packetloom)."""
         frame: pd.DataFrame = self.table(name).to_pandas()
         return frame
+
+
+def stalled_rows(rows: Sequence[CaseRow]) -> list[CaseRow]:
+    """The cases that ended because none of their flows could go on."""
+    return [row for row in rows if row.counters.get("stalled")]
 
 
 def axes_of(rows: Sequence[CaseRow]) -> list[str]:
@@ -212,12 +249,22 @@ def read_marker(folder: Path) -> dict[str, Any]:
         raise PacketloomError(f"{path}: damaged; it should be the JSON that `packetloom run` wrote") from None
     except OSError as error:
         raise PacketloomError(f"{path}: {error.strerror}") from None
+    version = str(marker.get("version", "of another version"))
     if known_format != FORMAT:
         raise PacketloomError(
             f"{folder}: written in format {known_format}, and this packetloom reads format {FORMAT}: "
-            f"use packetloom {marker.get('version', 'of another version')}, or run the scenario anew"
+            f"use packetloom {version}, or run the scenario anew"
+        )
+    if _numbers(version) > _numbers(_core.version()):
+        raise PacketloomError(
+            f"{folder}: written by packetloom {version}, which is newer than this one ({_core.version()}): "
+            "use that one, or run the scenario anew with -o DIR"
         )
     return dict(marker)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version.partition("-")[0]))
 
 
 def read_rows(folder: Path) -> list[CaseRow]:
@@ -270,4 +317,6 @@ def stored_plan(folder: Path, overrides: Sequence[str] = ()) -> Plan:
         return plan_from_text(text, format, marker["origin"], overrides)
     lines = (folder / PLAN).read_text(encoding="utf-8").splitlines()
     cases = tuple(_core.Case.from_json(json.loads(line)["case"]) for line in lines)
-    return Plan(text, format, marker["origin"], tuple(marker["set"]), cases, ())
+    stored = marker.get("precision")
+    precision = Precision(**stored) if stored else None
+    return Plan(text, format, marker["origin"], tuple(marker["set"]), cases, (), precision)

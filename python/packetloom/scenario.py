@@ -58,8 +58,17 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True)
+class Precision:
+    """When the seeds of a point of the grid are enough; `[run.precision]` of the scenario."""
+
+    statistic: str
+    within: float
+    first_seeds: int
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """The cases to run, and the text that they come from."""
+    """The cases to run, and the text that they come from. With a precision, more seeds than may be needed."""
 
     text: str
     format: Literal["toml", "json"]
@@ -67,6 +76,7 @@ class Plan:
     overrides: tuple[str, ...]
     cases: tuple[_core.Case, ...]
     warnings: tuple[str, ...]
+    precision: Precision | None = None
 
     @property
     def name(self) -> str:
@@ -115,7 +125,8 @@ def _plan(text: str, format: Literal["toml", "json"], origin: str, overrides: Se
             settings = " ".join(f"--set {setting}" for setting in overrides)
             raise _core.ScenarioError(f"with {settings}: {error}") from None
     cases = tuple(scenario.cases())
-    return Plan(text, format, origin, tuple(overrides), cases, tuple(scenario.warnings))
+    precision = Precision(*scenario.precision) if scenario.precision else None
+    return Plan(text, format, origin, tuple(overrides), cases, tuple(scenario.warnings), precision)
 
 
 def _read_text(path: Path) -> str:

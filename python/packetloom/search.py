@@ -3,25 +3,57 @@
 Application throughput is the share of the flows with a deadline that met it. It is taken to fall as the key rises, so
 that bisection finds where it passes the wanted share. Each scheme and each seed is searched for by itself; the answer
 is the mean over seeds with its interval, like every statistic here.
+
+What was run is a results folder like any other, with the key as an axis: stopped, a search goes on where it was.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
-from packetloom.api import run
+from packetloom.campaign import run_plan
 from packetloom.errors import PacketloomError
-from packetloom.results import Results
-from packetloom.scenario import ScenarioSource
-from packetloom.statistics import over_seeds
+from packetloom.progress import Reporter, SilentReporter
+from packetloom.results import MARKER, CaseRow, Results
+from packetloom.scenario import Parameter, Plan, ScenarioSource, read_plan
+from packetloom.statistics import over_seeds, polars_frame
+from packetloom.storage import explain_os_error, write_text
 
-Sample = tuple[str, int]
-"""A scheme and a seed."""
+DEFAULT_SHARE = 0.99
+
+Sample = tuple[str, int | None]
+"""A scheme (with the values of other axes) and a seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A key and the whole numbers to search."""
+
+    key: str
+    lowest: int
+    highest: int
+
+    @staticmethod
+    def parse(text: str) -> Range:
+        """From KEY=LOW..HIGH."""
+        found = re.fullmatch(r"\s*([^=\s]+)\s*=\s*(\d+)\.\.(\d+)\s*", text)
+        if not found:
+            raise PacketloomError(
+                f"--vary {text}: write it as KEY=LOW..HIGH with whole numbers, such as workload.0.pattern.fan_in=1..80"
+            )
+        return Range(found[1], int(found[2]), int(found[3]))
+
+    def check(self) -> None:
+        """The lower end must come first."""
+        if self.lowest > self.highest:
+            raise PacketloomError(f"{self.key}: {self.lowest}..{self.highest} holds no number; swap them")
 
 
 @dataclass(slots=True)
@@ -35,47 +67,117 @@ class _Bracket:
     def next(self) -> int | None:
         return (self.held + self.lost) // 2 if self.lost - self.held > 1 else None
 
+    def narrow(self, value: int, holds: bool) -> None:
+        if holds:
+            self.held = max(self.held, value)
+        elif value > self.held:
+            self.lost = min(self.lost, value)
+
 
 @dataclass(slots=True)
 class _Search:
-    scenario: ScenarioSource
-    key: str
+    source: ScenarioSource
+    range: Range
     share: float
-    overrides: Sequence[str]
+    overrides: tuple[str, ...]
+    output: Path
     workers: int | None
-    folder: Path
-    brackets: dict[Sample, _Bracket] = field(default_factory=dict)
+    reporter: Reporter
+    axis: str = ""
+    probed: dict[int, set[Sample]] = field(default_factory=dict)
 
-    def probe(self, value: int, lowest: int, highest: int) -> None:
-        """Runs every scheme and seed at a value, and narrows their brackets."""
-        settings = [*self.overrides, f"{self.key}={value}"]
-        output = self.folder / f"{value}"
-        results = run(self.scenario, output, workers=self.workers, overrides=settings, progress=False)
-        for sample, met in application_throughput(results).items():
-            bracket = self.brackets.setdefault(sample, _Bracket(lowest - 1, highest + 1))
-            if met >= self.share:
-                bracket.held = max(bracket.held, value)
-            elif value > bracket.held:
-                bracket.lost = min(bracket.lost, value)
+    def run(self) -> Results:
+        """Bisects until every sample's bracket is closed."""
+        self.axis = self._axis()
+        self.probed = self._probed_before()
+        wanted = {sample: self._middle() for sample in self._samples()}
+        while wanted:
+            for sample, value in wanted.items():
+                self.probed.setdefault(value, set()).add(sample)
+            results = run_plan(self._plan(), self.output, self.workers, self.reporter)
+            brackets = _brackets(results, self.axis, self.range, self.share)
+            wanted = {sample: one.next for sample, one in brackets.items() if one.next is not None}
+        return results
 
-    def next_value(self) -> int | None:
-        """The value that most samples ask for; the smallest of equals."""
-        wanted = [bracket.next for bracket in self.brackets.values()]
-        values = sorted({value for value in wanted if value is not None})
-        return max(values, key=wanted.count, default=None)
+    def _middle(self) -> int:
+        return (self.range.lowest + self.range.highest) // 2
+
+    def _read(self, values: Iterable[int]) -> Plan:
+        setting = f"{self.range.key}=[{', '.join(map(str, values))}]"
+        return read_plan(self.source, [*self.overrides, setting])
+
+    def _axis(self) -> str:
+        """The name of the key among the cases' parameters. Both ends are read, so that a mistake in either is told."""
+        both = self._read(dict.fromkeys((self.range.lowest, self.range.highest)))
+        one = read_plan(self.source, [*self.overrides, f"{self.range.key}={self.range.lowest}"])
+        known = {name for case in one.cases for name in case.parameters}
+        added = sorted({name for case in both.cases for name in case.parameters} - known)
+        if len(added) != 1:
+            raise PacketloomError(f"{self.range.key} makes no difference between cases; name a key with a number")
+        return added[0]
+
+    def _samples(self) -> list[Sample]:
+        return [_sample(case.parameters, self.axis) for case in self._read([self._middle()]).cases]
+
+    def _probed_before(self) -> dict[int, set[Sample]]:
+        """What an earlier run of this search left in the folder."""
+        if not (self.output / MARKER).exists():
+            return {}
+        probed: dict[int, set[Sample]] = {}
+        for row in Results(self.output).rows():
+            value = row.parameters.get(self.axis)
+            if isinstance(value, int | float) and self.range.lowest <= value <= self.range.highest:
+                probed.setdefault(int(value), set()).add(_sample(row.parameters, self.axis))
+        return probed
+
+    def _plan(self) -> Plan:
+        plan = self._read(sorted(self.probed))
+
+        def is_probed(parameters: Mapping[str, Parameter]) -> bool:
+            value = parameters.get(self.axis)
+            return value is not None and _sample(parameters, self.axis) in self.probed[int(value)]
+
+        return replace(plan, cases=tuple(case for case in plan.cases if is_probed(case.parameters)))
 
 
-def application_throughput(results: Results) -> Mapping[Sample, float]:
-    """The share of the measured flows with a deadline that met it, by scheme and seed."""
-    shares: dict[Sample, float] = {}
-    for row, table in results.partitions("flows", ["deadline_ns", "met_deadline", "measured"]):
-        flows = pl.DataFrame(table).filter(pl.col("measured") & pl.col("deadline_ns").is_not_nan())
-        met = flows["met_deadline"].cast(pl.Float64).mean()
-        if not isinstance(met, float):
-            raise PacketloomError(f"{row.label}: no flow has a deadline; give the workload `deadlines`")
-        sample = (row.label, int(row.parameters["seed"] or 0))
-        shares[sample] = met
-    return shares
+def run_search(
+    scenario: ScenarioSource,
+    range: Range,
+    *,
+    share: float = DEFAULT_SHARE,
+    overrides: Sequence[str] = (),
+    workers: int | None = None,
+    output: Path,
+    reporter: Reporter | None = None,
+) -> Results:
+    """Runs what the search needs; `held_values` says what it found."""
+    range.check()
+    if not 0 < share <= 1:
+        raise PacketloomError(f"the share to hold is {share:g}; write one above 0, up to 1")
+    search = _Search(scenario, range, share, tuple(overrides), output, workers, reporter or SilentReporter())
+    return search.run()
+
+
+def held_by_seed(
+    results: Results, range: Range, share: float = DEFAULT_SHARE
+) -> dict[str, list[tuple[int | None, float]]]:
+    """What a search found for each scheme (and other axes), seed by seed."""
+    found: dict[str, list[tuple[int | None, float]]] = {}
+    for (scheme, seed), bracket in _brackets(results, _axis_in(results, range.key), range, share).items():
+        found.setdefault(scheme, []).append((seed, float(bracket.held)))
+    return found
+
+
+def held_values(results: Results, range: Range, share: float = DEFAULT_SHARE) -> pl.DataFrame:
+    """What a search found: a row per scheme (and other axes), as `largest_held` gives it."""
+    rows = [
+        {"scheme": scheme, "seed": seed, "value": value, "flows": 0, "capped": value == range.highest}
+        for scheme, values in held_by_seed(results, range, share).items()
+        for seed, value in values
+    ]
+    samples = pl.DataFrame(rows)
+    capped = samples.group_by("scheme", maintain_order=True).agg(pl.col("capped").sum())
+    return over_seeds(samples.drop("capped")).drop("flows").join(capped, on="scheme", maintain_order="left")
 
 
 def largest_held(
@@ -84,7 +186,7 @@ def largest_held(
     lowest: int,
     highest: int,
     *,
-    share: float = 0.99,
+    share: float = DEFAULT_SHARE,
     overrides: Sequence[str] = (),
     workers: int | None = None,
     output: str | Path | None = None,
@@ -95,20 +197,74 @@ def largest_held(
     `value` (the mean over seeds), `low` and `high` (its 95 % interval; null with one seed), `seeds`, and `capped`: in
     how many seeds even `highest` held, so that the true value is higher. `lowest - 1`: not even `lowest` held.
     """
-    if not lowest <= highest:
-        raise PacketloomError(f"lowest is {lowest} and highest is {highest}; swap them")
-    if not 0 < share <= 1:
-        raise PacketloomError(f"share is {share}; write one above 0, up to 1")
     folder = Path(output) if output is not None else Path(tempfile.mkdtemp(prefix="packetloom-"))
-    search = _Search(scenario, key, share, overrides, workers, folder)
-    value: int | None = (lowest + highest) // 2
-    while value is not None:
-        search.probe(value, lowest, highest)
-        value = search.next_value()
-    rows = [
-        {"scheme": scheme, "seed": seed, "value": float(bracket.held), "flows": 0, "capped": bracket.held == highest}
-        for (scheme, seed), bracket in search.brackets.items()
-    ]
-    samples = pl.DataFrame(rows)
-    capped = samples.group_by("scheme", maintain_order=True).agg(pl.col("capped").sum())
-    return over_seeds(samples.drop("capped")).drop("flows").join(capped, on="scheme", maintain_order="left")
+    range = Range(key, lowest, highest)
+    results = run_search(scenario, range, share=share, overrides=overrides, workers=workers, output=folder)
+    return held_values(results, range, share)
+
+
+def application_throughput(results: Results) -> list[tuple[CaseRow, float]]:
+    """The share of the measured flows with a deadline that met it, case by case."""
+    shares = []
+    for row, table in results.partitions("flows", ["deadline_ns", "met_deadline", "measured"]):
+        flows = polars_frame(table).filter(pl.col("measured") & pl.col("deadline_ns").is_not_nan())
+        met = flows["met_deadline"].cast(pl.Float64).mean()
+        if not isinstance(met, float):
+            raise PacketloomError(f"{row.label}: no flow has a deadline; give the workload `deadlines`")
+        shares.append((row, met))
+    return shares
+
+
+def print_held(found: pl.DataFrame, range: Range, share: float) -> None:
+    """The outcome in the terminal."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    title = f"Largest {range.key} that still meets {100 * share:g}% of the deadlines"
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table.add_column("scheme")
+    for heading in ("largest", "95 % interval", "seeds"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for row in found.iter_rows(named=True):
+        interval = "–" if row["low"] is None else f"{row['low']:.3g} to {row['high']:.3g}"
+        note = ""
+        if row["capped"]:
+            note = f"even {range.highest} held in {row['capped']} of {row['seeds']} seeds: widen the range"
+        elif row["value"] < range.lowest:
+            note = f"not even {range.lowest} held"
+        table.add_row(row["scheme"], f"{row['value']:.3g}", interval, str(row["seeds"]), note)
+    Console(highlight=False).print(table)
+
+
+def write_held(found: pl.DataFrame, path: Path) -> None:
+    """The outcome as a JSON list, an object per scheme."""
+    try:
+        write_text(path, json.dumps(found.to_dicts(), indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise explain_os_error(error, f"{path}: cannot write what was found") from None
+
+
+def _sample(parameters: Mapping[str, Parameter], axis: str) -> Sample:
+    others = {name: value for name, value in parameters.items() if name != axis}
+    seed = parameters.get("seed")
+    return CaseRow("", others, {}, "", "", ()).label, None if seed is None else int(seed)
+
+
+def _axis_in(results: Results, key: str) -> str:
+    """The axis that a key became: `workload.0.pattern.fan_in` is `workload[0].pattern.fan_in` among the parameters."""
+    last = key.rsplit(".", 1)[-1]
+    axes = [axis for axis in results.axes if axis.rsplit(".", 1)[-1] == last]
+    if len(axes) != 1:
+        raise PacketloomError(f"{results.path}: has no axis {key}; it has {', '.join(results.axes) or 'none'}")
+    return axes[0]
+
+
+def _brackets(results: Results, axis: str, range: Range, share: float) -> dict[Sample, _Bracket]:
+    brackets: dict[Sample, _Bracket] = {}
+    for row, met in sorted(application_throughput(results), key=lambda one: float(one[0].parameters[axis] or 0)):
+        sample = _sample(row.parameters, axis)
+        bracket = brackets.setdefault(sample, _Bracket(range.lowest - 1, range.highest + 1))
+        bracket.narrow(int(row.parameters[axis] or 0), met >= share)
+    return brackets

@@ -8,33 +8,50 @@ that the scenario's warm-up and cool-down leave.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from packetloom.confidence import PERCENTILES, t_quantile
 from packetloom.errors import PacketloomError
 from packetloom.quantities import size_text
+from packetloom.results import axes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from packetloom.results import CaseRow, Results
 
-CONFIDENCE = 0.95
-PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 STATISTICS = ("mean", *PERCENTILES)
 ALL_SIZES = "all"
 FLOW_COLUMNS = (
+    "src",
     "size_bytes",
     "fct_ns",
+    "best_fct_ns",
     "slowdown",
     "goodput_gbps",
     "deadline_ns",
     "met_deadline",
     "measured",
 )
+
+
+FloatArray = NDArray[np.float64]
+Statistic = tuple[str, str, str, float | None, int]
+"""Bin, metric, statistic, value, flows."""
+SCHEMA = {
+    "case": pl.Int64,
+    "bin": pl.String,
+    "metric": pl.String,
+    "statistic": pl.String,
+    "value": pl.Float64,
+    "flows": pl.Int64,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +87,20 @@ DEFAULT_BINS = size_bins(100e3, 10e6)  # pFabric §5.3: (0, 100KB], (100KB, 10MB
 def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
     """A row per label (scheme and axes), load, size bin, metric and statistic: value, low, high, seeds, flows.
 
-    Metrics: `slowdown` and `fct_ns` (mean and percentiles, of finished flows), `goodput_gbps` (mean),
-    `met_deadline` (the fraction of flows with a deadline that met it), `unfinished` (the fraction never finished).
+    Metrics: `slowdown` and `fct_ns` (of finished flows: mean, percentiles, and `cv`, the coefficient of variation),
+    `goodput_gbps` (mean), `met_deadline` (the fraction of flows with a deadline that met it), `unfinished` (the
+    fraction never finished), `server_share` (of all flows; `jain`: Jain's index over senders, see `jain_of_servers`).
     `low` and `high` are null with one seed.
     """
-    axes = results.axes
-    per_seed = [
-        _with_parameters(_statistics_of(polars_frame(flows), bins), row, axes)
-        for row, flows in results.partitions("flows", FLOW_COLUMNS)
-    ]
-    if not per_seed:
+    rows: list[CaseRow] = []
+    statistics: list[tuple[int, Statistic]] = []
+    for place, (row, flows) in enumerate(results.partitions("flows", FLOW_COLUMNS)):
+        rows.append(row)
+        statistics += [(place, statistic) for statistic in _statistics_of(flows, bins)]
+    if not rows:
         raise PacketloomError(f"{results.path}: no case is finished yet, so there is nothing to sum up")
-    return over_seeds(pl.concat(per_seed, how="diagonal_relaxed"))
+    values = pl.DataFrame([(place, *statistic) for place, statistic in statistics], schema=SCHEMA, orient="row")
+    return over_seeds(_parameters(rows).join(values, on="case", maintain_order="left_right").drop("case"))
 
 
 def polars_frame(table: pa.Table) -> pl.DataFrame:
@@ -91,61 +110,77 @@ def polars_frame(table: pa.Table) -> pl.DataFrame:
     return frame
 
 
-def _with_parameters(statistics: pl.DataFrame, row: CaseRow, axes: Sequence[str]) -> pl.DataFrame:
-    return statistics.select(
-        pl.lit(row.label).alias("label"),
-        pl.lit(row.scheme).alias("scheme"),
-        pl.lit(row.load, dtype=pl.Float64).alias("load"),
-        *(pl.lit(_axis_text(row.parameters.get(axis)), dtype=pl.String).alias(axis) for axis in axes),
-        pl.lit(row.seed, dtype=pl.Int64).alias("seed"),
-        pl.all(),
-    )
+def _parameters(rows: Sequence[CaseRow]) -> pl.DataFrame:
+    """What tells the cases apart, numbered by their place."""
+    columns = {
+        "case": pl.Series(range(len(rows)), dtype=pl.Int64),
+        "label": pl.Series([row.label for row in rows], dtype=pl.String),
+        "scheme": pl.Series([row.scheme for row in rows], dtype=pl.String),
+        "load": pl.Series([row.load for row in rows], dtype=pl.Float64),
+    }
+    for axis in axes_of(rows):
+        texts = [_axis_text(row.parameters.get(axis)) for row in rows]
+        columns[axis] = pl.Series(texts, dtype=pl.String)
+    return pl.DataFrame(columns | {"seed": pl.Series([row.seed for row in rows], dtype=pl.Int64)})
 
 
 def _axis_text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _statistics_of(flows: pl.DataFrame, bins: Sequence[SizeBin]) -> pl.DataFrame:
-    """The statistics of one case: bin, metric, statistic, value, flows."""
-    measured = flows.filter(pl.col("measured")).with_columns(
-        pl.col("slowdown", "fct_ns", "goodput_gbps", "deadline_ns").cast(pl.Float64).fill_nan(None)
-    )
-    parts = [(ALL_SIZES, measured), *((size.label, measured.filter(size.selects())) for size in bins)]
-    rows = [row for label, part in parts for row in _rows_of(label, part)]
-    return pl.DataFrame(
-        rows,
-        schema={
-            "bin": pl.String,
-            "metric": pl.String,
-            "statistic": pl.String,
-            "value": pl.Float64,
-            "flows": pl.Int64,
-        },
-        orient="row",
-    )
+def _statistics_of(flows: pa.Table, bins: Sequence[SizeBin]) -> list[Statistic]:
+    """The statistics of one case."""
+    measured = flows["measured"].to_numpy().astype(bool)
+    columns = {name: flows[name].to_numpy().astype(float)[measured] for name in FLOW_COLUMNS if name != "measured"}
+    size = columns["size_bytes"]
+    parts = [(ALL_SIZES, columns)]
+    for bin in bins:
+        inside = (size > bin.above_bytes) & (size <= bin.up_to_bytes)
+        parts.append((bin.label, {name: values[inside] for name, values in columns.items()}))
+    return [statistic for label, part in parts for statistic in _statistics_in(label, part)]
 
 
-def _rows_of(label: str, flows: pl.DataFrame) -> list[tuple[str, str, str, float | None, int]]:
-    """One bin's statistics. Percentiles interpolate linearly between order statistics, as numpy's do."""
-    rows: list[tuple[str, str, str, float | None, int]] = []
+def _statistics_in(label: str, flows: Mapping[str, FloatArray]) -> Iterator[Statistic]:
+    """One bin's statistics. Percentiles interpolate linearly between order statistics."""
     for metric in ("slowdown", "fct_ns"):
-        values = flows[metric].drop_nulls()
-        count = len(values)
-        rows.append((label, metric, "mean", _number(values.mean()), count))
-        for name, quantile in PERCENTILES.items():
-            rows.append((label, metric, name, _number(values.quantile(quantile, "linear")), count))
-    goodput = flows["goodput_gbps"].drop_nulls()
-    rows.append((label, "goodput_gbps", "mean", _number(goodput.mean()), len(goodput)))
-    met = flows.filter(pl.col("deadline_ns").is_not_null())["met_deadline"].cast(pl.Float64)
-    rows.append((label, "met_deadline", "mean", _number(met.mean()), len(met)))
-    unfinished = flows["fct_ns"].is_null().cast(pl.Float64)
-    rows.append((label, "unfinished", "mean", _number(unfinished.mean()), len(unfinished)))
-    return rows
+        values = flows[metric][~np.isnan(flows[metric])]
+        yield label, metric, "mean", _mean(values), len(values)
+        percentiles = np.quantile(values, list(PERCENTILES.values())) if len(values) else [None] * len(PERCENTILES)
+        for name, percentile in zip(PERCENTILES, percentiles, strict=True):
+            yield label, metric, name, None if percentile is None else float(percentile), len(values)
+        yield label, metric, "cv", _variation(values), len(values)
+    goodput = flows["goodput_gbps"][~np.isnan(flows["goodput_gbps"])]
+    yield label, "goodput_gbps", "mean", _mean(goodput), len(goodput)
+    met = flows["met_deadline"][~np.isnan(flows["deadline_ns"])]
+    yield label, "met_deadline", "mean", _mean(met), len(met)
+    unfinished = np.isnan(flows["fct_ns"])
+    yield label, "unfinished", "mean", _mean(unfinished), len(unfinished)
+    if label == ALL_SIZES:
+        fairness = jain_of_servers(flows["src"], flows["best_fct_ns"] / flows["fct_ns"])
+        yield label, "server_share", "jain", fairness, len(unfinished)
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+def jain_of_servers(src: FloatArray, share: FloatArray) -> float | None:
+    """Jain's index over sending servers of their normalised throughput.
+
+    `src` has each flow's sender, `share` the rate that it got over the one that it would have had alone, which is
+    best_fct_ns / fct_ns; NaN, if it did not finish. A server's is the mean over its flows. 1 is fair; 1 / n, where one
+    of n servers gets everything. None, if no flow finished.
+    """
+    finished = ~np.isnan(share)
+    _, server = np.unique(src[finished], return_inverse=True)
+    if not len(server):
+        return None
+    of_server = np.bincount(server, weights=share[finished]) / np.bincount(server)
+    return float(of_server.sum() ** 2 / (len(of_server) * (of_server**2).sum()))
+
+
+def _variation(values: FloatArray) -> float | None:
+    return float(values.std(ddof=1) / values.mean()) if len(values) > 1 else None
+
+
+def _mean(values: NDArray[Any]) -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 def over_seeds(per_seed: pl.DataFrame) -> pl.DataFrame:
@@ -174,7 +209,5 @@ def over_seeds(per_seed: pl.DataFrame) -> pl.DataFrame:
 
 def _t_quantiles(seeds: pl.Series) -> pl.Series:
     """Student's t for each number of seeds; null for one seed."""
-    from scipy import stats
-
-    quantile = {count: float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1)) for count in seeds.unique() if count > 1}
+    quantile = {count: t_quantile(count) for count in seeds.unique() if count > 1}
     return pl.Series([quantile.get(count) for count in seeds], dtype=pl.Float64)

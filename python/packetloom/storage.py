@@ -6,17 +6,24 @@ import errno
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from packetloom import _core
+from packetloom.confidence import PERCENTILES
 from packetloom.errors import PacketloomError
 
 TEMPORARY_SUFFIX = ".tmp"
+WORTH_COMPRESSING = 100
+"""Rows: in smaller tables, what describes the columns is most of the file, and is not compressed anyway."""
 CASE_ROW_KEY = b"packetloom.case"
+CASE_COLUMNS = ("case_id", "scheme", "load", "seed")
+"""They stand first in every table, and each is the same in all rows of a case."""
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -41,7 +48,22 @@ def write_text(path: Path, text: str) -> None:
 
 def write_table(path: Path, table: pa.Table) -> None:
     """Writes a Parquet file whole."""
-    write_whole(path, lambda file: pq.write_table(table, file, compression="zstd"))
+    write_whole(path, lambda file: write_parquet(file, table))
+
+
+def write_parquet(file: IO[bytes], table: pa.Table) -> None:
+    """Writes a Parquet file. Only what repeats has a dictionary: others cost more time and room than they save."""
+    constant = [name for name in CASE_COLUMNS if name in table.column_names]
+    compression = "zstd" if table.num_rows >= WORTH_COMPRESSING else "none"
+    whole = pa.BufferOutputStream()  # to write each piece through Python's file takes as long as all the rest
+    pq.write_table(table, whole, compression=compression, use_dictionary=constant, write_statistics=False)
+    file.write(whole.getvalue())
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Reads one Parquet file, of a table's columns only these when given."""
+    with pq.ParquetFile(path) as file:
+        return file.read(columns=None if columns is None else [*columns], use_threads=False)
 
 
 def sync_folder(folder: Path) -> None:
@@ -69,23 +91,31 @@ def explain_os_error(error: OSError, doing: str) -> PacketloomError:
 
 def table_of(columns: Mapping[str, Any], roles: Mapping[str, str] | None = None) -> pa.Table:
     """A table whose fields carry their meaning (and, where given, their role) as metadata."""
-    meanings = {**OWN_MEANINGS, **_core.column_meanings()}
     arrays = [_array(values) for values in columns.values()]
-    fields = []
-    for name, array in zip(columns, arrays, strict=True):
-        metadata = {"meaning": meanings[name]} if name in meanings else {}
-        if roles and name in roles:
-            metadata["role"] = roles[name]
-        fields.append(pa.field(name, array.type, metadata=metadata))
+    fields = [_field(name, array.type, (roles or {}).get(name)) for name, array in zip(columns, arrays, strict=True)]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
+@cache
+def _meanings() -> Mapping[str, str]:
+    return {**OWN_MEANINGS, **_core.column_meanings()}
+
+
+@cache
+def _field(name: str, type: pa.DataType, role: str | None) -> pa.Field:
+    meaning = _meanings().get(name)
+    metadata = ({"meaning": meaning} if meaning else {}) | ({"role": role} if role else {})
+    return pa.field(name, type, metadata=metadata)
+
+
 def _array(values: Any) -> pa.Array:
-    if isinstance(values, pa.Array):
+    if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, list):
         return pa.array(unify(values))
-    return pa.array(values)
+    # As it lies in memory: `pa.array` would first look whether pandas has a say, and load it for that.
+    packed = np.packbits(values, bitorder="little") if values.dtype == bool else values
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(packed)])
 
 
 def unify(values: Sequence[Any]) -> list[Any]:
@@ -110,4 +140,9 @@ OWN_MEANINGS = {
     "fingerprint": "Hash over all flow records: equal results have equal fingerprints",
     "version": "The version of packetloom that computed the case",
     "warnings": "What the run had to say, one per line",
+    "slowdown_mean": "Mean slowdown of the measured flows that finished; null if none did",
+}
+OWN_MEANINGS |= {
+    f"slowdown_{name}": f"{quantile * 100:g}th percentile of the slowdown of the measured flows that finished"
+    for name, quantile in PERCENTILES.items()
 }

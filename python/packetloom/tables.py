@@ -108,8 +108,9 @@ def print_results(statistics: pl.DataFrame, console: Console, bins: Sequence[Siz
             break
     for table in tables:
         console.print(table)
-    seeds = int(statistics["seeds"].max() or 0)  # type: ignore[arg-type]
-    if seeds < 2:
+    most, fewest = int(statistics["seeds"].max() or 0), int(statistics["seeds"].min() or 0)  # type: ignore[arg-type]
+    seeds = f"{most}" if fewest in (0, most) else f"up to {most}"
+    if most < 2:
         spread = "one seed: no confidence intervals"
     elif intervals:
         spread = f"± 95 % confidence over {seeds} seeds"

@@ -49,3 +49,9 @@ def long_scenario(tmp_path: Path) -> Path:
     path = tmp_path / "long.toml"
     path.write_text(SCENARIO.replace("flows = 50", "flows = 1_000"))
     return path
+
+
+@pytest.fixture(autouse=True)
+def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test computes, it computes; those of the cache set a place of their own."""
+    monkeypatch.setenv("PACKETLOOM_CACHE", "off")

@@ -7,8 +7,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -18,9 +19,10 @@ from packetloom import _core, storage
 from packetloom.campaign import run_plan
 from packetloom.errors import Interrupted, PacketloomError
 from packetloom.folder import ResultsFolder
-from packetloom.progress import LogReporter, SilentReporter, estimate_remaining_s
-from packetloom.results import CaseRow, Results
-from packetloom.scenario import read_plan
+from packetloom.pace import RemainingTime
+from packetloom.progress import LogReporter, SilentReporter
+from packetloom.results import CaseRow, Results, row_label
+from packetloom.scenario import Parameter, read_plan
 
 
 class StopAfter(SilentReporter):
@@ -29,7 +31,7 @@ class StopAfter(SilentReporter):
     def __init__(self, cases: int) -> None:
         self.left = cases
 
-    def finished(self, label: str, row: CaseRow, outcome: _core.Outcome) -> None:
+    def finished(self, row: CaseRow) -> None:
         self.left -= 1
         if self.left == 0:
             signal.raise_signal(signal.SIGINT)
@@ -41,8 +43,8 @@ class Ran(SilentReporter):
     def __init__(self) -> None:
         self.labels: list[str] = []
 
-    def finished(self, label: str, row: CaseRow, outcome: _core.Outcome) -> None:
-        self.labels.append(label)
+    def finished(self, row: CaseRow) -> None:
+        self.labels.append(row_label(row.parameters))
 
 
 def test_all_cases_run_and_are_in_the_tables(scenario: Path, tmp_path: Path) -> None:
@@ -61,8 +63,8 @@ def test_results_do_not_depend_on_the_number_of_workers(scenario: Path, tmp_path
     assert one.cases["case_id"].to_pylist() == three.cases["case_id"].to_pylist()
 
 
-def test_interrupted_run_keeps_what_is_finished_and_resumes_the_rest(scenario: Path, tmp_path: Path) -> None:
-    plan = read_plan(scenario)
+def test_interrupted_run_keeps_what_is_finished_and_resumes_the_rest(long_scenario: Path, tmp_path: Path) -> None:
+    plan = read_plan(long_scenario)
     with pytest.raises(Interrupted, match="of 8 cases are finished and kept"):
         run_plan(plan, tmp_path / "out", 1, StopAfter(3))
     kept = Results(tmp_path / "out").cases.num_rows
@@ -168,18 +170,18 @@ def test_newer_format_is_refused(scenario: Path, tmp_path: Path) -> None:
 
 def test_full_disk_keeps_what_is_finished(scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     room = 3
-    original = storage.write_table
+    original = storage.write_parquet
 
-    def write_table(path: Path, table: Any) -> None:
+    def write_parquet(file: IO[bytes], table: Any) -> None:
         nonlocal room
-        if path.parent.name == "flows.parquet":
+        if "/flows.parquet/" in file.name:
             room -= 1
             if room < 0:
-                path.with_name(path.name + ".tmp").write_bytes(b"PAR1")
+                file.write(b"PAR1")
                 raise OSError(errno.ENOSPC, "No space left on device")
-        original(path, table)
+        original(file, table)
 
-    monkeypatch.setattr("packetloom.folder.write_table", write_table)
+    monkeypatch.setattr("packetloom.case_files.write_parquet", write_parquet)
     with pytest.raises(PacketloomError, match=r"disk is full.*3 of 8 cases are finished and kept"):
         run_plan(read_plan(scenario), tmp_path / "out", 2, SilentReporter())
     monkeypatch.undo()
@@ -224,8 +226,10 @@ def test_plain_log_names_each_case(scenario: Path, tmp_path: Path, capsys: pytes
 
 
 def test_remaining_time_learns_from_cases_of_the_same_scheme() -> None:
-    finished = [({"scheme": "fast"}, {"wall_s": 1.0}), ({"scheme": "slow"}, {"wall_s": 10.0})]
-    running = [({"scheme": "slow"}, 5.0, 0.5)]
-    waiting = [{"scheme": "slow"}, {"scheme": "fast"}]
-    assert estimate_remaining_s(finished, running, waiting, workers=2) == pytest.approx((5 + 10 + 1) / 2)
-    assert estimate_remaining_s([], [], waiting, workers=2) is None
+    remaining = RemainingTime()
+    waiting: Counter[Parameter] = Counter(["slow", "fast"])
+    assert remaining.estimate_s([], waiting, workers=2) is None
+    remaining.finished("fast", 1.0)
+    remaining.finished("slow", 10.0)
+    assert remaining.estimate_s([("slow", 5.0, 0.5)], waiting, workers=2) == pytest.approx((5 + 10 + 1) / 2)
+    assert remaining.estimate_s([], Counter[Parameter](["unknown"]), workers=2) == pytest.approx(5.5 / 2)

@@ -142,7 +142,7 @@ def test_the_commands_write_files_and_tell_of_mistakes(results: packetloom.Resul
     done = subprocess.run([*command, "--format", "fct"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (
         2,
-        "error: unknown format 'fct'; write one of fct-hpcc, fct-conweave, flow-monitor\n",
+        "error: unknown format 'fct'; write one of fct-hpcc, fct-conweave, flow-monitor, pcapng\n",
     )
     topology = tmp_path / "topology.txt"
     topology.write_text(RING.replace("6 1 10Gbps", "6 77 10Gbps"))
@@ -152,12 +152,18 @@ def test_the_commands_write_files_and_tell_of_mistakes(results: packetloom.Resul
     assert f"{topology}:4: no node is numbered 77; they are numbered 0 to 9" in done.stderr
 
 
-def test_captures_go_with_the_results(results: packetloom.Results) -> None:
-    [file] = (results.path / "captures").glob("*.pcapng")
+def test_captures_go_with_the_results(results: packetloom.Results, tmp_path: Path) -> None:
+    [file] = export(results, "pcapng", tmp_path / "captures")
     content = file.read_bytes()
     assert content[:4] == bytes.fromhex("0a0d0d0a")
     assert b"host6 to switch1" in content
     assert b"switch1 to host6" in content
+
+
+def test_where_nothing_was_captured_that_is_told(tmp_path: Path, scenario: Path) -> None:
+    results = packetloom.run(scenario, tmp_path / "out", progress=False)
+    with pytest.raises(PacketloomError, match=r"nothing was captured; set measure\.capture"):
+        export(results, "pcapng", tmp_path / "captures")
 
 
 def test_operations_have_a_table(tmp_path: Path) -> None:

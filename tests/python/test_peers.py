@@ -13,7 +13,7 @@ from packetloom import peers
 from packetloom.errors import PacketloomError
 from packetloom.peers import PEERS, PeerList, means, median_ratios, p99s, paired, read_list, replay_scenario
 
-NS2, _, YAPS, _ = PEERS
+NS2, _, YAPS, _, FASTPASS = PEERS
 
 
 def ours(peer: PeerList, scheme: str, factor: float) -> pl.DataFrame:
@@ -35,6 +35,13 @@ def test_ns2s_list_gives_the_figures_that_were_measured_with_it() -> None:
     assert flows.filter(size_bytes=6 * 1460)["best_us"].max() == pytest.approx(18.192)
     all_flows, short, middle, long = means(paired(flows, ours(NS2, "DCTCP", 1), "DCTCP"))
     assert [round(pair.theirs, 3) for pair in (all_flows, short, middle, long)] == [2.588, 2.553, 2.642, 2.461]
+
+
+def test_yaps_fastpass_list_leaves_a_host_of_each_leaf_to_be_the_arbiter() -> None:
+    flows = read_list(FASTPASS)
+    assert set(flows["src"] % 17) == set(flows["dst"] % 17) == set(range(16))
+    all_flows, short, _, long = means(paired(flows, ours(FASTPASS, "Fastpass", 1), "Fastpass"))
+    assert [round(pair.theirs, 3) for pair in (all_flows, short, long)] == [1.53, 1.608, 2.013]
 
 
 def test_yaps_list_gives_the_figures_that_were_measured_with_it() -> None:

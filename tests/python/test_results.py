@@ -34,13 +34,15 @@ def test_plain_tools_read_the_files(results: Results) -> None:
 
 def test_every_column_is_in_the_documentation(scenario: Path, tmp_path: Path) -> None:
     sample = "measure.series_interval=1ms"
-    sampled = packetloom.run(scenario, tmp_path / "sampled", overrides=[sample], progress=False)
+    by_class = [sample, "measure.by_class=true"]
+    sampled = packetloom.run(scenario, tmp_path / "sampled", overrides=by_class, progress=False)
+    assert sampled.classes.column_names[-4:] == ["class", "data_bytes", "queue_bytes", "credit_bytes"]
     ndp = [sample, "scheme.*.transport=ndp", "scheme.*.queue=ndp"]
     pulled = packetloom.run(scenario, tmp_path / "pulled", overrides=ndp, progress=False)
     assert pulled.pulls.column_names[-3:] == ["host", "time_ns", "pulls"]
     page = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
     meanings = _core.column_meanings()
-    for table in (sampled.cases, sampled.flows, sampled.ports, sampled.series, pulled.pulls):
+    for table in (sampled.cases, sampled.flows, sampled.ports, sampled.series, sampled.classes, pulled.pulls):
         for name in table.column_names:
             assert f"`{name}`" in page
             assert name not in meanings or f"| `{name}` | {meanings[name]} |" in page

@@ -2,7 +2,7 @@
 
 use numpy::{Element, PyArray1};
 use packetloom::measure::{FlowRow, fingerprint};
-use packetloom::simulation::{Outcome as Core, PortRow};
+use packetloom::simulation::{ClassSample, Outcome as Core, PortRow};
 use packetloom::units::Time;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -57,14 +57,18 @@ impl Outcome {
             ("timeouts", flows(|row| row.report.timeouts)),
             ("flows_started", core.flows.len() as u64),
             ("flows_finished", flows(|row| u32::from(row.fct().is_some()))),
+            ("stalled", u64::from(core.stalled.is_some())),
         ];
         let counters = PyDict::new(py);
         for (name, count) in counts {
             counters.set_item(name, count)?;
         }
         if let Some(control) = &core.control {
-            counters.set_item("control_messages", control.messages)?;
-            counters.set_item("control_bytes", control.bytes)?;
+            let (traffic, seconds) = (control.traffic, core.simulated.as_secs_f64());
+            counters.set_item("control_reports", traffic.reports)?;
+            counters.set_item("control_grants", traffic.grants)?;
+            counters.set_item("control_report_bytes_per_s", traffic.report_bytes as f64 / seconds)?;
+            counters.set_item("control_grant_bytes_per_s", traffic.grant_bytes as f64 / seconds)?;
             add_latencies(&counters, "server", &control.server_latencies_ps)?;
             add_latencies(&counters, "network", &control.network_latencies_ps)?;
         }
@@ -134,12 +138,30 @@ impl Outcome {
     /// Samples of every port's queue, if an interval was asked for.
     #[getter]
     fn series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let samples: Vec<(u32, f64, u64)> = self.core.samples().collect();
+        let samples: Vec<(u32, f64, u64, u64)> = self.core.samples().collect();
         let columns = Columns { rows: &samples, table: PyDict::new(py) };
         if !samples.is_empty() {
             columns.add("port", |row| row.0)?;
             columns.add("time_ns", |row| row.1)?;
             columns.add("queue_bytes", |row| row.2)?;
+            columns.add("tx_bytes", |row| row.3)?;
+        }
+        Ok(columns.table)
+    }
+
+    /// Samples of every traffic class at every port, if they were asked for.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let samples: Vec<ClassSample> = self.core.class_samples().collect();
+        let columns = Columns { rows: &samples, table: PyDict::new(py) };
+        if !samples.is_empty() {
+            let known = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64);
+            columns.add("port", |row| row.port)?;
+            columns.add("time_ns", |row| row.time_ns)?;
+            columns.add("class", |row| row.class)?;
+            columns.add("data_bytes", |row| row.data_bytes)?;
+            columns.add("queue_bytes", |row| known(row.queue_bytes))?;
+            columns.add("credit_bytes", |row| known(row.credit_bytes))?;
         }
         Ok(columns.table)
     }
@@ -165,10 +187,14 @@ impl Outcome {
         Ok(columns.table)
     }
 
-    /// The packets of the ports that were to be captured, as a pcapng file; empty where none were.
+    /// The packets of the ports that were to be captured: one pcapng file, if there were any.
     #[getter]
-    fn pcapng<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.core.pcapng())
+    fn captures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        if !self.core.captures.is_empty() {
+            table.set_item("pcapng", vec![PyBytes::new(py, &self.core.pcapng())])?;
+        }
+        Ok(table)
     }
 
     /// Samples of every host's queue of pulls, if an interval was asked for and the transport has one.

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value as Json;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// A scenario that was read and checked.
 #[pyclass(frozen, module = "packetloom._core")]
@@ -31,14 +32,31 @@ impl Scenario {
         self.0.warnings.clone()
     }
 
+    /// Statistic, fraction of its mean, and how many seeds to start with; nothing if all cases are to run.
+    #[getter]
+    fn precision(&self) -> Option<(String, f64, usize)> {
+        let precision = self.0.precision.clone()?;
+        Some((precision.statistic, precision.within, precision.first_seeds))
+    }
+
     fn cases(&self) -> Vec<Case> {
-        self.0.cases().map(Case).collect()
+        self.0.cases().map(Case::from).collect()
     }
 }
 
 /// One simulation to run.
 #[pyclass(frozen, module = "packetloom._core")]
-pub struct Case(pub packetloom::scenario::Case);
+pub struct Case {
+    pub core: packetloom::scenario::Case,
+    /// Campaigns ask for it again and again, and it is a hash over the whole case.
+    id: OnceLock<String>,
+}
+
+impl From<packetloom::scenario::Case> for Case {
+    fn from(core: packetloom::scenario::Case) -> Case {
+        Case { core, id: OnceLock::new() }
+    }
+}
 
 #[pymethods]
 impl Case {
@@ -46,23 +64,23 @@ impl Case {
     fn from_json(text: &str) -> PyResult<Case> {
         let json: Json =
             serde_json::from_str(text).map_err(|error| ScenarioError::new_err(error.to_string()))?;
-        packetloom::scenario::Case::from_json(&json).map(Case).map_err(ScenarioError::new_err)
+        packetloom::scenario::Case::from_json(&json).map(Case::from).map_err(ScenarioError::new_err)
     }
 
     #[getter]
-    fn id(&self) -> String {
-        self.0.identity()
+    fn id(&self) -> &str {
+        self.id.get_or_init(|| self.core.identity())
     }
 
     #[getter]
     fn json(&self) -> String {
-        self.0.to_json().to_string()
+        self.core.to_json().to_string()
     }
 
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let parameters = PyDict::new(py);
-        for (name, value) in self.0.parameters() {
+        for (name, value) in self.core.parameters() {
             match value {
                 Json::Null => parameters.set_item(name, py.None())?,
                 Json::Bool(flag) => parameters.set_item(name, flag)?,
@@ -80,8 +98,8 @@ impl Case {
     /// What each source of traffic comes to.
     #[getter]
     fn facts(&self) -> PyResult<Vec<String>> {
-        let simulation =
-            simulation::Simulation::new(self.0.clone()).map_err(|complaint| complaint_error(&complaint))?;
+        let simulation = simulation::Simulation::new(self.core.clone())
+            .map_err(|complaint| complaint_error(&complaint))?;
         Ok(simulation.facts().iter().map(ToString::to_string).collect())
     }
 }

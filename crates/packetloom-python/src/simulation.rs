@@ -20,7 +20,7 @@ pub struct Simulation {
 impl Simulation {
     #[new]
     fn new(case: &Case) -> PyResult<Simulation> {
-        let core = Core::new(case.0.clone()).map_err(|complaint| complaint_error(&complaint))?;
+        let core = Core::new(case.core.clone()).map_err(|complaint| complaint_error(&complaint))?;
         Ok(Simulation { core: Mutex::new(Some(core)), monitor: Monitor::default() })
     }
 

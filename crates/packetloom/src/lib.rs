@@ -15,6 +15,7 @@ pub mod routing;
 pub mod scenario;
 pub mod simulation;
 pub mod spec;
+pub mod stall;
 pub mod topology;
 pub mod transport;
 pub mod units;

@@ -1,15 +1,16 @@
 //! Scenario in, results out: the only room that knows every other.
 
-use crate::central::{self, Carrier, Plan as CentralPlan};
+use crate::central::{self, Carrier, ControlTraffic, Plan as CentralPlan};
 use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally, Transport};
 use crate::fault::Faults;
 use crate::flow::{Flow, HostId};
 use crate::fluid;
-use crate::measure::{Capture, Captured, Collector, FlowRow, Format, QueueRecorder, pcapng};
+use crate::measure::{Capture, Captured, Collector, FlowRow, Format, QueueRecorder, SentRecorder, pcapng};
 use crate::queue;
 use crate::routing;
 use crate::scenario::{Case, Problems, Scenario};
 use crate::spec::{Complaint, Component, Value, Values, anything};
+use crate::stall::{self, StallWatch};
 use crate::topology::{Link, Topology};
 use crate::transport::{self, PacketFormat, Scheme, WithScheme};
 use crate::units::Time;
@@ -74,6 +75,25 @@ pub struct PortRow {
     pub counters: PortCounters,
     /// Its queue, if it was watched.
     pub queue: Option<QueueRecorder>,
+    /// What its link carried over time, if that was asked for.
+    pub sent: Option<SentRecorder>,
+}
+
+/// A sample of a traffic class at a port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassSample {
+    /// The port.
+    pub port: u32,
+    /// When it was taken, in ns.
+    pub time_ns: f64,
+    /// The class.
+    pub class: u8,
+    /// Bytes of its data packets that were put onto the link from this sample to the next.
+    pub data_bytes: u64,
+    /// What waited of it, if the queue knows classes.
+    pub queue_bytes: Option<u64>,
+    /// How much of the far end's buffer it used, if there are credits.
+    pub credit_bytes: Option<u64>,
 }
 
 /// What came of a case.
@@ -95,6 +115,8 @@ pub struct Outcome {
     pub simulated: Time,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// Why the case could not go on, if it could not: which flows wait, and for what.
+    pub stalled: Option<String>,
     /// What central control took, where there was any.
     pub control: Option<Control>,
     /// A row per operation among hosts.
@@ -147,9 +169,7 @@ impl JobRow {
 #[derive(Clone, Debug)]
 pub struct Control {
     /// Reports, grants and rates.
-    pub messages: u64,
-    /// What they took in bytes.
-    pub bytes: u64,
+    pub traffic: ControlTraffic,
     /// How long packets waited at their servers, in ps, in increasing order.
     pub server_latencies_ps: Vec<u64>,
     /// How long they were in the network after that, in ps, in increasing order.
@@ -189,15 +209,50 @@ impl Outcome {
             .flat_map(|(host, queue)| queue.samples().map(move |(at, pulls)| (*host, at.as_ns_f64(), pulls)))
     }
 
-    /// Every sample of every port's queue: port, time in ns, bytes.
-    pub fn samples(&self) -> impl Iterator<Item = (u32, f64, u64)> {
+    /// Every sample of every port: port, time in ns, bytes that waited, bytes put onto the link until the next sample.
+    pub fn samples(&self) -> impl Iterator<Item = (u32, f64, u64, u64)> {
         self.ports.iter().flat_map(|row| {
-            let queue = row.queue.iter();
-            queue.flat_map(move |queue| {
-                queue.samples().map(move |(at, bytes)| (row.link as u32, at.as_ns_f64(), bytes))
+            let samples = row.queue.iter().flat_map(|queue| queue.samples().enumerate());
+            samples.map(move |(nth, (at, bytes))| {
+                let sent = row.sent.as_ref().map_or(0, |sent| sent.bytes(nth));
+                (row.link as u32, at.as_ns_f64(), bytes, sent)
             })
         })
     }
+
+    /// The same for every traffic class at every port.
+    pub fn class_samples(&self) -> impl Iterator<Item = ClassSample> {
+        let pairs = self
+            .ports
+            .iter()
+            .filter_map(|row| Some((row.link as u32, row.queue.as_ref()?, row.sent.as_ref()?)));
+        let pairs = pairs.filter(|(_, queue, _)| queue.follows_classes());
+        pairs.flat_map(|(port, queue, sent)| {
+            let classes = queue.classes().len().max(sent.classes());
+            (0..classes).flat_map(move |class| class_samples(port, class, queue, sent))
+        })
+    }
+}
+
+fn class_samples(
+    port: u32,
+    class: usize,
+    queue: &QueueRecorder,
+    sent: &SentRecorder,
+) -> impl Iterator<Item = ClassSample> {
+    // A class of which nothing was noted before had nothing.
+    let of = |recorder: &QueueRecorder| recorder.samples().map(|(_, bytes)| bytes).collect::<Vec<u64>>();
+    let record = queue.classes().get(class);
+    let waited = record.map(|record| of(&record.queue));
+    let credit = record.and_then(|record| record.credit.as_ref()).map(of);
+    queue.samples().enumerate().map(move |(nth, (at, _))| ClassSample {
+        port,
+        time_ns: at.as_ns_f64(),
+        class: class as u8,
+        data_bytes: sent.data_bytes(class, nth),
+        queue_bytes: waited.as_ref().and_then(|samples| samples.get(nth).copied()),
+        credit_bytes: credit.as_ref().and_then(|samples| samples.get(nth).copied()),
+    })
 }
 
 /// A case, ready to run.
@@ -246,6 +301,7 @@ impl Simulation {
         let transport = case.scheme.component("transport");
         let routing = case.scheme.component("routing");
         central::check(&transport.kind, &routing.kind, &topology)?;
+        transport::check_network(&transport, &topology)?;
         let is_fluid = FLUID_COMPONENTS.iter().any(|fluid| fluid.kind == transport.kind);
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
@@ -261,7 +317,6 @@ impl Simulation {
             return Err(Complaint::new("fault", message + "; leave the faults, or this scheme, out"));
         }
         let faults = Faults::build(&case.faults, &topology)?;
-        check_end(&case, &faults, &topology)?;
         routing::check(&routing, &topology)?;
         check_paths(&transport.kind, &routing, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
@@ -370,20 +425,6 @@ fn captured(case: &Case, topology: &Topology, is_fluid: bool) -> Result<BTreeSet
     Ok(links)
 }
 
-/// Flows of hosts that are cut off for good would be tried for ever.
-fn check_end(case: &Case, faults: &Faults, topology: &Topology) -> Result<(), Complaint> {
-    let islands = faults.islands(topology);
-    let Some(alone) = islands.iter().position(|island| *island != islands[0]) else { return Ok(()) };
-    if case.run.optional_time("max_time").is_some() {
-        return Ok(());
-    }
-    let name = topology.node_name(alone as u32);
-    let message = format!(
-        "the faults cut {name} off for good, so its flows would never end; write when the case ends, such as \"1s\""
-    );
-    Err(Complaint::new("run.max_time", message))
-}
-
 /// Headers go back only from switches, and only NDP's senders know what to do with them.
 fn check_returns(case: &Case) -> Result<(), Complaint> {
     let returns = |key| case.scheme.optional_component(key).as_ref().is_some_and(queue::returns_to_sender);
@@ -463,6 +504,7 @@ impl Setting {
             tally,
             simulated,
             warnings,
+            stalled: None,
             control: None,
             jobs: Vec::new(),
             captures: Vec::new(),
@@ -578,7 +620,9 @@ impl Setting {
     /// How queues are watched, if they are.
     fn recorder(&self) -> Option<QueueRecorder> {
         let interval = self.case.measure.optional_time("series_interval");
-        (self.case.measure.flag("queues") || interval.is_some()).then(|| QueueRecorder::new(interval))
+        let recorder = QueueRecorder::new(interval);
+        let recorder = if self.case.measure.flag("by_class") { recorder.by_class() } else { recorder };
+        (self.case.measure.flag("queues") || interval.is_some()).then_some(recorder)
     }
 
     /// Runs a transport packet by packet.
@@ -605,6 +649,7 @@ impl Setting {
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
             captured: &self.captured,
+            sent_interval: self.case.measure.optional_time("series_interval"),
             longest_window: self.longest_window.min(workload.word_takes()),
             threads: self.threads,
         };
@@ -613,25 +658,49 @@ impl Setting {
         let has_background = background.contains(&true);
         let mut collector = Collector::new(self.format, background);
         let mut is_wanted = true;
-        engine.run(&mut workload, self.max_time(), |log, tally, now, left| {
-            if !log.events.is_empty() {
-                collector.read(log, &self.topology);
-            }
-            is_wanted = monitor.report(tally.packet_hops, self.share_done(collector.finished(), now));
-            let is_over =
-                has_background && collector.finished() == collector.started() && !left.has_foreground_left();
-            is_wanted && !is_over
-        });
+        let mut watch = StallWatch::new(self.faults.last_change());
+        let stalled = loop {
+            let (mut is_suspicious, mut is_over) = (false, false);
+            engine.run(&mut workload, self.max_time(), |log, tally, now, left| {
+                if !log.events.is_empty() {
+                    collector.read(log, &self.topology);
+                }
+                let (started, finished) = (collector.started(), collector.finished());
+                is_wanted = monitor.report(tally.packet_hops, self.share_done(finished, now));
+                is_over = has_background && finished == started && !left.has_foreground_left();
+                is_suspicious = watch.is_suspicious(now, tally.packet_hops, started, finished);
+                is_wanted && !is_over && !is_suspicious
+            });
+            let now = engine.now();
+            let unfinished = collector.started() > collector.finished();
+            let why = if is_suspicious && is_wanted && !is_over && now < self.max_time() {
+                let hops = engine.tally().packet_hops;
+                if !watch.is_stalled(hops, engine.standings(), |flow| collector.awaits(flow)) || !unfinished {
+                    continue;
+                }
+                "packets move, but no flow comes nearer to its end"
+            } else if is_wanted && unfinished && engine.is_idle(&workload) {
+                "nothing is left to happen"
+            } else {
+                break None;
+            };
+            let mut standings = engine.standings();
+            standings.retain(|one| collector.awaits(one.flow));
+            break Some(stall::message(why, now, &standings, |flow| collector.pair(flow)));
+        };
         let (tally, end) = (engine.tally(), engine.now());
         let mut outcome = self.outcome(collector, Vec::new(), tally);
         outcome.jobs = workload.jobs().iter().map(|job| JobRow::of(job, &outcome.flows)).collect();
         outcome.warnings.extend(never_started(workload.waiting()));
         outcome.simulated = outcome.simulated.min(end);
         outcome.cancelled = !is_wanted;
+        outcome.warnings.extend(stalled.clone());
+        outcome.stalled = stalled;
         outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
         // The engine goes on until the last timer; queues are watched until the last flow ended.
         let ports = engine.ports(outcome.simulated).into_iter().enumerate();
-        outcome.ports = ports.map(|(link, (counters, queue))| PortRow { link, counters, queue }).collect();
+        outcome.ports =
+            ports.map(|(link, (counters, queue, sent))| PortRow { link, counters, queue, sent }).collect();
         outcome.pulls = engine.pulls(outcome.simulated).collect();
         let captures = engine.captured(outcome.simulated);
         outcome.captures =
@@ -677,11 +746,6 @@ fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<Outcome, Com
     let mut network_latencies_ps = network.unwrap_or_default();
     server_latencies_ps.sort_unstable();
     network_latencies_ps.sort_unstable();
-    outcome.control = Some(Control {
-        messages: plan.control_messages,
-        bytes: plan.control_bytes,
-        server_latencies_ps,
-        network_latencies_ps,
-    });
+    outcome.control = Some(Control { traffic: plan.control, server_latencies_ps, network_latencies_ps });
     Ok(outcome)
 }

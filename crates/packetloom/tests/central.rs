@@ -166,10 +166,11 @@ fn every_estimator_carries_the_load() {
 
 #[test]
 fn control_traffic_is_counted() {
-    let syn = one_flow(SYN, 6_000).control.expect("central control");
-    // A report and four grants.
-    assert_eq!((syn.messages, syn.bytes), (5, 40));
-    let asy = one_flow(ASY, 6_000).control.expect("central control");
-    // It waits, rate 1, it is empty.
-    assert_eq!(asy.messages, 3);
+    let of = |transport: &str| one_flow(transport, 6_000).control.expect("central control").traffic;
+    let syn = of(SYN);
+    // A report, a grant for each of four packets.
+    assert_eq!((syn.reports, syn.report_bytes, syn.grants, syn.grant_bytes), (1, 8, 4, 32));
+    let asy = of(ASY);
+    // It waits, it is empty; rate 1.
+    assert_eq!((asy.reports, asy.grants), (2, 1));
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{cases, fct, mean, port, run, utilisation};
-use packetloom::simulation::{Outcome, Simulation};
+use packetloom::simulation::{ClassSample, Outcome, Simulation};
 use packetloom::units::Time;
 
 const RACK: &str = r#"
@@ -123,6 +123,50 @@ fn neither_class_falls_below_its_weight() {
         let sent = |host: &str| port(&outcome, host, "switch0").counters.bytes as f64;
         let share = sent("host1") / (sent("host1") + sent("host2"));
         assert!((share - short_share).abs() < 0.03, "{weight_ratio}: {share}");
+    }
+}
+
+#[test]
+fn credits_are_conserved_and_neither_class_uses_more_than_its_window() {
+    let workload = r#"
+[[workload]]
+sizes = { kind = "constant", size = "200KB" }
+arrivals = "at-once"
+pattern = { kind = "incast", fan_in = 20, receiver = 0 }
+deadlines = { kind = "fixed", after = "20ms" }
+
+[[workload]]
+sizes = { kind = "constant", size = "400KB" }
+arrivals = "at-once"
+pattern = { kind = "incast", fan_in = 20, receiver = 0 }
+class = 1
+"#;
+    let measure = "queues = true\nseries_interval = \"100us\"\nby_class = true";
+    let toml = daq(RACK, workload, r#", short_capacity = "120KB", long_capacity = "240KB""#, "")
+        .replace("queues = true", measure);
+    let outcome = run(&toml);
+    is_lossless(&outcome, 360_000 + 41 * 40);
+    let samples: Vec<ClassSample> = outcome.class_samples().collect();
+    let last = samples.iter().map(|sample| sample.time_ns).fold(0.0, f64::max);
+    let windows = [120_000 / 40, 240_000 / 40];
+    let host_ports = 0..outcome.topology.hosts;
+    let mut most_used = [0; 2];
+    for sample in samples.iter().filter(|sample| host_ports.contains(&sample.port)) {
+        let class = usize::from(sample.class);
+        let used = sample.credit_bytes.expect("the far end is a switch");
+        assert!(used <= windows[class], "{sample:?}");
+        most_used[class] = most_used[class].max(used);
+    }
+    assert_eq!(most_used, windows.map(|window| window / 1_500 * 1_500));
+    // Everything that was taken came back: nothing is under way after the last acknowledgement.
+    let at_end = samples.iter().filter(|sample| sample.time_ns == last && host_ports.contains(&sample.port));
+    let used: u64 = at_end.filter_map(|sample| sample.credit_bytes).sum();
+    assert!(used <= 2 * 1_500, "{used} B");
+    // What each class sent is what its flows brought: payload and headers.
+    let to_aggregator = port(&outcome, "switch0", "host0").link as u32;
+    for (class, bytes) in [(0_u8, 20 * (200_000 + 137 * 40)), (1, 20 * (400_000 + 274 * 40))] {
+        let of_class = samples.iter().filter(|sample| (sample.port, sample.class) == (to_aggregator, class));
+        assert_eq!(of_class.map(|sample| sample.data_bytes).sum::<u64>(), bytes);
     }
 }
 

@@ -90,7 +90,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("dctcp", ECN, "ecmp", "5280b24a158c4564"),
         ("d2tcp", ECN, "ecmp", "5280b24a158c4564"),
         ("rcp", DROP_TAIL, "ecmp", "6c7cc3d0f2ba8d92"),
-        ("d3", DROP_TAIL, "ecmp", "9b9a20f5c32c45b5"),
+        ("d3", DROP_TAIL, "ecmp", "80dfc4b4ccc1bc7f"),
         ("pdq", DROP_TAIL, SYMMETRIC, "2aeeb0b1e438dc17"),
         ("daq", DAQ, "ecmp", "e97aebdccddc2f8a"),
         ("min-tcp", PFABRIC, "spray-round-robin", "c72a6c7b3a4ee47a"),
@@ -99,6 +99,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("ndp", NDP, "spray-round-robin", "7982a5f8f0ac7605"),
         ("mptcp", DROP_TAIL, "ecmp", "0aa380022cd35866"),
         ("pias", STRICT, "ecmp", "02024cea112ef6e5"),
+        ("fastpass", PFABRIC, "spray-round-robin", "b902e5b5fd80c0b3"),
         ("ideal", DROP_TAIL, "ecmp", "dea4337e79d8db94"),
         ("max-min", DROP_TAIL, "ecmp", "6585624790485f58"),
     ];
@@ -159,7 +160,8 @@ share = 0.5
 class = 1
 "#;
     for (number, queue) in queues.into_iter().enumerate() {
-        let transports = ["tcp", "dctcp", "min-tcp", "line-rate", "fixed-window", "ndp", "mptcp", "pias"];
+        let transports =
+            ["tcp", "dctcp", "min-tcp", "line-rate", "fixed-window", "ndp", "mptcp", "pias", "fastpass"];
         for (which, transport) in transports.into_iter().enumerate() {
             let routing = ["ecmp", "spray-random", "spray-round-robin"][number % 3];
             let toml = scenario(workload, transport, queue, routing, 80);

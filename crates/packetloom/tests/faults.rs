@@ -8,9 +8,8 @@ use packetloom::measure::fingerprint;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
 
-/// Transport, queue, routing. D3 is not among them: its routers never forget what was granted to a flow whose word that it
-/// needs no more was lost, so that others starve (see `d3_loses_what_its_routers_do_not_get_back`).
-const SCHEMES: [(&str, &str, &str); 14] = [
+/// Transport, queue, routing.
+const SCHEMES: [(&str, &str, &str); 16] = [
     (r#""tcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""dctcp""#, r#"{ kind = "ecn", capacity = "225KB" }"#, r#""ecmp""#),
     (
@@ -30,8 +29,10 @@ const SCHEMES: [(&str, &str, &str); 14] = [
     (r#""d2tcp""#, r#"{ kind = "ecn", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""fixed-window""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""rcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#"{ kind = "ecmp", symmetric = true }"#),
+    (r#""d3""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#"{ kind = "ecmp", symmetric = true }"#),
     (r#""pdq""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#"{ kind = "ecmp", symmetric = true }"#),
     (r#""mptcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
+    (r#""fastpass""#, r#"{ kind = "drop-tail", capacity = "100KB" }"#, r#""spray-random""#),
     (
         r#""pias""#,
         r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB" } }"#,
@@ -215,10 +216,6 @@ fn packets_that_start_while_a_link_is_slow_take_longer() {
 #[test]
 fn what_is_cut_off_for_good_is_told() {
     let fault = "[[fault]]\nkind = \"link-down\"\nbetween = [\"host3\", \"edge1\"]\nat = \"300us\"";
-    let endless = fabric(fault).replace("max_time = \"2s\"", "");
-    let complaint = Simulation::new(cases(&endless).remove(0)).expect_err("a run without an end");
-    assert_eq!(complaint.key, "run.max_time");
-    assert!(complaint.message.starts_with("the faults cut host3 off for good"), "{}", complaint.message);
     for case in cases(&fabric(fault).replace("2s", "20ms")) {
         let told = format!("{:?}", case.scheme.component("transport").kind);
         let outcome = simulate(case);
@@ -230,21 +227,6 @@ fn what_is_cut_off_for_good_is_told() {
         let [warning] = &outcome.warnings[..] else { panic!("{told}: {:?}", outcome.warnings) };
         assert!(warning.starts_with(&begins) && warning.contains(&names), "{told}: {warning}");
     }
-}
-
-#[test]
-fn d3_loses_what_its_routers_do_not_get_back() {
-    let fault = "[[fault]]\nkind = \"corruption\"\nprobability = 0.01";
-    let toml = fabric(fault).replace("2s", "20ms");
-    let start = toml.find("[[scheme]]").expect("schemes");
-    let end = toml.find("[run]").expect("a run");
-    let d3 = "[[scheme]]\nname = \"D3\"\ntransport = \"d3\"\nqueue = \"drop-tail\"\n\
-              routing = { kind = \"ecmp\", symmetric = true }\n";
-    let outcome = run(&format!("{}{d3}{}", &toml[..start], &toml[end..]));
-    let left = outcome.flows.iter().filter(|row| !row.is_over()).count();
-    assert!(left > 0 && left < 100, "{left}");
-    let told = format!("{left} of 200 flows were not finished when the run ended: ");
-    assert!(outcome.warnings[0].starts_with(&told), "{:?}", outcome.warnings);
 }
 
 /// Two racks and two spines; one flow at a time from each of the four hosts of one rack to those of the other.

@@ -10,7 +10,7 @@ use packetloom::topology::Topology;
 use packetloom::units::Time;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 21] = [
+const SCHEMES: [(&str, &str, &str); 22] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("dctcp", r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#, "ecmp"),
@@ -34,6 +34,7 @@ const SCHEMES: [(&str, &str, &str); 21] = [
     ),
     ("mptcp", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
     ("mptcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
+    ("fastpass", r#"{ kind = "pfabric", capacity = "30KB" }"#, "spray-round-robin"),
     ("ideal", r#""drop-tail""#, "ecmp"),
     ("max-min", r#""drop-tail""#, "ecmp"),
 ];
@@ -226,7 +227,7 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, told: &str) {
         assert_eq!(u64::from(first_time), row.flow.size_bytes.div_ceil(mss), "{told}: {row:?}");
     }
     let kind = case.scheme.component("transport").kind;
-    let sends_requests = ["ndp", "rcp", "d3", "pdq"].contains(&kind.as_str());
+    let sends_requests = ["ndp", "rcp", "d3", "pdq", "fastpass"].contains(&kind.as_str());
     let is_lossless = outcome.ports.iter().all(|port| port.counters.drops == 0);
     for host in 0..outcome.topology.hosts {
         let sent = |is_it: fn(&packetloom::flow::Flow, u32) -> bool| {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import IO
 
 import polars as pl
 
@@ -13,8 +15,9 @@ from packetloom.errors import PacketloomError
 from packetloom.exchange.fct import fct_text
 from packetloom.exchange.flow_monitor import flow_monitor_text
 from packetloom.results import CaseRow, Results
-from packetloom.storage import explain_os_error, write_text
+from packetloom.storage import explain_os_error, write_whole
 
+PCAPNG = "pcapng"
 Writer = Callable[[pl.DataFrame], str]
 
 
@@ -35,24 +38,39 @@ FORMATS = {
 
 
 def export(results: Results, name: str, output: Path) -> list[Path]:
-    """Writes the flows of every finished case in another tool's format, a file each; returns the files."""
-    if name not in FORMATS:
-        raise PacketloomError(f"unknown format {name!r}; write one of {', '.join(FORMATS)}")
-    format = FORMATS[name]
+    """Writes what every finished case has in another tool's format, a file each; returns the files."""
+    if name not in (*FORMATS, PCAPNG):
+        raise PacketloomError(f"unknown format {name!r}; write one of {', '.join((*FORMATS, PCAPNG))}")
     files = []
     try:
         output.mkdir(parents=True, exist_ok=True)
-        for row, table in results.partitions("flows"):
-            flows = pl.from_arrow(table)
-            assert isinstance(flows, pl.DataFrame)
-            path = output / f"{_file_name(row)}.{format.suffix}"
-            write_text(path, format.write(_with_ids(flows, results, row) if format.has_ids else flows))
+        for row, suffix, content in _captures(results) if name == PCAPNG else _texts(results, FORMATS[name]):
+            path = output / f"{_file_name(row)}.{suffix}"
+            write_whole(path, partial(_put, content))
             files.append(path)
     except OSError as error:
         raise explain_os_error(error, f"{output}: cannot write there") from None
     if not files:
-        raise PacketloomError(f"{results.path}: no case is finished, so there are no flows to write")
+        what = "nothing was captured; set measure.capture" if name == PCAPNG else "no case is finished"
+        raise PacketloomError(f"{results.path}: {what}, so there is nothing to write")
     return files
+
+
+def _put(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)
+
+
+def _texts(results: Results, format: Format) -> Iterator[tuple[CaseRow, str, bytes]]:
+    for row, table in results.partitions("flows"):
+        flows = pl.from_arrow(table)
+        assert isinstance(flows, pl.DataFrame)
+        text = format.write(_with_ids(flows, results, row) if format.has_ids else flows)
+        yield row, format.suffix, text.encode()
+
+
+def _captures(results: Results) -> Iterator[tuple[CaseRow, str, bytes]]:
+    for row, table in results.partitions("captures", ["pcapng"]):
+        yield row, PCAPNG, table["pcapng"][0].as_py()
 
 
 def _file_name(row: CaseRow) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from packetloom.claims import Claim, Finding
     from packetloom.reproduce.charts import Panel
     from packetloom.results import Results
+    from packetloom.search import Range
 
 Scale = Literal["quick", "full"]
 
@@ -24,12 +25,13 @@ PAPERS_FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A scenario in the paper's folder, and what `--set` changes at each scale."""
+    """A scenario in the paper's folder, and what `--set` changes at each scale; a search runs what it needs of it."""
 
     name: str
     scenario: str
     quick: tuple[str, ...] = ()
     full: tuple[str, ...] = ()
+    search: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,12 @@ def _ndp() -> Paper:
     return PAPER
 
 
+def _daq() -> Paper:
+    from packetloom.reproduce.daq import PAPER
+
+    return PAPER
+
+
 def _sync_or_not() -> Paper:
     from packetloom.reproduce.sync_or_not import PAPER
 
@@ -88,6 +96,7 @@ def _sync_or_not() -> Paper:
 PAPERS: dict[str, PaperEntry] = {
     "pfabric": PaperEntry("Deconstructing Datacenter Packet Transport (HotNets 2012)", _pfabric),
     "ndp": PaperEntry("Evaluating Modern Data Centre Transport Protocols in OMNeT++/INET (2019)", _ndp),
+    "daq": PaperEntry("DAQ: Deadline-Aware Queue Scheme", _daq),
     "sync-or-not": PaperEntry("To sync or not to sync (Globecom 2018)", _sync_or_not),
 }
 
@@ -151,8 +160,14 @@ def run_experiment(paper: Paper, experiment: Experiment, scale: Scale, folder: P
     scenario = PAPERS_FOLDER / paper.name.replace("-", "_") / "scenarios" / experiment.scenario
     if not scenario.is_file():
         raise PacketloomError(f"{scenario}: there is no such file; it is part of packetloom: install it again")
-    plan = read_plan(scenario, experiment.quick if scale == "quick" else experiment.full)
-    return run_plan(plan, folder / experiment.name, workers, reporter_for(sys.stderr))
+    settings = experiment.quick if scale == "quick" else experiment.full
+    output, reporter = folder / experiment.name, reporter_for(sys.stderr)
+    if experiment.search:
+        from packetloom.search import run_search
+
+        range = experiment.search
+        return run_search(scenario, range, overrides=settings, workers=workers, output=output, reporter=reporter)
+    return run_plan(read_plan(scenario, settings), output, workers, reporter)
 
 
 def save_plots(drawn: Drawn, folder: Path) -> None:

@@ -126,7 +126,7 @@ def plot_panels(panels: Sequence[Panel], columns: int) -> Figure:
         ax.set_axis_off()
     handles = {label: handle for ax in axes.flat for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if handles:
-        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=5)
+        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=min(5, 2 * columns))
     return figure
 
 

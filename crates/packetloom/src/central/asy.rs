@@ -273,7 +273,7 @@ impl<'a, 'q> Rates<'a, 'q> {
     fn learn_until(&mut self, now: Time) {
         while self.reports.front().is_some_and(|report| report.at <= now) {
             let Some(report) = self.reports.pop_front() else { return };
-            self.channel.messages += 1;
+            self.channel.reports += 1;
             let number = self.bucket_of[self.queues.place(report.pair)];
             let bucket = &mut self.buckets[number as usize];
             bucket.known = report.waits;
@@ -313,7 +313,7 @@ impl<'a, 'q> Rates<'a, 'q> {
             bucket.leak(now);
             let rate = if bucket.known { self.share * rates.next().copied().unwrap_or(0.0) } else { 0.0 };
             if self.reached[bucket.pair.src as usize] {
-                self.channel.messages += u64::from(bucket.rate != rate);
+                self.channel.grants += u64::from(bucket.rate != rate);
                 bucket.rate = rate;
             }
         }

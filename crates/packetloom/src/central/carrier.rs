@@ -66,6 +66,7 @@ impl Transport for Carrier {
 
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {
         let Some(&(flow, packet, end)) = self.sending.get(&timer.key) else { return };
+        debug_assert_eq!(self.book.departures.at[packet], context.now, "a packet without a grant");
         let packets = self.book.traffic.packets_of(self.book.traffic.index_of(flow.id)).len() as u32;
         context.send_by(
             self.book.departures.path[packet],

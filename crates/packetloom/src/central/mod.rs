@@ -12,6 +12,7 @@ mod syn;
 mod traffic;
 
 pub use carrier::{Book, Carrier};
+pub use settings::ControlTraffic;
 
 use crate::flow::Flow;
 use crate::measure::{Format, QueueRecorder};
@@ -85,9 +86,7 @@ pub struct Plan {
     /// What waited at each server, if that was asked for.
     pub servers: Option<Vec<QueueRecorder>>,
     /// Reports, grants and rates.
-    pub control_messages: u64,
-    /// What they took.
-    pub control_bytes: u64,
+    pub control: ControlTraffic,
 }
 
 impl Plan {
@@ -113,8 +112,7 @@ impl Plan {
         Plan {
             book: Arc::new(Book { traffic, departures, latencies_ps: Mutex::default() }),
             servers,
-            control_messages: channel.messages,
-            control_bytes: channel.bytes(),
+            control: channel.traffic(),
         }
     }
 
@@ -179,8 +177,8 @@ mod tests {
                 let lanes = if what == "up" || what == "down" { 2 } else { 1 };
                 assert!(uses <= lanes, "{order}: slot {slot}: {one} {what} {other} {uses} times");
             }
-            let grants = plan.control_messages - traffic.flows.len() as u64;
-            assert_eq!(grants, traffic.bytes.len() as u64, "a grant for each packet");
+            assert_eq!(plan.control.grants, traffic.bytes.len() as u64, "a grant for each packet");
+            assert_eq!(plan.control.reports, traffic.flows.len() as u64, "a report of each flow");
         }
     }
 

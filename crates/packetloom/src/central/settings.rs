@@ -79,8 +79,9 @@ pub struct Channel {
     back_at: Time,
     message_bytes: u64,
     random: Stream,
-    /// Messages so far, both ways.
-    pub messages: u64,
+    /// What servers told the controller so far, and what it told them.
+    pub reports: u64,
+    pub grants: u64,
 }
 
 impl Channel {
@@ -94,7 +95,8 @@ impl Channel {
             back_at: values.optional_time("back_at").unwrap_or(Time::NEVER),
             message_bytes: values.bytes("message"),
             random: Stream::new(seed, Purpose::Control, 0),
-            messages: 0,
+            reports: 0,
+            grants: 0,
         }
     }
 
@@ -105,7 +107,7 @@ impl Channel {
 
     /// Sends a grant; whether it is lost.
     pub fn loses(&mut self) -> bool {
-        self.messages += 1;
+        self.grants += 1;
         self.drops()
     }
 
@@ -114,8 +116,26 @@ impl Channel {
         self.loss > 0.0 && self.random.unit() < self.loss
     }
 
-    /// What all messages took.
-    pub fn bytes(&self) -> u64 {
-        self.messages * self.message_bytes
+    /// What reports and grants took.
+    pub fn traffic(&self) -> ControlTraffic {
+        ControlTraffic {
+            report_bytes: self.reports * self.message_bytes,
+            grant_bytes: self.grants * self.message_bytes,
+            reports: self.reports,
+            grants: self.grants,
+        }
     }
+}
+
+/// What went between servers and controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ControlTraffic {
+    /// Messages about a queue's state, to the controller.
+    pub reports: u64,
+    /// What they took.
+    pub report_bytes: u64,
+    /// Grants of a slot, or new rates, from the controller.
+    pub grants: u64,
+    /// What they took.
+    pub grant_bytes: u64,
 }

@@ -15,7 +15,7 @@ use crate::spec::{Component, Fallback, Kind, Param, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// The component.
 pub const COMPONENT: Component = Component {
@@ -86,7 +86,7 @@ pub fn plan(
             controller.queues.arrive(index);
         }
         while let Some(index) = reports.next_if(|index| start(index) + channel.latency <= now) {
-            channel.messages += 1;
+            channel.reports += 1;
             controller.admit(index, now);
         }
         while lost.peek().is_some_and(|Reverse((at, _))| *at <= now) {
@@ -102,6 +102,8 @@ pub fn plan(
                 granted.push(*pair);
             }
         }
+        debug_assert!(has_no_two(granted.iter().map(|pair| pair.src)), "a server sends twice in a slot");
+        debug_assert!(has_no_two(granted.iter().map(|pair| pair.dst)), "a server receives twice in a slot");
         for (pair, path) in granted.iter().zip(spines.colour(&granted)) {
             controller.serve(*pair, now, now + clocks[pair.src as usize], path);
         }
@@ -113,6 +115,12 @@ pub fn plan(
     arrivals.for_each(|index| {
         controller.queues.arrive(index);
     });
+}
+
+/// Whether no two of these are the same.
+fn has_no_two<T: Ord>(mut all: impl Iterator<Item = T>) -> bool {
+    let mut seen = BTreeSet::new();
+    all.all(|one| seen.insert(one))
 }
 
 /// The start of the first slot at or after a time.
@@ -153,12 +161,7 @@ impl<'a, 'q> Controller<'a, 'q> {
         Controller {
             arrived: queues.traffic().flows.iter().map(|flow| flow.start).collect(),
             queues,
-            policy: match values.text("order").as_str() {
-                "ocf" => Policy::OldestCellFirst,
-                "srjf" => Policy::ShortestRemainingJobFirst,
-                "least-recent" => Policy::LeastRecentlyServed,
-                _ => Policy::MaxMinFair,
-            },
+            policy: Policy::named(&values.text("order")),
             pack: values.flag("pack"),
             framing_bytes: topology.framing_bytes,
             scheduler: Scheduler::new(topology.hosts),
@@ -269,6 +272,9 @@ impl Spines {
         self.edges.extend(granted.iter().map(edge).filter(|edge| edge.src != edge.dst));
         self.colours.resize(self.edges.len(), 0);
         self.paull.colour(&self.edges, &mut self.colours);
+        let lanes = |end: fn(&Pair) -> u32| self.edges.iter().map(end).zip(&self.colours);
+        debug_assert!(has_no_two(lanes(|edge| edge.src)), "two packets on a lane from a leaf");
+        debug_assert!(has_no_two(lanes(|edge| edge.dst)), "two packets on a lane to a leaf");
         let mut colours = self.colours.iter();
         self.paths.clear();
         self.paths.extend(granted.iter().map(|pair| {

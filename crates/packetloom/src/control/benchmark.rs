@@ -131,7 +131,8 @@ impl Bench<'_> {
             edges
         });
         self.time("Euler split", "edge", || {
-            let mut split = EulerSplit::new(leaves);
+            // Down to single colours: what a small graph costs if it is not left to Paull.
+            let mut split = EulerSplit::new(leaves).with_parts_up_to(0);
             graphs.iter().for_each(|edges| {
                 split.colour(edges, &mut colours[..edges.len()]);
             });
@@ -172,6 +173,16 @@ impl Bench<'_> {
                 grants.len() as u64
             };
             replayed.iter_mut().map(grant).sum()
+        });
+        let mut replayed = snapshots.clone();
+        let mut spines = BatchSpines::new(self.servers, self.servers_per_leaf());
+        self.time("matching + colouring", "matched packet", || {
+            let arbitrate = |demands: &mut Vec<Demand>| {
+                batch.grant(BATCH_SLOTS, demands, &mut grants);
+                spines.colour(&grants);
+                grants.len() as u64
+            };
+            replayed.iter_mut().map(arbitrate).sum()
         });
         snapshots
     }
@@ -229,6 +240,40 @@ impl Bench<'_> {
             }
             entries
         });
+    }
+}
+
+/// A spine for every packet of a batch that leaves its leaf.
+struct BatchSpines {
+    servers_per_leaf: u32,
+    slots: Vec<Vec<Pair>>,
+    colours: Vec<Vec<u32>>,
+    paull: Paull,
+}
+
+impl BatchSpines {
+    fn new(servers: u32, servers_per_leaf: u32) -> BatchSpines {
+        let slots = usize::from(BATCH_SLOTS);
+        BatchSpines {
+            servers_per_leaf,
+            slots: vec![Vec::new(); slots],
+            colours: vec![Vec::new(); slots],
+            paull: Paull::new(servers.div_ceil(servers_per_leaf), servers_per_leaf),
+        }
+    }
+
+    fn colour(&mut self, grants: &[Grant]) {
+        self.slots.iter_mut().for_each(Vec::clear);
+        for grant in grants {
+            let (from, to) = (grant.pair.src / self.servers_per_leaf, grant.pair.dst / self.servers_per_leaf);
+            if from != to {
+                self.slots[usize::from(grant.slot)].push(Pair::new(from, to));
+            }
+        }
+        for (edges, colours) in self.slots.iter().zip(&mut self.colours) {
+            colours.resize(edges.len(), 0);
+            self.paull.colour(edges, colours);
+        }
     }
 }
 
@@ -301,7 +346,7 @@ mod tests {
         bench.colouring(&recorded);
         let snapshots = bench.batch();
         bench.rates(&snapshots);
-        assert_eq!(bench.figures.len(), 8);
+        assert_eq!(bench.figures.len(), 9);
         assert!(bench.figures.iter().all(|figure| figure.items > 0 && figure.cpu_s == 1.0));
         let load = bench.figures[0].items as f64 / (slots as f64 * 24.0);
         assert!((load - LOAD).abs() < 0.06, "{load}");

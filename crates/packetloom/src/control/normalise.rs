@@ -109,6 +109,10 @@ impl Normaliser {
             *row -= more;
             *column -= more;
         }
+        debug_assert!(
+            self.rows.iter().chain(&self.columns).all(|&left| left >= -1e-9),
+            "a row or a column adds up to more than 1"
+        );
     }
 
     fn fill_alike(&mut self, pairs: &[Pair], limits: &[f64], rates: &mut [f64]) {

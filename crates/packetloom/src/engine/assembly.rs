@@ -11,6 +11,7 @@ use super::shard::Shard;
 use super::switch::{CutThrough, Switch};
 use super::wires::Wires;
 use crate::fault::LinkFault;
+use crate::measure::SentRecorder;
 use crate::queue::{self, Pool};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, PathCode, Paths, Router};
@@ -96,7 +97,10 @@ impl<'a, T: Transport> Assembly<'a, T> {
             number = wires.add_fault(number, fault.clone());
         }
         if plan.captured.contains(&(link as usize)) {
-            number = wires.add_watch(number);
+            number = wires.add_capture(number);
+        }
+        if let Some(interval) = plan.sent_interval {
+            number = wires.watch(number, SentRecorder::new(interval));
         }
         let random = Stream::new(plan.seed, Purpose::Queue, link.into());
         let place = Place { link, rate: plan.topology.links[link as usize].rate };

@@ -17,12 +17,12 @@ pub struct Channel<H> {
 impl<H: Copy + Default> Channel<H> {
     /// Appends a packet; returns whether it is the only one.
     #[inline]
-    pub fn push(&mut self, packet: Packet<H>) -> bool {
+    pub fn push(&mut self, packet: &Packet<H>) -> bool {
         if self.length == self.slots.len() {
             self.grow();
         }
         let mask = self.slots.len() - 1;
-        self.slots[(self.head + self.length) & mask] = packet;
+        self.slots[(self.head + self.length) & mask] = *packet;
         self.length += 1;
         self.length == 1
     }

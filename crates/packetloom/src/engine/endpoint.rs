@@ -36,6 +36,12 @@ pub trait Transport: Send {
         Segment::Datagram
     }
 
+    /// How the flows stand that this host has not finished sending, in any order: asked only when a case seems to stand
+    /// still. A transport that does not tell is taken to go on.
+    fn standings(&self) -> Vec<Standing> {
+        Vec::new()
+    }
+
     /// Has the queue of pulls watched, where the transport has one.
     fn watch_pulls(&mut self, _recorder: &QueueRecorder) {}
 
@@ -43,6 +49,19 @@ pub trait Transport: Send {
     fn pulls(&mut self) -> Option<&mut QueueRecorder> {
         None
     }
+}
+
+/// How an unfinished flow stands at its sender.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Standing {
+    /// The flow.
+    pub flow: FlowId,
+    /// How many of its packets are known to have arrived.
+    pub arrived: u32,
+    /// How many it has.
+    pub packets: u32,
+    /// What it waits for.
+    pub waits_for: &'static str,
 }
 
 /// What a transport can do at a moment at its host.
@@ -86,7 +105,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         packet.time = self.now;
         packet.src = self.host;
         packet.path = path;
-        self.nic.accept(self.now, packet, self.wires, None);
+        self.nic.accept(self.now, &mut packet, self.wires, None);
     }
 
     /// When the NIC will have sent all it holds.

@@ -2,7 +2,7 @@
 
 use super::Tally;
 use super::agenda::Agenda;
-use super::endpoint::{Context, Transport};
+use super::endpoint::{Context, Standing, Transport};
 use super::log::{Event, Log};
 use super::port::Port;
 use super::switch::CREDIT;
@@ -73,6 +73,11 @@ impl<T: Transport> Host<T> {
         let recorder = self.transport.pulls()?;
         recorder.close(end);
         Some(recorder.clone())
+    }
+
+    /// How its unfinished flows stand.
+    pub(super) fn standings(&self) -> Vec<Standing> {
+        self.transport.standings()
     }
 
     fn agenda_slot(&self) -> u32 {

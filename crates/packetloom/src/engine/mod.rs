@@ -23,13 +23,13 @@ mod wires;
 
 pub use agenda::Timer;
 pub use agent::{Moment, PathNeeds, Place, PortAgent};
-pub use endpoint::{Context, Transport};
+pub use endpoint::{Context, Standing, Transport};
 pub use log::{Event, Log, Report};
 pub use port::{Port, PortCounters};
 
 use crate::fault::Faults;
 use crate::flow::HostId;
-use crate::measure::{Captured, QueueRecorder};
+use crate::measure::{Captured, QueueRecorder, SentRecorder};
 use crate::packet::Packet;
 use crate::spec::Values;
 use crate::topology::Topology;
@@ -38,6 +38,7 @@ use crate::workload::Workload;
 use assembly::Assembly;
 use calendar::Clock;
 use crew::{Crew, Turn};
+use host::Host;
 use partition::{FarEnd, Partition};
 use shard::Shard;
 use std::collections::BTreeSet;
@@ -81,11 +82,16 @@ pub struct Plan<'a> {
     pub recorder: Option<QueueRecorder>,
     /// Links whose packets are captured.
     pub captured: &'a BTreeSet<usize>,
+    /// How often what links carry is summed up, if it is.
+    pub sent_interval: Option<Time>,
     /// How long a window may be, beside what the network allows. Results must not depend on it.
     pub longest_window: Time,
     /// How many threads share out the nodes; at least 1. Results must not depend on it.
     pub threads: u32,
 }
+
+/// What is kept of a port: its counters, its queue's record and its link's.
+pub type PortRecords = (PortCounters, Option<QueueRecorder>, Option<SentRecorder>);
 
 /// A simulation of one transport on one network.
 pub struct Engine<T: Transport> {
@@ -103,7 +109,7 @@ impl<T: Transport> Engine<T> {
         Engine { shards, partition, now: Time::ZERO }
     }
 
-    /// Runs the workload to its end, or to `max_time`. After every window `after_window` gets the log to read and
+    /// Runs the workload to its end, or to `max_time`; what was stopped between two windows goes on where it was. After every window `after_window` gets the log to read and
     /// empty, the tally, the time, and what is left of the workload; it returns whether to go on.
     pub fn run(
         &mut self,
@@ -126,7 +132,7 @@ impl<T: Transport> Engine<T> {
         let places = &self.partition.places;
         let under_way = std::thread::scope(|scope| {
             let mut crew = Crew::new(scope, &mut self.shards);
-            self.now = lead(&mut crew, clock, places, workload, max_time, after_window);
+            self.now = lead(&mut crew, clock, places, workload, (self.now, max_time), after_window);
             crew.end()
         });
         for (shard, mut crossings) in self.shards.iter_mut().zip(under_way) {
@@ -144,15 +150,29 @@ impl<T: Transport> Engine<T> {
         self.shards.iter().map(Shard::tally).fold(Tally::default(), |sum, one| sum + one)
     }
 
-    /// What went through every port until `end`, and its queue's record, in the order of the topology's links.
-    pub fn ports(&mut self, end: Time) -> Vec<(PortCounters, Option<QueueRecorder>)> {
+    /// Whether nothing is left to happen.
+    pub fn is_idle(&self, workload: &Workload) -> bool {
+        workload.peek_start().is_none() && self.shards.iter().all(|shard| shard.next_window().is_none())
+    }
+
+    /// How every unfinished flow stands, in order of identity.
+    pub fn standings(&self) -> Vec<Standing> {
+        let hosts = self.shards.iter().flat_map(|shard| &shard.hosts);
+        let mut standings: Vec<Standing> = hosts.flat_map(Host::standings).collect();
+        standings.sort_unstable();
+        standings
+    }
+
+    /// What went through every port until `end`, its queue's record and its link's, in the order of the topology's links.
+    pub fn ports(&mut self, end: Time) -> Vec<PortRecords> {
         let records: Vec<_> = self.shards.iter_mut().map(|shard| shard.queue_records(end)).collect();
         let mut rows = vec![Default::default(); self.partition.far_ends.len()];
         for (shard, records) in self.shards.iter().zip(records) {
             for ((port, record), &link) in shard.all_ports().zip(records).zip(&shard.links) {
                 let FarEnd { shard: far, slot } = self.partition.far_ends[link as usize];
                 let channel = &self.shards[far as usize].wires.channels[slot as usize];
-                rows[link as usize] = (port.counters(end, channel, &shard.wires), record);
+                rows[link as usize] =
+                    (port.counters(end, channel, &shard.wires), record, port.sent(&shard.wires).cloned());
             }
         }
         rows
@@ -163,8 +183,10 @@ impl<T: Transport> Engine<T> {
         let mut all = Vec::new();
         for shard in &self.shards {
             for (port, &link) in shard.all_ports().zip(&shard.links) {
-                let noted = port.noted(end, &shard.wires);
-                all.extend(noted.map(|packets| (link as usize, packets.iter().map(captured::<T>).collect())));
+                let packets = port.captured(end, &shard.wires);
+                all.extend(
+                    packets.map(|packets| (link as usize, packets.iter().map(captured::<T>).collect())),
+                );
             }
         }
         all.sort_by_key(|(link, _): &(usize, Vec<Captured>)| *link);
@@ -202,10 +224,9 @@ fn lead<T: Transport>(
     clock: Clock,
     places: &[(u32, u32)],
     workload: &mut Workload,
-    max_time: Time,
+    (mut now, max_time): (Time, Time),
     mut after_window: impl FnMut(&mut Log, &Tally, Time, &Workload) -> bool,
 ) -> Time {
-    let mut now = Time::ZERO;
     loop {
         let flow = workload.peek_start().map(|start| clock.window_of(start));
         let Some(window) = flow.into_iter().chain(crew.next_window()).min() else { return now };

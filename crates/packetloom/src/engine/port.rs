@@ -4,7 +4,7 @@ use super::agent::{Moment, PortAgent};
 use super::channel::Channel;
 use super::wires::Wires;
 use crate::fault::{LinkFault, Loss};
-use crate::measure::QueueRecorder;
+use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
 use crate::queue::{Admission, Buffer, Departure, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
@@ -190,10 +190,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         PortCounters { corrupted, lost, ..counters }
     }
 
-    /// The packets that started on the link before `end`, if it was watched.
-    pub(super) fn noted<'a>(&self, end: Time, wires: &'a Wires<H>) -> Option<&'a [(Time, Packet<H>)]> {
-        let packets = wires.noted(self.link)?;
+    /// The packets that started on the link before `end`, if it was captured.
+    pub(super) fn captured<'a>(&self, end: Time, wires: &'a Wires<H>) -> Option<&'a [(Time, Packet<H>)]> {
+        let packets = wires.captured(self.link)?;
         Some(&packets[..packets.partition_point(|(start, _)| *start < end)])
+    }
+
+    /// What its link carried over time, if that was asked for.
+    pub fn sent<'a>(&self, wires: &'a Wires<H>) -> Option<&'a SentRecorder> {
+        wires.sent(self.link)
     }
 
     /// How many packets went out of the buffer.
@@ -238,13 +243,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     pub fn accept(
         &mut self,
         now: Time,
-        mut packet: Packet<H>,
+        packet: &mut Packet<H>,
         wires: &mut Wires<H>,
         pool: Option<&mut Pool>,
     ) {
         if A::ACTIVE {
             let moment = self.moment(now);
-            self.agent.forward(moment, &mut packet);
+            self.agent.forward(moment, packet);
         }
         match &mut self.discipline {
             Discipline::Fifo(fifo) if !fifo.is_tracked() => {
@@ -270,11 +275,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         Moment { now, drained_at: self.drained_at() }
     }
 
-    #[inline]
+    #[inline(never)]
     fn accept_fifo(
         &mut self,
         now: Time,
-        mut packet: Packet<H>,
+        packet: &mut Packet<H>,
         wires: &mut Wires<H>,
         pool: Option<&mut Pool>,
     ) {
@@ -311,7 +316,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.transmit(start, packet, wires);
     }
 
-    fn accept_buffered(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>) {
+    #[inline(never)]
+    fn accept_buffered(&mut self, now: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         if self.waiting {
             self.serve_through(now, wires);
         }
@@ -321,27 +327,34 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         let Effect { drops, marks, trims, returns } =
-            buffer.put(packet, self.serving_bytes, &mut self.random);
-        let queued = buffer.queued();
-        self.waiting = queued.packets > 0;
+            buffer.put(*packet, self.serving_bytes, &mut self.random);
+        self.waiting = buffer.queued().packets > 0;
         self.counters.drops += u64::from(drops);
         self.counters.marks += u64::from(marks);
         self.counters.trims += u64::from(trims);
         self.counters.returns += u64::from(returns);
-        if let Some(recorder) = self.recorder.as_deref_mut() {
-            recorder.note(now, queued);
+        self.note(now);
+    }
+
+    /// Has the queue's record know what waits.
+    #[inline]
+    fn note(&mut self, at: Time) {
+        let Some(recorder) = self.recorder.as_deref_mut() else { return };
+        let Discipline::Buffered(buffer) = &self.discipline else { return };
+        recorder.note(at, buffer.queued());
+        if recorder.follows_classes() {
+            buffer.classes(|class, bytes, credit| recorder.note_class(at, class, bytes, credit));
         }
     }
 
     /// Whatever comes joins the queue, even when the link is free: there may be no credit for it.
-    fn accept_behind_credits(&mut self, now: Time, packet: Packet<H>, wires: &mut Wires<H>) {
+    #[inline(never)]
+    fn accept_behind_credits(&mut self, now: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         self.catch_up(now, wires);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        self.counters.drops += u64::from(buffer.put(packet, self.serving_bytes, &mut self.random).drops);
+        self.counters.drops += u64::from(buffer.put(*packet, self.serving_bytes, &mut self.random).drops);
         self.waiting = buffer.is_ready();
-        if let Some(recorder) = self.recorder.as_deref_mut() {
-            recorder.note(now, buffer.queued());
-        }
+        self.note(now);
     }
 
     /// A header that found no room and is to go back to its sender, after each packet that the port accepts.
@@ -359,6 +372,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             queue.credit(class, bytes);
             self.waiting = queue.is_ready();
         }
+        self.note(now);
     }
 
     /// Sends what could start by now. If that is all that may be sent, nothing that comes later starts before now.
@@ -401,14 +415,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline]
     fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return None };
-        let packet = buffer.take(&mut self.random)?;
-        let queued = buffer.queued();
+        let mut packet = buffer.take(&mut self.random)?;
         self.waiting = buffer.is_ready();
         let start = self.busy_until.max(packet.time);
-        if let Some(recorder) = self.recorder.as_deref_mut() {
-            recorder.note(start, queued);
-        }
-        self.transmit(start, packet, wires);
+        self.note(start);
+        self.transmit(start, &mut packet, wires);
         self.departures += 1;
         Some(start)
     }
@@ -420,8 +431,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     #[inline]
-    fn transmit(&mut self, start: Time, mut packet: Packet<H>, wires: &mut Wires<H>) {
+    fn transmit(&mut self, start: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
         let size = u64::from(packet.size_bytes);
+        debug_assert!(start >= self.busy_until, "two packets at once on a link");
         let takes = self.time_for(size);
         self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
         packet.time = start + self.until_seen(packet.size_bytes) + self.latency;

@@ -181,7 +181,7 @@ impl Switch {
             ),
             None => now,
         };
-        port.accept(now, packet, wires, self.pool.as_mut());
+        port.accept(now, &mut packet, wires, self.pool.as_mut());
         if port.enlist() {
             self.waiting.push((out, Time::ZERO));
         }
@@ -189,7 +189,7 @@ impl Switch {
             && let Some(returned) = port.take_returned()
         {
             let back = self.router.port_for(&returned);
-            ports[back as usize].accept(now, Packet { time: now, ..returned }, wires, None);
+            ports[back as usize].accept(now, &mut Packet { time: now, ..returned }, wires, None);
             self.note_waiting(back, ports);
         }
     }
@@ -210,7 +210,7 @@ impl Switch {
             let Some((_, number)) = next.min().filter(|&(at, _)| at <= last) else { return };
             let left = ports[number as usize].depart(wires);
             let Some((now, Departure { from, class, bytes })) = left else { continue };
-            let packet = Packet {
+            let mut packet = Packet {
                 time: now,
                 flow: CREDIT,
                 class,
@@ -220,7 +220,7 @@ impl Switch {
                 ..Packet::default()
             };
             let back = self.ways_back[usize::from(from)];
-            ports[back as usize].accept(now, packet, wires, None);
+            ports[back as usize].accept(now, &mut packet, wires, None);
             self.note_waiting(back, ports);
         }
     }

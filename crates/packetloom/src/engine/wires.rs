@@ -4,7 +4,8 @@ use super::calendar::Calendar;
 use super::channel::Channel;
 use super::partition::FarEnd;
 use crate::fault::LinkFault;
-use crate::packet::Packet;
+use crate::measure::SentRecorder;
+use crate::packet::{Kind, Packet};
 use crate::units::Time;
 
 /// The links' far ends in a shard and the calendar that says where packets arrive.
@@ -14,7 +15,7 @@ pub struct Wires<H> {
     pub channels: Vec<Channel<H>>,
     /// Who has something to do.
     pub calendar: Calendar,
-    /// Links that end elsewhere, lose packets or are slow. Ports know them by numbers that follow those of the channels, so that
+    /// Links that end elsewhere, are faulty or are watched. Ports know them by numbers that follow those of the channels, so that
     /// other links need not ask whether they are among them.
     special: Vec<Special<H>>,
     /// What goes to each shard, in the order in which it was sent.
@@ -30,10 +31,12 @@ pub(super) type Crossing<H> = (u32, Packet<H>);
 enum Special<H> {
     /// Its far end is in another shard.
     Crossing(FarEnd),
-    /// Packets on it are noted, with when they start; they go on by the link of this number.
-    Watched(u32, Vec<(Time, Packet<H>)>),
+    /// Packets on it are kept, with when they start; they go on by the link of this number.
+    Captured(u32, Vec<(Time, Packet<H>)>),
     /// It may lose packets or be slow; those that get through go on by the link of this number.
     Faulty(u32, Box<LinkFault>),
+    /// What is put onto it is noted, and goes on by the link of this number.
+    Watched(u32, Box<SentRecorder>),
 }
 
 impl<H: Copy + Default> Wires<H> {
@@ -51,7 +54,7 @@ impl<H: Copy + Default> Wires<H> {
     /// Puts a packet on the link that ports know by this number, at `start`; its `time` says when it arrives, if its
     /// `bytes` on the link take as long as `usual`. Returns how much longer they take.
     #[inline]
-    pub fn carry(&mut self, link: u32, start: Time, bytes: u64, usual: Time, packet: Packet<H>) -> Time {
+    pub fn carry(&mut self, link: u32, start: Time, bytes: u64, usual: Time, packet: &Packet<H>) -> Time {
         match self.channels.get_mut(link as usize) {
             Some(channel) => {
                 if channel.push(packet) {
@@ -70,27 +73,33 @@ impl<H: Copy + Default> Wires<H> {
         start: Time,
         bytes: u64,
         usual: Time,
-        mut packet: Packet<H>,
+        packet: &Packet<H>,
     ) -> Time {
         match &mut self.special[link as usize - self.channels.len()] {
             Special::Crossing(end) => {
                 self.earliest_crossing = self.earliest_crossing.min(packet.time);
-                self.outboxes[end.shard as usize].push((end.slot, packet));
+                self.outboxes[end.shard as usize].push((end.slot, *packet));
                 Time::ZERO
             }
-            Special::Watched(beyond, packets) => {
-                packets.push((start, packet));
+            Special::Captured(beyond, packets) => {
+                packets.push((start, *packet));
                 let beyond = *beyond;
                 self.carry(beyond, start, bytes, usual, packet)
             }
             Special::Faulty(beyond, fault) => {
                 let delay = fault.slow_down((start, packet.time), bytes, usual);
-                packet.time += delay;
+                let packet = Packet { time: packet.time + delay, ..*packet };
                 if fault.lets_through(start, packet.time, packet.size_bytes) {
                     let beyond = *beyond;
-                    self.carry(beyond, start, bytes, usual, packet);
+                    self.carry(beyond, start, bytes, usual, &packet);
                 }
                 delay
+            }
+            Special::Watched(beyond, sent) => {
+                let class = (packet.kind == Kind::Data).then_some(packet.class);
+                sent.note(start, packet.size_bytes, class);
+                let beyond = *beyond;
+                self.carry(beyond, start, bytes, usual, packet)
             }
         }
     }
@@ -98,7 +107,7 @@ impl<H: Copy + Default> Wires<H> {
     /// Takes what other shards sent here.
     pub(super) fn take_in(&mut self, crossings: &mut Vec<Crossing<H>>) {
         for (slot, packet) in crossings.drain(..) {
-            if self.channels[slot as usize].push(packet) {
+            if self.channels[slot as usize].push(&packet) {
                 self.calendar.schedule(slot, packet.time);
             }
         }
@@ -114,17 +123,18 @@ impl<H: Copy + Default> Wires<H> {
         self.add_special(Special::Faulty(link, Box::new(fault)))
     }
 
-    /// Has what goes over the link of this number noted; returns the number by which its port is to know it.
-    pub(super) fn add_watch(&mut self, link: u32) -> u32 {
-        self.add_special(Special::Watched(link, Vec::new()))
+    /// Has what goes over the link of this number kept; returns the number by which its port is to know it.
+    pub(super) fn add_capture(&mut self, link: u32) -> u32 {
+        self.add_special(Special::Captured(link, Vec::new()))
     }
 
-    /// What was noted of the link that a port knows by this number, if it was watched.
-    pub(super) fn noted(&self, link: u32) -> Option<&[(Time, Packet<H>)]> {
-        match self.special.get((link as usize).checked_sub(self.channels.len())?) {
-            Some(Special::Watched(_, packets)) => Some(packets),
-            _ => None,
-        }
+    /// Has what is put onto the link of this number noted; returns the number by which its port is to know it.
+    pub(super) fn watch(&mut self, link: u32, sent: SentRecorder) -> u32 {
+        self.add_special(Special::Watched(link, Box::new(sent)))
+    }
+
+    fn special(&self, link: u32) -> Option<&Special<H>> {
+        self.special.get((link as usize).checked_sub(self.channels.len())?)
     }
 
     fn add_special(&mut self, special: Special<H>) -> u32 {
@@ -134,9 +144,26 @@ impl<H: Copy + Default> Wires<H> {
 
     /// What is wrong with the link that a port knows by this number, if anything.
     pub(super) fn fault(&self, link: u32) -> Option<&LinkFault> {
-        match self.special.get((link as usize).checked_sub(self.channels.len())?) {
-            Some(Special::Faulty(_, fault)) => Some(fault),
-            Some(Special::Watched(beyond, _)) => self.fault(*beyond),
+        match self.special(link)? {
+            Special::Faulty(_, fault) => Some(fault),
+            Special::Watched(beyond, _) | Special::Captured(beyond, _) => self.fault(*beyond),
+            Special::Crossing(_) => None,
+        }
+    }
+
+    /// What went over the link that a port knows by this number, and when it started, if that was kept.
+    pub(super) fn captured(&self, link: u32) -> Option<&[(Time, Packet<H>)]> {
+        match self.special(link)? {
+            Special::Captured(_, packets) => Some(packets),
+            Special::Watched(beyond, _) | Special::Faulty(beyond, _) => self.captured(*beyond),
+            Special::Crossing(_) => None,
+        }
+    }
+
+    /// What was put onto the link that a port knows by this number, if it is watched.
+    pub(super) fn sent(&self, link: u32) -> Option<&SentRecorder> {
+        match self.special(link)? {
+            Special::Watched(_, sent) => Some(sent),
             _ => None,
         }
     }

@@ -65,6 +65,15 @@ impl Faults {
         Ok(())
     }
 
+    /// When the last fault that ends does, or one that never ends begins.
+    pub fn last_change(&self) -> Time {
+        let ends = self
+            .outages
+            .iter()
+            .map(|outage| if outage.until == Time::NEVER { outage.from } else { outage.until });
+        ends.max().unwrap_or(Time::ZERO)
+    }
+
     /// The links that are not always as they should be, with how.
     pub fn links(&self, seed: u64) -> BTreeMap<usize, LinkFault> {
         let down = self.outages.iter().flat_map(|outage| outage.links.iter().copied());

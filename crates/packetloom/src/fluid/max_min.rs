@@ -1,7 +1,8 @@
 //! Max-min fair sharing of the hosts' links: at any time no flow can have more without another that has no more than
-//! it having less. Rates come from progressive filling (Bertsekas and Gallager, Data Networks, §6.5.2).
+//! it having less.
 
 use super::Job;
+use crate::control::{MaxMin, Pair, Routes};
 use crate::flow::{FlowId, HostId};
 use crate::units::Time;
 
@@ -39,34 +40,31 @@ struct Active {
     src: HostId,
     dst: HostId,
     remaining_ps: f64,
-    /// As a part of a link's rate; 0 until it is set.
+    /// As a part of a link's rate.
     rate: f64,
 }
 
-/// A host's link, in or out, while rates are set.
-#[derive(Clone, Debug, Default)]
-struct Link {
-    /// The flows that cross it, by their place in the list of flows.
-    flows: Vec<usize>,
-    /// How many of them have no rate yet.
-    unset: u32,
-    /// What those have to share.
-    capacity: f64,
-}
-
-/// The flows under way, in order of arrival, and the links: each host's link out, then each host's link in.
+/// The flows under way, in order of arrival.
 struct Sharing {
+    hosts: u32,
     flows: Vec<Active>,
-    links: Vec<Link>,
+    filling: MaxMin,
+    rates: Vec<f64>,
+    /// A 1 and an infinity for each flow or link, whichever are more.
+    ones: Vec<f64>,
+    no_limits: Vec<f64>,
 }
 
 impl Sharing {
     fn new(hosts: u32) -> Sharing {
-        Sharing { flows: Vec::new(), links: vec![Link::default(); 2 * hosts as usize] }
-    }
-
-    fn links_of(&self, flow: &Active) -> [usize; 2] {
-        [flow.src as usize, self.links.len() / 2 + flow.dst as usize]
+        Sharing {
+            hosts,
+            flows: Vec::new(),
+            filling: MaxMin::default(),
+            rates: Vec::new(),
+            ones: vec![1.0; 2 * hosts as usize],
+            no_limits: Vec::new(),
+        }
     }
 
     fn next_completion(&self) -> Option<Time> {
@@ -93,49 +91,26 @@ impl Sharing {
         self.flows.push(Active { id: job.id, src: job.src, dst: job.dst, remaining_ps, rate: 0.0 });
     }
 
-    /// Sets every flow's rate: again and again the link that offers its flows the least gives each of them that.
+    /// Sets every flow's rate.
     fn fill(&mut self) {
-        self.put_flows_on_links();
-        let share = |link: &Link| link.capacity / f64::from(link.unset);
-        let tightest = |links: &[Link]| {
-            let contended = links.iter().enumerate().filter(|(_, link)| link.unset > 0);
-            contended.map(|(place, link)| (place, share(link))).min_by(|one, other| one.1.total_cmp(&other.1))
-        };
-        while let Some((bottleneck, rate)) = tightest(&self.links) {
-            for place in std::mem::take(&mut self.links[bottleneck].flows) {
-                if self.flows[place].rate == 0.0 {
-                    self.set_rate(place, rate);
-                }
-            }
-        }
-    }
-
-    fn put_flows_on_links(&mut self) {
-        for link in &mut self.links {
-            link.flows.clear();
-            (link.unset, link.capacity) = (0, 1.0);
-        }
-        for place in 0..self.flows.len() {
-            self.flows[place].rate = 0.0;
-            for link in self.links_of(&self.flows[place]) {
-                self.links[link].flows.push(place);
-                self.links[link].unset += 1;
-            }
-        }
-    }
-
-    fn set_rate(&mut self, place: usize, rate: f64) {
-        self.flows[place].rate = rate;
-        for link in self.links_of(&self.flows[place]) {
-            self.links[link].unset -= 1;
-            self.links[link].capacity -= rate;
+        let flows = self.flows.len();
+        let routes =
+            Routes::between_servers(self.hosts, self.flows.iter().map(|flow| Pair::new(flow.src, flow.dst)));
+        self.ones.resize(flows.max(self.ones.len()), 1.0);
+        self.no_limits.resize(flows.max(self.no_limits.len()), f64::INFINITY);
+        self.rates.resize(flows, 0.0);
+        let capacities = &self.ones[..routes.link_count()];
+        let (weights, limits) = (&self.ones[..flows], &self.no_limits[..flows]);
+        self.filling.allocate(&routes, capacities, weights, limits, &mut self.rates);
+        for (flow, rate) in self.flows.iter_mut().zip(&self.rates) {
+            flow.rate = *rate;
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{job, random_jobs};
+    use super::super::tests::job;
     use super::*;
 
     fn finishes(hosts: u32, jobs: &[Job]) -> Vec<(FlowId, u64)> {
@@ -166,29 +141,5 @@ mod tests {
         assert_eq!(finishes(2, &jobs), [(0, 30), (1, 30), (2, 31)]);
         // 7 ps alone, then halves: 0 has 1 left, 1 has 5: 0 ends at 9, 1 has 4 left.
         assert_eq!(finishes(2, &[job(0, 0, 1, 8, 0), job(1, 0, 1, 5, 7)]), [(0, 9), (1, 13)]);
-    }
-
-    /// The definition: each flow crosses a full link on which none has a higher rate.
-    fn assert_max_min_fair(sharing: &Sharing) {
-        let on =
-            |link: usize| sharing.flows.iter().filter(move |flow| sharing.links_of(flow).contains(&link));
-        let used: Vec<f64> =
-            (0..sharing.links.len()).map(|link| on(link).map(|flow| flow.rate).sum()).collect();
-        assert!(used.iter().all(|&rate| rate < 1.0 + 1e-9), "a link carries more than its rate: {used:?}");
-        for flow in &sharing.flows {
-            let is_bottleneck =
-                |link: usize| used[link] > 1.0 - 1e-9 && on(link).all(|other| other.rate <= flow.rate + 1e-9);
-            assert!(sharing.links_of(flow).into_iter().any(is_bottleneck), "{flow:?} could have more");
-        }
-    }
-
-    #[test]
-    fn rates_are_max_min_fair() {
-        for seed in 0..20 {
-            let mut sharing = Sharing::new(8);
-            random_jobs(seed, 40, 8, 3.0).iter().for_each(|job| sharing.arrive(job));
-            sharing.fill();
-            assert_max_min_fair(&sharing);
-        }
     }
 }

@@ -136,6 +136,16 @@ impl Collector {
         self.alive.get(&flow).map_or(Time::ZERO, |row| row.best_fct)
     }
 
+    /// Whether the case waits for a flow.
+    pub fn awaits(&self, flow: FlowId) -> bool {
+        self.alive.get(&flow).is_some_and(|row| row.measured)
+    }
+
+    /// The source and destination of a flow that is not over.
+    pub fn pair(&self, flow: FlowId) -> Option<(u32, u32)> {
+        self.alive.get(&flow).map(|row| (row.flow.src, row.flow.dst))
+    }
+
     /// How many flows started that the case waits for.
     pub fn started(&self) -> u64 {
         self.started

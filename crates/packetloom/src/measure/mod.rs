@@ -5,9 +5,11 @@ mod capture;
 mod columns;
 mod flows;
 mod queues;
+mod sent;
 
 pub use best::{Format, best_fct};
 pub use capture::{Capture, Captured, Segment, pcapng};
 pub use columns::MEANINGS;
 pub use flows::{Collector, FlowRow, fingerprint};
-pub use queues::QueueRecorder;
+pub use queues::{ClassRecord, QueueRecorder};
+pub use sent::SentRecorder;

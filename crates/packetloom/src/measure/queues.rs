@@ -18,6 +18,17 @@ pub struct QueueRecorder {
     spans: Vec<Time>,
     interval: Option<Time>,
     samples: Vec<u64>,
+    /// The classes inside, where they are followed.
+    classes: Option<Vec<ClassRecord>>,
+}
+
+/// A class of a queue that knows classes.
+#[derive(Clone, Debug)]
+pub struct ClassRecord {
+    /// What waits of it, in bytes.
+    pub queue: QueueRecorder,
+    /// Bytes sent into the buffer at the far end for which no credit has come back, where there are credits.
+    pub credit: Option<QueueRecorder>,
 }
 
 impl QueueRecorder {
@@ -31,7 +42,40 @@ impl QueueRecorder {
             spans: Vec::new(),
             interval,
             samples: Vec::new(),
+            classes: None,
         }
+    }
+
+    /// Follows the classes inside, too.
+    #[must_use]
+    pub fn by_class(mut self) -> QueueRecorder {
+        self.classes = Some(Vec::new());
+        self
+    }
+
+    /// Whether it does.
+    pub fn follows_classes(&self) -> bool {
+        self.classes.is_some()
+    }
+
+    /// What waits of a class from `at` on, and how much of the far end's buffer it uses, if that is known.
+    pub fn note_class(&mut self, at: Time, class: usize, bytes: u64, credit: Option<u64>) {
+        let interval = self.interval;
+        let Some(classes) = &mut self.classes else { return };
+        while classes.len() <= class {
+            let fresh = || QueueRecorder::new(interval);
+            classes.push(ClassRecord { queue: fresh(), credit: credit.map(|_| fresh()) });
+        }
+        let record = &mut classes[class];
+        record.queue.note_length(at, bytes);
+        if let (Some(recorder), Some(credit)) = (&mut record.credit, credit) {
+            recorder.note_length(at, credit);
+        }
+    }
+
+    /// The classes.
+    pub fn classes(&self) -> &[ClassRecord] {
+        self.classes.as_deref().unwrap_or(&[])
     }
 
     /// The queue's length from `at` on.
@@ -41,13 +85,21 @@ impl QueueRecorder {
 
     /// The same for a queue of something else than packets, counted in whatever it holds.
     pub fn note_length(&mut self, at: Time, length: u64) {
-        self.close(at);
+        self.advance(at);
         self.bytes = length;
         self.largest_bytes = self.largest_bytes.max(length);
     }
 
-    /// Counts the time until `at`.
+    /// Counts the time until `at`, of the queue and of the classes inside.
     pub fn close(&mut self, at: Time) {
+        self.advance(at);
+        for record in self.classes.iter_mut().flatten() {
+            record.queue.advance(at);
+            record.credit.iter_mut().for_each(|credit| credit.advance(at));
+        }
+    }
+
+    fn advance(&mut self, at: Time) {
         let span = at.since(self.since);
         if span == Time::ZERO {
             return;

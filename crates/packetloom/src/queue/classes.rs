@@ -191,6 +191,13 @@ impl<H: Copy> Classes<H> {
         }
     }
 
+    /// What waits of each class.
+    pub fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {
+        for (number, class) in self.classes.iter().enumerate() {
+            tell(number, class.buffer.queued().bytes, None);
+        }
+    }
+
     /// What waits.
     pub fn queued(&self) -> Occupancy {
         self.queued

@@ -167,6 +167,8 @@ pub struct Daq<H> {
     served: bool,
     /// What the far end still has room for; `None`: it is a host, which takes everything.
     credits: Option<[u64; CLASSES]>,
+    /// What that was at the beginning.
+    windows: [u64; CLASSES],
     /// Whether it is a switch's: a host's own packets wait in the host, as many as there are.
     is_switch: bool,
     last: Option<Departure>,
@@ -191,6 +193,7 @@ impl<H: Copy> Daq<H> {
             turn: SHORT,
             served: false,
             credits: None,
+            windows: [0; CLASSES],
             is_switch: false,
             last: None,
         }
@@ -200,6 +203,7 @@ impl<H: Copy> Daq<H> {
     pub fn place(&mut self, is_switch: bool, far_links: Option<u64>) {
         self.is_switch = is_switch;
         self.credits = far_links.map(|links| windows(self.capacity, links));
+        self.windows = self.credits.unwrap_or_default();
     }
 
     /// The size of a notification.
@@ -218,6 +222,7 @@ impl<H: Copy> Daq<H> {
         let class = class_of(&packet);
         let size = u64::from(packet.size_bytes);
         if self.bytes[class] + size > self.capacity[class] && self.is_switch {
+            debug_assert!(false, "credits let a packet through for which there is no room");
             return Effect { drops: 1, ..Effect::default() };
         }
         self.bytes[class] += size;
@@ -298,7 +303,17 @@ impl<H: Copy> Daq<H> {
     /// The far end has room for so much more.
     pub fn credit(&mut self, class: u8, bytes: u64) {
         if let Some(credits) = &mut self.credits {
-            credits[usize::from(class)] += bytes;
+            let class = usize::from(class);
+            credits[class] += bytes;
+            debug_assert!(credits[class] <= self.windows[class], "more credit came back than was used");
+        }
+    }
+
+    /// What waits of each class, and how much of the far end's buffer it uses, where that is counted.
+    pub fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {
+        for class in 0..CLASSES {
+            let used = self.credits.map(|credits| self.windows[class] - credits[class]);
+            tell(class, self.bytes[class], used);
         }
     }
 

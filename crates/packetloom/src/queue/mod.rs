@@ -177,6 +177,16 @@ impl<H: Copy> Buffer<H> {
         }
     }
 
+    /// Tells of each class, where there are classes: its number, what waits of it in bytes, and how much of the far
+    /// end's buffer it uses, where that is counted.
+    pub fn classes(&self, tell: impl FnMut(usize, u64, Option<u64>)) {
+        match self {
+            Buffer::Daq(queue) => queue.classes(tell),
+            Buffer::Classes(classes) => classes.classes(tell),
+            _ => {}
+        }
+    }
+
     /// What waits.
     #[inline]
     pub fn queued(&self) -> Occupancy {

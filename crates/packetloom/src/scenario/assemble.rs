@@ -7,13 +7,11 @@ use super::read::Reader;
 use super::registry::Registry;
 use super::scalar;
 use super::sections::SCENARIO;
-use super::tree::{Entry, Item, Node};
+use super::seeds;
+use super::tree::{Item, Node};
 use super::variant::Variant;
 use crate::spec::{Kind, Value, Values};
 use std::path::Path;
-
-/// More seeds than anyone waits for.
-const MOST_SEEDS: i128 = 10_000;
 
 type Variants = Vec<Variant<Values>>;
 
@@ -81,6 +79,7 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
         name,
         description,
         warnings: Vec::new(),
+        precision: None,
         source: source.to_owned(),
         tree,
         topology: topology?,
@@ -92,7 +91,7 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
         run: run?,
         measure: measure?,
     };
-    take_loads_and_seeds(reader, &mut scenario);
+    seeds::take_loads_and_seeds(reader, &mut scenario);
     // What must hold between sections is asked only where each is sound.
     if reader.problems.is_empty() {
         consistency::check(reader, &scenario);
@@ -158,76 +157,10 @@ fn run(reader: &mut Reader<'_>, tree: &Node) -> Option<Variants> {
     let mut node = section_or_default(tree, "run");
     if let Item::Table(entries) = &mut node.item {
         for entry in entries.iter_mut().filter(|entry| entry.key == "seeds") {
-            count_out_seeds(reader, entry)?;
+            seeds::count_out(reader, entry)?;
         }
     }
     reader.component(&node, "run", "run")
-}
-
-/// `seeds = 3` is short for `seeds = [1, 2, 3]`.
-fn count_out_seeds(reader: &mut Reader<'_>, seeds: &mut Entry) -> Option<()> {
-    let Item::Integer(count) = seeds.value.item else { return Some(()) };
-    if !(1..=MOST_SEEDS).contains(&count) {
-        let message = format!("{count} seeds; write how many, from 1 to {MOST_SEEDS}, or a list of them");
-        reader.report(seeds.value.line, "run.seeds", message);
-        return None;
-    }
-    let line = seeds.value.line;
-    seeds.value.item = Item::List((1..=count).map(|seed| Node { line, item: Item::Integer(seed) }).collect());
-    Some(())
-}
-
-/// Moves loads and seeds out of `[run]`, where they would make every case different when one is added.
-fn take_loads_and_seeds(reader: &mut Reader<'_>, scenario: &mut Scenario) {
-    for variant in &mut scenario.run {
-        let entries = &mut variant.value.entries;
-        scenario.loads = match entries.remove("loads") {
-            Some(Value::List(loads)) => loads.iter().map(as_load).collect(),
-            _ => vec![None],
-        };
-        scenario.seeds = match entries.remove("seeds") {
-            Some(Value::List(seeds)) => seeds.iter().filter_map(as_seed).collect(),
-            _ => Vec::new(),
-        };
-    }
-    for (key, length) in [("run.loads", scenario.loads.len()), ("run.seeds", scenario.seeds.len())] {
-        if length == 0 {
-            reader.report(scenario.tree.line_of(key), key, "is empty; write at least one");
-        }
-    }
-    if let Some(load) = first_repeated(&scenario.loads) {
-        let load = load.unwrap_or_default();
-        reader.report(
-            scenario.tree.line_of("run.loads"),
-            "run.loads",
-            format!("{load} is in the list twice"),
-        );
-    }
-    if let Some(seed) = first_repeated(&scenario.seeds) {
-        reader.report(
-            scenario.tree.line_of("run.seeds"),
-            "run.seeds",
-            format!("{seed} is in the list twice"),
-        );
-    }
-}
-
-fn as_load(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(load) => Some(*load),
-        _ => None,
-    }
-}
-
-fn as_seed(value: &Value) -> Option<u64> {
-    match value {
-        Value::Count(seed) => Some(*seed),
-        _ => None,
-    }
-}
-
-fn first_repeated<T: PartialEq>(values: &[T]) -> Option<&T> {
-    values.iter().enumerate().find(|(index, value)| values[..*index].contains(value)).map(|(_, value)| value)
 }
 
 #[cfg(test)]

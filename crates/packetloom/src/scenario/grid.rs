@@ -6,6 +6,17 @@ use super::tree::Node;
 use super::variant::{Axis, Variant, combinations};
 use crate::spec::{Complaint, Values};
 
+/// When the seeds of a point of the grid are enough. Seeds are taken in the order in which cases have them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Precision {
+    /// Which statistic of the slowdown of all flows.
+    pub statistic: String,
+    /// Half the width of its 95 % confidence interval, as a fraction of its mean.
+    pub within: f64,
+    /// How many seeds to start with.
+    pub first_seeds: usize,
+}
+
 /// An experiment that was read and found sound: a grid of cases.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -15,6 +26,8 @@ pub struct Scenario {
     pub description: Option<String>,
     /// What is allowed but probably not meant, each as a line of text.
     pub warnings: Vec<String>,
+    /// Whether all cases are needed, or only those that this takes.
+    pub precision: Option<Precision>,
     pub(super) source: String,
     pub(super) tree: Node,
     pub(super) topology: Vec<Variant<Values>>,
@@ -37,7 +50,7 @@ impl Scenario {
         schemes.saturating_mul(points).saturating_mul(self.seeds.len())
     }
 
-    /// Every case. The scheme varies slowest; then the load; then the axes of the grid, in the order of the sections
+    /// Every case; where a precision is asked for, those of all seeds that it may take. The scheme varies slowest; then the load; then the axes of the grid, in the order of the sections
     /// topology, workload, fault, scheme, run, measure and within a section as written; the seed varies fastest.
     pub fn cases(&self) -> impl Iterator<Item = Case> + '_ {
         let schemes = self.schemes.iter();

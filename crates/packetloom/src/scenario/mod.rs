@@ -21,6 +21,7 @@ pub mod registry;
 mod scalar;
 pub mod schema;
 pub mod sections;
+mod seeds;
 mod suggest;
 #[cfg(test)]
 mod testing;
@@ -29,7 +30,7 @@ mod variant;
 
 pub use case::Case;
 pub use files::Library;
-pub use grid::Scenario;
+pub use grid::{Precision, Scenario};
 pub use problem::{Problem, Problems};
 pub use registry::Registry;
 pub use variant::Axis;

@@ -1,10 +1,10 @@
-//! The sections that are the scenario's own: the whole, `[run]`, `[measure]` and `[[scheme]]`.
+//! The sections that are the scenario's own: the whole, `[run]`, its precision, `[measure]` and `[[scheme]]`.
 
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
 use crate::units::Time;
 
 /// The components of these sections.
-pub const COMPONENTS: &[Component] = &[SCENARIO, RUN, MEASURE, SCHEME];
+pub const COMPONENTS: &[Component] = &[SCENARIO, RUN, PRECISION, MEASURE, SCHEME];
 
 /// Loads above this are slips of the pen: percent for a fraction.
 const LARGEST_LOAD: f64 = 10.0;
@@ -73,6 +73,12 @@ pub const RUN: Component = Component {
             "Seeds of the random streams, a case each; a whole number n means the seeds 1 to n.",
         ),
         param(
+            "precision",
+            Kind::Component("precision"),
+            Fallback::Absent,
+            "Add seeds to those of `seeds` until the results are this precise.",
+        ),
+        param(
             "flows",
             Kind::Count(1),
             Fallback::Absent,
@@ -125,6 +131,42 @@ fn check_run(run: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
+/// When a sample of seeds is large enough.
+pub const PRECISION: Component = Component {
+    section: "precision",
+    kind: "precision",
+    doc: "How well the slowdown of all flows shall be known. Each scheme at each load and point of the grid starts \
+          with the seeds of `run.seeds`, and gets half as many again, round by round, until the 95 % confidence \
+          interval of the statistic reaches no further than a fraction of its mean to either side.",
+    source: "packetloom",
+    params: &[&[
+        param(
+            "statistic",
+            Kind::Choice(&["mean", "p50", "p95", "p99", "p99.9"]),
+            Fallback::Value("p99"),
+            "Which statistic of the slowdown.",
+        ),
+        param(
+            "within",
+            Kind::Number(0.0, 1.0),
+            Fallback::Value("0.05"),
+            "Half the width of its interval, as a fraction of its mean.",
+        ),
+        param("max_seeds", Kind::Count(2), Fallback::Value("30"), "Stop at so many seeds in any case."),
+    ]],
+    check: check_precision,
+};
+
+fn check_precision(precision: &Values) -> Result<(), Complaint> {
+    match precision.number("within") {
+        0.0 => Err(Complaint::new(
+            "within",
+            "no number of seeds gives an interval of 0; write more, such as 0.05",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// What is recorded.
 pub const MEASURE: Component = Component {
     section: "measure",
@@ -143,7 +185,13 @@ pub const MEASURE: Component = Component {
             "series_interval",
             Kind::Time,
             Fallback::Absent,
-            "Sample every port's queue this often, as series.",
+            "Sample every port this often, as series: its queue, and what its link carried.",
+        ),
+        param(
+            "by_class",
+            Kind::Flag,
+            Fallback::Value("false"),
+            "Sample each traffic class at every port, too: data sent, what waits of it, credits in use.",
         ),
         param(
             "capture",
@@ -161,6 +209,10 @@ fn check_measure(measure: &Values) -> Result<(), Complaint> {
         Some(Time::ZERO) => Err(Complaint::new(
             "series_interval",
             "an interval of zero never ends; write one such as \"10us\"",
+        )),
+        None if measure.flag("by_class") => Err(Complaint::new(
+            "by_class",
+            "classes are sampled over time; write how often, too, such as series_interval = \"100us\"",
         )),
         _ => Ok(()),
     }

@@ -72,6 +72,17 @@ pub(super) fn read(toml: &str, directory: &Path) -> Result<Scenario, Problems> {
     assemble(Node::from_toml(toml, "fabric.toml")?, "fabric.toml", directory, &registry())
 }
 
+/// What is said of `toml`, which must be wrong.
+pub(super) fn said_of(toml: &str, directory: &Path) -> String {
+    read(toml, directory).expect_err("this is wrong").to_string()
+}
+
+/// What is said of `SMALL` with `old` replaced by `new`.
+pub(super) fn said(old: &str, new: &str) -> String {
+    assert!(SMALL.contains(old), "{old}");
+    said_of(&SMALL.replacen(old, new, 1), Path::new(""))
+}
+
 const fn component(
     section: &'static str,
     kind: &'static str,

@@ -32,6 +32,11 @@ impl<S> FlowTable<S> {
         if place == EMPTY { None } else { self.states[place as usize].as_mut() }
     }
 
+    /// Every state, in no order that means anything.
+    pub fn states(&self) -> impl Iterator<Item = &S> {
+        self.states.iter().flatten()
+    }
+
     /// Adds a flow, or replaces its state.
     pub fn insert(&mut self, flow: FlowId, state: S) {
         if (self.len() + 1) * 2 > self.buckets.len() {

@@ -13,7 +13,7 @@ use super::packet_format::{self, PacketFormat};
 use super::priority::{self, Priority};
 use super::reassembly::Reassembly;
 use super::seq_set::SeqSet;
-use crate::engine::{Context, Report, Timer, Transport};
+use crate::engine::{Context, Report, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::measure::Format;
 use crate::packet::{Kind, Packet};
@@ -196,6 +196,10 @@ impl Transport for LineRate {
             self.timed_out(timer.key, context);
         }
     }
+
+    fn standings(&self) -> Vec<Standing> {
+        self.senders.states().map(Sender::standing).collect()
+    }
 }
 
 impl LineRate {
@@ -316,6 +320,16 @@ impl LineRate {
 }
 
 impl Sender {
+    fn standing(&self) -> Standing {
+        let waits_for = match self.state {
+            State::Ready => "the NIC: others go first",
+            State::Waiting => "an acknowledgement, or its timeout",
+            State::Probing => "any answer: it only probes",
+        };
+        let arrived = self.una + self.acked.len();
+        Standing { flow: self.flow.id, arrived, packets: self.packets, waits_for }
+    }
+
     fn is_acked(&self, seq: u32) -> bool {
         seq < self.una || self.acked.contains(seq)
     }

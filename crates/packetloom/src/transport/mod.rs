@@ -4,6 +4,7 @@ mod d2tcp;
 mod d3;
 mod daq;
 mod dctcp;
+mod fastpass;
 mod finished;
 mod fixed_window;
 mod flow_table;
@@ -28,7 +29,8 @@ pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat};
 
 use crate::engine::{PathNeeds, PortAgent, Transport};
 use crate::measure::Format;
-use crate::spec::{Component, Values};
+use crate::spec::{Complaint, Component, Values};
+use crate::topology::Topology;
 
 /// A transport with all that a simulation needs to set it up.
 pub trait Scheme: Transport {
@@ -39,6 +41,14 @@ pub trait Scheme: Transport {
 
     /// Reads its parameters.
     fn configure(values: &Values) -> Self::Config;
+
+    /// What must hold of its parameters on a network.
+    ///
+    /// # Errors
+    /// What does not, by its key in the scenario.
+    fn check_network(_values: &Values, _topology: &Topology) -> Result<(), Complaint> {
+        Ok(())
+    }
 
     /// How it cuts flows into packets.
     fn format(config: &Self::Config) -> Format;
@@ -74,6 +84,24 @@ pub fn needs(kind: &str) -> (PathNeeds, bool) {
     with_scheme(kind, FindNeeds).unwrap_or((PathNeeds::Nothing, false))
 }
 
+struct CheckNetwork<'a>(&'a Values, &'a Topology);
+
+impl WithScheme for CheckNetwork<'_> {
+    type Output = Result<(), Complaint>;
+
+    fn run<T: Scheme>(self) -> Result<(), Complaint> {
+        T::check_network(self.0, self.1)
+    }
+}
+
+/// What must hold of a transport on a network.
+///
+/// # Errors
+/// What does not, by its key in the scenario.
+pub fn check_network(transport: &Values, topology: &Topology) -> Result<(), Complaint> {
+    with_scheme(&transport.kind, CheckNetwork(transport, topology)).unwrap_or(Ok(()))
+}
+
 macro_rules! registry {
     ($($scheme:ty,)*) => {
         /// Every transport.
@@ -103,4 +131,5 @@ registry! {
     daq::Daq,
     mptcp::Mptcp,
     pias::Pias,
+    fastpass::Fastpass,
 }

@@ -35,7 +35,7 @@ pub const COMPONENTS: &[Component] = &[
             doc: "From a flow's start to its deadline.",
             source: "packetloom",
         }]],
-        check: anything,
+        check: |values| check_above_zero(values, "after"),
     },
     Component {
         section: "deadlines",
@@ -76,9 +76,19 @@ pub const COMPONENTS: &[Component] = &[
             },
             FLOOR,
         ]],
-        check: anything,
+        check: |values| check_above_zero(values, "mean"),
     },
 ];
+
+/// Nothing is there as it starts.
+fn check_above_zero(values: &Values, key: &str) -> Result<(), Complaint> {
+    match values.time(key) {
+        Time::ZERO => {
+            Err(Complaint::new(key, "a deadline at the flow's start can't be met; write a time above zero"))
+        }
+        _ => Ok(()),
+    }
+}
 
 fn check_uniform(values: &Values) -> Result<(), Complaint> {
     let (minimum, maximum) = (values.time("minimum"), values.time("maximum"));
@@ -86,7 +96,7 @@ fn check_uniform(values: &Values) -> Result<(), Complaint> {
         let message = format!("{maximum} is below the minimum, {minimum}; swap them");
         return Err(Complaint::new("maximum", message));
     }
-    Ok(())
+    check_above_zero(values, "maximum")
 }
 
 /// How long flows have.

@@ -2,7 +2,8 @@
 //! receives two packets by the same one.
 //!
 //! A bipartite multigraph of largest degree Δ needs Δ colours and no more (Kőnig). Two ways to find them:
-//! [`Paull`] adds edge by edge and can keep what is there; [`EulerSplit`] halves the whole graph again and again.
+//! [`Paull`] adds edge by edge and can keep what is there; [`EulerSplit`] halves the whole graph while it is too large for
+//! Paull's tables to stay in a cache: from some 500 leaves of 500 servers on.
 
 mod euler;
 mod paull;
@@ -49,9 +50,11 @@ mod tests {
             let mut colours = vec![0; edges.len()];
             Paull::new(leaves, degree.max(1)).colour(&edges, &mut colours);
             assert_proper(&edges, &colours, degree);
-            let used = EulerSplit::new(leaves).colour(&edges, &mut colours);
-            assert_proper(&edges, &colours, degree);
-            assert_eq!(used, degree);
+            for small in [0, 5 * leaves, u32::MAX] {
+                let used = EulerSplit::new(leaves).with_parts_up_to(small).colour(&edges, &mut colours);
+                assert_proper(&edges, &colours, degree);
+                assert_eq!(used, degree);
+            }
         }
     }
 
@@ -64,8 +67,11 @@ mod tests {
             let mut colours = vec![0; edges.len()];
             Paull::new(5, degree).colour(&edges, &mut colours);
             assert_proper(&edges, &colours, degree);
-            assert_eq!(EulerSplit::new(5).colour(&edges, &mut colours), degree);
-            assert_proper(&edges, &colours, degree);
+            for small in [0, 35] {
+                let used = EulerSplit::new(5).with_parts_up_to(small).colour(&edges, &mut colours);
+                assert_eq!(used, degree);
+                assert_proper(&edges, &colours, degree);
+            }
         }
     }
 }

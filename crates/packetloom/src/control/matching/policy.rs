@@ -27,6 +27,16 @@ pub struct Head {
 }
 
 impl Policy {
+    /// The policy that a scenario calls so.
+    pub fn named(name: &str) -> Policy {
+        match name {
+            "ocf" => Policy::OldestCellFirst,
+            "srjf" => Policy::ShortestRemainingJobFirst,
+            "least-recent" => Policy::LeastRecentlyServed,
+            _ => Policy::MaxMinFair,
+        }
+    }
+
     /// The key: the smallest goes first.
     pub fn key(self, head: &Head) -> u64 {
         match self {

@@ -1,18 +1,8 @@
 //! Scenarios with something wrong, and what is said of it.
 
-use super::super::testing::{self, GRID, SMALL, read, scenario};
+use super::super::testing::{self, GRID, SMALL, read, said, said_of, scenario};
 use super::*;
 use std::path::PathBuf;
-
-fn said_of(toml: &str, directory: &Path) -> String {
-    read(toml, directory).expect_err("this is wrong").to_string()
-}
-
-/// What is said of `SMALL` with `old` replaced by `new`.
-fn said(old: &str, new: &str) -> String {
-    assert!(SMALL.contains(old), "{old}");
-    said_of(&SMALL.replacen(old, new, 1), Path::new(""))
-}
 
 #[test]
 fn unknown_keys_name_the_nearest_and_all_known() {

@@ -162,8 +162,11 @@ impl RateControl for D3Control {
     }
 
     fn is_hopeless(&self, standing: &Standing) -> bool {
-        // §5.3: the deadline has passed, or not even the host's whole link would meet it.
-        self.quenches && standing.now + time_at(standing.host_rate, standing.unsent_bytes) > self.deadline
+        // §5.3: the deadline has passed, or not even the host's whole link would meet it. While an answer is to come the
+        // flow can't say what it gives back.
+        self.quenches
+            && !self.is_waiting
+            && standing.now + time_at(standing.host_rate, standing.unsent_bytes) > self.deadline
     }
 }
 

@@ -23,6 +23,8 @@ pub struct D3Router {
     interval: Time,
     ends_at: Time,
     offered_bytes: u64,
+    /// Whether any of that was data.
+    had_data: bool,
 }
 
 impl D3Router {
@@ -48,6 +50,12 @@ impl D3Router {
         Kbps::try_from(granted).unwrap_or(Kbps::MAX)
     }
 
+    /// Nobody used what was granted for a whole interval, so nothing is: words that a flow was over, or of what it had,
+    /// were lost or came in another order. Without this, flows that find no room would ask for ever.
+    fn forget(&mut self) {
+        (self.flows, self.demand, self.allocated) = (0, 0, 0);
+    }
+
     /// Once per round trip: C(t+1) = C(t) + α (C − y) − β q/T, between nothing and the link's rate (§5.2).
     fn catch_up(&mut self, moment: Moment) {
         if moment.now < self.ends_at {
@@ -59,7 +67,11 @@ impl D3Router {
         let queue = moment.drained_at.since(self.ends_at).as_ps() as f64 / interval * self.link_rate as f64;
         let change = self.alpha * (self.link_rate as f64 - load) - self.beta * queue;
         self.capacity = (self.capacity + change as i64).clamp(0, self.link_rate);
+        if !self.had_data && queue == 0.0 {
+            self.forget();
+        }
         self.offered_bytes = 0;
+        self.had_data = false;
         self.ends_at += self.interval;
         if self.ends_at <= moment.now {
             // Intervals without arrivals: the link had nothing to do.
@@ -87,12 +99,14 @@ impl PortAgent<Header<Word>> for D3Router {
             interval,
             ends_at: interval,
             offered_bytes: 0,
+            had_data: false,
         }
     }
 
     fn forward(&mut self, moment: Moment, packet: &mut Packet<Header<Word>>) {
         self.catch_up(moment);
         self.offered_bytes += u64::from(packet.size_bytes);
+        self.had_data |= packet.kind == Kind::Data;
         let mut word = packet.header.word;
         let hop = usize::from(word.hop);
         if packet.kind == Kind::Ack || word.request == Request::None || hop >= HOPS {
@@ -121,6 +135,7 @@ mod tests {
             interval: Time::from_us(100),
             ends_at: Time::NEVER,
             offered_bytes: 0,
+            had_data: false,
         }
     }
 
@@ -158,6 +173,21 @@ mod tests {
             }
         }
         assert_eq!(grants, [600_000, 200_000, 200_000]);
+    }
+
+    #[test]
+    fn grants_that_nobody_uses_are_forgotten() {
+        let mut router = router();
+        router.grant(&first(1_000_000), 0); // its end is never told
+        assert_eq!(router.grant(&first(500_000), 0), 1_000);
+        (router.ends_at, router.had_data) = (Time::from_us(100), true);
+        router.catch_up(Moment { now: Time::from_us(100), drained_at: Time::from_us(100) });
+        assert_eq!(router.allocated, 1_001_000, "data came in this interval");
+        router.catch_up(Moment { now: Time::from_us(200), drained_at: Time::from_us(205) });
+        assert_eq!(router.allocated, 1_001_000, "data waits");
+        router.catch_up(Moment { now: Time::from_us(300), drained_at: Time::from_us(300) });
+        let renewed = Word { wanted: 500_000, wanted_before: 500_000, request: Request::Renewed, ..first(0) };
+        assert!(router.grant(&renewed, 1_000) >= 500_000);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::flow_table::FlowTable;
 use super::packet_format::{self, PacketFormat};
 use super::priority;
 use super::reassembly::Reassembly;
-use crate::engine::{Context, Timer, Transport};
+use crate::engine::{Context, Standing, Timer, Transport};
 use crate::flow::Flow;
 use crate::measure::Format;
 use crate::packet::{Kind, Packet};
@@ -158,6 +158,10 @@ impl Transport for Daq {
     }
 
     fn timer(&mut self, _: Timer, _: &mut Context<'_, Header, Meter>) {}
+
+    fn standings(&self) -> Vec<Standing> {
+        self.senders.states().map(Sender::standing).collect()
+    }
 }
 
 impl Daq {

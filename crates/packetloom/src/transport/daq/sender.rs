@@ -2,7 +2,7 @@
 
 use super::meter::Meter;
 use super::{Config, Header, Role};
-use crate::engine::{Context, Report};
+use crate::engine::{Context, Report, Standing};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::transport::priority::{self, Priority};
@@ -40,6 +40,14 @@ impl Sender {
 
     pub(super) fn flow(&self) -> &Flow {
         &self.flow
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        let waits_for = match self.window {
+            0 => "the answer to its SYN",
+            _ => "credit for its packets, or an acknowledgement",
+        };
+        Standing { flow: self.flow.id, arrived: self.acknowledged, packets: self.packets, waits_for }
     }
 
     pub(super) fn report(&self) -> Report {

@@ -1,7 +1,7 @@
 //! A flow at its sender: its packets are dealt out to subflows as these have room.
 
 use super::subflow::{Subflow, coupled_step};
-use crate::engine::{Context, Report};
+use crate::engine::{Context, Report, Standing};
 use crate::flow::Flow;
 use crate::transport::windowed::{Config, Header, Sender};
 use std::collections::VecDeque;
@@ -52,6 +52,15 @@ impl Connection {
     /// Whether the receiver has every packet.
     pub fn is_done(&self) -> bool {
         self.una == self.packets
+    }
+
+    pub fn standing(&self) -> Standing {
+        Standing {
+            flow: self.flow.id,
+            arrived: self.una,
+            packets: self.packets,
+            waits_for: "an acknowledgement on any subflow, or a timeout",
+        }
     }
 
     pub fn report(&self) -> Report {

@@ -14,7 +14,7 @@ use super::flow_table::FlowTable;
 use super::windowed::{
     self, Config as Core, Congestion, Header, RETRANSMIT, Windowed, ack_packet, purpose_and_subflow,
 };
-use crate::engine::{Context, Timer, Transport};
+use crate::engine::{Context, Standing, Timer, Transport};
 use crate::flow::Flow;
 use crate::measure::Format;
 use crate::packet::{Kind, Packet};
@@ -121,6 +121,10 @@ impl Transport for Mptcp {
         } else if let Some(arrivals) = self.arrivals.get_mut(timer.key) {
             arrivals.delay_over(subflow, &self.config.core, context);
         }
+    }
+
+    fn standings(&self) -> Vec<Standing> {
+        self.connections.states().map(Connection::standing).collect()
     }
 }
 

@@ -13,7 +13,7 @@ mod sender;
 use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
-use crate::engine::{Context, Timer, Transport};
+use crate::engine::{Context, Standing, Timer, Transport};
 use crate::flow::Flow;
 use crate::measure::{Format, QueueRecorder};
 use crate::packet::{Kind, Packet};
@@ -104,6 +104,10 @@ impl Transport for Ndp {
 
     fn pulls(&mut self) -> Option<&mut QueueRecorder> {
         self.pacer.recorder()
+    }
+
+    fn standings(&self) -> Vec<Standing> {
+        self.senders.states().map(Sender::standing).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::TIMEOUT;
 use super::config::Config;
 use super::header::Header;
-use crate::engine::{Context, Report};
+use crate::engine::{Context, Report, Standing};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::routing::Fate;
@@ -79,6 +79,15 @@ impl Sender {
 
     pub(super) fn flow(&self) -> &Flow {
         &self.flow
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        Standing {
+            flow: self.flow.id,
+            arrived: self.una + self.acked.len(),
+            packets: self.packets,
+            waits_for: "a pull, or its timeout",
+        }
     }
 
     pub(super) fn report(&self) -> Report {

@@ -18,7 +18,7 @@ use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::priority;
 use super::reassembly::Reassembly;
-use crate::engine::{Context, Timer, Transport};
+use crate::engine::{Context, Standing as AtSender, Timer, Transport};
 use crate::flow::Flow;
 use crate::measure::Format;
 use crate::packet::{Kind, Packet};
@@ -88,6 +88,10 @@ impl<C: RateControl> Transport for Paced<C> {
         let Some(sender) = self.senders.get_mut(timer.key) else { return };
         sender.timer(&self.config, context);
         self.end_if_over(timer.key, context);
+    }
+
+    fn standings(&self) -> Vec<AtSender> {
+        self.senders.states().map(Sender::at_sender).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::config::{Config, LOSS_PROOF};
 use super::control::{Kbps, RateControl, Standing, kbps, time_at};
 use super::header::{Header, Role};
-use crate::engine::{Context, Report};
+use crate::engine::{Context, Report, Standing as AtSender};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::transport::priority;
@@ -66,6 +66,15 @@ impl<C: RateControl> Sender<C> {
 
     pub(super) fn flow(&self) -> &Flow {
         &self.flow
+    }
+
+    pub(super) fn at_sender(&self) -> AtSender {
+        let waits_for = match self.control.rate() {
+            _ if !self.is_open => "the answer to its first request for a rate",
+            0 => "a rate: it asks, and none is granted",
+            _ => "an acknowledgement, or its timeout",
+        };
+        AtSender { flow: self.flow.id, arrived: self.una, packets: self.packets, waits_for }
     }
 
     pub(super) fn report(&self) -> Report {

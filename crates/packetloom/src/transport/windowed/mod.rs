@@ -20,7 +20,7 @@ pub use window::{Acked, Congestion, Window};
 use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
-use crate::engine::{Context, Timer, Transport};
+use crate::engine::{Context, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::measure::{Format, Segment};
 use crate::packet::{Kind, Packet};
@@ -120,6 +120,10 @@ impl<C: Congestion> Transport for Windowed<C> {
         } else if let Some(receiver) = self.receivers.get_mut(flow) {
             receiver.delay_over(&self.config, context);
         }
+    }
+
+    fn standings(&self) -> Vec<Standing> {
+        self.senders.states().map(Sender::standing).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use super::config::{Config, WindowMeasure};
 use super::header::Header;
 use super::window::{Acked, Congestion, Window};
 use super::{RETRANSMIT, purpose_of};
-use crate::engine::{Context, Report};
+use crate::engine::{Context, Report, Standing};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::transport::rto::Rto;
@@ -78,6 +78,16 @@ impl<C: Congestion> Sender<C> {
 
     pub(super) fn is_done(&self) -> bool {
         self.una == self.packets
+    }
+
+    /// How it stands.
+    pub(super) fn standing(&self) -> Standing {
+        Standing {
+            flow: self.flow.id,
+            arrived: self.una + self.sacked.len(),
+            packets: self.packets,
+            waits_for: "an acknowledgement, or its retransmission timeout",
+        }
     }
 
     /// The congestion control.

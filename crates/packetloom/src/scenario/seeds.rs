@@ -1,0 +1,165 @@
+//! Loads and seeds: how often a scenario runs each point of its grid.
+
+use super::grid::{Precision, Scenario};
+use super::read::Reader;
+use super::tree::{Entry, Item, Node};
+use crate::spec::{Value, Values};
+
+/// More seeds than anyone waits for.
+const MOST_SEEDS: i128 = 10_000;
+
+/// `seeds = 3` is short for `seeds = [1, 2, 3]`.
+pub(super) fn count_out(reader: &mut Reader<'_>, seeds: &mut Entry) -> Option<()> {
+    let Item::Integer(count) = seeds.value.item else { return Some(()) };
+    if !(1..=MOST_SEEDS).contains(&count) {
+        let message = format!("{count} seeds; write how many, from 1 to {MOST_SEEDS}, or a list of them");
+        reader.report(seeds.value.line, "run.seeds", message);
+        return None;
+    }
+    let line = seeds.value.line;
+    seeds.value.item = Item::List((1..=count).map(|seed| Node { line, item: Item::Integer(seed) }).collect());
+    Some(())
+}
+
+/// Moves loads and seeds out of `[run]`, where they would make every case different when one is added.
+pub(super) fn take_loads_and_seeds(reader: &mut Reader<'_>, scenario: &mut Scenario) {
+    for variant in &mut scenario.run {
+        let entries = &mut variant.value.entries;
+        scenario.loads = match entries.remove("loads") {
+            Some(Value::List(loads)) => loads.iter().map(as_load).collect(),
+            _ => vec![None],
+        };
+        scenario.seeds = match entries.remove("seeds") {
+            Some(Value::List(seeds)) => seeds.iter().filter_map(as_seed).collect(),
+            _ => Vec::new(),
+        };
+        if let Some(Value::Component(precision)) = entries.remove("precision") {
+            scenario.precision = Some(take_precision(&precision, scenario.seeds.len()));
+            let most = precision.count("max_seeds").min(MOST_SEEDS as u64 + 1) as usize;
+            add_seeds(&mut scenario.seeds, most);
+        }
+    }
+    check_precision(reader, scenario);
+    for (key, length) in [("run.loads", scenario.loads.len()), ("run.seeds", scenario.seeds.len())] {
+        if length == 0 {
+            reader.report(scenario.tree.line_of(key), key, "is empty; write at least one");
+        }
+    }
+    if let Some(load) = first_repeated(&scenario.loads) {
+        let load = load.unwrap_or_default();
+        reader.report(
+            scenario.tree.line_of("run.loads"),
+            "run.loads",
+            format!("{load} is in the list twice"),
+        );
+    }
+    if let Some(seed) = first_repeated(&scenario.seeds) {
+        reader.report(
+            scenario.tree.line_of("run.seeds"),
+            "run.seeds",
+            format!("{seed} is in the list twice"),
+        );
+    }
+}
+
+fn take_precision(values: &Values, first_seeds: usize) -> Precision {
+    Precision { statistic: values.text("statistic"), within: values.number("within"), first_seeds }
+}
+
+/// The whole numbers after the largest seed, until there are so many.
+fn add_seeds(seeds: &mut Vec<u64>, most: usize) {
+    let next = seeds.iter().max().map_or(1, |seed| seed.saturating_add(1));
+    let missing = most.saturating_sub(seeds.len());
+    seeds.extend((next..).take(missing));
+}
+
+fn check_precision(reader: &mut Reader<'_>, scenario: &Scenario) {
+    let Some(precision) = &scenario.precision else { return };
+    let mut report = |key: &str, message: String| {
+        reader.report(scenario.tree.line_of(key), key, message);
+    };
+    if precision.first_seeds < 2 {
+        report(
+            "run.precision",
+            "an interval takes two seeds to start with; write seeds = 3, or more".to_owned(),
+        );
+    }
+    if scenario.seeds.len() > MOST_SEEDS as usize {
+        report("run.precision.max_seeds", format!("write at most {MOST_SEEDS}"));
+    }
+    if scenario.seeds.len() == precision.first_seeds {
+        report(
+            "run.precision.max_seeds",
+            format!("leaves no room: `seeds` are {} already", scenario.seeds.len()),
+        );
+    }
+    if scenario.run.iter().any(|run| run.axes.iter().any(|axis| axis.name.starts_with("run.precision"))) {
+        report("run.precision", "spans no grid; write one value for each key".to_owned());
+    }
+}
+
+fn as_load(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(load) => Some(*load),
+        _ => None,
+    }
+}
+
+fn as_seed(value: &Value) -> Option<u64> {
+    match value {
+        Value::Count(seed) => Some(*seed),
+        _ => None,
+    }
+}
+
+fn first_repeated<T: PartialEq>(values: &[T]) -> Option<&T> {
+    values.iter().enumerate().find(|(index, value)| values[..*index].contains(value)).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{SMALL, said, scenario};
+
+    fn with(run: &str) -> String {
+        SMALL.replace("[0.5]", &format!("[0.5]\n{run}"))
+    }
+
+    #[test]
+    fn a_precision_adds_seeds_and_says_how_many_are_the_first() {
+        let scenario = scenario(&with("seeds = [7, 3]\nprecision = { within = 0.1, max_seeds = 5 }"));
+        assert_eq!(scenario.seeds, [7, 3, 8, 9, 10]);
+        let precision = scenario.precision.unwrap();
+        assert_eq!((precision.statistic.as_str(), precision.within, precision.first_seeds), ("p99", 0.1, 2));
+    }
+
+    #[test]
+    fn a_precision_leaves_a_case_what_it_was() {
+        let id = |run: &str| scenario(&with(run)).cases().next().unwrap().identity();
+        assert_eq!(id("seeds = 2"), id("seeds = 2\nprecision = {}"));
+    }
+
+    #[test]
+    fn a_precision_that_cannot_be_had_is_refused() {
+        let complaint = |run: &str| said("[0.5]", &format!("[0.5]\n{run}"));
+        assert_eq!(
+            complaint("precision = {}"),
+            "fabric.toml:16: run.precision: an interval takes two seeds to start with; write seeds = 3, or more"
+        );
+        assert_eq!(
+            complaint("seeds = 3\nprecision = { max_seeds = 3 }"),
+            "fabric.toml:17: run.precision.max_seeds: leaves no room: `seeds` are 3 already"
+        );
+        assert_eq!(
+            complaint("seeds = 3\nprecision = { max_seeds = 10001 }"),
+            "fabric.toml:17: run.precision.max_seeds: write at most 10000"
+        );
+        assert_eq!(
+            complaint("seeds = 3\nprecision = { within = [0.1, 0.2] }"),
+            "fabric.toml:17: run.precision: spans no grid; write one value for each key"
+        );
+        assert_eq!(
+            complaint("seeds = 3\nprecision = { within = 0 }"),
+            "fabric.toml:17: run.precision.within: no number of seeds gives an interval of 0; write more, such as 0.05"
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! Whether a case still goes anywhere. Packets may move for ever without a flow coming nearer to its end: flows that ask
+//! again and again for a rate that nobody grants, or that send again and again into a dead link.
+//!
+//! Nothing is counted per packet for this. After so many packet-hops without an end or a start of a flow, the run is
+//! stopped for a moment, hosts are asked how their flows stand, and it goes on if that has changed since.
+
+use crate::engine::Standing;
+use crate::flow::FlowId;
+use crate::units::Time;
+
+/// Packet-hops after which hosts are asked: in all, and per unfinished flow.
+const PATIENCE_HOPS: u64 = 1_000_000;
+const PATIENCE_HOPS_PER_FLOW: u64 = 1_000;
+
+/// Flows that wait while only background flows move are given so much longer.
+const PATIENCE_FOR_BACKGROUND: u64 = 100;
+
+/// Flows named in a message.
+const NAMED: usize = 5;
+
+/// Watches whether a case comes nearer to its end.
+#[derive(Debug)]
+pub struct StallWatch {
+    /// Until then a fault may yet be lifted.
+    hopeful_until: Time,
+    /// Flows started and ended when something last changed.
+    seen: (u64, u64),
+    /// When to ask next.
+    ask_at_hops: u64,
+    standings: Vec<Standing>,
+    /// How the flows stand that the case waits for, and how often that was found unchanged.
+    awaited: Vec<Standing>,
+    unchanged: u64,
+}
+
+impl StallWatch {
+    /// At the beginning of a case whose last fault ends at `last_fault`.
+    pub fn new(last_fault: Time) -> StallWatch {
+        StallWatch {
+            hopeful_until: last_fault,
+            seen: (0, 0),
+            ask_at_hops: PATIENCE_HOPS,
+            standings: Vec::new(),
+            awaited: Vec::new(),
+            unchanged: 0,
+        }
+    }
+
+    /// Whether it is time to ask how flows stand.
+    #[inline]
+    pub fn is_suspicious(&mut self, now: Time, packet_hops: u64, started: u64, finished: u64) -> bool {
+        if self.seen != (started, finished) || now <= self.hopeful_until {
+            self.seen = (started, finished);
+            self.unchanged = 0;
+            self.ask_at_hops = packet_hops + patience(started - finished);
+        }
+        packet_hops >= self.ask_at_hops
+    }
+
+    /// Whether nothing has changed since hosts were last asked.
+    pub fn is_stalled(
+        &mut self,
+        packet_hops: u64,
+        standings: Vec<Standing>,
+        is_awaited: impl Fn(FlowId) -> bool,
+    ) -> bool {
+        let awaited: Vec<Standing> = standings.iter().filter(|one| is_awaited(one.flow)).cloned().collect();
+        self.unchanged = if !awaited.is_empty() && awaited == self.awaited { self.unchanged + 1 } else { 0 };
+        let all_stand = !standings.is_empty() && standings == self.standings;
+        self.ask_at_hops = packet_hops + patience(standings.len() as u64);
+        self.standings = standings;
+        self.awaited = awaited;
+        all_stand || self.unchanged >= PATIENCE_FOR_BACKGROUND
+    }
+}
+
+fn patience(flows: u64) -> u64 {
+    PATIENCE_HOPS.max(PATIENCE_HOPS_PER_FLOW * flows)
+}
+
+/// What a user is told: which flows, and what each waits for.
+pub fn message(
+    why: &str,
+    now: Time,
+    standings: &[Standing],
+    pair: impl Fn(FlowId) -> Option<(u32, u32)>,
+) -> String {
+    let told = standings.iter().take(NAMED).map(|one| {
+        let ends = pair(one.flow).map_or(String::new(), |(src, dst)| format!(" (host {src} to host {dst})"));
+        let Standing { flow, arrived, packets, waits_for } = one;
+        format!("flow {flow}{ends}: {arrived} of {packets} packets arrived; waits for {waits_for}")
+    });
+    let told: Vec<String> = told.collect();
+    let more = match standings.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    format!("no progress: {why} at {now}. {}{more}", told.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(flow: FlowId, arrived: u32) -> Standing {
+        Standing { flow, arrived, packets: 100, waits_for: "an answer" }
+    }
+
+    #[test]
+    fn hosts_are_asked_only_after_long_silence() {
+        let mut watch = StallWatch::new(Time(50));
+        assert!(!watch.is_suspicious(Time(10), 5_000_000, 3, 0), "a fault may yet be lifted");
+        assert!(!watch.is_suspicious(Time(60), 5_999_999, 3, 0));
+        assert!(watch.is_suspicious(Time(61), 6_000_000, 3, 0));
+        assert!(!watch.is_suspicious(Time(62), 6_000_001, 3, 1), "a flow ended");
+        assert!(!watch.is_suspicious(Time(63), 7_000_000, 3, 1));
+    }
+
+    #[test]
+    fn only_what_has_not_changed_since_the_last_time_stands_still() {
+        let mut watch = StallWatch::new(Time::ZERO);
+        let everything = |_: FlowId| true;
+        assert!(!watch.is_stalled(1, vec![standing(1, 5), standing(2, 0)], everything));
+        assert!(!watch.is_stalled(2, vec![standing(1, 6), standing(2, 0)], everything));
+        assert!(watch.is_stalled(3, vec![standing(1, 6), standing(2, 0)], everything));
+        // A transport that tells nothing is taken to go on.
+        assert!(!watch.is_stalled(4, Vec::new(), everything));
+        assert!(!watch.is_stalled(5, Vec::new(), everything));
+    }
+
+    #[test]
+    fn flows_that_starve_beside_the_background_are_given_longer() {
+        let mut watch = StallWatch::new(Time::ZERO);
+        let is_foreground = |flow: FlowId| flow == 1;
+        let mut asked = 0;
+        while !watch.is_stalled(asked, vec![standing(1, 5), standing(2, asked as u32)], is_foreground) {
+            asked += 1;
+        }
+        assert_eq!(asked, PATIENCE_FOR_BACKGROUND);
+    }
+
+    #[test]
+    fn the_message_names_the_first_flows() {
+        let standings: Vec<Standing> = (0..7).map(|flow| standing(flow, 5)).collect();
+        let text = message("nothing is left to happen", Time::from_us(3), &standings, |flow| Some((flow, 9)));
+        assert!(
+            text.contains("flow 4 (host 4 to host 9): 5 of 100 packets arrived; waits for an answer"),
+            "{text}"
+        );
+        assert!(!text.contains("flow 5") && text.ends_with("; and 2 more"), "{text}");
+    }
+}

@@ -1,0 +1,303 @@
+//! Fastpass (Perry et al., SIGCOMM 2014): senders ask an arbiter for timeslots, and the arbiter tells each sender what to
+//! send in which slot.
+//!
+//! The arbiter is a host of the network: requests and allocations are packets like any other, which wait in queues and
+//! may get lost. `central/syn.rs` is the same idea with a controller that knows and reaches everybody at once.
+
+mod arbiter;
+mod sender;
+
+use super::Scheme;
+use super::finished::Finished;
+use super::flow_table::FlowTable;
+use super::packet_format::{self, PacketFormat};
+use super::priority;
+use super::reassembly::Reassembly;
+use crate::control::matching::Policy;
+use crate::engine::{Context, Timer, Transport};
+use crate::flow::{Flow, HostId};
+use crate::measure::Format;
+use crate::packet::{Kind, Packet};
+use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::topology::Topology;
+use crate::units::Time;
+use arbiter::Arbiter;
+use sender::Senders;
+
+/// The most slots that an allocation holds.
+const MOST_SLOTS: usize = 8;
+
+/// A slot in which a sender has nothing to send.
+const IDLE: u16 = u16::MAX;
+
+/// What packets say. Senders number their flows, so that an allocation is short.
+#[derive(Clone, Copy, Debug)]
+pub enum Header {
+    /// To the arbiter: so many more slots for a flow to `dst`; none: the flow is over.
+    Request {
+        /// What its sender calls the flow.
+        number: u16,
+        /// Where the flow goes.
+        dst: HostId,
+        /// Packets that have no slot yet.
+        slots: u32,
+    },
+    /// To a sender: the flow whose packet goes, or [`IDLE`], for each slot of a batch.
+    Allocation {
+        /// The batch: its slots were given out at this multiple of a batch's length.
+        batch: u32,
+        /// The flows by their sender's numbers.
+        slots: [u16; MOST_SLOTS],
+    },
+    /// Payload.
+    Data {
+        /// The packet's number in its flow.
+        seq: u32,
+        /// Whether it is the flow's last.
+        last: bool,
+    },
+    /// A packet arrived.
+    Ack {
+        /// Which.
+        seq: u32,
+    },
+}
+
+impl Default for Header {
+    fn default() -> Header {
+        Header::Ack { seq: 0 }
+    }
+}
+
+const _: () = assert!(size_of::<Packet<Header>>() <= 64, "a cache line");
+
+/// The parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    format: PacketFormat,
+    arbiter: HostId,
+    order: Policy,
+    batch: u32,
+    spare: f64,
+    lead: Option<Time>,
+    retry: Time,
+}
+
+impl Config {
+    /// How long a slot is.
+    fn slot(&self, context: &Context<'_, Header>) -> Time {
+        let full_packet = context.nic_time_for(self.format.data.mss_bytes + self.format.data.header_bytes);
+        full_packet + Time((full_packet.as_ps() as f64 * self.spare).round() as u64)
+    }
+
+    /// How long a batch of slots is.
+    fn batch_time(&self, context: &Context<'_, Header>) -> Time {
+        self.slot(context).times(self.batch.into())
+    }
+}
+
+const PARAMS: &[Param] = &[
+    packet_format::MSS,
+    packet_format::HEADER,
+    Param {
+        doc: "Bytes of a request, an allocation or an acknowledgement on the wire.",
+        ..packet_format::ACK
+    },
+    Param {
+        name: "arbiter",
+        kind: Holds::Count(0),
+        default: Fallback::Value("0"),
+        doc: "The host that is the arbiter. Flows may start and end there, but then share its link with its messages.",
+        source: "packetloom",
+    },
+    Param {
+        name: "order",
+        kind: Holds::Choice(&["least-recent", "srjf", "ocf", "mmf"]),
+        default: Fallback::Value("least-recent"),
+        doc: "Who gets a slot first: the pair served least recently, the flow with the fewest packets left, the flow \
+              that asked first, or the flow whose next packet has waited longest.",
+        source: "Fastpass §3.1: max-min fairness over time; it names the fewest packets left as another choice",
+    },
+    Param {
+        name: "batch",
+        kind: Holds::Count(1),
+        default: Fallback::Value("8"),
+        doc: "How many slots (1 to 8) the arbiter gives out at once.",
+        source: "Fastpass §3.2: batches of 8 timeslots",
+    },
+    Param {
+        name: "spare",
+        kind: Holds::Number(0.0, 1.0),
+        default: Fallback::Value("0.0625"),
+        doc: "How much longer a slot is than a full packet, as a part of it: room for what is not in slots.",
+        source: "YAPS: 8.5 packets' time for 8 slots",
+    },
+    Param {
+        name: "lead",
+        kind: Holds::Time,
+        default: Fallback::Absent,
+        doc: "How long after the arbiter's decision a batch begins, by clocks that agree; where the allocation comes \
+              later, it begins then. So 0us has batches begin as allocations arrive. Left out: as long as a batch.",
+        source: "Fastpass §4: synchronised clocks; YAPS: on arrival",
+    },
+    Param {
+        name: "retry",
+        kind: Holds::Time,
+        default: Fallback::Value("200us"),
+        doc: "A flow that has heard nothing of the arbiter for so long asks again.",
+        source: "packetloom",
+    },
+];
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    packet_format::check(values)?;
+    if values.count("batch") > MOST_SLOTS as u64 {
+        return Err(Complaint::new(
+            "batch",
+            format!("an allocation has room for {MOST_SLOTS} slots at most"),
+        ));
+    }
+    if values.time("retry") == Time::ZERO {
+        return Err(Complaint::new(
+            "retry",
+            "asking again at once never ends; write a time such as \"200us\"",
+        ));
+    }
+    Ok(())
+}
+
+/// What timers are for.
+#[derive(Clone, Copy)]
+enum Purpose {
+    /// The arbiter gives out a batch.
+    Batch,
+    /// A sender's slot; the key is the flow's number there.
+    Slot,
+    /// A flow may have to ask again.
+    Ask,
+}
+
+/// Fastpass at one host: its flows, and the arbiter if this is it.
+pub struct Fastpass {
+    config: Config,
+    senders: Senders,
+    receivers: FlowTable<Reassembly>,
+    finished: Finished,
+    arbiter: Arbiter,
+}
+
+impl Scheme for Fastpass {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "fastpass",
+        doc: "Fastpass: senders ask an arbiter, which is a host, for timeslots, and it allocates batches of them.",
+        source: "Fastpass (SIGCOMM 2014) §3, §4; retransmission as in YAPS",
+        params: &[PARAMS],
+        check,
+    };
+    type Config = Config;
+
+    fn configure(values: &Values) -> Config {
+        Config {
+            format: PacketFormat::of(values),
+            arbiter: values.count("arbiter") as HostId,
+            order: Policy::named(&values.text("order")),
+            batch: values.count("batch") as u32,
+            spare: values.number("spare"),
+            lead: values.optional_time("lead"),
+            retry: values.time("retry"),
+        }
+    }
+
+    fn check_network(values: &Values, topology: &Topology) -> Result<(), Complaint> {
+        let (arbiter, hosts) = (values.count("arbiter"), topology.hosts);
+        if arbiter < u64::from(hosts) {
+            return Ok(());
+        }
+        let message =
+            format!("there is no host {arbiter}; write one of the {hosts}, from 0 to {}", hosts - 1);
+        Err(Complaint::new("scheme.transport.arbiter", message))
+    }
+
+    fn format(config: &Config) -> Format {
+        config.format.data
+    }
+
+    fn smallest_packet_bytes(config: &Config) -> u64 {
+        config.format.smallest_bytes()
+    }
+
+    fn new(config: &Config) -> Fastpass {
+        Fastpass {
+            config: *config,
+            senders: Senders::default(),
+            receivers: FlowTable::default(),
+            finished: Finished::new(config.retry.times(8)),
+            arbiter: Arbiter::default(),
+        }
+    }
+}
+
+impl Transport for Fastpass {
+    type Header = Header;
+    type Agent = ();
+
+    fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
+        self.senders.start(flow, &self.config, context);
+    }
+
+    fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        match (packet.kind, packet.header) {
+            (Kind::Trimmed, _) => {}
+            (_, Header::Request { number, dst, slots }) => {
+                let request = arbiter::Request { flow: packet.flow, src: packet.src, dst, number, slots };
+                self.arbiter.asked(request, &self.config, context);
+            }
+            (_, Header::Allocation { batch, slots }) => {
+                self.senders.allocated(batch, &slots, &self.config, context);
+            }
+            (_, Header::Data { seq, last }) => self.arrived(&packet, seq, last, context),
+            (_, Header::Ack { seq }) => self.senders.acknowledged(packet.flow, seq, &self.config, context),
+        }
+    }
+
+    fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {
+        if timer.purpose == Purpose::Batch as u8 {
+            self.arbiter.allocate(&self.config, context);
+        } else if timer.purpose == Purpose::Slot as u8 {
+            self.senders.slot(timer.key as u16, &self.config, context);
+        } else {
+            self.senders.ask_again(timer.key, &self.config, context);
+        }
+    }
+}
+
+impl Fastpass {
+    fn arrived(&mut self, packet: &Packet<Header>, seq: u32, last: bool, context: &mut Context<'_, Header>) {
+        let flow = packet.flow;
+        if self.finished.packets(flow).is_none() {
+            if self.receivers.get_mut(flow).is_none() {
+                self.receivers.insert(flow, Reassembly::default());
+            }
+            let whole = self.receivers.get_mut(flow).and_then(|arrived| {
+                arrived.add(seq, last);
+                arrived.whole()
+            });
+            if let Some(packets) = whole {
+                self.receivers.remove(flow);
+                self.finished.add(context.now, flow, packets);
+                context.delivered(flow);
+            }
+        }
+        context.send(Packet {
+            flow,
+            dst: packet.src,
+            priority: priority::FIRST,
+            size_bytes: self.config.format.ack_bytes,
+            kind: Kind::Ack,
+            class: packet.class,
+            header: Header::Ack { seq },
+            ..Packet::default()
+        });
+    }
+}

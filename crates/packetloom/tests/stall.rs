@@ -1,0 +1,80 @@
+//! Runs that can't go on say so, and runs that are only slow are left alone.
+
+mod common;
+
+use common::run;
+use packetloom::units::Time;
+
+fn scenario(bytes: &str, faults: &str, transport: &str, rest: &str) -> String {
+    format!(
+        r#"
+[topology]
+kind = "rack"
+hosts = 4
+
+[[workload]]
+sizes = {{ kind = "constant", size = "{bytes}" }}
+arrivals = "at-once"
+pattern = {{ kind = "pair", src = 1, dst = 0 }}
+{faults}
+[[scheme]]
+name = "scheme"
+transport = {transport}
+queue = {{ kind = "drop-tail", capacity = "100KB" }}
+{rest}
+"#
+    )
+}
+
+const DEAD: &str = r#"
+[[fault]]
+kind = "link-down"
+between = ["host0", "switch0"]
+at = "100us"
+"#;
+
+#[test]
+fn a_link_that_stays_dead_ends_the_run_with_the_reason() {
+    for (transport, waits_for) in [
+        (r#"{ kind = "tcp", max_rto = "1ms" }"#, "its retransmission timeout"),
+        (r#""line-rate""#, "it only probes"),
+        (r#"{ kind = "rcp", max_rto = "4ms" }"#, "its timeout"),
+    ] {
+        let outcome = run(&scenario("1MB", DEAD, transport, ""));
+        let why = outcome.stalled.expect(transport);
+        assert!(
+            why.starts_with("no progress: packets move, but no flow comes nearer to its end at "),
+            "{why}"
+        );
+        assert!(
+            why.contains("flow 0 (host 1 to host 0): ")
+                && why.contains(" of 685 packets arrived; waits for "),
+            "{why}"
+        );
+        assert!(why.contains(waits_for), "{why}");
+        assert_eq!(outcome.flows[0].delivered, Time::NEVER);
+        assert!(outcome.warnings.contains(&why));
+    }
+}
+
+#[test]
+fn a_time_to_stop_that_comes_first_is_no_stall() {
+    let outcome = run(&scenario("1MB", DEAD, r#""tcp""#, "[run]\nmax_time = \"20ms\"\n"));
+    assert_eq!((outcome.stalled, outcome.warnings.len()), (None, 1));
+}
+
+#[test]
+fn a_fault_that_will_be_lifted_is_waited_for() {
+    let until = DEAD.to_owned() + "until = \"3s\"\n";
+    let outcome = run(&scenario("1MB", &until, r#"{ kind = "line-rate", rto = "40us" }"#, ""));
+    assert_eq!(outcome.stalled, None);
+    assert!(outcome.flows[0].delivered > Time::from_us(3_000_000));
+}
+
+#[test]
+fn a_long_flow_is_no_stall() {
+    // Some three million packet-hops between its start and its end.
+    let outcome = run(&scenario("1GB", "", r#""tcp""#, ""));
+    assert!(outcome.tally.packet_hops > 2_500_000 && outcome.stalled.is_none());
+    assert!(outcome.flows[0].delivered != Time::NEVER);
+}

@@ -1,0 +1,91 @@
+"""`packetloom combine`: results folders of one scenario, such as those of its shards, made into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from packetloom.case_files import CaseFiles
+from packetloom.errors import PacketloomError
+from packetloom.folder import ResultsFolder
+from packetloom.results import CaseRow, Results, read_rows, stored_plan
+from packetloom.scenario import Plan
+from packetloom.schedule import Schedule
+from packetloom.storage import explain_os_error
+
+SETTLE_EVERY = 500
+
+
+def combine(folders: Sequence[Path], output: Path) -> tuple[Results, int]:
+    """Puts all finished cases of `folders` into `output`, and says how many cases are still missing.
+
+    The folders must be of the same scenario; otherwise nothing is written.
+    """
+    plan = _common_plan(folders)
+    found = _rows_of(folders)
+    with ResultsFolder(output, plan) as target:
+        _agree({row.case_id: (row, output) for row in target.rows.values()}, found)
+        try:
+            _take_over(plan, found, target)
+        except OSError as error:
+            raise explain_os_error(error, f"{output}: cannot write results there") from None
+        missing = Schedule(plan, None, target.rows)
+    return Results(output), missing.waiting
+
+
+Found = dict[str, tuple[CaseRow, Path]]
+
+
+def _common_plan(folders: Sequence[Path]) -> Plan:
+    first, *others = folders
+    plan = stored_plan(first)
+    ids = {case.id for case in plan.cases}
+    for other in others:
+        theirs = stored_plan(other)
+        apart = ids ^ {case.id for case in theirs.cases}
+        if apart:
+            raise PacketloomError(
+                f"{first} and {other} hold the results of different scenarios: {len(apart)} cases are in only one of "
+                f"them ({_origin(plan)}; {_origin(theirs)}). Combine shards of the same scenario; nothing was written"
+            )
+        if theirs.precision != plan.precision:
+            raise PacketloomError(
+                f"{first} and {other} were run to different precisions (run.precision); nothing was written"
+            )
+    return plan
+
+
+def _origin(plan: Plan) -> str:
+    settings = "".join(f" --set {setting}" for setting in plan.overrides)
+    return f"{plan.origin or 'a scenario in Python'}{settings}"
+
+
+def _rows_of(folders: Sequence[Path]) -> Found:
+    found: Found = {}
+    for folder in folders:
+        theirs: Found = {row.case_id: (row, folder) for row in read_rows(folder)}
+        _agree(found, theirs)
+        found |= theirs
+    return found
+
+
+def _agree(some: Found, others: Found) -> None:
+    for case_id in some.keys() & others.keys():
+        (row, folder), (other, place) = some[case_id], others[case_id]
+        if row.fingerprint != other.fingerprint:
+            raise PacketloomError(
+                f"{folder} and {place} differ in case {case_id}: its fingerprints are {row.fingerprint} and "
+                f"{other.fingerprint}, so one of them is damaged or comes from another build; nothing was written"
+            )
+
+
+def _take_over(plan: Plan, found: Found, target: ResultsFolder) -> None:
+    sources = {folder: CaseFiles(folder) for _, folder in found.values()}
+    wanted = [case for case in plan.cases if case.id in found and case.id not in target.rows]
+    for place, case in enumerate(wanted, start=1):
+        row, folder = found[case.id]
+        target.files.stage_copy(replace(row, parameters=dict(case.parameters)), sources[folder])
+        if place % SETTLE_EVERY == 0 or place == len(wanted):
+            target.settle()
+    target.write_index()

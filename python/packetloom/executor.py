@@ -1,0 +1,134 @@
+"""Where cases run. A campaign hands cases to an executor and gets outcomes back; it does not know where they were."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from packetloom import _core
+from packetloom.errors import PacketloomError
+from packetloom.outcome import Outcome
+
+Finished = tuple[_core.Case, Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A case on its way; fraction and packet-hops are 0 where they can't be seen from here."""
+
+    case: _core.Case
+    elapsed_s: float
+    fraction: float
+    packet_hops: int
+
+
+class Executor(Protocol):
+    """Runs cases."""
+
+    @property
+    def workers(self) -> int:
+        """How many cases run at a time."""
+
+    @property
+    def in_hand(self) -> int:
+        """How many cases were submitted and have not come back."""
+
+    def submit(self, case: _core.Case) -> None:
+        """Takes a case. Twice as many as there are workers keep all of them busy."""
+
+    def collect(self, timeout_s: float) -> list[Finished]:
+        """What has finished: waits until something has, or for so long."""
+
+    def running(self) -> list[Running]:
+        """What runs now."""
+
+    def cancel(self) -> list[Finished]:
+        """Stops everything, and gives what finished in the meantime."""
+
+    def close(self) -> None:
+        """Lets go of the workers; call `cancel` first if something may be in hand."""
+
+
+def usable_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+@dataclass(slots=True)
+class _Task:
+    case: _core.Case
+    simulation: _core.Simulation | None = None
+    started: float = field(default=0.0)
+
+
+class LocalExecutor:
+    """Runs cases on this machine: a thread each, because a simulation does not hold the interpreter's lock."""
+
+    def __init__(self, workers: int | None) -> None:
+        if workers is not None and workers < 1:
+            raise PacketloomError(f"workers is {workers}: give at least 1, or leave it out to use every core")
+        self.workers = workers or usable_cores()
+        self._pool = ThreadPoolExecutor(self.workers)
+        self._stop = threading.Event()
+        self._tasks: dict[Future[Outcome | None], _Task] = {}
+
+    @property
+    def in_hand(self) -> int:
+        return len(self._tasks)
+
+    def submit(self, case: _core.Case) -> None:
+        task = _Task(case)
+        self._tasks[self._pool.submit(self._simulate, task)] = task
+
+    def collect(self, timeout_s: float) -> list[Finished]:
+        done, _ = wait(self._tasks, timeout=timeout_s, return_when=FIRST_COMPLETED)
+        if done and all(future.exception() for future in done):
+            next(iter(done)).result()
+        return self._take(done)  # what failed beside others is raised the next time, when they are kept
+
+    def running(self) -> list[Running]:
+        now = time.monotonic()
+        begun = [(task, task.simulation) for task in self._tasks.values()]
+        return [
+            Running(task.case, now - task.started, *simulation.progress()) for task, simulation in begun if simulation
+        ]
+
+    def cancel(self) -> list[Finished]:
+        self._stop.set()
+        for task in list(self._tasks.values()):
+            if task.simulation:
+                task.simulation.cancel()
+        ended, _ = wait(self._tasks)
+        return self._take(ended)
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+    def _take(self, ended: Iterable[Future[Outcome | None]]) -> list[Finished]:
+        good = [(self._tasks.pop(future).case, future.result()) for future in ended if not future.exception()]
+        return [(case, outcome) for case, outcome in good if outcome is not None]
+
+    def _simulate(self, task: _Task) -> Outcome | None:
+        if self._stop.is_set():
+            return None
+        simulation = _core.Simulation(task.case)
+        task.started = time.monotonic()
+        task.simulation = simulation
+        if self._stop.is_set():  # it came between the question and the assignment
+            simulation.cancel()
+        core = simulation.run()
+        return None if core.cancelled else Outcome.of(core)
+
+
+def executor_for(workers: int | None, ray: str | None) -> Executor:
+    """The place to run: this machine, or a Ray cluster where an address is given ("local" starts Ray here)."""
+    if ray is None:
+        return LocalExecutor(workers)
+    from packetloom.ray_executor import RayExecutor
+
+    return RayExecutor(ray, workers)

@@ -1,0 +1,91 @@
+"""The live view on a terminal: how far the campaign is, what runs, and the table as it fills in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.live import Live
+from rich.markup import escape
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from packetloom.progress import Snapshot, outcome_text
+from packetloom.results import CaseRow, row_label
+from packetloom.standings import Standing
+from packetloom.tables import significant
+
+FEWEST_LINES = 6
+FRAME_LINES = 9
+"""What stands around the table and the running cases: the bar, headings, empty lines."""
+
+
+class TerminalReporter:
+    """A live view that goes away when the campaign ends."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, highlight=False)
+        self._live = Live(console=self._console, transient=True, auto_refresh=False)
+
+    def start(self, opening: str, total: int) -> None:
+        self._console.print(opening, markup=False)
+        self._live.start()
+
+    def update(self, snapshot: Snapshot) -> None:
+        self._live.update(View(snapshot), refresh=True)
+
+    def finished(self, row: CaseRow) -> None:
+        if row.warnings:
+            self._console.print(f"{row_label(row.parameters)}: {outcome_text(row)}", markup=False)
+
+    def close(self, notes: Sequence[str]) -> None:
+        self._live.stop()
+        for note in notes:
+            self._console.print(note, markup=False)
+
+
+class View:
+    """A snapshot, made to fit the terminal."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = max(FEWEST_LINES, (options.max_height or console.height) - FRAME_LINES)
+        yield Group(self._bar(), self._running(room // 3), "", self._table(room - room // 3))
+
+    def _bar(self) -> Table:
+        snapshot = self._snapshot
+        line = Table.grid(padding=(0, 1))
+        line.add_row(ProgressBar(total=max(1, snapshot.total), completed=snapshot.done, width=24), snapshot.text)
+        return line
+
+    def _running(self, most: int) -> Table:
+        lines = Table.grid(padding=(0, 1))
+        running = self._snapshot.running
+        for label, fraction in running[:most]:
+            percent = f"{100 * fraction:3.0f}%" if fraction else ""
+            lines.add_row(ProgressBar(total=1.0, completed=fraction, width=24), percent, escape(label))
+        if len(running) > most:
+            lines.add_row("", "", f"and {len(running) - most} more", style="dim")
+        return lines
+
+    def _table(self, most: int) -> Table:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column("scheme")
+        for heading in ("load", "seeds", "mean slowdown", "p99"):
+            table.add_column(heading, justify="right")
+        for line, asked in self._snapshot.standings.lines(self._snapshot.seeds_asked, most):
+            table.add_row(*cells(line, asked), style=None if line.seeds else "dim")
+        return table
+
+
+def cells(line: Standing, asked: int) -> list[str]:
+    """A line of the table of results so far."""
+    numbers = [line.mean("slowdown_mean"), line.mean("slowdown_p99")]
+    return [
+        escape(line.label),
+        "" if line.load is None else f"{line.load:g}",
+        f"{line.seeds}/{asked}",
+        *("" if number is None else significant(number, 3) for number in numbers),
+    ]

@@ -1,0 +1,139 @@
+"""Figures 3 to 8, and what the weights do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from packetloom.curves import COLOURS, Style, styles
+from packetloom.reproduce import PaperFigure
+from packetloom.reproduce.charts import Curve, Panel
+from packetloom.reproduce.daq import measure
+from packetloom.reproduce.daq.claims import FAN_IN, LARGEST_BYTES, RATE, SIZE_AXIS
+from packetloom.reproduce.daq.measure import PerSeed, Points
+from packetloom.reproduce.measure import Interval, Runs, interval_of
+
+MET = "application throughput"
+LONG = "long flows, Gb/s"
+# Where a logarithmic axis has thresholds of 0 and infinity.
+AXIS_ENDS = (1.0, 1000.0)
+
+
+def by_threshold(runs: Runs) -> list[Panel]:
+    """Figure 3."""
+    points = measure.throughput_by(runs["threshold"], "ratio")[measure.DAQ]
+    low, high = AXIS_ENDS
+    shown = {min(max(ratio, low), high): values for ratio, values in points.items()}
+    curve = _curve(measure.DAQ, 0, shown)
+    return [Panel("0 and ∞ at the ends: one queue", "threshold, round-trip times", MET, [curve], log_x=True)]
+
+
+def over_time(runs: Runs) -> list[Panel]:
+    """Figure 4."""
+    found = measure.utilisation(runs["utilisation"])
+    looks = styles(runs["utilisation"])
+    curves = [
+        Curve(label, looks[label], (one["time_ns"] / 1e9).to_list(), one["utilisation"].to_list(), points=False)
+        for label, one in found.items()
+    ]
+    return [Panel("five long flows", "s", "link utilisation", curves)]
+
+
+def held(runs: Runs) -> list[Panel]:
+    """Figure 5: by rank, so that names stand in the legend."""
+    found = {scheme: interval_of(values, scheme) for scheme, values in measure.held(runs["senders"]).items()}
+    ranked = sorted(found, key=lambda scheme: -found[scheme].value)
+    looks = {scheme: _look(order) for order, scheme in enumerate(found)}
+    marks = [_point(scheme, looks[scheme], rank, found[scheme]) for rank, scheme in enumerate(ranked, 1)]
+    return [Panel("99 % of deadlines met, answers of 10 KB", "rank", "workers", marks)]
+
+
+def held_table(runs: Runs) -> tuple[list[str], list[list[str]]]:
+    """The numbers behind Figure 5."""
+    rows = []
+    for scheme, values in measure.held(runs["senders"]).items():
+        found = interval_of(values, scheme)
+        interval = "–" if found.low is None else f"{found.low:.3g} to {found.high:.3g}"
+        rows.append([scheme, f"{found.value:.3g}", interval])
+    return ["scheme", "workers", "95 % interval"], rows
+
+
+def by_size(runs: Runs) -> list[Panel]:
+    """Figure 6."""
+    return [
+        Panel(
+            f"answers of {kilobytes} KB",
+            "workers",
+            MET,
+            _curves(measure.throughput_by(runs["incast"], FAN_IN, **{SIZE_AXIS: largest})),
+        )
+        for kilobytes, largest in LARGEST_BYTES.items()
+    ]
+
+
+def beside_long(runs: Runs) -> list[Panel]:
+    """Figure 7."""
+    met = measure.throughput_by(runs["background"], FAN_IN)
+    long = measure.long_gbps_by(runs["background"], FAN_IN)
+    return [
+        Panel("short flows", "workers", MET, _curves(met)),
+        Panel("two long flows", "workers", LONG, _curves(long)),
+    ]
+
+
+def poisson(runs: Runs) -> list[Panel]:
+    """Figure 8."""
+    met = measure.throughput_by(runs["poisson"], RATE)
+    long = measure.long_gbps_by(runs["poisson"], RATE)
+    return [
+        Panel("short flows", "flows/s", MET, _curves(met)),
+        Panel("two long flows", "flows/s", LONG, _curves(long)),
+    ]
+
+
+def by_weight(runs: Runs) -> list[Panel]:
+    """What WRRr does."""
+    rates = sorted({measure.axis_value(row, RATE) for row in runs["weights"].rows()})
+    curves = [
+        _curve(
+            f"{rate:g} flows/s",
+            order,
+            measure.throughput_by(runs["weights"], "weight_ratio", **{RATE: rate})[measure.DAQ],
+        )
+        for order, rate in enumerate(rates)
+    ]
+    return [Panel("short flows beside two long ones", "bytes of short per byte of long", MET, curves, log_x=True)]
+
+
+def _curves(points: Points) -> list[Curve]:
+    return [_curve(scheme, order, values) for order, (scheme, values) in enumerate(points.items())]
+
+
+def _curve(label: str, order: int, points: Mapping[float, PerSeed]) -> Curve:
+    found = {place: interval_of(values, label) for place, values in points.items()}
+    return Curve(
+        label,
+        _look(order),
+        list(found),
+        [one.value for one in found.values()],
+        [one.low for one in found.values()],
+        [one.high for one in found.values()],
+    )
+
+
+def _point(label: str, look: Style, x: float, one: Interval) -> Curve:
+    return Curve(label, look, [x], [one.value], [one.low], [one.high])
+
+
+def _look(order: int) -> Style:
+    return Style(COLOURS[order % len(COLOURS)], order)
+
+
+FIGURES = (
+    PaperFigure("3", "application throughput by threshold", ("threshold",), by_threshold),
+    PaperFigure("4", "link utilisation over time", ("utilisation",), over_time),
+    PaperFigure("5", "workers that can answer in time", ("senders",), held, table=held_table),
+    PaperFigure("6", "application throughput by workers and size", ("incast",), by_size, columns=3),
+    PaperFigure("7", "answers beside two long flows", ("background",), beside_long),
+    PaperFigure("8", "Poisson arrivals beside two long flows", ("poisson",), poisson),
+    PaperFigure("weights", "what WRRr does", ("weights",), by_weight),
+)

@@ -1,0 +1,95 @@
+"""What DAQ's claims and figures are made of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import polars as pl
+
+from packetloom.reproduce.measure import Interval, interval_of
+from packetloom.results import CaseRow, Results, TableName
+from packetloom.search import Range, application_throughput, held_by_seed
+from packetloom.statistics import polars_frame
+
+DAQ, D3, RCP = "DAQ", "D3", "RCP"
+OTHERS = (D3, RCP)
+SENDERS = Range("workload.0.pattern.fan_in", 2, 200)
+HELD = 0.99
+LINK_GBPS = 1.0
+AGGREGATOR = "host0"
+LONG_CLASS = 1
+CAPACITY_BYTES = 4e6
+# Short flows' weight over long flows'.
+WEIGHT_RATIO = 100
+
+PerSeed = list[tuple[int | None, float]]
+Points = Mapping[str, Mapping[float, PerSeed]]
+"""By scheme and by the value of an axis."""
+
+
+def axis_value(row: CaseRow, axis: str) -> float:
+    """What a case has for the axis whose name ends so."""
+    value = next(value for name, value in row.parameters.items() if name.endswith(axis))
+    assert value is not None
+    return float(value)
+
+
+def throughput_by(results: Results, axis: str, **fixed: float) -> Points:
+    """Application throughput by an axis, which rises, with other axes `fixed`."""
+    points: dict[str, dict[float, PerSeed]] = defaultdict(lambda: defaultdict(list))
+    for row, met in application_throughput(results):
+        if all(axis_value(row, other) == value for other, value in fixed.items()):
+            points[row.scheme][axis_value(row, axis)].append((row.seed, met))
+    return {scheme: dict(sorted(values.items())) for scheme, values in points.items()}
+
+
+def long_gbps_by(results: Results, axis: str) -> Points:
+    """What the long flows got of the aggregator's link, headers included, by an axis."""
+    points: dict[str, dict[float, PerSeed]] = defaultdict(lambda: defaultdict(list))
+    for row, samples in _at_aggregator(results, "classes", ("class", "time_ns", "data_bytes")):
+        sent = samples.filter(pl.col("class") == LONG_CLASS)["data_bytes"].sum()
+        gbps = float(sent) * 8 / float(row.counters["simulated_ns"])
+        points[row.scheme][axis_value(row, axis)].append((row.seed, gbps))
+    return {scheme: dict(sorted(values.items())) for scheme, values in points.items()}
+
+
+def utilisation(results: Results) -> dict[str, pl.DataFrame]:
+    """The first seed's utilisation of the aggregator's link: time_ns, utilisation; whole intervals only."""
+    found: dict[str, pl.DataFrame] = {}
+    for row, samples in _at_aggregator(results, "series", ("time_ns", "tx_bytes")):
+        interval_ns = float(np.diff(samples["time_ns"].to_numpy()).min())
+        whole = samples.filter(pl.col("time_ns") + interval_ns <= row.counters["simulated_ns"])
+        share = pl.col("tx_bytes") * 8 / interval_ns / LINK_GBPS
+        found.setdefault(row.label, whole.select("time_ns", share.alias("utilisation")))
+    return found
+
+
+def held(results: Results) -> dict[str, PerSeed]:
+    """The largest number of senders with 99 % application throughput, by scheme."""
+    return held_by_seed(results, SENDERS, HELD)
+
+
+def ratio(over: PerSeed, under: PerSeed, what: str) -> Interval:
+    """One value against another, seed by seed: both saw the same flows."""
+    divisors = dict(under)
+    return interval_of([(seed, value / divisors[seed]) for seed, value in over if seed in divisors], what)
+
+
+def difference(over: PerSeed, under: PerSeed, what: str) -> Interval:
+    """One value less another, seed by seed."""
+    others = dict(under)
+    return interval_of([(seed, value - others[seed]) for seed, value in over if seed in others], what)
+
+
+def _at_aggregator(
+    results: Results, table: TableName, columns: tuple[str, ...]
+) -> Iterator[tuple[CaseRow, pl.DataFrame]]:
+    """Each case's samples of the port to the aggregator."""
+    ports = {
+        row.case_id: polars_frame(ports).filter(pl.col("peer") == AGGREGATOR)["port"][0]
+        for row, ports in results.partitions("ports", ("port", "peer"))
+    }
+    for row, samples in results.partitions(table, ("port", *columns)):
+        yield row, polars_frame(samples).filter(pl.col("port") == ports[row.case_id])
