@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help demo test test-ray lint format bench docs validate reproduce clean
+.PHONY: help demo test test-ray lint format bench docs wheel validate reproduce clean
 
 help:
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
@@ -18,7 +18,8 @@ help:
 	@echo "make bench      speed and memory"
 	@echo "make validate   the long comparisons with theory and other simulators"
 	@echo "make reproduce  redo the papers (PAPER=pfabric SCALE=quick)"
-	@echo "make docs       the Rust reference, and the scenario's JSON Schema, in target/doc"
+	@echo "make docs       the documentation as a site in target/site; the Rust reference in target/doc"
+	@echo "make wheel      a wheel for any Linux in dist/, tested in a clean environment"
 	@echo "make clean      remove what the builds made (results stay)"
 
 .venv/pyvenv.cfg:
@@ -38,6 +39,14 @@ help:
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-ray.txt
 	@touch $@
 
+.venv/.wheel: requirements-wheel.txt .venv/.dev-tools
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-wheel.txt
+	@touch $@
+
+.venv/.docs: requirements-docs.txt .venv/.dev-tools
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	@touch $@
+
 .venv/.installed: .venv/.tools pyproject.toml $(RUST)
 	@command -v cargo >/dev/null || { echo "packetloom needs Rust (cargo) to be built: see the README" >&2; exit 1; }
 	@echo "building the simulator (once; a minute or two)"
@@ -51,8 +60,8 @@ demo: .venv/.installed
 lint: .venv/.dev-tools .venv/.installed
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff format --check python tests
-	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests docs/site.py
+	$(BIN)/ruff check python tests docs/site.py
 	$(BIN)/mypy
 
 test: lint
@@ -64,8 +73,8 @@ test-ray: .venv/.ray .venv/.installed
 
 format: .venv/.dev-tools
 	cargo fmt
-	$(BIN)/ruff format python tests
-	$(BIN)/ruff check --fix python tests
+	$(BIN)/ruff format python tests docs/site.py
+	$(BIN)/ruff check --fix python tests docs/site.py
 
 bench: .venv/.installed
 	@mkdir -p results
@@ -82,10 +91,17 @@ SCALE ?= quick
 reproduce: .venv/.installed
 	@$(BIN)/packetloom reproduce $(PAPER) --scale $(SCALE) --json results/$(PAPER)-$(SCALE).json
 
-docs: .venv/.installed
+docs: .venv/.docs .venv/.installed
 	cargo doc --workspace --no-deps --locked
 	@$(BIN)/packetloom schema > target/doc/scenario.schema.json
-	@echo "target/doc/packetloom/index.html, target/doc/scenario.schema.json"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "target/site/index.html, target/doc/packetloom/index.html, target/doc/scenario.schema.json"
+
+# Linked by zig against the glibc of 2014, so that it runs on any Linux since.
+wheel: .venv/.wheel .venv/.installed
+	@rm -rf dist
+	@. $(BIN)/activate && CARGO_TARGET_DIR=target/wheel maturin build --release --locked --zig --compatibility manylinux2014 --out dist
+	$(BIN)/pytest -m wheel
 
 clean:
-	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv target dist .mypy_cache .ruff_cache .pytest_cache

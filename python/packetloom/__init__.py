@@ -18,14 +18,20 @@ if TYPE_CHECKING:
     from packetloom.errors import Interrupted, PacketloomError
     from packetloom.exchange.fct import read_fct
     from packetloom.plots import (
+        plot_class_credits,
+        plot_class_queue,
+        plot_class_throughput,
         plot_fct_cdf,
+        plot_missed_by,
         plot_queue_by_tier,
         plot_slowdown_by_load,
         plot_slowdown_by_size,
+        plot_utilisation_over_time,
     )
     from packetloom.report import write_report
     from packetloom.results import Results
     from packetloom.scenario import Scenario, Scheme
+    from packetloom.search import largest_held
     from packetloom.statistics import summary
 
     __version__: str
@@ -38,10 +44,16 @@ __all__ = [
     "ScenarioError",
     "Scheme",
     "__version__",
+    "largest_held",
+    "plot_class_credits",
+    "plot_class_queue",
+    "plot_class_throughput",
     "plot_fct_cdf",
+    "plot_missed_by",
     "plot_queue_by_tier",
     "plot_slowdown_by_load",
     "plot_slowdown_by_size",
+    "plot_utilisation_over_time",
     "read_fct",
     "run",
     "summary",
@@ -55,10 +67,16 @@ _HOME = {
     "Scenario": "scenario",
     "ScenarioError": "_core",
     "Scheme": "scenario",
+    "largest_held": "search",
+    "plot_class_credits": "plots",
+    "plot_class_queue": "plots",
+    "plot_class_throughput": "plots",
     "plot_fct_cdf": "plots",
+    "plot_missed_by": "plots",
     "plot_queue_by_tier": "plots",
     "plot_slowdown_by_load": "plots",
     "plot_slowdown_by_size": "plots",
+    "plot_utilisation_over_time": "plots",
     "read_fct": "exchange.fct",
     "run": "api",
     "summary": "statistics",

@@ -38,7 +38,7 @@ class Case:
 
 class Simulation:
     def __init__(self, case: Case) -> None: ...
-    def run(self) -> Outcome:
+    def run(self, threads: int) -> Outcome:
         """Simulates, without holding the interpreter's lock; returns early when cancelled."""
     def progress(self) -> tuple[float, int]:
         """The fraction done, 0 to 1, and the packet-hops so far; callable from another thread."""

@@ -67,7 +67,14 @@ def _print(figures: Sequence[dict[str, Any]]) -> None:
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("\nbenchmark")
-    headings = ("million\npacket-hops", "million per\nCPU second", "events per\npacket-hop", "\nCPU s", "peak\nmemory")
+    headings = (
+        "million\npacket-hops",
+        "million per\nCPU second",
+        "events per\npacket-hop",
+        "\nCPU s",
+        "\nwall s",
+        "peak\nmemory",
+    )
     for heading in headings:
         table.add_column(heading, justify="right")
     for figure in figures:
@@ -77,6 +84,7 @@ def _print(figures: Sequence[dict[str, Any]]) -> None:
             f"{figure['packet_hops_per_cpu_s'] / 1e6:.2f}",
             f"{figure['events'] / figure['packet_hops']:.2f}",
             f"{figure['cpu_s']:.2f}",
+            f"{figure['wall_s']:.2f}",
             f"{figure['peak_memory_bytes'] / 1e6:,.0f} MB",
         )
     Console(highlight=False).print(table)

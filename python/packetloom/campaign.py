@@ -116,7 +116,9 @@ class _Campaign:
             case = self.schedule.take()
             outcome = self.cache.get(case.id) if self.cache and case.id in self.cached_ids else None
             if outcome is None:
-                self.executor.submit(case)
+                # Fewer cases than workers: those that are left share out a simulation's nodes.
+                cases = self.schedule.waiting + 1 + self.executor.in_hand
+                self.executor.submit(case, threads=max(1, self.executor.workers // cases))
                 continue
             self.folder.add(case, outcome)
             self._settle(at_once=False)

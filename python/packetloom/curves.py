@@ -50,7 +50,7 @@ def all_summaries(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) 
     several = as_list(results)
     frames = []
     for one in several:
-        renamed = _renaming(one, several)
+        renamed = renaming(one, several)
         frames.append(summary(one, bins).with_columns(pl.col("label").replace(renamed)))
     return pl.concat(frames, how="diagonal_relaxed")
 
@@ -95,7 +95,7 @@ def queue_by_tier(results: SomeResults) -> pl.DataFrame:
     frames = []
     several = as_list(results)
     for one in several:
-        renamed = _renaming(one, several)
+        renamed = renaming(one, several)
         for row, ports in one.partitions("ports", ("tier", "queue_mean_bytes", "queue_p99_bytes", "queue_max_bytes")):
             by_tier = (
                 polars_frame(ports)
@@ -119,12 +119,12 @@ def queue_by_tier(results: SomeResults) -> pl.DataFrame:
 
 def _labelled_rows(several: Sequence[Results]) -> Iterator[tuple[str, Results, CaseRow]]:
     for one in several:
-        renamed = _renaming(one, several)
+        renamed = renaming(one, several)
         for row in one.rows():
             yield renamed.get(row.label, row.label), one, row
 
 
-def _renaming(one: Results, several: Sequence[Results]) -> dict[str, str]:
+def renaming(one: Results, several: Sequence[Results]) -> dict[str, str]:
     """Labels that more than one of the results have get the folder's name beside them."""
     if len(several) < 2:
         return {}
@@ -139,7 +139,7 @@ def _flow_samples(results: SomeResults, columns: Sequence[str]) -> list[tuple[st
     several = as_list(results)
     samples = []
     for one in several:
-        renamed = _renaming(one, several)
+        renamed = renaming(one, several)
         for row, table in one.partitions("flows", columns):
             frame = polars_frame(table).filter("measured")
             numbers = [name for name in columns if frame[name].dtype.is_float()]

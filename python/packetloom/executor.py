@@ -38,8 +38,8 @@ class Executor(Protocol):
     def in_hand(self) -> int:
         """How many cases were submitted and have not come back."""
 
-    def submit(self, case: _core.Case) -> None:
-        """Takes a case. Twice as many as there are workers keep all of them busy."""
+    def submit(self, case: _core.Case, threads: int) -> None:
+        """Takes a case, for as many threads if the place allows. Twice as many as there are workers keep all busy."""
 
     def collect(self, timeout_s: float) -> list[Finished]:
         """What has finished: waits until something has, or for so long."""
@@ -62,6 +62,7 @@ def usable_cores() -> int:
 @dataclass(slots=True)
 class _Task:
     case: _core.Case
+    threads: int
     simulation: _core.Simulation | None = None
     started: float = field(default=0.0)
 
@@ -81,8 +82,8 @@ class LocalExecutor:
     def in_hand(self) -> int:
         return len(self._tasks)
 
-    def submit(self, case: _core.Case) -> None:
-        task = _Task(case)
+    def submit(self, case: _core.Case, threads: int) -> None:
+        task = _Task(case, threads)
         self._tasks[self._pool.submit(self._simulate, task)] = task
 
     def collect(self, timeout_s: float) -> list[Finished]:
@@ -93,7 +94,7 @@ class LocalExecutor:
 
     def running(self) -> list[Running]:
         now = time.monotonic()
-        begun = [(task, task.simulation) for task in self._tasks.values()]
+        begun = [(task, task.simulation) for future, task in self._tasks.items() if future.running()]
         return [
             Running(task.case, now - task.started, *simulation.progress()) for task, simulation in begun if simulation
         ]
@@ -121,7 +122,7 @@ class LocalExecutor:
         task.simulation = simulation
         if self._stop.is_set():  # it came between the question and the assignment
             simulation.cancel()
-        core = simulation.run()
+        core = simulation.run(threads=task.threads)
         return None if core.cancelled else Outcome.of(core)
 
 

@@ -15,13 +15,15 @@ from matplotlib.axis import Axis
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
-from packetloom import curves
+from packetloom import curves, timelines
 from packetloom.curves import SomeResults, Style, styles
 from packetloom.errors import PacketloomError
 from packetloom.statistics import ALL_SIZES, STATISTICS
 
 MARKERS = "osD^vPX"
 SIZE_INCHES = (6.4, 4.2)
+# From one end of a logarithmic axis to the other.
+LONG_AXIS = 3_000
 LINES = ("-", "--", ":")
 
 
@@ -122,11 +124,79 @@ def plot_queue_by_tier(
     return finish(ax)
 
 
+def plot_missed_by(results: SomeResults, ax: Axes | None = None, *, load: float | None = None) -> Axes:
+    """By how much deadlines were missed, at one load: which share of the flows missed theirs by more than a time."""
+    ax = ax or _new_axes()
+    load = _one_load(results, load)
+    frame = _at(timelines.missed_by(results), load)
+    for label, look in styles(results).items():
+        points = frame.filter(pl.col("label") == label)
+        style = line_look(look) | {"marker": "none"}
+        ax.step(
+            points["missed_by_ns"].to_numpy() / 1e6, points["fraction"].to_numpy(), where="post", label=label, **style
+        )
+    ax.set_xlabel("later than the deadline by more than (ms)")
+    ax.set_ylabel("fraction of flows with a deadline")
+    ax.set_title(_load_title(load))
+    return finish(ax)
+
+
+def plot_utilisation_over_time(results: SomeResults, ax: Axes | None = None, *, load: float | None = None) -> Axes:
+    """How much of the busiest link each scheme used, over time, at one load."""
+    return _draw_over_time(
+        timelines.utilisation_over_time(results), results, ax, load, "utilisation of the busiest link"
+    )
+
+
+def plot_class_throughput(results: SomeResults, ax: Axes | None = None, *, load: float | None = None) -> Axes:
+    """What hosts received of each traffic class, over time, at one load."""
+    return _draw_over_time(timelines.classes_over_time(results, "throughput"), results, ax, load, "to hosts (Gb/s)")
+
+
+def plot_class_queue(results: SomeResults, ax: Axes | None = None, *, load: float | None = None) -> Axes:
+    """What waited of each traffic class in all switches, over time, at one load."""
+    return _draw_over_time(
+        timelines.classes_over_time(results, "queue"), results, ax, load, "queued in switches (bytes)"
+    )
+
+
+def plot_class_credits(results: SomeResults, ax: Axes | None = None, *, load: float | None = None) -> Axes:
+    """How much credit each traffic class used, over time, at one load."""
+    return _draw_over_time(timelines.classes_over_time(results, "credit"), results, ax, load, "credit in use (bytes)")
+
+
+def _draw_over_time(frame: pl.DataFrame, results: SomeResults, ax: Axes | None, load: float | None, what: str) -> Axes:
+    """A line per scheme and, where there are classes, class: these by dashes."""
+    ax = ax or _new_axes()
+    load = _one_load(results, load)
+    frame = _at(frame, load)
+    if "class" not in frame.columns:
+        frame = frame.with_columns(pl.lit(None, dtype=pl.Int64).alias("class"))
+    for label, look in styles(results).items():
+        own = frame.filter(pl.col("label") == label)
+        for one in own["class"].unique().sort():
+            points = own.filter(pl.col("class").eq_missing(pl.lit(one))).sort("time_ns")
+            name = label if one is None else f"{label}, class {one}"
+            dashes = LINES[(one or 0) % len(LINES)]
+            ax.plot(
+                points["time_ns"].to_numpy() / 1e6, points["value"].to_numpy(), dashes, label=name, color=look.colour
+            )
+    ax.set_xlabel("time (ms)")
+    ax.set_ylabel(what)
+    ax.set_title(_load_title(load))
+    return finish(ax)
+
+
 FIGURES: dict[str, Callable[..., Axes]] = {
     "slowdown-by-load": plot_slowdown_by_load,
     "slowdown-by-size": plot_slowdown_by_size,
     "fct-cdf": plot_fct_cdf,
     "queue-by-tier": plot_queue_by_tier,
+    "missed-by": plot_missed_by,
+    "utilisation-over-time": plot_utilisation_over_time,
+    "class-throughput": plot_class_throughput,
+    "class-queue": plot_class_queue,
+    "class-credits": plot_class_credits,
 }
 
 
@@ -192,8 +262,9 @@ def _load_title(load: float | None) -> str:
 
 
 def log_ticks(axis: Axis) -> None:
-    """A logarithmic axis whose labels read 1, 2, 5, 10, not as powers."""
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    """A logarithmic axis whose labels read 1, 2, 5, 10, not as powers; 1, 10, 100 where it is long."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high <= LONG_AXIS * low else (1.0,)))
     axis.set_major_formatter(FormatStrFormatter("%g"))
     axis.set_minor_formatter(NullFormatter())
 

@@ -33,7 +33,7 @@ def simulate(case_json: str, case_id: str) -> Outcome:
             f"{socket.gethostname()} has packetloom {_core.version()} of another kind than the machine that sends the "
             "cases: install the same version on every node"
         )
-    return Outcome.of(_core.Simulation(case).run())
+    return Outcome.of(_core.Simulation(case).run(threads=1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class RayExecutor:
     def in_hand(self) -> int:
         return len(self._tasks)
 
-    def submit(self, case: _core.Case) -> None:
+    def submit(self, case: _core.Case, threads: int) -> None:
         self._tasks[self._remote.remote(case.json, case.id)] = _Task(case, time.monotonic())
 
     def collect(self, timeout_s: float) -> list[Finished]:

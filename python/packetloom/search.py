@@ -21,7 +21,7 @@ import polars as pl
 from packetloom.campaign import run_plan
 from packetloom.errors import PacketloomError
 from packetloom.progress import Reporter, SilentReporter
-from packetloom.results import MARKER, CaseRow, Results
+from packetloom.results import MARKER, CaseRow, Results, label_of
 from packetloom.scenario import Parameter, Plan, ScenarioSource, read_plan
 from packetloom.statistics import over_seeds, polars_frame
 from packetloom.storage import explain_os_error, write_text
@@ -249,7 +249,7 @@ def write_held(found: pl.DataFrame, path: Path) -> None:
 def _sample(parameters: Mapping[str, Parameter], axis: str) -> Sample:
     others = {name: value for name, value in parameters.items() if name != axis}
     seed = parameters.get("seed")
-    return CaseRow("", others, {}, "", "", ()).label, None if seed is None else int(seed)
+    return label_of(others), None if seed is None else int(seed)
 
 
 def _axis_in(results: Results, key: str) -> str:

@@ -8,7 +8,16 @@ import pytest
 from packetloom import _core
 from packetloom.bench import run_benchmarks
 
-KEYS = {"name", "packet_hops", "events", "cpu_s", "packet_hops_per_cpu_s", "peak_memory_bytes"}
+KEYS = {
+    "name",
+    "threads",
+    "packet_hops",
+    "events",
+    "cpu_s",
+    "wall_s",
+    "packet_hops_per_cpu_s",
+    "peak_memory_bytes",
+}
 
 
 @pytest.mark.parametrize("name", _core.bench_names())

@@ -152,3 +152,32 @@ def test_report_and_plot(out: Path, tmp_path: Path) -> None:
         target = tmp_path / f"{figure}.pdf"
         assert packetloom("plot", figure, out, "-o", target).returncode == 0
         assert target.read_bytes().startswith(b"%PDF")
+
+
+def test_a_run_that_can_make_no_progress_says_so_and_exits_3(tmp_path: Path) -> None:
+    scenario = tmp_path / "dead.toml"
+    scenario.write_text(
+        """
+[topology]
+kind = "rack"
+hosts = 3
+[[workload]]
+sizes = { kind = "constant", size = "1MB" }
+arrivals = "at-once"
+pattern = { kind = "pair", src = 1, dst = 0 }
+[[fault]]
+kind = "link-down"
+between = ["host0", "switch0"]
+at = "100us"
+[[scheme]]
+name = "LineRate"
+transport = "line-rate"
+queue = "drop-tail"
+"""
+    )
+    output = tmp_path / "out"
+    for _ in range(2):  # what is kept of it tells the same
+        done = packetloom("run", scenario, "-o", output)
+        assert done.returncode == 3, done.stderr
+        assert "stalled: LineRate, seed 1: no progress: packets move" in done.stderr
+        assert "flow 0 (host 1 to host 0)" in done.stderr

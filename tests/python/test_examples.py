@@ -41,3 +41,19 @@ def test_replay_runs_the_flows_of_its_file(tmp_path: Path) -> None:
     for scheme in ("TCP", "pFabric"):
         assert f"done: {scheme} seed 1: {listed} flows" in done.stderr
         assert scheme in done.stdout
+
+
+def test_central_control_tells_of_latencies_and_control_traffic(tmp_path: Path) -> None:
+    short = ("run.loads=[0.5]", "run.seeds=1", "run.duration=500us", "run.warm_up=0us")
+    settings = [word for setting in short for word in ("--set", setting)]
+    done = packetloom("run", ROOT / "examples" / "central-control.toml", *settings, "-o", tmp_path / "results")
+    assert done.returncode == 0, done.stderr
+    page = tmp_path / "page.html"
+    assert packetloom("report", tmp_path / "results", "-o", page).returncode == 0
+    sections = page.read_text().split("<h2>")
+    control = next(section for section in sections if section.startswith("Central control"))
+    assert "in the network:" in control
+    assert "grants," in control
+    assert [name in control for name in ("SYN", "ASY", "Fastpass", "DCTCP")] == [True, True, False, False]
+    fairness = next(section for section in sections if section.startswith("Completion times and fairness"))
+    assert "DCTCP" in fairness

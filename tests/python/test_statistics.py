@@ -13,7 +13,7 @@ import packetloom
 from conftest import SCENARIO
 from packetloom.errors import PacketloomError
 from packetloom.results import Results
-from packetloom.statistics import DEFAULT_BINS, over_seeds, size_bins
+from packetloom.statistics import DEFAULT_BINS, jain_of_servers, over_seeds, size_bins
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +54,20 @@ def test_means_of_all_sizes(results: Results) -> None:
     got = value(packetloom.summary(results), 0.2, "all", "slowdown", "mean")
     assert got["value"] == pytest.approx(np.mean([seed.mean() for seed in per_seed]))
     assert got["flows"] == sum(len(seed) for seed in per_seed)
+
+
+def test_variation_is_the_deviation_over_the_mean(results: Results) -> None:
+    per_seed = [seed.std(ddof=1) / seed.mean() for seed in samples(results, 0.8, 0, 100e3)]
+    got = value(packetloom.summary(results), 0.8, "(0, 100KB]", "slowdown", "cv")
+    assert got["value"] == pytest.approx(np.mean(per_seed))
+
+
+def test_jains_index_is_over_servers_of_what_their_flows_got_of_their_best(results: Results) -> None:
+    # Server 0 gets 1/2 and 1 of its best, server 1 a quarter; a flow that did not finish does not count.
+    src, share = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.5, 1.0, 0.25, math.nan])
+    assert jain_of_servers(src, share) == pytest.approx(1.0 / (2 * (0.75**2 + 0.25**2)))
+    assert jain_of_servers(src, np.full(4, math.nan)) is None
+    assert 0 < value(packetloom.summary(results), 0.8, "all", "server_share", "jain")["value"] <= 1
 
 
 def test_interval_by_hand() -> None:

@@ -7,44 +7,50 @@ use packetloom::simulation::{Monitor, Simulation};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::Path;
+use std::time::Instant;
 
-const BENCHES: &[(&str, &str)] = &[
-    ("fifo-permutation-k8", include_str!("../../../benches/fifo-permutation-k8.toml")),
-    ("fifo-permutation-k16", include_str!("../../../benches/fifo-permutation-k16.toml")),
-    ("dctcp-websearch-k8", include_str!("../../../benches/dctcp-websearch-k8.toml")),
-    ("pfabric-websearch-k6", include_str!("../../../benches/pfabric-websearch-k6.toml")),
-    ("ndp-permutation-k8", include_str!("../../../benches/ndp-permutation-k8.toml")),
-    ("ndp-permutation-k16", include_str!("../../../benches/ndp-permutation-k16.toml")),
+/// Name, scenario, threads.
+const BENCHES: &[(&str, &str, u32)] = &[
+    ("fifo-permutation-k8", include_str!("../../../benches/fifo-permutation-k8.toml"), 1),
+    ("fifo-permutation-k16", include_str!("../../../benches/fifo-permutation-k16.toml"), 1),
+    ("fifo-permutation-k16-two-threads", include_str!("../../../benches/fifo-permutation-k16.toml"), 2),
+    ("dctcp-websearch-k8", include_str!("../../../benches/dctcp-websearch-k8.toml"), 1),
+    ("pfabric-websearch-k6", include_str!("../../../benches/pfabric-websearch-k6.toml"), 1),
+    ("ndp-permutation-k8", include_str!("../../../benches/ndp-permutation-k8.toml"), 1),
+    ("ndp-permutation-k16", include_str!("../../../benches/ndp-permutation-k16.toml"), 1),
 ];
 
 /// The benchmarks' names.
 #[pyfunction]
 pub fn bench_names() -> Vec<&'static str> {
-    BENCHES.iter().map(|(name, _)| *name).collect()
+    BENCHES.iter().map(|(name, _, _)| *name).collect()
 }
 
 /// Runs a benchmark, network and traffic built outside the time that counts.
 #[pyfunction]
 pub fn bench<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
-    let found = BENCHES.iter().find(|(known, _)| *known == name);
-    let (_, text) = found.ok_or_else(|| ScenarioError::new_err(format!("no benchmark is called {name}")))?;
+    let found = BENCHES.iter().find(|(known, _, _)| *known == name);
+    let &(_, text, threads) =
+        found.ok_or_else(|| ScenarioError::new_err(format!("no benchmark is called {name}")))?;
     let scenario = Scenario::from_toml(text, name, Path::new(""))
         .map_err(|problems| ScenarioError::new_err(problems.to_string()))?;
     let case = scenario.cases().next();
     let case = case.ok_or_else(|| ScenarioError::new_err(format!("{name} has no case")))?;
     let simulation =
         Simulation::new(case).map_err(|complaint| crate::scenario::complaint_error(&complaint))?;
-    let (tally, cpu_s) = py
+    let (tally, cpu, wall) = py
         .detach(|| {
-            let cpu = ThreadTime::now();
-            let outcome = simulation.run(&Monitor::default())?;
-            Ok((outcome.tally, cpu.elapsed().as_secs_f64()))
+            let (wall, cpu) = (Instant::now(), ThreadTime::now());
+            let outcome = simulation.with_threads(threads).run(&Monitor::default())?;
+            Ok((outcome.tally, cpu.elapsed() + outcome.helpers_took, wall.elapsed()))
         })
         .map_err(|complaint| crate::scenario::complaint_error(&complaint))?;
     let figure = PyDict::new(py);
     figure.set_item("name", name)?;
     figure.set_item("packet_hops", tally.packet_hops)?;
     figure.set_item("events", tally.events)?;
-    figure.set_item("cpu_s", cpu_s)?;
+    figure.set_item("cpu_s", cpu.as_secs_f64())?;
+    figure.set_item("wall_s", wall.as_secs_f64())?;
+    figure.set_item("threads", threads)?;
     Ok(figure)
 }

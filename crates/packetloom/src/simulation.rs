@@ -17,6 +17,7 @@ use crate::units::Time;
 use crate::workload::{Environment, Job, SourceFacts, Workload};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The flow-level models: transports without packets.
 pub const FLUID_COMPONENTS: &[Component] = &[
@@ -113,6 +114,8 @@ pub struct Outcome {
     pub tally: Tally,
     /// When the last flow ended, or the run was stopped.
     pub simulated: Time,
+    /// The processor time of all threads but the one that asked for the run.
+    pub helpers_took: Duration,
     /// What the user should know.
     pub warnings: Vec<String>,
     /// Why the case could not go on, if it could not: which flows wait, and for what.
@@ -255,6 +258,9 @@ fn class_samples(
     })
 }
 
+/// Below so many hosts a thread costs more in handing over than it saves (docs/performance.md).
+const HOSTS_PER_THREAD: u32 = 64;
+
 /// A case, ready to run.
 #[derive(Debug)]
 pub struct Simulation {
@@ -366,6 +372,12 @@ impl Simulation {
     pub fn with_threads(mut self, threads: u32) -> Simulation {
         self.setting.threads = threads.max(1);
         self
+    }
+
+    /// Uses at most so many threads: as many as have enough to do.
+    pub fn with_up_to_threads(self, most: u32) -> Simulation {
+        let useful = self.setting.topology.hosts / HOSTS_PER_THREAD;
+        self.with_threads(useful.min(most))
     }
 
     /// Runs the case to its end.
@@ -503,6 +515,7 @@ impl Setting {
             topology: self.topology,
             tally,
             simulated,
+            helpers_took: Duration::ZERO,
             warnings,
             stalled: None,
             control: None,
@@ -694,6 +707,7 @@ impl Setting {
         outcome.warnings.extend(never_started(workload.waiting()));
         outcome.simulated = outcome.simulated.min(end);
         outcome.cancelled = !is_wanted;
+        outcome.helpers_took = engine.helpers_took();
         outcome.warnings.extend(stalled.clone());
         outcome.stalled = stalled;
         outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));

@@ -203,6 +203,15 @@ deadlines = { kind = "fixed", after = "9ms" }
 }
 
 #[test]
+fn a_weight_of_zero_is_an_error() {
+    let workload = "[[workload]]\nsizes = \"web-search\"\n";
+    let toml = daq(RACK, workload, ", weight_ratio = 0", "loads = [0.1]\nflows = 5\n");
+    let problem = packetloom::scenario::Scenario::from_toml(&toml, "test", std::path::Path::new(""));
+    let text = problem.err().expect("no weight at all").to_string();
+    assert!(text.contains("weight_ratio") && text.contains("0.0001"), "{text}");
+}
+
+#[test]
 fn what_would_hang_or_lose_is_an_error() {
     let workload = "[[workload]]\nsizes = \"web-search\"\n";
     let complaint = |queue: &str, change: (&str, &str)| {

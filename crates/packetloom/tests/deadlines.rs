@@ -90,6 +90,63 @@ fn rcp_flows_get_equal_shares_and_leave_the_queue_near_empty() {
 }
 
 #[test]
+fn two_rcp_flows_have_the_fair_share_within_a_few_round_trips() {
+    // One has sent alone for 20 ms when the other starts; classes tell them apart.
+    let topology = RACK.replace("20us", "250us");
+    let flow = |src: u32, class: u32, start: &str| {
+        format!(
+            "[[workload]]\nsizes = {{ kind = \"constant\", size = \"10MB\" }}\narrivals = \"at-once\"\n\
+             pattern = {{ kind = \"pair\", src = {src}, dst = 0 }}\nclass = {class}\nstart = \"{start}\"\n"
+        )
+    };
+    let scheme = scheme(r#"{ kind = "rcp", rtt = "1ms", initial_rate = 0.5 }"#);
+    let measure = "[measure]\nseries_interval = \"1ms\"\nby_class = true\n[run]\nmax_time = \"60ms\"\n";
+    let outcome = run(&format!(
+        "{topology}{}{}[[scheme]]\nname = \"RCP\"\n{scheme}\n{measure}",
+        flow(1, 0, "0us"),
+        flow(2, 1, "20ms")
+    ));
+    let to_receiver = common::port(&outcome, "switch0", "host0").link as u32;
+    let gbps = |class: u8, from_ms: f64, until_ms: f64| {
+        let samples = outcome.class_samples().filter(|sample| {
+            (sample.port, sample.class) == (to_receiver, class)
+                && (from_ms * 1e6..until_ms * 1e6).contains(&sample.time_ns)
+        });
+        samples.map(|sample| sample.data_bytes as f64).sum::<f64>() * 8.0 / ((until_ms - from_ms) * 1e6)
+    };
+    assert!(gbps(0, 15.0, 20.0) > 0.9, "alone: {}", gbps(0, 15.0, 20.0));
+    // Five round trips after the second starts they are equal; the queue of the first, in which both sent at all of the
+    // link, has then been made up for, and they grow together to what there is.
+    let [first, second] = [gbps(0, 25.0, 30.0), gbps(1, 25.0, 30.0)];
+    assert!((first / second - 1.0).abs() < 0.1, "{first} and {second} Gb/s");
+    let together: Vec<f64> =
+        (20..59).map(|ms| f64::from(ms)).map(|ms| gbps(0, ms, ms + 1.0) + gbps(1, ms, ms + 1.0)).collect();
+    assert!(together[25..].iter().all(|&gbps| gbps > 0.85), "{together:?}");
+}
+
+#[test]
+fn deadlines_that_can_not_be_are_told() {
+    let problem = |deadlines: &str| {
+        let toml = format!(
+            "{RACK}[[workload]]\nsizes = \"web-search\"\ndeadlines = {deadlines}\n[[scheme]]\nname = \"s\"\n\
+             transport = \"tcp\"\nqueue = \"drop-tail\"\n[run]\nloads = [0.1]\nflows = 5\n"
+        );
+        let read = packetloom::scenario::Scenario::from_toml(&toml, "test", std::path::Path::new(""));
+        read.err().map_or(String::new(), |problems| problems.to_string())
+    };
+    for at_the_start in [
+        r#"{ kind = "fixed", after = "0us" }"#,
+        r#"{ kind = "exponential", mean = "0us" }"#,
+        r#"{ kind = "uniform", minimum = "0us", maximum = "0us" }"#,
+    ] {
+        assert!(problem(at_the_start).contains("can't be met; write a time above zero"), "{at_the_start}");
+    }
+    let before = problem(r#"{ kind = "fixed", after = "-5us" }"#);
+    assert!(before.contains("after") && before.contains("-5us"), "{before}");
+    assert_eq!(problem(r#"{ kind = "fixed", after = "5us" }"#), "");
+}
+
+#[test]
 fn d3_meets_what_it_granted_and_inverts_deadlines() {
     // The first needs 0.8 Gb/s for its deadline and is granted that; the second, with the nearer deadline, comes a
     // little later, needs 0.4 Gb/s, and finds no more than what the first does not need.

@@ -81,7 +81,7 @@ queues = true
         assert!(outcome.flows.iter().all(|row| row.report.retransmissions == 0), "{order}");
         for port in outcome.ports.iter().filter(|port| port.link > 12) {
             let largest = port.queue.as_ref().expect("watched").largest_bytes();
-            // A data packet behind words of 40 B, or they behind it: never a second data packet.
+            // Beside the arbiter, host 0: words of 40 B wait behind a data packet or it behind them, never a second one.
             assert!(largest < 3_000, "{order}: {largest} B at port {}", port.link);
         }
     }

@@ -11,8 +11,10 @@ use super::shard::Shard;
 use super::wires::Crossing;
 use crate::flow::Flow;
 use crate::units::Time;
+use cpu_time::ThreadTime;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::Scope;
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 /// How often a thread looks for what it waits for before it sleeps. Windows take tens of microseconds and more, a look
 /// takes some ten nanoseconds, and being woken takes as long as a window.
@@ -26,6 +28,9 @@ pub(super) struct Turn {
     pub(super) end: Time,
 }
 
+/// Packets by the other shard.
+type Crossings<H> = Vec<Vec<Crossing<H>>>;
+
 /// What goes to a shard before a turn, and comes back from it after. The same basket goes to and fro, so that no turn
 /// allocates.
 #[derive(Debug)]
@@ -33,7 +38,7 @@ pub(super) struct Basket<H> {
     /// To the shard: flows that start.
     pub(super) flows: Vec<Flow>,
     /// To the shard: packets by the shard that sent them. Back: packets by the shard that they go to.
-    pub(super) crossings: Vec<Vec<Crossing<H>>>,
+    pub(super) crossings: Crossings<H>,
     /// Back: what its hosts told.
     pub(super) log: Log,
     /// Back: all that was done there so far.
@@ -51,26 +56,24 @@ impl<H> Basket<H> {
 }
 
 /// A thread with a shard of its own.
-struct Worker<H> {
+struct Worker<'scope, H> {
     turns: Sender<(Turn, Basket<H>)>,
     done: Receiver<Basket<H>>,
+    /// Ends when there are no more turns, with the processor time that it took.
+    thread: ScopedJoinHandle<'scope, Duration>,
 }
 
 /// The leader's shard and the other threads.
-pub(super) struct Crew<'a, T: Transport> {
-    own: &'a mut Shard<T>,
-    workers: Vec<Worker<T::Header>>,
+pub(super) struct Crew<'scope, T: Transport> {
+    own: &'scope mut Shard<T>,
+    workers: Vec<Worker<'scope, T::Header>>,
     /// One for each shard, while it has no turn.
     baskets: Vec<Basket<T::Header>>,
 }
 
-impl<'a, T: Transport> Crew<'a, T> {
+impl<'scope, T: Transport + 'scope> Crew<'scope, T> {
     /// Starts a thread for each shard but the first.
-    pub(super) fn new<'scope>(scope: &'scope Scope<'scope, '_>, shards: &'a mut [Shard<T>]) -> Crew<'a, T>
-    where
-        'a: 'scope,
-        T: 'scope,
-    {
+    pub(super) fn new(scope: &'scope Scope<'scope, '_>, shards: &'scope mut [Shard<T>]) -> Crew<'scope, T> {
         let count = shards.len();
         let baskets = shards.iter().map(|shard| Basket::new(count, shard.next_window())).collect();
         let (own, others) = shards.split_first_mut().expect("at least one shard");
@@ -123,27 +126,35 @@ impl<'a, T: Transport> Crew<'a, T> {
         &mut first[0].log
     }
 
-    /// What was sent across shards in the last window, by the shards that it goes to.
-    pub(super) fn end(self) -> Vec<Vec<Vec<Crossing<T::Header>>>> {
-        self.baskets.into_iter().map(|basket| basket.crossings).collect()
+    /// Lets the workers go; returns what was sent across shards in the last window, by the shards that it goes to, and
+    /// the processor time that the workers took.
+    pub(super) fn end(self) -> (Vec<Crossings<T::Header>>, Duration) {
+        let took = self.workers.into_iter().map(|worker| {
+            drop(worker.turns);
+            worker.thread.join().expect("a worker that did not panic ends")
+        });
+        let took = took.sum();
+        (self.baskets.into_iter().map(|basket| basket.crossings).collect(), took)
     }
 }
 
 fn hire<'scope, T: Transport>(
     scope: &'scope Scope<'scope, '_>,
     shard: &'scope mut Shard<T>,
-) -> Worker<T::Header> {
+) -> Worker<'scope, T::Header> {
     let (turns, next) = channel::<(Turn, Basket<T::Header>)>();
     let (report, done) = channel();
-    scope.spawn(move || {
+    let thread = scope.spawn(move || {
+        let clock = ThreadTime::now();
         while let Some((turn, mut basket)) = receive(&next) {
             shard.take_turn(turn, &mut basket);
             if report.send(basket).is_err() {
                 break;
             }
         }
+        clock.elapsed()
     });
-    Worker { turns, done }
+    Worker { turns, done, thread }
 }
 
 /// Waits for a message, at first wide awake; `None` when there will be none.

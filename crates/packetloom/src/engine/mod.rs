@@ -42,6 +42,7 @@ use host::Host;
 use partition::{FarEnd, Partition};
 use shard::Shard;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// What was done, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +99,7 @@ pub struct Engine<T: Transport> {
     shards: Vec<Shard<T>>,
     partition: Partition,
     now: Time,
+    helpers_took: Duration,
 }
 
 impl<T: Transport> Engine<T> {
@@ -106,11 +108,12 @@ impl<T: Transport> Engine<T> {
         let partition = Partition::new(plan.topology, plan.threads);
         let assembly = Assembly::new(plan, &partition);
         let shards = (0..plan.threads as usize).map(|shard| assembly.shard(shard, &transport)).collect();
-        Engine { shards, partition, now: Time::ZERO }
+        Engine { shards, partition, now: Time::ZERO, helpers_took: Duration::ZERO }
     }
 
-    /// Runs the workload to its end, or to `max_time`; what was stopped between two windows goes on where it was. After every window `after_window` gets the log to read and
-    /// empty, the tally, the time, and what is left of the workload; it returns whether to go on.
+    /// Runs the workload to its end, or to `max_time`; what was stopped between two windows goes on where it was. After
+    /// every window `after_window` gets the log to read and empty, the tally, the time, and what is left of the
+    /// workload; it returns whether to go on.
     pub fn run(
         &mut self,
         workload: &mut Workload,
@@ -130,11 +133,12 @@ impl<T: Transport> Engine<T> {
         }
         let clock = self.shards[0].wires.calendar.clock();
         let places = &self.partition.places;
-        let under_way = std::thread::scope(|scope| {
+        let (under_way, took) = std::thread::scope(|scope| {
             let mut crew = Crew::new(scope, &mut self.shards);
             self.now = lead(&mut crew, clock, places, workload, (self.now, max_time), after_window);
             crew.end()
         });
+        self.helpers_took += took;
         for (shard, mut crossings) in self.shards.iter_mut().zip(under_way) {
             shard.take_in(&mut crossings);
         }
@@ -143,6 +147,11 @@ impl<T: Transport> Engine<T> {
     /// The time up to which everything happened.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// The processor time of all threads but the one that ran the engine.
+    pub fn helpers_took(&self) -> Duration {
+        self.helpers_took
     }
 
     /// What was done.

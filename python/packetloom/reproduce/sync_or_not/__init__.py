@@ -14,8 +14,19 @@ ONE_SEED = "run.seeds=1"
 
 EXPERIMENTS = (
     Experiment("uniform", "uniform.toml", quick=("run.loads=[0.1, 0.4, 0.6, 0.8, 0.9]", ONE_SEED, *SHORT)),
-    Experiment("incast", "incast.toml", quick=("run.loads=[0.2, 0.6, 0.8]", "run.seeds=2", "run.duration=2s")),
-    Experiment("lengths", "lengths.toml", quick=("run.loads=[0.1, 0.4, 0.6, 0.9]", ONE_SEED, *SHORT)),
+    # Long enough for queues to have grown to what they stay at.
+    Experiment(
+        "throughput",
+        "uniform.toml",
+        quick=("run.loads=[0.8]", ONE_SEED, "run.duration=600ms", "run.warm_up=300ms", "measure.queues=false"),
+        full=("run.loads=[0.8]", "run.duration=1s", "run.warm_up=400ms", "measure.queues=false"),
+    ),
+    Experiment("incast", "incast.toml", quick=("run.loads=[0.2, 0.6, 0.8]", "run.seeds=2", "run.duration=16s")),
+    Experiment(
+        "lengths",
+        "lengths.toml",
+        quick=("run.loads=[0.1, 0.4, 0.6, 0.9]", ONE_SEED, "run.duration=250ms", "run.warm_up=100ms"),
+    ),
     Experiment("alternating", "alternating.toml", quick=(ONE_SEED,)),
     Experiment("traces", "traces.toml"),
     Experiment("estimators", "estimators.toml", quick=("run.loads=[0.1, 0.8]", ONE_SEED, *SHORT)),

@@ -1,0 +1,112 @@
+"""Builds the site with MkDocs: takes in pages from elsewhere in the repository, and makes those that are generated."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import nbformat
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from nbclient import NotebookClient
+
+from packetloom.reference import command_page, component_pages
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+TUTORIAL = "tutorial.md"
+FROM_ELSEWHERE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "workloads/README.md": "workloads.md",
+    **{
+        f"papers/{paper.parent.name}/README.md": f"papers/{paper.parent.name}.md"
+        for paper in ROOT.glob("papers/*/*.md")
+    },
+}
+"""Files of the repository, and the pages that they become."""
+LINK = re.compile(r"(!?\[[^\]]*\])\(([^)#\s]+)(#[^)\s]*)?\)")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the pages that are not in `docs/`, and the files that pages link to."""
+    for source, page in FROM_ELSEWHERE.items():
+        files.append(File.generated(config, page, content=(ROOT / source).read_text(encoding="utf-8")))
+    for name, text in component_pages().items():
+        files.append(File.generated(config, f"reference/{name}.md", content=text))
+    files.append(File.generated(config, "reference/commands.md", content=command_page()))
+    files.append(File.generated(config, TUTORIAL, content=tutorial()))
+    for file in sorted(_linked_files()):
+        files.append(File.generated(config, str(file), abs_src_path=str(ROOT / file)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Makes links between files of the repository links between pages."""
+    here = page.file.src_uri
+    source = next((source for source, target in FROM_ELSEWHERE.items() if target == here), f"docs/{here}")
+
+    def moved(match: re.Match[str]) -> str:
+        text, target, anchor = match[1], match[2], match[3] or ""
+        file = _file(Path(source).parent, target)
+        if file is None:
+            return match[0]
+        if (ROOT / file).is_dir():
+            return text[1:-1]
+        return f"{text}({os.path.relpath(_place(file), Path(here).parent)}{anchor})"
+
+    return LINK.sub(moved, markdown)
+
+
+def _file(folder: Path, target: str) -> Path | None:
+    """The file of the repository that a link in `folder` leads to."""
+    if "://" in target:
+        return None
+    file = Path(os.path.normpath(folder / target))
+    return file if (ROOT / file).exists() else None
+
+
+def _place(file: Path) -> Path:
+    """Where a file of the repository is in the site."""
+    if str(file) in FROM_ELSEWHERE:
+        return Path(FROM_ELSEWHERE[str(file)])
+    return file.relative_to("docs") if file.parts[0] == "docs" else file
+
+
+def _linked_files() -> set[Path]:
+    """What pages link to that is no page: examples, pictures beside a paper."""
+    found = set()
+    for source in [*FROM_ELSEWHERE, *(f"docs/{page.name}" for page in DOCS.glob("*.md"))]:
+        for _, target, _ in LINK.findall((ROOT / source).read_text(encoding="utf-8")):
+            file = _file(Path(source).parent, target)
+            if file and (ROOT / file).is_file() and file.parts[0] != "docs" and str(file) not in FROM_ELSEWHERE:
+                found.add(file)
+    return found
+
+
+def tutorial() -> str:
+    """The notebook as a page, with what its cells show when they are run now."""
+    notebook = nbformat.read(DOCS / "tutorial.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    with TemporaryDirectory() as folder:  # an empty cache: the page shows what a reader sees the first time
+        NotebookClient(notebook, timeout=600).execute(env=os.environ | {"PACKETLOOM_CACHE": folder})
+    return "\n\n".join(part for cell in notebook.cells for part in _cell(cell))
+
+
+def _cell(cell: Any) -> list[str]:
+    if cell.cell_type == "markdown":
+        return [cell.source]
+    return [f"```python\n{cell.source}\n```", *(shown for output in cell.outputs if (shown := _output(output)))]
+
+
+def _output(output: Any) -> str:
+    data = output.get("data", {})
+    if "image/png" in data:
+        return f'<img alt="What the cell draws" src="data:image/png;base64,{data["image/png"].strip()}">'
+    if "text/html" in data:
+        lines = [line for line in data["text/html"].splitlines() if line.strip()]
+        return "<div>" + "\n".join(lines) + "</div>"
+    return f"```text\n{data['text/plain']}\n```" if "text/plain" in data else ""

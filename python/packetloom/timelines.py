@@ -1,0 +1,120 @@
+"""What happens over time, and how late flows are, as tables: for `plot`, and for whoever wants the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from packetloom.curves import SomeResults, as_list, renaming
+from packetloom.errors import PacketloomError
+from packetloom.results import CaseRow, TableName
+from packetloom.statistics import polars_frame
+
+ClassMeasure = Literal["throughput", "queue", "credit"]
+
+NO_SERIES = 'nothing was sampled: set series_interval in [measure], such as "100us"'
+NO_CLASSES = f"{NO_SERIES}, and by_class = true"
+
+
+def missed_by(results: SomeResults, points: int = 200) -> pl.DataFrame:
+    """Which share of the flows with a deadline missed it by more than a time: label, load, missed_by_ns, fraction.
+
+    A flow that never finished missed it by more than any time. Seeds are pooled.
+    """
+    late: dict[tuple[str, float | None], list[NDArray[np.float64]]] = {}
+    columns = ("start_ns", "fct_ns", "deadline_ns", "measured")
+    for label, row, table in _labelled(results, "flows", columns):
+        flows = table.filter(pl.col("measured") & pl.col("deadline_ns").is_not_nan())
+        lateness = flows["start_ns"] + flows["fct_ns"].fill_nan(float("inf")) - flows["deadline_ns"]
+        late.setdefault((label, row.load), []).append(lateness.to_numpy())
+    frames = [_tail(key, np.concatenate(parts), points) for key, parts in late.items() if sum(map(len, parts))]
+    if not frames:
+        raise PacketloomError("no flow has a deadline; give a workload `deadlines`")
+    return pl.concat(frames)
+
+
+def _tail(key: tuple[str, float | None], lateness: NDArray[np.float64], points: int) -> pl.DataFrame:
+    missed = np.sort(lateness[np.isfinite(lateness) & (lateness > 0)])
+    chosen = missed[np.unique(np.linspace(0, len(missed) - 1, points).astype(int))] if missed.size else missed
+    at = np.concatenate([[0.0], chosen])
+    fraction = (lateness[None, :] > at[:, None]).mean(axis=1)
+    label, load = key
+    columns = {"label": label, "load": load, "missed_by_ns": at, "fraction": fraction}
+    return pl.DataFrame(columns, schema_overrides={"load": pl.Float64})
+
+
+def utilisation_over_time(results: SomeResults) -> pl.DataFrame:
+    """Of each case's busiest link, over time, seeds averaged: label, load, time_ns, value."""
+    frames = []
+    for label, row, samples, ports in _sampled(results, "series", ("tx_bytes",), ("tx_bytes", "utilisation")):
+        busiest = ports.sort("tx_bytes", descending=True).row(0, named=True)
+        if not busiest["tx_bytes"]:
+            continue
+        # What the link can carry: what it did, over the share of the time that this took.
+        bytes_per_ns = busiest["tx_bytes"] / busiest["utilisation"] / row.counters["simulated_ns"]
+        own = samples.filter(pl.col("port") == busiest["port"])
+        used = pl.col("tx_bytes") / _interval_ns(own) / bytes_per_ns
+        frames.append(_of_case(label, row, own.select("time_ns", used.alias("value"))))
+    return _over_seeds(frames, NO_SERIES)
+
+
+def classes_over_time(results: SomeResults, measure: ClassMeasure) -> pl.DataFrame:
+    """Of each traffic class over time, seeds averaged: label, load, class, time_ns, value.
+
+    `throughput`: what is sent to all hosts, in Gb/s, headers included. `queue`: what waits in all switches, in bytes.
+    `credit`: what all ports have sent into buffers and got no credit back for, in bytes.
+    """
+    column = {"throughput": "data_bytes", "queue": "queue_bytes", "credit": "credit_bytes"}[measure]
+    frames = []
+    for label, row, samples, ports in _sampled(results, "classes", ("class", column), ("node", "peer")):
+        at_host = {"throughput": pl.col("peer"), "queue": pl.col("node"), "credit": None}[measure]
+        if at_host is not None:
+            is_host = at_host.str.starts_with("host")
+            ports = ports.filter(is_host if measure == "throughput" else ~is_host)
+        scale = 8 / _interval_ns(samples) if measure == "throughput" else 1.0
+        known = samples.filter(pl.col(column).cast(pl.Float64).is_not_nan()).join(ports, on="port", how="semi")
+        value = (pl.col(column).sum() * scale).cast(pl.Float64)
+        frames.append(_of_case(label, row, known.group_by("class", "time_ns").agg(value.alias("value"))))
+    return _over_seeds(frames, NO_CLASSES)
+
+
+def _sampled(
+    results: SomeResults, name: TableName, columns: tuple[str, ...], of_ports: tuple[str, ...]
+) -> Iterator[tuple[str, CaseRow, pl.DataFrame, pl.DataFrame]]:
+    """Every case's samples, without the last, which the end may cut short; and its ports."""
+    all_ports = {row.case_id: ports for _, row, ports in _labelled(results, "ports", ("port", *of_ports))}
+    for label, row, samples in _labelled(results, name, ("port", "time_ns", *columns)):
+        whole = samples.filter(pl.col("time_ns") + _interval_ns(samples) <= row.counters["simulated_ns"])
+        yield label, row, whole, all_ports[row.case_id]
+
+
+def _labelled(
+    results: SomeResults, name: TableName, columns: tuple[str, ...]
+) -> Iterator[tuple[str, CaseRow, pl.DataFrame]]:
+    several = as_list(results)
+    for one in several:
+        renamed = renaming(one, several)
+        for row, table in one.partitions(name, columns):
+            yield renamed.get(row.label, row.label), row, polars_frame(table)
+
+
+def _interval_ns(samples: pl.DataFrame) -> float:
+    """The time between two samples; infinite if there is one."""
+    steps = np.diff(samples["time_ns"].unique().sort().to_numpy())
+    return float(steps.min()) if steps.size else float("inf")
+
+
+def _of_case(label: str, row: CaseRow, frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select(pl.lit(label).alias("label"), pl.lit(row.load, dtype=pl.Float64).alias("load"), pl.all())
+
+
+def _over_seeds(frames: list[pl.DataFrame], problem: str) -> pl.DataFrame:
+    if not any(frame.height for frame in frames):
+        raise PacketloomError(problem)
+    both = pl.concat(frames)
+    keys = [name for name in both.columns if name != "value"]
+    return both.group_by(keys, maintain_order=True).agg(pl.col("value").mean()).sort(keys[2:])

@@ -1,0 +1,42 @@
+"""The generated reference: everything that can be named stands in it, and every page has its place in the site."""
+
+import json
+import re
+from pathlib import Path
+
+from packetloom import _core
+from packetloom.reference import command_page, component_pages
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_component_and_parameter_is_told() -> None:
+    text = "\n".join(component_pages().values())
+    for component in json.loads(_core.registry()):
+        assert f"`{component['kind']}`\n" in text
+        assert component["doc"] in text
+        for parameter in component["params"]:
+            assert f"| `{parameter['name']}` | {parameter['doc'].replace('|', chr(92) + '|')} |" in text
+
+
+def test_tables_have_as_many_cells_as_columns() -> None:
+    rows = re.findall(r"^\| .*\|$", "\n".join(component_pages().values()), re.MULTILINE)
+    assert len(rows) > 100
+    assert {len(re.split(r"(?<!\\)\|", row)) for row in rows} == {7}
+
+
+def test_every_command_and_option_is_told() -> None:
+    page = command_page()
+    for command in ("run", "combine", "report", "reproduce", "validate"):
+        assert f"## `packetloom {command}`\n" in page
+    for option in ("SCENARIO", "--set KEY=VALUE", "--shard I/N", "--no-cache", "--ray [HOST:PORT]", "-o, --output DIR"):
+        assert f"| `{option}` |" in page
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:")[2]
+    named = set(re.findall(r": (\S+\.md)$", navigation, re.MULTILINE))
+    generated = {f"reference/{name}.md" for name in component_pages()} | {"reference/commands.md", "tutorial.md"}
+    written = {file.name for file in (ROOT / "docs").glob("*.md")}
+    papers = {f"papers/{file.parent.name}.md" for file in ROOT.glob("papers/*/README.md")}
+    assert named == generated | written | papers | {"index.md", "contributing.md", "workloads.md"}

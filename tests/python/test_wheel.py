@@ -1,0 +1,78 @@
+"""The wheel installs and runs where there is neither Rust nor a compiler. `make wheel` builds it and runs this."""
+
+import os
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+import packetloom
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.wheel
+
+
+@pytest.fixture(scope="module")
+def wheel() -> Path:
+    (built,) = (ROOT / "dist").glob("packetloom-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """The commands of a new virtual environment with the wheel in it, and an environment that names no others."""
+    folder = tmp_path_factory.mktemp("clean") / "venv"
+    venv.create(folder, with_pip=True)
+    commands = folder / "bin"
+    kept = {name: value for name, value in os.environ.items() if not re.match("PYTHON|VIRTUAL_ENV|CARGO|RUST", name)}
+    environment = {**kept, "PATH": str(commands)}
+    install = [str(commands / "python"), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", str(wheel)]
+    subprocess.run(install, env=environment, check=True)
+    return commands, environment
+
+
+def test_it_is_for_any_python_and_any_linux_of_the_last_ten_years(wheel: Path) -> None:
+    assert "-cp311-abi3-" in wheel.name
+    assert "manylinux_2_17_" in wheel.name
+
+
+def test_there_is_no_rust(clean: tuple[Path, dict[str, str]]) -> None:
+    _, environment = clean
+    for tool in ("cargo", "rustc", "gcc", "cc"):
+        with pytest.raises(FileNotFoundError):
+            subprocess.run([tool, "--version"], env=environment, check=False)
+
+
+def test_it_runs_and_computes_the_same(clean: tuple[Path, dict[str, str]], scenario: Path, tmp_path: Path) -> None:
+    commands, environment = clean
+    arguments = ["run", str(scenario), "-o", str(tmp_path / "wheel")]
+    done = subprocess.run([str(commands / "packetloom"), *arguments], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Slowdown at load 0.8" in done.stdout
+    here = packetloom.run(scenario, tmp_path / "here", progress=False)
+    there = packetloom.Results(tmp_path / "wheel")
+    assert there.cases["fingerprint"].equals(here.cases["fingerprint"])
+
+
+def test_it_is_the_package_of_the_wheel_that_runs(clean: tuple[Path, dict[str, str]]) -> None:
+    commands, environment = clean
+    code = "import packetloom._core; print(packetloom._core.__file__)"
+    command = [str(commands / "python"), "-c", code]
+    place = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert place.startswith(str(commands.parent))
+    assert sys.prefix not in place
+
+
+def test_it_carries_papers_and_types(clean: tuple[Path, dict[str, str]]) -> None:
+    commands, environment = clean
+    listed = subprocess.run(
+        [str(commands / "packetloom"), "list"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "pfabric" in listed.stdout
+    (package,) = commands.parent.glob("lib/python*/site-packages/packetloom")
+    assert (package / "py.typed").exists()
+    assert (package / "_core.pyi").exists()
+    assert list(package.glob("reproduce/*/scenarios/*.toml"))
