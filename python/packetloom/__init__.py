@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from packetloom._core import ScenarioError
     from packetloom.api import run
     from packetloom.errors import Interrupted, PacketloomError
+    from packetloom.exchange.fct import read_fct
     from packetloom.plots import (
         plot_class_credits,
         plot_class_queue,
@@ -53,6 +54,7 @@ __all__ = [
     "plot_slowdown_by_load",
     "plot_slowdown_by_size",
     "plot_utilisation_over_time",
+    "read_fct",
     "run",
     "summary",
     "write_report",
@@ -75,6 +77,7 @@ _HOME = {
     "plot_slowdown_by_load": "plots",
     "plot_slowdown_by_size": "plots",
     "plot_utilisation_over_time": "plots",
+    "read_fct": "exchange.fct",
     "run": "api",
     "summary": "statistics",
     "write_report": "report",

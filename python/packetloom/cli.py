@@ -212,6 +212,20 @@ def plot(
     print(f"wrote {output}")
 
 
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")],
+    format: Annotated[str, typer.Option(help="fct-hpcc, fct-conweave, flow-monitor or pcapng.")] = "fct-hpcc",
+) -> None:
+    """Write the flows of every case, or what was captured of it, in another tool's format."""
+    from packetloom.exchange import export as write
+    from packetloom.results import Results
+
+    for file in write(Results(folder), format, output):
+        print(f"wrote {file}")
+
+
 @app.command("list")
 def list_command() -> None:
     """List what a scenario can name, and the figures, papers and benchmarks there are."""

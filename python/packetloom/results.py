@@ -31,14 +31,18 @@ PORTS = "ports.parquet"
 SERIES = "series.parquet"
 PULLS = "pulls.parquet"
 CLASSES = "classes.parquet"
+JOBS = "jobs.parquet"
+CAPTURES = "captures.parquet"
 
-TableName = Literal["cases", "flows", "ports", "series", "classes", "pulls"]
+TableName = Literal["cases", "flows", "ports", "series", "classes", "pulls", "jobs", "captures"]
 PARTITIONED: dict[str, str] = {
     "flows": FLOWS,
     "ports": PORTS,
     "series": SERIES,
     "classes": CLASSES,
     "pulls": PULLS,
+    "jobs": JOBS,
+    "captures": CAPTURES,
 }
 EVERY_CASE_HAS = ("scheme", "load", "seed")
 
@@ -166,6 +170,11 @@ class Results:
     def pulls(self) -> pa.Table:
         """The samples of NDP's queues of pulls."""
         return self.table("pulls")
+
+    @property
+    def jobs(self) -> pa.Table:
+        """A row per operation among hosts, for each time that it was done."""
+        return self.table("jobs")
 
     @property
     def axes(self) -> list[str]:

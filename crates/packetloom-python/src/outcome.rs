@@ -5,7 +5,7 @@ use packetloom::measure::{FlowRow, fingerprint};
 use packetloom::simulation::{ClassSample, Outcome as Core, PortRow};
 use packetloom::units::Time;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 /// What came of a run.
 #[pyclass(frozen, module = "packetloom._core")]
@@ -164,6 +164,37 @@ impl Outcome {
             columns.add("credit_bytes", |row| known(row.credit_bytes))?;
         }
         Ok(columns.table)
+    }
+
+    /// Operations among hosts, a row for each time.
+    #[getter]
+    fn jobs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = Columns { rows: &self.core.jobs, table: PyDict::new(py) };
+        if self.core.jobs.is_empty() {
+            return Ok(columns.table);
+        }
+        columns.add("source", |row| row.job.source)?;
+        columns.add("repetition", |row| row.job.repetition)?;
+        columns.add_texts("operation", |row| row.job.collective.operation.clone())?;
+        columns.add_texts("algorithm", |row| row.job.collective.algorithm.clone())?;
+        columns.add("ranks", |row| row.job.ranks)?;
+        columns.add("size_bytes", |row| row.job.collective.size_bytes)?;
+        columns
+            .add("start_ns", |row| if row.start == Time::NEVER { f64::NAN } else { row.start.as_ns_f64() })?;
+        columns.add("jct_ns", |row| row.completion_time().map_or(f64::NAN, Time::as_ns_f64))?;
+        columns.add("algorithm_gbps", |row| row.algorithm_gbps().unwrap_or(f64::NAN))?;
+        columns.add("bus_gbps", |row| row.bus_gbps().unwrap_or(f64::NAN))?;
+        Ok(columns.table)
+    }
+
+    /// The packets of the ports that were to be captured: one pcapng file, if there were any.
+    #[getter]
+    fn captures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        if !self.core.captures.is_empty() {
+            table.set_item("pcapng", vec![PyBytes::new(py, &self.core.pcapng())])?;
+        }
+        Ok(table)
     }
 
     /// Samples of every host's queue of pulls, if an interval was asked for and the transport has one.

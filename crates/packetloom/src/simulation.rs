@@ -5,16 +5,17 @@ use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally, Transport};
 use crate::fault::Faults;
 use crate::flow::{Flow, HostId};
 use crate::fluid;
-use crate::measure::{Collector, FlowRow, Format, QueueRecorder, SentRecorder};
+use crate::measure::{Capture, Captured, Collector, FlowRow, Format, QueueRecorder, SentRecorder, pcapng};
 use crate::queue;
 use crate::routing;
 use crate::scenario::{Case, Problems, Scenario};
-use crate::spec::{Complaint, Component, Values, anything};
+use crate::spec::{Complaint, Component, Value, Values, anything};
 use crate::stall::{self, StallWatch};
-use crate::topology::Topology;
+use crate::topology::{Link, Topology};
 use crate::transport::{self, PacketFormat, Scheme, WithScheme};
 use crate::units::Time;
 use crate::workload::{Environment, Job, SourceFacts, Workload};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -123,6 +124,10 @@ pub struct Outcome {
     pub control: Option<Control>,
     /// A row per operation among hosts.
     pub jobs: Vec<JobRow>,
+    /// What went over the links that were to be captured.
+    pub captures: Vec<Capture>,
+    /// How the transport cuts flows into packets.
+    pub format: Format,
 }
 
 /// An operation among hosts, and what became of it.
@@ -180,6 +185,24 @@ impl Outcome {
         let framing_bytes = row.counters.packets * self.topology.framing_bytes;
         let busy = self.topology.links[row.link].rate.time_for(row.counters.bytes + framing_bytes);
         if self.simulated == Time::ZERO { 0.0 } else { busy.as_secs_f64() / self.simulated.as_secs_f64() }
+    }
+
+    fn capture(&self, link: usize, packets: Vec<Captured>) -> Capture {
+        let Link { src, dst, rate, .. } = self.topology.links[link];
+        let name = format!("{} to {}", self.topology.node_name(src), self.topology.node_name(dst));
+        Capture { name, rate, packets }
+    }
+
+    /// What was captured, as a pcapng file; nothing where nothing was to be.
+    pub fn pcapng(&self) -> Vec<u8> {
+        if self.captures.is_empty() {
+            return Vec::new();
+        }
+        let size_of = |id| {
+            let place = self.flows.binary_search_by_key(&id, |row| row.flow.id);
+            place.map_or(0, |place| self.flows[place].flow.size_bytes)
+        };
+        pcapng(&self.captures, self.format, size_of)
     }
 
     /// Every sample of every host's queue of pulls: host, time in ns, pulls.
@@ -266,6 +289,8 @@ struct Setting {
     case: Case,
     topology: Topology,
     faults: Faults,
+    /// Links whose packets are captured.
+    captured: BTreeSet<usize>,
     format: Format,
     longest_window: Time,
     threads: u32,
@@ -303,6 +328,7 @@ impl Simulation {
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_credits(&case, &topology, format)?;
         check_returns(&case)?;
+        let captured = captured(&case, &topology, is_fluid)?;
         if !topology.hosts_are_alike() && (case.load.is_some() || is_fluid || is_central) {
             let message = "the hosts' links differ in rate, so there is no rate that a load could be a part of, nor one \
                            for flow-level models and central control; leave loads out and write rate_per_second, or a list";
@@ -320,7 +346,8 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
-        let setting = Setting { case, topology, faults, format, longest_window: Time::NEVER, threads: 1 };
+        let setting =
+            Setting { case, topology, faults, captured, format, longest_window: Time::NEVER, threads: 1 };
         Ok(Simulation { setting, workload, environment })
     }
 
@@ -395,6 +422,21 @@ fn check_credits(case: &Case, topology: &Topology, format: Format) -> Result<(),
     Ok(())
 }
 
+/// The links whose packets are to be captured.
+fn captured(case: &Case, topology: &Topology, is_fluid: bool) -> Result<BTreeSet<usize>, Complaint> {
+    let key = "measure.capture";
+    let mut links = BTreeSet::new();
+    for port in case.measure.optional_list("capture").into_iter().flatten() {
+        let Value::Text(port) = &port else { panic!("a port's name is {port:?}") };
+        links.extend(topology.links_called(port, key)?);
+    }
+    if is_fluid && !links.is_empty() {
+        let message = "a flow-level model has no packets to capture; leave this, or the scheme, out";
+        return Err(Complaint::new(key, message));
+    }
+    Ok(links)
+}
+
 /// Headers go back only from switches, and only NDP's senders know what to do with them.
 fn check_returns(case: &Case) -> Result<(), Complaint> {
     let returns = |key| case.scheme.optional_component(key).as_ref().is_some_and(queue::returns_to_sender);
@@ -451,6 +493,11 @@ impl Setting {
     fn outcome(self, collector: Collector, ports: Vec<PortRow>, tally: Tally) -> Outcome {
         let (started, finished) = (collector.started(), collector.finished());
         let mut flows = collector.into_rows();
+        let mut warnings = self.topology.notes.clone();
+        if started > finished {
+            let islands = self.faults.islands(&self.topology);
+            warnings.push(unfinished((started, finished), &flows, &islands, &self.topology));
+        }
         let foreground = || flows.iter().filter(|row| row.measured);
         let last_start = foreground().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
         let ended = foreground().map(|row| row.closed).filter(|at| *at != Time::NEVER).max();
@@ -460,8 +507,6 @@ impl Setting {
             row.measured &= (from..=until).contains(&row.flow.start);
         }
         let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
-        let mut warnings = self.topology.notes.clone();
-        warnings.extend(unfinished(started, finished));
         Outcome {
             cancelled: false,
             flows,
@@ -475,6 +520,8 @@ impl Setting {
             stalled: None,
             control: None,
             jobs: Vec::new(),
+            captures: Vec::new(),
+            format: self.format,
         }
     }
 }
@@ -541,11 +588,27 @@ fn never_started(waiting: u64) -> Option<String> {
     (waiting > 0).then_some(message)
 }
 
-fn unfinished(started: u64, finished: u64) -> Vec<String> {
-    match started - finished {
-        0 => Vec::new(),
-        left => vec![format!("{left} of {started} flows were not finished when the run ended")],
-    }
+/// So many of the flows that could not be finished are named.
+const MOST_NAMED: usize = 5;
+
+/// Which flows were not finished, and why, where that is known.
+fn unfinished(
+    (started, finished): (u64, u64),
+    flows: &[FlowRow],
+    islands: &[u32],
+    topology: &Topology,
+) -> String {
+    let is_open = |row: &&FlowRow| row.measured && !row.is_over();
+    let name = |row: &FlowRow| {
+        let [src, dst] = [row.flow.src, row.flow.dst];
+        let is_cut_off = islands[src as usize] != islands[dst as usize];
+        let why = if is_cut_off { ", cut off for good" } else { "" };
+        format!("{} ({} to {}{why})", row.flow.id, topology.node_name(src), topology.node_name(dst))
+    };
+    let named: Vec<String> = flows.iter().filter(is_open).take(MOST_NAMED).map(name).collect();
+    let more = if started - finished > MOST_NAMED as u64 { ", ..." } else { "" };
+    let left = started - finished;
+    format!("{left} of {started} flows were not finished when the run ended: {}{more}", named.join(", "))
 }
 
 /// A simulation packet by packet, once the transport's type is known.
@@ -598,6 +661,7 @@ impl Setting {
             seed: self.case.seed,
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
+            captured: &self.captured,
             sent_interval: self.case.measure.optional_time("series_interval"),
             longest_window: self.longest_window.min(workload.word_takes()),
             threads: self.threads,
@@ -652,6 +716,9 @@ impl Setting {
         outcome.ports =
             ports.map(|(link, (counters, queue, sent))| PortRow { link, counters, queue, sent }).collect();
         outcome.pulls = engine.pulls(outcome.simulated).collect();
+        let captures = engine.captured(outcome.simulated);
+        outcome.captures =
+            captures.into_iter().map(|(link, packets)| outcome.capture(link, packets)).collect();
         outcome
     }
 }

@@ -9,7 +9,7 @@ use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 11] = [
+const SCHEMES: [(&str, &str, &str); 16] = [
     (r#""tcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""dctcp""#, r#"{ kind = "ecn", capacity = "225KB" }"#, r#""ecmp""#),
     (
@@ -26,6 +26,11 @@ const SCHEMES: [(&str, &str, &str); 11] = [
         r#"{ kind = "ndp", header_capacity = "64B", return_to_sender = true }"#,
         r#"{ kind = "permutation", penalties = true }"#,
     ),
+    (r#""d2tcp""#, r#"{ kind = "ecn", capacity = "225KB" }"#, r#""ecmp""#),
+    (r#""fixed-window""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
+    (r#""rcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#"{ kind = "ecmp", symmetric = true }"#),
+    (r#""d3""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#"{ kind = "ecmp", symmetric = true }"#),
+    (r#""pdq""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#"{ kind = "ecmp", symmetric = true }"#),
     (r#""mptcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""fastpass""#, r#"{ kind = "drop-tail", capacity = "100KB" }"#, r#""spray-random""#),
     (
@@ -205,6 +210,22 @@ fn packets_that_start_while_a_link_is_slow_take_longer() {
         assert_eq!(sent, [1, 3, 4, 4, 10], "{nic}");
         let (whole, _) = ten_packets(nic, "at = \"1ms\"");
         assert_eq!(whole, Time::from_ns(11 * 1_200 + 2_000), "{nic}");
+    }
+}
+
+#[test]
+fn what_is_cut_off_for_good_is_told() {
+    let fault = "[[fault]]\nkind = \"link-down\"\nbetween = [\"host3\", \"edge1\"]\nat = \"300us\"";
+    for case in cases(&fabric(fault).replace("2s", "20ms")) {
+        let told = format!("{:?}", case.scheme.component("transport").kind);
+        let outcome = simulate(case);
+        let lost: Vec<_> = outcome.flows.iter().filter(|row| row.sender_fct().is_none()).collect();
+        assert!(!lost.is_empty() && lost.iter().all(|row| row.flow.src == 3 || row.flow.dst == 3), "{told}");
+        let first = lost[0].flow;
+        let begins = format!("{} of 200 flows were not finished when the run ended", lost.len());
+        let names = format!("{} (host{} to host{}, cut off for good)", first.id, first.src, first.dst);
+        let [warning] = &outcome.warnings[..] else { panic!("{told}: {:?}", outcome.warnings) };
+        assert!(warning.starts_with(&begins) && warning.contains(&names), "{told}: {warning}");
     }
 }
 

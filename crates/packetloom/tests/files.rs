@@ -5,7 +5,7 @@ mod common;
 use common::{cases, fct, run, write_file};
 use packetloom::measure::fingerprint;
 use packetloom::scenario::Scenario;
-use packetloom::simulation::{Outcome, Simulation};
+use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
 use std::path::Path;
 
@@ -177,11 +177,7 @@ fn connections(name: &str, text: &str) -> Outcome {
     ))
 }
 
-#[test]
-fn triggers_start_connections_when_others_end() {
-    let outcome = connections(
-        "triggers.cm",
-        "Nodes 16\nConnections 8\nTriggers 4\nFailures 0\n\
+const TRIGGERS: &str = "Nodes 16\nConnections 8\nTriggers 4\nFailures 0\n\
          0->13 id 1 start 0 size 90000 send_done_trigger 1\n\
          0->14 id 2 trigger 1 size 90000 recv_done_trigger 2\n\
          1->15 id 3 start 5000000 size 9000 recv_done_trigger 2\n\
@@ -190,8 +186,11 @@ fn triggers_start_connections_when_others_end() {
          5->6 id 6 trigger 3 size 9000 send_done_trigger 4\n\
          5->7 id 7 trigger 3 size 9000\n\
          8->9 id 8 trigger 4 size 9000\n\
-         trigger id 1 oneshot\ntrigger id 2 barrier count 2\ntrigger id 3 multishot\ntrigger id 4 oneshot\n",
-    );
+         trigger id 1 oneshot\ntrigger id 2 barrier count 2\ntrigger id 3 multishot\ntrigger id 4 oneshot\n";
+
+#[test]
+fn triggers_start_connections_when_others_end() {
+    let outcome = connections("triggers.cm", TRIGGERS);
     assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
     let row = |id: usize| &outcome.flows[id - 1];
     let start = |id| row(id).flow.start;
@@ -206,6 +205,23 @@ fn triggers_start_connections_when_others_end() {
     ends.sort();
     assert_eq!([start(6), start(7)], ends.map(|end| end + delay));
     assert_eq!(start(8), row(6).closed + delay);
+}
+
+#[test]
+fn triggers_do_not_depend_on_windows_and_threads() {
+    write_file("windows.cm", TRIGGERS);
+    let scheme = "transport = \"ndp\"\nqueue = \"ndp\"\nrouting = \"permutation\"";
+    let workload = "arrivals = { kind = \"htsim\", file = \"windows.cm\" }";
+    let case = cases(&scenario("kind = \"fat-tree\"\nk = 4", workload, scheme, "")).remove(0);
+    let run = |longest, threads| {
+        let simulation = Simulation::new(case.clone()).expect("a sound case");
+        let simulation = simulation.with_windows_up_to(longest).with_threads(threads);
+        fingerprint(&simulation.run(&Monitor::default()).expect("a sound case").flows)
+    };
+    let full = run(Time::NEVER, 1);
+    for (longest, threads) in [(Time(1 << 15), 1), (Time::NEVER, 2)] {
+        assert_eq!(run(longest, threads), full);
+    }
 }
 
 #[test]

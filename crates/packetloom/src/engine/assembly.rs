@@ -96,6 +96,9 @@ impl<'a, T: Transport> Assembly<'a, T> {
         if let Some(fault) = self.faults.get(&(link as usize)) {
             number = wires.add_fault(number, fault.clone());
         }
+        if plan.captured.contains(&(link as usize)) {
+            number = wires.add_capture(number);
+        }
         if let Some(interval) = plan.sent_interval {
             number = wires.watch(number, SentRecorder::new(interval));
         }

@@ -9,7 +9,7 @@ use super::log::{Log, Report};
 use super::port::Port;
 use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
-use crate::measure::QueueRecorder;
+use crate::measure::{QueueRecorder, Segment};
 use crate::packet::Packet;
 use crate::random::Stream;
 use crate::routing::{Fate, Paths};
@@ -30,6 +30,11 @@ pub trait Transport: Send {
 
     /// A timer went off that this transport set.
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Self::Header, Self::Agent>);
+
+    /// What a packet says as TCP would, if it is TCP's.
+    fn segment(_packet: &Packet<Self::Header>) -> Segment {
+        Segment::Datagram
+    }
 
     /// How the flows stand that this host has not finished sending, in any order: asked only when a case seems to stand
     /// still. A transport that does not tell is taken to go on.

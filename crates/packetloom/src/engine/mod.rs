@@ -29,7 +29,8 @@ pub use port::{Port, PortCounters};
 
 use crate::fault::Faults;
 use crate::flow::HostId;
-use crate::measure::{QueueRecorder, SentRecorder};
+use crate::measure::{Captured, QueueRecorder, SentRecorder};
+use crate::packet::Packet;
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
@@ -40,6 +41,7 @@ use crew::{Crew, Turn};
 use host::Host;
 use partition::{FarEnd, Partition};
 use shard::Shard;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// What was done, in numbers.
@@ -79,6 +81,8 @@ pub struct Plan<'a> {
     pub smallest_packet_bytes: u64,
     /// How queues are watched, if they are.
     pub recorder: Option<QueueRecorder>,
+    /// Links whose packets are captured.
+    pub captured: &'a BTreeSet<usize>,
     /// How often what links carry is summed up, if it is.
     pub sent_interval: Option<Time>,
     /// How long a window may be, beside what the network allows. Results must not depend on it.
@@ -183,9 +187,43 @@ impl<T: Transport> Engine<T> {
         rows
     }
 
+    /// What was captured until `end`, with its link, in the order of links.
+    pub fn captured(&self, end: Time) -> Vec<(usize, Vec<Captured>)> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            for (port, &link) in shard.all_ports().zip(&shard.links) {
+                let packets = port.captured(end, &shard.wires);
+                all.extend(
+                    packets.map(|packets| (link as usize, packets.iter().map(captured::<T>).collect())),
+                );
+            }
+        }
+        all.sort_by_key(|(link, _): &(usize, Vec<Captured>)| *link);
+        all
+    }
+
     /// The record of every host's queue of pulls until `end`, where there is one.
     pub fn pulls(&mut self, end: Time) -> impl Iterator<Item = (HostId, QueueRecorder)> {
         self.shards.iter_mut().flat_map(move |shard| shard.pulls(end))
+    }
+}
+
+/// A packet that was noted, for whoever does not know its transport.
+fn captured<T: Transport>((at, packet): &(Time, Packet<T::Header>)) -> Captured {
+    Captured {
+        at: *at,
+        flow: packet.flow,
+        src: packet.src,
+        dst: packet.dst,
+        size_bytes: packet.size_bytes,
+        kind: packet.kind,
+        class: packet.class,
+        ecn: match (packet.congestion_experienced, packet.ecn_capable) {
+            (true, _) => 3,
+            (false, true) => 2,
+            (false, false) => 0,
+        },
+        segment: T::segment(packet),
     }
 }
 

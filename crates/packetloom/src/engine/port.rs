@@ -190,6 +190,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         PortCounters { corrupted, lost, ..counters }
     }
 
+    /// The packets that started on the link before `end`, if it was captured.
+    pub(super) fn captured<'a>(&self, end: Time, wires: &'a Wires<H>) -> Option<&'a [(Time, Packet<H>)]> {
+        let packets = wires.captured(self.link)?;
+        Some(&packets[..packets.partition_point(|(start, _)| *start < end)])
+    }
+
     /// What its link carried over time, if that was asked for.
     pub fn sent<'a>(&self, wires: &'a Wires<H>) -> Option<&'a SentRecorder> {
         wires.sent(self.link)

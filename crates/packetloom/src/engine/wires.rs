@@ -17,7 +17,7 @@ pub struct Wires<H> {
     pub calendar: Calendar,
     /// Links that end elsewhere, are faulty or are watched. Ports know them by numbers that follow those of the channels, so that
     /// other links need not ask whether they are among them.
-    special: Vec<Special>,
+    special: Vec<Special<H>>,
     /// What goes to each shard, in the order in which it was sent.
     pub(super) outboxes: Vec<Vec<Crossing<H>>>,
     /// The earliest arrival among that.
@@ -28,9 +28,11 @@ pub struct Wires<H> {
 pub(super) type Crossing<H> = (u32, Packet<H>);
 
 #[derive(Clone, Debug)]
-enum Special {
+enum Special<H> {
     /// Its far end is in another shard.
     Crossing(FarEnd),
+    /// Packets on it are kept, with when they start; they go on by the link of this number.
+    Captured(u32, Vec<(Time, Packet<H>)>),
     /// It may lose packets or be slow; those that get through go on by the link of this number.
     Faulty(u32, Box<LinkFault>),
     /// What is put onto it is noted, and goes on by the link of this number.
@@ -79,6 +81,11 @@ impl<H: Copy + Default> Wires<H> {
                 self.outboxes[end.shard as usize].push((end.slot, *packet));
                 Time::ZERO
             }
+            Special::Captured(beyond, packets) => {
+                packets.push((start, *packet));
+                let beyond = *beyond;
+                self.carry(beyond, start, bytes, usual, packet)
+            }
             Special::Faulty(beyond, fault) => {
                 let delay = fault.slow_down((start, packet.time), bytes, usual);
                 let packet = Packet { time: packet.time + delay, ..*packet };
@@ -116,16 +123,21 @@ impl<H: Copy + Default> Wires<H> {
         self.add_special(Special::Faulty(link, Box::new(fault)))
     }
 
+    /// Has what goes over the link of this number kept; returns the number by which its port is to know it.
+    pub(super) fn add_capture(&mut self, link: u32) -> u32 {
+        self.add_special(Special::Captured(link, Vec::new()))
+    }
+
     /// Has what is put onto the link of this number noted; returns the number by which its port is to know it.
     pub(super) fn watch(&mut self, link: u32, sent: SentRecorder) -> u32 {
         self.add_special(Special::Watched(link, Box::new(sent)))
     }
 
-    fn special(&self, link: u32) -> Option<&Special> {
+    fn special(&self, link: u32) -> Option<&Special<H>> {
         self.special.get((link as usize).checked_sub(self.channels.len())?)
     }
 
-    fn add_special(&mut self, special: Special) -> u32 {
+    fn add_special(&mut self, special: Special<H>) -> u32 {
         self.special.push(special);
         (self.channels.len() + self.special.len() - 1) as u32
     }
@@ -134,7 +146,16 @@ impl<H: Copy + Default> Wires<H> {
     pub(super) fn fault(&self, link: u32) -> Option<&LinkFault> {
         match self.special(link)? {
             Special::Faulty(_, fault) => Some(fault),
-            Special::Watched(beyond, _) => self.fault(*beyond),
+            Special::Watched(beyond, _) | Special::Captured(beyond, _) => self.fault(*beyond),
+            Special::Crossing(_) => None,
+        }
+    }
+
+    /// What went over the link that a port knows by this number, and when it started, if that was kept.
+    pub(super) fn captured(&self, link: u32) -> Option<&[(Time, Packet<H>)]> {
+        match self.special(link)? {
+            Special::Captured(_, packets) => Some(packets),
+            Special::Watched(beyond, _) | Special::Faulty(beyond, _) => self.captured(*beyond),
             Special::Crossing(_) => None,
         }
     }

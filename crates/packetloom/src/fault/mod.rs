@@ -89,6 +89,26 @@ impl Faults {
         faulty.into_iter().map(of_link).collect()
     }
 
+    /// For each host, a number that it shares with those that it can still reach when all that ends has ended.
+    pub fn islands(&self, topology: &Topology) -> Vec<u32> {
+        let for_good = self.outages.iter().filter(|outage| outage.until == Time::NEVER);
+        let mut dead: BTreeSet<usize> = for_good.flat_map(|outage| outage.links.iter().copied()).collect();
+        dead.extend(self.corruption.iter().filter(|(_, share)| **share >= 1.0).map(|(link, _)| *link));
+        let mut islands: Vec<Option<u32>> = vec![None; topology.nodes.len()];
+        for host in 0..topology.hosts {
+            let mut found = if islands[host as usize].is_none() { vec![host] } else { Vec::new() };
+            while let Some(node) = found.pop() {
+                if islands[node as usize].replace(host).is_none() {
+                    let links = topology.nodes[node as usize].ports.clone();
+                    let links = links.filter(|link| !dead.contains(&(*link as usize)));
+                    let next = links.map(|link| topology.links[link as usize].dst);
+                    found.extend(next.filter(|next| islands[*next as usize].is_none()));
+                }
+            }
+        }
+        islands.into_iter().take(topology.hosts as usize).flatten().collect()
+    }
+
     /// When switches change their minds, in order, and which links they take for dead from then on.
     pub fn beliefs(&self) -> Vec<(Time, BTreeSet<usize>)> {
         let learned = |outage: &Outage| {
@@ -134,7 +154,7 @@ fn degraded(fault: &Values, topology: &Topology) -> Result<(BTreeSet<usize>, Slo
 fn links_between(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Complaint> {
     let Some(ends) = fault.optional_list("between") else { return Ok((0..topology.links.len()).collect()) };
     let nodes = |end: &Value| match end {
-        Value::Text(name) => nodes_called(name, "between", topology),
+        Value::Text(name) => topology.nodes_called(name, "between"),
         other => panic!("a node's name is {other:?}"),
     };
     let (ones, others) = (nodes(&ends[0])?, nodes(&ends[1])?);
@@ -150,7 +170,7 @@ fn links_between(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Comp
 
 fn links_of_switch(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Complaint> {
     let name = fault.text("node");
-    let [node] = nodes_called(&name, "node", topology)?[..] else {
+    let [node] = topology.nodes_called(&name, "node")?[..] else {
         let message = format!("{name:?} is a whole tier; write one switch of it, such as \"{name}0\"");
         return Err(Complaint::new("node", message));
     };
@@ -159,19 +179,4 @@ fn links_of_switch(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Co
     }
     let links = topology.links.iter().enumerate();
     Ok(links.filter(|(_, link)| link.src == node || link.dst == node).map(|(number, _)| number).collect())
-}
-
-/// The node, or all nodes of the tier, of this name.
-fn nodes_called(name: &str, key: &str, topology: &Topology) -> Result<Vec<u32>, Complaint> {
-    let nodes = 0..topology.nodes.len() as u32;
-    let named: Vec<u32> =
-        nodes.filter(|&node| topology.tier_name(node) == name || topology.node_name(node) == name).collect();
-    if named.is_empty() {
-        let tiers = topology.tier_names.join(", ");
-        let example = topology.node_name(topology.hosts);
-        let message =
-            format!("no node is called {name:?}; write a tier ({tiers}) or one node, such as {example:?}");
-        return Err(Complaint::new(key, message));
-    }
-    Ok(named)
 }

@@ -26,6 +26,11 @@ pub struct FlowRow {
 }
 
 impl FlowRow {
+    /// Whether nothing more will happen to it: it completed, and its sender knows, or its sender gave up.
+    pub fn is_over(&self) -> bool {
+        self.closed != Time::NEVER && (self.delivered != Time::NEVER || self.report.given_up)
+    }
+
     /// The flow completion time, if it completed.
     pub fn fct(&self) -> Option<Time> {
         (self.delivered != Time::NEVER).then(|| self.delivered - self.flow.start)
@@ -108,7 +113,7 @@ impl Collector {
     fn update(&mut self, flow: FlowId, change: impl FnOnce(&mut FlowRow)) {
         let Some(row) = self.alive.get_mut(&flow) else { return };
         change(row);
-        if row.closed != Time::NEVER && (row.delivered != Time::NEVER || row.report.given_up) {
+        if row.is_over() {
             self.finished += u64::from(row.measured);
             self.done.extend(self.alive.remove(&flow));
         }

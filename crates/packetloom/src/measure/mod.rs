@@ -1,12 +1,14 @@
 //! Measures: what is kept of a simulation.
 
 mod best;
+mod capture;
 mod columns;
 mod flows;
 mod queues;
 mod sent;
 
 pub use best::{Format, best_fct};
+pub use capture::{Capture, Captured, Segment, pcapng};
 pub use columns::MEANINGS;
 pub use flows::{Collector, FlowRow, fingerprint};
 pub use queues::{ClassRecord, QueueRecorder};

@@ -193,6 +193,13 @@ pub const MEASURE: Component = Component {
             Fallback::Value("false"),
             "Sample each traffic class at every port, too: data sent, what waits of it, credits in use.",
         ),
+        param(
+            "capture",
+            Kind::List(&Kind::Text),
+            Fallback::Absent,
+            "Ports whose packets go into a pcapng file: all of a node or tier (\"host0\"), or those that lead to another \
+             (\"host0 to edge0\").",
+        ),
     ]],
     check: check_measure,
 };

@@ -155,6 +155,42 @@ impl Topology {
         self.links[..self.hosts as usize].iter().all(|link| link.rate == self.host_rate())
     }
 
+    /// The node, or all nodes of the tier, of this name, which stands under `key` in a scenario.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn nodes_called(&self, name: &str, key: &str) -> Result<Vec<u32>, Complaint> {
+        let nodes = 0..self.nodes.len() as u32;
+        let named: Vec<u32> =
+            nodes.filter(|&node| self.tier_name(node) == name || self.node_name(node) == name).collect();
+        if named.is_empty() {
+            let tiers = self.tier_names.join(", ");
+            let example = self.node_name(self.hosts);
+            let message = format!(
+                "no node is called {name:?}; write a tier ({tiers}) or one node, such as {example:?}"
+            );
+            return Err(Complaint::new(key, message));
+        }
+        Ok(named)
+    }
+
+    /// The links that `port` names: all of a node or tier (\"host0\"), or those to another (\"host0 to edge0\").
+    ///
+    /// # Errors
+    /// Where there are none.
+    pub fn links_called(&self, port: &str, key: &str) -> Result<Vec<usize>, Complaint> {
+        let (from, to) = port.split_once(" to ").map_or((port, None), |(from, to)| (from, Some(to)));
+        let from = self.nodes_called(from, key)?;
+        let to = to.map(|to| self.nodes_called(to, key)).transpose()?;
+        let is_meant =
+            |link: &Link| from.contains(&link.src) && to.as_ref().is_none_or(|to| to.contains(&link.dst));
+        let links: Vec<usize> = (0..self.links.len()).filter(|&link| is_meant(&self.links[link])).collect();
+        if links.is_empty() {
+            return Err(Complaint::new(key, format!("no link leads from {port}; write neighbours")));
+        }
+        Ok(links)
+    }
+
     /// The rate at which hosts are connected.
     pub fn host_rate(&self) -> Rate {
         self.links[0].rate

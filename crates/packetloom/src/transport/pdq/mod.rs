@@ -35,6 +35,9 @@ pub struct Word {
     rtt_ns: u32,
     /// I_H: round trips between two probes, in thousandths.
     probe_every: u32,
+    /// Whether the port that paused the flow is still on its path, or none had; else, after a detour, nobody would let it go
+    /// on.
+    is_decided: bool,
 }
 
 const _: () = assert!(size_of::<Packet<Header<Word>>>() <= 96, "what moves most should be small");
@@ -122,11 +125,12 @@ impl RateControl for PdqControl {
             needs: time_at(standing.host_rate, standing.unsent_bytes),
             rtt_ns: u32::try_from(rtt.as_ps() / 1_000).unwrap_or(u32::MAX),
             probe_every: ROUND_TRIP,
+            is_decided: false,
         }
     }
 
     fn heard(&mut self, word: &Word, _: &Standing) {
-        self.paused_by = word.paused_by;
+        self.paused_by = if word.is_decided { word.paused_by } else { NOBODY };
         self.probe_every = word.probe_every.max(ROUND_TRIP);
         self.rate = if word.paused_by == NOBODY { word.rate } else { 0 };
     }

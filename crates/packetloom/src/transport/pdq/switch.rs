@@ -42,6 +42,7 @@ impl PdqSwitch {
             self.list.remove(flow);
             return;
         }
+        word.is_decided = true;
         let (deadline, needs, paused_by) = (word.deadline, word.needs, word.paused_by);
         let news = Entry { flow, deadline, needs, rtt, rate: 0, paused_by, heard_at: now };
         let granted = match self.list.update(news) {

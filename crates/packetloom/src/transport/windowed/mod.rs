@@ -22,7 +22,7 @@ use super::finished::Finished;
 use super::flow_table::FlowTable;
 use crate::engine::{Context, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
-use crate::measure::Format;
+use crate::measure::{Format, Segment};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
 use receiver::Delay;
@@ -99,6 +99,16 @@ impl<C: Congestion> Transport for Windowed<C> {
             // These transports don't know trimming: to them the packet is lost.
             Kind::Trimmed | Kind::Returned => {}
         }
+    }
+
+    fn segment(packet: &Packet<Header>) -> Segment {
+        let header = &packet.header;
+        if packet.kind != Kind::Ack {
+            return Segment::Data { seq: header.seq };
+        }
+        let blocks = header.blocks.iter().filter(|block| block.length > 0);
+        let blocks = blocks.map(|block| (header.ack + u32::from(block.offset), block.length.into()));
+        Segment::Ack { next: header.ack, blocks: blocks.collect(), echo: header.echo }
     }
 
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {

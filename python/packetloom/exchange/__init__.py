@@ -1,0 +1,92 @@
+"""Other tools' files of flows: writing results as they do, and reading theirs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+import polars as pl
+
+from packetloom.errors import PacketloomError
+from packetloom.exchange.fct import fct_text
+from packetloom.exchange.flow_monitor import flow_monitor_text
+from packetloom.results import CaseRow, Results
+from packetloom.storage import explain_os_error, write_whole
+
+PCAPNG = "pcapng"
+Writer = Callable[[pl.DataFrame], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format, and whether its hosts have the numbers of the network's own file."""
+
+    suffix: str
+    write: Writer
+    has_ids: bool
+
+
+FORMATS = {
+    "fct-hpcc": Format("txt", lambda flows: fct_text(flows, "hpcc"), has_ids=True),
+    "fct-conweave": Format("txt", lambda flows: fct_text(flows, "conweave"), has_ids=True),
+    "flow-monitor": Format("csv", flow_monitor_text, has_ids=False),
+}
+
+
+def export(results: Results, name: str, output: Path) -> list[Path]:
+    """Writes what every finished case has in another tool's format, a file each; returns the files."""
+    if name not in (*FORMATS, PCAPNG):
+        raise PacketloomError(f"unknown format {name!r}; write one of {', '.join((*FORMATS, PCAPNG))}")
+    files = []
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        for row, suffix, content in _captures(results) if name == PCAPNG else _texts(results, FORMATS[name]):
+            path = output / f"{_file_name(row)}.{suffix}"
+            write_whole(path, partial(_put, content))
+            files.append(path)
+    except OSError as error:
+        raise explain_os_error(error, f"{output}: cannot write there") from None
+    if not files:
+        what = "nothing was captured; set measure.capture" if name == PCAPNG else "no case is finished"
+        raise PacketloomError(f"{results.path}: {what}, so there is nothing to write")
+    return files
+
+
+def _put(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)
+
+
+def _texts(results: Results, format: Format) -> Iterator[tuple[CaseRow, str, bytes]]:
+    for row, table in results.partitions("flows"):
+        flows = pl.from_arrow(table)
+        assert isinstance(flows, pl.DataFrame)
+        text = format.write(_with_ids(flows, results, row) if format.has_ids else flows)
+        yield row, format.suffix, text.encode()
+
+
+def _captures(results: Results) -> Iterator[tuple[CaseRow, str, bytes]]:
+    for row, table in results.partitions("captures", ["pcapng"]):
+        yield row, PCAPNG, table["pcapng"][0].as_py()
+
+
+def _file_name(row: CaseRow) -> str:
+    """What the case is, and enough of its identity that no two files have the same name."""
+    label = re.sub(r"[^A-Za-z0-9.+-]+", "-", row.label).strip("-")
+    load = "" if row.load is None else f"-load-{row.load:g}"
+    return f"{label}{load}-seed-{row.seed}-{row.case_id[:6]}"
+
+
+def _with_ids(flows: pl.DataFrame, results: Results, row: CaseRow) -> pl.DataFrame:
+    """The flows with hosts' numbers as the network's own file has them: its ports come first, host by host."""
+    for other, ports in results.partitions("ports", ["port", "node"]):
+        if other.case_id == row.case_id:
+            nodes = pl.from_arrow(ports)
+            assert isinstance(nodes, pl.DataFrame)
+            hosts = nodes.filter(pl.col("node").str.starts_with("host")).unique("node").sort("port")
+            ids = hosts["node"].str.strip_prefix("host").cast(pl.Int64).to_list()
+            return flows.with_columns(pl.col("src", "dst").replace_strict(dict(enumerate(ids))))
+    return flows

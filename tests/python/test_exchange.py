@@ -1,0 +1,181 @@
+"""Files of other tools: what is written is read back the same, and mistakes are told by line."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import packetloom
+from packetloom.errors import PacketloomError
+from packetloom.exchange import export
+from packetloom.exchange.fct import address, fct_text
+
+RING = """\
+10 5 11
+0 1 2 3 4
+5 0 10Gbps 1us 0
+6 1 10Gbps 1us 0
+7 2 10Gbps 1us 0
+8 3 10Gbps 1us 0
+9 4 10Gbps 1us 0
+0 1 10Gbps 1us 0
+1 2 10Gbps 1us 0
+2 3 10Gbps 1us 0
+3 4 10Gbps 1us 0
+4 0 10Gbps 1us 0
+0 2 10Gbps 1us 0
+"""
+
+FLOWS = """\
+4
+5 7 3 100 14600 2.000000000
+6 8 3 100 1460 2.001
+6 8 3 100 730000 2.001
+9 5 2 200 1460 2.002000001
+"""
+
+SCENARIO = """\
+[topology]
+kind = "hpcc"
+file = "topology.txt"
+
+[[workload]]
+arrivals = { kind = "hpcc", file = "flow.txt" }
+
+[[scheme]]
+name = "TCP"
+transport = "tcp"
+queue = "drop-tail"
+
+[measure]
+capture = ["host6", "switch1 to host6"]
+"""
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> packetloom.Results:
+    (tmp_path / "topology.txt").write_text(RING)
+    (tmp_path / "flow.txt").write_text(FLOWS)
+    scenario = tmp_path / "ring.toml"
+    scenario.write_text(SCENARIO)
+    return packetloom.run(scenario, tmp_path / "out", progress=False)
+
+
+@pytest.mark.parametrize(("name", "node"), [("fct-hpcc", "0b000501"), ("fct-conweave", "5")])
+def test_what_is_written_is_read_back_the_same(
+    results: packetloom.Results, tmp_path: Path, name: str, node: str
+) -> None:
+    [file] = export(results, name, tmp_path / name)
+    assert file.read_text().split()[0] == node
+    read = packetloom.read_fct(file)
+    flows = results.to_polars("flows").sort("start_ns", "size_bytes")
+    assert read["src"].to_list() == [5, 6, 6, 9]
+    assert read["dst"].to_list() == [7, 8, 8, 5]
+    assert read["sport"].to_list() == [10_000, 10_000, 10_001, 10_000]
+    for theirs, ours in {
+        "size_bytes": "size_bytes",
+        "start_ns": "start_ns",
+        "fct_ns": "fct_ns",
+        "ideal_fct_ns": "best_fct_ns",
+    }.items():
+        assert read[theirs].to_list() == flows[ours].round().cast(pl.Int64).to_list(), theirs
+
+
+def test_addresses_are_hpccs(tmp_path: Path) -> None:
+    assert [address(node) for node in (0, 1, 255, 256, 257)] == [
+        "0b000001",
+        "0b000101",
+        "0b00ff01",
+        "0b010001",
+        "0b010101",
+    ]
+    file = tmp_path / "fct.txt"
+    file.write_text("0b010101 0B00ff01 10000 100 1000 2000000000 5000 4000\r\n")
+    assert packetloom.read_fct(file).row(0) == (257, 255, 10_000, 100, 1_000, 2_000_000_000, 5_000, 4_000)
+
+
+def test_unfinished_flows_are_not_in_it() -> None:
+    columns = ("flow_id", "src", "dst", "size_bytes", "start_ns", "fct_ns", "best_fct_ns")
+    rows = [(0, 1, 2, 10, 5.0, float("nan"), 3.0), (1, 1, 2, 10, 6.0, 9.0, 3.0), (2, 1, 2, 20, 7.0, 4.4, 3.6)]
+    flows = pl.DataFrame(rows, schema=columns, orient="row")
+    assert fct_text(flows, "conweave") == "1 2 10001 100 20 7 4 4\n1 2 10000 100 10 6 9 3\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "part"),
+    [
+        ("0b000001 0b000101 10000 100 1000 2000000000 5000", "7 fields where there should be 8"),
+        ("0b000001 0b000101 10000 100 1000 2000000000 5000 4000 trailing", "9 fields where there should be 8"),
+        ("0b000002 0b000101 10000 100 1000 2000000000 5000 4000", "0b000002 is no node's address"),
+        ("-1 2 10000 100 1000 2000000000 5000 4000", "a node is '-1'"),
+        ("1 2 10000 100 -1000 2000000000 5000 4000", "size_bytes is '-1000'"),
+        ("1 2 10000 100 1000 2000000000 NaN 4000", "fct_ns is 'NaN'"),
+        ("1 2 10000 100 9223372036854775808 2000000000 1 1", "size_bytes is 9223372036854775808, which is too large"),
+    ],
+)
+def test_a_mistake_is_told_with_file_and_line(tmp_path: Path, line: str, part: str) -> None:
+    file = tmp_path / "fct.txt"
+    file.write_text(f"1 2 10000 100 1000 2000000000 5000 4000\n\n{line}\n")
+    with pytest.raises(PacketloomError) as error:
+        packetloom.read_fct(file)
+    assert str(error.value).startswith(f"{file}:3: ")
+    assert part in str(error.value)
+
+
+def test_flow_monitors_names(results: packetloom.Results, tmp_path: Path) -> None:
+    [file] = export(results, "flow-monitor", tmp_path / "monitor")
+    rows = list(csv.DictReader(file.read_text().splitlines()))
+    assert [row["flowId"] for row in rows] == ["1", "2", "3", "4"]
+    assert (rows[3]["sourceAddress"], rows[3]["destinationAddress"]) == ("10.0.0.5", "10.0.0.1")
+    assert float(rows[0]["timeFirstTxPacket"]) == 2e9
+    assert int(rows[0]["rxBytes"]) == 14_600
+
+
+def test_the_commands_write_files_and_tell_of_mistakes(results: packetloom.Results, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "packetloom", "export", str(results.path), "-o", str(tmp_path / "files")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "files").glob("TCP-seed-1-*.txt"))) == 1
+    done = subprocess.run([*command, "--format", "fct"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: unknown format 'fct'; write one of fct-hpcc, fct-conweave, flow-monitor, pcapng\n",
+    )
+    topology = tmp_path / "topology.txt"
+    topology.write_text(RING.replace("6 1 10Gbps", "6 77 10Gbps"))
+    check = [sys.executable, "-m", "packetloom", "check", str(tmp_path / "ring.toml")]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"{topology}:4: no node is numbered 77; they are numbered 0 to 9" in done.stderr
+
+
+def test_captures_go_with_the_results(results: packetloom.Results, tmp_path: Path) -> None:
+    [file] = export(results, "pcapng", tmp_path / "captures")
+    content = file.read_bytes()
+    assert content[:4] == bytes.fromhex("0a0d0d0a")
+    assert b"host6 to switch1" in content
+    assert b"switch1 to host6" in content
+
+
+def test_where_nothing_was_captured_that_is_told(tmp_path: Path, scenario: Path) -> None:
+    results = packetloom.run(scenario, tmp_path / "out", progress=False)
+    with pytest.raises(PacketloomError, match=r"nothing was captured; set measure\.capture"):
+        export(results, "pcapng", tmp_path / "captures")
+
+
+def test_operations_have_a_table(tmp_path: Path) -> None:
+    scenario = tmp_path / "ring.toml"
+    scenario.write_text(
+        '[topology]\nkind = "rack"\nhosts = 4\n[[workload]]\n'
+        'arrivals = { kind = "collective", operation = "all-reduce", size = "1MB", repeat = 2 }\n'
+        '[[scheme]]\nname = "DCTCP"\ntransport = "dctcp"\nqueue = "ecn"\n'
+    )
+    jobs = packetloom.run(scenario, tmp_path / "out", progress=False).to_polars("jobs")
+    assert jobs["repetition"].to_list() == [0, 1]
+    assert jobs["operation"].unique().to_list() == ["all-reduce"]
+    factor = (jobs["bus_gbps"] / jobs["algorithm_gbps"]).to_list()
+    assert factor == pytest.approx([1.5, 1.5])
+    assert all(5 < bus < 10 for bus in jobs["bus_gbps"])
