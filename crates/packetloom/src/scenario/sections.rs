@@ -174,7 +174,6 @@ pub const MEASURE: Component = Component {
     doc: "What is recorded beside the counters of each case.",
     source: "packetloom",
     params: &[&[
-        param("flows", Kind::Flag, Fallback::Value("true"), "A row per flow in the flow table."),
         param(
             "queues",
             Kind::Flag,

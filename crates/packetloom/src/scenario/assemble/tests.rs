@@ -259,7 +259,7 @@ fn defaults_are_filled_in() {
     assert_eq!(case.scheme.optional_component("nic"), None);
     assert_eq!(case.workloads[0].component("arrivals").kind, "poisson");
     assert_eq!(case.run.time("warm_up").as_ps(), 0);
-    assert!(case.measure.flag("flows") && !case.measure.flag("queues"));
+    assert!(!case.measure.flag("queues"));
 }
 
 #[test]
