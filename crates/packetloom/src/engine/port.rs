@@ -336,9 +336,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.note(now);
     }
 
-    /// Has the queue's record know what waits.
-    #[inline]
+    /// Has the queue's record, if there is one, know what waits.
+    #[inline(always)]
     fn note(&mut self, at: Time) {
+        if self.recorder.is_some() {
+            self.record(at);
+        }
+    }
+
+    #[inline(never)]
+    fn record(&mut self, at: Time) {
         let Some(recorder) = self.recorder.as_deref_mut() else { return };
         let Discipline::Buffered(buffer) = &self.discipline else { return };
         recorder.note(at, buffer.queued());
