@@ -27,9 +27,14 @@ TIMEOUTS_QUICK = (
 EXPERIMENTS = (
     Experiment("web-search", "web-search.toml", quick=(FEW_LOADS, *WEB_SEARCH_QUICK)),
     Experiment("data-mining", "data-mining.toml", quick=(FEW_LOADS, *DATA_MINING_QUICK)),
-    Experiment("ecmp", "ecmp.toml", quick=("run.loads=[0.8]", *WEB_SEARCH_QUICK)),
-    Experiment("timeouts", "timeouts.toml", quick=TIMEOUTS_QUICK),
-    Experiment("deadlines", "deadlines.toml", quick=("run.loads=[0.4, 0.8]", "run.flows=6000")),
+    Experiment("ecmp", "ecmp.toml", quick=("run.loads=[0.8]", *WEB_SEARCH_QUICK), full=("run.loads=[0.8]",)),
+    Experiment("timeouts", "timeouts.toml", quick=TIMEOUTS_QUICK, full=("run.flows=4000",)),
+    Experiment(
+        "deadlines",
+        "deadlines.toml",
+        quick=("run.loads=[0.4, 0.8]", "run.flows=6000"),
+        full=("run.flows=12000",),
+    ),
     Experiment("classes", "classes.toml"),
     Experiment("data-mining-sizes", "data-mining-sizes.toml", quick=("run.flows=20000",)),
     Experiment("web-search-sizes", "web-search-sizes.toml", quick=("run.flows=20000",)),
