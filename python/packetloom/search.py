@@ -262,9 +262,9 @@ def _axis_in(results: Results, key: str) -> str:
 
 
 def _brackets(results: Results, axis: str, range: Range, share: float) -> dict[Sample, _Bracket]:
-    brackets: dict[Sample, _Bracket] = {}
-    for row, met in sorted(application_throughput(results), key=lambda one: float(one[0].parameters[axis] or 0)):
-        sample = _sample(row.parameters, axis)
-        bracket = brackets.setdefault(sample, _Bracket(range.lowest - 1, range.highest + 1))
-        bracket.narrow(int(row.parameters[axis] or 0), met >= share)
+    shares = application_throughput(results)
+    nowhere = (range.lowest - 1, range.highest + 1)
+    brackets = {_sample(row.parameters, axis): _Bracket(*nowhere) for row, _ in shares}  # in the scenario's order
+    for row, met in sorted(shares, key=lambda one: float(one[0].parameters[axis] or 0)):
+        brackets[_sample(row.parameters, axis)].narrow(int(row.parameters[axis] or 0), met >= share)
     return brackets
