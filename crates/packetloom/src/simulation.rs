@@ -622,8 +622,9 @@ impl WithScheme for OnPackets<'_> {
 
     fn run<T: Scheme>(self) -> Outcome {
         let OnPackets { simulation: Simulation { setting, workload, .. }, monitor } = self;
-        let config = T::configure(&setting.case.scheme.component("transport"));
-        let smallest = T::smallest_packet_bytes(&config);
+        let transport = setting.case.scheme.component("transport");
+        let config = T::configure(&transport);
+        let smallest = PacketFormat::of(&transport).smallest_bytes();
         let routing = setting.case.scheme.component("routing");
         setting.run_packets(workload, &routing, smallest, monitor, || T::new(&config))
     }

@@ -121,15 +121,14 @@ impl<T: Transport> Engine<T> {
         after_window: impl FnMut(&mut Log, &Tally, Time, &Workload) -> bool,
     ) {
         for chain in workload.take_chains() {
-            let (shard, _) = self.partition.places[chain.src as usize];
-            self.shards[shard as usize].add_chain(chain);
+            self.shard_of(chain.src).add_chain(chain);
         }
         let (flows, triggers) = workload.take_dependencies();
         for flow in flows {
-            self.shards[self.partition.places[flow.src as usize].0 as usize].add_flow(flow);
+            self.shard_of(flow.src).add_flow(flow);
         }
         for (host, triggers) in triggers {
-            self.shards[self.partition.places[host as usize].0 as usize].add_triggers(host, triggers);
+            self.shard_of(host).add_triggers(host, triggers);
         }
         let clock = self.shards[0].wires.calendar.clock();
         let places = &self.partition.places;
@@ -142,6 +141,10 @@ impl<T: Transport> Engine<T> {
         for (shard, mut crossings) in self.shards.iter_mut().zip(under_way) {
             shard.take_in(&mut crossings);
         }
+    }
+
+    fn shard_of(&mut self, host: HostId) -> &mut Shard<T> {
+        &mut self.shards[self.partition.places[host as usize].0 as usize]
     }
 
     /// The time up to which everything happened.

@@ -3,6 +3,14 @@
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 use crate::topology::SLOWEST;
 
+const BETWEEN: Param = Param {
+    name: "between",
+    kind: Kind::List(&Kind::Text),
+    default: Fallback::Required,
+    doc: "Which links, in both directions: those between two nodes, each given as one node (\"edge0\") or as all of a tier (\"core\").",
+    source: "packetloom",
+};
+
 const AT: Param = Param {
     name: "at",
     kind: Kind::Time,
@@ -41,11 +49,9 @@ pub const COMPONENTS: &[Component] = &[
                 source: "packetloom",
             },
             Param {
-                name: "between",
-                kind: Kind::List(&Kind::Text),
                 default: Fallback::Absent,
                 doc: "Which links, in both directions: those between two nodes, each given as one node (\"edge0\") or as all of a tier (\"core\"); left out: every link.",
-                source: "packetloom",
+                ..BETWEEN
             },
         ]],
         check: check_between,
@@ -55,18 +61,7 @@ pub const COMPONENTS: &[Component] = &[
         kind: "link-down",
         doc: "Links carry nothing for a while.",
         source: "packetloom",
-        params: &[&[
-            Param {
-                name: "between",
-                kind: Kind::List(&Kind::Text),
-                default: Fallback::Required,
-                doc: "Which links, in both directions: those between two nodes, each given as one node (\"edge0\") or as all of a tier (\"core\").",
-                source: "packetloom",
-            },
-            AT,
-            UNTIL,
-            LEARN_AFTER,
-        ]],
+        params: &[&[BETWEEN, AT, UNTIL, LEARN_AFTER]],
         check: check_link_down,
     },
     Component {
@@ -75,13 +70,7 @@ pub const COMPONENTS: &[Component] = &[
         doc: "Links are slower for a while, as after renegotiating their speed. Nobody is told: queues, pulls and paths are as before.",
         source: "NDP §3.2.3: a link that negotiated 1 Gb/s instead of 10",
         params: &[&[
-            Param {
-                name: "between",
-                kind: Kind::List(&Kind::Text),
-                default: Fallback::Required,
-                doc: "Which links, in both directions: those between two nodes, each given as one node (\"edge0\") or as all of a tier (\"core\").",
-                source: "packetloom",
-            },
+            BETWEEN,
             Param {
                 name: "rate",
                 kind: Kind::Rate,

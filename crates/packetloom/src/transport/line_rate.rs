@@ -15,7 +15,6 @@ use super::reassembly::Reassembly;
 use super::seq_set::SeqSet;
 use crate::engine::{Context, Report, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
-use crate::measure::Format;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::units::Time;
@@ -132,14 +131,6 @@ impl Scheme for LineRate {
                 .map_or(Time::NEVER, |timeouts| rto.times(timeouts)),
             priority: Priority::of(values),
         }
-    }
-
-    fn format(config: &Config) -> Format {
-        config.format.data
-    }
-
-    fn smallest_packet_bytes(config: &Config) -> u64 {
-        config.format.smallest_bytes()
     }
 
     fn new(config: &Config) -> LineRate {
@@ -289,16 +280,8 @@ impl LineRate {
             Some(packets) => packets,
             None => self.reassemble(packet, context),
         };
-        context.send(Packet {
-            flow,
-            dst: packet.src,
-            priority: priority::FIRST,
-            size_bytes: self.config.format.ack_bytes,
-            kind: Kind::Ack,
-            class: packet.class,
-            header: Header { seq: packet.header.seq, ack, last: packet.kind == Kind::Control },
-            ..Packet::default()
-        });
+        let header = Header { seq: packet.header.seq, ack, last: packet.kind == Kind::Control };
+        context.send(self.config.format.ack(packet, header));
     }
 
     fn reassemble(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) -> u32 {

@@ -28,7 +28,6 @@ mod windowed;
 pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat};
 
 use crate::engine::{PathNeeds, PortAgent, Transport};
-use crate::measure::Format;
 use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
 
@@ -49,12 +48,6 @@ pub trait Scheme: Transport {
     fn check_network(_values: &Values, _topology: &Topology) -> Result<(), Complaint> {
         Ok(())
     }
-
-    /// How it cuts flows into packets.
-    fn format(config: &Self::Config) -> Format;
-
-    /// The smallest packet it sends.
-    fn smallest_packet_bytes(config: &Self::Config) -> u64;
 
     /// The transport of one host.
     fn new(config: &Self::Config) -> Self;

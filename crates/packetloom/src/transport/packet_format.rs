@@ -1,12 +1,14 @@
 //! Packet sizes: parameters that every transport has.
 
+use super::priority;
 use crate::measure::Format;
-use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+use crate::packet::{Kind, Packet};
+use crate::spec::{self, Complaint, Fallback, Param, Values};
 
 /// Payload of a full packet.
 pub const MSS: Param = Param {
     name: "mss",
-    kind: Kind::Bytes,
+    kind: spec::Kind::Bytes,
     default: Fallback::Value("1460B"),
     doc: "Payload bytes of a full packet.",
     source: "Ethernet's 1500 B less IPv4 and TCP headers",
@@ -15,7 +17,7 @@ pub const MSS: Param = Param {
 /// Header of a data packet.
 pub const HEADER: Param = Param {
     name: "header",
-    kind: Kind::Bytes,
+    kind: spec::Kind::Bytes,
     default: Fallback::Value("40B"),
     doc: "Header bytes of a data packet.",
     source: "IPv4 and TCP without options",
@@ -24,7 +26,7 @@ pub const HEADER: Param = Param {
 /// Size of an acknowledgement.
 pub const ACK: Param = Param {
     name: "ack",
-    kind: Kind::Bytes,
+    kind: spec::Kind::Bytes,
     default: Fallback::Value("40B"),
     doc: "Bytes of an acknowledgement or probe on the wire.",
     source: "IPv4 and TCP without options",
@@ -59,7 +61,22 @@ impl PacketFormat {
         (payload + self.data.header_bytes) as u16
     }
 
-    /// The smallest packet.
+    /// The acknowledgement of a packet, which goes before all data.
+    #[inline]
+    pub fn ack<H: Copy + Default>(&self, of: &Packet<H>, header: H) -> Packet<H> {
+        Packet {
+            flow: of.flow,
+            dst: of.src,
+            priority: priority::FIRST,
+            size_bytes: self.ack_bytes,
+            kind: Kind::Ack,
+            class: of.class,
+            header,
+            ..Packet::default()
+        }
+    }
+
+    /// The smallest packet; no transport may send a smaller one (see `engine`'s windows).
     pub fn smallest_bytes(&self) -> u64 {
         (self.data.header_bytes + 1).min(u64::from(self.ack_bytes))
     }

@@ -11,11 +11,9 @@ mod sender;
 use super::Scheme;
 use super::flow_table::FlowTable;
 use super::packet_format::{self, PacketFormat};
-use super::priority;
 use super::reassembly::Reassembly;
 use crate::engine::{Context, Standing, Timer, Transport};
 use crate::flow::Flow;
-use crate::measure::Format;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::units::Time;
@@ -126,14 +124,6 @@ impl Scheme for Daq {
         }
     }
 
-    fn format(config: &Config) -> Format {
-        config.format.data
-    }
-
-    fn smallest_packet_bytes(config: &Config) -> u64 {
-        config.format.smallest_bytes()
-    }
-
     fn new(config: &Config) -> Daq {
         Daq { config: *config, senders: FlowTable::default(), receivers: FlowTable::default() }
     }
@@ -187,15 +177,6 @@ impl Daq {
                 context.delivered(flow);
             }
         }
-        context.send(Packet {
-            flow,
-            dst: packet.src,
-            priority: priority::FIRST,
-            size_bytes: self.config.format.ack_bytes,
-            kind: Kind::Ack,
-            class: packet.class,
-            header,
-            ..Packet::default()
-        });
+        context.send(self.config.format.ack(packet, header));
     }
 }

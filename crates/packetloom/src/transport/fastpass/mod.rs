@@ -11,12 +11,10 @@ use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::packet_format::{self, PacketFormat};
-use super::priority;
 use super::reassembly::Reassembly;
 use crate::control::matching::Policy;
 use crate::engine::{Context, Timer, Transport};
 use crate::flow::{Flow, HostId};
-use crate::measure::Format;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::topology::Topology;
@@ -219,14 +217,6 @@ impl Scheme for Fastpass {
         Err(Complaint::new("scheme.transport.arbiter", message))
     }
 
-    fn format(config: &Config) -> Format {
-        config.format.data
-    }
-
-    fn smallest_packet_bytes(config: &Config) -> u64 {
-        config.format.smallest_bytes()
-    }
-
     fn new(config: &Config) -> Fastpass {
         Fastpass {
             config: *config,
@@ -289,15 +279,7 @@ impl Fastpass {
                 context.delivered(flow);
             }
         }
-        context.send(Packet {
-            flow,
-            dst: packet.src,
-            priority: priority::FIRST,
-            size_bytes: self.config.format.ack_bytes,
-            kind: Kind::Ack,
-            class: packet.class,
-            header: Header::Ack { seq },
-            ..Packet::default()
-        });
+        let header = Header::Ack { seq };
+        context.send(self.config.format.ack(packet, header));
     }
 }

@@ -16,7 +16,6 @@ use super::windowed::{
 };
 use crate::engine::{Context, Standing, Timer, Transport};
 use crate::flow::Flow;
-use crate::measure::Format;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use arrivals::Arrivals;
@@ -73,14 +72,6 @@ impl Scheme for Mptcp {
     fn configure(values: &Values) -> Config {
         let core = Windowed::<Subflow>::configure(values);
         Config { core, subflows: values.count("subflows") as u8 }
-    }
-
-    fn format(config: &Config) -> Format {
-        Windowed::<Subflow>::format(&config.core)
-    }
-
-    fn smallest_packet_bytes(config: &Config) -> u64 {
-        Windowed::<Subflow>::smallest_packet_bytes(&config.core)
     }
 
     fn new(config: &Config) -> Mptcp {

@@ -15,7 +15,7 @@ use super::finished::Finished;
 use super::flow_table::FlowTable;
 use crate::engine::{Context, Standing, Timer, Transport};
 use crate::flow::Flow;
-use crate::measure::{Format, QueueRecorder};
+use crate::measure::QueueRecorder;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
 use config::Config;
@@ -51,14 +51,6 @@ impl Scheme for Ndp {
 
     fn configure(values: &Values) -> Config {
         Config::of(values)
-    }
-
-    fn format(config: &Config) -> Format {
-        config.format.data
-    }
-
-    fn smallest_packet_bytes(config: &Config) -> u64 {
-        config.format.smallest_bytes()
     }
 
     fn new(config: &Config) -> Ndp {

@@ -16,11 +16,9 @@ pub use header::{Header, Role};
 use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
-use super::priority;
 use super::reassembly::Reassembly;
 use crate::engine::{Context, Standing as AtSender, Timer, Transport};
 use crate::flow::Flow;
-use crate::measure::Format;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
 use config::Config;
@@ -41,14 +39,6 @@ impl<C: RateControl> Scheme for Paced<C> {
 
     fn configure(values: &Values) -> Arc<Config> {
         Arc::new(Config::of(values))
-    }
-
-    fn format(config: &Arc<Config>) -> Format {
-        config.format.data
-    }
-
-    fn smallest_packet_bytes(config: &Arc<Config>) -> u64 {
-        config.format.smallest_bytes()
     }
 
     fn new(config: &Arc<Config>) -> Paced<C> {
@@ -119,16 +109,8 @@ impl<C: RateControl> Paced<C> {
             Some(packets) => packets,
             None => self.note(packet, context),
         };
-        context.send(Packet {
-            flow,
-            dst: packet.src,
-            priority: priority::FIRST,
-            size_bytes: self.config.format.ack_bytes,
-            kind: Kind::Ack,
-            class: packet.class,
-            header: Header { next, ..header },
-            ..Packet::default()
-        });
+        let header = Header { next, ..header };
+        context.send(self.config.format.ack(packet, header));
     }
 
     /// Takes in what arrived of a flow that is not whole; returns the first packet that is missing.

@@ -22,7 +22,7 @@ use super::finished::Finished;
 use super::flow_table::FlowTable;
 use crate::engine::{Context, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
-use crate::measure::{Format, Segment};
+use crate::measure::Segment;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
 use receiver::Delay;
@@ -59,14 +59,6 @@ impl<C: Congestion> Scheme for Windowed<C> {
 
     fn configure(values: &Values) -> Arc<Config> {
         Arc::new(Config::of(values))
-    }
-
-    fn format(config: &Arc<Config>) -> Format {
-        config.format.data
-    }
-
-    fn smallest_packet_bytes(config: &Arc<Config>) -> u64 {
-        config.format.smallest_bytes()
     }
 
     fn new(config: &Arc<Config>) -> Windowed<C> {
