@@ -26,12 +26,9 @@ def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[st
         figures.append(_in_own_process(name))
     _print(figures)
     if json_file:
-        from packetloom.storage import explain_os_error, write_text
+        from packetloom.storage import write_json
 
-        try:
-            write_text(json_file, json.dumps(figures, indent=2) + "\n")
-        except OSError as error:
-            raise explain_os_error(error, f"{json_file}: cannot write the figures") from None
+        write_json(json_file, figures, "the figures")
     return figures
 
 

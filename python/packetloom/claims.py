@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, Literal
 
 from packetloom.errors import PacketloomError
 from packetloom.results import Results
-from packetloom.storage import explain_os_error, write_text
+from packetloom.storage import write_json
 
 Verdict = Literal["holds", "differs", "not comparable"]
 
@@ -134,10 +133,7 @@ def tally(findings: Sequence[Finding]) -> str:
 
 def write_findings(findings: Sequence[Finding], path: Path) -> None:
     """The claims as a JSON list."""
-    try:
-        write_text(path, json.dumps([finding.to_dict() for finding in findings], indent=2, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise explain_os_error(error, f"{path}: cannot write the claims") from None
+    write_json(path, [finding.to_dict() for finding in findings], "the claims")
 
 
 def value_of(results: Results, label: str, load: float | None, bin: str, statistic: str) -> tuple[float, float, float]:

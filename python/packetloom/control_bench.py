@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,12 +22,9 @@ def run_control_benchmarks(json_file: Path | None, servers: Sequence[int] = SERV
         figure["growth_exponent"] = growth[figure["algorithm"]]
     _print(figures)
     if json_file:
-        from packetloom.storage import explain_os_error, write_text
+        from packetloom.storage import write_json
 
-        try:
-            write_text(json_file, json.dumps(figures, indent=2) + "\n")
-        except OSError as error:
-            raise explain_os_error(error, f"{json_file}: cannot write the figures") from None
+        write_json(json_file, figures, "the figures")
     return figures
 
 

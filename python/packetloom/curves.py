@@ -33,10 +33,15 @@ def as_list(results: SomeResults) -> list[Results]:
     return [results] if isinstance(results, Results) else list(results)
 
 
+def style_at(place: int) -> Style:
+    """The look of the place-th series."""
+    return Style(COLOURS[place % len(COLOURS)], place)
+
+
 def styles(results: SomeResults) -> dict[str, Style]:
     """The look of each series, by its label, in the order of the scenarios."""
     labels = dict.fromkeys(label for label, _, _ in _labelled_rows(as_list(results)))
-    return {label: Style(COLOURS[order % len(COLOURS)], order) for order, label in enumerate(labels)}
+    return {label: style_at(place) for place, label in enumerate(labels)}
 
 
 def loads(results: SomeResults) -> list[float | None]:

@@ -9,7 +9,6 @@ What was run is a results folder like any other, with the key as an axis: stoppe
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +23,7 @@ from packetloom.progress import Reporter, SilentReporter
 from packetloom.results import MARKER, CaseRow, Results, label_of
 from packetloom.scenario import Parameter, Plan, ScenarioSource, read_plan
 from packetloom.statistics import over_seeds, polars_frame
-from packetloom.storage import explain_os_error, write_text
+from packetloom.storage import write_json
 
 DEFAULT_SHARE = 0.99
 
@@ -240,10 +239,7 @@ def print_held(found: pl.DataFrame, range: Range, share: float) -> None:
 
 def write_held(found: pl.DataFrame, path: Path) -> None:
     """The outcome as a JSON list, an object per scheme."""
-    try:
-        write_text(path, json.dumps(found.to_dicts(), indent=2, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise explain_os_error(error, f"{path}: cannot write what was found") from None
+    write_json(path, found.to_dicts(), "what was found")
 
 
 def _sample(parameters: Mapping[str, Parameter], axis: str) -> Sample:

@@ -46,6 +46,14 @@ def write_text(path: Path, text: str) -> None:
     write_whole(path, lambda file: file.write(text.encode()))
 
 
+def write_json(path: Path, value: object, what: str) -> None:
+    """Writes a JSON file whole, for somebody who asked for `what` there."""
+    try:
+        write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise explain_os_error(error, f"{path}: cannot write {what}") from None
+
+
 def write_table(path: Path, table: pa.Table) -> None:
     """Writes a Parquet file whole."""
     write_whole(path, lambda file: write_parquet(file, table))

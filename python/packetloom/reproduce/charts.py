@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from packetloom.curves import Style
+from packetloom.curves import Style, style_at
 from packetloom.panels import Panels, box, line_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from packetloom.reproduce.measure import Interval
 
 Numbers = Sequence[float]
 
@@ -27,6 +29,13 @@ class Curve:
     low: Sequence[float | None] = ()
     high: Sequence[float | None] = ()
     points: bool = True
+
+    @staticmethod
+    def of(label: str, look: Style, found: Mapping[float, Interval]) -> Curve:
+        """Numbers with their intervals, by their place on the x axis."""
+        found_at = found.values()
+        y, low, high = [one.value for one in found_at], [one.low for one in found_at], [one.high for one in found_at]
+        return Curve(label, look, list(found), y, low, high)
 
     def errors(self) -> tuple[list[float], list[float]] | None:
         """How far each interval reaches down and up; `None` where no point has one."""
@@ -99,18 +108,12 @@ def _traces(mark: Mark) -> list[tuple[str, dict[str, Any]]]:
             return [(mark.label, {**trace, **line_style(mark.look, mode)})]
         case Stack():
             return [
-                (f"layer {place + 1}", {"type": "bar", "x": list(mark.x), "y": list(layer), **box(_layer(place))})
+                (f"layer {place + 1}", {"type": "bar", "x": list(mark.x), "y": list(layer), **box(style_at(place))})
                 for place, layer in enumerate(mark.layers)
             ]
         case HeatMap():
             rows = [list(row) for row in mark.rows]
             return [(mark.unit, {"type": "heatmap", "z": rows, "colorscale": "Viridis", "showscale": False})]
-
-
-def _layer(place: int) -> Style:
-    from packetloom.curves import COLOURS
-
-    return Style(COLOURS[place % len(COLOURS)], place)
 
 
 def plot_panels(panels: Sequence[Panel], columns: int) -> Figure:
@@ -141,7 +144,7 @@ def _plot(panel: Panel, ax: Axes) -> None:
             case Stack():
                 bottom = [0.0] * len(mark.x)
                 for place, layer in enumerate(mark.layers):
-                    ax.bar(mark.x, layer, bottom=bottom, color=_layer(place).colour, width=0.9)
+                    ax.bar(mark.x, layer, bottom=bottom, color=style_at(place).colour, width=0.9)
                     bottom = [below + height for below, height in zip(bottom, layer, strict=True)]
             case HeatMap():
                 image = ax.imshow(mark.rows, origin="lower", aspect="auto", interpolation="nearest")

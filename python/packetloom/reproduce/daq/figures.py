@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from packetloom.curves import COLOURS, Style, styles
+from packetloom.curves import style_at, styles
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.charts import Curve, Panel
 from packetloom.reproduce.daq import measure
 from packetloom.reproduce.daq.claims import FAN_IN, LARGEST_BYTES, RATE, SIZE_AXIS
 from packetloom.reproduce.daq.measure import PerSeed, Points
-from packetloom.reproduce.measure import Interval, Runs, interval_of
+from packetloom.reproduce.measure import Runs, interval_of
 
 MET = "application throughput"
 LONG = "long flows, Gb/s"
@@ -42,8 +42,8 @@ def held(runs: Runs) -> list[Panel]:
     """Figure 5: by rank, so that names stand in the legend."""
     found = {scheme: interval_of(values, scheme) for scheme, values in measure.held(runs["senders"]).items()}
     ranked = sorted(found, key=lambda scheme: -found[scheme].value)
-    looks = {scheme: _look(order) for order, scheme in enumerate(found)}
-    marks = [_point(scheme, looks[scheme], rank, found[scheme]) for rank, scheme in enumerate(ranked, 1)]
+    looks = {scheme: style_at(order) for order, scheme in enumerate(found)}
+    marks = [Curve.of(scheme, looks[scheme], {rank: found[scheme]}) for rank, scheme in enumerate(ranked, 1)]
     return [Panel("99 % of deadlines met, answers of 10 KB", "rank", "workers", marks)]
 
 
@@ -110,22 +110,7 @@ def _curves(points: Points) -> list[Curve]:
 
 def _curve(label: str, order: int, points: Mapping[float, PerSeed]) -> Curve:
     found = {place: interval_of(values, label) for place, values in points.items()}
-    return Curve(
-        label,
-        _look(order),
-        list(found),
-        [one.value for one in found.values()],
-        [one.low for one in found.values()],
-        [one.high for one in found.values()],
-    )
-
-
-def _point(label: str, look: Style, x: float, one: Interval) -> Curve:
-    return Curve(label, look, [x], [one.value], [one.low], [one.high])
-
-
-def _look(order: int) -> Style:
-    return Style(COLOURS[order % len(COLOURS)], order)
+    return Curve.of(label, style_at(order), found)
 
 
 FIGURES = (

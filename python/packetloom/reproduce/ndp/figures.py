@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from packetloom.curves import COLOURS, Style, styles
+from packetloom.curves import Style, style_at, styles
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.charts import Curve, HeatMap, Panel, Stack
 from packetloom.reproduce.measure import Runs, interval_of
@@ -120,7 +120,7 @@ def future_work(runs: Runs) -> list[Panel]:
         panels.append(Panel(f"{pattern} of 100 x 450 KB", "FCT, ms", SHARE, curves))
     pulled = _pooled(runs["priorities"], ("fct_ns",))
     curves = [
-        _distribution(label.partition("transport.")[2], _look(order), flows["fct_ns"] / 1e6)
+        _distribution(label.partition("transport.")[2], style_at(order), flows["fct_ns"] / 1e6)
         for order, (label, flows) in enumerate(pulled.items(), 2)
     ]
     beside = Panel("150 KB beside ten long flows", "FCT, ms", SHARE, curves, log_x=True)
@@ -135,7 +135,7 @@ def _pull_queue(results: Results) -> Curve:
     """The first seed's; the receiver is host 0."""
     table = next(table for row, table in results.partitions("pulls", ("host", "time_ns", "pulls")) if row.scheme == NDP)
     samples = polars_frame(table).filter(pl.col("host") == 0)
-    return Curve(NDP, _look(0), (samples["time_ns"] / 1e6).to_list(), samples["pulls"].to_list(), points=False)
+    return Curve(NDP, style_at(0), (samples["time_ns"] / 1e6).to_list(), samples["pulls"].to_list(), points=False)
 
 
 def _pooled(results: Results, columns: Sequence[str]) -> dict[str, pl.DataFrame]:
@@ -173,20 +173,9 @@ def _matrix(flows: pl.DataFrame, hosts: int) -> HeatMap:
     return HeatMap(matrix.tolist(), "flows")
 
 
-def _look(order: int) -> Style:
-    return Style(COLOURS[order], order)
-
-
 def _means(label: str, order: int, goodput: dict[float, PerSeed]) -> Curve:
     found = {place: interval_of(values, label) for place, values in goodput.items()}
-    return Curve(
-        label,
-        _look(order),
-        list(found),
-        [one.value for one in found.values()],
-        [one.low for one in found.values()],
-        [one.high for one in found.values()],
-    )
+    return Curve.of(label, style_at(order), found)
 
 
 FIGURES = (

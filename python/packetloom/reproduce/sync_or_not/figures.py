@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from packetloom.curves import COLOURS, Style
+from packetloom.curves import style_at
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.charts import Curve, Panel
 from packetloom.reproduce.sync_or_not import measure
@@ -20,19 +20,13 @@ LATENCIES = {0: "0ns", 100: "100us"}
 PERCENTILES = (1, 10, 25, 50, 75, 90, 99)
 
 
-def look(place: int) -> Style:
-    """The place-th colour."""
-    return Style(COLOURS[place % len(COLOURS)], place)
-
-
 def by_load(title: str, unit: str, table: measure.Table, *, log_y: bool = False) -> Panel:
     """A curve for each scheme."""
     curves = []
     for place, label in enumerate(measure.labels_of(table)):
         loads = [load for load in measure.loads_of(table) if (label, load) in table]
-        found = [measure.at(table, label, load) for load in loads]
-        low, high = [one.low for one in found], [one.high for one in found]
-        curves.append(Curve(label, look(place), loads, [one.value for one in found], low, high))
+        found = {load: measure.at(table, label, load) for load in loads}
+        curves.append(Curve.of(label, style_at(place), found))
     return Panel(title, "load", unit, curves, log_y=log_y)
 
 
@@ -71,7 +65,7 @@ def traces(runs: Runs) -> list[Panel]:
             # The last sample is of those servers alone whose packets went on beyond it.
             over_time = over_time[-101:-1]
             x, y = (over_time["time_ns"] / 1e6).to_list(), (over_time["queue_bytes"] / 1e3).to_list()
-            curves.append(Curve(row.label, look(place), x, y, points=False))
+            curves.append(Curve(row.label, style_at(place), x, y, points=False))
         panels.append(Panel(title, "time, ms", "kB each", curves))
     return panels
 
@@ -86,7 +80,7 @@ def latencies(runs: Runs) -> list[Panel]:
             for percentile in PERCENTILES:
                 table = measure.latency_ns(runs["uniform"], where, f"p{percentile}")
                 x.append(measure.at(table, label, 0.8).value / 1e3)
-            curves.append(Curve(label, look(place), x, [percentile / 100 for percentile in PERCENTILES]))
+            curves.append(Curve(label, style_at(place), x, [percentile / 100 for percentile in PERCENTILES]))
         panels.append(Panel(f"{where} latency", "us", "share of packets", curves, log_x=where == "server"))
     return panels
 
@@ -109,8 +103,8 @@ def imperfect(runs: Runs) -> list[Panel]:
             asy = measure.at(of, f"ASY, {latency}", 0.8)
             scale = 1e3 if unit == "us" else 1.0
             x = [max(error_us, 0.1) for error_us, _ in syn]
-            curves.append(Curve(f"SYN, {away}", look(place), x, [found.value / scale for _, found in syn]))
-            curves.append(Curve(f"ASY, {away}", look(place + 2), x, [asy.value / scale] * len(x), points=False))
+            curves.append(Curve(f"SYN, {away}", style_at(place), x, [found.value / scale for _, found in syn]))
+            curves.append(Curve(f"ASY, {away}", style_at(place + 2), x, [asy.value / scale] * len(x), points=False))
         panels.append(Panel(title, "clock error (standard deviation), us; 0.1: none", unit, curves, True, True))
     return panels
 
