@@ -41,7 +41,8 @@ def as_list(results: SomeResults) -> list[Results]:
 
 def style_at(place: int) -> Style:
     """The look of the place-th series."""
-    return Style(COLOURS[place % len(COLOURS)], place, place // len(COLOURS))
+    round, within = divmod(place, len(COLOURS))
+    return Style(COLOURS[within], within + round, round)
 
 
 def styles(results: SomeResults) -> dict[str, Style]:

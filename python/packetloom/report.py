@@ -31,11 +31,15 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
     finished = [one for one in several if one.rows()]
     if finished:
         statistics = curves.all_summaries(finished, bins)
-        _summary_table(page, statistics, bins)
-        _fairness(page, statistics)
-        _central_control(page, finished)
+        if statistics.filter(pl.col("metric") == "slowdown").is_empty():
+            page.text("No measured flow has finished, so there are no completion times to show.")
+        if not statistics.is_empty():
+            _summary_table(page, statistics, bins)
         _figures(page, finished)
         _fabric(page, finished)
+        if not statistics.is_empty():
+            _fairness(page, statistics)
+        _central_control(page, finished)
         _cases(page, finished)
     for one in several:
         page.folded(f"The scenario of {one.name}", one.scenario_text)

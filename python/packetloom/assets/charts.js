@@ -9,6 +9,7 @@ const SHAPES = [ // the same, for the names above a figure
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdashdot"];
 const STROKES = ["", "7 4", "2 3", "7 3 2 3", "11 3 2 3"];
 const PATTERNS = ["", "/", ".", "x", "\\"];
+const HATCHES = ["", "M8 12L20 0M14 12L26 0", "M8 3h18M8 9h18", "M8 12L20 0M14 12L26 0M8 0L20 12M14 0L26 12", "M8 0L20 12M14 0L26 12"];
 const PANEL_HEIGHT = 330;
 const WIDEST_PANEL = 620;
 const DOWNLOAD_WIDTH = 1000;
@@ -40,20 +41,19 @@ function swatch(look, kind, points) {
   svg.setAttribute("aria-hidden", "true");
   const line = `<path d="M0 6h34" stroke="${look.colour}" stroke-width="2.5" stroke-dasharray="${pick(STROKES, look.dash)}"/>`;
   const marker = `<path d="${pick(SHAPES, look.marker)}" fill="${look.colour}"/>`;
-  const bar = `<rect x="8" width="18" height="12" fill="${look.colour}"/>`;
+  const bar = `<rect x="8" width="18" height="12" fill="${look.colour}"/><path d="${pick(HATCHES, look.dash)}" stroke="${colour("--ground")}" stroke-width="2"/>`;
   svg.innerHTML = kind === "bars" ? bar : line + (points ? marker : "");
   return svg;
 }
 
 // From panels to plotly.
 
-/** Labels 1, 2, 5, 10 on a logarithmic axis, or only powers of ten where it is long; plotly's own where it is short. */
+/** Labels 1, 2, 5, 10 on a logarithmic axis; only powers of ten where it is long, more where it is short. */
 function logTicks(values, isX) {
   const positive = values.filter((value) => value > 0);
   if (!positive.length) return {};
   const low = Math.min(...positive), high = Math.max(...positive), decades = Math.log10(high / low);
-  if (decades < 0.5) return {};
-  const steps = decades > (isX ? 2 : 3.5) ? [1] : [1, 2, 5];
+  const steps = decades > (isX ? 2 : 3.5) ? [1] : decades === 0 || decades > 0.5 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
   const tickvals = [];
   for (let power = Math.floor(Math.log10(low)) - 1; power <= Math.log10(high) + 1; power++) {
     for (const step of steps) tickvals.push(Number(`${step}e${power}`));
@@ -231,7 +231,8 @@ class Chart {
       "aria-describedby": `${id}-readout`, onkeydown: (event) => this.step(event), onblur: () => this.leave(),
     });
     this.table = element("details", { ontoggle: () => this.fill() }, element("summary", {}, "Table"), element("div", { class: "wide" }));
-    section.append(this.tools(), this.names, this.plot, this.readout, this.table);
+    this.nothing = element("p", { class: "note", hidden: true }, "Nothing is chosen: tick a scheme and a load.");
+    section.append(this.tools(), this.names, this.nothing, this.plot, this.readout, this.table);
     this.visible = false;
     this.stale = true;
   }
@@ -281,8 +282,8 @@ class Chart {
       this.drawn = Plotly.react(this.plot, figure.data, figure.layout, { displayModeBar: false, scrollZoom: false });
     } else {
       Plotly.purge(this.plot);
-      this.plot.replaceChildren(element("p", { class: "note" }, "Nothing is chosen: tick a scheme and a load."));
     }
+    this.nothing.hidden = panels.length > 0;
     this.fill();
   }
 
