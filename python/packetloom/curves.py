@@ -168,46 +168,43 @@ def by_fan_in(results: SomeResults) -> pl.DataFrame:
     """Completion times by the number of senders, where the grid varies it: label, load, fan_in, statistic, value,
     low, high. Labels are without the number."""
     several = as_list(results)
+    short = without_fan_in(several)
     frames = []
     for one in several:
         axis = next((name for name in one.axes if name.endswith(FAN_IN)), None)
         if axis is None:
             continue
-        renamed = renaming(one, several)
-        rows = {renamed.get(row.label, row.label): row for row in one.rows()}
-        frame = all_summaries([one]).with_columns(pl.col("label").replace(renamed))
+        frame = summary(one).with_columns(pl.col("label").replace(renaming(one, several)).replace(short))
         chosen = frame.filter(pl.col("metric") == "fct_ns", pl.col("bin") == ALL_SIZES, pl.col(axis).is_not_null())
-        short = {label: _label_without(row, axis, label) for label, row in rows.items()}
-        frames.append(
-            chosen.select(
-                pl.col("label").replace(short),
-                "load",
-                pl.col(axis).cast(pl.Float64).alias("fan_in"),
-                "statistic",
-                "value",
-                "low",
-                "high",
-            )
-        )
+        fan_in = pl.col(axis).cast(pl.Float64).alias("fan_in")
+        frames.append(chosen.select("label", "load", fan_in, "statistic", "value", "low", "high"))
     if not any(frame.height for frame in frames):
         raise PacketloomError("no incast whose fan_in the scenario varies: write a list, such as fan_in = [5, 10, 20]")
     return pl.concat(frames)
 
 
+def without_fan_in(results: SomeResults) -> dict[str, str]:
+    """Every label, and the one of `by_fan_in` that it belongs to."""
+    several = as_list(results)
+    return {label: _label_without(row, _fan_in_axis(row), label) for label, _, row in _labelled_rows(several)}
+
+
 def fan_in_styles(results: SomeResults) -> dict[str, Style]:
     """The looks of the labels of `by_fan_in`: those of the first series that each stands for."""
-    several = as_list(results)
+    short = without_fan_in(results)
     looks: dict[str, Style] = {}
-    for label, look in styles(several).items():
-        row = next(row for name, _, row in _labelled_rows(several) if name == label)
-        axis = next((name for name in row.parameters if name.endswith(FAN_IN)), "")
-        looks.setdefault(_label_without(row, axis, label), look)
+    for label, look in styles(results).items():
+        looks.setdefault(short[label], look)
     return looks
 
 
-def _label_without(row: CaseRow, axis: str, label: str) -> str:
+def _fan_in_axis(row: CaseRow) -> str | None:
+    return next((name for name in row.parameters if name.endswith(FAN_IN)), None)
+
+
+def _label_without(row: CaseRow, axis: str | None, label: str) -> str:
     """A label, folder and all, without the value of an axis."""
-    return label.replace(f", {axis_text(axis, row.parameters.get(axis))}", "", 1)
+    return label if axis is None else label.replace(f", {axis_text(axis, row.parameters[axis])}", "", 1)
 
 
 def _ports(results: SomeResults, columns: Sequence[str]) -> Iterator[pl.DataFrame]:

@@ -140,8 +140,10 @@ def _figures(page: Page, several: Sequence[Results]) -> None:
             page.chart(chart.to_json())
     if missing:
         page.folded("Figures that these results have no numbers for", "\n".join(missing))
-    looks = curves.styles(several)
-    schemes = [{"label": label, "look": look_json(look)} for label, look in looks.items()]
+    short, looks = curves.without_fan_in(several), curves.styles(several)
+    schemes = [
+        {"label": label, "without_fan_in": short[label], "look": look_json(look)} for label, look in looks.items()
+    ]
     page.give(schemes=schemes, loads=curves.loads(several))
 
 

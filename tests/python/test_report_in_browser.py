@@ -14,7 +14,10 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 import packetloom
+from packetloom.charts import Curve, HeatMap, Panel, Stack, panel_json
+from packetloom.curves import style_at
 from packetloom.figures import FIGURES
+from packetloom.page import Page as PaperPage
 from packetloom.results import Results
 from packetloom.view import server
 
@@ -412,7 +415,11 @@ def test_the_fabric(page: Page, results: Results) -> None:
     assert fabric.locator("circle.node").count() == 3 * 4 + SWITCHES
     busiest = int(ports["tx_bytes"].arg_max() or 0)
     name = f"{ports['node'][busiest]} to {ports['peer'][busiest]}"
-    fabric.locator(f"line[data-link='{busiest}']").dispatch_event("click")
+    line = fabric.locator(f"line[data-link='{busiest}']")
+    line.scroll_into_view_if_needed()
+    box = line.bounding_box()
+    assert box
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     expect(fabric.get_by_label("Link", exact=True)).to_have_value(str(busiest))
     share = f"{100 * ports['utilisation'][busiest]:.3g}"
     expect(fabric.locator("> .readout")).to_contain_text(f"{name} in the whole run")
@@ -438,7 +445,7 @@ def test_the_fabric_over_time_and_by_keyboard(report: Path, results: Results, op
     expect(fabric.locator("output")).to_have_text("0.2 ms")
     samples = results.to_polars("series").filter(scheme="TCP", load=0.3, time_ns=200e3).sort("port")
     fabric.get_by_label("Colour of links").select_option("queue")
-    told = [title.partition(": queue ")[2] for title in fabric.locator("line.link title").all_text_contents()]
+    told = [title.partition(": queue ")[2] for title in fabric.locator("line.target title").all_text_contents()]
     assert [float(text.removesuffix(" KB")) for text in told] == (samples["queue_bytes"] / 1e3).to_list()
     before = fabric.locator("line.link").evaluate_all("lines => lines.map(line => line.getAttribute('stroke'))")
     play.focus()
@@ -517,6 +524,34 @@ def test_results_with_little_in_them(tmp_path: Path, open_page: Open) -> None:
     page = open_page(packetloom.write_report(Results(never.path), tmp_path / "empty.html"))
     expect(page.get_by_text("No case is finished yet")).to_be_visible()
     expect(page.locator("section")).to_have_count(0)
+
+
+def test_figures_of_papers(tmp_path: Path, open_page: Open) -> None:
+    page = report_page_of_panels(tmp_path / "paper.html")
+    shown = open_page(page)
+    section = shown.locator("section[data-chart]")
+    section.locator(".main-svg").first.wait_for()
+    assert panels_of(section) == 3
+    section.get_by_text("Table", exact=True).click()
+    cells = [row.split("\t") for row in section.locator("tbody").inner_text().strip().splitlines()]
+    numbers_of_stack, numbers_of_heat = ([row[3] for row in cells if row[0] == title] for title in ("stack", "heat"))
+    assert numbers_of_stack == ["3", "4", "5", "6"]
+    assert numbers_of_heat == ["7", "8", "9", "10"]
+
+
+def report_page_of_panels(path: Path) -> Path:
+    """A page as `reproduce` writes it: a curve, a stack and a heat map."""
+    panels = [
+        Panel(
+            "curve", "load", "FCT, ms", [Curve("TCP", style_at(0), [0.1, 0.2], [1.0, 2.0], [0.5, None], [1.5, None])]
+        ),
+        Panel("stack", "core switch", "packets", [Stack([1, 2], [[3, 4], [5, 6]])]),
+        Panel("heat", "to server", "from server", [HeatMap([[7, 8], [9, 10]], "flows")]),
+    ]
+    page = PaperPage("A paper")
+    page.chart({"name": "figure-1", "title": "1", "panels": [panel_json(panel) for panel in panels], "columns": 3})
+    page.write(path)
+    return path
 
 
 def test_following_a_run(tmp_path: Path, open_page: Open, seen: Seen) -> None:

@@ -162,13 +162,19 @@ const choicesOf = (chart) => Object.keys(chart.choices || {}).filter((name) => n
 const chosen = (chart, name) => (state.chosen[chart.name] || {})[name] ?? chart.choices[name][0];
 const sizesText = (bin) => (bin === "all" ? "all flows" : `flows of ${bin}`);
 
+/** A series may stand for several of the page's (schemes without one of their axes): hidden when they all are. */
+function isHidden(label) {
+  const own = data.schemes.filter((one) => one.label === label || one.without_fan_in === label);
+  return own.length > 0 && own.every((one) => state.hidden.has(one.label));
+}
+
 function panelsOf(chart) {
   if (chart.panels) return chart.panels;
   const loads = chart.choices.load ? chart.choices.load.filter((load) => !state.loads.has(load)) : [undefined];
   const fixed = choicesOf(chart).map((name) => [name, chosen(chart, name)]);
   const statistic = chart.choices.statistic ? chosen(chart, "statistic") + " " : "";
   return loads.map((load) => {
-    const marks = chart.series.filter((one) => !state.hidden.has(one.of) && one.at.load === load && fixed.every(([name, value]) => one.at[name] === value));
+    const marks = chart.series.filter((one) => !isHidden(one.of) && one.at.load === load && fixed.every(([name, value]) => one.at[name] === value));
     const title = load === undefined ? (chart.choices.bin ? sizesText(chosen(chart, "bin")) : "") : load === null ? "" : `load ${load}`;
     return { title, x: chart.x, y: { ...chart.y, title: statistic + chart.y.title }, marks };
   }).filter((panel) => panel.marks.length);

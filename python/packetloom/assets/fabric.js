@@ -118,6 +118,8 @@ class Fabric {
     const svg = svgElement("svg", { class: "network", viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": "The network. Choose a link or a flow below it, or click a link." });
     const spots = (this.spots = this.topology.nodes.map(() => null));
     this.middles = [];
+    this.targets = []; // wider than the lines, to be hit by a mouse or a finger
+    const targets = svgElement("g", {});
     layers.forEach((nodes, layer) => nodes.forEach((node, at) => {
       spots[node.number] = [(WIDTH * (at + 0.5)) / nodes.length, height - 28 - layer * LAYER_HEIGHT];
     }));
@@ -127,17 +129,20 @@ class Fabric {
       const [x1, y1] = spots[from], [x2, y2] = spots[to], level = y1 === y2 ? -LAYER_HEIGHT / 3 : 0;
       const middle = (this.middles[at] = [(x1 + x2) / 2, (y1 + y2) / 2 + level]);
       const line = svgElement("line", { class: "link", "data-link": at, x1, y1, x2: middle[0], y2: middle[1] }, svg);
-      line.addEventListener("click", () => this.chooseLink(at));
-      svgElement("title", {}, line);
+      const target = svgElement("line", { class: "target", "data-target": at, x1, y1, x2: middle[0], y2: middle[1] });
+      target.addEventListener("click", () => this.chooseLink(at));
+      this.targets.push(svgElement("title", {}, target));
+      targets.append(target);
       return line;
     });
+    svg.append(targets);
+    this.topmost = targets;
     const radius = Math.max(1.5, Math.min(9, (WIDTH / crowd) * 0.3));
     for (const node of this.topology.nodes) {
       const [cx, cy] = spots[node.number];
       const size = node.layer ? Math.max(radius, 4) : radius;
       const circle = svgElement("circle", { class: "node", cx, cy, r: size }, svg);
       svgElement("title", {}, circle).textContent = node.name;
-      if (node.number === 0) this.firstNode = circle;
     }
     layers.forEach((nodes, layer) => {
       svgElement("text", { x: 4, y: height - 44 - layer * LAYER_HEIGHT }, svg).textContent = `${nodes.length} ${nodes[0].kind}${nodes.length > 1 && nodes[0].kind === "host" ? "s" : ""}`;
@@ -163,7 +168,7 @@ class Fabric {
     this.lines.forEach((line, at) => {
       const value = this.value(at);
       line.setAttribute("stroke", shade(value / most));
-      line.firstChild.textContent = `${this.linkName(at)}: ${quantity.title} ${number(value)} ${quantity.unit}`;
+      this.targets[at].textContent = `${this.linkName(at)}: ${quantity.title} ${number(value)} ${quantity.unit}`;
     });
     const bar = element("span", { style: `background: linear-gradient(to right, ${[0, 1 / 3, 2 / 3, 1].map(shade).join(",")})` });
     this.scale.replaceChildren("0", bar, `${number(most)} ${quantity.unit}`);
@@ -222,7 +227,7 @@ class Fabric {
       const [x2, y2] = whole ? this.spots[this.topology.links[at][1]] : this.middles[at];
       line.setAttribute("x2", x2);
       line.setAttribute("y2", y2);
-      if (whole) line.parentNode.insertBefore(line, this.firstNode);
+      if (whole) line.parentNode.insertBefore(line, this.topmost);
       line.classList.toggle("chosen", at === this.link);
       line.classList.toggle("on-path", path.has(at));
       line.classList.toggle("off-path", path.size > 0 && !path.has(at));
