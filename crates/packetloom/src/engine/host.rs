@@ -2,7 +2,9 @@
 
 use super::Tally;
 use super::agenda::Agenda;
+use super::arrival::Arrival;
 use super::endpoint::{Context, Standing, Transport};
+use super::in_flight::PacketId;
 use super::log::{Event, Log};
 use super::port::Port;
 use super::switch::CREDIT;
@@ -23,7 +25,9 @@ pub(super) struct Host<T: Transport> {
     pub(super) nic: Port<T::Header, T::Agent>,
     /// Where sources choose their packets' paths.
     paths: Option<Paths>,
-    /// Where its link from the network ends, and its agenda's slot after it.
+    /// Itself, among the nodes of its shard.
+    node: u32,
+    /// Where its link from the network ends.
     slot: u32,
     agenda: Agenda,
     /// Flows to start, by start and identity.
@@ -38,7 +42,7 @@ pub(super) struct Host<T: Transport> {
 }
 
 enum Next {
-    Arrival,
+    Arrival(PacketId),
     Timer,
     Start,
 }
@@ -49,7 +53,7 @@ impl<T: Transport> Host<T> {
         transport: T,
         nic: Port<T::Header, T::Agent>,
         paths: Option<Paths>,
-        slot: u32,
+        (node, slot): (u32, u32),
         seed: u64,
     ) -> Host<T> {
         Host {
@@ -57,6 +61,7 @@ impl<T: Transport> Host<T> {
             transport,
             nic,
             paths,
+            node,
             slot,
             agenda: Agenda::default(),
             starting: BinaryHeap::new(),
@@ -80,14 +85,10 @@ impl<T: Transport> Host<T> {
         self.transport.standings()
     }
 
-    fn agenda_slot(&self) -> u32 {
-        self.slot + 1
-    }
-
     /// Adds a flow that starts in the window about to be processed, or later.
     pub(super) fn add_flow(&mut self, flow: Flow, wires: &mut Wires<T::Header>) {
         self.starting.push(Reverse((flow.start, flow)));
-        wires.wake(self.agenda_slot(), flow.start);
+        wires.calendar.wake(self.node, flow.start);
     }
 
     /// Gives the host a closed loop to keep going.
@@ -103,39 +104,45 @@ impl<T: Transport> Host<T> {
         self.triggers = Some(Box::new(triggers));
     }
 
-    /// Does all that happens here before `end`.
-    pub(super) fn run_until(
+    /// Does all that happens here from `start` to before `end`.
+    pub(super) fn run_window(
         &mut self,
-        end: Time,
+        (start, end): (Time, Time),
         wires: &mut Wires<T::Header>,
+        arrivals: &mut Vec<Arrival>,
         log: &mut Log,
         tally: &mut Tally,
     ) {
-        while let Some((now, next)) = self.next(end, wires) {
+        wires.take_arrivals(self.node, self.slot, (start, end), arrivals);
+        let mut arrivals = arrivals.iter().map(|arrival| (arrival.at(start), arrival.id)).peekable();
+        while let Some((now, next)) = self.next(end, arrivals.peek()) {
+            if let Next::Arrival(_) = next {
+                arrivals.next();
+            }
             self.step(now, next, wires, log, tally);
         }
         if self.nic.is_waiting() {
             self.nic.serve_until(end, wires);
         }
-        wires.reschedule(self.slot);
         self.schedule_wake(end, wires);
     }
 
     /// What happens next before `end`. At equal times what arrives comes before timers, timers before new flows.
     #[inline]
-    fn next(&self, end: Time, wires: &Wires<T::Header>) -> Option<(Time, Next)> {
-        let arrival = wires.channels[self.slot as usize].arrival(0).unwrap_or(Time::NEVER);
+    fn next(&self, end: Time, arrival: Option<&(Time, PacketId)>) -> Option<(Time, Next)> {
         let timer = self.agenda.next_at().unwrap_or(Time::NEVER);
         let start = self.starting.peek().map_or(Time::NEVER, |Reverse((start, _))| *start);
-        let now = arrival.min(timer).min(start);
-        if now >= end {
+        let by_itself = timer.min(start);
+        if let Some(&(at, id)) = arrival
+            && at <= by_itself
+        {
+            Some((at, Next::Arrival(id)))
+        } else if by_itself >= end {
             None
-        } else if arrival == now {
-            Some((now, Next::Arrival))
-        } else if timer == now {
-            Some((now, Next::Timer))
+        } else if timer == by_itself {
+            Some((timer, Next::Timer))
         } else {
-            Some((now, Next::Start))
+            Some((start, Next::Start))
         }
     }
 
@@ -148,13 +155,15 @@ impl<T: Transport> Host<T> {
         log: &mut Log,
         tally: &mut Tally,
     ) {
+        tally.events += 1;
         let packet = match next {
-            Next::Arrival => wires.channels[self.slot as usize].pop(),
+            Next::Arrival(id) => Some(wires.packets.take(id)),
             _ => None,
         };
-        if let Some(packet) = packet.filter(|packet| packet.flow == CREDIT) {
+        if packet.is_some() {
             tally.packet_hops += 1;
-            tally.events += 1;
+        }
+        if let Some(packet) = packet.filter(|packet| packet.flow == CREDIT) {
             self.nic.credit(now, packet.class, packet.priority.into(), wires);
             return;
         }
@@ -170,9 +179,7 @@ impl<T: Transport> Host<T> {
             log,
             ended_chains: &mut self.ended_chains,
         };
-        tally.events += 1;
         if let Some(mut packet) = packet {
-            tally.packet_hops += 1;
             context.nic.answer(now, &mut packet);
             self.transport.receive(packet, &mut context);
         } else if let Next::Timer = next {
@@ -211,7 +218,7 @@ impl<T: Transport> Host<T> {
         let next = timer.min(start).min(nic);
         if next < self.wake_at {
             self.wake_at = next;
-            wires.wake(self.agenda_slot(), next);
+            wires.calendar.wake(self.node, next);
         }
     }
 }

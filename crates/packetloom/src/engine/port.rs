@@ -1,7 +1,7 @@
 //! A port: a queue discipline before a link.
 
 use super::agent::{Moment, PortAgent};
-use super::channel::Channel;
+use super::in_flight::PacketId;
 use super::wires::Wires;
 use crate::fault::{LinkFault, Loss};
 use crate::measure::{QueueRecorder, SentRecorder};
@@ -163,20 +163,20 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.waiting
     }
 
-    /// What started on the link before `end`; `channel` is the link's. A FIFO port hands packets over as they come, so those
-    /// that would have started later are still there to be subtracted.
-    pub(super) fn counters(&self, end: Time, channel: &Channel<H>, wires: &Wires<H>) -> PortCounters {
+    /// What started on the link before `end`; `on_link` tells of the packets on it when they arrive and their sizes. A FIFO
+    /// port hands packets over as they come, so those that would have started later are still there to be subtracted.
+    pub(super) fn counters(&self, end: Time, on_link: &[(Time, u16)], wires: &Wires<H>) -> PortCounters {
         let mut counters = self.counters;
         let mut not_yet = |size_bytes: u16| {
             counters.packets -= 1;
             counters.bytes -= u64::from(size_bytes);
         };
         let fault = wires.fault(self.link);
-        for packet in channel.iter() {
-            let in_time = || packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
-            let started = fault.and_then(|fault| fault.late_start(packet.time)).unwrap_or_else(in_time);
+        for &(arrives, size_bytes) in on_link {
+            let in_time = || arrives.since(self.latency).since(self.until_seen(size_bytes));
+            let started = fault.and_then(|fault| fault.late_start(arrives)).unwrap_or_else(in_time);
             if started >= end {
-                not_yet(packet.size_bytes);
+                not_yet(size_bytes);
             }
         }
         let (mut corrupted, mut lost) = (0, 0);
@@ -238,15 +238,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         now + behind.since(takes)
     }
 
-    /// Takes a packet at `now`; `packet.time` says the earliest it may start.
+    /// Takes a packet at `now`; its `time` says the earliest it may start.
     #[inline]
-    pub fn accept(
-        &mut self,
-        now: Time,
-        packet: &mut Packet<H>,
-        wires: &mut Wires<H>,
-        pool: Option<&mut Pool>,
-    ) {
+    pub fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
+        let packet = wires.packets.get_mut(id);
         if A::ACTIVE {
             let moment = self.moment(now);
             self.agent.forward(moment, packet);
@@ -254,11 +249,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         match &mut self.discipline {
             Discipline::Fifo(fifo) if !fifo.is_tracked() => {
                 let start = self.busy_until.max(packet.time);
-                self.transmit(start, packet, wires);
+                self.transmit(start, id, wires);
             }
-            Discipline::Fifo(_) => self.accept_fifo(now, packet, wires, pool),
-            Discipline::Buffered(Buffer::Daq(_)) => self.accept_behind_credits(now, packet, wires),
-            Discipline::Buffered(_) => self.accept_buffered(now, packet, wires),
+            Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
+            Discipline::Buffered(Buffer::Daq(_)) => self.accept_behind_credits(now, id, wires),
+            Discipline::Buffered(_) => self.accept_buffered(now, id, wires),
         }
     }
 
@@ -276,14 +271,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     #[inline(never)]
-    fn accept_fifo(
-        &mut self,
-        now: Time,
-        packet: &mut Packet<H>,
-        wires: &mut Wires<H>,
-        pool: Option<&mut Pool>,
-    ) {
+    fn accept_fifo(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
         let Discipline::Fifo(fifo) = &mut self.discipline else { return };
+        let packet = wires.packets.get_mut(id);
         let start = self.busy_until.max(packet.time);
         let waits = start > now;
         depart(fifo, now, self.recorder.as_deref_mut());
@@ -296,6 +286,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         match verdict {
             Verdict::Drop => {
                 self.counters.drops += 1;
+                wires.packets.take(id);
                 return;
             }
             Verdict::Mark if packet.ecn_capable => {
@@ -313,21 +304,22 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
                 pool.change(before, fifo.queued());
             }
         }
-        self.transmit(start, packet, wires);
+        self.transmit(start, id, wires);
     }
 
     #[inline(never)]
-    fn accept_buffered(&mut self, now: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
+    fn accept_buffered(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         if self.waiting {
             self.serve_through(now, wires);
         }
-        if !self.waiting && self.busy_until <= now && packet.time <= now {
-            self.transmit(now, packet, wires);
+        if !self.waiting && self.busy_until <= now && wires.packets.get(id).time <= now {
+            self.transmit(now, id, wires);
             return;
         }
+        let packet = wires.packets.take(id);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         let Effect { drops, marks, trims, returns } =
-            buffer.put(*packet, self.serving_bytes, &mut self.random);
+            buffer.put(packet, self.serving_bytes, &mut self.random);
         self.waiting = buffer.queued().packets > 0;
         self.counters.drops += u64::from(drops);
         self.counters.marks += u64::from(marks);
@@ -356,10 +348,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Whatever comes joins the queue, even when the link is free: there may be no credit for it.
     #[inline(never)]
-    fn accept_behind_credits(&mut self, now: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
+    fn accept_behind_credits(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         self.catch_up(now, wires);
+        let packet = wires.packets.take(id);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        self.counters.drops += u64::from(buffer.put(*packet, self.serving_bytes, &mut self.random).drops);
+        self.counters.drops += u64::from(buffer.put(packet, self.serving_bytes, &mut self.random).drops);
         self.waiting = buffer.is_ready();
         self.note(now);
     }
@@ -422,11 +415,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline]
     fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return None };
-        let mut packet = buffer.take(&mut self.random)?;
+        let packet = buffer.take(&mut self.random)?;
         self.waiting = buffer.is_ready();
         let start = self.busy_until.max(packet.time);
         self.note(start);
-        self.transmit(start, &mut packet, wires);
+        let id = wires.packets.add(packet);
+        self.transmit(start, id, wires);
         self.departures += 1;
         Some(start)
     }
@@ -438,7 +432,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     #[inline]
-    fn transmit(&mut self, start: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
+    fn transmit(&mut self, start: Time, id: PacketId, wires: &mut Wires<H>) {
+        let packet = wires.packets.get_mut(id);
         let size = u64::from(packet.size_bytes);
         debug_assert!(start >= self.busy_until, "two packets at once on a link");
         let takes = self.time_for(size);
@@ -446,7 +441,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         packet.time = start + self.until_seen(packet.size_bytes) + self.latency;
         self.counters.packets += 1;
         self.counters.bytes += size;
-        let late = wires.carry(self.link, start, size + self.framing_bytes, takes, packet);
+        let late = wires.carry(self.link, start, size + self.framing_bytes, takes, id);
         self.busy_until = start + takes + late;
     }
 
