@@ -2,6 +2,7 @@
 
 use super::in_flight::PacketId;
 use crate::units::Time;
+use std::cmp::Reverse;
 
 /// Arrivals are sorted by one number: time since the window began, above the link's number at the node.
 const LINK_BITS: u32 = 20;
@@ -40,10 +41,10 @@ impl Arrival {
     }
 }
 
-/// Puts arrivals in order.
+/// Puts arrivals in order, the first last: lists begin with what was sent last, so they are nearly in this order.
 #[inline]
 pub(super) fn sort(arrivals: &mut [Arrival]) {
     if arrivals.len() > 1 {
-        arrivals.sort_unstable_by_key(|arrival| arrival.order);
+        arrivals.sort_unstable_by_key(|arrival| Reverse(arrival.order));
     }
 }

@@ -103,13 +103,29 @@ impl Calendar {
     ) {
         let window = self.clock.window_of(at);
         debug_assert!(window >= self.current, "time went backwards");
-        if window < self.current + PAGES {
-            packets.put_on_link(id, slot, &mut self.arriving[page_of(window) * self.nodes + node as usize]);
-            self.mark(node, window);
-        } else {
-            packets.put_on_link(id, slot, &mut PacketId::NONE.clone());
-            self.later.push(Reverse((window, node, id)));
+        if window >= self.current + PAGES {
+            return self.deliver_later((node, slot), window, id, packets);
         }
+        let list = &mut self.arriving[page_of(window) * self.nodes + node as usize];
+        let is_first = *list == PacketId::NONE;
+        packets.put_on_link(id, slot, list);
+        if is_first {
+            self.mark(node, window);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn deliver_later<H: Copy + Default>(
+        &mut self,
+        (node, slot): (u32, u32),
+        window: u64,
+        id: PacketId,
+        packets: &mut InFlight<H>,
+    ) {
+        let mut alone = PacketId::NONE;
+        packets.put_on_link(id, slot, &mut alone);
+        self.later.push(Reverse((window, node, id)));
     }
 
     #[inline]

@@ -114,7 +114,7 @@ impl<T: Transport> Host<T> {
         tally: &mut Tally,
     ) {
         wires.take_arrivals(self.node, self.slot, (start, end), arrivals);
-        let mut arrivals = arrivals.iter().map(|arrival| (arrival.at(start), arrival.id)).peekable();
+        let mut arrivals = arrivals.iter().rev().map(|arrival| (arrival.at(start), arrival.id)).peekable();
         while let Some((now, next)) = self.next(end, arrivals.peek()) {
             if let Next::Arrival(_) = next {
                 arrivals.next();

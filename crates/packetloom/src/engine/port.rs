@@ -56,25 +56,32 @@ pub struct PortCounters {
 }
 
 /// One end of a link, with its queue.
+///
+/// What is needed of it to put a packet onto the link comes first, in one cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Port<H, A = ()> {
     /// Until when the link is taken by what is on it or, for a FIFO, waits for it.
     busy_until: Time,
-    rate: Rate,
     byte_time: ByteTime,
-    framing_bytes: u64,
     latency: Time,
+    /// Packets put onto the link, and their bytes.
+    sent: (u64, u64),
+    framing_bytes: u32,
+    /// By which number the wires know the link.
+    link: u32,
     /// The far node decides once this much of a packet is there.
     cut_bytes: u16,
     /// The size of what is in service, if that is data.
     serving_bytes: u16,
+    /// Whether it is a FIFO that nobody watches: all that comes goes straight onto the link.
+    is_straight: bool,
     /// Whether packets wait in the buffer.
     waiting: bool,
     /// Whether the node has this port on its list of those that wait.
     listed: bool,
-    /// By which number the wires know the link.
-    link: u32,
     discipline: Discipline<H>,
+    rate: Rate,
     counters: PortCounters,
     /// Packets that went out of the buffer: an event each.
     departures: u64,
@@ -106,16 +113,18 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         };
         Port {
             busy_until: Time::ZERO,
-            rate: link.rate,
             byte_time: ByteTime::at(link.rate),
-            framing_bytes: topology.framing_bytes,
             latency: link.latency,
+            sent: (0, 0),
+            framing_bytes: topology.framing_bytes as u32,
+            link: number,
             cut_bytes,
             serving_bytes: 0,
+            is_straight: matches!(&discipline, Discipline::Fifo(fifo) if !fifo.is_tracked()),
             waiting: false,
             listed: false,
-            link: number,
             discipline,
+            rate: link.rate,
             counters: PortCounters::default(),
             departures: 0,
             recorder: recorder.map(Box::new),
@@ -141,7 +150,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             Discipline::Fifo(_) => self.busy_until,
             Discipline::Buffered(buffer) => {
                 let queued = buffer.queued();
-                self.busy_until + self.serialisation(queued.bytes + queued.packets * self.framing_bytes)
+                self.busy_until
+                    + self.serialisation(queued.bytes + queued.packets * u64::from(self.framing_bytes))
             }
         }
     }
@@ -166,14 +176,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// What started on the link before `end`; `on_link` tells of the packets on it when they arrive and their sizes. A FIFO
     /// port hands packets over as they come, so those that would have started later are still there to be subtracted.
     pub(super) fn counters(&self, end: Time, on_link: &[(Time, u16)], wires: &Wires<H>) -> PortCounters {
-        let mut counters = self.counters;
+        let mut counters = PortCounters { packets: self.sent.0, bytes: self.sent.1, ..self.counters };
         let mut not_yet = |size_bytes: u16| {
             counters.packets -= 1;
             counters.bytes -= u64::from(size_bytes);
         };
         let fault = wires.fault(self.link);
         for &(arrives, size_bytes) in on_link {
-            let in_time = || arrives.since(self.latency).since(self.until_seen(size_bytes));
+            let seen = self.until_seen(size_bytes, self.time_for(size_bytes.into()));
+            let in_time = || arrives.since(self.latency).since(seen);
             let started = fault.and_then(|fault| fault.late_start(arrives)).unwrap_or_else(in_time);
             if started >= end {
                 not_yet(size_bytes);
@@ -221,7 +232,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// How long a packet of so many bytes takes on the link, framing included.
     #[inline]
     pub fn time_for(&self, bytes: u64) -> Time {
-        self.serialisation(bytes + self.framing_bytes)
+        self.serialisation(bytes + u64::from(self.framing_bytes))
     }
 
     /// How long it takes to put so much on the link.
@@ -246,11 +257,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             let moment = self.moment(now);
             self.agent.forward(moment, packet);
         }
-        match &mut self.discipline {
-            Discipline::Fifo(fifo) if !fifo.is_tracked() => {
-                let start = self.busy_until.max(packet.time);
-                self.transmit(start, id, wires);
-            }
+        if self.is_straight {
+            let start = self.busy_until.max(packet.time);
+            self.transmit(start, id, wires);
+            return;
+        }
+        match &self.discipline {
             Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
             Discipline::Buffered(Buffer::Daq(_)) => self.accept_behind_credits(now, id, wires),
             Discipline::Buffered(_) => self.accept_buffered(now, id, wires),
@@ -425,23 +437,23 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         Some(start)
     }
 
-    /// From a packet's start until as much of it is out as the far node waits for.
+    /// From a packet's start until as much of it is out as the far node waits for; all of it `takes` so long.
     #[inline]
-    fn until_seen(&self, size_bytes: u16) -> Time {
-        self.time_for(size_bytes.min(self.cut_bytes).into())
+    fn until_seen(&self, size_bytes: u16, takes: Time) -> Time {
+        if size_bytes <= self.cut_bytes { takes } else { self.time_for(self.cut_bytes.into()) }
     }
 
     #[inline]
     fn transmit(&mut self, start: Time, id: PacketId, wires: &mut Wires<H>) {
-        let packet = wires.packets.get_mut(id);
-        let size = u64::from(packet.size_bytes);
         debug_assert!(start >= self.busy_until, "two packets at once on a link");
-        let takes = self.time_for(size);
+        let packet = wires.packets.get_mut(id);
+        let bytes = u64::from(packet.size_bytes) + u64::from(self.framing_bytes);
+        let takes = self.serialisation(bytes);
         self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
-        packet.time = start + self.until_seen(packet.size_bytes) + self.latency;
-        self.counters.packets += 1;
-        self.counters.bytes += size;
-        let late = wires.carry(self.link, start, size + self.framing_bytes, takes, id);
+        packet.time = start + self.until_seen(packet.size_bytes, takes) + self.latency;
+        self.sent.0 += 1;
+        self.sent.1 += u64::from(packet.size_bytes);
+        let late = wires.carry(self.link, start, bytes, takes, id);
         self.busy_until = start + takes + late;
     }
 

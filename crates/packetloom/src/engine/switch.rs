@@ -35,6 +35,8 @@ pub(super) struct Switch {
     credit_bytes: Option<u16>,
     /// Whether headers that find no room at a port go back to their senders.
     returns: bool,
+    /// Whether none of these four things is asked for.
+    is_plain: bool,
     /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
     cut_through: Option<CutThrough>,
 }
@@ -57,7 +59,9 @@ impl Switch {
         returns: bool,
         cut_through: Option<CutThrough>,
     ) -> Switch {
+        let is_plain = pool.is_none() && credit_bytes.is_none() && !returns && cut_through.is_none();
         Switch {
+            is_plain,
             router,
             ports,
             node,
@@ -85,14 +89,15 @@ impl Switch {
         tally: &mut Tally,
     ) {
         wires.take_arrivals(self.node, self.first_slot, (start, end), arrivals);
-        for arrival in arrivals.iter() {
-            let now = arrival.at(start);
-            if self.credit_bytes.is_some() {
-                self.depart_until(now, ports, wires);
+        if self.is_plain && !A::ACTIVE {
+            for arrival in arrivals.iter().rev() {
+                self.forward_plainly(arrival.id, ports, wires);
             }
-            self.forward(now, arrival.link, arrival.id, ports, wires);
-        }
-        if self.credit_bytes.is_some() {
+        } else {
+            for arrival in arrivals.iter().rev() {
+                self.depart_until(arrival.at(start), ports, wires);
+                self.forward(arrival.at(start), arrival.link, arrival.id, ports, wires);
+            }
             self.depart_until(Time(end.as_ps() - 1), ports, wires);
         }
         tally.packet_hops += arrivals.len() as u64;
@@ -102,7 +107,24 @@ impl Switch {
         }
     }
 
+    /// Forwards a packet where switches do nothing but that.
     #[inline]
+    fn forward_plainly<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        id: PacketId,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let packet = wires.packets.get(id);
+        let out = self.router.port_for(packet);
+        let now = packet.time;
+        let port = &mut ports[out as usize];
+        port.accept(now, id, wires, None);
+        if port.enlist() {
+            self.waiting.push((out, Time::ZERO));
+        }
+    }
+
     fn forward<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,

@@ -167,7 +167,7 @@ impl<H: Copy + Default> Wires<H> {
         }
     }
 
-    /// Lists what arrives at a node in the window that starts at `start`, before `end`, in order of time, then link; the
+    /// Lists what arrives at a node in the window that starts at `start`, before `end`, the last first, by time, then link; the
     /// node's links end at `first_slot` and the slots after it.
     #[inline]
     pub(super) fn take_arrivals(
