@@ -93,7 +93,7 @@ impl Calendar {
     }
 
     /// Puts a packet on the link that ends at the slot of a node, where it arrives at a time, not in a past window.
-    #[inline]
+    #[inline(always)]
     pub fn deliver<H: Copy + Default>(
         &mut self,
         (node, slot): (u32, u32),

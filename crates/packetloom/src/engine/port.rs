@@ -443,7 +443,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         if size_bytes <= self.cut_bytes { takes } else { self.time_for(self.cut_bytes.into()) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, start: Time, id: PacketId, wires: &mut Wires<H>) {
         debug_assert!(start >= self.busy_until, "two packets at once on a link");
         let packet = wires.packets.get_mut(id);

@@ -57,7 +57,7 @@ impl<H: Copy + Default> Wires<H> {
 
     /// Puts a packet on the link that ports know by this number, at `start`; its `time` says when it arrives, if its
     /// `bytes` on the link take as long as `usual`. Returns how much longer they take.
-    #[inline]
+    #[inline(always)]
     pub fn carry(&mut self, link: u32, start: Time, bytes: u64, usual: Time, id: PacketId) -> Time {
         match self.owners.get(link as usize) {
             Some(&node) => {
