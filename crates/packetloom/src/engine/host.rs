@@ -80,6 +80,12 @@ impl<T: Transport> Host<T> {
         self.transport.standings()
     }
 
+    /// When its next timer goes off, or its next flow starts.
+    pub(super) fn due(&self) -> Option<Time> {
+        let start = self.starting.peek().map(|Reverse((start, _))| *start);
+        self.agenda.next_at().into_iter().chain(start).min()
+    }
+
     fn agenda_slot(&self) -> u32 {
         self.slot + 1
     }

@@ -190,6 +190,29 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         PortCounters { corrupted, lost, ..counters }
     }
 
+    /// Everything that was counted, whether it has started or not.
+    pub(super) fn counted(&self) -> &PortCounters {
+        &self.counters
+    }
+
+    /// What waits in a buffer that chooses; nothing of a FIFO, whose packets are on the link.
+    pub(super) fn buffer(&self) -> Option<&Buffer<H>> {
+        match &self.discipline {
+            Discipline::Fifo(_) => None,
+            Discipline::Buffered(buffer) => Some(buffer),
+        }
+    }
+
+    /// The most that has waited so far, if that was recorded.
+    pub(super) fn most_queued_bytes(&self) -> u64 {
+        self.recorder.as_ref().map_or(0, |recorder| recorder.largest_bytes())
+    }
+
+    /// By which number the wires know its link.
+    pub(super) fn link(&self) -> u32 {
+        self.link
+    }
+
     /// The packets that started on the link before `end`, if it was captured.
     pub(super) fn captured<'a>(&self, end: Time, wires: &'a Wires<H>) -> Option<&'a [(Time, Packet<H>)]> {
         let packets = wires.captured(self.link)?;

@@ -22,6 +22,8 @@ pub struct Wires<H> {
     pub(super) outboxes: Vec<Vec<Crossing<H>>>,
     /// The earliest arrival among that.
     pub(super) earliest_crossing: Time,
+    /// What was put onto audited links since it was last taken.
+    pub(super) audited: Vec<Put<H>>,
 }
 
 /// A packet on its way to a slot of another shard.
@@ -37,6 +39,20 @@ enum Special<H> {
     Faulty(u32, Box<LinkFault>),
     /// What is put onto it is noted, and goes on by the link of this number.
     Watched(u32, Box<SentRecorder>),
+    /// The laws are checked on what goes by the link of the first number; the network knows it by the second.
+    Audited(u32, u32),
+}
+
+/// A packet that was put onto a link, as the laws are checked on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Put<H> {
+    /// The link, in the topology.
+    pub(super) link: u32,
+    pub(super) start: Time,
+    /// How much longer than usual it takes.
+    pub(super) delay: Time,
+    /// As it was put: its time is that of its arrival, if it takes as long as usual.
+    pub(super) packet: Packet<H>,
 }
 
 impl<H: Copy + Default> Wires<H> {
@@ -48,6 +64,7 @@ impl<H: Copy + Default> Wires<H> {
             special: Vec::new(),
             outboxes: vec![Vec::new(); shards],
             earliest_crossing: Time::NEVER,
+            audited: Vec::new(),
         }
     }
 
@@ -101,6 +118,12 @@ impl<H: Copy + Default> Wires<H> {
                 let beyond = *beyond;
                 self.carry(beyond, start, bytes, usual, packet)
             }
+            Special::Audited(beyond, link) => {
+                let (beyond, link) = (*beyond, *link);
+                let delay = self.carry(beyond, start, bytes, usual, packet);
+                self.audited.push(Put { link, start, delay, packet: *packet });
+                delay
+            }
         }
     }
 
@@ -133,6 +156,12 @@ impl<H: Copy + Default> Wires<H> {
         self.add_special(Special::Watched(link, Box::new(sent)))
     }
 
+    /// Has the laws checked on the link of this number, which the network knows by another; returns the number by which its
+    /// port is to know it. Nothing may be added on top of this.
+    pub(super) fn audit(&mut self, number: u32, link: u32) -> u32 {
+        self.add_special(Special::Audited(number, link))
+    }
+
     fn special(&self, link: u32) -> Option<&Special<H>> {
         self.special.get((link as usize).checked_sub(self.channels.len())?)
     }
@@ -146,7 +175,9 @@ impl<H: Copy + Default> Wires<H> {
     pub(super) fn fault(&self, link: u32) -> Option<&LinkFault> {
         match self.special(link)? {
             Special::Faulty(_, fault) => Some(fault),
-            Special::Watched(beyond, _) | Special::Captured(beyond, _) => self.fault(*beyond),
+            Special::Watched(beyond, _) | Special::Captured(beyond, _) | Special::Audited(beyond, _) => {
+                self.fault(*beyond)
+            }
             Special::Crossing(_) => None,
         }
     }
@@ -155,7 +186,9 @@ impl<H: Copy + Default> Wires<H> {
     pub(super) fn captured(&self, link: u32) -> Option<&[(Time, Packet<H>)]> {
         match self.special(link)? {
             Special::Captured(_, packets) => Some(packets),
-            Special::Watched(beyond, _) | Special::Faulty(beyond, _) => self.captured(*beyond),
+            Special::Watched(beyond, _) | Special::Faulty(beyond, _) | Special::Audited(beyond, _) => {
+                self.captured(*beyond)
+            }
             Special::Crossing(_) => None,
         }
     }
@@ -164,6 +197,7 @@ impl<H: Copy + Default> Wires<H> {
     pub(super) fn sent(&self, link: u32) -> Option<&SentRecorder> {
         match self.special(link)? {
             Special::Watched(_, sent) => Some(sent),
+            Special::Audited(beyond, _) => self.sent(*beyond),
             _ => None,
         }
     }
