@@ -11,7 +11,7 @@ use super::shard::Shard;
 use super::switch::{CutThrough, Switch};
 use super::wires::Wires;
 use crate::fault::LinkFault;
-use crate::measure::SentRecorder;
+use crate::measure::{QueueRecorder, SentRecorder};
 use crate::queue::{self, Pool};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, PathCode, Paths, Router};
@@ -101,11 +101,17 @@ impl<'a, T: Transport> Assembly<'a, T> {
         if let Some(interval) = plan.sent_interval {
             number = wires.watch(number, SentRecorder::new(interval));
         }
+        if plan.audited {
+            number = wires.audit(number, link);
+        }
+        // A queue without a limit that nobody watches notes nothing in it.
+        let watched_for_laws = || plan.audited.then(|| QueueRecorder::new(None));
+        let recorder = plan.recorder.clone().or_else(watched_for_laws);
         let random = Stream::new(plan.seed, Purpose::Queue, link.into());
         let place = Place { link, rate: plan.topology.links[link as usize].rate };
         let agent = T::Agent::build(plan.transport, place);
         let link = &plan.topology.links[link as usize];
-        Port::new(plan.topology, link, number, discipline.clone(), plan.recorder.clone(), random, agent)
+        Port::new(plan.topology, link, number, discipline.clone(), recorder, random, agent)
     }
 
     fn host(

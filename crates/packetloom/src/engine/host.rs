@@ -85,6 +85,12 @@ impl<T: Transport> Host<T> {
         self.transport.standings()
     }
 
+    /// When its next timer goes off, or its next flow starts.
+    pub(super) fn due(&self) -> Option<Time> {
+        let start = self.starting.peek().map(|Reverse((start, _))| *start);
+        self.agenda.next_at().into_iter().chain(start).min()
+    }
+
     /// Adds a flow that starts in the window about to be processed, or later.
     pub(super) fn add_flow(&mut self, flow: Flow, wires: &mut Wires<T::Header>) {
         self.starting.push(Reverse((flow.start, flow)));

@@ -15,6 +15,7 @@ mod crew;
 mod endpoint;
 mod host;
 mod in_flight;
+mod inspection;
 mod log;
 mod partition;
 mod port;
@@ -25,6 +26,7 @@ mod wires;
 pub use agenda::Timer;
 pub use agent::{Moment, PathNeeds, Place, PortAgent};
 pub use endpoint::{Context, Standing, Transport};
+pub use inspection::{Held, Inspection, LinkState, Passage};
 pub use log::{Event, Log, Report};
 pub use port::{Port, PortCounters};
 
@@ -86,6 +88,8 @@ pub struct Plan<'a> {
     pub captured: &'a BTreeSet<usize>,
     /// How often what links carry is summed up, if it is.
     pub sent_interval: Option<Time>,
+    /// Whether what an [`Inspection`] tells is gathered. Results must not depend on it.
+    pub audited: bool,
     /// How long a window may be, beside what the network allows. Results must not depend on it.
     pub longest_window: Time,
     /// How many threads share out the nodes; at least 1. Results must not depend on it.

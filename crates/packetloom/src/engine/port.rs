@@ -173,16 +173,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.waiting
     }
 
-    /// What started on the link before `end`; `on_link` tells of the packets on it when they arrive and their sizes. A FIFO
+    /// What started on the link before `end`; `on_link` are the packets on it. A FIFO
     /// port hands packets over as they come, so those that would have started later are still there to be subtracted.
-    pub(super) fn counters(&self, end: Time, on_link: &[(Time, u16)], wires: &Wires<H>) -> PortCounters {
-        let mut counters = PortCounters { packets: self.sent.0, bytes: self.sent.1, ..self.counters };
+    pub(super) fn counters(&self, end: Time, on_link: &[&Packet<H>], wires: &Wires<H>) -> PortCounters {
+        let mut counters = self.counted();
         let mut not_yet = |size_bytes: u16| {
             counters.packets -= 1;
             counters.bytes -= u64::from(size_bytes);
         };
         let fault = wires.fault(self.link);
-        for &(arrives, size_bytes) in on_link {
+        for &&Packet { time: arrives, size_bytes, .. } in on_link {
             let seen = self.until_seen(size_bytes, self.time_for(size_bytes.into()));
             let in_time = || arrives.since(self.latency).since(seen);
             let started = fault.and_then(|fault| fault.late_start(arrives)).unwrap_or_else(in_time);
@@ -199,6 +199,29 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             }
         }
         PortCounters { corrupted, lost, ..counters }
+    }
+
+    /// Everything that was counted, whether it has started or not.
+    pub(super) fn counted(&self) -> PortCounters {
+        PortCounters { packets: self.sent.0, bytes: self.sent.1, ..self.counters }
+    }
+
+    /// What waits in a buffer that chooses; nothing of a FIFO, whose packets are on the link.
+    pub(super) fn buffer(&self) -> Option<&Buffer<H>> {
+        match &self.discipline {
+            Discipline::Fifo(_) => None,
+            Discipline::Buffered(buffer) => Some(buffer),
+        }
+    }
+
+    /// The most that has waited so far, if that was recorded.
+    pub(super) fn most_queued_bytes(&self) -> u64 {
+        self.recorder.as_ref().map_or(0, |recorder| recorder.largest_bytes())
+    }
+
+    /// By which number the wires know its link.
+    pub(super) fn link(&self) -> u32 {
+        self.link
     }
 
     /// The packets that started on the link before `end`, if it was captured.

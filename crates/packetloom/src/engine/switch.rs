@@ -33,6 +33,8 @@ pub(super) struct Switch {
     pool: Option<Pool>,
     /// The size of a notification, where departures are told to the link that the packet came from.
     credit_bytes: Option<u16>,
+    /// What left at a moment of which nobody has been told yet.
+    owed: Vec<Departure>,
     /// Whether headers that find no room at a port go back to their senders.
     returns: bool,
     /// Whether none of these four things is asked for.
@@ -70,6 +72,7 @@ impl Switch {
             waiting: Vec::new(),
             pool,
             credit_bytes,
+            owed: Vec::new(),
             returns,
             cut_through,
         }
@@ -95,10 +98,15 @@ impl Switch {
             }
         } else {
             for arrival in arrivals.iter().rev() {
-                self.depart_until(arrival.at(start), ports, wires);
-                self.forward(arrival.at(start), arrival.link, arrival.id, ports, wires);
+                let now = arrival.at(start);
+                if self.credit_bytes.is_some() {
+                    self.depart_until(now, ports, wires);
+                }
+                self.forward(now, arrival.link, arrival.id, ports, wires);
             }
-            self.depart_until(Time(end.as_ps() - 1), ports, wires);
+            if self.credit_bytes.is_some() {
+                self.depart_until(Time(end.as_ps() - 1), ports, wires);
+            }
         }
         tally.packet_hops += arrivals.len() as u64;
         tally.events += arrivals.len() as u64;
@@ -183,14 +191,34 @@ impl Switch {
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        let Some(credit_bytes) = self.credit_bytes else { return };
+        let mut moment = Time::ZERO;
         loop {
             let next = self.waiting.iter().map(|&(port, _)| (&ports[port as usize], port));
             let next =
                 next.filter(|(port, _)| port.is_waiting()).map(|(port, number)| (port.free_at(), number));
-            let Some((_, number)) = next.min().filter(|&(at, _)| at <= last) else { return };
-            let left = ports[number as usize].depart(wires);
-            let Some((now, Departure { from, class, bytes })) = left else { continue };
+            let next = next.min().filter(|&(at, _)| at <= last);
+            if !self.owed.is_empty() && next.is_none_or(|(at, _)| at > moment) {
+                self.tell(moment, ports, wires);
+                continue;
+            }
+            let Some((_, number)) = next else { return };
+            if let Some((now, departure)) = ports[number as usize].depart(wires) {
+                moment = now;
+                self.owed.push(departure);
+            }
+        }
+    }
+
+    /// Tells the links that packets came from of all that left at a moment. Not one by one: a port that takes a
+    /// notification first sends what it could send by then, and of that nobody would be told.
+    fn tell<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let Some(credit_bytes) = self.credit_bytes else { return };
+        for Departure { from, class, bytes } in std::mem::take(&mut self.owed) {
             let packet = Packet {
                 time: now,
                 flow: CREDIT,

@@ -25,6 +25,8 @@ pub struct Wires<H> {
     pub(super) outboxes: Vec<Vec<Crossing<H>>>,
     /// The earliest arrival among that.
     pub(super) earliest_crossing: Time,
+    /// What was put onto audited links since it was last taken.
+    pub(super) audited: Vec<Put<H>>,
 }
 
 /// A packet on its way to a slot of another shard.
@@ -40,6 +42,20 @@ enum Special<H> {
     Faulty(u32, Box<LinkFault>),
     /// What is put onto it is noted, and goes on by the link of this number.
     Watched(u32, Box<SentRecorder>),
+    /// The laws are checked on what goes by the link of the first number; the network knows it by the second.
+    Audited(u32, u32),
+}
+
+/// A packet that was put onto a link, as the laws are checked on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Put<H> {
+    /// The link, in the topology.
+    pub(super) link: u32,
+    pub(super) start: Time,
+    /// How much longer than usual it takes.
+    pub(super) delay: Time,
+    /// As it was put: its time is that of its arrival, if it takes as long as usual.
+    pub(super) packet: Packet<H>,
 }
 
 impl<H: Copy + Default> Wires<H> {
@@ -52,6 +68,7 @@ impl<H: Copy + Default> Wires<H> {
             special: Vec::new(),
             outboxes: vec![Vec::new(); shards],
             earliest_crossing: Time::NEVER,
+            audited: Vec::new(),
         }
     }
 
@@ -100,6 +117,12 @@ impl<H: Copy + Default> Wires<H> {
                 let beyond = *beyond;
                 self.carry(beyond, start, bytes, usual, id)
             }
+            Special::Audited(beyond, link) => {
+                let (beyond, link, packet) = (*beyond, *link, *packet);
+                let delay = self.carry(beyond, start, bytes, usual, id);
+                self.audited.push(Put { link, start, delay, packet });
+                delay
+            }
         }
     }
 
@@ -132,6 +155,12 @@ impl<H: Copy + Default> Wires<H> {
         self.add_special(Special::Watched(link, Box::new(sent)))
     }
 
+    /// Has the laws checked on the link of this number, which the network knows by another; returns the number by which its
+    /// port is to know it. Nothing may be added on top of this.
+    pub(super) fn audit(&mut self, number: u32, link: u32) -> u32 {
+        self.add_special(Special::Audited(number, link))
+    }
+
     fn special(&self, link: u32) -> Option<&Special<H>> {
         self.special.get((link as usize).checked_sub(self.owners.len())?)
     }
@@ -145,7 +174,9 @@ impl<H: Copy + Default> Wires<H> {
     pub(super) fn fault(&self, link: u32) -> Option<&LinkFault> {
         match self.special(link)? {
             Special::Faulty(_, fault) => Some(fault),
-            Special::Watched(beyond, _) | Special::Captured(beyond, _) => self.fault(*beyond),
+            Special::Watched(beyond, _) | Special::Captured(beyond, _) | Special::Audited(beyond, _) => {
+                self.fault(*beyond)
+            }
             Special::Crossing(_) => None,
         }
     }
@@ -154,7 +185,9 @@ impl<H: Copy + Default> Wires<H> {
     pub(super) fn captured(&self, link: u32) -> Option<&[(Time, Packet<H>)]> {
         match self.special(link)? {
             Special::Captured(_, packets) => Some(packets),
-            Special::Watched(beyond, _) | Special::Faulty(beyond, _) => self.captured(*beyond),
+            Special::Watched(beyond, _) | Special::Faulty(beyond, _) | Special::Audited(beyond, _) => {
+                self.captured(*beyond)
+            }
             Special::Crossing(_) => None,
         }
     }
@@ -163,6 +196,7 @@ impl<H: Copy + Default> Wires<H> {
     pub(super) fn sent(&self, link: u32) -> Option<&SentRecorder> {
         match self.special(link)? {
             Special::Watched(_, sent) => Some(sent),
+            Special::Audited(beyond, _) => self.sent(*beyond),
             _ => None,
         }
     }
@@ -186,11 +220,14 @@ impl<H: Copy + Default> Wires<H> {
         arrival::sort(arrivals);
     }
 
-    /// For each slot, when the packets on its link arrive, and their sizes.
-    pub(super) fn on_links(&self) -> Vec<Vec<(Time, u16)>> {
+    /// For each slot, the packets on its link, the earliest first.
+    pub(super) fn on_links(&self) -> Vec<Vec<&Packet<H>>> {
         let mut links = vec![Vec::new(); self.owners.len()];
         for (slot, packet) in self.packets.on_links() {
-            links[slot as usize].push((packet.time, packet.size_bytes));
+            links[slot as usize].push(packet);
+        }
+        for link in &mut links {
+            link.sort_unstable_by_key(|packet| packet.time);
         }
         links
     }
