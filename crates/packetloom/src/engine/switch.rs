@@ -4,16 +4,11 @@ use super::Tally;
 use super::agent::PortAgent;
 use super::port::Port;
 use super::wires::Wires;
-use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
-use crate::queue::{Departure, Pool};
+use crate::queue::{Departure, Loans, Pool, credit_packet};
 use crate::routing::Router;
 use crate::units::{ByteTime, Time};
 use std::ops::Range;
-
-/// The flow of notifications that a packet has left a buffer: their class and priority say of what class it was and how
-/// large. No flow has this number.
-pub(super) const CREDIT: FlowId = FlowId::MAX;
 
 /// Arrivals are sorted as one number: time since the window began, above the link's number at the switch.
 const LINK_BITS: u32 = 20;
@@ -41,6 +36,8 @@ pub(super) struct Switch {
     pool: Option<Pool>,
     /// The size of a notification, where departures are told to the link that the packet came from.
     credit_bytes: Option<u16>,
+    /// What it lends to hosts that are asked for flows.
+    loans: Option<Loans>,
     /// Whether headers that find no room at a port go back to their senders.
     returns: bool,
     /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
@@ -61,7 +58,7 @@ impl Switch {
         slots: Range<u32>,
         ways_back: Vec<u32>,
         pool: Option<Pool>,
-        credit_bytes: Option<u16>,
+        (credit_bytes, loans): (Option<u16>, Option<Loans>),
         returns: bool,
         cut_through: Option<CutThrough>,
     ) -> Switch {
@@ -73,6 +70,7 @@ impl Switch {
             waiting: Vec::new(),
             pool,
             credit_bytes,
+            loans,
             returns,
             cut_through,
         }
@@ -152,11 +150,12 @@ impl Switch {
     ) {
         let Some(mut packet) = wires.channels[(self.slots.start + link) as usize].pop() else { return };
         if self.credit_bytes.is_some() {
-            if packet.flow == CREDIT {
-                let back = self.ways_back[link as usize];
-                ports[back as usize].credit(now, packet.class, packet.priority.into(), wires);
-                self.note_waiting(back, ports);
+            if packet.kind == Kind::Credit {
+                self.take_credit(now, link, &packet, ports, wires);
                 return;
+            }
+            if let (Kind::Query, Some(loans)) = (packet.kind, &mut self.loans) {
+                loans.answer(&mut packet);
             }
             // No source chooses paths here (see `queue::check_credits`), so the field is free to say where it came from.
             packet.path = link as u16;
@@ -194,6 +193,24 @@ impl Switch {
         }
     }
 
+    /// What a host was lent comes back, or the far end of a link tells of room there.
+    fn take_credit<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        link: u32,
+        packet: &Packet<H>,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let bytes = packet.priority.into();
+        if self.loans.as_mut().is_some_and(|loans| loans.take_back(link, bytes)) {
+            return;
+        }
+        let back = self.ways_back[link as usize];
+        ports[back as usize].credit(now, packet.class, bytes, wires);
+        self.note_waiting(back, ports);
+    }
+
     /// Lets packets leave in order of time, then port, and tells the links that they came from, each at that moment: the
     /// notifications go out by ports, too.
     fn depart_until<H: Copy + Default, A: PortAgent<H>>(
@@ -210,15 +227,7 @@ impl Switch {
             let Some((_, number)) = next.min().filter(|&(at, _)| at <= last) else { return };
             let left = ports[number as usize].depart(wires);
             let Some((now, Departure { from, class, bytes })) = left else { continue };
-            let mut packet = Packet {
-                time: now,
-                flow: CREDIT,
-                class,
-                priority: bytes.into(),
-                size_bytes: credit_bytes,
-                kind: Kind::Control,
-                ..Packet::default()
-            };
+            let mut packet = Packet { time: now, ..credit_packet(class, bytes.into(), credit_bytes) };
             let back = self.ways_back[usize::from(from)];
             ports[back as usize].accept(now, &mut packet, wires, None);
             self.note_waiting(back, ports);
