@@ -12,7 +12,7 @@ use super::switch::{CutThrough, Switch};
 use super::wires::Wires;
 use crate::fault::LinkFault;
 use crate::measure::{QueueRecorder, SentRecorder};
-use crate::queue::{self, Pool};
+use crate::queue::{self, Loans, Pool};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, PathCode, Paths, Router};
 use crate::topology::{Forwarding, Topology};
@@ -148,7 +148,7 @@ impl<'a, T: Transport> Assembly<'a, T> {
             place,
             back,
             Pool::build(plan.queue),
-            credit_bytes,
+            (credit_bytes, Loans::build(plan.queue, &hosts_at(topology, id))),
             queue::returns_to_sender(plan.queue),
             cut_through(topology, id),
         )
@@ -181,6 +181,12 @@ fn ways_back(topology: &Topology, node: u32) -> Vec<u32> {
             port as u32
         })
         .collect()
+}
+
+/// The links from hosts into a node: the host, and the link's number there.
+fn hosts_at(topology: &Topology, node: u32) -> Vec<(u32, u32)> {
+    let links_in = (0..).zip(topology.links.iter().filter(|link| link.dst == node));
+    links_in.filter(|(_, link)| link.src < topology.hosts).map(|(number, link)| (link.src, number)).collect()
 }
 
 fn range_of(topology: &Topology, node: u32) -> std::ops::Range<usize> {

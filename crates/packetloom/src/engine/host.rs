@@ -7,14 +7,15 @@ use super::endpoint::{Context, Standing, Transport};
 use super::in_flight::PacketId;
 use super::log::{Event, Log};
 use super::port::Port;
-use super::switch::CREDIT;
+use super::queries::Queries;
 use super::wires::Wires;
 use crate::flow::{Flow, HostId};
 use crate::measure::QueueRecorder;
+use crate::packet::{Kind, Packet};
 use crate::random::{Purpose, Stream};
 use crate::routing::Paths;
 use crate::units::Time;
-use crate::workload::{Chain, Triggers};
+use crate::workload::{Chain, Done, Query, Triggers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -30,12 +31,15 @@ pub(super) struct Host<T: Transport> {
     /// Where its link from the network ends.
     slot: u32,
     agenda: Agenda,
-    /// Flows to start, by start and identity.
+    /// Flows to start, by start and identity; and flows to this host, to be asked for.
     starting: BinaryHeap<Reverse<(Time, Flow)>>,
     chains: BTreeMap<u32, Chain>,
     ended_chains: Vec<u32>,
     /// What starts flows here when others have ended here.
     triggers: Option<Box<Triggers>>,
+    queries: Option<Box<Queries>>,
+    /// Whether there are any of these, which hear of flows that end here.
+    listens: bool,
     /// The earliest wake-up that the calendar has for it.
     wake_at: Time,
     random: Stream,
@@ -68,6 +72,8 @@ impl<T: Transport> Host<T> {
             chains: BTreeMap::new(),
             ended_chains: Vec::new(),
             triggers: None,
+            queries: None,
+            listens: false,
             wake_at: Time::NEVER,
             random: Stream::new(seed, Purpose::Transport, u64::from(id)),
         }
@@ -82,7 +88,8 @@ impl<T: Transport> Host<T> {
 
     /// How its unfinished flows stand.
     pub(super) fn standings(&self) -> Vec<Standing> {
-        self.transport.standings()
+        let queries = self.queries.iter().flat_map(|queries| queries.standings());
+        self.transport.standings().into_iter().chain(queries).collect()
     }
 
     /// When its next timer goes off, or its next flow starts.
@@ -108,6 +115,17 @@ impl<T: Transport> Host<T> {
     /// Gives the host triggers for flows that wait for others.
     pub(super) fn add_triggers(&mut self, triggers: Triggers) {
         self.triggers = Some(Box::new(triggers));
+        self.listens = true;
+    }
+
+    /// Gives the host a query that it sends in the window about to be processed or later, or that will come.
+    pub(super) fn add_query(&mut self, query: Query, wires: &mut Wires<T::Header>) {
+        self.queries.get_or_insert_default().add(self.id, query);
+        self.listens = true;
+        if query.flow.dst == self.id {
+            self.starting.push(Reverse((query.at, query.flow)));
+            wires.calendar.wake(self.node, query.at);
+        }
     }
 
     /// Does all that happens here from `start` to before `end`.
@@ -169,8 +187,8 @@ impl<T: Transport> Host<T> {
         if packet.is_some() {
             tally.packet_hops += 1;
         }
-        if let Some(packet) = packet.filter(|packet| packet.flow == CREDIT) {
-            self.nic.credit(now, packet.class, packet.priority.into(), wires);
+        if let Some(packet) = packet.filter(|packet| !packet.kind.is_transports()) {
+            self.take_word(now, packet, wires);
             return;
         }
         let told = log.events.len();
@@ -193,17 +211,60 @@ impl<T: Transport> Host<T> {
                 self.transport.timer(timer, &mut context);
             }
         } else if let Some(Reverse((_, flow))) = self.starting.pop() {
-            context.log.started(flow);
-            self.transport.start(flow, &mut context);
+            if flow.src == self.id {
+                context.log.started(flow);
+                self.transport.start(flow, &mut context);
+            } else {
+                self.ask(now, flow, wires);
+            }
         }
         if !self.ended_chains.is_empty() {
             self.continue_chains(now);
         }
-        if let Some(triggers) = &mut self.triggers {
-            for (flow, done) in log.events[told..].iter().filter_map(Event::done) {
+        if self.listens {
+            self.hear_ends(now, &log.events[told..], wires);
+        }
+    }
+
+    fn hear_ends(&mut self, now: Time, events: &[Event], wires: &mut Wires<T::Header>) {
+        for (flow, done) in events.iter().filter_map(Event::done) {
+            if let Some(triggers) = &mut self.triggers {
                 triggers.hear(flow, done, now, |flow| self.starting.push(Reverse((now, flow))));
             }
+            if done == Done::Sent && self.queries.as_mut().is_some_and(|queries| queries.is_last(flow)) {
+                self.nic.give_back(now, wires);
+            }
         }
+    }
+
+    /// Room in the far end's buffer, or of a query.
+    fn take_word(&mut self, now: Time, packet: Packet<T::Header>, wires: &mut Wires<T::Header>) {
+        if packet.kind == Kind::Credit {
+            self.nic.credit(now, packet.class, packet.priority.into(), wires);
+        } else if let Some((word, answer)) = self.queries.get_or_insert_default().hear(packet, now) {
+            self.nic.borrow(now, packet.priority.into(), wires);
+            self.starting.extend(answer.map(|flow| Reverse((flow.start, flow))));
+            self.send(now, word, wires);
+        }
+    }
+
+    /// Sends a query for a flow, unless it was heard.
+    fn ask(&mut self, now: Time, flow: Flow, wires: &mut Wires<T::Header>) {
+        let due = self.queries.as_ref().and_then(|queries| queries.due(flow.id, now));
+        if let Some((packet, again_at)) = due {
+            self.send(now, packet, wires);
+            self.starting.push(Reverse((again_at, flow)));
+        }
+    }
+
+    fn send(&mut self, now: Time, mut packet: Packet<T::Header>, wires: &mut Wires<T::Header>) {
+        packet.time = now;
+        packet.src = self.id;
+        if let Some(paths) = &mut self.paths {
+            packet.path = paths.next(packet.dst);
+        }
+        let id = wires.packets.add(packet);
+        self.nic.accept(now, id, wires, None);
     }
 
     fn continue_chains(&mut self, now: Time) {

@@ -59,7 +59,7 @@ pub struct Held {
 
 impl Held {
     fn of<H>(packet: &Packet<H>) -> Held {
-        let is_credit = packet.flow == super::switch::CREDIT;
+        let is_credit = packet.kind == Kind::Credit;
         Held {
             flow: packet.flow,
             src: packet.src,

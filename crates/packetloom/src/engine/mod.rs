@@ -19,6 +19,7 @@ mod inspection;
 mod log;
 mod partition;
 mod port;
+mod queries;
 mod shard;
 mod switch;
 mod wires;
@@ -37,7 +38,7 @@ use crate::packet::Packet;
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
-use crate::workload::Workload;
+use crate::workload::{Start, Workload};
 use assembly::Assembly;
 use calendar::Clock;
 use crew::{Crew, Turn};
@@ -253,8 +254,14 @@ fn lead<T: Transport>(
             return now;
         }
         while workload.peek_start().is_some_and(|start| start < end) {
-            let Some(flow) = workload.next_flow() else { break };
-            crew.add_flow(places[flow.src as usize].0, flow);
+            let shard = |host: HostId| places[host as usize].0;
+            match workload.next_start() {
+                Some(Start::Flow(flow)) => crew.add_flow(shard(flow.src), flow),
+                Some(Start::Query(query)) => {
+                    crew.add_query(shard(query.flow.src), shard(query.flow.dst), query);
+                }
+                None => break,
+            }
         }
         let tally = crew.take_turn(Turn { window, start, end });
         now = end;

@@ -276,7 +276,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline]
     pub fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
         let packet = wires.packets.get_mut(id);
-        if A::ACTIVE {
+        if A::ACTIVE && packet.kind.is_transports() {
             let moment = self.moment(now);
             self.agent.forward(moment, packet);
         }
@@ -408,6 +408,24 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             self.waiting = queue.is_ready();
         }
         self.note(now);
+    }
+
+    /// A query brought more credit for the far end's buffer, if it keeps one.
+    pub fn borrow(&mut self, now: Time, bytes: u64, wires: &mut Wires<H>) {
+        if let Discipline::Buffered(Buffer::Daq(queue)) = &mut self.discipline {
+            let class = queue.borrow(bytes);
+            self.credit(now, class, bytes, wires);
+        }
+    }
+
+    /// Gives back what a query brought, as far as it is not in use.
+    pub fn give_back(&mut self, now: Time, wires: &mut Wires<H>) {
+        self.catch_up(now, wires);
+        let Discipline::Buffered(Buffer::Daq(queue)) = &mut self.discipline else { return };
+        if let Some(credit) = queue.give_back() {
+            let id = wires.packets.add(Packet { time: now, ..credit });
+            self.accept(now, id, wires, None);
+        }
     }
 
     /// Sends what could start by now. If that is all that may be sent, nothing that comes later starts before now.

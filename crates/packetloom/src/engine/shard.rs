@@ -12,7 +12,7 @@ use super::wires::{Crossing, Wires};
 use crate::flow::{Flow, HostId};
 use crate::measure::QueueRecorder;
 use crate::units::Time;
-use crate::workload::{Chain, Triggers};
+use crate::workload::{Chain, Query, Triggers};
 
 /// Nodes and the links that end at them.
 pub(super) struct Shard<T: Transport> {
@@ -44,6 +44,16 @@ impl<T: Transport> Shard<T> {
         self.hosts[(host - self.first_host) as usize].add_triggers(triggers);
     }
 
+    /// A query that a host here sends, another expects, or both.
+    pub(super) fn add_query(&mut self, query: Query) {
+        for host in [query.flow.src, query.flow.dst] {
+            let place = host.checked_sub(self.first_host).map(|place| place as usize);
+            if let Some(host) = place.and_then(|place| self.hosts.get_mut(place)) {
+                host.add_query(query, &mut self.wires);
+            }
+        }
+    }
+
     /// The next window in which anything here, or sent from here, has something to do.
     pub(super) fn next_window(&self) -> Option<u64> {
         let calendar = &self.wires.calendar;
@@ -57,6 +67,9 @@ impl<T: Transport> Shard<T> {
         self.take_in(&mut basket.crossings);
         for flow in basket.flows.drain(..) {
             self.add_flow(flow);
+        }
+        for query in basket.queries.drain(..) {
+            self.add_query(query);
         }
         self.run_window(turn, &mut basket.log);
         std::mem::swap(&mut self.wires.outboxes, &mut basket.crossings);

@@ -6,16 +6,11 @@ use super::arrival::Arrival;
 use super::in_flight::PacketId;
 use super::port::Port;
 use super::wires::Wires;
-use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
-use crate::queue::{Departure, Pool};
+use crate::queue::{Departure, Loans, Pool, credit_packet};
 use crate::routing::Router;
 use crate::units::{ByteTime, Time};
 use std::ops::Range;
-
-/// The flow of notifications that a packet has left a buffer: their class and priority say of what class it was and how
-/// large. No flow has this number.
-pub(super) const CREDIT: FlowId = FlowId::MAX;
 
 /// A switch with all that belongs to it but its ports.
 pub(super) struct Switch {
@@ -35,6 +30,8 @@ pub(super) struct Switch {
     credit_bytes: Option<u16>,
     /// What left at a moment of which nobody has been told yet.
     owed: Vec<Departure>,
+    /// What it lends to hosts that are asked for flows.
+    loans: Option<Loans>,
     /// Whether headers that find no room at a port go back to their senders.
     returns: bool,
     /// Whether none of these four things is asked for.
@@ -57,7 +54,7 @@ impl Switch {
         (node, first_slot): (u32, u32),
         ways_back: Vec<u32>,
         pool: Option<Pool>,
-        credit_bytes: Option<u16>,
+        (credit_bytes, loans): (Option<u16>, Option<Loans>),
         returns: bool,
         cut_through: Option<CutThrough>,
     ) -> Switch {
@@ -73,6 +70,7 @@ impl Switch {
             pool,
             credit_bytes,
             owed: Vec::new(),
+            loans,
             returns,
             cut_through,
         }
@@ -143,13 +141,13 @@ impl Switch {
     ) {
         let packet = wires.packets.get_mut(id);
         if self.credit_bytes.is_some() {
-            if packet.flow == CREDIT {
-                let (class, bytes) = (packet.class, packet.priority.into());
-                wires.packets.take(id);
-                let back = self.ways_back[link as usize];
-                ports[back as usize].credit(now, class, bytes, wires);
-                self.note_waiting(back, ports);
+            if packet.kind == Kind::Credit {
+                let packet = wires.packets.take(id);
+                self.take_credit(now, link, &packet, ports, wires);
                 return;
+            }
+            if let (Kind::Query, Some(loans)) = (packet.kind, &mut self.loans) {
+                loans.answer(packet);
             }
             // No source chooses paths here (see `queue::check_credits`), so the field is free to say where it came from.
             packet.path = link as u16;
@@ -181,6 +179,24 @@ impl Switch {
             ports[back as usize].accept(now, id, wires, None);
             self.note_waiting(back, ports);
         }
+    }
+
+    /// What a host was lent comes back, or the far end of a link tells of room there.
+    fn take_credit<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        link: u32,
+        packet: &Packet<H>,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let bytes = packet.priority.into();
+        if self.loans.as_mut().is_some_and(|loans| loans.take_back(link, bytes)) {
+            return;
+        }
+        let back = self.ways_back[link as usize];
+        ports[back as usize].credit(now, packet.class, bytes, wires);
+        self.note_waiting(back, ports);
     }
 
     /// Lets packets leave in order of time, then port, and tells the links that they came from, each at that moment: the
@@ -219,15 +235,7 @@ impl Switch {
     ) {
         let Some(credit_bytes) = self.credit_bytes else { return };
         for Departure { from, class, bytes } in std::mem::take(&mut self.owed) {
-            let packet = Packet {
-                time: now,
-                flow: CREDIT,
-                class,
-                priority: bytes.into(),
-                size_bytes: credit_bytes,
-                kind: Kind::Control,
-                ..Packet::default()
-            };
+            let packet = Packet { time: now, ..credit_packet(class, bytes.into(), credit_bytes) };
             let back = self.ways_back[usize::from(from)];
             let id = wires.packets.add(packet);
             ports[back as usize].accept(now, id, wires, None);

@@ -9,15 +9,19 @@ mod daq;
 mod fair;
 mod fifo;
 mod line;
+mod loans;
 mod pfabric;
 mod trimming;
 
 pub use admission::{Admission, Pool, Verdict};
 pub use classes::Classes;
-pub use daq::{Daq, Departure, check_credits, class_of, credit_bytes, threshold};
+pub use daq::{
+    Daq, Departure, check_credits, class_of, credit_bytes, credit_packet, threshold, without_loans,
+};
 pub use fair::Fair;
 pub use fifo::Fifo;
 pub use line::Line;
+pub use loans::Loans;
 pub use pfabric::PFabric;
 pub use trimming::Trimming;
 
