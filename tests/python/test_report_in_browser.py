@@ -383,10 +383,12 @@ def test_controls_by_keyboard(report: Path, open_page: Open) -> None:
 def test_hovering_shows_values(page: Page, results: Results) -> None:
     section = chart(page, "queue-by-tier")
     section.get_by_label("Statistic").select_option("mean")
-    bar = section.locator(".barlayer .point").first.bounding_box()
-    assert bar
-    page.mouse.move(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
     hover = section.locator(".hoverlayer")
+    for _ in range(50):  # plotly looks where the mouse is ten times a second; what is drawn above may still push
+        section.locator(".barlayer .point").first.hover(force=True)
+        if hover.text_content():
+            break
+        page.mouse.move(0, 0)
     expect(hover).to_contain_text("mean queue (KB)")
     at = {"scheme": "TCP", "load": 0.3, "tier": "host to leaf"}
     expected = results.to_polars("ports").filter(**at)["queue_mean_bytes"].mean()
@@ -415,11 +417,7 @@ def test_the_fabric(page: Page, results: Results) -> None:
     assert fabric.locator("circle.node").count() == 3 * 4 + SWITCHES
     busiest = int(ports["tx_bytes"].arg_max() or 0)
     name = f"{ports['node'][busiest]} to {ports['peer'][busiest]}"
-    line = fabric.locator(f"line[data-link='{busiest}']")
-    line.scroll_into_view_if_needed()
-    box = line.bounding_box()
-    assert box
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    fabric.locator(f"line[data-target='{busiest}']").click()
     expect(fabric.get_by_label("Link", exact=True)).to_have_value(str(busiest))
     share = f"{100 * ports['utilisation'][busiest]:.3g}"
     expect(fabric.locator("> .readout")).to_contain_text(f"{name} in the whole run")
@@ -566,10 +564,15 @@ def test_following_a_run(tmp_path: Path, open_page: Open, seen: Seen) -> None:
         page = open_page(here)
         expect(page.get_by_text("1 of 2 cases finished")).to_be_visible()
         chart(page, "slowdown-by-load").get_by_label("Statistic").select_option("p95")
+        chart(page, "fct-cdf").get_by_text("Table", exact=True).click()
+        page.locator("#fabric").get_by_label("Link", exact=True).select_option("3")
         last.write_bytes(kept)
         expect(page.get_by_text("2 of 2 cases finished")).to_be_visible()
         section = chart(page, "slowdown-by-load")
         expect(section.locator(".names li")).to_have_text(["one", "other"])
         expect(section.get_by_label("Statistic")).to_have_value("p95")
+        expect(chart(page, "fct-cdf").locator("tbody")).to_contain_text("other")
+        expect(page.locator("#fabric").get_by_label("Link", exact=True)).to_have_value("3")
+        expect(page.locator("#fabric").get_by_label("Case").locator("option")).to_have_count(2)
         running.shutdown()
     assert all(url.startswith(here) for url in seen.requests)

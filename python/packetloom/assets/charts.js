@@ -236,7 +236,7 @@ class Chart {
       class: "plot", tabindex: 0, role: "group", "aria-label": `${chart.title}. Arrow keys step through its values; a table of them follows.`,
       "aria-describedby": `${id}-readout`, onkeydown: (event) => this.step(event), onblur: () => this.leave(),
     });
-    this.table = element("details", { ontoggle: () => this.fill() }, element("summary", {}, "Table"), element("div", { class: "wide" }));
+    this.table = element("details", { id: `${id}-table`, ontoggle: () => this.fill() }, element("summary", {}, "Table"), element("div", { class: "wide" }));
     this.nothing = element("p", { class: "note", hidden: true }, "Nothing is chosen: tick a scheme and a load.");
     section.append(this.tools(), this.names, this.nothing, this.plot, this.readout, this.table);
     this.visible = false;
@@ -285,7 +285,7 @@ class Chart {
     this.leave();
     if (panels.length) {
       const figure = plotlyFigure(this.chart, panels, this.plot.clientWidth);
-      this.drawn = Plotly.react(this.plot, figure.data, figure.layout, { displayModeBar: false, scrollZoom: false });
+      Plotly.react(this.plot, figure.data, figure.layout, { displayModeBar: false, scrollZoom: false });
     } else {
       Plotly.purge(this.plot);
     }

@@ -42,16 +42,17 @@ function distances(topology, start, backwards) {
 }
 
 class Fabric {
-  constructor(section, fabric) {
+  /** What was chosen in an earlier view of the same run is chosen again. */
+  constructor(section, fabric, before) {
     this.fabric = fabric;
     this.section = section;
-    this.quantity = "utilisation";
-    this.frame = 0;
-    this.link = null;
-    this.flow = null;
+    this.quantity = before?.quantity ?? "utilisation";
     this.build();
-    this.choose(0);
-    document.addEventListener("theme", () => this.paint());
+    this.choose(Math.max(0, fabric.cases.findIndex((one) => one.name === before?.case.name)));
+    if (this.case.name !== before?.case.name) return;
+    if (before.flow) this.chooseFlow(this.case.flows.findIndex((flow) => flow.id === before.flow.id));
+    else this.chooseLink(before.link);
+    this.at(before.frame);
   }
 
   build() {
@@ -88,6 +89,7 @@ class Fabric {
     this.times = this.case.times_ms;
     this.timeRow.hidden = this.times.length < 2;
     this.slider.max = Math.max(this.times.length - 1, 0);
+    this.caseSelect.value = nth;
     const known = Object.keys(QUANTITIES).filter((name) => this.case[name]);
     if (!known.includes(this.quantity)) this.quantity = known[0];
     this.quantitySelect.replaceChildren(...known.map((name) => element("option", { value: name, selected: name === this.quantity }, `${QUANTITIES[name].title} (${QUANTITIES[name].unit})`)));

@@ -25,20 +25,26 @@ function makeControls() {
 function makePage() {
   makeCharts();
   makeControls();
-  const fabric = document.getElementById("fabric");
-  if (fabric) new Fabric(fabric, data.fabric);
+  const section = document.getElementById("fabric");
+  fabric?.stop();
+  fabric = section && new Fabric(section, data.fabric, fabric);
 }
+
+let fabric = null;
+document.addEventListener("theme", () => fabric?.paint());
+
+const nameOf = (details) => details.id || details.firstElementChild.textContent;
 
 /** Takes in the page as it is now on the server; what the reader chose and opened stays. */
 async function follow() {
   const answer = await fetch("state", { cache: "no-store" }).then((one) => one.json()).catch(() => null);
   if (answer && answer.stamp !== data.stamp) {
     const page = new DOMParser().parseFromString(await fetch("./", { cache: "no-store" }).then((one) => one.text()), "text/html");
-    const opened = [...document.querySelectorAll("main details")].map((one) => one.open);
+    const opened = new Set([...document.querySelectorAll("main details[open]")].map(nameOf));
     data = JSON.parse(page.getElementById("data").textContent);
     document.querySelector("main").replaceChildren(...page.querySelector("main").childNodes);
-    [...document.querySelectorAll("main details")].forEach((one, at) => { one.open = Boolean(opened[at]); });
     makePage();
+    for (const one of document.querySelectorAll("main details")) one.open = opened.has(nameOf(one));
   }
   setTimeout(follow, POLL_MS);
 }
