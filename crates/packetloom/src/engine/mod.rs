@@ -14,7 +14,7 @@ mod calendar;
 mod crew;
 mod endpoint;
 mod host;
-mod in_flight;
+
 mod inspection;
 mod log;
 mod partition;
