@@ -3,7 +3,10 @@
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import polars as pl
 import pytest
@@ -98,6 +101,20 @@ def test_a_port_that_is_taken(incast: Results) -> None:
         pytest.raises(PacketloomError, match=f"cannot listen on port {running.server_port}: it is in use"),
     ):
         server([incast], running.server_port)
+
+
+def test_a_damaged_case_is_told_to_who_looks(scenario: Path, tmp_path: Path) -> None:
+    results = packetloom.run(scenario, tmp_path / "out", progress=False)
+    damaged = next((results.path / "flows.parquet").glob("*.parquet"))
+    damaged.write_bytes(b"not Parquet")
+    (results.path / "cases.parquet").unlink()
+    with server([results], 0) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        with pytest.raises(HTTPError) as answer:
+            urlopen(f"http://127.0.0.1:{running.server_port}/")
+        assert answer.value.code == 500
+        assert f"{damaged}: damaged" in answer.value.read().decode()
+        running.shutdown()
 
 
 def test_layers_are_distances_from_hosts() -> None:
