@@ -247,7 +247,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         wires: &mut Wires<H>,
         pool: Option<&mut Pool>,
     ) {
-        if A::ACTIVE && packet.kind.is_transports() {
+        if A::ACTIVE {
             let moment = self.moment(now);
             self.agent.forward(moment, packet);
         }
