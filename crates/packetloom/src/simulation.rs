@@ -1,5 +1,6 @@
 //! Scenario in, results out: the only room that knows every other.
 
+use crate::audit::{Audit, Terms, Violation, check_rows};
 use crate::central::{self, Carrier, ControlTraffic, Plan as CentralPlan};
 use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally, Transport};
 use crate::fault::Faults;
@@ -120,6 +121,8 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// Why the case could not go on, if it could not: which flows wait, and for what.
     pub stalled: Option<String>,
+    /// The law that was found broken, if one was: then the run ended there, and its results are not to be believed.
+    pub violation: Option<Violation>,
     /// What central control took, where there was any.
     pub control: Option<Control>,
     /// A row per operation among hosts.
@@ -294,6 +297,7 @@ struct Setting {
     format: Format,
     longest_window: Time,
     threads: u32,
+    is_audited: bool,
 }
 
 impl Simulation {
@@ -346,8 +350,16 @@ impl Simulation {
         };
         let workload = Workload::build(&case.workloads, &environment)?;
         check_credits(&case, &workload, &topology, format)?;
-        let setting =
-            Setting { case, topology, faults, captured, format, longest_window: Time::NEVER, threads: 1 };
+        let setting = Setting {
+            case,
+            topology,
+            faults,
+            captured,
+            format,
+            longest_window: Time::NEVER,
+            threads: 1,
+            is_audited: cfg!(debug_assertions),
+        };
         Ok(Simulation { setting, workload, environment })
     }
 
@@ -368,6 +380,12 @@ impl Simulation {
         self
     }
 
+    /// Checks the laws (`crate::audit`), or not; debug builds do if nothing is said. Results do not depend on it.
+    pub fn with_audit(mut self, is_audited: bool) -> Simulation {
+        self.setting.is_audited = is_audited;
+        self
+    }
+
     /// Shares out the network's nodes to so many threads. Results do not depend on it.
     pub fn with_threads(mut self, threads: u32) -> Simulation {
         self.setting.threads = threads.max(1);
@@ -385,15 +403,35 @@ impl Simulation {
     /// # Errors
     /// What of the case can't be simulated.
     pub fn run(self, monitor: &Monitor) -> Result<Outcome, Complaint> {
-        let kind = self.setting.case.scheme.component("transport").kind;
-        match kind.as_str() {
+        let scheme = &self.setting.case.scheme;
+        let kind = scheme.component("transport").kind;
+        let answered = !central::is_central(&kind);
+        let (one_path, is_audited) =
+            (takes_one_path(scheme, &self.setting.topology), self.setting.is_audited);
+        let mut outcome = match kind.as_str() {
             "ideal" => run_fluid(self, |hosts, jobs, over| fluid::srpt::run(hosts, jobs, over), monitor),
             "max-min" => run_fluid(self, |hosts, jobs, over| fluid::max_min::run(hosts, jobs, over), monitor),
             "syn" | "asy" => run_central(self, monitor),
             _ => transport::with_scheme(&kind, OnPackets { simulation: self, monitor })
                 .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}"))),
+        }?;
+        if is_audited && outcome.violation.is_none() {
+            let checked = check_rows(&outcome.flows, &outcome.topology, outcome.format, (one_path, answered));
+            outcome.violation = checked.err();
         }
+        debug_assert!(
+            outcome.violation.is_none(),
+            "{}",
+            outcome.violation.as_ref().map_or(String::new(), Violation::to_string)
+        );
+        Ok(outcome)
     }
+}
+
+/// Whether all packets of a flow take one path as long as nothing breaks.
+fn takes_one_path(scheme: &Values, topology: &Topology) -> bool {
+    let kind = scheme.component("transport").kind;
+    routing::path_per_flow(&scheme.component("routing"), topology).0 && kind != "mptcp"
 }
 
 /// The queues of switches and of hosts, if there are any.
@@ -531,6 +569,7 @@ impl Setting {
             helpers_took: Duration::ZERO,
             warnings,
             stalled: None,
+            violation: None,
             control: None,
             jobs: Vec::new(),
             captures: Vec::new(),
@@ -680,6 +719,7 @@ impl Setting {
             recorder: self.recorder(),
             captured: &self.captured,
             sent_interval: self.case.measure.optional_time("series_interval"),
+            audited: self.is_audited,
             longest_window: self.longest_window.min(workload.word_takes()),
             threads: self.threads,
         };
@@ -688,20 +728,43 @@ impl Setting {
         let has_background = background.contains(&true);
         let mut collector = Collector::new(self.format, background);
         let mut is_wanted = true;
+        let terms = Terms {
+            topology: &self.topology,
+            queue: &queue,
+            nic: &nic,
+            format: self.format,
+            one_path: routing::path_per_flow(routing, &self.topology).0,
+            has_faults: !self.case.faults.is_empty() || !self.topology.error_rates.is_empty(),
+        };
+        let mut audit = self.is_audited.then(|| Audit::new(terms));
         let mut watch = StallWatch::new(self.faults.last_change());
+        let mut violation = None;
         let stalled = loop {
-            let (mut is_suspicious, mut is_over) = (false, false);
+            let (mut is_suspicious, mut is_over, mut is_due) = (false, false, false);
             engine.run(&mut workload, self.max_time(), |log, tally, now, left| {
                 if !log.events.is_empty() {
+                    audit.iter_mut().for_each(|audit| audit.hear(&log.events));
                     collector.read(log, &self.topology);
                 }
                 let (started, finished) = (collector.started(), collector.finished());
                 is_wanted = monitor.report(tally.packet_hops, self.share_done(finished, now));
                 is_over = has_background && finished == started && !left.has_foreground_left();
                 is_suspicious = watch.is_suspicious(now, tally.packet_hops, started, finished);
-                is_wanted && !is_over && !is_suspicious
+                is_due = audit.as_ref().is_some_and(|audit| audit.is_due(tally.packet_hops));
+                is_wanted && !is_over && !is_suspicious && !is_due
             });
             let now = engine.now();
+            if let Some(audit) = &mut audit {
+                let seen = engine.inspect(audit.follows_order());
+                violation = audit.look(&seen, engine.tally().packet_hops).err();
+                let is_at_rest = is_suspicious || is_over || !is_wanted || now >= self.max_time();
+                if violation.is_none() && is_due && !is_at_rest {
+                    continue;
+                }
+            }
+            if violation.is_some() {
+                break None;
+            }
             // Of a flow that is asked for nothing is known until the query has come.
             let is_asked_for = |flow| !collector.knows(flow);
             let is_awaited = |flow| collector.awaits(flow) || is_asked_for(flow);
@@ -723,7 +786,10 @@ impl Setting {
             break Some(stall::message(why, now, &standings, |flow| collector.pair(flow)));
         };
         let (tally, end) = (engine.tally(), engine.now());
+        let violation = violation.or_else(|| audit.and_then(|audit| audit.finish().err()));
+        let is_watched = self.recorder().is_some();
         let mut outcome = self.outcome(collector, Vec::new(), tally);
+        outcome.violation = violation;
         outcome.jobs = workload.jobs().iter().map(|job| JobRow::of(job, &outcome.flows)).collect();
         outcome.warnings.extend(never_started(workload.waiting()));
         outcome.simulated = outcome.simulated.min(end);
@@ -734,8 +800,11 @@ impl Setting {
         outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
         // The engine goes on until the last timer; queues are watched until the last flow ended.
         let ports = engine.ports(outcome.simulated).into_iter().enumerate();
-        outcome.ports =
-            ports.map(|(link, (counters, queue, sent))| PortRow { link, counters, queue, sent }).collect();
+        let row = |(link, (counters, queue, sent))| {
+            let queue: Option<QueueRecorder> = queue;
+            PortRow { link, counters, queue: queue.filter(|_| is_watched), sent }
+        };
+        outcome.ports = ports.map(row).collect();
         outcome.pulls = engine.pulls(outcome.simulated).collect();
         let captures = engine.captured(outcome.simulated);
         outcome.captures =

@@ -2,7 +2,9 @@
 
 use super::Tally;
 use super::agenda::Agenda;
+use super::arrival::Arrival;
 use super::endpoint::{Context, Standing, Transport};
+use super::in_flight::PacketId;
 use super::log::{Event, Log};
 use super::port::Port;
 use super::queries::Queries;
@@ -24,7 +26,9 @@ pub(super) struct Host<T: Transport> {
     pub(super) nic: Port<T::Header, T::Agent>,
     /// Where sources choose their packets' paths.
     paths: Option<Paths>,
-    /// Where its link from the network ends, and its agenda's slot after it.
+    /// Itself, among the nodes of its shard.
+    node: u32,
+    /// Where its link from the network ends.
     slot: u32,
     agenda: Agenda,
     /// Flows to start, by start and identity; and flows to this host, to be asked for.
@@ -42,7 +46,7 @@ pub(super) struct Host<T: Transport> {
 }
 
 enum Next {
-    Arrival,
+    Arrival(PacketId),
     Timer,
     Start,
 }
@@ -53,7 +57,7 @@ impl<T: Transport> Host<T> {
         transport: T,
         nic: Port<T::Header, T::Agent>,
         paths: Option<Paths>,
-        slot: u32,
+        (node, slot): (u32, u32),
         seed: u64,
     ) -> Host<T> {
         Host {
@@ -61,6 +65,7 @@ impl<T: Transport> Host<T> {
             transport,
             nic,
             paths,
+            node,
             slot,
             agenda: Agenda::default(),
             starting: BinaryHeap::new(),
@@ -87,14 +92,16 @@ impl<T: Transport> Host<T> {
         self.transport.standings().into_iter().chain(queries).collect()
     }
 
-    fn agenda_slot(&self) -> u32 {
-        self.slot + 1
+    /// When its next timer goes off, or its next flow starts.
+    pub(super) fn due(&self) -> Option<Time> {
+        let start = self.starting.peek().map(|Reverse((start, _))| *start);
+        self.agenda.next_at().into_iter().chain(start).min()
     }
 
     /// Adds a flow that starts in the window about to be processed, or later.
     pub(super) fn add_flow(&mut self, flow: Flow, wires: &mut Wires<T::Header>) {
         self.starting.push(Reverse((flow.start, flow)));
-        wires.wake(self.agenda_slot(), flow.start);
+        wires.calendar.wake(self.node, flow.start);
     }
 
     /// Gives the host a closed loop to keep going.
@@ -117,43 +124,49 @@ impl<T: Transport> Host<T> {
         self.listens = true;
         if query.flow.dst == self.id {
             self.starting.push(Reverse((query.at, query.flow)));
-            wires.wake(self.agenda_slot(), query.at);
+            wires.calendar.wake(self.node, query.at);
         }
     }
 
-    /// Does all that happens here before `end`.
-    pub(super) fn run_until(
+    /// Does all that happens here from `start` to before `end`.
+    pub(super) fn run_window(
         &mut self,
-        end: Time,
+        (start, end): (Time, Time),
         wires: &mut Wires<T::Header>,
+        arrivals: &mut Vec<Arrival>,
         log: &mut Log,
         tally: &mut Tally,
     ) {
-        while let Some((now, next)) = self.next(end, wires) {
+        wires.take_arrivals(self.node, self.slot, (start, end), arrivals);
+        let mut arrivals = arrivals.iter().rev().map(|arrival| (arrival.at(start), arrival.id)).peekable();
+        while let Some((now, next)) = self.next(end, arrivals.peek()) {
+            if let Next::Arrival(_) = next {
+                arrivals.next();
+            }
             self.step(now, next, wires, log, tally);
         }
         if self.nic.is_waiting() {
             self.nic.serve_until(end, wires);
         }
-        wires.reschedule(self.slot);
         self.schedule_wake(end, wires);
     }
 
     /// What happens next before `end`. At equal times what arrives comes before timers, timers before new flows.
     #[inline]
-    fn next(&self, end: Time, wires: &Wires<T::Header>) -> Option<(Time, Next)> {
-        let arrival = wires.channels[self.slot as usize].arrival(0).unwrap_or(Time::NEVER);
+    fn next(&self, end: Time, arrival: Option<&(Time, PacketId)>) -> Option<(Time, Next)> {
         let timer = self.agenda.next_at().unwrap_or(Time::NEVER);
         let start = self.starting.peek().map_or(Time::NEVER, |Reverse((start, _))| *start);
-        let now = arrival.min(timer).min(start);
-        if now >= end {
+        let by_itself = timer.min(start);
+        if let Some(&(at, id)) = arrival
+            && at <= by_itself
+        {
+            Some((at, Next::Arrival(id)))
+        } else if by_itself >= end {
             None
-        } else if arrival == now {
-            Some((now, Next::Arrival))
-        } else if timer == now {
-            Some((now, Next::Timer))
+        } else if timer == by_itself {
+            Some((timer, Next::Timer))
         } else {
-            Some((now, Next::Start))
+            Some((start, Next::Start))
         }
     }
 
@@ -166,13 +179,15 @@ impl<T: Transport> Host<T> {
         log: &mut Log,
         tally: &mut Tally,
     ) {
+        tally.events += 1;
         let packet = match next {
-            Next::Arrival => wires.channels[self.slot as usize].pop(),
+            Next::Arrival(id) => Some(wires.packets.take(id)),
             _ => None,
         };
-        if let Some(packet) = packet.filter(|packet| !packet.kind.is_transports()) {
+        if packet.is_some() {
             tally.packet_hops += 1;
-            tally.events += 1;
+        }
+        if let Some(packet) = packet.filter(|packet| !packet.kind.is_transports()) {
             self.take_word(now, packet, wires);
             return;
         }
@@ -188,9 +203,7 @@ impl<T: Transport> Host<T> {
             log,
             ended_chains: &mut self.ended_chains,
         };
-        tally.events += 1;
         if let Some(mut packet) = packet {
-            tally.packet_hops += 1;
             context.nic.answer(now, &mut packet);
             self.transport.receive(packet, &mut context);
         } else if let Next::Timer = next {
@@ -250,7 +263,8 @@ impl<T: Transport> Host<T> {
         if let Some(paths) = &mut self.paths {
             packet.path = paths.next(packet.dst);
         }
-        self.nic.accept(now, &mut packet, wires, None);
+        let id = wires.packets.add(packet);
+        self.nic.accept(now, id, wires, None);
     }
 
     fn continue_chains(&mut self, now: Time) {
@@ -271,7 +285,7 @@ impl<T: Transport> Host<T> {
         let next = timer.min(start).min(nic);
         if next < self.wake_at {
             self.wake_at = next;
-            wires.wake(self.agenda_slot(), next);
+            wires.calendar.wake(self.node, next);
         }
     }
 }

@@ -374,12 +374,18 @@ impl<H: Copy> Daq<H> {
         }
     }
 
+    /// Every packet that waits.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
+        self.short.iter().flatten().chain(&self.long).chain(&self.control)
+    }
+
     /// What waits.
     pub fn queued(&self) -> Occupancy {
         self.queued
     }
 }
 
-fn class_of<H>(packet: &Packet<H>) -> usize {
+/// Which of the two buffers of a port a data packet waits in.
+pub fn class_of<H>(packet: &Packet<H>) -> usize {
     if packet.priority < NO_DEADLINE { SHORT } else { LONG }
 }
