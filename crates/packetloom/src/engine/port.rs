@@ -279,11 +279,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline(always)]
     pub fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
         if A::ACTIVE {
-            let packet = wires.packets.get_mut(id);
-            if packet.kind.is_transports() {
-                let moment = self.moment(now);
-                self.agent.forward(moment, packet);
-            }
+            let moment = self.moment(now);
+            self.agent.forward(moment, wires.packets.get_mut(id));
         }
         match &self.discipline {
             _ if self.is_straight => self.accept_straight(id, wires),
