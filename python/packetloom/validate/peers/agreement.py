@@ -37,7 +37,7 @@ def agreement(
         measured=ours,
         interval=interval,
         band=(theirs - slack, theirs + slack),
-        rule=f"within {tolerance:g} points" if points else f"within {tolerance:.0%}",
+        rule=f"within {tolerance:g} points" if points else f"within {tolerance * 100:g} %",
         why=why,
     )
 

@@ -91,12 +91,11 @@ def _comparison(
     theirs: Mapping[str, Any],
     scenario: Mapping[str, Any],
     flows: Callable[[pl.DataFrame], pl.DataFrame] = lambda flows: flows,
-    why: str = "",
     *,
     quick: bool = False,
 ) -> Comparison:
     def rows(results: Mapping[str, Results]) -> list[Row]:
-        return figure_rows(f"htsim, NDP, {case}", SOURCE, theirs, flows(results["ndp"].to_polars()), STATISTICS, why)
+        return figure_rows(f"htsim, NDP, {case}", SOURCE, theirs, flows(results["ndp"].to_polars()), STATISTICS)
 
     return Comparison(f"htsim-{name}", lambda _: {"ndp": scenario}, rows, quick=quick)
 
@@ -130,9 +129,14 @@ def _window(theirs: Mapping[str, Any]) -> Comparison:
 def _incast(theirs: Mapping[str, Any]) -> Comparison:
     senders, size = theirs["senders"], theirs["size"]
     pattern = {"kind": "incast", "fan_in": senders, "receiver": 0}
-    scenario = ndp_on_fat_tree(12, at_once(size, pattern), {"seeds": 10, "flows": senders})
+    scenario = ndp_on_fat_tree(12, at_once(size, pattern), {"seeds": 40 if senders == 10 else 10, "flows": senders})
     case = f"incast of {senders} x {size / 1e3:.0f} KB"
-    return _comparison(f"incast-{senders}-{size}", case, theirs, scenario, quick=senders * size < 10e6)
+
+    def like_theirs(flows: pl.DataFrame) -> pl.DataFrame:
+        """Near senders are done early. By their FCTs none of htsim's ten was in the receiver's pod, hosts 0 to 35."""
+        return flows if senders > 10 else flows.filter((pl.col("src").min() >= 36).over("seed"))
+
+    return _comparison(f"incast-{senders}-{size}", case, theirs, scenario, like_theirs, quick=senders * size < 10e6)
 
 
 def _poisson(theirs: Mapping[str, Any]) -> Comparison:
