@@ -38,8 +38,9 @@ class Case:
 
 class Simulation:
     def __init__(self, case: Case) -> None: ...
-    def run(self, threads: int) -> Outcome:
-        """Simulates, without holding the interpreter's lock; returns early when cancelled."""
+    def run(self, threads: int, audit: bool = False) -> Outcome:
+        """Simulates, without holding the interpreter's lock; returns early when cancelled, or when the laws are checked
+        and one does not hold."""
     def progress(self) -> tuple[float, int]:
         """The fraction done, 0 to 1, and the packet-hops so far; callable from another thread."""
     def cancel(self) -> None: ...
@@ -47,6 +48,9 @@ class Simulation:
 class Outcome:
     @property
     def cancelled(self) -> bool: ...
+    @property
+    def violation(self) -> str | None:
+        """The law that was found broken, if one was."""
     @property
     def fingerprint(self) -> str: ...
     @property

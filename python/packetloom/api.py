@@ -24,16 +24,18 @@ def run(
     shard: str | None = None,
     cache: bool = True,
     ray: str | None = None,
+    audit: bool = False,
 ) -> Results:
     """Runs a scenario (a file, a dict, a `Scenario`, or a results folder) and gives its results.
 
     Without `output` the results go to a new temporary folder. Into a folder that holds part of them, only the
     rest is run. `overrides` are `key=value` texts, as for `packetloom run --set`. `shard` is one such as `"2/8"`: only
     that share of the cases is run. Without `cache` even cases whose results earlier runs have kept are computed anew.
-    `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on this machine.
+    `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on this machine. With `audit` the laws that hold in
+    every simulation are checked as it runs, and `LawBroken` is raised if one does not.
     """
     share = None if shard is None else Shard.parse(shard)
     plan = read_plan(scenario, overrides)
     folder = Path(output) if output is not None else Path(tempfile.mkdtemp(prefix="packetloom-"))
     reporter: Reporter = reporter_for(sys.stderr) if progress else SilentReporter()
-    return run_plan(plan, folder, workers, reporter, shard=share, cache=cache, ray=ray)
+    return run_plan(plan, folder, workers, reporter, shard=share, cache=cache, ray=ray, audit=audit)

@@ -34,12 +34,14 @@ def run_plan(
     shard: Shard | None = None,
     cache: bool = True,
     ray: str | None = None,
+    audit: bool = False,
 ) -> Results:
-    """Runs what is not finished yet. Raises `Interrupted` after Ctrl-C, with everything finished kept."""
-    executor = executor_for(workers, ray)
+    """Runs what is not finished yet. Raises `Interrupted` after Ctrl-C, and `LawBroken` where an audit asks for it, with
+    everything finished kept. What the cache has was not audited, so an audit does not take it."""
+    executor = executor_for(workers, ray, audit)
     try:
         with ResultsFolder(output, plan) as folder:
-            campaign = _Campaign(plan, folder, executor, reporter, shard, open_cache() if cache else None)
+            campaign = _Campaign(plan, folder, executor, reporter, shard, open_cache() if cache and not audit else None)
             campaign.run()
     finally:
         executor.close()

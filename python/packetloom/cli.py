@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from packetloom.errors import Interrupted, PacketloomError
+from packetloom.errors import Interrupted, LawBroken, PacketloomError
 
 if TYPE_CHECKING:
     from packetloom.results import Results
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 MISTAKE = 2
 STALLED = 3
+LAW_BROKEN = 4
 
 
 class Against(StrEnum):
@@ -53,6 +54,9 @@ RayOption = Annotated[
     str | None,
     typer.Option(metavar="[HOST:PORT]", help="Run on a Ray cluster; without an address, on Ray on this machine."),
 ]
+AuditOption = Annotated[
+    bool, typer.Option("--audit", help="Check the laws of every simulation as it runs; computes every case anew.")
+]
 FoldersArgument = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders.")]
 JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the outcome as JSON, too.")]
 
@@ -67,7 +71,7 @@ def main() -> None:
     except (PacketloomError, _core.ScenarioError) as error:
         for line in str(error).splitlines():
             print(f"error: {line}", file=sys.stderr)
-        sys.exit(MISTAKE)
+        sys.exit(LAW_BROKEN if isinstance(error, LawBroken) else MISTAKE)
 
 
 def _version(asked: bool) -> None:
@@ -98,6 +102,7 @@ def run(
     shard: ShardOption = None,
     cache: CacheOption = True,
     ray: RayOption = None,
+    audit: AuditOption = False,
 ) -> None:
     """Run a scenario. Stopped or killed, the same command goes on where it was."""
     from packetloom.campaign import run_plan
@@ -113,7 +118,8 @@ def run(
     if share and not output and not scenario.is_dir():
         folder = folder.with_name(f"{folder.name}-{share}")
     try:
-        results = run_plan(plan, folder, workers, reporter_for(sys.stderr), shard=share, cache=cache, ray=ray)
+        reporter = reporter_for(sys.stderr)
+        results = run_plan(plan, folder, workers, reporter, shard=share, cache=cache, ray=ray, audit=audit)
     except Interrupted as interrupted:
         print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

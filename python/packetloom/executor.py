@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from packetloom import _core
-from packetloom.errors import PacketloomError
+from packetloom.errors import LawBroken, PacketloomError
 from packetloom.outcome import Outcome
+from packetloom.results import row_label
 
 Finished = tuple[_core.Case, Outcome]
 
@@ -70,10 +71,11 @@ class _Task:
 class LocalExecutor:
     """Runs cases on this machine: a thread each, because a simulation does not hold the interpreter's lock."""
 
-    def __init__(self, workers: int | None) -> None:
+    def __init__(self, workers: int | None, audit: bool = False) -> None:
         if workers is not None and workers < 1:
             raise PacketloomError(f"workers is {workers}: give at least 1, or leave it out to use every core")
         self.workers = workers or usable_cores()
+        self._audit = audit or is_audit_asked()
         self._pool = ThreadPoolExecutor(self.workers)
         self._stop = threading.Event()
         self._tasks: dict[Future[Outcome | None], _Task] = {}
@@ -122,14 +124,26 @@ class LocalExecutor:
         task.simulation = simulation
         if self._stop.is_set():  # it came between the question and the assignment
             simulation.cancel()
-        core = simulation.run(threads=task.threads)
+        core = simulation.run(threads=task.threads, audit=self._audit)
+        refuse_if_broken(task.case, core)
         return None if core.cancelled else Outcome.of(core)
 
 
-def executor_for(workers: int | None, ray: str | None) -> Executor:
+def is_audit_asked() -> bool:
+    """Whether the environment asks for the laws to be checked, as the test suite does."""
+    return os.environ.get("PACKETLOOM_AUDIT", "") not in ("", "0")
+
+
+def refuse_if_broken(case: _core.Case, core: _core.Outcome) -> None:
+    """Results of a simulation in which a law did not hold are not to be kept."""
+    if core.violation:
+        raise LawBroken(f"{row_label(case.parameters)}: {core.violation}")
+
+
+def executor_for(workers: int | None, ray: str | None, audit: bool) -> Executor:
     """The place to run: this machine, or a Ray cluster where an address is given ("local" starts Ray here)."""
     if ray is None:
-        return LocalExecutor(workers)
+        return LocalExecutor(workers, audit)
     from packetloom.ray_executor import RayExecutor
 
-    return RayExecutor(ray, workers)
+    return RayExecutor(ray, workers, audit)

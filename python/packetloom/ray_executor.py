@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from packetloom import _core
-from packetloom.errors import PacketloomError
-from packetloom.executor import Finished, Running
+from packetloom.errors import LawBroken, PacketloomError
+from packetloom.executor import Finished, Running, is_audit_asked, refuse_if_broken
 from packetloom.outcome import Outcome
 
 LOCAL = "local"
@@ -25,7 +25,7 @@ RETRIES = 20
 """How often a case is begun anew after its worker was lost: more often than machines die, and yet not for ever."""
 
 
-def simulate(case_json: str, case_id: str) -> Outcome:
+def simulate(case_json: str, case_id: str, audit: bool) -> Outcome:
     """Runs a case on a worker of the cluster."""
     case = _core.Case.from_json(case_json)
     if case.id != case_id:
@@ -33,7 +33,9 @@ def simulate(case_json: str, case_id: str) -> Outcome:
             f"{socket.gethostname()} has packetloom {_core.version()} of another kind than the machine that sends the "
             "cases: install the same version on every node"
         )
-    return Outcome.of(_core.Simulation(case).run(threads=1))
+    core = _core.Simulation(case).run(threads=1, audit=audit)
+    refuse_if_broken(case, core)
+    return Outcome.of(core)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,10 @@ class _Task:
 class RayExecutor:
     """Runs cases on a Ray cluster: at an address, or on one that is started on this machine."""
 
-    def __init__(self, address: str, workers: int | None) -> None:
+    def __init__(self, address: str, workers: int | None, audit: bool) -> None:
         self._ray = _import_ray()
         self._limit = workers
+        self._audit = audit or is_audit_asked()
         self._tasks: dict[Any, _Task] = {}
         _connect(self._ray, address, workers)
         self._remote = self._ray.remote(num_cpus=1, max_retries=RETRIES)(simulate)
@@ -63,7 +66,7 @@ class RayExecutor:
         return len(self._tasks)
 
     def submit(self, case: _core.Case, threads: int) -> None:
-        self._tasks[self._remote.remote(case.json, case.id)] = _Task(case, time.monotonic())
+        self._tasks[self._remote.remote(case.json, case.id, self._audit)] = _Task(case, time.monotonic())
 
     def collect(self, timeout_s: float) -> list[Finished]:
         if not self._tasks:
@@ -91,6 +94,8 @@ class RayExecutor:
         try:
             outcome = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, LawBroken):
+                raise error.cause from None
             raise PacketloomError(f"a case failed on the cluster: {error.cause or error}") from None
         except self._ray.exceptions.RayError as error:
             raise PacketloomError(f"the cluster lost a case {RETRIES} times: {error}") from None

@@ -28,6 +28,12 @@ impl Outcome {
         self.core.cancelled
     }
 
+    /// The law that was found broken, if one was.
+    #[getter]
+    fn violation(&self) -> Option<String> {
+        self.core.violation.as_ref().map(ToString::to_string)
+    }
+
     #[getter]
     fn fingerprint(&self) -> String {
         format!("{:016x}", fingerprint(&self.core.flows))

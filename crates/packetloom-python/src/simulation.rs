@@ -24,13 +24,15 @@ impl Simulation {
         Ok(Simulation { core: Mutex::new(Some(core)), monitor: Monitor::default() })
     }
 
-    /// Simulates on up to so many threads, without holding the interpreter's lock; returns early when cancelled.
-    fn run(&self, py: Python<'_>, threads: u32) -> PyResult<Outcome> {
+    /// Simulates on up to so many threads, without holding the interpreter's lock; returns early when cancelled, or when
+    /// the laws are checked and one does not hold.
+    #[pyo3(signature = (threads, audit = false))]
+    fn run(&self, py: Python<'_>, threads: u32, audit: bool) -> PyResult<Outcome> {
         let core = self.core.lock().ok().and_then(|mut core| core.take());
         let core = core.ok_or_else(|| PyRuntimeError::new_err("a simulation runs once; make another"))?;
         py.detach(|| {
             let (wall, cpu) = (Instant::now(), ThreadTime::now());
-            let core = core.with_up_to_threads(threads);
+            let core = core.with_up_to_threads(threads).with_audit(audit);
             let outcome = core.run(&self.monitor).map_err(|complaint| complaint_error(&complaint))?;
             let cpu = cpu.elapsed() + outcome.helpers_took;
             Ok(Outcome::new(outcome, cpu.as_secs_f64(), wall.elapsed().as_secs_f64()))

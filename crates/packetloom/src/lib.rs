@@ -1,5 +1,6 @@
 //! packetloom: a packet-level simulator of datacenter networks.
 
+pub mod audit;
 pub mod central;
 pub mod control;
 pub mod engine;

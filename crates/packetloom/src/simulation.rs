@@ -1,5 +1,6 @@
 //! Scenario in, results out: the only room that knows every other.
 
+use crate::audit::{Audit, Terms, Violation, check_rows};
 use crate::central::{self, Carrier, ControlTraffic, Plan as CentralPlan};
 use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally, Transport};
 use crate::fault::Faults;
@@ -120,6 +121,8 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// Why the case could not go on, if it could not: which flows wait, and for what.
     pub stalled: Option<String>,
+    /// The law that was found broken, if one was: then the run ended there, and its results are not to be believed.
+    pub violation: Option<Violation>,
     /// What central control took, where there was any.
     pub control: Option<Control>,
     /// A row per operation among hosts.
@@ -294,6 +297,7 @@ struct Setting {
     format: Format,
     longest_window: Time,
     threads: u32,
+    is_audited: bool,
 }
 
 impl Simulation {
@@ -326,7 +330,6 @@ impl Simulation {
         routing::check(&routing, &topology)?;
         check_paths(&transport.kind, &routing, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
-        check_credits(&case, &topology, format)?;
         check_returns(&case)?;
         let captured = captured(&case, &topology, is_fluid)?;
         if !topology.hosts_are_alike() && (case.load.is_some() || is_fluid || is_central) {
@@ -346,8 +349,17 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
-        let setting =
-            Setting { case, topology, faults, captured, format, longest_window: Time::NEVER, threads: 1 };
+        check_credits(&case, &workload, &topology, format)?;
+        let setting = Setting {
+            case,
+            topology,
+            faults,
+            captured,
+            format,
+            longest_window: Time::NEVER,
+            threads: 1,
+            is_audited: cfg!(debug_assertions),
+        };
         Ok(Simulation { setting, workload, environment })
     }
 
@@ -368,6 +380,12 @@ impl Simulation {
         self
     }
 
+    /// Checks the laws (`crate::audit`), or not; debug builds do if nothing is said. Results do not depend on it.
+    pub fn with_audit(mut self, is_audited: bool) -> Simulation {
+        self.setting.is_audited = is_audited;
+        self
+    }
+
     /// Shares out the network's nodes to so many threads. Results do not depend on it.
     pub fn with_threads(mut self, threads: u32) -> Simulation {
         self.setting.threads = threads.max(1);
@@ -385,21 +403,54 @@ impl Simulation {
     /// # Errors
     /// What of the case can't be simulated.
     pub fn run(self, monitor: &Monitor) -> Result<Outcome, Complaint> {
-        let kind = self.setting.case.scheme.component("transport").kind;
-        match kind.as_str() {
+        let scheme = &self.setting.case.scheme;
+        let kind = scheme.component("transport").kind;
+        let answered = !central::is_central(&kind);
+        let (one_path, is_audited) =
+            (takes_one_path(scheme, &self.setting.topology), self.setting.is_audited);
+        let mut outcome = match kind.as_str() {
             "ideal" => run_fluid(self, |hosts, jobs, over| fluid::srpt::run(hosts, jobs, over), monitor),
             "max-min" => run_fluid(self, |hosts, jobs, over| fluid::max_min::run(hosts, jobs, over), monitor),
             "syn" | "asy" => run_central(self, monitor),
             _ => transport::with_scheme(&kind, OnPackets { simulation: self, monitor })
                 .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}"))),
+        }?;
+        if is_audited && outcome.violation.is_none() {
+            let checked = check_rows(&outcome.flows, &outcome.topology, outcome.format, (one_path, answered));
+            outcome.violation = checked.err();
         }
+        debug_assert!(
+            outcome.violation.is_none(),
+            "{}",
+            outcome.violation.as_ref().map_or(String::new(), Violation::to_string)
+        );
+        Ok(outcome)
     }
 }
 
-/// Credits must be enough to send a packet, must not be lost, and use the field in which sources write paths.
-fn check_credits(case: &Case, topology: &Topology, format: Format) -> Result<(), Complaint> {
-    let Some(queue) = case.scheme.optional_component("queue") else { return Ok(()) };
+/// Whether all packets of a flow take one path as long as nothing breaks.
+fn takes_one_path(scheme: &Values, topology: &Topology) -> bool {
+    let kind = scheme.component("transport").kind;
+    routing::path_per_flow(&scheme.component("routing"), topology).0 && kind != "mptcp"
+}
+
+/// The queues of switches and of hosts, if there are any.
+fn queues(case: &Case, workload: &Workload) -> Option<(Values, Values)> {
+    let queue = case.scheme.optional_component("queue")?;
     let nic = case.scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
+    let has_queries = workload.asking().next().is_some();
+    let as_needed = |queue: Values| if has_queries { queue } else { queue::without_loans(&queue) };
+    Some((as_needed(queue), as_needed(nic)))
+}
+
+/// Credits must be enough to send a packet, must not be lost, and use the field in which sources write paths.
+fn check_credits(
+    case: &Case,
+    workload: &Workload,
+    topology: &Topology,
+    format: Format,
+) -> Result<(), Complaint> {
+    let Some((queue, nic)) = queues(case, workload) else { return Ok(()) };
     queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
     let transport = case.scheme.component("transport").kind;
     if queue::credit_bytes(&queue).is_none() {
@@ -518,6 +569,7 @@ impl Setting {
             helpers_took: Duration::ZERO,
             warnings,
             stalled: None,
+            violation: None,
             control: None,
             jobs: Vec::new(),
             captures: Vec::new(),
@@ -545,6 +597,9 @@ fn run_fluid(
         let message =
             "a flow-level model runs every flow to its end; leave background out, and write how many flows";
         return Err(Complaint::new("workload", message));
+    }
+    if workload.asking().next().is_some() {
+        return Err(Complaint::new("workload", "a flow-level model has no queries; leave query out"));
     }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();
     let mut collector = Collector::new(setting.format, Vec::new());
@@ -584,7 +639,7 @@ fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<String> {
 }
 
 fn never_started(waiting: u64) -> Option<String> {
-    let message = format!("{waiting} flows never started, as those that they wait for did not end");
+    let message = format!("{waiting} flows never started, as what they wait for did not come");
     (waiting > 0).then_some(message)
 }
 
@@ -648,10 +703,10 @@ impl Setting {
         monitor: &Monitor,
         transport: impl Fn() -> T,
     ) -> Outcome {
-        let queue = self.case.scheme.component("queue");
-        let nic = self.case.scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
+        let (queue, nic) = queues(&self.case, &workload).expect("a scheme with packets has a queue");
         let trimmed = [&queue, &nic].into_iter().filter_map(queue::trims_to_bytes);
-        let smallest = trimmed.chain(queue::credit_bytes(&queue));
+        let queries = workload.asking().map(|asking| asking.size_bytes.into());
+        let smallest = trimmed.chain(queue::credit_bytes(&queue)).chain(queries);
         let plan = Plan {
             topology: &self.topology,
             queue: &queue,
@@ -664,6 +719,7 @@ impl Setting {
             recorder: self.recorder(),
             captured: &self.captured,
             sent_interval: self.case.measure.optional_time("series_interval"),
+            audited: self.is_audited,
             longest_window: self.longest_window.min(workload.word_takes()),
             threads: self.threads,
         };
@@ -672,24 +728,51 @@ impl Setting {
         let has_background = background.contains(&true);
         let mut collector = Collector::new(self.format, background);
         let mut is_wanted = true;
+        let terms = Terms {
+            topology: &self.topology,
+            queue: &queue,
+            nic: &nic,
+            format: self.format,
+            one_path: routing::path_per_flow(routing, &self.topology).0,
+            has_faults: !self.case.faults.is_empty() || !self.topology.error_rates.is_empty(),
+        };
+        let mut audit = self.is_audited.then(|| Audit::new(terms));
         let mut watch = StallWatch::new(self.faults.last_change());
+        let mut violation = None;
         let stalled = loop {
-            let (mut is_suspicious, mut is_over) = (false, false);
+            let (mut is_suspicious, mut is_over, mut is_due) = (false, false, false);
             engine.run(&mut workload, self.max_time(), |log, tally, now, left| {
                 if !log.events.is_empty() {
+                    audit.iter_mut().for_each(|audit| audit.hear(&log.events));
                     collector.read(log, &self.topology);
                 }
                 let (started, finished) = (collector.started(), collector.finished());
                 is_wanted = monitor.report(tally.packet_hops, self.share_done(finished, now));
                 is_over = has_background && finished == started && !left.has_foreground_left();
                 is_suspicious = watch.is_suspicious(now, tally.packet_hops, started, finished);
-                is_wanted && !is_over && !is_suspicious
+                is_due = audit.as_ref().is_some_and(|audit| audit.is_due(tally.packet_hops));
+                is_wanted && !is_over && !is_suspicious && !is_due
             });
             let now = engine.now();
-            let unfinished = collector.started() > collector.finished();
+            if let Some(audit) = &mut audit {
+                let seen = engine.inspect(audit.follows_order());
+                violation = audit.look(&seen, engine.tally().packet_hops).err();
+                let is_at_rest = is_suspicious || is_over || !is_wanted || now >= self.max_time();
+                if violation.is_none() && is_due && !is_at_rest {
+                    continue;
+                }
+            }
+            if violation.is_some() {
+                break None;
+            }
+            // Of a flow that is asked for nothing is known until the query has come.
+            let is_asked_for = |flow| !collector.knows(flow);
+            let is_awaited = |flow| collector.awaits(flow) || is_asked_for(flow);
+            let unfinished = collector.started() > collector.finished()
+                || engine.standings().iter().any(|one| is_asked_for(one.flow));
             let why = if is_suspicious && is_wanted && !is_over && now < self.max_time() {
                 let hops = engine.tally().packet_hops;
-                if !watch.is_stalled(hops, engine.standings(), |flow| collector.awaits(flow)) || !unfinished {
+                if !watch.is_stalled(hops, engine.standings(), is_awaited) || !unfinished {
                     continue;
                 }
                 "packets move, but no flow comes nearer to its end"
@@ -699,11 +782,14 @@ impl Setting {
                 break None;
             };
             let mut standings = engine.standings();
-            standings.retain(|one| collector.awaits(one.flow));
+            standings.retain(|one| is_awaited(one.flow));
             break Some(stall::message(why, now, &standings, |flow| collector.pair(flow)));
         };
         let (tally, end) = (engine.tally(), engine.now());
+        let violation = violation.or_else(|| audit.and_then(|audit| audit.finish().err()));
+        let is_watched = self.recorder().is_some();
         let mut outcome = self.outcome(collector, Vec::new(), tally);
+        outcome.violation = violation;
         outcome.jobs = workload.jobs().iter().map(|job| JobRow::of(job, &outcome.flows)).collect();
         outcome.warnings.extend(never_started(workload.waiting()));
         outcome.simulated = outcome.simulated.min(end);
@@ -714,8 +800,11 @@ impl Setting {
         outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
         // The engine goes on until the last timer; queues are watched until the last flow ended.
         let ports = engine.ports(outcome.simulated).into_iter().enumerate();
-        outcome.ports =
-            ports.map(|(link, (counters, queue, sent))| PortRow { link, counters, queue, sent }).collect();
+        let row = |(link, (counters, queue, sent))| {
+            let queue: Option<QueueRecorder> = queue;
+            PortRow { link, counters, queue: queue.filter(|_| is_watched), sent }
+        };
+        outcome.ports = ports.map(row).collect();
         outcome.pulls = engine.pulls(outcome.simulated).collect();
         let captures = engine.captured(outcome.simulated);
         outcome.captures =
@@ -732,6 +821,10 @@ fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<Outcome, Com
     }
     if workload.has_dependencies() {
         let message = "flows that wait for others can't drive a centrally controlled transport";
+        return Err(Complaint::new("workload", message));
+    }
+    if workload.asking().next().is_some() {
+        let message = "a controller that plans all departures can't wait for queries; leave query out";
         return Err(Complaint::new("workload", message));
     }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();

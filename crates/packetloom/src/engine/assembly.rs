@@ -11,8 +11,8 @@ use super::shard::Shard;
 use super::switch::{CutThrough, Switch};
 use super::wires::Wires;
 use crate::fault::LinkFault;
-use crate::measure::SentRecorder;
-use crate::queue::{self, Pool};
+use crate::measure::{QueueRecorder, SentRecorder};
+use crate::queue::{self, Loans, Pool};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, PathCode, Paths, Router};
 use crate::topology::{Forwarding, Topology};
@@ -52,21 +52,21 @@ impl<'a, T: Transport> Assembly<'a, T> {
         let first_slots = &partition.first_slots[shard];
         let owners = partition.owners(shard);
         let window = shortest_way(plan.topology, plan.smallest_packet_bytes).min(plan.longest_window);
-        let mut wires = Wires::new(owners.len(), partition.nodes.len(), Calendar::new(owners.len(), window));
         let nodes = &partition.nodes[shard];
+        let mut wires = Wires::new(owners, partition.nodes.len(), Calendar::new(nodes.len(), window));
         let host_count = nodes.partition_point(|&node| node < plan.topology.hosts);
         let (hosts, switches) = nodes.split_at(host_count);
-        let hosts = hosts.iter().zip(first_slots);
-        let hosts = hosts.map(|(&id, &slot)| self.host(id, slot, transport(), shard, &mut wires)).collect();
+        let mut numbered = (0..).zip(first_slots).map(|(node, &slot)| (node, slot));
+        let hosts = hosts.iter().zip(numbered.by_ref().take(host_count));
+        let hosts = hosts.map(|(&id, place)| self.host(id, place, transport(), shard, &mut wires)).collect();
         let mut ports = Vec::new();
-        let spans = first_slots[host_count..].windows(2);
-        let build = |(&id, span): (&u32, &[u32])| {
+        let build = |(&id, place): (&u32, (u32, u32))| {
             let first_port = ports.len();
             let links = plan.topology.nodes[id as usize].ports.clone();
             ports.extend(links.map(|link| self.port(link, &self.switch_queue, shard, &mut wires)));
-            self.switch(id, first_port..ports.len(), span[0]..span[1])
+            self.switch(id, first_port..ports.len(), place)
         };
-        let switches = switches.iter().zip(spans).map(build).collect();
+        let switches = switches.iter().zip(numbered).map(build).collect();
         let links = nodes.iter().flat_map(|&node| plan.topology.nodes[node as usize].ports.clone());
         Shard {
             first_host: nodes.first().copied().unwrap_or(0),
@@ -75,7 +75,6 @@ impl<'a, T: Transport> Assembly<'a, T> {
             ports,
             links: links.collect(),
             wires,
-            owners,
             tally: Default::default(),
             due: Vec::new(),
             arrivals: Vec::new(),
@@ -102,17 +101,23 @@ impl<'a, T: Transport> Assembly<'a, T> {
         if let Some(interval) = plan.sent_interval {
             number = wires.watch(number, SentRecorder::new(interval));
         }
+        if plan.audited {
+            number = wires.audit(number, link);
+        }
+        // A queue without a limit that nobody watches notes nothing in it.
+        let watched_for_laws = || plan.audited.then(|| QueueRecorder::new(None));
+        let recorder = plan.recorder.clone().or_else(watched_for_laws);
         let random = Stream::new(plan.seed, Purpose::Queue, link.into());
         let place = Place { link, rate: plan.topology.links[link as usize].rate };
         let agent = T::Agent::build(plan.transport, place);
         let link = &plan.topology.links[link as usize];
-        Port::new(plan.topology, link, number, discipline.clone(), plan.recorder.clone(), random, agent)
+        Port::new(plan.topology, link, number, discipline.clone(), recorder, random, agent)
     }
 
     fn host(
         &self,
         id: u32,
-        slot: u32,
+        place: (u32, u32),
         mut transport: T,
         shard: usize,
         wires: &mut Wires<T::Header>,
@@ -124,10 +129,10 @@ impl<'a, T: Transport> Assembly<'a, T> {
         if let Some(recorder) = &plan.recorder {
             transport.watch_pulls(recorder);
         }
-        Host::new(id, transport, nic, paths, slot, plan.seed)
+        Host::new(id, transport, nic, paths, place, plan.seed)
     }
 
-    fn switch(&self, id: u32, ports: std::ops::Range<usize>, slots: std::ops::Range<u32>) -> Switch {
+    fn switch(&self, id: u32, ports: std::ops::Range<usize>, place: (u32, u32)) -> Switch {
         let (plan, topology) = (self.plan, self.plan.topology);
         let mut router = Router::new(topology, id, plan.routing, self.code.as_ref(), plan.seed);
         if let Some(detours) = &self.detours {
@@ -140,10 +145,10 @@ impl<'a, T: Transport> Assembly<'a, T> {
         Switch::new(
             router,
             ports,
-            slots,
+            place,
             back,
             Pool::build(plan.queue),
-            credit_bytes,
+            (credit_bytes, Loans::build(plan.queue, &hosts_at(topology, id))),
             queue::returns_to_sender(plan.queue),
             cut_through(topology, id),
         )
@@ -176,6 +181,12 @@ fn ways_back(topology: &Topology, node: u32) -> Vec<u32> {
             port as u32
         })
         .collect()
+}
+
+/// The links from hosts into a node: the host, and the link's number there.
+fn hosts_at(topology: &Topology, node: u32) -> Vec<(u32, u32)> {
+    let links_in = (0..).zip(topology.links.iter().filter(|link| link.dst == node));
+    links_in.filter(|(_, link)| link.src < topology.hosts).map(|(number, link)| (link.src, number)).collect()
 }
 
 fn range_of(topology: &Topology, node: u32) -> std::ops::Range<usize> {

@@ -1,27 +1,32 @@
 //! All links that a shard's ports send into: the only way from one node to another.
 
+use super::arrival::{self, Arrival};
 use super::calendar::Calendar;
-use super::channel::Channel;
+use super::in_flight::{InFlight, PacketId};
 use super::partition::FarEnd;
 use crate::fault::LinkFault;
 use crate::measure::SentRecorder;
 use crate::packet::{Kind, Packet};
 use crate::units::Time;
 
-/// The links' far ends in a shard and the calendar that says where packets arrive.
+/// The links' far ends in a shard, what is on the links, and the calendar that says when it arrives.
 #[derive(Clone, Debug)]
 pub struct Wires<H> {
-    /// A channel per slot; those of agendas stay empty.
-    pub channels: Vec<Channel<H>>,
+    /// What is on the links.
+    pub packets: InFlight<H>,
     /// Who has something to do.
     pub calendar: Calendar,
-    /// Links that end elsewhere, are faulty or are watched. Ports know them by numbers that follow those of the channels, so that
+    /// The node, hosts first, that each slot belongs to.
+    pub(super) owners: Vec<u32>,
+    /// Links that end elsewhere, are faulty or are watched. Ports know them by numbers that follow those of the slots, so that
     /// other links need not ask whether they are among them.
     special: Vec<Special<H>>,
     /// What goes to each shard, in the order in which it was sent.
     pub(super) outboxes: Vec<Vec<Crossing<H>>>,
     /// The earliest arrival among that.
     pub(super) earliest_crossing: Time,
+    /// What was put onto audited links since it was last taken.
+    pub(super) audited: Vec<Put<H>>,
 }
 
 /// A packet on its way to a slot of another shard.
@@ -37,61 +42,72 @@ enum Special<H> {
     Faulty(u32, Box<LinkFault>),
     /// What is put onto it is noted, and goes on by the link of this number.
     Watched(u32, Box<SentRecorder>),
+    /// The laws are checked on what goes by the link of the first number; the network knows it by the second.
+    Audited(u32, u32),
+}
+
+/// A packet that was put onto a link, as the laws are checked on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Put<H> {
+    /// The link, in the topology.
+    pub(super) link: u32,
+    pub(super) start: Time,
+    /// How much longer than usual it takes.
+    pub(super) delay: Time,
+    /// As it was put: its time is that of its arrival, if it takes as long as usual.
+    pub(super) packet: Packet<H>,
 }
 
 impl<H: Copy + Default> Wires<H> {
     /// Links at rest, all as they should be, in one of so many shards.
-    pub(super) fn new(slots: usize, shards: usize, calendar: Calendar) -> Wires<H> {
+    pub(super) fn new(owners: Vec<u32>, shards: usize, calendar: Calendar) -> Wires<H> {
         Wires {
-            channels: vec![Channel::default(); slots],
+            packets: InFlight::default(),
             calendar,
+            owners,
             special: Vec::new(),
             outboxes: vec![Vec::new(); shards],
             earliest_crossing: Time::NEVER,
+            audited: Vec::new(),
         }
     }
 
     /// Puts a packet on the link that ports know by this number, at `start`; its `time` says when it arrives, if its
     /// `bytes` on the link take as long as `usual`. Returns how much longer they take.
-    #[inline]
-    pub fn carry(&mut self, link: u32, start: Time, bytes: u64, usual: Time, packet: &Packet<H>) -> Time {
-        match self.channels.get_mut(link as usize) {
-            Some(channel) => {
-                if channel.push(packet) {
-                    self.calendar.schedule(link, packet.time);
-                }
+    #[inline(always)]
+    pub fn carry(&mut self, link: u32, start: Time, bytes: u64, usual: Time, id: PacketId) -> Time {
+        match self.owners.get(link as usize) {
+            Some(&node) => {
+                let at = self.packets.get(id).time;
+                self.calendar.deliver((node, link), at, id, &mut self.packets);
                 Time::ZERO
             }
-            None => self.carry_specially(link, start, bytes, usual, packet),
+            None => self.carry_specially(link, start, bytes, usual, id),
         }
     }
 
     #[inline(never)]
-    fn carry_specially(
-        &mut self,
-        link: u32,
-        start: Time,
-        bytes: u64,
-        usual: Time,
-        packet: &Packet<H>,
-    ) -> Time {
-        match &mut self.special[link as usize - self.channels.len()] {
+    fn carry_specially(&mut self, link: u32, start: Time, bytes: u64, usual: Time, id: PacketId) -> Time {
+        let packet = self.packets.get_mut(id);
+        match &mut self.special[link as usize - self.owners.len()] {
             Special::Crossing(end) => {
                 self.earliest_crossing = self.earliest_crossing.min(packet.time);
-                self.outboxes[end.shard as usize].push((end.slot, *packet));
+                self.outboxes[end.shard as usize].push((end.slot, self.packets.take(id)));
                 Time::ZERO
             }
             Special::Captured(beyond, packets) => {
                 packets.push((start, *packet));
                 let beyond = *beyond;
-                self.carry(beyond, start, bytes, usual, packet)
+                self.carry(beyond, start, bytes, usual, id)
             }
             Special::Faulty(beyond, fault) => {
                 let delay = fault.slow_down((start, packet.time), bytes, usual);
-                let packet = Packet { time: packet.time + delay, ..*packet };
+                packet.time = packet.time + delay;
                 if fault.lets_through(start, packet.time, packet.size_bytes) {
                     let beyond = *beyond;
-                    self.carry(beyond, start, bytes, usual, &packet);
+                    self.carry(beyond, start, bytes, usual, id);
+                } else {
+                    self.packets.take(id);
                 }
                 delay
             }
@@ -99,7 +115,13 @@ impl<H: Copy + Default> Wires<H> {
                 let class = (packet.kind == Kind::Data).then_some(packet.class);
                 sent.note(start, packet.size_bytes, class);
                 let beyond = *beyond;
-                self.carry(beyond, start, bytes, usual, packet)
+                self.carry(beyond, start, bytes, usual, id)
+            }
+            Special::Audited(beyond, link) => {
+                let (beyond, link, packet) = (*beyond, *link, *packet);
+                let delay = self.carry(beyond, start, bytes, usual, id);
+                self.audited.push(Put { link, start, delay, packet });
+                delay
             }
         }
     }
@@ -107,9 +129,9 @@ impl<H: Copy + Default> Wires<H> {
     /// Takes what other shards sent here.
     pub(super) fn take_in(&mut self, crossings: &mut Vec<Crossing<H>>) {
         for (slot, packet) in crossings.drain(..) {
-            if self.channels[slot as usize].push(&packet) {
-                self.calendar.schedule(slot, packet.time);
-            }
+            let node = self.owners[slot as usize];
+            let id = self.packets.add(packet);
+            self.calendar.deliver((node, slot), packet.time, id, &mut self.packets);
         }
     }
 
@@ -133,20 +155,28 @@ impl<H: Copy + Default> Wires<H> {
         self.add_special(Special::Watched(link, Box::new(sent)))
     }
 
+    /// Has the laws checked on the link of this number, which the network knows by another; returns the number by which its
+    /// port is to know it. Nothing may be added on top of this.
+    pub(super) fn audit(&mut self, number: u32, link: u32) -> u32 {
+        self.add_special(Special::Audited(number, link))
+    }
+
     fn special(&self, link: u32) -> Option<&Special<H>> {
-        self.special.get((link as usize).checked_sub(self.channels.len())?)
+        self.special.get((link as usize).checked_sub(self.owners.len())?)
     }
 
     fn add_special(&mut self, special: Special<H>) -> u32 {
         self.special.push(special);
-        (self.channels.len() + self.special.len() - 1) as u32
+        (self.owners.len() + self.special.len() - 1) as u32
     }
 
     /// What is wrong with the link that a port knows by this number, if anything.
     pub(super) fn fault(&self, link: u32) -> Option<&LinkFault> {
         match self.special(link)? {
             Special::Faulty(_, fault) => Some(fault),
-            Special::Watched(beyond, _) | Special::Captured(beyond, _) => self.fault(*beyond),
+            Special::Watched(beyond, _) | Special::Captured(beyond, _) | Special::Audited(beyond, _) => {
+                self.fault(*beyond)
+            }
             Special::Crossing(_) => None,
         }
     }
@@ -155,7 +185,9 @@ impl<H: Copy + Default> Wires<H> {
     pub(super) fn captured(&self, link: u32) -> Option<&[(Time, Packet<H>)]> {
         match self.special(link)? {
             Special::Captured(_, packets) => Some(packets),
-            Special::Watched(beyond, _) | Special::Faulty(beyond, _) => self.captured(*beyond),
+            Special::Watched(beyond, _) | Special::Faulty(beyond, _) | Special::Audited(beyond, _) => {
+                self.captured(*beyond)
+            }
             Special::Crossing(_) => None,
         }
     }
@@ -164,25 +196,39 @@ impl<H: Copy + Default> Wires<H> {
     pub(super) fn sent(&self, link: u32) -> Option<&SentRecorder> {
         match self.special(link)? {
             Special::Watched(_, sent) => Some(sent),
+            Special::Audited(beyond, _) => self.sent(*beyond),
             _ => None,
         }
     }
 
-    /// Notes when the next packet arrives at `slot`, once those that are due were taken.
+    /// Lists what arrives at a node in the window that starts at `start`, before `end`, the last first, by time, then link; the
+    /// node's links end at `first_slot` and the slots after it.
     #[inline]
-    pub fn reschedule(&mut self, slot: u32) {
-        if let Some(at) = self.channels[slot as usize].arrival(0) {
-            self.calendar.schedule(slot, at);
+    pub(super) fn take_arrivals(
+        &mut self,
+        node: u32,
+        first_slot: u32,
+        (start, end): (Time, Time),
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        let list = self.calendar.take_arriving(node);
+        arrivals.clear();
+        let on_list = self.packets.list(list).filter(|(.., packet)| packet.time < end);
+        arrivals.extend(
+            on_list.map(|(id, slot, packet)| Arrival::new(start, packet.time, slot - first_slot, id)),
+        );
+        arrival::sort(arrivals);
+    }
+
+    /// For each slot, the packets on its link, the earliest first.
+    pub(super) fn on_links(&self) -> Vec<Vec<&Packet<H>>> {
+        let mut links = vec![Vec::new(); self.owners.len()];
+        for (slot, packet) in self.packets.on_links() {
+            links[slot as usize].push(packet);
         }
-    }
-
-    /// How many packets are on the links.
-    pub fn in_flight(&self) -> u64 {
-        self.channels.iter().map(|channel| channel.len() as u64).sum()
-    }
-
-    /// Notes that the node whose agenda is `slot` has something to do.
-    pub fn wake(&mut self, slot: u32, at: Time) {
-        self.calendar.schedule(slot, at);
+        for link in &mut links {
+            link.sort_unstable_by_key(|packet| packet.time);
+        }
+        links
     }
 }

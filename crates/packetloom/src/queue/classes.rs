@@ -198,6 +198,11 @@ impl<H: Copy> Classes<H> {
         }
     }
 
+    /// Every packet that waits.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
+        self.classes.iter().flat_map(|class| class.buffer.packets())
+    }
+
     /// What waits.
     pub fn queued(&self) -> Occupancy {
         self.queued

@@ -85,6 +85,11 @@ impl<H: Copy> Fair<H> {
         packet
     }
 
+    /// Every packet that waits.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
+        self.lanes.iter().flatten().chain(&self.control)
+    }
+
     /// What waits.
     pub fn queued(&self) -> Occupancy {
         self.queued

@@ -45,6 +45,11 @@ impl<H: Copy> Line<H> {
         Some(packet)
     }
 
+    /// Every packet that waits.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
+        self.packets.iter()
+    }
+
     /// What waits.
     pub fn queued(&self) -> Occupancy {
         self.queued

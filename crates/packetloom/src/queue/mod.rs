@@ -9,21 +9,25 @@ mod daq;
 mod fair;
 mod fifo;
 mod line;
+mod loans;
 mod pfabric;
 mod trimming;
 
 pub use admission::{Admission, Pool, Verdict};
 pub use classes::Classes;
-pub use daq::{Daq, Departure, check_credits, credit_bytes, threshold};
+pub use daq::{
+    Daq, Departure, check_credits, class_of, credit_bytes, credit_packet, threshold, without_loans,
+};
 pub use fair::Fair;
 pub use fifo::Fifo;
 pub use line::Line;
+pub use loans::Loans;
 pub use pfabric::PFabric;
 pub use trimming::Trimming;
 
 use crate::packet::Packet;
 use crate::random::Stream;
-use crate::spec::{Component, Values};
+use crate::spec::{Component, Value, Values};
 
 /// Every component of the section "queue".
 pub const COMPONENTS: &[Component] = &[
@@ -62,6 +66,34 @@ pub fn default_nic(queue: &Values) -> Values {
         None => queue.clone(),
         Some(_) => Values { kind: fair::COMPONENT.kind.to_owned(), ..Values::default() },
     }
+}
+
+/// The most bytes that may wait at a port with this queue, if packets have up to `packet_bytes`, the pool of
+/// its switch aside; `None`: there is no bound.
+pub fn most_bytes(values: &Values, packet_bytes: u64) -> Option<u64> {
+    let limit = |key| match values.get(key) {
+        Value::Bytes(bytes) => Some(*bytes),
+        Value::Packets(packets) => Some(packets * packet_bytes),
+        _ => None,
+    };
+    match values.kind.as_str() {
+        "drop-tail" | "ecn" | "red" => limit("capacity"),
+        "pfabric" => limit("capacity"),
+        "ndp" => Some(limit("capacity")? + limit("header_capacity")?),
+        "classes" => {
+            let classes = values.optional_count("strict");
+            let classes = classes.unwrap_or_else(|| values.list("weights").len() as u64);
+            let each = most_bytes(&values.component("queue"), packet_bytes).map(|bytes| classes * bytes);
+            let all = values.optional_component("port").and_then(|port| most_bytes(&port, packet_bytes));
+            each.into_iter().chain(all).min()
+        }
+        _ => None,
+    }
+}
+
+/// The size of the pool that all ports of a switch share.
+pub fn pool_bytes(values: &Values) -> Option<u64> {
+    values.entries.contains_key("pool").then(|| values.optional_bytes("pool"))?
 }
 
 /// What waits in a queue. The packet in service is not in the queue.
@@ -184,6 +216,18 @@ impl<H: Copy> Buffer<H> {
             Buffer::Daq(queue) => queue.classes(tell),
             Buffer::Classes(classes) => classes.classes(tell),
             _ => {}
+        }
+    }
+
+    /// Every packet that waits, in any order: for whoever looks from outside.
+    pub fn packets(&self) -> Box<dyn Iterator<Item = &Packet<H>> + '_> {
+        match self {
+            Buffer::Line(line) => Box::new(line.packets()),
+            Buffer::PFabric(queue) => Box::new(queue.packets()),
+            Buffer::Classes(classes) => Box::new(classes.packets()),
+            Buffer::Trimming(queue) => Box::new(queue.packets()),
+            Buffer::Fair(queue) => Box::new(queue.packets()),
+            Buffer::Daq(queue) => Box::new(queue.packets()),
         }
     }
 

@@ -99,6 +99,11 @@ impl<H: Copy> PFabric<H> {
         Some(self.remove(earliest))
     }
 
+    /// Every packet that waits.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
+        self.places.iter().map(|&place| &self.packets[place as usize])
+    }
+
     /// What waits.
     pub fn queued(&self) -> Occupancy {
         Occupancy { bytes: self.queued_bytes, packets: self.priorities.len() as u64 }

@@ -224,6 +224,11 @@ impl<H: Copy> Trimming<H> {
         Some(packet)
     }
 
+    /// Every packet that waits.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
+        self.headers.iter().chain(&self.data)
+    }
+
     /// What waits, headers too.
     #[inline]
     pub fn queued(&self) -> Occupancy {

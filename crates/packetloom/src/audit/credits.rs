@@ -1,0 +1,79 @@
+//! Credits are conserved: what a port has sent without credit having come back is on its link, waits in a buffer of the
+//! far end, or is told by a notification on its way back.
+
+use super::{Terms, Verdict, ensure};
+use crate::engine::{Held, Inspection};
+use crate::packet::Kind;
+use crate::queue;
+
+/// A link as its credits see it.
+#[derive(Clone, Debug)]
+struct Loop {
+    link: usize,
+    name: String,
+    /// Its number among the links into its far end.
+    number: u16,
+    /// The links out of its far end.
+    buffers: std::ops::Range<usize>,
+    /// The link by which notifications come back.
+    back: usize,
+}
+
+/// Every link that sends behind credits.
+#[derive(Debug)]
+pub(super) struct Credits(Vec<Loop>);
+
+impl Credits {
+    pub(super) fn new(terms: Terms<'_>) -> Credits {
+        let (topology, hosts) = (terms.topology, terms.topology.hosts);
+        if queue::credit_bytes(terms.queue).is_none() {
+            return Credits(Vec::new());
+        }
+        let links = topology.links.iter().enumerate().filter(|(_, link)| link.dst >= hosts);
+        let loops = links.map(|(number, link)| {
+            let nth = |src: Option<u32>, dst: u32| {
+                let like = topology.links[..number].iter();
+                like.filter(|other| src == Some(other.src) || src.is_none())
+                    .filter(|other| other.dst == dst)
+                    .count()
+            };
+            let ports = &topology.nodes[link.dst as usize].ports;
+            let buffers = ports.start as usize..ports.end as usize;
+            // Parallel links pair up in order.
+            let mut ways_back = buffers.clone().filter(|&back| topology.links[back].dst == link.src);
+            Loop {
+                link: number,
+                name: format!("{} to {}", topology.node_name(link.src), topology.node_name(link.dst)),
+                number: nth(None, link.dst) as u16,
+                buffers,
+                back: ways_back
+                    .nth(nth(Some(link.src), link.dst))
+                    .expect("every link has one that leads back"),
+            }
+        });
+        Credits(loops.collect())
+    }
+
+    pub(super) fn compare(&self, seen: &Inspection) -> Verdict {
+        for Loop { link, name, number, buffers, back } in &self.0 {
+            for (class, &used) in seen.links[*link].credit_used.iter().enumerate() {
+                let is_owed = |packet: &&Held| packet.kind == Kind::Data && packet.credit_class == class;
+                let on_link = seen.links[*link].on_link.iter().map(|(_, packet)| packet);
+                let waiting = seen.links[buffers.clone()].iter().flat_map(|port| &port.queued);
+                let waiting = waiting.filter(|packet| packet.path == *number);
+                let owed: u64 =
+                    on_link.chain(waiting).filter(is_owed).map(|packet| u64::from(packet.size_bytes)).sum();
+                let coming = &seen.links[*back];
+                let coming = coming.on_link.iter().map(|(_, packet)| packet).chain(&coming.queued);
+                let told = coming.filter_map(|packet| packet.credit).filter(|credit| credit.0 == class);
+                let told: u64 = told.map(|(_, bytes)| bytes).sum();
+                ensure(used == owed + told, "credits are conserved", seen.now, || {
+                    format!(
+                        "{name}, class {class}: {used} B used, {owed} B at the far end, {told} B on their way back"
+                    )
+                })?;
+            }
+        }
+        Ok(())
+    }
+}

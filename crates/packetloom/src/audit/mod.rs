@@ -1,0 +1,233 @@
+//! The laws that hold in every simulation, whatever the scheme: checked from outside, between windows, on what the engine
+//! tells of every packet (`engine/inspection.rs`). Debug builds check them always, release builds on request.
+//!
+//! A law that does not hold is a fault of the program, never of a scenario. The run ends with the law, where it was
+//! broken, and the figures.
+
+mod credits;
+mod links;
+mod nodes;
+mod order;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+pub use rows::check_rows;
+
+use crate::engine::{Event, Inspection};
+use crate::flow::{Flow, FlowId, HostId};
+use crate::measure::Format;
+use crate::packet::Kind;
+use crate::queue;
+use crate::spec::Values;
+use crate::topology::Topology;
+use crate::units::Time;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// A law that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The law.
+    pub law: &'static str,
+    /// Where, and the figures.
+    pub what: String,
+    /// By when: it was found in the look at this time.
+    pub at: Time,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Violation { law, what, at } = self;
+        write!(f, "a law does not hold, which is a fault of packetloom: {law}: {what}, at {at}")
+    }
+}
+
+type Verdict = Result<(), Violation>;
+
+/// What is known of a case that its laws depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// The network.
+    pub topology: &'a Topology,
+    /// The queue of every switch port.
+    pub queue: &'a Values,
+    /// The queue of every host.
+    pub nic: &'a Values,
+    /// How flows are cut into packets.
+    pub format: Format,
+    /// Whether all packets of a flow, or subflow, take one path as long as nothing breaks.
+    pub one_path: bool,
+    /// Whether something breaks.
+    pub has_faults: bool,
+}
+
+/// What was sent and received of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+struct FlowBook {
+    /// The flow, once it has started.
+    flow: Option<Flow>,
+    /// How many data packets its sender said it sent, once it was done.
+    said: Option<u32>,
+    packets_sent: u64,
+    payload_received: u64,
+}
+
+/// Keeps the books of a simulation and compares them with what it says.
+#[derive(Debug)]
+pub struct Audit<'a> {
+    terms: Terms<'a>,
+    now: Time,
+    links: links::Links<'a>,
+    nodes: nodes::Nodes<'a>,
+    order: order::Order,
+    credits: credits::Credits,
+    flows: BTreeMap<FlowId, FlowBook>,
+    /// Flows that were said to be whole since the last look, and when.
+    delivered: Vec<(FlowId, Time)>,
+    /// Hosts whose own queues have dropped or trimmed packets, and whether nothing was left to do, as of the last look.
+    lossy_hosts: BTreeSet<HostId>,
+    is_idle: bool,
+    /// When to look next.
+    look_at_hops: u64,
+}
+
+/// From one look to the next so many packet-hops pass, and so many per link: a look costs about as much as they do.
+const HOPS_PER_LOOK: u64 = 4_000;
+const HOPS_PER_LOOK_AND_LINK: u64 = 8;
+
+impl<'a> Audit<'a> {
+    /// Empty books.
+    pub fn new(terms: Terms<'a>) -> Audit<'a> {
+        let full = terms.format.mss_bytes + terms.format.header_bytes;
+        let [nic, port] = [terms.nic, terms.queue].map(|queue| queue::most_bytes(queue, full));
+        // Hosts share no pool.
+        let port = port.into_iter().chain(queue::pool_bytes(terms.queue)).min();
+        Audit {
+            terms,
+            now: Time::ZERO,
+            links: links::Links::new(terms.topology, [nic, port]),
+            nodes: nodes::Nodes::new(terms.topology),
+            order: order::Order::new(terms),
+            credits: credits::Credits::new(terms),
+            flows: BTreeMap::new(),
+            delivered: Vec::new(),
+            lossy_hosts: BTreeSet::new(),
+            is_idle: false,
+            look_at_hops: 0,
+        }
+    }
+
+    /// Whether it is time to look.
+    pub fn is_due(&self, packet_hops: u64) -> bool {
+        packet_hops >= self.look_at_hops
+    }
+
+    /// Whether packets must be told apart, so that their order can be checked.
+    pub fn follows_order(&self) -> bool {
+        self.order.is_promised()
+    }
+
+    /// Hears what hosts told of their flows.
+    pub fn hear(&mut self, events: &[Event]) {
+        for event in events {
+            match *event {
+                Event::Started(flow) => {
+                    self.flows.entry(flow.id).or_default().flow = Some(flow);
+                }
+                Event::Delivered { flow, at } => self.delivered.push((flow, at)),
+                Event::Closed { flow, report, .. } => {
+                    self.flows.entry(flow).or_default().said = Some(report.packets_sent);
+                }
+            }
+        }
+    }
+
+    /// Compares the books with what is seen after so many packet-hops.
+    ///
+    /// # Errors
+    /// The first law that is found not to hold.
+    pub fn look(&mut self, seen: &Inspection, packet_hops: u64) -> Verdict {
+        let links = self.terms.topology.links.len() as u64;
+        self.look_at_hops = packet_hops + HOPS_PER_LOOK.max(HOPS_PER_LOOK_AND_LINK * links);
+        let law = "time never goes backwards";
+        ensure(seen.now >= self.now, law, seen.now, || format!("it was {}", self.now))?;
+        for passage in &seen.passages {
+            self.links.put(passage, self.now)?;
+            self.nodes.leave(passage);
+            self.order.leave(passage, self.terms.topology);
+            let link = &self.terms.topology.links[passage.link as usize];
+            if link.src == passage.packet.src && passage.packet.kind == Kind::Data {
+                self.flows.entry(passage.packet.flow).or_default().packets_sent += 1;
+            }
+        }
+        for passage in &seen.passages {
+            self.order.arrive(passage, self.terms.topology)?;
+        }
+        let (nodes, flows, format) = (&mut self.nodes, &mut self.flows, self.terms.format);
+        self.links.compare(seen, |link, packet| {
+            nodes.enter(link, packet);
+            if link.dst == packet.dst && packet.kind == Kind::Data {
+                let payload = u64::from(packet.size_bytes).saturating_sub(format.header_bytes);
+                flows.entry(packet.flow).or_default().payload_received += payload;
+            }
+        })?;
+        self.nodes.compare(seen)?;
+        self.credits.compare(seen)?;
+        self.nothing_is_late(seen)?;
+        self.delivered_flows_are_whole()?;
+        let nics = self.terms.topology.links.iter().zip(&seen.links);
+        let nics = nics.filter(|(link, port)| {
+            link.src < self.terms.topology.hosts && port.counters.drops + port.counters.trims > 0
+        });
+        self.lossy_hosts.extend(nics.map(|(link, _)| link.src));
+        (self.now, self.is_idle) = (seen.now, seen.is_idle);
+        Ok(())
+    }
+
+    /// Timers go off and flows start at their time.
+    fn nothing_is_late(&self, seen: &Inspection) -> Verdict {
+        for &(host, due) in &seen.due {
+            ensure(due >= seen.now && !seen.is_idle, "no timer is lost", seen.now, || {
+                let name = self.terms.topology.node_name(host);
+                format!("{name} has a timer, or a flow to start, at {due} that nothing will wake it for")
+            })?;
+        }
+        Ok(())
+    }
+
+    fn delivered_flows_are_whole(&mut self) -> Verdict {
+        for (flow, at) in self.delivered.drain(..) {
+            let book = self.flows.get(&flow).copied().unwrap_or_default();
+            let (came, size) = (book.payload_received, book.flow.map(|flow| flow.size_bytes));
+            let law = "a flow is whole only when all its bytes have come";
+            ensure(size.is_some_and(|size| came >= size), law, at, || {
+                format!("flow {flow}: {came} B came; it started with {size:?} B")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Compares what senders said with what they put onto their links.
+    ///
+    /// # Errors
+    /// A sender that miscounted.
+    pub fn finish(&self) -> Verdict {
+        for (id, book) in &self.flows {
+            let (Some(flow), Some(said)) = (book.flow, book.said) else { continue };
+            let (said, sent) = (u64::from(said), book.packets_sent);
+            let is_all = self.is_idle && !self.lossy_hosts.contains(&flow.src);
+            ensure(
+                if is_all { sent == said } else { sent <= said },
+                "senders count what they send",
+                self.now,
+                || format!("flow {id}: its sender counted {said} data packets, its link {sent}"),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn ensure(holds: bool, law: &'static str, at: Time, what: impl FnOnce() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err(Violation { law, what: what(), at }) }
+}

@@ -1,0 +1,203 @@
+//! What a simulation can be asked between two windows by whoever checks the laws (`crate::audit`): every packet that was
+//! put onto a link since the last time, where every other packet is, and what should have happened and has not.
+//!
+//! Nothing here runs unless asked, and what is asked for is gathered by the links' own means (`wires.rs`), so that a
+//! simulation that nobody audits has none of it.
+
+use super::endpoint::Transport;
+use super::partition::FarEnd;
+use super::port::{Port, PortCounters};
+use super::shard::Shard;
+use super::wires::Put;
+use super::{Engine, PortAgent};
+use crate::fault::LinkFault;
+use crate::flow::{FlowId, HostId};
+use crate::packet::{Kind, Packet};
+use crate::queue::{Buffer, class_of};
+use crate::units::Time;
+use std::fmt::{Debug, Write};
+
+/// A packet that was put onto a link.
+#[derive(Clone, Copy, Debug)]
+pub struct Passage {
+    /// The link, by its place in the topology.
+    pub link: u32,
+    /// When its transmission began.
+    pub start: Time,
+    /// How much longer than usual it takes, because the link is slow.
+    pub delay: Time,
+    /// When it reaches the far end, or would.
+    pub arrival: Time,
+    /// Whether it is lost on the way.
+    pub is_lost: bool,
+    /// A hash over what does not change on its way, where there is such a thing.
+    pub identity: Option<u64>,
+    /// What it is.
+    pub packet: Held,
+}
+
+/// A packet, wherever it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Its flow.
+    pub flow: FlowId,
+    /// Who sent it.
+    pub src: HostId,
+    /// Who should get it.
+    pub dst: HostId,
+    /// Its size on the wire.
+    pub size_bytes: u16,
+    /// Its path; behind credits, the link that it came by, as a number at the switch.
+    pub path: u16,
+    /// What it carries.
+    pub kind: Kind,
+    /// Of a notification that a buffer has room again: the class and the bytes.
+    pub credit: Option<(usize, u64)>,
+    /// The class of the buffer that it takes behind credits.
+    pub credit_class: usize,
+}
+
+impl Held {
+    fn of<H>(packet: &Packet<H>) -> Held {
+        let is_credit = packet.kind == Kind::Credit;
+        Held {
+            flow: packet.flow,
+            src: packet.src,
+            dst: packet.dst,
+            size_bytes: packet.size_bytes,
+            path: packet.path,
+            kind: packet.kind,
+            credit: is_credit.then(|| (packet.class.into(), packet.priority.into())),
+            credit_class: class_of(packet),
+        }
+    }
+}
+
+/// A link and the port before it.
+#[derive(Clone, Debug, Default)]
+pub struct LinkState {
+    /// What the port has counted.
+    pub counters: PortCounters,
+    /// The most bytes that have waited.
+    pub most_queued_bytes: u64,
+    /// What waits in a buffer that chooses.
+    pub queued: Vec<Held>,
+    /// When the link is free, if what waits may be sent then.
+    pub sends_at: Option<Time>,
+    /// What is on the link, or waits for it in a FIFO: when it arrives, and its flow.
+    pub on_link: Vec<(Time, Held)>,
+    /// Of each class, the bytes sent for which no credit has come back; empty where there are no credits.
+    pub credit_used: Vec<u64>,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Default)]
+pub struct Inspection {
+    /// The time up to which everything has happened.
+    pub now: Time,
+    /// Whether nothing is left in the calendar.
+    pub is_idle: bool,
+    /// What was put onto links since the last inspection: of each link in order.
+    pub passages: Vec<Passage>,
+    /// Every link, in the topology's order.
+    pub links: Vec<LinkState>,
+    /// The earliest timer or start of a flow of each host that has any left.
+    pub due: Vec<(HostId, Time)>,
+}
+
+impl<T: Transport> Engine<T> {
+    /// Looks at everything; `identify`: data packets are to be told apart. Only between two windows, and only of an engine
+    /// that was made to be audited.
+    pub fn inspect(&mut self, identify: bool) -> Inspection {
+        let mut passages = Vec::new();
+        for shard in &mut self.shards {
+            let puts = std::mem::take(&mut shard.wires.audited);
+            passages.extend(puts.iter().map(|put| passage::<T>(put, identify)));
+        }
+        let mut links = vec![LinkState::default(); self.partition.far_ends.len()];
+        let mut on_links: Vec<_> = self.shards.iter().map(|shard| shard.wires.on_links()).collect();
+        for shard in &self.shards {
+            for (port, &link) in shard.all_ports().zip(&shard.links) {
+                let FarEnd { shard: far, slot } = self.partition.far_ends[link as usize];
+                let state = &mut links[link as usize];
+                *state = state_of(port);
+                let on_link = on_links[far as usize][slot as usize].drain(..);
+                state.on_link = on_link.map(|packet| (packet.time, Held::of(packet))).collect();
+            }
+        }
+        let faults = self.faults();
+        for passage in &mut passages {
+            passage.is_lost = faults[passage.link as usize].is_some_and(|fault| {
+                fault.losses().binary_search_by_key(&passage.start, |loss| loss.0).is_ok()
+            });
+        }
+        Inspection {
+            now: self.now,
+            is_idle: self.shards.iter().all(|shard| shard.next_window().is_none()),
+            passages,
+            links,
+            due: self.shards.iter().flat_map(due).collect(),
+        }
+    }
+
+    /// What is wrong with each link, in the topology's order.
+    fn faults(&self) -> Vec<Option<&LinkFault>> {
+        let mut faults = vec![None; self.partition.far_ends.len()];
+        for shard in &self.shards {
+            for (port, &link) in shard.all_ports().zip(&shard.links) {
+                faults[link as usize] = shard.wires.fault(port.link());
+            }
+        }
+        faults
+    }
+}
+
+fn due<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = (HostId, Time)> {
+    let hosts = (shard.first_host..).zip(&shard.hosts);
+    hosts.filter_map(|(id, host)| Some((id, host.due()?)))
+}
+
+fn passage<T: Transport>(put: &Put<T::Header>, identify: bool) -> Passage {
+    let is_told_apart = identify && !T::Agent::ACTIVE && put.packet.kind == Kind::Data;
+    Passage {
+        link: put.link,
+        start: put.start,
+        delay: put.delay,
+        arrival: put.packet.time + put.delay,
+        is_lost: false,
+        identity: is_told_apart.then(|| identity(&put.packet.header)),
+        packet: Held::of(&put.packet),
+    }
+}
+
+/// A hash over what a transport says in a packet.
+fn identity(header: &impl Debug) -> u64 {
+    struct Hasher(u64);
+    impl Write for Hasher {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            for byte in text.bytes() {
+                self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+            Ok(())
+        }
+    }
+    let mut hasher = Hasher(0xcbf2_9ce4_8422_2325);
+    write!(hasher, "{header:?}").expect("a hash takes every text");
+    hasher.0
+}
+
+fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>) -> LinkState {
+    let buffer = port.buffer();
+    let mut credit_used = Vec::new();
+    if let Some(buffer @ Buffer::Daq(_)) = buffer {
+        buffer.classes(|_, _, used| credit_used.extend(used));
+    }
+    LinkState {
+        counters: port.counted(),
+        most_queued_bytes: port.most_queued_bytes(),
+        queued: buffer.map_or(Vec::new(), |buffer| buffer.packets().map(Held::of).collect()),
+        sends_at: port.is_waiting().then(|| port.free_at()),
+        on_link: Vec::new(),
+        credit_used,
+    }
+}
