@@ -54,15 +54,15 @@ fn scheme(transport: &str) -> String {
 
 #[test]
 fn d2tcp_gives_the_nearer_deadline_the_larger_share() {
-    // Five megabytes each at 1 Gb/s: 40 ms alone, 80 ms at half the rate.
-    let list = [(1, 0, 5_000_000, 0, Some(65_000)), (2, 0, 5_000_000, 0, Some(300_000))];
+    // Twenty megabytes each at 1 Gb/s: 160 ms alone, 320 ms at half the rate.
+    let list = [(1, 0, 20_000_000, 0, Some(260_000)), (2, 0, 20_000_000, 0, Some(1_200_000))];
     let queue = r#"queue = { kind = "ecn", capacity = "225KB", mark_above = "30KB" }"#;
     let d2tcp = flows("d2tcp", &list, &format!("transport = \"d2tcp\"\n{queue}"), "");
     let dctcp = flows("d2tcp-dctcp", &list, &format!("transport = \"dctcp\"\n{queue}"), "");
     let [near, far] = [fct_us(&d2tcp, 1), fct_us(&d2tcp, 2)];
-    assert!(near < 65_000.0 && far > near * 1.2, "D2TCP: {near} and {far} us");
+    assert!(near < 260_000.0 && far > near * 1.2, "D2TCP: {near} and {far} us");
     let [near, far] = [fct_us(&dctcp, 1), fct_us(&dctcp, 2)];
-    assert!((far / near - 1.0).abs() < 0.1 && near > 70_000.0, "DCTCP: {near} and {far} us");
+    assert!((far / near - 1.0).abs() < 0.1 && near > 280_000.0, "DCTCP: {near} and {far} us");
 }
 
 #[test]
