@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help demo test test-ray lint format bench docs wheel validate reproduce fuzz clean
+.PHONY: help demo test test-ray lint format bench bench-compare docs wheel validate reproduce fuzz clean
 
 help:
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
@@ -16,6 +16,7 @@ help:
 	@echo "make lint       formatting, clippy, ruff, mypy"
 	@echo "make format     format all sources"
 	@echo "make bench      speed and memory"
+	@echo "make bench-compare BASE=main~1   speed beside another revision's, in pairs of runs"
 	@echo "make validate   the long comparisons with theory and other simulators"
 	@echo "make reproduce  redo the papers (PAPER=pfabric SCALE=quick)"
 	@echo "make fuzz       throw broken files at every reader (FUZZ_SECONDS=60 each)"
@@ -81,6 +82,16 @@ bench: .venv/.installed
 	@mkdir -p results
 	@$(BIN)/packetloom bench --json results/bench.json
 	@$(BIN)/packetloom bench-control --json results/bench-control.json
+
+# BASE's build stays in target/bench-base, so that the next comparison with it starts at once.
+PAIRS ?= 5
+bench-compare: .venv/.installed
+	@test -n "$(BASE)" || { echo "which revision? make bench-compare BASE=main~1" >&2; exit 2; }
+	@mkdir -p results target
+	@test -d target/bench-base || git worktree add --quiet --detach target/bench-base
+	@git -C target/bench-base checkout --quiet --detach "$(BASE)"
+	@$(MAKE) --no-print-directory -C target/bench-base .venv/.installed
+	@$(BIN)/packetloom bench $(BENCHMARKS) --against target/bench-base/.venv/bin/python --pairs $(PAIRS) --json results/bench-compare.json
 
 validate: test-ray
 	cargo test --workspace --release --locked -- --ignored

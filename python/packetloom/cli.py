@@ -294,11 +294,21 @@ def reproduce(
 def bench(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="All if not given.")] = None,
     json_file: JsonOption = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="PYTHON", help="Compare with the build that this Python has, in pairs of runs."),
+    ] = None,
+    pairs: Annotated[int, typer.Option(help="With --against: how many.")] = 5,
 ) -> None:
     """Measure the simulator's speed and memory."""
-    from packetloom.bench import run_benchmarks
+    if against:
+        from packetloom.bench_comparison import compare_builds
 
-    run_benchmarks(names or [], json_file)
+        compare_builds(names or [], against, pairs, json_file)
+    else:
+        from packetloom.bench import run_benchmarks
+
+        run_benchmarks(names or [], json_file)
 
 
 @app.command("bench-control")

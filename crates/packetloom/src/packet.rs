@@ -17,6 +17,18 @@ pub enum Kind {
     Trimmed,
     /// Carried payload; its header found no room either and goes back to its sender.
     Returned,
+    /// From host to host, below transports: a query that asks for a flow, or the word that it was heard.
+    Query,
+    /// Between the ends of a link: room in a buffer that is granted, or given back.
+    Credit,
+}
+
+impl Kind {
+    /// Whether transports know such packets. The others are between hosts, or the ends of a link.
+    #[inline]
+    pub fn is_transports(self) -> bool {
+        !matches!(self, Kind::Query | Kind::Credit)
+    }
 }
 
 /// A packet on its way. At most one cache line with the headers that the transports here use.

@@ -330,7 +330,6 @@ impl Simulation {
         routing::check(&routing, &topology)?;
         check_paths(&transport.kind, &routing, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
-        check_credits(&case, &topology, format)?;
         check_returns(&case)?;
         let captured = captured(&case, &topology, is_fluid)?;
         if !topology.hosts_are_alike() && (case.load.is_some() || is_fluid || is_central) {
@@ -350,6 +349,7 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
+        check_credits(&case, &workload, &topology, format)?;
         let setting = Setting {
             case,
             topology,
@@ -434,10 +434,23 @@ fn takes_one_path(scheme: &Values, topology: &Topology) -> bool {
     routing::path_per_flow(&scheme.component("routing"), topology).0 && kind != "mptcp"
 }
 
-/// Credits must be enough to send a packet, must not be lost, and use the field in which sources write paths.
-fn check_credits(case: &Case, topology: &Topology, format: Format) -> Result<(), Complaint> {
-    let Some(queue) = case.scheme.optional_component("queue") else { return Ok(()) };
+/// The queues of switches and of hosts, if there are any.
+fn queues(case: &Case, workload: &Workload) -> Option<(Values, Values)> {
+    let queue = case.scheme.optional_component("queue")?;
     let nic = case.scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
+    let has_queries = workload.asking().next().is_some();
+    let as_needed = |queue: Values| if has_queries { queue } else { queue::without_loans(&queue) };
+    Some((as_needed(queue), as_needed(nic)))
+}
+
+/// Credits must be enough to send a packet, must not be lost, and use the field in which sources write paths.
+fn check_credits(
+    case: &Case,
+    workload: &Workload,
+    topology: &Topology,
+    format: Format,
+) -> Result<(), Complaint> {
+    let Some((queue, nic)) = queues(case, workload) else { return Ok(()) };
     queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
     let transport = case.scheme.component("transport").kind;
     if queue::credit_bytes(&queue).is_none() {
@@ -586,6 +599,9 @@ fn run_fluid(
             "a flow-level model runs every flow to its end; leave background out, and write how many flows";
         return Err(Complaint::new("workload", message));
     }
+    if workload.asking().next().is_some() {
+        return Err(Complaint::new("workload", "a flow-level model has no queries; leave query out"));
+    }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();
     let mut collector = Collector::new(setting.format, Vec::new());
     for flow in &flows {
@@ -624,7 +640,7 @@ fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<String> {
 }
 
 fn never_started(waiting: u64) -> Option<String> {
-    let message = format!("{waiting} flows never started, as those that they wait for did not end");
+    let message = format!("{waiting} flows never started, as what they wait for did not come");
     (waiting > 0).then_some(message)
 }
 
@@ -696,10 +712,10 @@ impl Setting {
         monitor: &Monitor,
         transport: impl Fn() -> T,
     ) -> Outcome {
-        let queue = self.case.scheme.component("queue");
-        let nic = self.case.scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
+        let (queue, nic) = queues(&self.case, &workload).expect("a scheme with packets has a queue");
         let trimmed = [&queue, &nic].into_iter().filter_map(queue::trims_to_bytes);
-        let smallest = trimmed.chain(queue::credit_bytes(&queue));
+        let queries = workload.asking().map(|asking| asking.size_bytes.into());
+        let smallest = trimmed.chain(queue::credit_bytes(&queue)).chain(queries);
         let plan = Plan {
             topology: &self.topology,
             queue: &queue,
@@ -765,10 +781,14 @@ impl Setting {
             if violation.is_some() {
                 break None;
             }
-            let unfinished = collector.started() > collector.finished();
+            // Of a flow that is asked for nothing is known until the query has come.
+            let is_asked_for = |flow| !collector.knows(flow);
+            let is_awaited = |flow| collector.awaits(flow) || is_asked_for(flow);
+            let unfinished = collector.started() > collector.finished()
+                || engine.standings().iter().any(|one| is_asked_for(one.flow));
             let why = if is_suspicious && is_wanted && !is_over && now < self.max_time() {
                 let hops = engine.tally().packet_hops;
-                if !watch.is_stalled(hops, engine.standings(), |flow| collector.awaits(flow)) || !unfinished {
+                if !watch.is_stalled(hops, engine.standings(), is_awaited) || !unfinished {
                     continue;
                 }
                 "packets move, but no flow comes nearer to its end"
@@ -778,7 +798,7 @@ impl Setting {
                 break None;
             };
             let mut standings = engine.standings();
-            standings.retain(|one| collector.awaits(one.flow));
+            standings.retain(|one| is_awaited(one.flow));
             break Some(stall::message(why, now, &standings, |flow| collector.pair(flow)));
         };
         let (tally, end) = (engine.tally(), engine.now());
@@ -817,6 +837,10 @@ fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<Outcome, Com
     }
     if workload.has_dependencies() {
         let message = "flows that wait for others can't drive a centrally controlled transport";
+        return Err(Complaint::new("workload", message));
+    }
+    if workload.asking().next().is_some() {
+        let message = "a controller that plans all departures can't wait for queries; leave query out";
         return Err(Complaint::new("workload", message));
     }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();

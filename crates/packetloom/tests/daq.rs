@@ -228,3 +228,113 @@ fn what_would_hang_or_lose_is_an_error() {
     let other_queue = complaint("", ("{ kind = \"daq\" }", "\"drop-tail\""));
     assert_eq!(other_queue.as_deref(), Some("scheme.queue"));
 }
+
+/// 20 workers of 40 answer queries that come every 2 ms, of which some overlap.
+fn asked(transport: &str, queue: &str, rest: &str) -> String {
+    format!(
+        r#"
+[topology]
+{RACK}
+[[workload]]
+sizes = {{ kind = "constant", size = "60KB" }}
+arrivals = {{ kind = "periodic", interval = "2ms" }}
+pattern = {{ kind = "incast", fan_in = 20, receiver = 0, query = "64B", jitter = "100us" }}
+deadlines = {{ kind = "fixed", after = "30ms" }}
+
+[[scheme]]
+name = "scheme"
+transport = {transport}
+queue = {queue}
+
+[measure]
+queues = true
+series_interval = "50us"
+by_class = true
+
+[run]
+flows = 200
+{rest}
+"#
+    )
+}
+
+#[test]
+fn a_query_lets_a_worker_use_the_buffer_over_their_number() {
+    let queue = r#"{ kind = "daq", short_capacity = "240KB" }"#;
+    let outcome = run(&asked(r#""daq""#, queue, "").replace("flows = 200", "flows = 20"));
+    is_lossless(&outcome, 240_000 + 41 * 40);
+    let used = |host| {
+        let of_host = outcome.class_samples().filter(move |sample| (sample.port, sample.class) == (host, 0));
+        of_host.filter_map(|sample| sample.credit_bytes).max().unwrap_or(0)
+    };
+    // Half of the buffer over the 40 links that can send to the aggregator, and half over the 20 workers: 3 KB and 6 KB.
+    let workers: Vec<u32> = outcome.flows.iter().map(|row| row.flow.src).collect();
+    assert_eq!(workers.iter().map(|&host| used(host)).max(), Some(9_000));
+    assert!((1..41).filter(|host| !workers.contains(host)).all(|host| used(host) == 0));
+}
+
+#[test]
+fn queries_that_overlap_lend_no_more_than_there_is_and_get_it_back() {
+    for capacity_kb in [120, 240, 2_000] {
+        let queue = format!(r#"{{ kind = "daq", short_capacity = "{capacity_kb}KB" }}"#);
+        let outcome = run(&asked(r#""daq""#, &queue, ""));
+        is_lossless(&outcome, capacity_kb * 1_000 + 41 * 40);
+        let last_start = outcome.flows.iter().map(|row| row.flow.start).max().expect("flows");
+        let before = outcome.flows.iter().filter(|row| row.delivered > last_start).count();
+        assert!(before > 20, "queries must overlap: {before}");
+        // After the last answer hosts hold no more than at first: their windows do not differ from unused ones.
+        let at_end = outcome.class_samples().filter(|sample| sample.port < outcome.topology.hosts);
+        let last = at_end.map(|sample| sample.time_ns).fold(0.0, f64::max);
+        let used: u64 = outcome
+            .class_samples()
+            .filter(|sample| sample.port < outcome.topology.hosts && sample.time_ns == last)
+            .filter_map(|sample| sample.credit_bytes)
+            .sum();
+        assert!(used <= 2 * 1_500, "{used} B");
+    }
+}
+
+#[test]
+fn an_answer_starts_when_its_query_has_come_and_has_its_whole_deadline() {
+    for (transport, queue) in [
+        (r#""daq""#, r#""daq""#),
+        (r#""tcp""#, r#""drop-tail""#),
+        (r#""d3""#, r#""drop-tail""#),
+        (r#""pdq""#, r#""drop-tail""#),
+        (r#""ndp""#, r#""ndp""#),
+        (r#"{ kind = "min-tcp", priority = "deadline" }"#, r#"{ kind = "pfabric", capacity = "75KB" }"#),
+    ] {
+        let outcome = run(&asked(transport, queue, "").replace("flows = 200", "flows = 20"));
+        assert_eq!(outcome.flows.len(), 20, "{transport}");
+        // 64 B at 1 Gb/s and 75 us, twice; the last query waits for 19 others at the aggregator.
+        let (query, way) = (Time::from_ns(512), Time::from_us(75) + Time::from_ns(512));
+        for row in &outcome.flows {
+            let arrives = row.flow.start.since(way.times(2));
+            assert!(
+                row.flow.start > way.times(2) && arrives <= Time::from_us(100) + query.times(19),
+                "{row:?}"
+            );
+            assert_eq!(row.flow.deadline - row.flow.start, Time::from_us(30_000));
+        }
+    }
+}
+
+#[test]
+fn a_query_that_is_lost_is_sent_again_and_one_that_can_not_come_ends_the_run() {
+    let down = |host: u32, until: &str| {
+        format!(
+            "[[fault]]\nkind = \"link-down\"\nbetween = [\"host{host}\", \"switch0\"]\nat = \"0us\"\n{until}"
+        )
+    };
+    let scenario = |fault: &str| {
+        let all = asked(r#""tcp""#, r#""drop-tail""#, "").replace("flows = 200", "flows = 40");
+        all.replace("fan_in = 20", "fan_in = 40") + fault
+    };
+    let outcome = run(&scenario(&down(7, "until = \"15ms\"\n")));
+    assert_eq!((outcome.flows.len(), outcome.stalled.as_deref()), (40, None));
+    let late = outcome.flows.iter().find(|row| row.flow.src == 7).expect("it answers");
+    assert!((20_000..20_500).contains(&(late.flow.start.as_ps() / 1_000_000)), "the third query: {late:?}");
+    let never = scenario(&down(7, "")).replace("query = ", "query_timeout = \"100us\", query = ");
+    let why = run(&never).stalled.expect("one worker is never asked");
+    assert!(why.contains("waits for the query that asks for it"), "{why}");
+}

@@ -230,7 +230,7 @@ fn what_waits_in_vain_is_told() {
         "in-vain.cm",
         "Nodes 16\nConnections 2\nTriggers 1\n0->13 id 1 start 0 size 90000\n1->13 id 2 trigger 1 size 9\ntrigger id 1 oneshot\n",
     );
-    assert_eq!(outcome.warnings, ["1 flows never started, as those that they wait for did not end"]);
+    assert_eq!(outcome.warnings, ["1 flows never started, as what they wait for did not come"]);
 }
 
 #[test]

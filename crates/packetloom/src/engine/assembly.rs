@@ -12,7 +12,7 @@ use super::switch::{CutThrough, Switch};
 use super::wires::Wires;
 use crate::fault::LinkFault;
 use crate::measure::{QueueRecorder, SentRecorder};
-use crate::queue::{self, Pool};
+use crate::queue::{self, Loans, Pool};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, PathCode, Paths, Router};
 use crate::topology::{Forwarding, Topology};
@@ -20,19 +20,19 @@ use crate::units::{ByteTime, Time};
 use std::collections::BTreeMap;
 
 /// A plan, and what all nodes' building has in common.
-pub(super) struct Assembly<'a, T: Transport> {
+pub(super) struct Assembly<'a> {
     plan: &'a Plan<'a>,
     partition: &'a Partition,
-    nic: Discipline<T::Header>,
-    switch_queue: Discipline<T::Header>,
+    nic: Discipline,
+    switch_queue: Discipline,
     /// Where sources choose paths, how they write them.
     code: Option<PathCode>,
     detours: Option<Vec<Detours>>,
     faults: BTreeMap<usize, LinkFault>,
 }
 
-impl<'a, T: Transport> Assembly<'a, T> {
-    pub(super) fn new(plan: &'a Plan<'a>, partition: &'a Partition) -> Assembly<'a, T> {
+impl<'a> Assembly<'a> {
+    pub(super) fn new(plan: &'a Plan<'a>, partition: &'a Partition) -> Assembly<'a> {
         let observed = plan.recorder.is_some();
         let beliefs = plan.faults.beliefs();
         Assembly {
@@ -47,26 +47,26 @@ impl<'a, T: Transport> Assembly<'a, T> {
     }
 
     /// A shard at rest, with a transport for each of its hosts.
-    pub(super) fn shard(&self, shard: usize, transport: &impl Fn() -> T) -> Shard<T> {
+    pub(super) fn shard<T: Transport>(&self, shard: usize, transport: &impl Fn() -> T) -> Shard<T> {
         let (plan, partition) = (self.plan, self.partition);
         let first_slots = &partition.first_slots[shard];
         let owners = partition.owners(shard);
         let window = shortest_way(plan.topology, plan.smallest_packet_bytes).min(plan.longest_window);
-        let mut wires = Wires::new(owners.len(), partition.nodes.len(), Calendar::new(owners.len(), window));
         let nodes = &partition.nodes[shard];
+        let mut wires = Wires::new(owners, partition.nodes.len(), Calendar::new(nodes.len(), window));
         let host_count = nodes.partition_point(|&node| node < plan.topology.hosts);
         let (hosts, switches) = nodes.split_at(host_count);
-        let hosts = hosts.iter().zip(first_slots);
-        let hosts = hosts.map(|(&id, &slot)| self.host(id, slot, transport(), shard, &mut wires)).collect();
+        let mut numbered = (0..).zip(first_slots).map(|(node, &slot)| (node, slot));
+        let hosts = hosts.iter().zip(numbered.by_ref().take(host_count));
+        let hosts = hosts.map(|(&id, place)| self.host(id, place, transport(), shard, &mut wires)).collect();
         let mut ports = Vec::new();
-        let spans = first_slots[host_count..].windows(2);
-        let build = |(&id, span): (&u32, &[u32])| {
+        let build = |(&id, place): (&u32, (u32, u32))| {
             let first_port = ports.len();
             let links = plan.topology.nodes[id as usize].ports.clone();
-            ports.extend(links.map(|link| self.port(link, &self.switch_queue, shard, &mut wires)));
-            self.switch(id, first_port..ports.len(), span[0]..span[1])
+            ports.extend(links.map(|link| self.port::<T>(link, &self.switch_queue, shard, &mut wires)));
+            self.switch::<T>(id, first_port..ports.len(), place)
         };
-        let switches = switches.iter().zip(spans).map(build).collect();
+        let switches = switches.iter().zip(numbered).map(build).collect();
         let links = nodes.iter().flat_map(|&node| plan.topology.nodes[node as usize].ports.clone());
         Shard {
             first_host: nodes.first().copied().unwrap_or(0),
@@ -75,17 +75,16 @@ impl<'a, T: Transport> Assembly<'a, T> {
             ports,
             links: links.collect(),
             wires,
-            owners,
             tally: Default::default(),
             due: Vec::new(),
             arrivals: Vec::new(),
         }
     }
 
-    fn port(
+    fn port<T: Transport>(
         &self,
         link: u32,
-        discipline: &Discipline<T::Header>,
+        discipline: &Discipline,
         shard: usize,
         wires: &mut Wires<T::Header>,
     ) -> Port<T::Header, T::Agent> {
@@ -115,25 +114,25 @@ impl<'a, T: Transport> Assembly<'a, T> {
         Port::new(plan.topology, link, number, discipline.clone(), recorder, random, agent)
     }
 
-    fn host(
+    fn host<T: Transport>(
         &self,
         id: u32,
-        slot: u32,
+        place: (u32, u32),
         mut transport: T,
         shard: usize,
         wires: &mut Wires<T::Header>,
     ) -> Host<T> {
         let plan = self.plan;
-        let nic = self.port(plan.topology.nodes[id as usize].ports.start, &self.nic, shard, wires);
+        let nic = self.port::<T>(plan.topology.nodes[id as usize].ports.start, &self.nic, shard, wires);
         let code = self.code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
         let paths = code.map(|code| Paths::new(plan.topology, code, plan.routing, id, plan.seed));
         if let Some(recorder) = &plan.recorder {
             transport.watch_pulls(recorder);
         }
-        Host::new(id, transport, nic, paths, slot, plan.seed)
+        Host::new(id, transport, nic, paths, place, plan.seed)
     }
 
-    fn switch(&self, id: u32, ports: std::ops::Range<usize>, slots: std::ops::Range<u32>) -> Switch {
+    fn switch<T: Transport>(&self, id: u32, ports: std::ops::Range<usize>, place: (u32, u32)) -> Switch {
         let (plan, topology) = (self.plan, self.plan.topology);
         let mut router = Router::new(topology, id, plan.routing, self.code.as_ref(), plan.seed);
         if let Some(detours) = &self.detours {
@@ -146,10 +145,10 @@ impl<'a, T: Transport> Assembly<'a, T> {
         Switch::new(
             router,
             ports,
-            slots,
+            place,
             back,
             Pool::build(plan.queue),
-            credit_bytes,
+            (credit_bytes, Loans::build(plan.queue, &hosts_at(topology, id))),
             queue::returns_to_sender(plan.queue),
             cut_through(topology, id),
         )
@@ -182,6 +181,12 @@ fn ways_back(topology: &Topology, node: u32) -> Vec<u32> {
             port as u32
         })
         .collect()
+}
+
+/// The links from hosts into a node: the host, and the link's number there.
+fn hosts_at(topology: &Topology, node: u32) -> Vec<(u32, u32)> {
+    let links_in = (0..).zip(topology.links.iter().filter(|link| link.dst == node));
+    links_in.filter(|(_, link)| link.src < topology.hosts).map(|(number, link)| (link.src, number)).collect()
 }
 
 fn range_of(topology: &Topology, node: u32) -> std::ops::Range<usize> {

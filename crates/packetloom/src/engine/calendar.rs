@@ -2,15 +2,16 @@
 //!
 //! Time is cut into windows no longer than the shortest way from one node to the next, so within a window nodes cannot
 //! affect each other and may be processed one by one (DESIGN, engine rule 8). The calendar holds, for each of the
-//! windows ahead, one bit per slot: a slot is a link's far end or a node's own agenda. Nothing is sorted here; a node
-//! sorts what arrives at it in a window.
+//! windows ahead, one bit per node and a list of what arrives there. Nothing is sorted here; a node sorts what arrives
+//! at it in a window.
 
+use crate::packets::{PacketId, Packets};
 use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How many windows ahead have a page of bits. A power of two. What lies further waits in a heap.
-const PAGES: u64 = 256;
+/// How many windows ahead have a page. A power of two. What lies further waits in a heap.
+const PAGES: u64 = 1024;
 
 /// Where windows begin and end.
 #[derive(Clone, Copy, Debug)]
@@ -39,31 +40,36 @@ impl Clock {
     }
 }
 
-/// The calendar of a shard's slots.
+/// The calendar of a shard's nodes.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     clock: Clock,
-    /// The window that is being processed; bits are only set for later ones.
+    /// The window that is being processed; nothing is added but to later ones.
     current: u64,
+    nodes: usize,
+    /// For each page and node, what arrives.
+    arriving: Vec<PacketId>,
     words_per_page: usize,
-    bits: Vec<u64>,
-    /// For each page, whether it has any bit set.
-    used: [bool; PAGES as usize],
-    used_pages: u32,
-    later: BinaryHeap<Reverse<(u64, u32)>>,
+    /// For each page and node, whether there is anything to do.
+    busy_nodes: Vec<u64>,
+    /// For each page, whether any node has anything to do.
+    busy_pages: [u64; PAGES as usize / 64],
+    /// What lies further ahead: window, node and what arrives, if it is not only a wake-up.
+    later: BinaryHeap<Reverse<(u64, u32, PacketId)>>,
 }
 
 impl Calendar {
-    /// An empty calendar for so many slots, its windows as long as `shortest_way`.
-    pub fn new(slots: usize, shortest_way: Time) -> Calendar {
-        let words_per_page = slots.div_ceil(64);
+    /// An empty calendar for so many nodes, its windows as long as `shortest_way`.
+    pub fn new(nodes: usize, shortest_way: Time) -> Calendar {
+        let words_per_page = nodes.div_ceil(64);
         Calendar {
             clock: Clock::new(shortest_way),
             current: 0,
+            nodes,
+            arriving: vec![PacketId::NONE; nodes * PAGES as usize],
             words_per_page,
-            bits: vec![0; words_per_page * PAGES as usize],
-            used: [false; PAGES as usize],
-            used_pages: 0,
+            busy_nodes: vec![0; words_per_page * PAGES as usize],
+            busy_pages: [0; PAGES as usize / 64],
             later: BinaryHeap::new(),
         }
     }
@@ -74,56 +80,91 @@ impl Calendar {
         self.clock
     }
 
-    /// Notes that a slot has something to do at a time, which is not in a past window.
+    /// Notes that a node has something to do at a time, which is not in a past window.
     #[inline]
-    pub fn schedule(&mut self, slot: u32, at: Time) {
+    pub fn wake(&mut self, node: u32, at: Time) {
         let window = self.clock.window_of(at);
         debug_assert!(window >= self.current, "time went backwards");
         if window < self.current + PAGES {
-            self.set(slot, window);
+            self.mark(node, window);
         } else {
-            self.later.push(Reverse((window, slot)));
+            self.later.push(Reverse((window, node, PacketId::NONE)));
         }
+    }
+
+    /// Puts a packet on the link that ends at the slot of a node, where it arrives at a time, not in a past window.
+    #[inline(always)]
+    pub fn deliver<H: Copy + Default>(
+        &mut self,
+        (node, slot): (u32, u32),
+        at: Time,
+        id: PacketId,
+        packets: &mut Packets<H>,
+    ) {
+        let window = self.clock.window_of(at);
+        debug_assert!(window >= self.current, "time went backwards");
+        if window >= self.current + PAGES {
+            return self.deliver_later((node, slot), window, id, packets);
+        }
+        let list = &mut self.arriving[page_of(window) * self.nodes + node as usize];
+        let is_first = *list == PacketId::NONE;
+        packets.put_on_link(id, slot, list);
+        if is_first {
+            self.mark(node, window);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn deliver_later<H: Copy + Default>(
+        &mut self,
+        (node, slot): (u32, u32),
+        window: u64,
+        id: PacketId,
+        packets: &mut Packets<H>,
+    ) {
+        let mut alone = PacketId::NONE;
+        packets.put_on_link(id, slot, &mut alone);
+        self.later.push(Reverse((window, node, id)));
     }
 
     #[inline]
-    fn set(&mut self, slot: u32, window: u64) {
-        let page = (window % PAGES) as usize;
-        if !self.used[page] {
-            self.used[page] = true;
-            self.used_pages += 1;
-        }
-        self.bits[page * self.words_per_page + slot as usize / 64] |= 1 << (slot % 64);
+    fn mark(&mut self, node: u32, window: u64) {
+        let page = page_of(window);
+        self.busy_pages[page / 64] |= 1 << (page % 64);
+        self.busy_nodes[page * self.words_per_page + node as usize / 64] |= 1 << (node % 64);
     }
 
-    /// The next window in which any slot has something to do.
+    /// The next window in which any node has something to do.
     pub fn next_window(&self) -> Option<u64> {
-        let later = self.later.peek().map(|Reverse((window, _))| *window);
-        if self.used_pages == 0 {
-            return later;
-        }
-        let near = (self.current..).find(|window| self.used[(window % PAGES) as usize])?;
-        Some(later.map_or(near, |later| near.min(later)))
+        let later = self.later.peek().map(|Reverse((window, ..))| *window);
+        self.next_page().into_iter().chain(later).min()
     }
 
-    /// Moves on to a window and takes out its slots, in ascending order.
-    pub fn open(&mut self, window: u64, due: &mut Vec<u32>) {
+    /// The window of the next page with anything on it, from the current window's on.
+    fn next_page(&self) -> Option<u64> {
+        let page = page_of(self.current);
+        let words = self.busy_pages.len();
+        // The current window's word comes twice: first what is left of it, last what is before.
+        let from_here = self.busy_pages[page / 64] & (u64::MAX << (page % 64));
+        let rest = (1..=words).map(|n| (n, self.busy_pages[(page / 64 + n) % words]));
+        let (nth, word) = std::iter::once((0, from_here)).chain(rest).find(|(_, word)| *word != 0)?;
+        let ahead = nth as u64 * 64 + u64::from(word.trailing_zeros()) - page as u64 % 64;
+        Some(self.current + ahead)
+    }
+
+    /// Moves on to a window and takes out its nodes, in ascending order.
+    pub fn open<H: Copy + Default>(&mut self, window: u64, due: &mut Vec<u32>, packets: &mut Packets<H>) {
         self.current = window;
-        while let Some(&Reverse((later, slot))) = self.later.peek() {
-            if later >= window + PAGES {
-                break;
-            }
-            self.later.pop();
-            self.set(slot, later);
-        }
+        self.take_up_later(packets);
         due.clear();
-        let page = (window % PAGES) as usize;
-        if !std::mem::take(&mut self.used[page]) {
+        let page = page_of(window);
+        if self.busy_pages[page / 64] >> (page % 64) & 1 == 0 {
             return;
         }
-        self.used_pages -= 1;
+        self.busy_pages[page / 64] &= !(1 << (page % 64));
         let first = page * self.words_per_page;
-        for (word, bits) in self.bits[first..first + self.words_per_page].iter_mut().enumerate() {
+        for (word, bits) in self.busy_nodes[first..first + self.words_per_page].iter_mut().enumerate() {
             let mut left = std::mem::take(bits);
             while left != 0 {
                 due.push((word * 64) as u32 + left.trailing_zeros());
@@ -131,11 +172,37 @@ impl Calendar {
             }
         }
     }
+
+    /// Gives pages to what has come near enough.
+    fn take_up_later<H: Copy + Default>(&mut self, packets: &mut Packets<H>) {
+        while let Some(&Reverse((window, node, id))) = self.later.peek()
+            && window < self.current + PAGES
+        {
+            self.later.pop();
+            if id != PacketId::NONE {
+                packets.put_before(id, &mut self.arriving[page_of(window) * self.nodes + node as usize]);
+            }
+            self.mark(node, window);
+        }
+    }
+
+    /// Takes out the list of what arrives at a node in the current window.
+    #[inline]
+    pub fn take_arriving(&mut self, node: u32) -> PacketId {
+        let list = &mut self.arriving[page_of(self.current) * self.nodes + node as usize];
+        std::mem::replace(list, PacketId::NONE)
+    }
+}
+
+#[inline]
+fn page_of(window: u64) -> usize {
+    (window % PAGES) as usize
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Packet;
 
     #[test]
     fn every_time_lies_in_its_window() {
@@ -152,19 +219,50 @@ mod tests {
     }
 
     #[test]
-    fn windows_come_in_order_with_their_slots_ascending() {
+    fn windows_come_in_order_with_their_nodes_ascending() {
+        let mut packets = Packets::<()>::default();
         let mut calendar = Calendar::new(200, Time(1_000));
         let window_ps = 1_000;
-        for (slot, window) in [(150, 3), (7, 3), (7, 3), (8, 1_000_000), (9, 300), (10, 3 + 256)] {
-            calendar.schedule(slot, Time(window * window_ps + 5));
+        let far = PAGES + 3;
+        for (node, window) in [(150, 3), (7, 3), (7, 3), (8, 1_000_000), (9, far - 1), (10, far), (11, 70)] {
+            calendar.wake(node, Time(window * window_ps + 5));
         }
         let mut seen = Vec::new();
         let mut due = Vec::new();
         while let Some(window) = calendar.next_window() {
-            calendar.open(window, &mut due);
+            calendar.open(window, &mut due, &mut packets);
             seen.push((window, due.clone()));
         }
-        let expected = vec![(3, vec![7, 150]), (259, vec![10]), (300, vec![9]), (1_000_000, vec![8])];
-        assert_eq!(seen, expected);
+        let near = [(3, vec![7, 150]), (70, vec![11])];
+        let expected = [(far - 1, vec![9]), (far, vec![10]), (1_000_000, vec![8])];
+        assert_eq!(seen, [&near[..], &expected].concat());
+    }
+
+    #[test]
+    fn packets_arrive_in_their_windows_however_far_ahead() {
+        let mut packets = Packets::default();
+        let mut calendar = Calendar::new(3, Time(1_000));
+        let times = [5, 999, 1_000, 700_000, 5_000_000, 5_000_000];
+        for (at, slot) in times.into_iter().zip(40..) {
+            let id = packets.add(Packet { header: at, ..Packet::default() });
+            calendar.deliver((2, slot), Time(at), id, &mut packets);
+        }
+        assert_eq!(packets.on_links().count(), times.len());
+        let (mut due, mut seen) = (Vec::new(), Vec::new());
+        while let Some(window) = calendar.next_window() {
+            calendar.open(window, &mut due, &mut packets);
+            assert_eq!(due, [2]);
+            let list = calendar.take_arriving(2);
+            let ids: Vec<_> =
+                packets.list(list).map(|(id, slot, packet)| (slot, id, packet.header)).collect();
+            for (slot, id, at) in ids {
+                assert_eq!(window, at / 1_000);
+                packets.take(id);
+                seen.push(slot);
+            }
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, [40, 41, 42, 43, 44, 45]);
+        assert_eq!(packets.on_links().count(), 0);
     }
 }

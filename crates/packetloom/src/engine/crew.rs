@@ -11,6 +11,7 @@ use super::shard::Shard;
 use super::wires::Crossing;
 use crate::flow::Flow;
 use crate::units::Time;
+use crate::workload::Query;
 use cpu_time::ThreadTime;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
@@ -37,6 +38,8 @@ type Crossings<H> = Vec<Vec<Crossing<H>>>;
 pub(super) struct Basket<H> {
     /// To the shard: flows that start.
     pub(super) flows: Vec<Flow>,
+    /// To the shard: queries that one of its hosts sends, or expects.
+    pub(super) queries: Vec<Query>,
     /// To the shard: packets by the shard that sent them. Back: packets by the shard that they go to.
     pub(super) crossings: Crossings<H>,
     /// Back: what its hosts told.
@@ -50,8 +53,9 @@ pub(super) struct Basket<H> {
 impl<H> Basket<H> {
     fn new(shards: usize, next_window: Option<u64>) -> Basket<H> {
         let crossings = (0..shards).map(|_| Vec::new()).collect();
-        let (flows, log, tally) = (Vec::new(), Log::default(), Tally::default());
-        Basket { flows, crossings, log, tally, next_window }
+        let (flows, queries) = (Vec::new(), Vec::new());
+        let (log, tally) = (Log::default(), Tally::default());
+        Basket { flows, queries, crossings, log, tally, next_window }
     }
 }
 
@@ -89,6 +93,14 @@ impl<'scope, T: Transport + 'scope> Crew<'scope, T> {
     /// Hands a flow to its shard, which gets it with its next turn.
     pub(super) fn add_flow(&mut self, shard: u32, flow: Flow) {
         self.baskets[shard as usize].flows.push(flow);
+    }
+
+    /// Hands a query to the shard of the worker and to that of the host that asks.
+    pub(super) fn add_query(&mut self, worker: u32, asks: u32, query: Query) {
+        self.baskets[worker as usize].queries.push(query);
+        if asks != worker {
+            self.baskets[asks as usize].queries.push(query);
+        }
     }
 
     /// Takes every shard through a window; returns what was done so far.

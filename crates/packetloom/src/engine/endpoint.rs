@@ -105,7 +105,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         packet.time = self.now;
         packet.src = self.host;
         packet.path = path;
-        self.nic.accept(self.now, &mut packet, self.wires, None);
+        let id = self.wires.packets.add(packet);
+        self.nic.accept(self.now, id, self.wires, None);
     }
 
     /// When the NIC will have sent all it holds.

@@ -2,17 +2,20 @@
 
 use super::Tally;
 use super::agenda::Agenda;
+use super::arrival::Arrival;
 use super::endpoint::{Context, Standing, Transport};
 use super::log::{Event, Log};
 use super::port::Port;
-use super::switch::CREDIT;
+use super::queries::Queries;
 use super::wires::Wires;
 use crate::flow::{Flow, HostId};
 use crate::measure::QueueRecorder;
+use crate::packet::{Kind, Packet};
+use crate::packets::PacketId;
 use crate::random::{Purpose, Stream};
 use crate::routing::Paths;
 use crate::units::Time;
-use crate::workload::{Chain, Triggers};
+use crate::workload::{Chain, Done, Query, Triggers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -23,22 +26,27 @@ pub(super) struct Host<T: Transport> {
     pub(super) nic: Port<T::Header, T::Agent>,
     /// Where sources choose their packets' paths.
     paths: Option<Paths>,
-    /// Where its link from the network ends, and its agenda's slot after it.
+    /// Itself, among the nodes of its shard.
+    node: u32,
+    /// Where its link from the network ends.
     slot: u32,
     agenda: Agenda,
-    /// Flows to start, by start and identity.
+    /// Flows to start, by start and identity; and flows to this host, to be asked for.
     starting: BinaryHeap<Reverse<(Time, Flow)>>,
     chains: BTreeMap<u32, Chain>,
     ended_chains: Vec<u32>,
     /// What starts flows here when others have ended here.
     triggers: Option<Box<Triggers>>,
+    queries: Option<Box<Queries>>,
+    /// Whether there are any of these, which hear of flows that end here.
+    listens: bool,
     /// The earliest wake-up that the calendar has for it.
     wake_at: Time,
     random: Stream,
 }
 
 enum Next {
-    Arrival,
+    Arrival(PacketId),
     Timer,
     Start,
 }
@@ -49,7 +57,7 @@ impl<T: Transport> Host<T> {
         transport: T,
         nic: Port<T::Header, T::Agent>,
         paths: Option<Paths>,
-        slot: u32,
+        (node, slot): (u32, u32),
         seed: u64,
     ) -> Host<T> {
         Host {
@@ -57,12 +65,15 @@ impl<T: Transport> Host<T> {
             transport,
             nic,
             paths,
+            node,
             slot,
             agenda: Agenda::default(),
             starting: BinaryHeap::new(),
             chains: BTreeMap::new(),
             ended_chains: Vec::new(),
             triggers: None,
+            queries: None,
+            listens: false,
             wake_at: Time::NEVER,
             random: Stream::new(seed, Purpose::Transport, u64::from(id)),
         }
@@ -77,7 +88,8 @@ impl<T: Transport> Host<T> {
 
     /// How its unfinished flows stand.
     pub(super) fn standings(&self) -> Vec<Standing> {
-        self.transport.standings()
+        let queries = self.queries.iter().flat_map(|queries| queries.standings());
+        self.transport.standings().into_iter().chain(queries).collect()
     }
 
     /// When its next timer goes off, or its next flow starts.
@@ -86,14 +98,10 @@ impl<T: Transport> Host<T> {
         self.agenda.next_at().into_iter().chain(start).min()
     }
 
-    fn agenda_slot(&self) -> u32 {
-        self.slot + 1
-    }
-
     /// Adds a flow that starts in the window about to be processed, or later.
     pub(super) fn add_flow(&mut self, flow: Flow, wires: &mut Wires<T::Header>) {
         self.starting.push(Reverse((flow.start, flow)));
-        wires.wake(self.agenda_slot(), flow.start);
+        wires.calendar.wake(self.node, flow.start);
     }
 
     /// Gives the host a closed loop to keep going.
@@ -107,41 +115,58 @@ impl<T: Transport> Host<T> {
     /// Gives the host triggers for flows that wait for others.
     pub(super) fn add_triggers(&mut self, triggers: Triggers) {
         self.triggers = Some(Box::new(triggers));
+        self.listens = true;
     }
 
-    /// Does all that happens here before `end`.
-    pub(super) fn run_until(
+    /// Gives the host a query that it sends in the window about to be processed or later, or that will come.
+    pub(super) fn add_query(&mut self, query: Query, wires: &mut Wires<T::Header>) {
+        self.queries.get_or_insert_default().add(self.id, query);
+        self.listens = true;
+        if query.flow.dst == self.id {
+            self.starting.push(Reverse((query.at, query.flow)));
+            wires.calendar.wake(self.node, query.at);
+        }
+    }
+
+    /// Does all that happens here from `start` to before `end`.
+    pub(super) fn run_window(
         &mut self,
-        end: Time,
+        (start, end): (Time, Time),
         wires: &mut Wires<T::Header>,
+        arrivals: &mut Vec<Arrival>,
         log: &mut Log,
         tally: &mut Tally,
     ) {
-        while let Some((now, next)) = self.next(end, wires) {
+        wires.take_arrivals(self.node, self.slot, (start, end), arrivals);
+        let mut arrivals = arrivals.iter().rev().map(|arrival| (arrival.at(start), arrival.id)).peekable();
+        while let Some((now, next)) = self.next(end, arrivals.peek()) {
+            if let Next::Arrival(_) = next {
+                arrivals.next();
+            }
             self.step(now, next, wires, log, tally);
         }
         if self.nic.is_waiting() {
             self.nic.serve_until(end, wires);
         }
-        wires.reschedule(self.slot);
         self.schedule_wake(end, wires);
     }
 
     /// What happens next before `end`. At equal times what arrives comes before timers, timers before new flows.
     #[inline]
-    fn next(&self, end: Time, wires: &Wires<T::Header>) -> Option<(Time, Next)> {
-        let arrival = wires.channels[self.slot as usize].arrival(0).unwrap_or(Time::NEVER);
+    fn next(&self, end: Time, arrival: Option<&(Time, PacketId)>) -> Option<(Time, Next)> {
         let timer = self.agenda.next_at().unwrap_or(Time::NEVER);
         let start = self.starting.peek().map_or(Time::NEVER, |Reverse((start, _))| *start);
-        let now = arrival.min(timer).min(start);
-        if now >= end {
+        let by_itself = timer.min(start);
+        if let Some(&(at, id)) = arrival
+            && at <= by_itself
+        {
+            Some((at, Next::Arrival(id)))
+        } else if by_itself >= end {
             None
-        } else if arrival == now {
-            Some((now, Next::Arrival))
-        } else if timer == now {
-            Some((now, Next::Timer))
+        } else if timer == by_itself {
+            Some((timer, Next::Timer))
         } else {
-            Some((now, Next::Start))
+            Some((start, Next::Start))
         }
     }
 
@@ -154,14 +179,16 @@ impl<T: Transport> Host<T> {
         log: &mut Log,
         tally: &mut Tally,
     ) {
+        tally.events += 1;
         let packet = match next {
-            Next::Arrival => wires.channels[self.slot as usize].pop(),
+            Next::Arrival(id) => Some(wires.packets.take(id)),
             _ => None,
         };
-        if let Some(packet) = packet.filter(|packet| packet.flow == CREDIT) {
+        if packet.is_some() {
             tally.packet_hops += 1;
-            tally.events += 1;
-            self.nic.credit(now, packet.class, packet.priority.into(), wires);
+        }
+        if let Some(packet) = packet.filter(|packet| !packet.kind.is_transports()) {
+            self.take_word(now, packet, wires);
             return;
         }
         let told = log.events.len();
@@ -176,9 +203,7 @@ impl<T: Transport> Host<T> {
             log,
             ended_chains: &mut self.ended_chains,
         };
-        tally.events += 1;
         if let Some(mut packet) = packet {
-            tally.packet_hops += 1;
             context.nic.answer(now, &mut packet);
             self.transport.receive(packet, &mut context);
         } else if let Next::Timer = next {
@@ -186,17 +211,60 @@ impl<T: Transport> Host<T> {
                 self.transport.timer(timer, &mut context);
             }
         } else if let Some(Reverse((_, flow))) = self.starting.pop() {
-            context.log.started(flow);
-            self.transport.start(flow, &mut context);
+            if flow.src == self.id {
+                context.log.started(flow);
+                self.transport.start(flow, &mut context);
+            } else {
+                self.ask(now, flow, wires);
+            }
         }
         if !self.ended_chains.is_empty() {
             self.continue_chains(now);
         }
-        if let Some(triggers) = &mut self.triggers {
-            for (flow, done) in log.events[told..].iter().filter_map(Event::done) {
+        if self.listens {
+            self.hear_ends(now, &log.events[told..], wires);
+        }
+    }
+
+    fn hear_ends(&mut self, now: Time, events: &[Event], wires: &mut Wires<T::Header>) {
+        for (flow, done) in events.iter().filter_map(Event::done) {
+            if let Some(triggers) = &mut self.triggers {
                 triggers.hear(flow, done, now, |flow| self.starting.push(Reverse((now, flow))));
             }
+            if done == Done::Sent && self.queries.as_mut().is_some_and(|queries| queries.is_last(flow)) {
+                self.nic.give_back(now, wires);
+            }
         }
+    }
+
+    /// Room in the far end's buffer, or of a query.
+    fn take_word(&mut self, now: Time, packet: Packet<T::Header>, wires: &mut Wires<T::Header>) {
+        if packet.kind == Kind::Credit {
+            self.nic.credit(now, packet.class, packet.priority.into(), wires);
+        } else if let Some((word, answer)) = self.queries.get_or_insert_default().hear(packet, now) {
+            self.nic.borrow(now, packet.priority.into(), wires);
+            self.starting.extend(answer.map(|flow| Reverse((flow.start, flow))));
+            self.send(now, word, wires);
+        }
+    }
+
+    /// Sends a query for a flow, unless it was heard.
+    fn ask(&mut self, now: Time, flow: Flow, wires: &mut Wires<T::Header>) {
+        let due = self.queries.as_ref().and_then(|queries| queries.due(flow.id, now));
+        if let Some((packet, again_at)) = due {
+            self.send(now, packet, wires);
+            self.starting.push(Reverse((again_at, flow)));
+        }
+    }
+
+    fn send(&mut self, now: Time, mut packet: Packet<T::Header>, wires: &mut Wires<T::Header>) {
+        packet.time = now;
+        packet.src = self.id;
+        if let Some(paths) = &mut self.paths {
+            packet.path = paths.next(packet.dst);
+        }
+        let id = wires.packets.add(packet);
+        self.nic.accept(now, id, wires, None);
     }
 
     fn continue_chains(&mut self, now: Time) {
@@ -217,7 +285,7 @@ impl<T: Transport> Host<T> {
         let next = timer.min(start).min(nic);
         if next < self.wake_at {
             self.wake_at = next;
-            wires.wake(self.agenda_slot(), next);
+            wires.calendar.wake(self.node, next);
         }
     }
 }

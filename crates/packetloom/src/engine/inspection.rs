@@ -8,7 +8,7 @@ use super::endpoint::Transport;
 use super::partition::FarEnd;
 use super::port::{Port, PortCounters};
 use super::shard::Shard;
-use super::wires::Put;
+use super::wires::{Put, Wires};
 use super::{Engine, PortAgent};
 use crate::fault::LinkFault;
 use crate::flow::{FlowId, HostId};
@@ -59,7 +59,7 @@ pub struct Held {
 
 impl Held {
     fn of<H>(packet: &Packet<H>) -> Held {
-        let is_credit = packet.flow == super::switch::CREDIT;
+        let is_credit = packet.kind == Kind::Credit;
         Held {
             flow: packet.flow,
             src: packet.src,
@@ -115,12 +115,13 @@ impl<T: Transport> Engine<T> {
             passages.extend(puts.iter().map(|put| passage::<T>(put, identify)));
         }
         let mut links = vec![LinkState::default(); self.partition.far_ends.len()];
+        let mut on_links: Vec<_> = self.shards.iter().map(|shard| shard.wires.on_links()).collect();
         for shard in &self.shards {
             for (port, &link) in shard.all_ports().zip(&shard.links) {
                 let FarEnd { shard: far, slot } = self.partition.far_ends[link as usize];
-                let on_link = self.shards[far as usize].wires.channels[slot as usize].iter();
                 let state = &mut links[link as usize];
-                *state = state_of(port);
+                *state = state_of(port, &shard.wires);
+                let on_link = on_links[far as usize][slot as usize].drain(..);
                 state.on_link = on_link.map(|packet| (packet.time, Held::of(packet))).collect();
             }
         }
@@ -185,16 +186,18 @@ fn identity(header: &impl Debug) -> u64 {
     hasher.0
 }
 
-fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>) -> LinkState {
+fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, wires: &Wires<H>) -> LinkState {
     let buffer = port.buffer();
     let mut credit_used = Vec::new();
     if let Some(buffer @ Buffer::Daq(_)) = buffer {
         buffer.classes(|_, _, used| credit_used.extend(used));
     }
     LinkState {
-        counters: *port.counted(),
+        counters: port.counted(),
         most_queued_bytes: port.most_queued_bytes(),
-        queued: buffer.map_or(Vec::new(), |buffer| buffer.packets().map(Held::of).collect()),
+        queued: buffer.map_or(Vec::new(), |buffer| {
+            buffer.packets().map(|id| Held::of(wires.packets.get(id))).collect()
+        }),
         sends_at: port.is_waiting().then(|| port.free_at()),
         on_link: Vec::new(),
         credit_used,

@@ -8,16 +8,18 @@
 
 mod agenda;
 mod agent;
+mod arrival;
 mod assembly;
 mod calendar;
-mod channel;
 mod crew;
 mod endpoint;
 mod host;
+
 mod inspection;
 mod log;
 mod partition;
 mod port;
+mod queries;
 mod shard;
 mod switch;
 mod wires;
@@ -36,7 +38,7 @@ use crate::packet::Packet;
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
-use crate::workload::Workload;
+use crate::workload::{Start, Workload};
 use assembly::Assembly;
 use calendar::Clock;
 use crew::{Crew, Turn};
@@ -182,13 +184,14 @@ impl<T: Transport> Engine<T> {
     /// What went through every port until `end`, its queue's record and its link's, in the order of the topology's links.
     pub fn ports(&mut self, end: Time) -> Vec<PortRecords> {
         let records: Vec<_> = self.shards.iter_mut().map(|shard| shard.queue_records(end)).collect();
+        let on_links: Vec<_> = self.shards.iter().map(|shard| shard.wires.on_links()).collect();
         let mut rows = vec![Default::default(); self.partition.far_ends.len()];
         for (shard, records) in self.shards.iter().zip(records) {
             for ((port, record), &link) in shard.all_ports().zip(records).zip(&shard.links) {
                 let FarEnd { shard: far, slot } = self.partition.far_ends[link as usize];
-                let channel = &self.shards[far as usize].wires.channels[slot as usize];
+                let on_link = &on_links[far as usize][slot as usize];
                 rows[link as usize] =
-                    (port.counters(end, channel, &shard.wires), record, port.sent(&shard.wires).cloned());
+                    (port.counters(end, on_link, &shard.wires), record, port.sent(&shard.wires).cloned());
             }
         }
         rows
@@ -251,8 +254,14 @@ fn lead<T: Transport>(
             return now;
         }
         while workload.peek_start().is_some_and(|start| start < end) {
-            let Some(flow) = workload.next_flow() else { break };
-            crew.add_flow(places[flow.src as usize].0, flow);
+            let shard = |host: HostId| places[host as usize].0;
+            match workload.next_start() {
+                Some(Start::Flow(flow)) => crew.add_flow(shard(flow.src), flow),
+                Some(Start::Query(query)) => {
+                    crew.add_query(shard(query.flow.src), shard(query.flow.dst), query);
+                }
+                None => break,
+            }
         }
         let tally = crew.take_turn(Turn { window, start, end });
         now = end;

@@ -1,29 +1,30 @@
 //! A port: a queue discipline before a link.
 
 use super::agent::{Moment, PortAgent};
-use super::channel::Channel;
 use super::wires::Wires;
 use crate::fault::{LinkFault, Loss};
 use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
+use crate::packets::PacketId;
 use crate::queue::{Admission, Buffer, Departure, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
 use crate::spec::Values;
 use crate::topology::{Forwarding, Link, Topology};
 use crate::units::{ByteTime, Rate, Time};
+use std::marker::PhantomData;
 
 /// How a port orders what waits.
 #[derive(Clone, Debug)]
-pub enum Discipline<H> {
+pub enum Discipline {
     /// Departures are known on arrival; packets go straight onto the link.
     Fifo(Fifo),
     /// Packets wait in a buffer that chooses.
-    Buffered(Buffer<H>),
+    Buffered(Buffer),
 }
 
-impl<H: Copy> Discipline<H> {
+impl Discipline {
     /// The discipline of a scenario's queue, with nothing waiting; `observed`: whether anybody watches what does.
-    pub fn build(queue: &Values, observed: bool) -> Discipline<H> {
+    pub fn build(queue: &Values, observed: bool) -> Discipline {
         match queue.kind.as_str() {
             "drop-tail" | "ecn" | "red" => {
                 let observed = observed || Pool::build(queue).is_some();
@@ -56,25 +57,32 @@ pub struct PortCounters {
 }
 
 /// One end of a link, with its queue.
+///
+/// What is needed of it to put a packet onto the link comes first, in one cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Port<H, A = ()> {
     /// Until when the link is taken by what is on it or, for a FIFO, waits for it.
     busy_until: Time,
-    rate: Rate,
     byte_time: ByteTime,
-    framing_bytes: u64,
     latency: Time,
+    /// Packets put onto the link, and their bytes.
+    sent: (u64, u64),
+    framing_bytes: u32,
+    /// By which number the wires know the link.
+    link: u32,
     /// The far node decides once this much of a packet is there.
     cut_bytes: u16,
     /// The size of what is in service, if that is data.
     serving_bytes: u16,
+    /// Whether it is a FIFO that nobody watches: all that comes goes straight onto the link.
+    is_straight: bool,
     /// Whether packets wait in the buffer.
     waiting: bool,
     /// Whether the node has this port on its list of those that wait.
     listed: bool,
-    /// By which number the wires know the link.
-    link: u32,
-    discipline: Discipline<H>,
+    discipline: Discipline,
+    rate: Rate,
     counters: PortCounters,
     /// Packets that went out of the buffer: an event each.
     departures: u64,
@@ -82,6 +90,7 @@ pub struct Port<H, A = ()> {
     /// The port's own, so that what it draws does not depend on when its node serves other ports.
     random: Stream,
     agent: A,
+    header: PhantomData<H>,
 }
 
 impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
@@ -90,7 +99,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         topology: &Topology,
         link: &Link,
         number: u32,
-        mut discipline: Discipline<H>,
+        mut discipline: Discipline,
         recorder: Option<QueueRecorder>,
         random: Stream,
         agent: A,
@@ -106,21 +115,24 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         };
         Port {
             busy_until: Time::ZERO,
-            rate: link.rate,
             byte_time: ByteTime::at(link.rate),
-            framing_bytes: topology.framing_bytes,
             latency: link.latency,
+            sent: (0, 0),
+            framing_bytes: topology.framing_bytes as u32,
+            link: number,
             cut_bytes,
             serving_bytes: 0,
+            is_straight: matches!(&discipline, Discipline::Fifo(fifo) if !fifo.is_tracked()),
             waiting: false,
             listed: false,
-            link: number,
             discipline,
+            rate: link.rate,
             counters: PortCounters::default(),
             departures: 0,
             recorder: recorder.map(Box::new),
             random,
             agent,
+            header: PhantomData,
         }
     }
 
@@ -141,7 +153,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             Discipline::Fifo(_) => self.busy_until,
             Discipline::Buffered(buffer) => {
                 let queued = buffer.queued();
-                self.busy_until + self.serialisation(queued.bytes + queued.packets * self.framing_bytes)
+                self.busy_until
+                    + self.serialisation(queued.bytes + queued.packets * u64::from(self.framing_bytes))
             }
         }
     }
@@ -163,20 +176,21 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.waiting
     }
 
-    /// What started on the link before `end`; `channel` is the link's. A FIFO port hands packets over as they come, so those
-    /// that would have started later are still there to be subtracted.
-    pub(super) fn counters(&self, end: Time, channel: &Channel<H>, wires: &Wires<H>) -> PortCounters {
-        let mut counters = self.counters;
+    /// What started on the link before `end`; `on_link` are the packets on it. A FIFO
+    /// port hands packets over as they come, so those that would have started later are still there to be subtracted.
+    pub(super) fn counters(&self, end: Time, on_link: &[&Packet<H>], wires: &Wires<H>) -> PortCounters {
+        let mut counters = self.counted();
         let mut not_yet = |size_bytes: u16| {
             counters.packets -= 1;
             counters.bytes -= u64::from(size_bytes);
         };
         let fault = wires.fault(self.link);
-        for packet in channel.iter() {
-            let in_time = || packet.time.since(self.latency).since(self.until_seen(packet.size_bytes));
-            let started = fault.and_then(|fault| fault.late_start(packet.time)).unwrap_or_else(in_time);
+        for &&Packet { time: arrives, size_bytes, .. } in on_link {
+            let seen = self.until_seen(size_bytes, self.time_for(size_bytes.into()));
+            let in_time = || arrives.since(self.latency).since(seen);
+            let started = fault.and_then(|fault| fault.late_start(arrives)).unwrap_or_else(in_time);
             if started >= end {
-                not_yet(packet.size_bytes);
+                not_yet(size_bytes);
             }
         }
         let (mut corrupted, mut lost) = (0, 0);
@@ -191,12 +205,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// Everything that was counted, whether it has started or not.
-    pub(super) fn counted(&self) -> &PortCounters {
-        &self.counters
+    pub(super) fn counted(&self) -> PortCounters {
+        PortCounters { packets: self.sent.0, bytes: self.sent.1, ..self.counters }
     }
 
     /// What waits in a buffer that chooses; nothing of a FIFO, whose packets are on the link.
-    pub(super) fn buffer(&self) -> Option<&Buffer<H>> {
+    pub(super) fn buffer(&self) -> Option<&Buffer> {
         match &self.discipline {
             Discipline::Fifo(_) => None,
             Discipline::Buffered(buffer) => Some(buffer),
@@ -244,7 +258,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// How long a packet of so many bytes takes on the link, framing included.
     #[inline]
     pub fn time_for(&self, bytes: u64) -> Time {
-        self.serialisation(bytes + self.framing_bytes)
+        self.serialisation(bytes + u64::from(self.framing_bytes))
     }
 
     /// How long it takes to put so much on the link.
@@ -261,27 +275,23 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         now + behind.since(takes)
     }
 
-    /// Takes a packet at `now`; `packet.time` says the earliest it may start.
+    /// Takes a packet at `now`; its `time` says the earliest it may start.
     #[inline]
-    pub fn accept(
-        &mut self,
-        now: Time,
-        packet: &mut Packet<H>,
-        wires: &mut Wires<H>,
-        pool: Option<&mut Pool>,
-    ) {
-        if A::ACTIVE {
+    pub fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
+        let packet = wires.packets.get_mut(id);
+        if A::ACTIVE && packet.kind.is_transports() {
             let moment = self.moment(now);
             self.agent.forward(moment, packet);
         }
-        match &mut self.discipline {
-            Discipline::Fifo(fifo) if !fifo.is_tracked() => {
-                let start = self.busy_until.max(packet.time);
-                self.transmit(start, packet, wires);
-            }
-            Discipline::Fifo(_) => self.accept_fifo(now, packet, wires, pool),
-            Discipline::Buffered(Buffer::Daq(_)) => self.accept_behind_credits(now, packet, wires),
-            Discipline::Buffered(_) => self.accept_buffered(now, packet, wires),
+        if self.is_straight {
+            let start = self.busy_until.max(packet.time);
+            self.transmit(start, id, wires);
+            return;
+        }
+        match &self.discipline {
+            Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
+            Discipline::Buffered(Buffer::Daq(_)) => self.accept_behind_credits(now, id, wires),
+            Discipline::Buffered(_) => self.accept_buffered(now, id, wires),
         }
     }
 
@@ -299,14 +309,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     #[inline(never)]
-    fn accept_fifo(
-        &mut self,
-        now: Time,
-        packet: &mut Packet<H>,
-        wires: &mut Wires<H>,
-        pool: Option<&mut Pool>,
-    ) {
+    fn accept_fifo(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
         let Discipline::Fifo(fifo) = &mut self.discipline else { return };
+        let packet = wires.packets.get_mut(id);
         let start = self.busy_until.max(packet.time);
         let waits = start > now;
         depart(fifo, now, self.recorder.as_deref_mut());
@@ -319,6 +324,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         match verdict {
             Verdict::Drop => {
                 self.counters.drops += 1;
+                wires.packets.take(id);
                 return;
             }
             Verdict::Mark if packet.ecn_capable => {
@@ -336,21 +342,22 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
                 pool.change(before, fifo.queued());
             }
         }
-        self.transmit(start, packet, wires);
+        self.transmit(start, id, wires);
     }
 
     #[inline(never)]
-    fn accept_buffered(&mut self, now: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
+    fn accept_buffered(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         if self.waiting {
             self.serve_through(now, wires);
         }
-        if !self.waiting && self.busy_until <= now && packet.time <= now {
-            self.transmit(now, packet, wires);
+        if !self.waiting && self.busy_until <= now && wires.packets.get(id).time <= now {
+            self.transmit(now, id, wires);
             return;
         }
+        wires.packets.stay(id);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         let Effect { drops, marks, trims, returns } =
-            buffer.put(*packet, self.serving_bytes, &mut self.random);
+            buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
         self.waiting = buffer.queued().packets > 0;
         self.counters.drops += u64::from(drops);
         self.counters.marks += u64::from(marks);
@@ -379,16 +386,18 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Whatever comes joins the queue, even when the link is free: there may be no credit for it.
     #[inline(never)]
-    fn accept_behind_credits(&mut self, now: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
+    fn accept_behind_credits(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         self.catch_up(now, wires);
+        wires.packets.stay(id);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        self.counters.drops += u64::from(buffer.put(*packet, self.serving_bytes, &mut self.random).drops);
+        let effect = buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
+        self.counters.drops += u64::from(effect.drops);
         self.waiting = buffer.is_ready();
         self.note(now);
     }
 
     /// A header that found no room and is to go back to its sender, after each packet that the port accepts.
-    pub fn take_returned(&mut self) -> Option<Packet<H>> {
+    pub fn take_returned(&mut self) -> Option<PacketId> {
         match &mut self.discipline {
             Discipline::Buffered(buffer) => buffer.take_returned(),
             Discipline::Fifo(_) => None,
@@ -403,6 +412,24 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             self.waiting = queue.is_ready();
         }
         self.note(now);
+    }
+
+    /// A query brought more credit for the far end's buffer, if it keeps one.
+    pub fn borrow(&mut self, now: Time, bytes: u64, wires: &mut Wires<H>) {
+        if let Discipline::Buffered(Buffer::Daq(queue)) = &mut self.discipline {
+            let class = queue.borrow(bytes);
+            self.credit(now, class, bytes, wires);
+        }
+    }
+
+    /// Gives back what a query brought, as far as it is not in use.
+    pub fn give_back(&mut self, now: Time, wires: &mut Wires<H>) {
+        self.catch_up(now, wires);
+        let Discipline::Buffered(Buffer::Daq(queue)) = &mut self.discipline else { return };
+        if let Some(credit) = queue.give_back() {
+            let id = wires.packets.add(Packet { time: now, ..credit });
+            self.accept(now, id, wires, None);
+        }
     }
 
     /// Sends what could start by now. If that is all that may be sent, nothing that comes later starts before now.
@@ -445,31 +472,32 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline]
     fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return None };
-        let mut packet = buffer.take(&mut self.random)?;
+        let id = buffer.take(&wires.packets, &mut self.random)?;
         self.waiting = buffer.is_ready();
-        let start = self.busy_until.max(packet.time);
+        let start = self.busy_until.max(wires.packets.get(id).time);
         self.note(start);
-        self.transmit(start, &mut packet, wires);
+        self.transmit(start, id, wires);
         self.departures += 1;
         Some(start)
     }
 
-    /// From a packet's start until as much of it is out as the far node waits for.
+    /// From a packet's start until as much of it is out as the far node waits for; all of it `takes` so long.
     #[inline]
-    fn until_seen(&self, size_bytes: u16) -> Time {
-        self.time_for(size_bytes.min(self.cut_bytes).into())
+    fn until_seen(&self, size_bytes: u16, takes: Time) -> Time {
+        if size_bytes <= self.cut_bytes { takes } else { self.time_for(self.cut_bytes.into()) }
     }
 
-    #[inline]
-    fn transmit(&mut self, start: Time, packet: &mut Packet<H>, wires: &mut Wires<H>) {
-        let size = u64::from(packet.size_bytes);
+    #[inline(always)]
+    fn transmit(&mut self, start: Time, id: PacketId, wires: &mut Wires<H>) {
         debug_assert!(start >= self.busy_until, "two packets at once on a link");
-        let takes = self.time_for(size);
+        let packet = wires.packets.get_mut(id);
+        let bytes = u64::from(packet.size_bytes) + u64::from(self.framing_bytes);
+        let takes = self.serialisation(bytes);
         self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
-        packet.time = start + self.until_seen(packet.size_bytes) + self.latency;
-        self.counters.packets += 1;
-        self.counters.bytes += size;
-        let late = wires.carry(self.link, start, size + self.framing_bytes, takes, packet);
+        packet.time = start + self.until_seen(packet.size_bytes, takes) + self.latency;
+        self.sent.0 += 1;
+        self.sent.1 += u64::from(packet.size_bytes);
+        let late = wires.carry(self.link, start, bytes, takes, id);
         self.busy_until = start + takes + late;
     }
 

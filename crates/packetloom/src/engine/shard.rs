@@ -1,6 +1,7 @@
 //! A shard: some of a network's nodes, processed by one thread, with all that belongs to them.
 
 use super::Tally;
+use super::arrival::Arrival;
 use super::crew::{Basket, Turn};
 use super::endpoint::Transport;
 use super::host::Host;
@@ -11,7 +12,7 @@ use super::wires::{Crossing, Wires};
 use crate::flow::{Flow, HostId};
 use crate::measure::QueueRecorder;
 use crate::units::Time;
-use crate::workload::{Chain, Triggers};
+use crate::workload::{Chain, Query, Triggers};
 
 /// Nodes and the links that end at them.
 pub(super) struct Shard<T: Transport> {
@@ -24,12 +25,10 @@ pub(super) struct Shard<T: Transport> {
     /// The links that the hosts' NICs and then the switches' ports send into.
     pub(super) links: Vec<u32>,
     pub(super) wires: Wires<T::Header>,
-    /// The node, hosts first, that each slot belongs to.
-    pub(super) owners: Vec<u32>,
     pub(super) tally: Tally,
-    /// Slots with something due, and what arrives at a switch: kept so that no window allocates.
+    /// Nodes with something due, and what arrives at one: kept so that no window allocates.
     pub(super) due: Vec<u32>,
-    pub(super) arrivals: Vec<u64>,
+    pub(super) arrivals: Vec<Arrival>,
 }
 
 impl<T: Transport> Shard<T> {
@@ -43,6 +42,16 @@ impl<T: Transport> Shard<T> {
 
     pub(super) fn add_triggers(&mut self, host: HostId, triggers: Triggers) {
         self.hosts[(host - self.first_host) as usize].add_triggers(triggers);
+    }
+
+    /// A query that a host here sends, another expects, or both.
+    pub(super) fn add_query(&mut self, query: Query) {
+        for host in [query.flow.src, query.flow.dst] {
+            let place = host.checked_sub(self.first_host).map(|place| place as usize);
+            if let Some(host) = place.and_then(|place| self.hosts.get_mut(place)) {
+                host.add_query(query, &mut self.wires);
+            }
+        }
     }
 
     /// The next window in which anything here, or sent from here, has something to do.
@@ -59,6 +68,9 @@ impl<T: Transport> Shard<T> {
         for flow in basket.flows.drain(..) {
             self.add_flow(flow);
         }
+        for query in basket.queries.drain(..) {
+            self.add_query(query);
+        }
         self.run_window(turn, &mut basket.log);
         std::mem::swap(&mut self.wires.outboxes, &mut basket.crossings);
         basket.tally = self.tally;
@@ -73,32 +85,21 @@ impl<T: Transport> Shard<T> {
         self.wires.earliest_crossing = Time::NEVER;
     }
 
-    /// Gives each node with something due its turn. A node's slots follow each other, its agenda's last.
+    /// Gives each node with something due its turn.
     fn run_window(&mut self, turn: Turn, log: &mut Log) {
         let Turn { window, start, end } = turn;
-        let mut due = std::mem::take(&mut self.due);
-        self.wires.calendar.open(window, &mut due);
-        let host_count = self.hosts.len() as u32;
-        let owners = &self.owners;
-        for slots in due.chunk_by(|&a, &b| owners[a as usize] == owners[b as usize]) {
-            let node = owners[slots[0] as usize];
-            if node < host_count {
-                let host = &mut self.hosts[node as usize];
-                host.run_until(end, &mut self.wires, log, &mut self.tally);
-            } else {
-                let switch = &mut self.switches[(node - host_count) as usize];
-                let ports = &mut self.ports[switch.ports()];
-                switch.run_window(
-                    (start, end),
-                    slots,
-                    ports,
-                    &mut self.wires,
-                    &mut self.arrivals,
-                    &mut self.tally,
-                );
+        let Shard { hosts, switches, ports, wires, tally, due, arrivals, .. } = self;
+        wires.calendar.open(window, due, &mut wires.packets);
+        for &node in due.iter() {
+            match hosts.get_mut(node as usize) {
+                Some(host) => host.run_window((start, end), wires, arrivals, log, tally),
+                None => {
+                    let switch = &mut switches[node as usize - hosts.len()];
+                    let ports = &mut ports[switch.ports()];
+                    switch.run_window((start, end), ports, wires, arrivals, tally);
+                }
             }
         }
-        self.due = due;
     }
 
     /// What was done here.

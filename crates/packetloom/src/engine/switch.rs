@@ -2,38 +2,25 @@
 
 use super::Tally;
 use super::agent::PortAgent;
+use super::arrival::Arrival;
 use super::port::Port;
 use super::wires::Wires;
-use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
-use crate::queue::{Departure, Pool};
+use crate::packets::PacketId;
+use crate::queue::{Departure, Loans, Pool, credit_packet};
 use crate::routing::Router;
 use crate::units::{ByteTime, Time};
 use std::ops::Range;
-
-/// The flow of notifications that a packet has left a buffer: their class and priority say of what class it was and how
-/// large. No flow has this number.
-pub(super) const CREDIT: FlowId = FlowId::MAX;
-
-/// Arrivals are sorted as one number: time since the window began, above the link's number at the switch.
-const LINK_BITS: u32 = 20;
-
-/// What links' numbers are combined with, so that which of two links goes first at equal times changes from moment to
-/// moment. Otherwise a link would always win over those with higher numbers, and exact ties are the rule where equal
-/// packets follow the clock of one bottleneck: its flows would get more (Floyd and Jacobson, "On traffic phase effects
-/// in packet-switched gateways", 1992).
-#[inline]
-fn turn(at: Time) -> u64 {
-    at.as_ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LINK_BITS)
-}
 
 /// A switch with all that belongs to it but its ports.
 pub(super) struct Switch {
     router: Router,
     /// Its ports, among those of its shard.
     ports: Range<usize>,
-    /// Its links' far ends, and its agenda's slot after them.
-    slots: Range<u32>,
+    /// Itself, among the nodes of its shard.
+    node: u32,
+    /// Where the first of its links ends; the others follow.
+    first_slot: u32,
     /// Each incoming link's way back: the switch's port to the node that it comes from.
     ways_back: Vec<u32>,
     /// Ports whose buffers hold packets, and until when at least their links are taken.
@@ -43,8 +30,12 @@ pub(super) struct Switch {
     credit_bytes: Option<u16>,
     /// What left at a moment of which nobody has been told yet.
     owed: Vec<Departure>,
+    /// What it lends to hosts that are asked for flows.
+    loans: Option<Loans>,
     /// Whether headers that find no room at a port go back to their senders.
     returns: bool,
+    /// Whether none of these four things is asked for.
+    is_plain: bool,
     /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
     cut_through: Option<CutThrough>,
 }
@@ -60,22 +51,26 @@ impl Switch {
     pub(super) fn new(
         router: Router,
         ports: Range<usize>,
-        slots: Range<u32>,
+        (node, first_slot): (u32, u32),
         ways_back: Vec<u32>,
         pool: Option<Pool>,
-        credit_bytes: Option<u16>,
+        (credit_bytes, loans): (Option<u16>, Option<Loans>),
         returns: bool,
         cut_through: Option<CutThrough>,
     ) -> Switch {
+        let is_plain = pool.is_none() && credit_bytes.is_none() && !returns && cut_through.is_none();
         Switch {
+            is_plain,
             router,
             ports,
-            slots,
+            node,
+            first_slot,
             ways_back,
             waiting: Vec::new(),
             pool,
             credit_bytes,
             owed: Vec::new(),
+            loans,
             returns,
             cut_through,
         }
@@ -85,89 +80,82 @@ impl Switch {
         self.ports.clone()
     }
 
-    /// Does all that happens here, and at the switch's `ports`, from `start` to before `end`; packets are due at the
-    /// slots `due`.
+    /// Does all that happens here, and at the switch's `ports`, from `start` to before `end`.
     pub(super) fn run_window<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         (start, end): (Time, Time),
-        due: &[u32],
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
-        arrivals: &mut Vec<u64>,
+        arrivals: &mut Vec<Arrival>,
         tally: &mut Tally,
     ) {
-        self.gather(start, end, due, wires, arrivals);
-        for &arrival in arrivals.iter() {
-            let now = Time(start.as_ps() + (arrival >> LINK_BITS));
-            let link = ((arrival & ((1 << LINK_BITS) - 1)) ^ turn(now)) as u32;
-            if self.credit_bytes.is_some() {
-                self.depart_until(now, ports, wires);
+        wires.take_arrivals(self.node, self.first_slot, (start, end), arrivals);
+        if self.is_plain && !A::ACTIVE {
+            for arrival in arrivals.iter().rev() {
+                self.forward_plainly(arrival.id, ports, wires);
             }
-            self.forward(now, link, ports, wires);
-        }
-        if self.credit_bytes.is_some() {
-            self.depart_until(Time(end.as_ps() - 1), ports, wires);
+        } else {
+            for arrival in arrivals.iter().rev() {
+                let now = arrival.at(start);
+                if self.credit_bytes.is_some() {
+                    self.depart_until(now, ports, wires);
+                }
+                self.forward(now, arrival.link, arrival.id, ports, wires);
+            }
+            if self.credit_bytes.is_some() {
+                self.depart_until(Time(end.as_ps() - 1), ports, wires);
+            }
         }
         tally.packet_hops += arrivals.len() as u64;
         tally.events += arrivals.len() as u64;
-        for &slot in due {
-            wires.reschedule(slot);
-        }
         if !self.waiting.is_empty() {
             self.serve(end, ports, wires);
         }
     }
 
-    /// Lists what arrives before `end`, in order of time, then link.
+    /// Forwards a packet where switches do nothing but that.
     #[inline]
-    fn gather<H: Copy + Default>(
-        &self,
-        start: Time,
-        end: Time,
-        due: &[u32],
-        wires: &Wires<H>,
-        arrivals: &mut Vec<u64>,
+    fn forward_plainly<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        id: PacketId,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
     ) {
-        arrivals.clear();
-        for &slot in due {
-            let channel = &wires.channels[slot as usize];
-            let link = u64::from(slot - self.slots.start);
-            let mut nth = 0;
-            while let Some(at) = channel.arrival(nth)
-                && at < end
-            {
-                arrivals.push((at.as_ps() - start.as_ps()) << LINK_BITS | (link ^ turn(at)));
-                nth += 1;
-            }
-        }
-        if due.len() > 1 {
-            arrivals.sort_unstable();
+        let packet = wires.packets.get(id);
+        let out = self.router.port_for(packet);
+        let now = packet.time;
+        let port = &mut ports[out as usize];
+        port.accept(now, id, wires, None);
+        if port.enlist() {
+            self.waiting.push((out, Time::ZERO));
         }
     }
 
-    #[inline]
     fn forward<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,
         link: u32,
+        id: PacketId,
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        let Some(mut packet) = wires.channels[(self.slots.start + link) as usize].pop() else { return };
+        let packet = wires.packets.get_mut(id);
         if self.credit_bytes.is_some() {
-            if packet.flow == CREDIT {
-                let back = self.ways_back[link as usize];
-                ports[back as usize].credit(now, packet.class, packet.priority.into(), wires);
-                self.note_waiting(back, ports);
+            if packet.kind == Kind::Credit {
+                let packet = wires.packets.take(id);
+                self.take_credit(now, link, &packet, ports, wires);
                 return;
+            }
+            if let (Kind::Query, Some(loans)) = (packet.kind, &mut self.loans) {
+                loans.answer(packet);
             }
             // No source chooses paths here (see `queue::check_credits`), so the field is free to say where it came from.
             packet.path = link as u16;
         }
-        let out = self.router.port_for(&packet);
+        let out = self.router.port_for(packet);
         if A::ACTIVE {
             let back = self.ways_back[link as usize];
-            ports[back as usize].answer(now, &mut packet);
+            ports[back as usize].answer(now, packet);
         }
         if let Some(pool) = &mut self.pool {
             for port in &mut *ports {
@@ -175,26 +163,41 @@ impl Switch {
             }
         }
         let port = &mut ports[out as usize];
-        packet.time = match &self.cut_through {
-            Some(cut) => port.cut_through_start(
-                cut.byte_times[link as usize],
-                cut.header_bytes,
-                packet.size_bytes,
-                now,
-            ),
-            None => now,
-        };
-        port.accept(now, &mut packet, wires, self.pool.as_mut());
+        if let Some(cut) = &self.cut_through {
+            let from = cut.byte_times[link as usize];
+            packet.time = port.cut_through_start(from, cut.header_bytes, packet.size_bytes, now);
+        }
+        port.accept(now, id, wires, self.pool.as_mut());
         if port.enlist() {
             self.waiting.push((out, Time::ZERO));
         }
         if self.returns
             && let Some(returned) = port.take_returned()
         {
-            let back = self.router.port_for(&returned);
-            ports[back as usize].accept(now, &mut Packet { time: now, ..returned }, wires, None);
+            let packet = wires.packets.get_mut(returned);
+            packet.time = now;
+            let back = self.router.port_for(packet);
+            ports[back as usize].accept(now, returned, wires, None);
             self.note_waiting(back, ports);
         }
+    }
+
+    /// What a host was lent comes back, or the far end of a link tells of room there.
+    fn take_credit<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        link: u32,
+        packet: &Packet<H>,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let bytes = packet.priority.into();
+        if self.loans.as_mut().is_some_and(|loans| loans.take_back(link, bytes)) {
+            return;
+        }
+        let back = self.ways_back[link as usize];
+        ports[back as usize].credit(now, packet.class, bytes, wires);
+        self.note_waiting(back, ports);
     }
 
     /// Lets packets leave in order of time, then port, and tells the links that they came from, each at that moment: the
@@ -233,17 +236,10 @@ impl Switch {
     ) {
         let Some(credit_bytes) = self.credit_bytes else { return };
         for Departure { from, class, bytes } in std::mem::take(&mut self.owed) {
-            let mut packet = Packet {
-                time: now,
-                flow: CREDIT,
-                class,
-                priority: bytes.into(),
-                size_bytes: credit_bytes,
-                kind: Kind::Control,
-                ..Packet::default()
-            };
+            let packet = Packet { time: now, ..credit_packet(class, bytes.into(), credit_bytes) };
             let back = self.ways_back[usize::from(from)];
-            ports[back as usize].accept(now, &mut packet, wires, None);
+            let id = wires.packets.add(packet);
+            ports[back as usize].accept(now, id, wires, None);
             self.note_waiting(back, ports);
         }
     }
@@ -261,7 +257,7 @@ impl Switch {
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        let agenda_slot = self.slots.end - 1;
+        let node = self.node;
         self.waiting.retain_mut(|(port, taken_until)| {
             if *taken_until >= end {
                 return true;
@@ -270,7 +266,7 @@ impl Switch {
             port.serve_until(end, wires);
             if port.is_waiting() {
                 *taken_until = port.free_at();
-                wires.wake(agenda_slot, *taken_until);
+                wires.calendar.wake(node, *taken_until);
             } else {
                 port.delist();
             }

@@ -1,21 +1,24 @@
 //! All links that a shard's ports send into: the only way from one node to another.
 
+use super::arrival::{self, Arrival};
 use super::calendar::Calendar;
-use super::channel::Channel;
 use super::partition::FarEnd;
 use crate::fault::LinkFault;
 use crate::measure::SentRecorder;
 use crate::packet::{Kind, Packet};
+use crate::packets::{PacketId, Packets};
 use crate::units::Time;
 
-/// The links' far ends in a shard and the calendar that says where packets arrive.
+/// The links' far ends in a shard, what is on the links, and the calendar that says when it arrives.
 #[derive(Clone, Debug)]
 pub struct Wires<H> {
-    /// A channel per slot; those of agendas stay empty.
-    pub channels: Vec<Channel<H>>,
+    /// What is on the links.
+    pub packets: Packets<H>,
     /// Who has something to do.
     pub calendar: Calendar,
-    /// Links that end elsewhere, are faulty or are watched. Ports know them by numbers that follow those of the channels, so that
+    /// The node, hosts first, that each slot belongs to.
+    pub(super) owners: Vec<u32>,
+    /// Links that end elsewhere, are faulty or are watched. Ports know them by numbers that follow those of the slots, so that
     /// other links need not ask whether they are among them.
     special: Vec<Special<H>>,
     /// What goes to each shard, in the order in which it was sent.
@@ -57,10 +60,11 @@ pub(super) struct Put<H> {
 
 impl<H: Copy + Default> Wires<H> {
     /// Links at rest, all as they should be, in one of so many shards.
-    pub(super) fn new(slots: usize, shards: usize, calendar: Calendar) -> Wires<H> {
+    pub(super) fn new(owners: Vec<u32>, shards: usize, calendar: Calendar) -> Wires<H> {
         Wires {
-            channels: vec![Channel::default(); slots],
+            packets: Packets::default(),
             calendar,
+            owners,
             special: Vec::new(),
             outboxes: vec![Vec::new(); shards],
             earliest_crossing: Time::NEVER,
@@ -70,45 +74,40 @@ impl<H: Copy + Default> Wires<H> {
 
     /// Puts a packet on the link that ports know by this number, at `start`; its `time` says when it arrives, if its
     /// `bytes` on the link take as long as `usual`. Returns how much longer they take.
-    #[inline]
-    pub fn carry(&mut self, link: u32, start: Time, bytes: u64, usual: Time, packet: &Packet<H>) -> Time {
-        match self.channels.get_mut(link as usize) {
-            Some(channel) => {
-                if channel.push(packet) {
-                    self.calendar.schedule(link, packet.time);
-                }
+    #[inline(always)]
+    pub fn carry(&mut self, link: u32, start: Time, bytes: u64, usual: Time, id: PacketId) -> Time {
+        match self.owners.get(link as usize) {
+            Some(&node) => {
+                let at = self.packets.get(id).time;
+                self.calendar.deliver((node, link), at, id, &mut self.packets);
                 Time::ZERO
             }
-            None => self.carry_specially(link, start, bytes, usual, packet),
+            None => self.carry_specially(link, start, bytes, usual, id),
         }
     }
 
     #[inline(never)]
-    fn carry_specially(
-        &mut self,
-        link: u32,
-        start: Time,
-        bytes: u64,
-        usual: Time,
-        packet: &Packet<H>,
-    ) -> Time {
-        match &mut self.special[link as usize - self.channels.len()] {
+    fn carry_specially(&mut self, link: u32, start: Time, bytes: u64, usual: Time, id: PacketId) -> Time {
+        let packet = self.packets.get_mut(id);
+        match &mut self.special[link as usize - self.owners.len()] {
             Special::Crossing(end) => {
                 self.earliest_crossing = self.earliest_crossing.min(packet.time);
-                self.outboxes[end.shard as usize].push((end.slot, *packet));
+                self.outboxes[end.shard as usize].push((end.slot, self.packets.take(id)));
                 Time::ZERO
             }
             Special::Captured(beyond, packets) => {
                 packets.push((start, *packet));
                 let beyond = *beyond;
-                self.carry(beyond, start, bytes, usual, packet)
+                self.carry(beyond, start, bytes, usual, id)
             }
             Special::Faulty(beyond, fault) => {
                 let delay = fault.slow_down((start, packet.time), bytes, usual);
-                let packet = Packet { time: packet.time + delay, ..*packet };
+                packet.time = packet.time + delay;
                 if fault.lets_through(start, packet.time, packet.size_bytes) {
                     let beyond = *beyond;
-                    self.carry(beyond, start, bytes, usual, &packet);
+                    self.carry(beyond, start, bytes, usual, id);
+                } else {
+                    self.packets.take(id);
                 }
                 delay
             }
@@ -116,12 +115,12 @@ impl<H: Copy + Default> Wires<H> {
                 let class = (packet.kind == Kind::Data).then_some(packet.class);
                 sent.note(start, packet.size_bytes, class);
                 let beyond = *beyond;
-                self.carry(beyond, start, bytes, usual, packet)
+                self.carry(beyond, start, bytes, usual, id)
             }
             Special::Audited(beyond, link) => {
-                let (beyond, link) = (*beyond, *link);
-                let delay = self.carry(beyond, start, bytes, usual, packet);
-                self.audited.push(Put { link, start, delay, packet: *packet });
+                let (beyond, link, packet) = (*beyond, *link, *packet);
+                let delay = self.carry(beyond, start, bytes, usual, id);
+                self.audited.push(Put { link, start, delay, packet });
                 delay
             }
         }
@@ -130,9 +129,9 @@ impl<H: Copy + Default> Wires<H> {
     /// Takes what other shards sent here.
     pub(super) fn take_in(&mut self, crossings: &mut Vec<Crossing<H>>) {
         for (slot, packet) in crossings.drain(..) {
-            if self.channels[slot as usize].push(&packet) {
-                self.calendar.schedule(slot, packet.time);
-            }
+            let node = self.owners[slot as usize];
+            let id = self.packets.add(packet);
+            self.calendar.deliver((node, slot), packet.time, id, &mut self.packets);
         }
     }
 
@@ -163,12 +162,12 @@ impl<H: Copy + Default> Wires<H> {
     }
 
     fn special(&self, link: u32) -> Option<&Special<H>> {
-        self.special.get((link as usize).checked_sub(self.channels.len())?)
+        self.special.get((link as usize).checked_sub(self.owners.len())?)
     }
 
     fn add_special(&mut self, special: Special<H>) -> u32 {
         self.special.push(special);
-        (self.channels.len() + self.special.len() - 1) as u32
+        (self.owners.len() + self.special.len() - 1) as u32
     }
 
     /// What is wrong with the link that a port knows by this number, if anything.
@@ -202,21 +201,34 @@ impl<H: Copy + Default> Wires<H> {
         }
     }
 
-    /// Notes when the next packet arrives at `slot`, once those that are due were taken.
+    /// Lists what arrives at a node in the window that starts at `start`, before `end`, the last first, by time, then link; the
+    /// node's links end at `first_slot` and the slots after it.
     #[inline]
-    pub fn reschedule(&mut self, slot: u32) {
-        if let Some(at) = self.channels[slot as usize].arrival(0) {
-            self.calendar.schedule(slot, at);
+    pub(super) fn take_arrivals(
+        &mut self,
+        node: u32,
+        first_slot: u32,
+        (start, end): (Time, Time),
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        let list = self.calendar.take_arriving(node);
+        arrivals.clear();
+        let on_list = self.packets.list(list).filter(|(.., packet)| packet.time < end);
+        arrivals.extend(
+            on_list.map(|(id, slot, packet)| Arrival::new(start, packet.time, slot - first_slot, id)),
+        );
+        arrival::sort(arrivals);
+    }
+
+    /// For each slot, the packets on its link, the earliest first.
+    pub(super) fn on_links(&self) -> Vec<Vec<&Packet<H>>> {
+        let mut links = vec![Vec::new(); self.owners.len()];
+        for (slot, packet) in self.packets.on_links() {
+            links[slot as usize].push(packet);
         }
-    }
-
-    /// How many packets are on the links.
-    pub fn in_flight(&self) -> u64 {
-        self.channels.iter().map(|channel| channel.len() as u64).sum()
-    }
-
-    /// Notes that the node whose agenda is `slot` has something to do.
-    pub fn wake(&mut self, slot: u32, at: Time) {
-        self.calendar.schedule(slot, at);
+        for link in &mut links {
+            link.sort_unstable_by_key(|packet| packet.time);
+        }
+        links
     }
 }

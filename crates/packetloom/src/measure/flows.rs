@@ -141,6 +141,11 @@ impl Collector {
         self.alive.get(&flow).is_some_and(|row| row.measured)
     }
 
+    /// Whether a flow has started and is not over.
+    pub fn knows(&self, flow: FlowId) -> bool {
+        self.alive.contains_key(&flow)
+    }
+
     /// The source and destination of a flow that is not over.
     pub fn pair(&self, flow: FlowId) -> Option<(u32, u32)> {
         self.alive.get(&flow).map(|row| (row.flow.src, row.flow.dst))

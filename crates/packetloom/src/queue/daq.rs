@@ -3,7 +3,8 @@
 
 use super::{Effect, Occupancy};
 use crate::packet::{Kind, Packet};
-use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::packets::{PacketId, Packets};
+use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Value, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -57,6 +58,14 @@ pub const COMPONENT: Component = Component {
             source: "DAQ §III: another 2 Mbytes",
         },
         Param {
+            name: "query_share",
+            kind: Holds::Number(0.0, 1.0),
+            default: Fallback::Value("0.5"),
+            doc: "The part of the short flows' buffer at a switch that is for workers whom a query asks: each may use it over \
+                  their number, until it has answered. The rest belongs to all links alike; without queries all of it does.",
+            source: "DAQ §II-B: sender_win = buffer / N_w; packetloom: of half the buffer, so that others can send, too",
+        },
+        Param {
             name: "credit",
             kind: Holds::Bytes,
             default: Fallback::Value("40B"),
@@ -79,15 +88,39 @@ const CLASSES: usize = 2;
 const SHORT: usize = 0;
 const LONG: usize = 1;
 
-/// How much of each class's buffer at a switch belongs to each of the `links` that lead there: sender_win = buffer / N_w
-/// (DAQ §II-B). The links that can send to one port are all but its own; so together they never exceed its buffer,
-/// whatever the traffic.
-fn windows(capacity: [u64; CLASSES], links: u64) -> [u64; CLASSES] {
-    capacity.map(|bytes| bytes / links.saturating_sub(1).max(1))
+/// How much of each class's buffer at a switch belongs to each of the `links` that lead there. The links that can send to
+/// one port are all but its own; so together, and with what is lent, they never exceed its buffer, whatever the traffic.
+fn windows(common_bytes: [u64; CLASSES], links: u64) -> [u64; CLASSES] {
+    common_bytes.map(|bytes| bytes / links.saturating_sub(1).max(1))
+}
+
+/// What no query has to ask for.
+fn common_bytes(queue: &Values) -> [u64; CLASSES] {
+    let [short, long] = capacity(queue);
+    [short - lent_bytes(queue), long]
 }
 
 fn capacity(queue: &Values) -> [u64; CLASSES] {
     [queue.bytes("short_capacity"), queue.bytes("long_capacity")]
+}
+
+/// What is for workers that a query asks.
+pub(super) fn lent_bytes(queue: &Values) -> u64 {
+    (queue.bytes("short_capacity") as f64 * queue.number("query_share")) as u64
+}
+
+/// The notification that there is room for so much more of a class at the end of a link that it comes from.
+pub fn credit_packet<H: Default>(class: u8, bytes: u32, size_bytes: u16) -> Packet<H> {
+    Packet { class, priority: bytes, size_bytes, kind: Kind::Credit, ..Packet::default() }
+}
+
+/// The queue, if nothing has to be set aside for the answers to queries.
+pub fn without_loans(queue: &Values) -> Values {
+    let mut queue = queue.clone();
+    if queue.kind == COMPONENT.kind {
+        queue.entries.insert("query_share".to_owned(), Value::Number(0.0));
+    }
+    queue
 }
 
 /// The size of the notifications that switches with this queue send.
@@ -121,7 +154,7 @@ pub fn check_credits(
     let switches = topology.nodes.iter().filter(|node| node.tier > 0);
     let most_links = switches.map(|node| node.ports.len() as u64).max().unwrap_or(1);
     for (window, key) in
-        windows(capacity(queue), most_links).into_iter().zip(["short_capacity", "long_capacity"])
+        windows(common_bytes(queue), most_links).into_iter().zip(["short_capacity", "long_capacity"])
     {
         if window < full_packet_bytes {
             let needed = full_packet_bytes * (most_links - 1).max(1);
@@ -147,19 +180,29 @@ pub struct Departure {
     pub bytes: u16,
 }
 
+/// A packet that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    id: PacketId,
+    size_bytes: u16,
+    /// The link that it came by, as a number at the switch.
+    from: u16,
+}
+
 /// A DAQ port's packets.
 #[derive(Clone, Debug)]
-pub struct Daq<H> {
+pub struct Daq {
     threshold_us: u32,
     capacity: [u64; CLASSES],
+    common_bytes: [u64; CLASSES],
     quantum: [i64; CLASSES],
     credit_bytes: u16,
     /// Acknowledgements, credits and other words: small, and never held back.
-    control: VecDeque<Packet<H>>,
+    control: VecDeque<Waiting>,
     /// Q1.1 and Q1.2.
-    short: [VecDeque<Packet<H>>; 2],
+    short: [VecDeque<Waiting>; 2],
     /// Q2.
-    long: VecDeque<Packet<H>>,
+    long: VecDeque<Waiting>,
     bytes: [u64; CLASSES],
     queued: Occupancy,
     balance: [i64; CLASSES],
@@ -167,21 +210,24 @@ pub struct Daq<H> {
     served: bool,
     /// What the far end still has room for; `None`: it is a host, which takes everything.
     credits: Option<[u64; CLASSES]>,
-    /// What that was at the beginning.
+    /// What that is when nothing is under way.
     windows: [u64; CLASSES],
+    /// How much of it a query brought.
+    borrowed: u64,
     /// Whether it is a switch's: a host's own packets wait in the host, as many as there are.
     is_switch: bool,
     last: Option<Departure>,
 }
 
-impl<H: Copy> Daq<H> {
+impl Daq {
     /// An empty port.
-    pub fn build(values: &Values) -> Daq<H> {
+    pub fn build(values: &Values) -> Daq {
         let threshold_us = threshold(values).map_or(0, |threshold| threshold.as_ps() / 1_000_000);
         let ratio = values.number("weight_ratio");
         Daq {
             threshold_us: threshold_us.min(u64::from(NO_DEADLINE) - 1) as u32,
             capacity: capacity(values),
+            common_bytes: common_bytes(values),
             quantum: [ratio, 1.0].map(|weight| (weight / ratio.min(1.0) * QUANTUM_BYTES) as i64),
             credit_bytes: values.bytes("credit") as u16,
             control: VecDeque::new(),
@@ -194,6 +240,7 @@ impl<H: Copy> Daq<H> {
             served: false,
             credits: None,
             windows: [0; CLASSES],
+            borrowed: 0,
             is_switch: false,
             last: None,
         }
@@ -202,7 +249,7 @@ impl<H: Copy> Daq<H> {
     /// Whether it is a switch's port, and, if the far end is a switch, how many links lead there.
     pub fn place(&mut self, is_switch: bool, far_links: Option<u64>) {
         self.is_switch = is_switch;
-        self.credits = far_links.map(|links| windows(self.capacity, links));
+        self.credits = far_links.map(|links| windows(self.common_bytes, links));
         self.windows = self.credits.unwrap_or_default();
     }
 
@@ -213,25 +260,29 @@ impl<H: Copy> Daq<H> {
 
     /// Takes a packet in. Credits see to it that there is room at a switch, if hosts have this queue too; what hosts
     /// without credits send too much is dropped.
-    pub fn put(&mut self, packet: Packet<H>) -> Effect {
+    pub fn put<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) -> Effect {
+        let packet = packets.get(id);
+        let size_bytes = packet.size_bytes;
+        let waiting = Waiting { id, size_bytes, from: packet.path };
         if packet.kind != Kind::Data {
-            self.control.push_back(packet);
-            self.queued.add(packet.size_bytes);
+            self.control.push_back(waiting);
+            self.queued.add(size_bytes);
             return Effect::default();
         }
-        let class = class_of(&packet);
-        let size = u64::from(packet.size_bytes);
+        let class = class_of(packet);
+        let size = u64::from(size_bytes);
         if self.bytes[class] + size > self.capacity[class] && self.is_switch {
             debug_assert!(false, "credits let a packet through for which there is no room");
+            packets.take(id);
             return Effect { drops: 1, ..Effect::default() };
         }
         self.bytes[class] += size;
-        self.queued.add(packet.size_bytes);
+        self.queued.add(size_bytes);
         // Algorithm 1.
         if class == LONG {
-            self.long.push_back(packet);
+            self.long.push_back(waiting);
         } else {
-            self.short[usize::from(packet.priority > self.threshold_us)].push_back(packet);
+            self.short[usize::from(packet.priority > self.threshold_us)].push_back(waiting);
         }
         Effect::default()
     }
@@ -254,11 +305,11 @@ impl<H: Copy> Daq<H> {
     }
 
     /// The packet to send next.
-    pub fn take(&mut self) -> Option<Packet<H>> {
+    pub fn take(&mut self) -> Option<PacketId> {
         self.last = None;
-        if let Some(packet) = self.control.pop_front() {
-            self.queued.remove(packet.size_bytes);
-            return Some(packet);
+        if let Some(control) = self.control.pop_front() {
+            self.queued.remove(control.size_bytes);
+            return Some(control.id);
         }
         if !self.is_ready() {
             return None;
@@ -281,18 +332,18 @@ impl<H: Copy> Daq<H> {
         }
     }
 
-    fn send(&mut self, class: usize, line: usize) -> Option<Packet<H>> {
+    fn send(&mut self, class: usize, line: usize) -> Option<PacketId> {
         let line = if line == 2 { &mut self.long } else { &mut self.short[line] };
-        let packet = line.pop_front()?;
-        let size = u64::from(packet.size_bytes);
+        let Waiting { id, size_bytes, from } = line.pop_front()?;
+        let size = u64::from(size_bytes);
         self.balance[class] -= size as i64;
         self.bytes[class] -= size;
-        self.queued.remove(packet.size_bytes);
+        self.queued.remove(size_bytes);
         if let Some(credits) = &mut self.credits {
             credits[class] -= size;
         }
-        self.last = Some(Departure { from: packet.path, class: class as u8, bytes: packet.size_bytes });
-        Some(packet)
+        self.last = Some(Departure { from, class: class as u8, bytes: size_bytes });
+        Some(id)
     }
 
     /// What the last call of [`Daq::take`] took out, if that was data.
@@ -309,6 +360,23 @@ impl<H: Copy> Daq<H> {
         }
     }
 
+    /// A query brings so much more credit, which is to be told by [`Daq::credit`] as of the returned class.
+    pub fn borrow(&mut self, bytes: u64) -> u8 {
+        self.borrowed += bytes;
+        self.windows[SHORT] += bytes;
+        SHORT as u8
+    }
+
+    /// Gives back what queries brought, as far as it is not in use; the rest can be given back another time.
+    pub fn give_back<H: Default>(&mut self) -> Option<Packet<H>> {
+        let credits = self.credits.as_mut()?;
+        let bytes = self.borrowed.min(credits[SHORT]);
+        credits[SHORT] -= bytes;
+        self.windows[SHORT] -= bytes;
+        self.borrowed -= bytes;
+        (bytes > 0).then(|| credit_packet(SHORT as u8, bytes as u32, self.credit_bytes))
+    }
+
     /// What waits of each class, and how much of the far end's buffer it uses, where that is counted.
     pub fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {
         for class in 0..CLASSES {
@@ -318,8 +386,8 @@ impl<H: Copy> Daq<H> {
     }
 
     /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
-        self.short.iter().flatten().chain(&self.long).chain(&self.control)
+    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
+        self.short.iter().flatten().chain(&self.long).chain(&self.control).map(|waiting| waiting.id)
     }
 
     /// What waits.

@@ -173,7 +173,7 @@ impl Transport for LineRate {
             Kind::Ack => self.acknowledged(&packet, context),
             Kind::Data | Kind::Control => self.arrived(&packet, context),
             // This transport doesn't know trimming: to it the packet is lost.
-            Kind::Trimmed | Kind::Returned => {}
+            _ => {}
         }
     }
 

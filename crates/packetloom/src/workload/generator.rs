@@ -6,6 +6,7 @@ use super::collective::Collective;
 use super::dependencies::{Dependencies, Done, Plan, Triggers};
 use super::facts::SourceFacts;
 use super::members;
+use super::query::{Asking, Start};
 use super::source::OpenSource;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::spec::{Complaint, Values};
@@ -60,7 +61,9 @@ pub struct Workload {
     dependencies: Dependencies,
     /// How many of those there are.
     planned: FlowId,
-    /// How many of those are still to start that the case waits for.
+    /// For each source, whether its flows are asked for by queries.
+    is_asked: Vec<bool>,
+    /// How many flows are still to start, of those that wait for others or were asked for, that the case waits for.
     waiting: u64,
     /// How long a word from one host to another takes at least.
     word_takes: Time,
@@ -125,7 +128,9 @@ impl Workload {
     /// scenario's part at fault.
     pub fn build(specs: &[Values], env: &Environment) -> Result<Workload, Complaint> {
         build::check_together(specs, env)?;
-        let (mut open, mut chains, mut facts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut open, mut chains, mut facts): (Vec<OpenLoop>, Vec<Chain>, _) =
+            (Vec::new(), Vec::new(), Vec::new());
+        let mut is_asked = vec![false; specs.len()];
         let mut planned = AllPlanned { word_takes: Time::NEVER, ..AllPlanned::default() };
         for (index, (spec, members)) in specs.iter().zip(members::choose(specs, env)?).enumerate() {
             let among = members.describe(env.hosts);
@@ -133,6 +138,7 @@ impl Workload {
                 .map_err(|complaint| build::inside(&format!("workload[{index}]"), complaint))?;
             let mut fact = match built {
                 Built::Open(source, fact) => {
+                    is_asked[index] = source.source.asking().is_some();
                     open.push(source);
                     fact
                 }
@@ -169,6 +175,7 @@ impl Workload {
             background,
             dependencies,
             planned: next_id,
+            is_asked,
             waiting,
             word_takes,
             triggered,
@@ -200,8 +207,9 @@ impl Workload {
 
     /// Hears that a flow started.
     pub fn hear_start(&mut self, flow: &Flow) {
-        let is_planned = flow.id < self.planned && !self.background[usize::from(flow.source)];
-        self.waiting -= u64::from(is_planned);
+        let source = usize::from(flow.source);
+        let waited = flow.id < self.planned || self.is_asked[source];
+        self.waiting -= u64::from(waited && !self.background[source]);
     }
 
     /// Hears at one host of a flow for which flows at others may wait.
@@ -233,27 +241,38 @@ impl Workload {
         self.next_source().map(|(start, _)| start).into_iter().chain(triggered).min()
     }
 
-    /// The next flow that goes by the clock, in order of start, then of source, then of being drawn.
+    /// How flows are asked for, by each source that has them so.
+    pub fn asking(&self) -> impl Iterator<Item = Asking> {
+        self.open.iter().filter_map(|open| open.source.asking())
+    }
+
+    /// The next flow that goes by the clock, asked for or not.
+    pub fn next_flow(&mut self) -> Option<Flow> {
+        self.next_start().map(|start| *start.flow())
+    }
+
+    /// What starts next by the clock, in order of start, then of source, then of being drawn.
     ///
     /// # Panics
     /// If there are more flows than a [`FlowId`] can number.
-    pub fn next_flow(&mut self) -> Option<Flow> {
+    pub fn next_start(&mut self) -> Option<Start> {
         let next = self.next_source();
         if let Some(entry) = self.triggered.first_entry()
             && next.is_none_or(|(start, _)| entry.key().0 <= start)
         {
-            return Some(entry.remove());
+            return Some(Start::Flow(entry.remove()));
         }
         let (_, index) = next?;
         let open = &mut self.open[index];
-        let flow = open.source.next_flow()?;
+        let start = open.source.next_start()?;
+        self.waiting += u64::from(matches!(start, Start::Query(_)) && !open.is_background);
         if open.shares_limit {
             self.shared_left -= 1;
         }
         let id = self.next_id;
         assert!(id < self.end_id, "more flows than can be numbered");
         self.next_id += 1;
-        Some(Flow { id, ..flow })
+        Some(start.numbered(id))
     }
 
     /// The closed loops' chains, in order of their number; each belongs to its sending host from now on.

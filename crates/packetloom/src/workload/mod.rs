@@ -18,6 +18,7 @@ pub mod library;
 pub mod list;
 mod members;
 pub mod pattern;
+mod query;
 mod replay;
 pub mod sizes;
 mod source;
@@ -29,6 +30,7 @@ pub use collective::Collective;
 pub use dependencies::{Dependencies, Done, Triggers};
 pub use facts::SourceFacts;
 pub use generator::{Environment, Job, Workload};
+pub use query::{Asking, Query, Start};
 
 use crate::spec::Fallback::{Absent, Value as Default};
 use crate::spec::{Complaint, Component, Kind, Param, Values};

@@ -1,6 +1,7 @@
 //! From where to where flows go.
 
 use super::entity;
+use super::query::Asking;
 use crate::flow::HostId;
 use crate::random::{Purpose, Stream};
 use crate::spec::Fallback::{Absent, Required, Value as Default};
@@ -74,8 +75,24 @@ pub const COMPONENTS: &[Component] = &[
             },
             STAGGER,
             JITTER,
+            Param {
+                name: "query",
+                kind: Kind::Bytes,
+                default: Absent,
+                doc: "Size on the wire of the packet by which the receiver asks each host for its flow; it carries \
+                      how many are asked. The flow starts when it has come, and the jitter later. Left out: hosts start \
+                      by themselves.",
+                source: "DAQ §II-B",
+            },
+            Param {
+                name: "query_timeout",
+                kind: Kind::Time,
+                default: Default("10ms"),
+                doc: "A query is sent again if there is no word after so long that it was heard.",
+                source: "packetloom",
+            },
         ]],
-        check: anything,
+        check: check_query,
     },
     Component {
         section: "pattern",
@@ -128,6 +145,16 @@ pub const COMPONENTS: &[Component] = &[
     },
 ];
 
+fn check_query(values: &Values) -> Result<(), Complaint> {
+    if values.optional_bytes("query").is_some_and(|bytes| !(1..=9_000).contains(&bytes)) {
+        return Err(Complaint::new("query", "a packet's size: write one from 1B to 9000B"));
+    }
+    if values.time("query_timeout") == Time::ZERO {
+        return Err(Complaint::new("query_timeout", "write a time above zero, such as \"10ms\""));
+    }
+    Ok(())
+}
+
 fn check_pair(values: &Values) -> Result<(), Complaint> {
     let (src, dst) = (values.count("src"), values.count("dst"));
     if src == dst {
@@ -168,6 +195,8 @@ pub enum Pattern {
         receiver: Option<HostId>,
         /// When the event's flows start.
         spread: Spread,
+        /// How the receiver asks for them, if it does.
+        asking: Option<Asking>,
     },
     /// One to several.
     Outcast {
@@ -306,6 +335,14 @@ impl Pattern {
         }
     }
 
+    /// How flows are asked for, if they are.
+    pub fn asking(&self) -> Option<Asking> {
+        match self {
+            Pattern::Incast { asking, .. } => *asking,
+            _ => None,
+        }
+    }
+
     /// When the flows of an event start.
     pub fn spread(&self) -> Spread {
         match self {
@@ -329,6 +366,9 @@ impl Pattern {
                 "receiver",
                 "a closed loop has no common events at which to draw a receiver; write one",
             )),
+            Pattern::Incast { asking: Some(_), .. } => {
+                Err(Complaint::new("query", "a closed loop's flows start by themselves; leave this out"))
+            }
             Pattern::Incast { fan_in, receiver: Some(dst), .. } => {
                 let mut pairs = Vec::new();
                 draw_senders(*fan_in, *dst, hosts, stream, &mut pairs);
@@ -363,7 +403,20 @@ fn build_incast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
         return Err(Complaint::new("fan_in", message));
     }
     let receiver = values.optional_count("receiver").map(|receiver| host(receiver, hosts, "receiver"));
-    Ok(Pattern::Incast { fan_in: fan_in as u32, receiver: receiver.transpose()?, spread: Spread::of(values) })
+    Ok(Pattern::Incast {
+        fan_in: fan_in as u32,
+        receiver: receiver.transpose()?,
+        spread: Spread::of(values),
+        asking: build_asking(values, fan_in)?,
+    })
+}
+
+fn build_asking(values: &Values, fan_in: u64) -> Result<Option<Asking>, Complaint> {
+    let Some(size_bytes) = values.optional_bytes("query") else { return Ok(None) };
+    let Ok(workers) = u16::try_from(fan_in) else {
+        return Err(Complaint::new("fan_in", "a query has room for 65535 workers; write fewer"));
+    };
+    Ok(Some(Asking { workers, size_bytes: size_bytes as u16, timeout: values.time("query_timeout") }))
 }
 
 fn build_outcast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
@@ -488,7 +541,8 @@ mod tests {
 
     #[test]
     fn incast_senders_are_different_and_uniform() {
-        let incast = Pattern::Incast { fan_in: 3, receiver: Some(2), spread: Spread::default() };
+        let incast =
+            Pattern::Incast { fan_in: 3, receiver: Some(2), spread: Spread::default(), asking: None };
         let pairs = draw(&incast, 10_000, Turn::Drawn, 6);
         for event in pairs.chunks(3) {
             let senders: BTreeSet<HostId> = event.iter().map(|&(src, _)| src).collect();
@@ -503,7 +557,7 @@ mod tests {
 
     #[test]
     fn a_random_receiver_is_any_host() {
-        let incast = Pattern::Incast { fan_in: 3, receiver: None, spread: Spread::default() };
+        let incast = Pattern::Incast { fan_in: 3, receiver: None, spread: Spread::default(), asking: None };
         let pairs = draw(&incast, 200, Turn::Drawn, 4);
         assert_eq!(pairs.iter().map(|&(_, dst)| dst).collect::<BTreeSet<_>>().len(), 4);
         assert!(pairs.iter().all(|(src, dst)| src != dst));

@@ -5,6 +5,7 @@ use super::entity;
 use super::list::ListedFlow;
 use super::members::Members;
 use super::pattern::{Pattern, Turn};
+use super::query::{Asking, Query, Start};
 use super::sizes::Sizes;
 use crate::flow::{Flow, HostId};
 use crate::random::{Purpose, Stream};
@@ -93,8 +94,8 @@ pub struct DrawnSource {
     flows_made: u64,
     most_flows: u64,
     end: Time,
-    /// Flows drawn and not yet asked for, by start and number. Jitter can put a flow after later events' flows.
-    pending: BTreeMap<(Time, u64), Flow>,
+    /// What was drawn and not yet asked for, by start and number. Jitter can put a flow after later events' flows.
+    pending: BTreeMap<(Time, u64), Start>,
     pairs: Vec<(HostId, HostId)>,
 }
 
@@ -165,10 +166,10 @@ impl DrawnSource {
         self.pending.first_key_value().map(|(&(start, _), _)| start)
     }
 
-    fn next_flow(&mut self) -> Option<Flow> {
-        let (_, flow) = self.pending.pop_first()?;
+    fn next_start(&mut self) -> Option<Start> {
+        let (_, start) = self.pending.pop_first()?;
         self.fill();
-        Some(flow)
+        Some(start)
     }
 
     /// Draws events until no later one can have an earlier flow than the first pending one.
@@ -189,11 +190,14 @@ impl DrawnSource {
         self.pattern.event(self.events_made, self.turn, hosts, &mut self.streams.pattern, &mut pairs);
         self.events_made += 1;
         for (number, &(src, dst)) in (0..).zip(&pairs) {
-            let start = at
-                .saturating_add(self.pattern.spread().stagger.times(number))
-                .saturating_add(self.draw_jitter());
+            let at = at.saturating_add(self.pattern.spread().stagger.times(number));
+            let start = at.saturating_add(self.draw_jitter());
             if self.flows_made < self.most_flows && start < self.end {
-                self.add_flow(self.members.host(src), self.members.host(dst), start);
+                let flow = self.draw_flow(self.members.host(src), self.members.host(dst), start);
+                let asked = |asking| Start::Query(Query { at, asking, flow });
+                let start = self.pattern.asking().map_or(Start::Flow(flow), asked);
+                self.pending.insert((start.at(), self.flows_made), start);
+                self.flows_made += 1;
             }
         }
         self.pairs = pairs;
@@ -206,8 +210,8 @@ impl DrawnSource {
         }
     }
 
-    fn add_flow(&mut self, src: HostId, dst: HostId, start: Time) {
-        let flow = Flow {
+    fn draw_flow(&mut self, src: HostId, dst: HostId, start: Time) -> Flow {
+        Flow {
             id: 0,
             src,
             dst,
@@ -217,9 +221,7 @@ impl DrawnSource {
             class: self.label.class,
             source: self.label.source,
             chain: None,
-        };
-        self.pending.insert((start, self.flows_made), flow);
-        self.flows_made += 1;
+        }
     }
 }
 
@@ -285,11 +287,19 @@ impl OpenSource {
         }
     }
 
-    /// Its next flow, not yet numbered.
-    pub fn next_flow(&mut self) -> Option<Flow> {
+    /// What starts next, not yet numbered.
+    pub fn next_start(&mut self) -> Option<Start> {
         match self {
-            OpenSource::Drawn(source) => source.next_flow(),
-            OpenSource::Listed(source) => source.flows.pop_front(),
+            OpenSource::Drawn(source) => source.next_start(),
+            OpenSource::Listed(source) => source.flows.pop_front().map(Start::Flow),
+        }
+    }
+
+    /// How its flows are asked for, if they are.
+    pub fn asking(&self) -> Option<Asking> {
+        match self {
+            OpenSource::Drawn(source) => source.pattern.asking(),
+            OpenSource::Listed(_) => None,
         }
     }
 }

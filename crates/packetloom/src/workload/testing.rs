@@ -28,6 +28,7 @@ fn default(kind: Kind, fallback: Fallback) -> Value {
         // A test that leaves out what is required fails when the value is used.
         (Fallback::Absent | Fallback::Required, _) => Value::Absent,
         (Fallback::Value("0us"), Kind::Time) => Value::Time(Time::ZERO),
+        (Fallback::Value("10ms"), Kind::Time) => Value::Time(Time::from_us(10_000)),
         (Fallback::Value("1460B"), Kind::Bytes) => Value::Bytes(1460),
         (Fallback::Value(text), Kind::Count(_)) => Value::Count(text.parse().unwrap()),
         (Fallback::Value(text), Kind::Number(..)) => Value::Number(text.parse().unwrap()),

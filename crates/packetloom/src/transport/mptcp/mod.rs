@@ -99,7 +99,7 @@ impl Transport for Mptcp {
             Kind::Ack => self.acknowledged(&packet, context),
             Kind::Data | Kind::Control => self.arrived(&packet, context),
             // To TCP a trimmed packet is lost.
-            Kind::Trimmed | Kind::Returned => {}
+            _ => {}
         }
     }
 

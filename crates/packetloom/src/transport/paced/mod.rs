@@ -70,7 +70,7 @@ impl<C: RateControl> Transport for Paced<C> {
                 self.end_if_over(packet.flow, context);
             }
             // These transports don't know trimming: to them the packet is lost.
-            Kind::Trimmed | Kind::Returned => {}
+            _ => {}
         }
     }
 

@@ -89,7 +89,7 @@ impl<C: Congestion> Transport for Windowed<C> {
             Kind::Data => self.data(packet, context),
             Kind::Control => self.probed(packet, context),
             // These transports don't know trimming: to them the packet is lost.
-            Kind::Trimmed | Kind::Returned => {}
+            _ => {}
         }
     }
 
