@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from packetloom.errors import Interrupted, LawBroken, PacketloomError
+from packetloom.errors import Interrupted, LawError, PacketloomError
 
 if TYPE_CHECKING:
     from packetloom.results import Results
@@ -71,7 +71,7 @@ def main() -> None:
     except (PacketloomError, _core.ScenarioError) as error:
         for line in str(error).splitlines():
             print(f"error: {line}", file=sys.stderr)
-        sys.exit(LAW_BROKEN if isinstance(error, LawBroken) else MISTAKE)
+        sys.exit(LAW_BROKEN if isinstance(error, LawError) else MISTAKE)
 
 
 def _version(asked: bool) -> None:
