@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help demo test test-ray lint format bench bench-compare docs wheel validate reproduce clean
+.PHONY: help demo test test-ray lint format bench bench-compare docs wheel validate reproduce fuzz clean
 
 help:
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench-compare BASE=main~1   speed beside another revision's, in pairs of runs"
 	@echo "make validate   the long comparisons with theory and other simulators"
 	@echo "make reproduce  redo the papers (PAPER=pfabric SCALE=quick)"
+	@echo "make fuzz       throw broken files at every reader (FUZZ_SECONDS=60 each)"
 	@echo "make docs       the documentation as a site in target/site; the Rust reference in target/doc"
 	@echo "make wheel      a wheel for any Linux in dist/, tested in a clean environment"
 	@echo "make clean      remove what the builds made (results stay)"
@@ -95,7 +96,7 @@ bench-compare: .venv/.installed
 validate: test-ray
 	cargo test --workspace --release --locked -- --ignored
 	$(BIN)/pytest -m slow
-	$(BIN)/packetloom validate --json results/validate.json
+	$(BIN)/packetloom validate theory peers --json results/validate.json
 
 PAPER ?= pfabric
 SCALE ?= quick
@@ -113,6 +114,16 @@ wheel: .venv/.wheel .venv/.installed
 	@rm -rf dist
 	@. $(BIN)/activate && CARGO_TARGET_DIR=target/wheel maturin build --release --locked --zig --compatibility manylinux2014 --out dist
 	$(BIN)/pytest -m wheel
+
+# Not part of the tests: it needs a nightly toolchain and cargo-fuzz (cargo install cargo-fuzz).
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= $(notdir $(wildcard fuzz/corpus/*))
+fuzz:
+	@for reader in $(FUZZ_TARGETS); do \
+	  mkdir -p target/fuzz/$$reader && \
+	  cargo +nightly fuzz run $$reader target/fuzz/$$reader fuzz/corpus/$$reader -- \
+	    -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -max_len=4096 || exit 1; \
+	done
 
 clean:
 	rm -rf .venv target dist .mypy_cache .ruff_cache .pytest_cache

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from packetloom._core import ScenarioError
     from packetloom.api import run
-    from packetloom.errors import Interrupted, LawBroken, PacketloomError
+    from packetloom.errors import Interrupted, LawError, PacketloomError
     from packetloom.exchange.fct import read_fct
     from packetloom.plots import plot
     from packetloom.report import write_report
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Interrupted",
-    "LawBroken",
+    "LawError",
     "PacketloomError",
     "Results",
     "Scenario",
@@ -45,7 +45,7 @@ __all__ = [
 
 _HOME = {
     "Interrupted": "errors",
-    "LawBroken": "errors",
+    "LawError": "errors",
     "PacketloomError": "errors",
     "Results": "results",
     "Scenario": "scenario",

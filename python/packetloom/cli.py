@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from packetloom.errors import Interrupted, LawBroken, PacketloomError
+from packetloom.errors import Interrupted, LawError, PacketloomError
 
 if TYPE_CHECKING:
     from packetloom.results import Results
@@ -17,6 +18,14 @@ INTERRUPTED = 130
 MISTAKE = 2
 STALLED = 3
 LAW_BROKEN = 4
+
+
+class Against(StrEnum):
+    """What `validate` compares with."""
+
+    THEORY = "theory"
+    PEERS = "peers"
+
 
 app = typer.Typer(
     name="packetloom",
@@ -62,7 +71,7 @@ def main() -> None:
     except (PacketloomError, _core.ScenarioError) as error:
         for line in str(error).splitlines():
             print(f"error: {line}", file=sys.stderr)
-        sys.exit(LAW_BROKEN if isinstance(error, LawBroken) else MISTAKE)
+        sys.exit(LAW_BROKEN if isinstance(error, LawError) else MISTAKE)
 
 
 def _version(asked: bool) -> None:
@@ -332,14 +341,22 @@ def bench_control(json_file: JsonOption = None) -> None:
 
 
 @app.command()
-def validate(json_file: JsonOption = None, workers: WorkersOption = None) -> None:
-    """Repeat others' measurements and compare."""
-    from packetloom.validate import run_validation
+def validate(
+    against: Annotated[
+        list[Against] | None,
+        typer.Argument(metavar="[theory|peers]", help="What to compare with; both if not given."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Only comparisons that take seconds.")] = False,
+    json_file: JsonOption = None,
+    workers: WorkersOption = None,
+) -> None:
+    """Compare with theory and with other simulators' results. Exits with 1 where something differs unexplained."""
+    from packetloom.validate.command import run_validation
 
     try:
-        agreed = run_validation(json_file, workers)
+        agreed = run_validation(against or [Against.THEORY, Against.PEERS], json_file, workers, quick=quick)
     except Interrupted as interrupted:
-        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        print(f"stopped: {interrupted}. The same command begins anew.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     raise typer.Exit(0 if agreed else 1)
 
