@@ -158,6 +158,8 @@ def _fabric(page: Page, several: Sequence[Results]) -> None:
         "and its queue the largest sample; without samples (series_interval in [measure]) it is the whole run's.",
         note=True,
     )
+    if fabric["left_out"]:
+        page.text(f"{fabric['left_out']} further cases have no room on this page.", note=True)
     page.place("fabric", "fabric")
     page.give(fabric=fabric)
 

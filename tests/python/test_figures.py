@@ -145,3 +145,11 @@ def test_the_fabric_without_samples_is_the_whole_run(incast: Results) -> None:
     assert first["times_ms"] == []
     assert [share / 1e4 for share in first["utilisation"][0]] == pytest.approx(ports["utilisation"].to_list(), abs=5e-5)
     assert "queue" not in first  # not watched
+    assert view["left_out"] == 0
+
+
+def test_a_page_holds_only_so_many_links(incast: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("packetloom.fabric.MOST_LINKS", 2 * 24)  # twelve hosts on one switch
+    view = fabric_view(incast)
+    assert view
+    assert (len(view["cases"]), view["left_out"]) == (2, 4)

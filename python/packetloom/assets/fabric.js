@@ -126,7 +126,7 @@ class Fabric {
       spots[node.number] = [(WIDTH * (at + 0.5)) / nodes.length, height - 28 - layer * LAYER_HEIGHT];
     }));
     const crowd = Math.max(...layers.map((nodes) => nodes.length));
-    svg.style.setProperty("--link-width", this.topology.links.length > 1500 ? 1 : this.topology.links.length > 400 ? 1.6 : 2.4);
+    svg.style.setProperty("--link-width", this.topology.links.length > 1500 ? 0.7 : this.topology.links.length > 400 ? 1.6 : 2.4);
     this.lines = this.topology.links.map(([from, to], at) => {
       const [x1, y1] = spots[from], [x2, y2] = spots[to], level = y1 === y2 ? -LAYER_HEIGHT / 3 : 0;
       const middle = (this.middles[at] = [(x1 + x2) / 2, (y1 + y2) / 2 + level]);
