@@ -84,7 +84,7 @@ def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("there is no chromium: apt install chromium")
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    quiet = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=quiet)
         yield browser
@@ -287,6 +287,11 @@ def test_series_are_those_of_the_samples(page: Page, results: Results) -> None:
     times, values = zip(*own_series(numbers(page, "utilisation-over-time")), strict=True)
     assert times == pytest.approx((used["time_ns"] / 1e6).to_list())
     assert values == pytest.approx((100 * used["tx_bytes"] / 100e3 / rate).to_list())
+    to_hosts = samples.join(ports.filter(pl.col("peer").str.starts_with("host")), on="port", how="semi")
+    received = to_hosts.group_by("time_ns").agg(pl.col("tx_bytes").sum()).sort("time_ns")
+    times, values = zip(*own_series(numbers(page, "throughput-over-time")), strict=True)
+    assert times == pytest.approx((received["time_ns"] / 1e6).to_list())
+    assert values == pytest.approx((received["tx_bytes"] * 8 / 100e3).to_list())
     waits = np.sort(of_switches["queue_bytes"].to_numpy() / 1e3)
     for queue, fraction in own_series(numbers(page, "queue-cdf")):
         assert queue == pytest.approx(np.quantile(waits, fraction), rel=1e-9)
