@@ -587,5 +587,6 @@ def test_following_a_run(tmp_path: Path, open_page: Open, seen: Seen) -> None:
         expect(chart(page, "fct-cdf").locator("tbody")).to_contain_text("other")
         expect(fabric_of(page).get_by_label("Link", exact=True)).to_have_value("3")
         expect(fabric_of(page).get_by_label("Case").locator("option")).to_have_count(2)
+        page.close()  # it would go on asking
         running.shutdown()
     assert all(url.startswith(here) for url in seen.requests)

@@ -93,7 +93,7 @@ class Fabric {
     const known = Object.keys(QUANTITIES).filter((name) => this.case[name]);
     if (!known.includes(this.quantity)) this.quantity = known[0];
     this.quantitySelect.replaceChildren(...known.map((name) => element("option", { value: name, selected: name === this.quantity }, `${QUANTITIES[name].title} (${QUANTITIES[name].unit})`)));
-    this.most = { utilisation: 100, queue: Math.max(1, ...(this.case.queue || [[1000]]).map((frame) => frame.reduce((a, b) => Math.max(a, b), 0))) / 1000 };
+    this.most = { utilisation: 100, queue: Math.max(1, extent((this.case.queue || []).map((frame) => extent(frame)[1]))[1]) / 1000 };
     this.linkSelect.replaceChildren(element("option", { value: "" }, "none"), ...this.topology.links.map((_, at) => element("option", { value: at }, this.linkName(at))));
     this.flowSelect.replaceChildren(element("option", { value: "" }, "none"), ...this.case.flows.map((flow, at) => element("option", { value: at }, this.flowName(flow))));
     this.drawNetwork();
@@ -242,7 +242,7 @@ class Fabric {
     if (this.chartSection.hidden) return;
     const look = { colour: "#0072b2", marker: 0, dash: 0 };
     this.chart.chart.panels = Object.keys(QUANTITIES).filter((name) => this.case[name]).map((name) => {
-      const y = this.times.map((_, frame) => Math.max(...links.map((link) => this.value(link, frame, name))));
+      const y = this.times.map((_, frame) => extent(links.map((link) => this.value(link, frame, name)))[1]);
       const { title, unit } = QUANTITIES[name];
       const marks = [{ kind: "curve", label, look, x: this.times, y, points: false }];
       if (this.flow && this.flow.fct_ms !== null) {
