@@ -84,7 +84,7 @@ bench: .venv/.installed
 validate: test-ray
 	cargo test --workspace --release --locked -- --ignored
 	$(BIN)/pytest -m slow
-	$(BIN)/packetloom validate theory peers --json results/validate.json
+	$(BIN)/packetloom validate theory peers kernel --json results/validate.json
 
 PAPER ?= pfabric
 SCALE ?= quick

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -45,7 +45,8 @@ class UnavailableError(PacketloomError):
 class Dumbbell:
     """Namespaces of our own, from entering until leaving: host 0 receives, hosts 1, 2, ... send.
 
-    The router's port to host 0 sends at `rate_bps` from a token bucket (tbf) and lets `limit_bytes` wait.
+    The router's port to host 0 sends at `rate_bps` from a token bucket (tbf) and lets `limit_bytes` wait. `settings`
+    are sysctls beyond those that all have.
     """
 
     senders: int
@@ -53,6 +54,7 @@ class Dumbbell:
     limit_bytes: int
     burst_bytes: int
     congestion_control: str
+    settings: Mapping[str, str] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
 
     def __enter__(self) -> Dumbbell:
@@ -92,11 +94,12 @@ class Dumbbell:
         return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
     def _build(self) -> None:
+        control = {"net.ipv4.tcp_congestion_control": self.congestion_control}
+        settings = SYSCTLS | control | dict(self.settings)
         for name in (self.router, *self.hosts):
             _run(["ip", "netns", "add", name])
             self.names.append(name)
-            self.run(name, ["sysctl", "-qw", *(f"{key}={value}" for key, value in SYSCTLS.items())])
-            self.run(name, ["sysctl", "-qw", f"net.ipv4.tcp_congestion_control={self.congestion_control}"])
+            self.run(name, ["sysctl", "-qw", *(f"{key}={value}" for key, value in settings.items())])
         for host in range(len(self.hosts)):
             self._connect(host)
         rate = ["rate", f"{self.rate_bps}bit", "burst", str(self.burst_bytes), "limit", str(self.limit_bytes)]
