@@ -50,8 +50,8 @@ WHY_RACK = (
     "ours waits for a second timeout. Without RACK Linux does, too: the rows that say so"
 )
 WHY_CHANCE = (
-    "How many of the sixteen wait for a third timeout is chance: in four series of trials the last took 592 to 694 ms in "
-    "the mean on Linux, 650 here"
+    "How many of the sixteen wait for a third timeout is chance: in four series of trials the last took 592 to 694 ms "
+    "in the mean on Linux, 650 here"
 )
 
 CASES = (
