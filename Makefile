@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help demo test test-ray lint format bench docs wheel validate reproduce clean
+.PHONY: help demo test test-ray lint format bench bench-parts bench-compare docs wheel validate reproduce fuzz clean
 
 help:
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
@@ -16,8 +16,11 @@ help:
 	@echo "make lint       formatting, clippy, ruff, mypy"
 	@echo "make format     format all sources"
 	@echo "make bench      speed and memory"
+	@echo "make bench-parts   the speed of the engine's parts"
+	@echo "make bench-compare BASE=main~1   speed beside another revision's, in pairs of runs"
 	@echo "make validate   the long comparisons with theory and other simulators"
 	@echo "make reproduce  redo the papers (PAPER=pfabric SCALE=quick)"
+	@echo "make fuzz       throw broken files at every reader (FUZZ_SECONDS=60 each)"
 	@echo "make docs       the documentation as a site in target/site; the Rust reference in target/doc"
 	@echo "make wheel      a wheel for any Linux in dist/, tested in a clean environment"
 	@echo "make clean      remove what the builds made (results stay)"
@@ -81,6 +84,20 @@ bench: .venv/.installed
 	@$(BIN)/packetloom bench --json results/bench.json
 	@$(BIN)/packetloom bench-control --json results/bench-control.json
 
+# The calendar, each queue, each routing and a matching by themselves.
+bench-parts:
+	cargo bench --locked -p packetloom --bench parts
+
+# BASE's build stays in target/bench-base, so that the next comparison with it starts at once.
+PAIRS ?= 5
+bench-compare: .venv/.installed
+	@test -n "$(BASE)" || { echo "which revision? make bench-compare BASE=main~1" >&2; exit 2; }
+	@mkdir -p results target
+	@test -d target/bench-base || git worktree add --quiet --detach target/bench-base
+	@git -C target/bench-base checkout --quiet --detach "$(BASE)"
+	@$(MAKE) --no-print-directory -C target/bench-base .venv/.installed
+	@$(BIN)/packetloom bench $(BENCHMARKS) --against target/bench-base/.venv/bin/python --pairs $(PAIRS) --json results/bench-compare.json
+
 validate: test-ray
 	cargo test --workspace --release --locked -- --ignored
 	$(BIN)/pytest -m slow
@@ -102,6 +119,16 @@ wheel: .venv/.wheel .venv/.installed
 	@rm -rf dist
 	@. $(BIN)/activate && CARGO_TARGET_DIR=target/wheel maturin build --release --locked --zig --compatibility manylinux2014 --out dist
 	$(BIN)/pytest -m wheel
+
+# Not part of the tests: it needs a nightly toolchain and cargo-fuzz (cargo install cargo-fuzz).
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= $(notdir $(wildcard fuzz/corpus/*))
+fuzz:
+	@for reader in $(FUZZ_TARGETS); do \
+	  mkdir -p target/fuzz/$$reader && \
+	  cargo +nightly fuzz run $$reader target/fuzz/$$reader fuzz/corpus/$$reader -- \
+	    -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -max_len=4096 || exit 1; \
+	done
 
 clean:
 	rm -rf .venv target dist .mypy_cache .ruff_cache .pytest_cache

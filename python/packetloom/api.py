@@ -31,8 +31,8 @@ def run(
     Without `output` the results go to a new temporary folder. Into a folder that holds part of them, only the
     rest is run. `overrides` are `key=value` texts, as for `packetloom run --set`. `shard` is one such as `"2/8"`: only
     that share of the cases is run. Without `cache` even cases whose results earlier runs have kept are computed anew.
-    `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on this machine. With `audit` the laws that hold in
-    every simulation are checked as it runs, and `LawBroken` is raised if one does not.
+    `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on this machine. With `audit` the laws that hold
+    in every simulation are checked as it runs, and `LawError` is raised if one does not.
     """
     share = None if shard is None else Shard.parse(shard)
     plan = read_plan(scenario, overrides)

@@ -23,7 +23,7 @@ def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[st
     figures = []
     for name in names or known:
         print(f"running {name}", file=sys.stderr, flush=True)
-        figures.append(_in_own_process(name))
+        figures.append(in_process_of(Path(sys.executable), name))
     _print(figures)
     if json_file:
         from packetloom.storage import write_json
@@ -51,8 +51,9 @@ def _peak_memory_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
 
 
-def _in_own_process(name: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "packetloom.bench", name]
+def in_process_of(python: Path, name: str) -> dict[str, Any]:
+    """Runs one benchmark of the build that this Python has, in a process of its own."""
+    command = [str(python), "-m", "packetloom.bench", name]
     finished = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     figure: dict[str, Any] = json.loads(finished.stdout)
     return figure

@@ -36,8 +36,8 @@ def run_plan(
     ray: str | None = None,
     audit: bool = False,
 ) -> Results:
-    """Runs what is not finished yet. Raises `Interrupted` after Ctrl-C, and `LawBroken` where an audit asks for it, with
-    everything finished kept. What the cache has was not audited, so an audit does not take it."""
+    """Runs what is not finished yet. Raises `Interrupted` after Ctrl-C, and `LawError` where an audit asks for it,
+    with everything finished kept. What the cache has was not audited, so an audit does not take it."""
     executor = executor_for(workers, ray, audit)
     try:
         with ResultsFolder(output, plan) as folder:

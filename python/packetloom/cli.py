@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from packetloom.errors import Interrupted, LawBroken, PacketloomError
+from packetloom.errors import Interrupted, LawError, PacketloomError
 
 if TYPE_CHECKING:
     from packetloom.results import Results
@@ -72,7 +72,7 @@ def main() -> None:
     except (PacketloomError, _core.ScenarioError) as error:
         for line in str(error).splitlines():
             print(f"error: {line}", file=sys.stderr)
-        sys.exit(LAW_BROKEN if isinstance(error, LawBroken) else MISTAKE)
+        sys.exit(LAW_BROKEN if isinstance(error, LawError) else MISTAKE)
 
 
 def _version(asked: bool) -> None:
@@ -201,12 +201,24 @@ def report(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="The page; report.html in the first DIR.")
     ] = None,
 ) -> None:
-    """Write one HTML page with the results table and all figures."""
+    """Write one HTML page with the results table, all figures and the fabric: nothing is fetched from elsewhere."""
     from packetloom.report import write_report
     from packetloom.results import Results
 
     page = write_report([Results(folder) for folder in folders], output or folders[0] / "report.html")
     print(f"wrote {page}")
+
+
+@app.command()
+def view(
+    folders: FoldersArgument,
+    port: Annotated[int, typer.Option(help="Where it listens on this machine; 0 takes any that is free.")] = 8437,
+) -> None:
+    """Show the report in a browser, and follow a run that goes on."""
+    from packetloom.results import Results
+    from packetloom.view import serve
+
+    serve([Results(folder) for folder in folders], port)
 
 
 @app.command()
@@ -216,9 +228,9 @@ def plot(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Its ending says the format.")],
     load: Annotated[float | None, typer.Option(help="The load to show, where a figure shows one.")] = None,
     statistic: Annotated[str | None, typer.Option(help="mean, p99, ...; for queues mean, p99, max.")] = None,
-    bin: Annotated[str | None, typer.Option(help="For slowdown-by-load: a size bin, like '(0, 100KB]'.")] = None,
+    bin: Annotated[str | None, typer.Option(help="For figures by load: a size bin, like '(0, 100KB]'.")] = None,
 ) -> None:
-    """Draw one figure into a file (.pdf, .png, .svg)."""
+    """Draw one figure for print, as wide as a paper's column (.pdf, .png, .svg)."""
     from packetloom.plots import save_figure
     from packetloom.results import Results
 
@@ -304,11 +316,21 @@ def reproduce(
 def bench(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="All if not given.")] = None,
     json_file: JsonOption = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(metavar="PYTHON", help="Compare with the build that this Python has, in pairs of runs."),
+    ] = None,
+    pairs: Annotated[int, typer.Option(help="With --against: how many.")] = 5,
 ) -> None:
     """Measure the simulator's speed and memory."""
-    from packetloom.bench import run_benchmarks
+    if against:
+        from packetloom.bench_comparison import compare_builds
 
-    run_benchmarks(names or [], json_file)
+        compare_builds(names or [], against, pairs, json_file)
+    else:
+        from packetloom.bench import run_benchmarks
+
+        run_benchmarks(names or [], json_file)
 
 
 @app.command("bench-control")

@@ -5,7 +5,7 @@ class PacketloomError(Exception):
     """A mistake or a circumstance outside the program; the message says what and where, and what to do."""
 
 
-class LawBroken(PacketloomError):
+class LawError(PacketloomError):
     """A simulation was audited, and a law did not hold: a fault of packetloom."""
 
 

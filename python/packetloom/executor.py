@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from packetloom import _core
-from packetloom.errors import LawBroken, PacketloomError
+from packetloom.errors import LawError, PacketloomError
 from packetloom.outcome import Outcome
 from packetloom.results import row_label
 
@@ -137,7 +137,7 @@ def is_audit_asked() -> bool:
 def refuse_if_broken(case: _core.Case, core: _core.Outcome) -> None:
     """Results of a simulation in which a law did not hold are not to be kept."""
     if core.violation:
-        raise LawBroken(f"{row_label(case.parameters)}: {core.violation}")
+        raise LawError(f"{row_label(case.parameters)}: {core.violation}")
 
 
 def executor_for(workers: int | None, ray: str | None, audit: bool) -> Executor:

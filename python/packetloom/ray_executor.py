@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from packetloom import _core
-from packetloom.errors import LawBroken, PacketloomError
+from packetloom.errors import LawError, PacketloomError
 from packetloom.executor import Finished, Running, is_audit_asked, refuse_if_broken
 from packetloom.outcome import Outcome
 
@@ -94,7 +94,7 @@ class RayExecutor:
         try:
             outcome = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, LawBroken):
+            if isinstance(error.cause, LawError):
                 raise error.cause from None
             raise PacketloomError(f"a case failed on the cluster: {error.cause or error}") from None
         except self._ray.exceptions.RayError as error:

@@ -13,7 +13,6 @@ import pytest
 import packetloom
 from packetloom import timelines
 from packetloom.errors import PacketloomError
-from packetloom.plots import FIGURES
 from packetloom.results import CaseRow, Results, TableName
 
 
@@ -134,8 +133,8 @@ def test_a_run_sampled_by_class_adds_up(sampled: Results) -> None:
     "name", ["missed-by", "utilisation-over-time", "class-throughput", "class-queue", "class-credits"]
 )
 def test_every_figure_over_time_draws_a_line_per_scheme_and_class(name: str, sampled: Results, tmp_path: Path) -> None:
-    axes = FIGURES[name](sampled)
-    labels = {line.get_label() for line in axes.lines}
+    axes = packetloom.plot(name, sampled)
+    labels = set(axes.get_legend_handles_labels()[1])
     schemes = {"DAQ"} if name in ("class-queue", "class-credits") else {"DAQ", "TCP"}
     classes = ("",) if not name.startswith("class") else (", class 0", ", class 1")
     assert labels == {f"{scheme}{one}" for scheme in schemes for one in classes}

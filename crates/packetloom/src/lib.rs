@@ -10,6 +10,7 @@ pub mod fluid;
 pub mod formats;
 pub mod measure;
 pub mod packet;
+pub mod packets;
 pub mod queue;
 pub mod random;
 pub mod routing;

@@ -2,7 +2,7 @@
 
 use crate::audit::{Audit, Terms, Violation, check_rows};
 use crate::central::{self, Carrier, ControlTraffic, Plan as CentralPlan};
-use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Tally, Transport};
+use crate::engine::{Engine, PathNeeds, Plan, PortCounters, Standing, Tally, Transport};
 use crate::fault::Faults;
 use crate::flow::{Flow, HostId};
 use crate::fluid;
@@ -10,7 +10,7 @@ use crate::measure::{Capture, Captured, Collector, FlowRow, Format, QueueRecorde
 use crate::queue;
 use crate::routing;
 use crate::scenario::{Case, Problems, Scenario};
-use crate::spec::{Complaint, Component, Value, Values, anything};
+use crate::spec::{Complaint, Component, Value, Values};
 use crate::stall::{self, StallWatch};
 use crate::topology::{Link, Topology};
 use crate::transport::{self, PacketFormat, Scheme, WithScheme};
@@ -28,7 +28,7 @@ pub const FLUID_COMPONENTS: &[Component] = &[
         doc: "Ideal end-to-end SRPT at flow level: flows are served greedily in order of remaining size, each alone on its source's and destination's edge link.",
         source: "pFabric §2.1, §3: Ideal",
         params: &[transport::FORMAT_PARAMS],
-        check: anything,
+        check: transport::check_format,
     },
     Component {
         section: "transport",
@@ -36,7 +36,7 @@ pub const FLUID_COMPONENTS: &[Component] = &[
         doc: "Max-min fair sharing of the edge links at flow level.",
         source: "Bertsekas and Gallager, Data Networks, §6.5.2",
         params: &[transport::FORMAT_PARAMS],
-        check: anything,
+        check: transport::check_format,
     },
 ];
 
@@ -541,13 +541,14 @@ impl Setting {
         self.topology.host_rate().time_for(self.format.wire_bytes(flow.size_bytes) + framing_bytes)
     }
 
-    fn outcome(self, collector: Collector, ports: Vec<PortRow>, tally: Tally) -> Outcome {
+    /// What came of it, but for what only an engine knows; `standings`: how unfinished flows stand, if senders tell.
+    fn outcome(self, collector: Collector, standings: &[Standing], tally: Tally) -> Outcome {
         let (started, finished) = (collector.started(), collector.finished());
         let mut flows = collector.into_rows();
         let mut warnings = self.topology.notes.clone();
         if started > finished {
             let islands = self.faults.islands(&self.topology);
-            warnings.push(unfinished((started, finished), &flows, &islands, &self.topology));
+            warnings.push(unfinished((started, finished), &flows, standings, &islands, &self.topology));
         }
         let foreground = || flows.iter().filter(|row| row.measured);
         let last_start = foreground().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
@@ -561,7 +562,7 @@ impl Setting {
         Outcome {
             cancelled: false,
             flows,
-            ports,
+            ports: Vec::new(),
             pulls: Vec::new(),
             topology: self.topology,
             tally,
@@ -625,7 +626,7 @@ fn run_fluid(
         monitor.report(0, f64::from(finished) / flows.len() as f64);
     });
     let tally = Tally { packet_hops: 0, events: 2 * flows.len() as u64 };
-    Ok(setting.outcome(collector, Vec::new(), tally))
+    Ok(setting.outcome(collector, &[], tally))
 }
 
 /// A threshold beyond every deadline makes every flow urgent: then DAQ's two queues are one.
@@ -650,6 +651,7 @@ const MOST_NAMED: usize = 5;
 fn unfinished(
     (started, finished): (u64, u64),
     flows: &[FlowRow],
+    standings: &[Standing],
     islands: &[u32],
     topology: &Topology,
 ) -> String {
@@ -657,7 +659,14 @@ fn unfinished(
     let name = |row: &FlowRow| {
         let [src, dst] = [row.flow.src, row.flow.dst];
         let is_cut_off = islands[src as usize] != islands[dst as usize];
-        let why = if is_cut_off { ", cut off for good" } else { "" };
+        let place = standings.binary_search_by_key(&row.flow.id, |one| one.flow);
+        let why = match place.map(|place| &standings[place]) {
+            _ if is_cut_off => ", cut off for good".to_owned(),
+            Ok(Standing { arrived, packets, waits_for, .. }) => {
+                format!(", {arrived} of {packets} packets arrived, waits for {waits_for}")
+            }
+            Err(_) => String::new(),
+        };
         format!("{} ({} to {}{why})", row.flow.id, topology.node_name(src), topology.node_name(dst))
     };
     let named: Vec<String> = flows.iter().filter(is_open).take(MOST_NAMED).map(name).collect();
@@ -728,11 +737,16 @@ impl Setting {
         let has_background = background.contains(&true);
         let mut collector = Collector::new(self.format, background);
         let mut is_wanted = true;
+        let ack = match plan.transport.entries.get("ack") {
+            Some(Value::Bytes(bytes)) => *bytes,
+            _ => 0,
+        };
         let terms = Terms {
             topology: &self.topology,
             queue: &queue,
             nic: &nic,
             format: self.format,
+            largest_packet_bytes: ack.max(self.format.mss_bytes + self.format.header_bytes),
             one_path: routing::path_per_flow(routing, &self.topology).0,
             has_faults: !self.case.faults.is_empty() || !self.topology.error_rates.is_empty(),
         };
@@ -755,7 +769,9 @@ impl Setting {
             });
             let now = engine.now();
             if let Some(audit) = &mut audit {
-                let seen = engine.inspect(audit.follows_order());
+                let mut seen = engine.inspect(audit.follows_order());
+                // A window that the end cuts short leaves what comes after it undone, and nobody to be woken for it.
+                seen.is_idle &= now < self.max_time();
                 violation = audit.look(&seen, engine.tally().packet_hops).err();
                 let is_at_rest = is_suspicious || is_over || !is_wanted || now >= self.max_time();
                 if violation.is_none() && is_due && !is_at_rest {
@@ -776,7 +792,7 @@ impl Setting {
                     continue;
                 }
                 "packets move, but no flow comes nearer to its end"
-            } else if is_wanted && unfinished && engine.is_idle(&workload) {
+            } else if is_wanted && unfinished && now < self.max_time() && engine.is_idle(&workload) {
                 "nothing is left to happen"
             } else {
                 break None;
@@ -788,7 +804,7 @@ impl Setting {
         let (tally, end) = (engine.tally(), engine.now());
         let violation = violation.or_else(|| audit.and_then(|audit| audit.finish().err()));
         let is_watched = self.recorder().is_some();
-        let mut outcome = self.outcome(collector, Vec::new(), tally);
+        let mut outcome = self.outcome(collector, &engine.standings(), tally);
         outcome.violation = violation;
         outcome.jobs = workload.jobs().iter().map(|job| JobRow::of(job, &outcome.flows)).collect();
         outcome.warnings.extend(never_started(workload.waiting()));

@@ -174,3 +174,14 @@ fn control_traffic_is_counted() {
     // It waits, it is empty; rate 1.
     assert_eq!((asy.reports, asy.grants), (2, 1));
 }
+
+/// Nothing is sent twice, so a flow whose payload a queue cut off is never whole.
+#[test]
+fn a_trimmed_packet_is_as_lost_as_a_dropped_one() {
+    let toml = scenario(ASY, UNIFORM, "loads = [0.9]\nflows = 300");
+    let drop_tail = r#"{ kind = "drop-tail", capacity = "100MB" }"#;
+    let outcome = run(&toml.replace(drop_tail, r#"{ kind = "ndp", capacity = "1packets" }"#));
+    let trims: u64 = outcome.ports.iter().map(|port| port.counters.trims).sum();
+    let unfinished = outcome.flows.iter().filter(|row| row.delivered == Time::NEVER).count() as u64;
+    assert!((1..=trims).contains(&unfinished), "{unfinished} flows unfinished, {trims} packets trimmed");
+}

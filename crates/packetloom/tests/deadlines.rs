@@ -198,6 +198,22 @@ fn pdq_lets_the_nearer_deadline_and_then_the_shorter_flow_go_first() {
 }
 
 #[test]
+fn pdq_s_flows_ask_the_less_often_the_more_go_first() {
+    let words = |spacing: f64| {
+        let scheme = scheme(&format!(r#"{{ kind = "pdq", probe_spacing = {spacing} }}"#));
+        let outcome = flows(&format!("pdq-probes-{spacing}"), &together(10, 500_000), &scheme, "");
+        let sent = |src: u32| common::port(&outcome, &format!("host{src}"), "switch0").counters.packets;
+        let data: u32 = outcome.flows.iter().map(|row| row.report.packets_sent).sum();
+        (1..=10).map(sent).sum::<u64>() - u64::from(data)
+    };
+    // Of ten flows one sends; the others wait for 41 round trips of 100 us for each before them, and ask every X times as
+    // many round trips as there are before them.
+    let [often, seldom] = [words(0.0), words(1.0)];
+    assert!((1_400..2_200).contains(&often), "once per round trip: {often}");
+    assert!(seldom * 2 < often, "{seldom} and {often}");
+}
+
+#[test]
 fn pdq_gives_up_what_can_t_be_met() {
     let list = [(1, 0, 1_000_000, 0, Some(9_000)), (2, 0, 1_000_000, 0, Some(9_500))];
     let outcome = flows("pdq-terminates", &list, &scheme("\"pdq\""), "");

@@ -304,3 +304,34 @@ fn a_mistake_in_a_file_is_told_with_file_and_line() {
     let problems = Scenario::from_toml(&missing, "test", Path::new("")).expect_err("no such file");
     assert!(problems.to_string().contains("nowhere.txt"), "{problems}");
 }
+
+/// What `make fuzz` starts from, and what it once found: every reader takes it or says what is wrong with it.
+#[test]
+fn the_kept_corpora_are_read_or_refused() {
+    use packetloom::formats::{hpcc_flows, hpcc_topology, htsim_connections, htsim_topology};
+    use packetloom::workload::{cdf::Cdf, list::FlowList};
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let mut read = 0;
+    for reader in std::fs::read_dir(corpora).expect("corpora") {
+        let reader = reader.expect("a folder").path();
+        for file in std::fs::read_dir(&reader).expect("a corpus") {
+            let bytes = std::fs::read(file.expect("a file").path()).expect("a file");
+            let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+            let name = reader.file_name().and_then(|name| name.to_str()).expect("a name");
+            read += match name {
+                "cdf" => u32::from(Cdf::read(text).is_ok()),
+                "flows" => u32::from(FlowList::read(text, 16).is_ok()),
+                "hpcc_flows" => u32::from(hpcc_flows::read(text).is_ok()),
+                "hpcc_topology" => u32::from(hpcc_topology::read(text).is_ok()),
+                "htsim_connections" => u32::from(htsim_connections::read(text).is_ok()),
+                "htsim_topology" => u32::from(htsim_topology::read(text).is_ok()),
+                "scenario" => {
+                    let read = [Scenario::from_toml, Scenario::from_json];
+                    read.iter().filter(|read| read(text, "kept", Path::new(".")).is_ok()).count() as u32
+                }
+                other => panic!("a corpus for {other}, which nothing reads"),
+            };
+        }
+    }
+    assert!(read > 10, "only {read} kept files make sense");
+}

@@ -61,6 +61,31 @@ fn a_link_that_stays_dead_ends_the_run_with_the_reason() {
 fn a_time_to_stop_that_comes_first_is_no_stall() {
     let outcome = run(&scenario("1MB", DEAD, r#""tcp""#, "[run]\nmax_time = \"20ms\"\n"));
     assert_eq!((outcome.stalled, outcome.warnings.len()), (None, 1));
+    assert!(outcome.warnings[0].ends_with(": 0 (host1 to host0, cut off for good)"));
+    let lifted_later = DEAD.to_owned() + "until = \"3s\"\n";
+    let outcome = run(&scenario("1MB", &lifted_later, r#""tcp""#, "[run]\nmax_time = \"20ms\"\n"));
+    let told = &outcome.warnings[0];
+    assert!(
+        told.starts_with("1 of 1 flows were not finished when the run ended: 0 (host1 to host0, "),
+        "{told}"
+    );
+    assert!(
+        told.ends_with(
+            " of 685 packets arrived, waits for an acknowledgement, or its retransmission timeout)"
+        ),
+        "{told}"
+    );
+}
+
+/// The window that the end cuts short holds the one timer that would have gone on.
+#[test]
+fn a_time_to_stop_just_before_a_timer_is_no_stall() {
+    let dead_from_the_start = DEAD.replace("100us", "0us");
+    for max_time in ["199.999us", "200us"] {
+        let rest = format!("[run]\nmax_time = \"{max_time}\"\n");
+        let outcome = run(&scenario("1KB", &dead_from_the_start, r#""tcp""#, &rest));
+        assert_eq!((outcome.stalled, outcome.flows.len()), (None, 1), "{max_time}");
+    }
 }
 
 #[test]

@@ -56,6 +56,8 @@ pub struct Terms<'a> {
     pub nic: &'a Values,
     /// How flows are cut into packets.
     pub format: Format,
+    /// The largest packet of any kind.
+    pub largest_packet_bytes: u64,
     /// Whether all packets of a flow, or subflow, take one path as long as nothing breaks.
     pub one_path: bool,
     /// Whether something breaks.
@@ -99,8 +101,8 @@ const HOPS_PER_LOOK_AND_LINK: u64 = 8;
 impl<'a> Audit<'a> {
     /// Empty books.
     pub fn new(terms: Terms<'a>) -> Audit<'a> {
-        let full = terms.format.mss_bytes + terms.format.header_bytes;
-        let [nic, port] = [terms.nic, terms.queue].map(|queue| queue::most_bytes(queue, full));
+        let [nic, port] =
+            [terms.nic, terms.queue].map(|queue| queue::most_bytes(queue, terms.largest_packet_bytes));
         // Hosts share no pool.
         let port = port.into_iter().chain(queue::pool_bytes(terms.queue)).min();
         Audit {

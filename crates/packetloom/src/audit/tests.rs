@@ -66,7 +66,8 @@ fn law_broken_by(change: impl FnOnce(&mut Inspection)) -> Option<&'static str> {
 
 fn audit_of<'a>(topology: &'a Topology, queue: &'a Values) -> Audit<'a> {
     let format = Format { mss_bytes: 1_460, header_bytes: 40 };
-    Audit::new(Terms { topology, queue, nic: queue, format, one_path: true, has_faults: false })
+    let (one_path, has_faults, largest_packet_bytes) = (true, false, 1_500);
+    Audit::new(Terms { topology, queue, nic: queue, format, largest_packet_bytes, one_path, has_faults })
 }
 
 #[test]
@@ -88,7 +89,10 @@ fn every_law_of_links_and_switches_is_seen_to_be_broken() {
             seen.passages.push(Passage { identity: None, ..passage(DOWN, Time::from_us(50), 3) });
             seen.links[DOWN] = counted(3);
         }),
-        ("packets are conserved", |seen| seen.links[DOWN].queued.push(PACKET)),
+        ("packets are conserved", |seen| {
+            seen.is_idle = false;
+            seen.links[DOWN].queued.push(PACKET);
+        }),
         ("trimmed payloads are conserved", |seen| {
             seen.passages[3].packet = Held { kind: Kind::Trimmed, size_bytes: 1_500, ..PACKET };
         }),

@@ -6,7 +6,7 @@
 use super::traffic::{Departures, Traffic};
 use crate::engine::{Context, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::units::Time;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -89,6 +89,10 @@ impl Transport for Carrier {
     }
 
     fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        // What a queue has trimmed is as lost as what it has dropped: nothing is sent twice.
+        if packet.kind != Kind::Data {
+            return;
+        }
         let missing = self.missing.entry(packet.flow).or_insert(packet.header.packets);
         *missing -= 1;
         if *missing == 0 {

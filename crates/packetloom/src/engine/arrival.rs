@@ -1,6 +1,6 @@
 //! What arrives at a node in a window, and in which order.
 
-use super::in_flight::PacketId;
+use crate::packets::PacketId;
 use crate::units::Time;
 use std::cmp::Reverse;
 

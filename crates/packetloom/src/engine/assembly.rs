@@ -20,19 +20,19 @@ use crate::units::{ByteTime, Time};
 use std::collections::BTreeMap;
 
 /// A plan, and what all nodes' building has in common.
-pub(super) struct Assembly<'a, T: Transport> {
+pub(super) struct Assembly<'a> {
     plan: &'a Plan<'a>,
     partition: &'a Partition,
-    nic: Discipline<T::Header>,
-    switch_queue: Discipline<T::Header>,
+    nic: Discipline,
+    switch_queue: Discipline,
     /// Where sources choose paths, how they write them.
     code: Option<PathCode>,
     detours: Option<Vec<Detours>>,
     faults: BTreeMap<usize, LinkFault>,
 }
 
-impl<'a, T: Transport> Assembly<'a, T> {
-    pub(super) fn new(plan: &'a Plan<'a>, partition: &'a Partition) -> Assembly<'a, T> {
+impl<'a> Assembly<'a> {
+    pub(super) fn new(plan: &'a Plan<'a>, partition: &'a Partition) -> Assembly<'a> {
         let observed = plan.recorder.is_some();
         let beliefs = plan.faults.beliefs();
         Assembly {
@@ -47,7 +47,7 @@ impl<'a, T: Transport> Assembly<'a, T> {
     }
 
     /// A shard at rest, with a transport for each of its hosts.
-    pub(super) fn shard(&self, shard: usize, transport: &impl Fn() -> T) -> Shard<T> {
+    pub(super) fn shard<T: Transport>(&self, shard: usize, transport: &impl Fn() -> T) -> Shard<T> {
         let (plan, partition) = (self.plan, self.partition);
         let first_slots = &partition.first_slots[shard];
         let owners = partition.owners(shard);
@@ -63,8 +63,8 @@ impl<'a, T: Transport> Assembly<'a, T> {
         let build = |(&id, place): (&u32, (u32, u32))| {
             let first_port = ports.len();
             let links = plan.topology.nodes[id as usize].ports.clone();
-            ports.extend(links.map(|link| self.port(link, &self.switch_queue, shard, &mut wires)));
-            self.switch(id, first_port..ports.len(), place)
+            ports.extend(links.map(|link| self.port::<T>(link, &self.switch_queue, shard, &mut wires)));
+            self.switch::<T>(id, first_port..ports.len(), place)
         };
         let switches = switches.iter().zip(numbered).map(build).collect();
         let links = nodes.iter().flat_map(|&node| plan.topology.nodes[node as usize].ports.clone());
@@ -81,10 +81,10 @@ impl<'a, T: Transport> Assembly<'a, T> {
         }
     }
 
-    fn port(
+    fn port<T: Transport>(
         &self,
         link: u32,
-        discipline: &Discipline<T::Header>,
+        discipline: &Discipline,
         shard: usize,
         wires: &mut Wires<T::Header>,
     ) -> Port<T::Header, T::Agent> {
@@ -114,7 +114,7 @@ impl<'a, T: Transport> Assembly<'a, T> {
         Port::new(plan.topology, link, number, discipline.clone(), recorder, random, agent)
     }
 
-    fn host(
+    fn host<T: Transport>(
         &self,
         id: u32,
         place: (u32, u32),
@@ -123,7 +123,7 @@ impl<'a, T: Transport> Assembly<'a, T> {
         wires: &mut Wires<T::Header>,
     ) -> Host<T> {
         let plan = self.plan;
-        let nic = self.port(plan.topology.nodes[id as usize].ports.start, &self.nic, shard, wires);
+        let nic = self.port::<T>(plan.topology.nodes[id as usize].ports.start, &self.nic, shard, wires);
         let code = self.code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
         let paths = code.map(|code| Paths::new(plan.topology, code, plan.routing, id, plan.seed));
         if let Some(recorder) = &plan.recorder {
@@ -132,7 +132,7 @@ impl<'a, T: Transport> Assembly<'a, T> {
         Host::new(id, transport, nic, paths, place, plan.seed)
     }
 
-    fn switch(&self, id: u32, ports: std::ops::Range<usize>, place: (u32, u32)) -> Switch {
+    fn switch<T: Transport>(&self, id: u32, ports: std::ops::Range<usize>, place: (u32, u32)) -> Switch {
         let (plan, topology) = (self.plan, self.plan.topology);
         let mut router = Router::new(topology, id, plan.routing, self.code.as_ref(), plan.seed);
         if let Some(detours) = &self.detours {

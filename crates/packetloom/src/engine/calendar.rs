@@ -5,7 +5,7 @@
 //! windows ahead, one bit per node and a list of what arrives there. Nothing is sorted here; a node sorts what arrives
 //! at it in a window.
 
-use super::in_flight::{InFlight, PacketId};
+use crate::packets::{PacketId, Packets};
 use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -99,7 +99,7 @@ impl Calendar {
         (node, slot): (u32, u32),
         at: Time,
         id: PacketId,
-        packets: &mut InFlight<H>,
+        packets: &mut Packets<H>,
     ) {
         let window = self.clock.window_of(at);
         debug_assert!(window >= self.current, "time went backwards");
@@ -121,7 +121,7 @@ impl Calendar {
         (node, slot): (u32, u32),
         window: u64,
         id: PacketId,
-        packets: &mut InFlight<H>,
+        packets: &mut Packets<H>,
     ) {
         let mut alone = PacketId::NONE;
         packets.put_on_link(id, slot, &mut alone);
@@ -154,7 +154,7 @@ impl Calendar {
     }
 
     /// Moves on to a window and takes out its nodes, in ascending order.
-    pub fn open<H: Copy + Default>(&mut self, window: u64, due: &mut Vec<u32>, packets: &mut InFlight<H>) {
+    pub fn open<H: Copy + Default>(&mut self, window: u64, due: &mut Vec<u32>, packets: &mut Packets<H>) {
         self.current = window;
         self.take_up_later(packets);
         due.clear();
@@ -174,7 +174,7 @@ impl Calendar {
     }
 
     /// Gives pages to what has come near enough.
-    fn take_up_later<H: Copy + Default>(&mut self, packets: &mut InFlight<H>) {
+    fn take_up_later<H: Copy + Default>(&mut self, packets: &mut Packets<H>) {
         while let Some(&Reverse((window, node, id))) = self.later.peek()
             && window < self.current + PAGES
         {
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn windows_come_in_order_with_their_nodes_ascending() {
-        let mut packets = InFlight::<()>::default();
+        let mut packets = Packets::<()>::default();
         let mut calendar = Calendar::new(200, Time(1_000));
         let window_ps = 1_000;
         let far = PAGES + 3;
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn packets_arrive_in_their_windows_however_far_ahead() {
-        let mut packets = InFlight::default();
+        let mut packets = Packets::default();
         let mut calendar = Calendar::new(3, Time(1_000));
         let times = [5, 999, 1_000, 700_000, 5_000_000, 5_000_000];
         for (at, slot) in times.into_iter().zip(40..) {

@@ -8,7 +8,7 @@ use super::endpoint::Transport;
 use super::partition::FarEnd;
 use super::port::{Port, PortCounters};
 use super::shard::Shard;
-use super::wires::Put;
+use super::wires::{Put, Wires};
 use super::{Engine, PortAgent};
 use crate::fault::LinkFault;
 use crate::flow::{FlowId, HostId};
@@ -120,7 +120,7 @@ impl<T: Transport> Engine<T> {
             for (port, &link) in shard.all_ports().zip(&shard.links) {
                 let FarEnd { shard: far, slot } = self.partition.far_ends[link as usize];
                 let state = &mut links[link as usize];
-                *state = state_of(port);
+                *state = state_of(port, &shard.wires);
                 let on_link = on_links[far as usize][slot as usize].drain(..);
                 state.on_link = on_link.map(|packet| (packet.time, Held::of(packet))).collect();
             }
@@ -186,7 +186,7 @@ fn identity(header: &impl Debug) -> u64 {
     hasher.0
 }
 
-fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>) -> LinkState {
+fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, wires: &Wires<H>) -> LinkState {
     let buffer = port.buffer();
     let mut credit_used = Vec::new();
     if let Some(buffer @ Buffer::Daq(_)) = buffer {
@@ -195,7 +195,9 @@ fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>) -> LinkState 
     LinkState {
         counters: port.counted(),
         most_queued_bytes: port.most_queued_bytes(),
-        queued: buffer.map_or(Vec::new(), |buffer| buffer.packets().map(Held::of).collect()),
+        queued: buffer.map_or(Vec::new(), |buffer| {
+            buffer.packets().map(|id| Held::of(wires.packets.get(id))).collect()
+        }),
         sends_at: port.is_waiting().then(|| port.free_at()),
         on_link: Vec::new(),
         credit_used,

@@ -1,29 +1,30 @@
 //! A port: a queue discipline before a link.
 
 use super::agent::{Moment, PortAgent};
-use super::in_flight::PacketId;
 use super::wires::Wires;
 use crate::fault::{LinkFault, Loss};
 use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
+use crate::packets::PacketId;
 use crate::queue::{Admission, Buffer, Departure, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
 use crate::spec::Values;
 use crate::topology::{Forwarding, Link, Topology};
 use crate::units::{ByteTime, Rate, Time};
+use std::marker::PhantomData;
 
 /// How a port orders what waits.
 #[derive(Clone, Debug)]
-pub enum Discipline<H> {
+pub enum Discipline {
     /// Departures are known on arrival; packets go straight onto the link.
     Fifo(Fifo),
     /// Packets wait in a buffer that chooses.
-    Buffered(Buffer<H>),
+    Buffered(Buffer),
 }
 
-impl<H: Copy> Discipline<H> {
+impl Discipline {
     /// The discipline of a scenario's queue, with nothing waiting; `observed`: whether anybody watches what does.
-    pub fn build(queue: &Values, observed: bool) -> Discipline<H> {
+    pub fn build(queue: &Values, observed: bool) -> Discipline {
         match queue.kind.as_str() {
             "drop-tail" | "ecn" | "red" => {
                 let observed = observed || Pool::build(queue).is_some();
@@ -80,7 +81,7 @@ pub struct Port<H, A = ()> {
     waiting: bool,
     /// Whether the node has this port on its list of those that wait.
     listed: bool,
-    discipline: Discipline<H>,
+    discipline: Discipline,
     rate: Rate,
     counters: PortCounters,
     /// Packets that went out of the buffer: an event each.
@@ -89,6 +90,7 @@ pub struct Port<H, A = ()> {
     /// The port's own, so that what it draws does not depend on when its node serves other ports.
     random: Stream,
     agent: A,
+    header: PhantomData<H>,
 }
 
 impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
@@ -97,7 +99,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         topology: &Topology,
         link: &Link,
         number: u32,
-        mut discipline: Discipline<H>,
+        mut discipline: Discipline,
         recorder: Option<QueueRecorder>,
         random: Stream,
         agent: A,
@@ -130,6 +132,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             recorder: recorder.map(Box::new),
             random,
             agent,
+            header: PhantomData,
         }
     }
 
@@ -207,7 +210,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// What waits in a buffer that chooses; nothing of a FIFO, whose packets are on the link.
-    pub(super) fn buffer(&self) -> Option<&Buffer<H>> {
+    pub(super) fn buffer(&self) -> Option<&Buffer> {
         match &self.discipline {
             Discipline::Fifo(_) => None,
             Discipline::Buffered(buffer) => Some(buffer),
@@ -273,19 +276,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// Takes a packet at `now`; its `time` says the earliest it may start.
-    #[inline]
+    #[inline(always)]
     pub fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
-        let packet = wires.packets.get_mut(id);
-        if A::ACTIVE && packet.kind.is_transports() {
+        if A::ACTIVE {
             let moment = self.moment(now);
-            self.agent.forward(moment, packet);
-        }
-        if self.is_straight {
-            let start = self.busy_until.max(packet.time);
-            self.transmit(start, id, wires);
-            return;
+            self.agent.forward(moment, wires.packets.get_mut(id));
         }
         match &self.discipline {
+            _ if self.is_straight => self.accept_straight(id, wires),
             Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
             Discipline::Buffered(Buffer::Daq(_)) => self.accept_behind_credits(now, id, wires),
             Discipline::Buffered(_) => self.accept_buffered(now, id, wires),
@@ -303,6 +301,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     fn moment(&self, now: Time) -> Moment {
         Moment { now, drained_at: self.drained_at() }
+    }
+
+    #[inline(never)]
+    fn accept_straight(&mut self, id: PacketId, wires: &mut Wires<H>) {
+        let start = self.busy_until.max(wires.packets.get(id).time);
+        self.transmit(start, id, wires);
     }
 
     #[inline(never)]
@@ -351,15 +355,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             self.transmit(now, id, wires);
             return;
         }
-        let packet = wires.packets.take(id);
+        wires.packets.stay(id);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let Effect { drops, marks, trims, returns } =
-            buffer.put(packet, self.serving_bytes, &mut self.random);
-        self.waiting = buffer.queued().packets > 0;
-        self.counters.drops += u64::from(drops);
-        self.counters.marks += u64::from(marks);
-        self.counters.trims += u64::from(trims);
-        self.counters.returns += u64::from(returns);
+        let effect = buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
+        self.waiting = effect == Effect::default() || buffer.queued().packets > 0;
+        self.counters.drops += u64::from(effect.drops);
+        self.counters.marks += u64::from(effect.marks);
+        self.counters.trims += u64::from(effect.trims);
+        self.counters.returns += u64::from(effect.returns);
         self.note(now);
     }
 
@@ -385,15 +388,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline(never)]
     fn accept_behind_credits(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         self.catch_up(now, wires);
-        let packet = wires.packets.take(id);
+        wires.packets.stay(id);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        self.counters.drops += u64::from(buffer.put(packet, self.serving_bytes, &mut self.random).drops);
+        let effect = buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
+        self.counters.drops += u64::from(effect.drops);
         self.waiting = buffer.is_ready();
         self.note(now);
     }
 
     /// A header that found no room and is to go back to its sender, after each packet that the port accepts.
-    pub fn take_returned(&mut self) -> Option<Packet<H>> {
+    pub fn take_returned(&mut self) -> Option<PacketId> {
         match &mut self.discipline {
             Discipline::Buffered(buffer) => buffer.take_returned(),
             Discipline::Fifo(_) => None,
@@ -468,11 +472,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline]
     fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return None };
-        let packet = buffer.take(&mut self.random)?;
+        let id = buffer.take(&wires.packets, &mut self.random)?;
         self.waiting = buffer.is_ready();
-        let start = self.busy_until.max(packet.time);
+        let start = self.busy_until.max(wires.packets.get(id).time);
         self.note(start);
-        let id = wires.packets.add(packet);
         self.transmit(start, id, wires);
         self.departures += 1;
         Some(start)

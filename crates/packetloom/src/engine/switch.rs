@@ -3,10 +3,10 @@
 use super::Tally;
 use super::agent::PortAgent;
 use super::arrival::Arrival;
-use super::in_flight::PacketId;
 use super::port::Port;
 use super::wires::Wires;
 use crate::packet::{Kind, Packet};
+use crate::packets::PacketId;
 use crate::queue::{Departure, Loans, Pool, credit_packet};
 use crate::routing::Router;
 use crate::units::{ByteTime, Time};
@@ -174,9 +174,10 @@ impl Switch {
         if self.returns
             && let Some(returned) = port.take_returned()
         {
-            let back = self.router.port_for(&returned);
-            let id = wires.packets.add(Packet { time: now, ..returned });
-            ports[back as usize].accept(now, id, wires, None);
+            let packet = wires.packets.get_mut(returned);
+            packet.time = now;
+            let back = self.router.port_for(packet);
+            ports[back as usize].accept(now, returned, wires, None);
             self.note_waiting(back, ports);
         }
     }

@@ -2,18 +2,18 @@
 
 use super::arrival::{self, Arrival};
 use super::calendar::Calendar;
-use super::in_flight::{InFlight, PacketId};
 use super::partition::FarEnd;
 use crate::fault::LinkFault;
 use crate::measure::SentRecorder;
 use crate::packet::{Kind, Packet};
+use crate::packets::{PacketId, Packets};
 use crate::units::Time;
 
 /// The links' far ends in a shard, what is on the links, and the calendar that says when it arrives.
 #[derive(Clone, Debug)]
 pub struct Wires<H> {
     /// What is on the links.
-    pub packets: InFlight<H>,
+    pub packets: Packets<H>,
     /// Who has something to do.
     pub calendar: Calendar,
     /// The node, hosts first, that each slot belongs to.
@@ -62,7 +62,7 @@ impl<H: Copy + Default> Wires<H> {
     /// Links at rest, all as they should be, in one of so many shards.
     pub(super) fn new(owners: Vec<u32>, shards: usize, calendar: Calendar) -> Wires<H> {
         Wires {
-            packets: InFlight::default(),
+            packets: Packets::default(),
             calendar,
             owners,
             special: Vec::new(),
@@ -102,7 +102,7 @@ impl<H: Copy + Default> Wires<H> {
             }
             Special::Faulty(beyond, fault) => {
                 let delay = fault.slow_down((start, packet.time), bytes, usual);
-                packet.time = packet.time + delay;
+                packet.time += delay;
                 if fault.lets_through(start, packet.time, packet.size_bytes) {
                     let beyond = *beyond;
                     self.carry(beyond, start, bytes, usual, id);

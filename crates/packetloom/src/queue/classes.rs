@@ -4,7 +4,7 @@
 //! its balance is above zero, so which packet it sends is chosen only when the link is free.
 
 use super::{Admission, Buffer, Effect, Occupancy, Verdict};
-use crate::packet::Packet;
+use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
 
@@ -87,16 +87,16 @@ fn is_rule(queue: &Values) -> bool {
 }
 
 #[derive(Clone, Debug)]
-struct Class<H> {
+struct Class {
     quantum_bytes: i64,
     balance_bytes: i64,
-    buffer: Buffer<H>,
+    buffer: Buffer,
 }
 
 /// The classes of a port.
 #[derive(Clone, Debug)]
-pub struct Classes<H> {
-    classes: Vec<Class<H>>,
+pub struct Classes {
+    classes: Vec<Class>,
     is_strict: bool,
     /// The rule for all classes together.
     port: Admission,
@@ -106,9 +106,9 @@ pub struct Classes<H> {
     queued: Occupancy,
 }
 
-impl<H: Copy> Classes<H> {
+impl Classes {
     /// Empty classes.
-    pub fn build(values: &Values) -> Classes<H> {
+    pub fn build(values: &Values) -> Classes {
         let inner = values.component("queue");
         let class = |quantum_bytes| Class { quantum_bytes, balance_bytes: 0, buffer: Buffer::build(&inner) };
         let weighted = |weight: &Value| {
@@ -132,9 +132,17 @@ impl<H: Copy> Classes<H> {
     }
 
     /// Takes a packet into its class; a class number beyond the last counts as the last.
-    pub fn put(&mut self, mut packet: Packet<H>, serving_bytes: u16, random: &mut Stream) -> Effect {
+    pub fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        serving_bytes: u16,
+        random: &mut Stream,
+    ) -> Effect {
+        let packet = packets.get_mut(id);
         let verdict = self.port.judge(self.queued, packet.size_bytes, random);
         if verdict == Verdict::Drop {
+            packets.take(id);
             return Effect { drops: 1, ..Effect::default() };
         }
         let marks = verdict == Verdict::Mark && packet.ecn_capable;
@@ -142,7 +150,7 @@ impl<H: Copy> Classes<H> {
         let last = self.classes.len() - 1;
         let class = &mut self.classes[usize::from(packet.class).min(last)];
         let before = class.buffer.queued();
-        let mut effect = class.buffer.put(packet, serving_bytes, random);
+        let mut effect = class.buffer.put(id, packets, serving_bytes, random);
         effect.marks += u32::from(marks);
         let after = class.buffer.queued();
         self.queued.bytes = self.queued.bytes + after.bytes - before.bytes;
@@ -151,26 +159,38 @@ impl<H: Copy> Classes<H> {
     }
 
     /// A header that did not fit into its class.
-    pub fn take_returned(&mut self) -> Option<Packet<H>> {
+    pub fn take_returned(&mut self) -> Option<PacketId> {
         self.classes.iter_mut().find_map(|class| class.buffer.take_returned())
     }
 
     /// The next packet of the class whose turn it is.
-    pub fn take(&mut self, random: &mut Stream) -> Option<Packet<H>> {
+    pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
         if self.queued.packets == 0 {
             return None;
         }
-        let packet = if self.is_strict { self.take_first(random) } else { self.take_in_turn(random) }?;
-        self.queued.remove(packet.size_bytes);
-        Some(packet)
+        let id = if self.is_strict {
+            self.take_first(packets, random)
+        } else {
+            self.take_in_turn(packets, random)
+        }?;
+        self.queued.remove(packets.get(id).size_bytes);
+        Some(id)
     }
 
-    fn take_first(&mut self, random: &mut Stream) -> Option<Packet<H>> {
+    fn take_first<H: Copy + Default>(
+        &mut self,
+        packets: &Packets<H>,
+        random: &mut Stream,
+    ) -> Option<PacketId> {
         let waiting = self.classes.iter_mut().find(|class| class.buffer.queued().packets > 0)?;
-        waiting.buffer.take(random)
+        waiting.buffer.take(packets, random)
     }
 
-    fn take_in_turn(&mut self, random: &mut Stream) -> Option<Packet<H>> {
+    fn take_in_turn<H: Copy + Default>(
+        &mut self,
+        packets: &Packets<H>,
+        random: &mut Stream,
+    ) -> Option<PacketId> {
         loop {
             let class = &mut self.classes[self.turn];
             if class.buffer.queued().packets == 0 {
@@ -181,9 +201,9 @@ impl<H: Copy> Classes<H> {
                     self.served = true;
                 }
                 if class.balance_bytes > 0 {
-                    let packet = class.buffer.take(random)?;
-                    class.balance_bytes -= i64::from(packet.size_bytes);
-                    return Some(packet);
+                    let id = class.buffer.take(packets, random)?;
+                    class.balance_bytes -= i64::from(packets.get(id).size_bytes);
+                    return Some(id);
                 }
             }
             self.turn = (self.turn + 1) % self.classes.len();
@@ -199,7 +219,7 @@ impl<H: Copy> Classes<H> {
     }
 
     /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
+    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
         self.classes.iter().flat_map(|class| class.buffer.packets())
     }
 
@@ -212,18 +232,20 @@ impl<H: Copy> Classes<H> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Packet;
+    use crate::queue::testing::TestBuffer;
     use crate::random::Purpose;
 
-    fn build(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Classes<()> {
+    fn build(entries: impl IntoIterator<Item = (&'static str, Value)>) -> TestBuffer<()> {
         let inner =
             Values { kind: "drop-tail".to_owned(), entries: [("capacity".to_owned(), Value::Absent)].into() };
         let absent = ["weights", "strict", "port"].map(|key| (key, Value::Absent));
         let entries = absent.into_iter().chain([("queue", Value::Component(inner))]).chain(entries);
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).collect();
-        Classes::build(&Values { kind: "classes".to_owned(), entries })
+        TestBuffer::new(Buffer::build(&Values { kind: "classes".to_owned(), entries }))
     }
 
-    fn classes(weights: [u64; 3]) -> Classes<()> {
+    fn classes(weights: [u64; 3]) -> TestBuffer<()> {
         build([("weights", Value::List(weights.map(Value::Count).to_vec()))])
     }
 

@@ -3,6 +3,7 @@
 
 use super::{Effect, Occupancy};
 use crate::packet::{Kind, Packet};
+use crate::packets::{PacketId, Packets};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Value, Values};
 use crate::topology::Topology;
 use crate::units::Time;
@@ -179,20 +180,29 @@ pub struct Departure {
     pub bytes: u16,
 }
 
+/// A packet that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    id: PacketId,
+    size_bytes: u16,
+    /// The link that it came by, as a number at the switch.
+    from: u16,
+}
+
 /// A DAQ port's packets.
 #[derive(Clone, Debug)]
-pub struct Daq<H> {
+pub struct Daq {
     threshold_us: u32,
     capacity: [u64; CLASSES],
     common_bytes: [u64; CLASSES],
     quantum: [i64; CLASSES],
     credit_bytes: u16,
     /// Acknowledgements, credits and other words: small, and never held back.
-    control: VecDeque<Packet<H>>,
+    control: VecDeque<Waiting>,
     /// Q1.1 and Q1.2.
-    short: [VecDeque<Packet<H>>; 2],
+    short: [VecDeque<Waiting>; 2],
     /// Q2.
-    long: VecDeque<Packet<H>>,
+    long: VecDeque<Waiting>,
     bytes: [u64; CLASSES],
     queued: Occupancy,
     balance: [i64; CLASSES],
@@ -209,9 +219,9 @@ pub struct Daq<H> {
     last: Option<Departure>,
 }
 
-impl<H: Copy> Daq<H> {
+impl Daq {
     /// An empty port.
-    pub fn build(values: &Values) -> Daq<H> {
+    pub fn build(values: &Values) -> Daq {
         let threshold_us = threshold(values).map_or(0, |threshold| threshold.as_ps() / 1_000_000);
         let ratio = values.number("weight_ratio");
         Daq {
@@ -250,25 +260,29 @@ impl<H: Copy> Daq<H> {
 
     /// Takes a packet in. Credits see to it that there is room at a switch, if hosts have this queue too; what hosts
     /// without credits send too much is dropped.
-    pub fn put(&mut self, packet: Packet<H>) -> Effect {
+    pub fn put<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) -> Effect {
+        let packet = packets.get(id);
+        let size_bytes = packet.size_bytes;
+        let waiting = Waiting { id, size_bytes, from: packet.path };
         if packet.kind != Kind::Data {
-            self.control.push_back(packet);
-            self.queued.add(packet.size_bytes);
+            self.control.push_back(waiting);
+            self.queued.add(size_bytes);
             return Effect::default();
         }
-        let class = class_of(&packet);
-        let size = u64::from(packet.size_bytes);
+        let class = class_of(packet);
+        let size = u64::from(size_bytes);
         if self.bytes[class] + size > self.capacity[class] && self.is_switch {
             debug_assert!(false, "credits let a packet through for which there is no room");
+            packets.take(id);
             return Effect { drops: 1, ..Effect::default() };
         }
         self.bytes[class] += size;
-        self.queued.add(packet.size_bytes);
+        self.queued.add(size_bytes);
         // Algorithm 1.
         if class == LONG {
-            self.long.push_back(packet);
+            self.long.push_back(waiting);
         } else {
-            self.short[usize::from(packet.priority > self.threshold_us)].push_back(packet);
+            self.short[usize::from(packet.priority > self.threshold_us)].push_back(waiting);
         }
         Effect::default()
     }
@@ -291,11 +305,11 @@ impl<H: Copy> Daq<H> {
     }
 
     /// The packet to send next.
-    pub fn take(&mut self) -> Option<Packet<H>> {
+    pub fn take(&mut self) -> Option<PacketId> {
         self.last = None;
-        if let Some(packet) = self.control.pop_front() {
-            self.queued.remove(packet.size_bytes);
-            return Some(packet);
+        if let Some(control) = self.control.pop_front() {
+            self.queued.remove(control.size_bytes);
+            return Some(control.id);
         }
         if !self.is_ready() {
             return None;
@@ -318,18 +332,18 @@ impl<H: Copy> Daq<H> {
         }
     }
 
-    fn send(&mut self, class: usize, line: usize) -> Option<Packet<H>> {
+    fn send(&mut self, class: usize, line: usize) -> Option<PacketId> {
         let line = if line == 2 { &mut self.long } else { &mut self.short[line] };
-        let packet = line.pop_front()?;
-        let size = u64::from(packet.size_bytes);
+        let Waiting { id, size_bytes, from } = line.pop_front()?;
+        let size = u64::from(size_bytes);
         self.balance[class] -= size as i64;
         self.bytes[class] -= size;
-        self.queued.remove(packet.size_bytes);
+        self.queued.remove(size_bytes);
         if let Some(credits) = &mut self.credits {
             credits[class] -= size;
         }
-        self.last = Some(Departure { from: packet.path, class: class as u8, bytes: packet.size_bytes });
-        Some(packet)
+        self.last = Some(Departure { from, class: class as u8, bytes: size_bytes });
+        Some(id)
     }
 
     /// What the last call of [`Daq::take`] took out, if that was data.
@@ -354,10 +368,7 @@ impl<H: Copy> Daq<H> {
     }
 
     /// Gives back what queries brought, as far as it is not in use; the rest can be given back another time.
-    pub fn give_back(&mut self) -> Option<Packet<H>>
-    where
-        H: Default,
-    {
+    pub fn give_back<H: Default>(&mut self) -> Option<Packet<H>> {
         let credits = self.credits.as_mut()?;
         let bytes = self.borrowed.min(credits[SHORT]);
         credits[SHORT] -= bytes;
@@ -375,8 +386,8 @@ impl<H: Copy> Daq<H> {
     }
 
     /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
-        self.short.iter().flatten().chain(&self.long).chain(&self.control)
+    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
+        self.short.iter().flatten().chain(&self.long).chain(&self.control).map(|waiting| waiting.id)
     }
 
     /// What waits.

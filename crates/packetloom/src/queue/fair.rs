@@ -1,8 +1,9 @@
 //! A host's own queue: control packets first, then the flows in turn, and nothing is lost.
 
-use super::{Effect, Occupancy};
+use super::{Effect, Occupancy, Waiting};
 use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
+use crate::packets::{PacketId, Packets};
 use crate::spec::{Component, anything};
 use std::collections::VecDeque;
 
@@ -17,37 +18,27 @@ pub const COMPONENT: Component = Component {
 };
 
 /// A host's packets.
-#[derive(Clone, Debug)]
-pub struct Fair<H> {
-    control: VecDeque<Packet<H>>,
+#[derive(Clone, Debug, Default)]
+pub struct Fair {
+    control: VecDeque<Waiting>,
     /// The flows with data waiting, in the order of their turns, and the lane of each. They are few.
     turns: VecDeque<(FlowId, usize)>,
-    lanes: Vec<VecDeque<Packet<H>>>,
+    lanes: Vec<VecDeque<Waiting>>,
     free: Vec<usize>,
     queued: Occupancy,
 }
 
-impl<H> Default for Fair<H> {
-    fn default() -> Fair<H> {
-        Fair {
-            control: VecDeque::new(),
-            turns: VecDeque::new(),
-            lanes: Vec::new(),
-            free: Vec::new(),
-            queued: Occupancy::default(),
-        }
-    }
-}
-
-impl<H: Copy> Fair<H> {
+impl Fair {
     /// Takes a packet in.
-    pub fn put(&mut self, packet: Packet<H>) -> Effect {
-        self.queued.add(packet.size_bytes);
-        if packet.kind == Kind::Data {
-            let lane = self.lane_of(packet.flow);
-            self.lanes[lane].push_back(packet);
+    pub fn put<H: Copy + Default>(&mut self, id: PacketId, packets: &Packets<H>) -> Effect {
+        let &Packet { size_bytes, kind, flow, .. } = packets.get(id);
+        self.queued.add(size_bytes);
+        let waiting = Waiting { id, size_bytes };
+        if kind == Kind::Data {
+            let lane = self.lane_of(flow);
+            self.lanes[lane].push_back(waiting);
         } else {
-            self.control.push_back(packet);
+            self.control.push_back(waiting);
         }
         Effect::default()
     }
@@ -65,16 +56,16 @@ impl<H: Copy> Fair<H> {
     }
 
     /// The next packet.
-    pub fn take(&mut self) -> Option<Packet<H>> {
-        let packet = match self.control.pop_front() {
-            Some(packet) => packet,
+    pub fn take(&mut self) -> Option<PacketId> {
+        let Waiting { id, size_bytes } = match self.control.pop_front() {
+            Some(control) => control,
             None => self.take_data()?,
         };
-        self.queued.remove(packet.size_bytes);
-        Some(packet)
+        self.queued.remove(size_bytes);
+        Some(id)
     }
 
-    fn take_data(&mut self) -> Option<Packet<H>> {
+    fn take_data(&mut self) -> Option<Waiting> {
         let (flow, lane) = self.turns.pop_front()?;
         let packet = self.lanes[lane].pop_front();
         if self.lanes[lane].is_empty() {
@@ -86,8 +77,8 @@ impl<H: Copy> Fair<H> {
     }
 
     /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
-        self.lanes.iter().flatten().chain(&self.control)
+    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
+        self.lanes.iter().flatten().chain(&self.control).map(|waiting| waiting.id)
     }
 
     /// What waits.
@@ -99,10 +90,14 @@ impl<H: Copy> Fair<H> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::Buffer;
+    use crate::queue::testing::TestBuffer;
+    use crate::random::{Purpose, Stream};
 
     #[test]
     fn control_goes_first_and_flows_take_turns() {
-        let mut queue = Fair::<()>::default();
+        let mut stream = Stream::new(1, Purpose::Queue, 0);
+        let mut queue = TestBuffer::<()>::new(Buffer::Fair(Fair::default()));
         for (flow, kind) in [
             (7, Kind::Data),
             (7, Kind::Data),
@@ -112,10 +107,11 @@ mod tests {
             (2, Kind::Data),
             (2, Kind::Control),
         ] {
-            queue.put(Packet { flow, kind, size_bytes: 100, ..Packet::default() });
+            queue.put(Packet { flow, kind, size_bytes: 100, ..Packet::default() }, 0, &mut stream);
         }
         assert_eq!(queue.queued(), Occupancy { bytes: 700, packets: 7 });
-        let flows: Vec<u32> = std::iter::from_fn(|| queue.take()).map(|packet| packet.flow).collect();
+        let flows: Vec<u32> =
+            std::iter::from_fn(|| queue.take(&mut stream)).map(|packet| packet.flow).collect();
         assert_eq!(flows, [9, 2, 7, 2, 7, 2, 7]);
         assert_eq!(queue.queued(), Occupancy::default());
     }

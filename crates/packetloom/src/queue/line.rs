@@ -1,29 +1,37 @@
 //! First in, first out, holding its packets: a FIFO inside another discipline.
 
-use super::{Admission, Effect, Occupancy, Verdict};
-use crate::packet::Packet;
+use super::{Admission, Effect, Occupancy, Verdict, Waiting};
+use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use std::collections::VecDeque;
 
 /// Packets in a row.
 #[derive(Clone, Debug)]
-pub struct Line<H> {
+pub struct Line {
     admission: Admission,
-    packets: VecDeque<Packet<H>>,
+    waiting: VecDeque<Waiting>,
     queued: Occupancy,
 }
 
-impl<H: Copy> Line<H> {
+impl Line {
     /// An empty line.
-    pub fn new(admission: Admission) -> Line<H> {
-        Line { admission, packets: VecDeque::new(), queued: Occupancy::default() }
+    pub fn new(admission: Admission) -> Line {
+        Line { admission, waiting: VecDeque::new(), queued: Occupancy::default() }
     }
 
     /// Takes a packet in, or drops it.
-    pub fn put(&mut self, mut packet: Packet<H>, random: &mut Stream) -> Effect {
+    pub fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        random: &mut Stream,
+    ) -> Effect {
         let mut effect = Effect::default();
-        match self.admission.judge(self.queued, packet.size_bytes, random) {
+        let packet = packets.get_mut(id);
+        let size_bytes = packet.size_bytes;
+        match self.admission.judge(self.queued, size_bytes, random) {
             Verdict::Drop => {
+                packets.take(id);
                 effect.drops = 1;
                 return effect;
             }
@@ -33,21 +41,21 @@ impl<H: Copy> Line<H> {
             }
             Verdict::Mark | Verdict::Accept => {}
         }
-        self.queued.add(packet.size_bytes);
-        self.packets.push_back(packet);
+        self.queued.add(size_bytes);
+        self.waiting.push_back(Waiting { id, size_bytes });
         effect
     }
 
     /// The first in the line.
-    pub fn take(&mut self) -> Option<Packet<H>> {
-        let packet = self.packets.pop_front()?;
-        self.queued.remove(packet.size_bytes);
-        Some(packet)
+    pub fn take(&mut self) -> Option<PacketId> {
+        let Waiting { id, size_bytes } = self.waiting.pop_front()?;
+        self.queued.remove(size_bytes);
+        Some(id)
     }
 
     /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
-        self.packets.iter()
+    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
+        self.waiting.iter().map(|waiting| waiting.id)
     }
 
     /// What waits.

@@ -11,6 +11,8 @@ mod fifo;
 mod line;
 mod loans;
 mod pfabric;
+#[cfg(test)]
+mod testing;
 mod trimming;
 
 pub use admission::{Admission, Pool, Verdict};
@@ -25,7 +27,7 @@ pub use loans::Loans;
 pub use pfabric::PFabric;
 pub use trimming::Trimming;
 
-use crate::packet::Packet;
+use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{Component, Value, Values};
 
@@ -121,6 +123,13 @@ impl Occupancy {
     }
 }
 
+/// A packet that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    id: PacketId,
+    size_bytes: u16,
+}
+
 /// What became of packets that were put into a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
@@ -136,24 +145,24 @@ pub struct Effect {
 
 /// A discipline that holds its packets and chooses the next when the link is free.
 #[derive(Clone, Debug)]
-pub enum Buffer<H> {
+pub enum Buffer {
     /// First in, first out.
-    Line(Line<H>),
+    Line(Line),
     /// pFabric's priority scheduling and dropping.
-    PFabric(PFabric<H>),
+    PFabric(PFabric),
     /// Weighted traffic classes, each with a buffer of its own.
-    Classes(Box<Classes<H>>),
+    Classes(Box<Classes>),
     /// NDP's trimming.
-    Trimming(Trimming<H>),
+    Trimming(Trimming),
     /// Control packets first, then flows in turn.
-    Fair(Fair<H>),
+    Fair(Fair),
     /// DAQ's three queues behind credits.
-    Daq(Box<Daq<H>>),
+    Daq(Box<Daq>),
 }
 
-impl<H: Copy> Buffer<H> {
+impl Buffer {
     /// The buffer that a scenario's queue asks for.
-    pub fn build(values: &Values) -> Buffer<H> {
+    pub fn build(values: &Values) -> Buffer {
         match values.kind.as_str() {
             "pfabric" => Buffer::PFabric(PFabric::build(values)),
             "classes" => Buffer::Classes(Box::new(Classes::build(values))),
@@ -167,24 +176,30 @@ impl<H: Copy> Buffer<H> {
     /// Takes a packet in, or drops or trims it or others. The data packet in service, if there is one, has
     /// `serving_bytes`.
     #[inline]
-    pub fn put(&mut self, packet: Packet<H>, serving_bytes: u16, random: &mut Stream) -> Effect {
+    pub fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        serving_bytes: u16,
+        random: &mut Stream,
+    ) -> Effect {
         match self {
-            Buffer::Line(line) => line.put(packet, random),
-            Buffer::PFabric(queue) => queue.put(packet, random),
-            Buffer::Classes(classes) => classes.put(packet, serving_bytes, random),
-            Buffer::Trimming(queue) => queue.put(packet, serving_bytes, random),
-            Buffer::Fair(queue) => queue.put(packet),
-            Buffer::Daq(queue) => queue.put(packet),
+            Buffer::Line(line) => line.put(id, packets, random),
+            Buffer::PFabric(queue) => queue.put(id, packets, random),
+            Buffer::Classes(classes) => classes.put(id, packets, serving_bytes, random),
+            Buffer::Trimming(queue) => queue.put(id, packets, serving_bytes, random),
+            Buffer::Fair(queue) => queue.put(id, packets),
+            Buffer::Daq(queue) => queue.put(id, packets),
         }
     }
 
     /// The packet to send next.
     #[inline]
-    pub fn take(&mut self, random: &mut Stream) -> Option<Packet<H>> {
+    pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
         match self {
             Buffer::Line(line) => line.take(),
-            Buffer::PFabric(queue) => queue.take(random),
-            Buffer::Classes(classes) => classes.take(random),
+            Buffer::PFabric(queue) => queue.take(packets, random),
+            Buffer::Classes(classes) => classes.take(packets, random),
             Buffer::Trimming(queue) => queue.take(),
             Buffer::Fair(queue) => queue.take(),
             Buffer::Daq(queue) => queue.take(),
@@ -192,7 +207,7 @@ impl<H: Copy> Buffer<H> {
     }
 
     /// A header that did not fit and is to go back to its sender, after each [`Buffer::put`].
-    pub fn take_returned(&mut self) -> Option<Packet<H>> {
+    pub fn take_returned(&mut self) -> Option<PacketId> {
         match self {
             Buffer::Trimming(queue) => queue.take_returned(),
             Buffer::Classes(classes) => classes.take_returned(),
@@ -220,7 +235,7 @@ impl<H: Copy> Buffer<H> {
     }
 
     /// Every packet that waits, in any order: for whoever looks from outside.
-    pub fn packets(&self) -> Box<dyn Iterator<Item = &Packet<H>> + '_> {
+    pub fn packets(&self) -> Box<dyn Iterator<Item = PacketId> + '_> {
         match self {
             Buffer::Line(line) => Box::new(line.packets()),
             Buffer::PFabric(queue) => Box::new(queue.packets()),

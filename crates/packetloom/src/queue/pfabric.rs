@@ -1,11 +1,10 @@
 //! pFabric's switch queue: priority scheduling and priority dropping (pFabric §2.2).
 //!
-//! At most a few dozen packets wait, so the smallest and the largest priority are found by a scan over a row of
-//! numbers, kept apart from the packets.
+//! At most a few dozen packets wait, so the smallest and the largest priority are found by a scan.
 
 use super::{Effect, Occupancy};
 use crate::flow::FlowId;
-use crate::packet::Packet;
+use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{Component, Fallback, Kind, Param, Values, anything};
 
@@ -34,91 +33,87 @@ pub const COMPONENT: Component = Component {
     check: anything,
 };
 
+/// A packet that waits.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    priority: u32,
+    flow: FlowId,
+    id: PacketId,
+}
+
 /// A pFabric port's packets.
 #[derive(Clone, Debug)]
-pub struct PFabric<H> {
+pub struct PFabric {
     capacity_bytes: u64,
     random_ties: bool,
     queued_bytes: u64,
-    /// One entry per waiting packet, in order of arrival.
-    priorities: Vec<u32>,
-    flows: Vec<FlowId>,
-    places: Vec<u32>,
-    /// Where the packets themselves are.
-    packets: Vec<Packet<H>>,
-    free: Vec<u32>,
+    /// In order of arrival.
+    waiting: Vec<Entry>,
 }
 
-impl<H: Copy> PFabric<H> {
+impl PFabric {
     /// An empty queue.
-    pub fn build(values: &Values) -> PFabric<H> {
+    pub fn build(values: &Values) -> PFabric {
         PFabric {
             capacity_bytes: values.bytes("capacity"),
             random_ties: values.text("ties") == "random",
             queued_bytes: 0,
-            priorities: Vec::new(),
-            flows: Vec::new(),
-            places: Vec::new(),
-            packets: Vec::new(),
-            free: Vec::new(),
+            waiting: Vec::new(),
         }
     }
 
     /// Takes a packet in; while too much waits, drops the packet with the lowest priority, perhaps this one.
-    pub fn put(&mut self, packet: Packet<H>, random: &mut Stream) -> Effect {
+    pub fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        random: &mut Stream,
+    ) -> Effect {
+        let packet = packets.get(id);
         self.queued_bytes += u64::from(packet.size_bytes);
-        self.priorities.push(packet.priority);
-        self.flows.push(packet.flow);
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.packets[place as usize] = packet;
-                place
-            }
-            None => {
-                self.packets.push(packet);
-                self.packets.len() as u32 - 1
-            }
-        };
-        self.places.push(place);
+        self.waiting.push(Entry { priority: packet.priority, flow: packet.flow, id });
         let mut effect = Effect::default();
         while self.queued_bytes > self.capacity_bytes {
             let worst = self.worst(random);
-            self.remove(worst);
+            let dropped = self.remove(worst, packets);
+            packets.take(dropped);
             effect.drops += 1;
         }
         effect
     }
 
     /// The earliest packet of the flow that has the highest-priority packet: so a flow's packets keep their order.
-    pub fn take(&mut self, random: &mut Stream) -> Option<Packet<H>> {
-        if self.priorities.is_empty() {
+    pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
+        if self.waiting.is_empty() {
             return None;
         }
-        let flow = self.flows[self.best(random)];
-        let earliest = self.flows.iter().position(|&other| other == flow)?;
-        Some(self.remove(earliest))
+        let flow = self.waiting[self.best(random)].flow;
+        let earliest = self.waiting.iter().position(|other| other.flow == flow)?;
+        Some(self.remove(earliest, packets))
     }
 
     /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
-        self.places.iter().map(|&place| &self.packets[place as usize])
+    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
+        self.waiting.iter().map(|entry| entry.id)
     }
 
     /// What waits.
     pub fn queued(&self) -> Occupancy {
-        Occupancy { bytes: self.queued_bytes, packets: self.priorities.len() as u64 }
+        Occupancy { bytes: self.queued_bytes, packets: self.waiting.len() as u64 }
     }
 
     fn best(&self, random: &mut Stream) -> usize {
-        let smallest = self.priorities.iter().copied().min().unwrap_or(0);
-        let mut equals = self.priorities.iter().enumerate().filter(|(_, p)| **p == smallest);
+        let priorities = self.waiting.iter().map(|entry| entry.priority);
+        let smallest = priorities.clone().min().unwrap_or(0);
+        let mut equals = priorities.enumerate().filter(|(_, priority)| *priority == smallest);
         let nth = self.draw(smallest, random);
         equals.nth(nth).map_or(0, |(index, _)| index)
     }
 
     fn worst(&self, random: &mut Stream) -> usize {
-        let largest = self.priorities.iter().copied().max().unwrap_or(0);
-        let mut equals = self.priorities.iter().enumerate().rev().filter(|(_, p)| **p == largest);
+        let priorities = self.waiting.iter().map(|entry| entry.priority);
+        let largest = priorities.clone().max().unwrap_or(0);
+        let mut equals = priorities.enumerate().rev().filter(|(_, priority)| *priority == largest);
         let nth = self.draw(largest, random);
         equals.nth(nth).map_or(0, |(index, _)| index)
     }
@@ -128,31 +123,30 @@ impl<H: Copy> PFabric<H> {
         if !self.random_ties {
             return 0;
         }
-        let equals = self.priorities.iter().filter(|p| **p == priority).count() as u32;
+        let equals = self.waiting.iter().filter(|entry| entry.priority == priority).count() as u32;
         if equals > 1 { random.below(equals) as usize } else { 0 }
     }
 
-    fn remove(&mut self, index: usize) -> Packet<H> {
-        self.priorities.remove(index);
-        self.flows.remove(index);
-        let place = self.places.remove(index);
-        self.free.push(place);
-        let packet = self.packets[place as usize];
-        self.queued_bytes -= u64::from(packet.size_bytes);
-        packet
+    fn remove<H: Copy + Default>(&mut self, index: usize, packets: &Packets<H>) -> PacketId {
+        let id = self.waiting.remove(index).id;
+        self.queued_bytes -= u64::from(packets.get(id).size_bytes);
+        id
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Packet;
+    use crate::queue::Buffer;
+    use crate::queue::testing::TestBuffer;
     use crate::random::Purpose;
     use crate::spec::Value;
 
-    fn queue(capacity: u64, ties: &str) -> PFabric<u32> {
+    fn queue(capacity: u64, ties: &str) -> TestBuffer<u32> {
         let entries = [("capacity", Value::Bytes(capacity)), ("ties", Value::Text(ties.to_owned()))];
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
-        PFabric::build(&Values { kind: "pfabric".to_owned(), entries })
+        TestBuffer::new(Buffer::build(&Values { kind: "pfabric".to_owned(), entries }))
     }
 
     /// The `number`-th packet that arrives.
@@ -168,7 +162,7 @@ mod tests {
         for (number, (flow, priority)) in
             [(7, 90), (8, 50), (7, 80), (9, 60), (7, 10)].into_iter().enumerate()
         {
-            queue.put(packet(flow, priority, 1_000, number as u32), &mut stream);
+            queue.put(packet(flow, priority, 1_000, number as u32), 0, &mut stream);
         }
         let order: Vec<u32> = std::iter::from_fn(|| queue.take(&mut stream)).map(|p| p.header).collect();
         // Once flow 7's best packet is all that it has left, it still is the best; then 8, then 9.
@@ -185,7 +179,7 @@ mod tests {
             if stream.below(5) < 3 {
                 let size = 40 + stream.below(1_461) as u16;
                 let arrival = packet(stream.below(4), stream.below(6), size, number);
-                let drops = queue.put(arrival, &mut ties).drops;
+                let drops = queue.put(arrival, 0, &mut ties).drops;
                 model.push(arrival);
                 let before = model.len();
                 while model.iter().map(|packet| u64::from(packet.size_bytes)).sum::<u64>() > 6_000 {
@@ -212,7 +206,7 @@ mod tests {
         for _ in 0..8_000 {
             let mut queue = queue(3_000, "random");
             for number in 0..4 {
-                queue.put(packet(number, 5, 1_000, number), &mut stream);
+                queue.put(packet(number, 5, 1_000, number), 0, &mut stream);
             }
             let left: Vec<u32> = std::iter::from_fn(|| queue.take(&mut stream)).map(|p| p.header).collect();
             sent[left[0] as usize] += 1;

@@ -1,8 +1,9 @@
 //! NDP's switch queue: what does not fit loses its payload, and its header goes on (NDP, SIGCOMM 2017, §3.1).
 
 use super::admission::Limit;
-use super::{Effect, Occupancy};
+use super::{Effect, Occupancy, Waiting};
 use crate::packet::{Kind, Packet};
+use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use std::collections::VecDeque;
@@ -98,22 +99,22 @@ struct Rules {
 
 /// The two queues of a port.
 #[derive(Clone, Debug)]
-pub struct Trimming<H> {
+pub struct Trimming {
     /// Apart from what changes, so that a port takes less of the cache.
     rules: Arc<Rules>,
     /// Headers sent while data waited, since the last data packet.
     headers_in_a_row: u64,
-    data: VecDeque<Packet<H>>,
-    headers: VecDeque<Packet<H>>,
+    data: VecDeque<Waiting>,
+    headers: VecDeque<Waiting>,
     data_queued: Occupancy,
     headers_queued: Occupancy,
     /// A header on its way back, until the switch takes it.
-    returned: Option<Packet<H>>,
+    returned: Option<PacketId>,
 }
 
-impl<H: Copy> Trimming<H> {
+impl Trimming {
     /// Empty queues.
-    pub fn build(values: &Values) -> Trimming<H> {
+    pub fn build(values: &Values) -> Trimming {
         Trimming::under(Rules {
             capacity: Limit::of(values.get("capacity")),
             count_service: values.flag("count_service"),
@@ -125,7 +126,7 @@ impl<H: Copy> Trimming<H> {
         })
     }
 
-    fn under(rules: Rules) -> Trimming<H> {
+    fn under(rules: Rules) -> Trimming {
         Trimming {
             rules: Arc::new(rules),
             headers_in_a_row: 0,
@@ -139,20 +140,29 @@ impl<H: Copy> Trimming<H> {
 
     /// Takes a packet in; trims it or the last data packet where data does not fit, drops headers that do not fit.
     #[inline]
-    pub fn put(&mut self, packet: Packet<H>, serving_bytes: u16, random: &mut Stream) -> Effect {
-        if packet.kind != Kind::Data {
-            return self.put_header(packet);
+    pub fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        serving_bytes: u16,
+        random: &mut Stream,
+    ) -> Effect {
+        let &Packet { kind, size_bytes, .. } = packets.get(id);
+        let arriving = Waiting { id, size_bytes };
+        if kind != Kind::Data {
+            return self.put_header(arriving, packets);
         }
         let mut before = self.data_queued;
         if self.rules.count_service && serving_bytes > 0 {
             before.add(serving_bytes);
         }
-        if self.fits(before, packet.size_bytes) {
-            self.put_data(packet);
+        if self.fits(before, size_bytes) {
+            self.put_data(arriving);
             return Effect::default();
         }
-        let trimmed = self.choose(packet, before, random);
-        Effect { trims: 1, ..self.put_header(self.trim(trimmed)) }
+        let chosen = self.choose(arriving, before, random);
+        let trimmed = self.trim(chosen, packets);
+        Effect { trims: 1, ..self.put_header(trimmed, packets) }
     }
 
     fn fits(&self, before: Occupancy, size_bytes: u16) -> bool {
@@ -162,7 +172,7 @@ impl<H: Copy> Trimming<H> {
     }
 
     /// The packet to trim: the arriving one, or the last in the queue if that makes room for the arriving one.
-    fn choose(&mut self, arriving: Packet<H>, mut before: Occupancy, random: &mut Stream) -> Packet<H> {
+    fn choose(&mut self, arriving: Waiting, mut before: Occupancy, random: &mut Stream) -> Waiting {
         if !self.rules.by_coin || random.below(2) == 0 {
             return arriving;
         }
@@ -177,56 +187,60 @@ impl<H: Copy> Trimming<H> {
         last
     }
 
-    fn trim(&self, mut packet: Packet<H>) -> Packet<H> {
+    fn trim<H: Copy + Default>(&self, Waiting { id, .. }: Waiting, packets: &mut Packets<H>) -> Waiting {
+        let packet = packets.get_mut(id);
         packet.kind = Kind::Trimmed;
         packet.size_bytes = packet.size_bytes.min(self.rules.trim_to_bytes);
-        packet
+        Waiting { id, size_bytes: packet.size_bytes }
     }
 
-    fn put_data(&mut self, packet: Packet<H>) {
-        self.data_queued.add(packet.size_bytes);
-        self.data.push_back(packet);
+    fn put_data(&mut self, data: Waiting) {
+        self.data_queued.add(data.size_bytes);
+        self.data.push_back(data);
     }
 
-    fn put_header(&mut self, packet: Packet<H>) -> Effect {
+    fn put_header<H: Copy + Default>(&mut self, header: Waiting, packets: &mut Packets<H>) -> Effect {
         let mut with_it = self.headers_queued;
-        with_it.add(packet.size_bytes);
+        with_it.add(header.size_bytes);
         if !self.rules.header_capacity.exceeded_by(with_it) {
             self.headers_queued = with_it;
-            self.headers.push_back(packet);
+            self.headers.push_back(header);
             return Effect::default();
         }
+        let packet = packets.get_mut(header.id);
         if packet.kind != Kind::Trimmed || !self.rules.return_to_sender {
+            packets.take(header.id);
             return Effect { drops: 1, ..Effect::default() };
         }
-        self.returned = Some(Packet { kind: Kind::Returned, src: packet.dst, dst: packet.src, ..packet });
+        *packet = Packet { kind: Kind::Returned, src: packet.dst, dst: packet.src, ..*packet };
+        self.returned = Some(header.id);
         Effect { returns: 1, ..Effect::default() }
     }
 
     /// A header that did not fit and is to go back to its sender.
-    pub fn take_returned(&mut self) -> Option<Packet<H>> {
+    pub fn take_returned(&mut self) -> Option<PacketId> {
         self.returned.take()
     }
 
     /// The next packet.
     #[inline]
-    pub fn take(&mut self) -> Option<Packet<H>> {
+    pub fn take(&mut self) -> Option<PacketId> {
         let data_waits = !self.data.is_empty();
         let is_datas_turn = data_waits && self.rules.headers_per_data == Some(self.headers_in_a_row);
         if !is_datas_turn && let Some(header) = pop(&mut self.headers) {
             self.headers_queued.remove(header.size_bytes);
             self.headers_in_a_row += u64::from(data_waits);
-            return Some(header);
+            return Some(header.id);
         }
-        let packet = pop(&mut self.data)?;
-        self.data_queued.remove(packet.size_bytes);
+        let data = pop(&mut self.data)?;
+        self.data_queued.remove(data.size_bytes);
         self.headers_in_a_row = 0;
-        Some(packet)
+        Some(data.id)
     }
 
     /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = &Packet<H>> {
-        self.headers.iter().chain(&self.data)
+    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
+        self.data.iter().chain(&self.headers).map(|waiting| waiting.id)
     }
 
     /// What waits, headers too.
@@ -241,7 +255,7 @@ impl<H: Copy> Trimming<H> {
 
 /// The first packet. An empty ring begins anew, so that a short queue keeps to the same few places in the cache.
 #[inline]
-fn pop<H: Copy>(ring: &mut VecDeque<Packet<H>>) -> Option<Packet<H>> {
+fn pop(ring: &mut VecDeque<Waiting>) -> Option<Waiting> {
     let packet = ring.pop_front();
     if ring.is_empty() {
         ring.clear();
@@ -252,6 +266,8 @@ fn pop<H: Copy>(ring: &mut VecDeque<Packet<H>>) -> Option<Packet<H>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::Buffer;
+    use crate::queue::testing::TestBuffer;
     use crate::random::Purpose;
 
     fn rules(capacity: u64, headers: u64, by_coin: bool, headers_per_data: Option<u64>) -> Rules {
@@ -266,8 +282,12 @@ mod tests {
         }
     }
 
-    fn queue(capacity: u64, headers: u64, by_coin: bool, headers_per_data: Option<u64>) -> Trimming<()> {
-        Trimming::under(rules(capacity, headers, by_coin, headers_per_data))
+    fn queue(capacity: u64, headers: u64, by_coin: bool, headers_per_data: Option<u64>) -> TestBuffer<()> {
+        under(rules(capacity, headers, by_coin, headers_per_data))
+    }
+
+    fn under(rules: Rules) -> TestBuffer<()> {
+        TestBuffer::new(Buffer::Trimming(Trimming::under(rules)))
     }
 
     fn packet(flow: u32, kind: Kind) -> Packet<()> {
@@ -289,7 +309,7 @@ mod tests {
         }
         assert_eq!(queue.queued(), Occupancy { bytes: 2 * 9_064 + 64, packets: 3 });
         let order: Vec<_> =
-            std::iter::from_fn(|| queue.take()).map(|p| (p.flow, p.kind, p.size_bytes)).collect();
+            std::iter::from_fn(|| queue.take(&mut random)).map(|p| (p.flow, p.kind, p.size_bytes)).collect();
         assert_eq!(order, [(2, Kind::Trimmed, 64), (0, Kind::Data, 9_064), (1, Kind::Data, 9_064)]);
         assert_eq!(queue.queued(), Occupancy::default());
     }
@@ -297,7 +317,7 @@ mod tests {
     #[test]
     fn what_is_in_service_takes_room_if_it_counts_and_is_data() {
         for (counts, serving_bytes, trims) in [(false, 9_064, 0), (true, 9_064, 1), (true, 0, 0)] {
-            let mut queue = Trimming::under(Rules { count_service: counts, ..rules(1, 8, false, None) });
+            let mut queue = under(Rules { count_service: counts, ..rules(1, 8, false, None) });
             assert_eq!(queue.put(packet(0, Kind::Data), serving_bytes, &mut stream()).trims, trims);
         }
     }
@@ -311,7 +331,7 @@ mod tests {
             for flow in 0..3 {
                 queue.put(packet(flow, Kind::Data), 0, &mut random);
             }
-            let flows: Vec<u32> = std::iter::from_fn(|| queue.take()).map(|p| p.flow).collect();
+            let flows: Vec<u32> = std::iter::from_fn(|| queue.take(&mut random)).map(|p| p.flow).collect();
             match flows[..] {
                 [1, 0, 2] => tails += 1,
                 ref other => assert_eq!(other, [2, 0, 1]),
@@ -322,14 +342,15 @@ mod tests {
 
     #[test]
     fn a_tail_that_would_not_make_room_is_spared() {
-        let mut queue = Trimming::under(Rules { capacity: Limit::Bytes(9_500), ..rules(1, 8, true, None) });
+        let mut queue = under(Rules { capacity: Limit::Bytes(9_500), ..rules(1, 8, true, None) });
         let mut random = stream();
         queue.put(packet(0, Kind::Data), 0, &mut random);
         queue.put(Packet { size_bytes: 400, ..packet(1, Kind::Data) }, 0, &mut random);
         for flow in 2..50 {
             queue.put(packet(flow, Kind::Data), 0, &mut random);
         }
-        assert_eq!(queue.data.iter().map(|p| p.flow).collect::<Vec<_>>(), [0, 1]);
+        let data = queue.waiting().into_iter().filter(|packet| packet.kind == Kind::Data);
+        assert_eq!(data.map(|packet| packet.flow).collect::<Vec<_>>(), [0, 1]);
     }
 
     #[test]
@@ -343,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_data_packets_header_beyond_the_capacity_turns_round_once() {
-        let mut queue = Trimming::under(Rules { return_to_sender: true, ..rules(0, 1, true, None) });
+        let mut queue = under(Rules { return_to_sender: true, ..rules(0, 1, true, None) });
         let mut random = stream();
         let sent = Packet { src: 3, dst: 5, ..packet(7, Kind::Data) };
         assert_eq!(queue.put(sent, 0, &mut random), Effect { trims: 1, ..Effect::default() });
@@ -366,7 +387,7 @@ mod tests {
         for flow in 0..3 {
             queue.put(packet(flow, Kind::Data), 0, &mut random);
         }
-        let kinds: Vec<Kind> = std::iter::from_fn(|| queue.take()).map(|p| p.kind).collect();
+        let kinds: Vec<Kind> = std::iter::from_fn(|| queue.take(&mut random)).map(|p| p.kind).collect();
         let places: Vec<usize> = (0..43).filter(|&place| kinds[place] == Kind::Data).collect();
         assert_eq!(places, [10, 21, 32]);
     }

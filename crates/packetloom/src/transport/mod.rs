@@ -25,7 +25,7 @@ mod seq_set;
 mod tcp;
 mod windowed;
 
-pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat};
+pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat, check as check_format};
 
 use crate::engine::{PathNeeds, PortAgent, Transport};
 use crate::spec::{Complaint, Component, Values};

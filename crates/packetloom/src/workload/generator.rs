@@ -38,6 +38,9 @@ pub struct Environment {
     pub duration: Option<Time>,
 }
 
+/// More than memory has room for anywhere, and fewer than a [`FlowId`] can number.
+const MOST_FLOWS: u64 = 1_000_000_000;
+
 /// From here on chains number their flows where the number of the others is not known beforehand.
 const HIGH_BASE: FlowId = 1 << 31;
 
@@ -151,6 +154,7 @@ impl Workload {
             fact.pattern.extend(among.map(|among| format!(" {among}")));
             facts.push(fact);
         }
+        check_count(&facts, env)?;
         let base = first_chain_id(&open, env.flow_limit).saturating_add(planned.flows).min(HIGH_BASE);
         let numbering = Numbering { base, chains: chains.len() as u32 };
         for (number, chain) in (0..).zip(&mut chains) {
@@ -319,6 +323,21 @@ impl AllPlanned {
             }));
         }
     }
+}
+
+/// As far as it can be known, memory must have room for a record of every flow, some 100 bytes each.
+fn check_count(facts: &[SourceFacts], env: &Environment) -> Result<(), Complaint> {
+    let lasts = env.duration.map(Time::as_secs_f64);
+    let drawn = |fact: &SourceFacts| fact.flows_per_second.zip(lasts).map(|(rate, lasts)| rate * lasts);
+    let of_source = |fact: &SourceFacts| fact.flows.map(|flows| flows as f64).or_else(|| drawn(fact));
+    let flows: f64 = facts.iter().filter_map(of_source).sum();
+    let flows = env.flow_limit.map_or(flows, |limit| flows.min(limit as f64));
+    if flows <= MOST_FLOWS as f64 {
+        return Ok(());
+    }
+    let message = format!("{flows:.0} flows, and memory for a record of each; write less than {MOST_FLOWS}");
+    let key = if env.flow_limit.is_some() { "run.flows" } else { "run" };
+    Err(Complaint::new(key, message))
 }
 
 /// Above every flow that goes by the clock: how many there are at most, or else a number that they stay below.

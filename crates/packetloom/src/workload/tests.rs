@@ -365,6 +365,8 @@ fn what_cannot_be_is_complained_of() {
     let no_load = Environment { load: None, ..env.clone() };
     let endless = Environment { flow_limit: None, ..env.clone() };
     let lonely = Environment { hosts: 1, ..env.clone() };
+    let many = Environment { flow_limit: Some(1_000_000_000_000), ..env.clone() };
+    let long = Environment { duration: Some(Time::from_us(1_000_000_000_000)), ..endless.clone() };
     let pair = |src, dst| pattern("pair", [("src", Value::Count(src)), ("dst", Value::Count(dst))]);
     let incast = |fan_in| pattern("incast", [("fan_in", Value::Count(fan_in))]);
     let closed = || ("arrivals", arrivals("closed", []));
@@ -373,6 +375,8 @@ fn what_cannot_be_is_complained_of() {
         (vec![workload([web()])], &endless, "workload[0].flows", "never end"),
         (vec![workload([web(), closed()])], &endless, "workload[0].flows", "never end"),
         (vec![workload([web()])], &lonely, "topology", "two hosts"),
+        (vec![workload([web()])], &many, "run.flows", "write less than 1000000000"),
+        (vec![workload([web()])], &long, "run", "write less than 1000000000"),
         (vec![workload([web()]), workload([web()])], &env, "workload", "add up to 2"),
         (vec![workload([web(), ("pattern", pair(0, 54))])], &env, "workload[0].pattern.dst", "no host 54"),
         (

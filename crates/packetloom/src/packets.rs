@@ -1,18 +1,18 @@
-//! The packets on the links, or waiting for theirs: each from when it is sent until the node at the far end is done
-//! with it. A packet keeps its place while it crosses the fabric, so that to forward one is not to copy it.
+//! Where the packets are: those on links, in queues and at switches. A packet keeps its place while it crosses the
+//! fabric, so that to forward one is not to copy it; queues and links hold the numbers of the places.
 
 use crate::packet::Packet;
 
-/// The place of a packet in [`InFlight`].
+/// The number of a packet's place in [`Packets`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PacketId(u32);
 
 impl PacketId {
     /// No packet: the end of a list.
-    pub(super) const NONE: PacketId = PacketId(u32::MAX);
+    pub(crate) const NONE: PacketId = PacketId(u32::MAX);
 }
 
-/// Which slot no link has: that of packets that are at a node.
+/// Which slot no link has: that of packets at a node.
 const NOWHERE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
@@ -26,19 +26,19 @@ struct Place<H> {
 
 /// A shard's packets.
 #[derive(Clone, Debug)]
-pub struct InFlight<H> {
+pub struct Packets<H> {
     places: Vec<Place<H>>,
     /// The place that was left last, so that the same few are used over and over.
     free: PacketId,
 }
 
-impl<H> Default for InFlight<H> {
-    fn default() -> InFlight<H> {
-        InFlight { places: Vec::new(), free: PacketId::NONE }
+impl<H> Default for Packets<H> {
+    fn default() -> Packets<H> {
+        Packets { places: Vec::new(), free: PacketId::NONE }
     }
 }
 
-impl<H: Copy + Default> InFlight<H> {
+impl<H: Copy + Default> Packets<H> {
     /// Takes a packet in.
     #[inline]
     pub fn add(&mut self, packet: Packet<H>) -> PacketId {
@@ -57,6 +57,12 @@ impl<H: Copy + Default> InFlight<H> {
     fn add_place(&mut self, packet: Packet<H>) -> PacketId {
         self.places.push(Place { packet, slot: NOWHERE, next: PacketId::NONE });
         PacketId(self.places.len() as u32 - 1)
+    }
+
+    /// Notes that a packet has reached the end of its link and waits there.
+    #[inline]
+    pub fn stay(&mut self, id: PacketId) {
+        self.places[id.0 as usize].slot = NOWHERE;
     }
 
     /// Takes a packet out.
@@ -83,20 +89,20 @@ impl<H: Copy + Default> InFlight<H> {
 
     /// Puts a packet on the link that ends at `slot`, before those of a list: they will reach the same node.
     #[inline]
-    pub(super) fn put_on_link(&mut self, id: PacketId, slot: u32, list: &mut PacketId) {
+    pub(crate) fn put_on_link(&mut self, id: PacketId, slot: u32, list: &mut PacketId) {
         let place = &mut self.places[id.0 as usize];
         place.slot = slot;
         place.next = std::mem::replace(list, id);
     }
 
     /// Adds a packet that is on its link already to a list.
-    pub(super) fn put_before(&mut self, id: PacketId, list: &mut PacketId) {
+    pub(crate) fn put_before(&mut self, id: PacketId, list: &mut PacketId) {
         self.places[id.0 as usize].next = std::mem::replace(list, id);
     }
 
     /// The packets of a list, each with the slot that it arrives at.
     #[inline]
-    pub(super) fn list(&self, first: PacketId) -> impl Iterator<Item = (PacketId, u32, &Packet<H>)> {
+    pub fn list(&self, first: PacketId) -> impl Iterator<Item = (PacketId, u32, &Packet<H>)> {
         let mut next = first;
         std::iter::from_fn(move || {
             let id = next;

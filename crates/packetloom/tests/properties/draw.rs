@@ -1,0 +1,145 @@
+//! Scenarios drawn from what every component says of its parameters: nothing here knows a scheme, so a new one is drawn
+//! as soon as it is registered.
+
+use packetloom::scenario::registry;
+use packetloom::spec::{Component, Fallback, Kind, Param};
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Map, Value as Json, json};
+
+/// How often a parameter that has a default is given another value.
+const CHANGED: f64 = 0.07;
+
+/// How often one that holds a component is given another: some components make sense only with another one.
+const ANOTHER_KIND: f64 = 0.5;
+
+/// A scenario, small enough to run in milliseconds, that may not make sense.
+pub fn scenario() -> BoxedStrategy<Json> {
+    let workloads = prop::collection::vec(component("workload"), 1..=2);
+    let faults = prop_oneof![Just(Vec::new()), prop::collection::vec(component("fault"), 1..=2)];
+    let loads = select(vec![None, Some(0.3), Some(0.9)]);
+    let run = (loads, 1_u32..60, select(vec!["300us", "2ms", "10ms"]), 1_u32..1_000);
+    (component("topology"), workloads, faults, component("scheme"), component("measure"), run)
+        .prop_map(|(topology, workload, fault, scheme, measure, (load, flows, max_time, seed))| {
+            let mut run = json!({ "flows": flows, "max_time": max_time, "seeds": [seed] });
+            if let Some(load) = load {
+                run["loads"] = json!([load]);
+            }
+            let mut scenario = json!({
+                "topology": topology, "workload": workload, "scheme": [scheme], "measure": measure, "run": run,
+            });
+            if !fault.is_empty() {
+                scenario["fault"] = fault.into();
+            }
+            scenario
+        })
+        .boxed()
+}
+
+/// Any component of a section. (Every section's first is the simplest to shrink to.)
+fn component(section: &'static str) -> BoxedStrategy<Json> {
+    let all = registry::components().into_iter().filter(|component| component.section == section);
+    proptest::strategy::Union::new(all.map(of_component)).boxed()
+}
+
+fn of_component(component: &'static Component) -> BoxedStrategy<Json> {
+    let params = component.params().filter(|param| param.name != "capture");
+    let entries: Vec<BoxedStrategy<Option<(String, Json)>>> =
+        params.map(|param| entry(component, param)).collect();
+    // Sections that hold one kind of thing are written without a kind.
+    let kind = (component.kind != component.section).then(|| ("kind".to_owned(), json!(component.kind)));
+    let object = move |entries: Vec<Option<(String, Json)>>| {
+        Json::Object(kind.clone().into_iter().chain(entries.into_iter().flatten()).collect::<Map<_, _>>())
+    };
+    entries.prop_map(object).boxed()
+}
+
+fn entry(component: &'static Component, param: &'static Param) -> BoxedStrategy<Option<(String, Json)>> {
+    let often = match (component.section, param.name) {
+        // Files of flows, and collectives, have sizes of their own.
+        ("workload", "sizes") => 0.8,
+        ("scheme", "queue") => 0.98,
+        ("sizes", "name") => 0.9,
+        _ if matches!(param.kind, Kind::Component(_)) => ANOTHER_KIND,
+        _ => CHANGED,
+    };
+    let value = value(component, param.name, &param.kind).prop_map(|value| (param.name.to_owned(), value));
+    match param.default {
+        Fallback::Required => value.prop_map(Some).boxed(),
+        _ => prop::option::weighted(often, value).boxed(),
+    }
+}
+
+fn value(component: &'static Component, name: &'static str, kind: &'static Kind) -> BoxedStrategy<Json> {
+    match *kind {
+        Kind::Time => texts(&["1us", "0ns", "100ns", "10us", "100us", "1ms"]),
+        Kind::Bytes => texts(&["1.5KB", "0B", "1B", "40B", "9KB", "30KB", "100KB"]),
+        Kind::Buffer => texts(&["30KB", "1packets", "8packets", "100packets", "1B", "1.5KB"]),
+        Kind::Rate => texts(&["10Gbps", "1Gbps", "40Gbps", "9.953Gbps"]),
+        Kind::Count(least) => prop_oneof![least..=least + 8, Just(4)].prop_map(|count| json!(count)).boxed(),
+        Kind::Number(low, high) => {
+            let (low, high) = (low.max(-10.0), high.min(low.max(-10.0) + 10.0));
+            prop_oneof![Just(low), Just(high), low..=high].prop_map(|number| json!(number)).boxed()
+        }
+        Kind::Flag => any::<bool>().prop_map(|flag| json!(flag)).boxed(),
+        Kind::Choice(words) => texts(words),
+        Kind::Text => texts(text_for(component, name)),
+        Kind::Component(section) => component_of(section),
+        Kind::List(_) if name == "between" => {
+            select(NEIGHBOURS.to_vec()).prop_map(|pair| json!(pair)).boxed()
+        }
+        Kind::List(inner) => {
+            prop::collection::vec(value(component, name, inner), 1..=3).prop_map(Json::from).boxed()
+        }
+    }
+}
+
+/// Lazily, because components may hold components of their own section.
+fn component_of(section: &'static str) -> BoxedStrategy<Json> {
+    Just(()).prop_flat_map(move |()| component(section)).boxed()
+}
+
+fn texts(words: &'static [&'static str]) -> BoxedStrategy<Json> {
+    select(words).prop_map(|word| json!(word)).boxed()
+}
+
+/// Nodes and tiers with links between them, on one network or another.
+const NEIGHBOURS: [[&str; 2]; 7] = [
+    ["host0", "switch0"],
+    ["host", "switch"],
+    ["host0", "edge0"],
+    ["edge0", "aggregation0"],
+    ["aggregation", "core"],
+    ["host3", "leaf0"],
+    ["leaf0", "spine0"],
+];
+
+/// Names of what there is to name: nodes, distributions, and the files that `write_files` makes.
+fn text_for(component: &Component, name: &str) -> &'static [&'static str] {
+    match (component.section, component.kind, name) {
+        (_, _, "node") => &["switch0", "edge1", "aggregation0", "core0", "leaf0", "spine0"],
+        ("sizes", "cdf", "name") => &["web-search", "data-mining"],
+        ("topology", "hpcc", "file") => &["drawn.hpcc-topology"],
+        ("topology", "htsim", "file") => &["drawn.topo"],
+        ("arrivals", "hpcc", "file") => &["drawn.hpcc-flows"],
+        ("arrivals", "htsim", "file") => &["drawn.cm"],
+        (_, _, "file") => &["drawn.csv"],
+        _ => &["any"],
+    }
+}
+
+/// The files that scenarios may name.
+pub const FILES: [(&str, &str); 5] = [
+    (
+        "drawn.hpcc-topology",
+        "6 2 5\n4 5\n0 4 10Gbps 1000ns 0\n1 4 10Gbps 1000ns 0\n2 5 10Gbps 1000ns 0\n3 5 10Gbps 1000ns 0\n4 5 40Gbps 1000ns 0\n",
+    ),
+    ("drawn.hpcc-flows", "3\n0 1 3 100 20000 0.000001\n1 2 3 100 1000 0.000002\n3 0 3 100 50000 0.000002\n"),
+    (
+        "drawn.topo",
+        "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 10\nRadix_Up 2\nRadix_Down 4\n\
+         Downlink_Latency_ns 1000\nTier 1\nDownlink_speed_Gbps 10\nRadix_Down 2\nDownlink_Latency_ns 1000\n",
+    ),
+    ("drawn.cm", "Nodes 4\nConnections 2\n0->1 start 0 size 20000\n2->3 start 1000000 size 3000\n"),
+    ("drawn.csv", "src,dst,size_bytes,start_ns\n0,1,20000,0\n1,0,3000,1000.5\n3,2,100,1000.5\n"),
+];

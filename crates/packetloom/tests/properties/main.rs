@@ -1,0 +1,170 @@
+//! Any scenario that is accepted runs: no law is broken, and running it again, or on two threads, gives the same.
+//!
+//! A bounded number is drawn in every test run, always the same ones. `PACKETLOOM_PROPERTIES=5000` draws so many others;
+//! what fails is shrunk to something small, told, and kept beside this file to be tried first from then on.
+
+mod draw;
+
+use packetloom::engine::Tally;
+use packetloom::measure::fingerprint;
+use packetloom::scenario::{Scenario, registry};
+use packetloom::simulation::{Monitor, Simulation};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestError, TestRng, TestRunner};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// Drawn in every test run.
+const DRAWN: u32 = 200;
+
+/// A drawn scenario takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn drawn() -> Option<u32> {
+    std::env::var("PACKETLOOM_PROPERTIES")
+        .ok()
+        .map(|count| count.parse().expect("PACKETLOOM_PROPERTIES is a number"))
+}
+
+fn runner(cases: u32) -> TestRunner {
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/properties/found.txt");
+    let config = Config {
+        cases,
+        max_global_rejects: 1_000_000,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(kept))),
+        ..Config::default()
+    };
+    match drawn() {
+        Some(_) => TestRunner::new(config),
+        None => TestRunner::new_with_rng(
+            config,
+            TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+        ),
+    }
+}
+
+/// The simulation of a scenario's first case, or why it makes no sense.
+fn simulation_of(scenario: &Json) -> std::result::Result<Simulation, String> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let scenario = Scenario::from_json(&scenario.to_string(), "drawn", directory);
+    let scenario = scenario.map_err(|problems| problems.to_string())?;
+    let case = scenario.cases().next().ok_or("no case")?;
+    Simulation::new(case).map_err(|complaint| format!("{}: {}", complaint.key, complaint.message))
+}
+
+fn write_files() {
+    for (name, text) in draw::FILES {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::write(path, text).expect("a directory to write to");
+    }
+}
+
+/// All that counts of a run.
+type Result = (u64, Tally, Vec<[u64; 4]>, Vec<String>);
+
+fn run(scenario: &Json, threads: u32) -> std::result::Result<Option<Result>, TestCaseError> {
+    let Ok(simulation) = simulation_of(scenario) else { return Ok(None) };
+    let Ok(outcome) =
+        within_patience(scenario, |monitor| simulation.with_threads(threads).with_audit(true).run(monitor))
+    else {
+        return Ok(None);
+    };
+    if let Some(violation) = &outcome.violation {
+        return Err(TestCaseError::fail(violation.to_string()));
+    }
+    let ports = outcome.ports.iter().map(|port| {
+        let counters = port.counters;
+        [counters.packets, counters.bytes, counters.drops, counters.marks]
+    });
+    Ok(Some((fingerprint(&outcome.flows), outcome.tally, ports.collect(), outcome.warnings.clone())))
+}
+
+/// Ends the test with the scenario if a run neither ends nor can be ended.
+fn within_patience<R>(scenario: &Json, work: impl FnOnce(&Monitor) -> R) -> R {
+    let monitor = Arc::new(Monitor::default());
+    let (done, waits) = mpsc::channel::<()>();
+    let (watched, told) = (Arc::clone(&monitor), scenario.to_string());
+    let guard = std::thread::spawn(move || {
+        if waits.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+            watched.cancel();
+            if waits.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("hangs: {told}");
+                std::process::abort();
+            }
+        }
+    });
+    let result = work(&monitor);
+    drop(done);
+    guard.join().expect("the guard only waits");
+    result
+}
+
+#[test]
+fn whatever_is_accepted_obeys_the_laws_and_gives_the_same_again() {
+    write_files();
+    let ran = AtomicU32::new(0);
+    let tried = runner(drawn().unwrap_or(DRAWN)).run(&draw::scenario(), |scenario| {
+        let Some(first) = run(&scenario, 1)? else {
+            return Err(TestCaseError::reject("makes no sense"));
+        };
+        for threads in [1, 2] {
+            let again = run(&scenario, threads)?;
+            prop_assert_eq!(Some(&first), again.as_ref(), "on {} threads", threads);
+        }
+        ran.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    });
+    if let Err(TestError::Fail(why, scenario)) = &tried {
+        panic!("{why}\n{scenario:#}");
+    }
+    tried.expect("enough scenarios make sense");
+    assert!(ran.into_inner() >= DRAWN.min(drawn().unwrap_or(DRAWN)));
+}
+
+/// The components that a drawn scenario names.
+fn named(json: &Json, names: &mut BTreeSet<String>) {
+    match json {
+        Json::Object(entries) => {
+            names.extend(entries.get("kind").and_then(Json::as_str).map(str::to_owned));
+            entries.values().for_each(|value| named(value, names));
+        }
+        Json::Array(values) => values.iter().for_each(|value| named(value, names)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_component_is_drawn_in_a_scenario_that_makes_sense() {
+    write_files();
+    // Of each component that was not drawn yet in a scenario that makes sense: why the last one with it made none.
+    let mut missing: BTreeMap<String, String> = registry::components()
+        .iter()
+        .filter(|component| component.kind != component.section)
+        .map(|component| (component.kind.to_owned(), "never drawn".to_owned()))
+        .collect();
+    let mut runner = TestRunner::deterministic();
+    let strategy = draw::scenario();
+    for _ in 0..40_000 {
+        let scenario = strategy.new_tree(&mut runner).expect("a scenario").current();
+        let mut names = BTreeSet::new();
+        named(&scenario, &mut names);
+        if !names.iter().any(|name| missing.contains_key(name)) {
+            continue;
+        }
+        match simulation_of(&scenario) {
+            Ok(_) => missing.retain(|name, _| !names.contains(name)),
+            Err(why) => missing
+                .iter_mut()
+                .filter(|(name, _)| names.contains(*name))
+                .for_each(|(_, last)| last.clone_from(&why)),
+        }
+        if missing.is_empty() {
+            return;
+        }
+    }
+    panic!("never in a scenario that makes sense: {missing:#?}");
+}
