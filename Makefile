@@ -101,7 +101,7 @@ bench-compare: .venv/.installed
 validate: test-ray
 	cargo test --workspace --release --locked -- --ignored
 	$(BIN)/pytest -m slow
-	$(BIN)/packetloom validate theory peers --json results/validate.json
+	$(BIN)/packetloom validate theory peers kernel --json results/validate.json
 
 PAPER ?= pfabric
 SCALE ?= quick

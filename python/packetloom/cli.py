@@ -25,6 +25,7 @@ class Against(StrEnum):
 
     THEORY = "theory"
     PEERS = "peers"
+    KERNEL = "kernel"
 
 
 app = typer.Typer(
@@ -344,13 +345,13 @@ def bench_control(json_file: JsonOption = None) -> None:
 def validate(
     against: Annotated[
         list[Against] | None,
-        typer.Argument(metavar="[theory|peers]", help="What to compare with; both if not given."),
+        typer.Argument(metavar="[theory|peers|kernel]", help="What to compare with; theory and peers if not given."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only comparisons that take seconds.")] = False,
     json_file: JsonOption = None,
     workers: WorkersOption = None,
 ) -> None:
-    """Compare with theory and with other simulators' results. Exits with 1 where something differs unexplained."""
+    """Compare with theory, other simulators, Linux's TCP. Exits with 1 where something differs unexplained."""
     from packetloom.validate.command import run_validation
 
     try:

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from packetloom.validate import comparison, theory
-from packetloom.validate.command import run_validation
+from packetloom.validate.command import KINDS, run_validation
+from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.theory import formulas
 from packetloom.validate.theory.congestion import saw
 from packetloom.validate.theory.replicates import bounded, predicted
@@ -85,6 +86,16 @@ def test_what_differs_unexplained_fails(capsys: pytest.CaptureFixture[str]) -> N
     printed = capsys.readouterr().out
     assert "0 of 1 hold" in printed
     assert "theory-wrong: differs, and it is not known why" in printed
+
+
+def test_a_prediction_that_nothing_is_known_of_fails_though_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def vague(_: object) -> list[Row]:
+        return [predicted("vague", "", "", 1.0, [0.5, 1.5], known_to=0.1)]
+
+    monkeypatch.setitem(KINDS, "theory", ("predicted", lambda: [Comparison("vague", lambda _: {}, vague)]))
+    assert not run_validation(["theory"])
+    monkeypatch.setitem(KINDS, "peers", ("theirs", lambda: [Comparison("vague", lambda _: {}, vague)]))
+    assert run_validation(["peers"])
 
 
 def test_every_comparison_has_a_name_of_its_own() -> None:
