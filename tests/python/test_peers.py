@@ -92,6 +92,12 @@ def test_the_list_is_put_where_the_scenario_finds_it(peer: PeerList, tmp_path: P
     assert flows["start_ns"].to_list() == read_list(peer)["start_ns"].to_list()
 
 
+def test_results_have_folders_of_their_own(tmp_path: Path) -> None:
+    for one in flow_lists.flow_list_comparisons():
+        names = one.scenarios(tmp_path / one.name)
+        assert not [name for name in names if (tmp_path / one.name / name).exists()]
+
+
 def test_missing_and_damaged_lists_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flow_lists, "PEERS_FOLDER", tmp_path)
     with pytest.raises(PacketloomError, match=r"mixed_search_0.5.tsv.gz: there is no such file.*source tree"):
