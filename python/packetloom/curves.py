@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from packetloom.errors import PacketloomError
 from packetloom.quantities import axis_text
-from packetloom.results import CaseRow, Results
+from packetloom.results import CaseRow, Results, Snapshot
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, polars_frame, summary
 
 SomeResults = Results | Sequence[Results]
@@ -77,8 +78,18 @@ def all_summaries(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) 
     frames = []
     for one in several:
         renamed = renaming(one, several)
-        frames.append(summary(one, bins).with_columns(pl.col("label").replace(renamed)))
+        frames.append(_summary(one, bins).with_columns(pl.col("label").replace(renamed)))
     return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _summary(one: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
+    """`summary`; what does not change is summed up once, however many figures need it."""
+    return _kept_summary(one, tuple(bins)) if isinstance(one, Snapshot) else summary(one, bins)
+
+
+@lru_cache(maxsize=8)
+def _kept_summary(one: Snapshot, bins: tuple[SizeBin, ...]) -> pl.DataFrame:
+    return summary(one, bins)
 
 
 def slowdown_by_size(results: SomeResults, points: int = 20) -> pl.DataFrame:
@@ -174,7 +185,7 @@ def by_fan_in(results: SomeResults) -> pl.DataFrame:
         axis = next((name for name in one.axes if name.endswith(FAN_IN)), None)
         if axis is None:
             continue
-        frame = summary(one).with_columns(pl.col("label").replace(renaming(one, several)).replace(short))
+        frame = _summary(one).with_columns(pl.col("label").replace(renaming(one, several)).replace(short))
         chosen = frame.filter(pl.col("metric") == "fct_ns", pl.col("bin") == ALL_SIZES, pl.col(axis).is_not_null())
         fan_in = pl.col(axis).cast(pl.Float64).alias("fan_in")
         frames.append(chosen.select("label", "load", fan_in, "statistic", "value", "low", "high"))

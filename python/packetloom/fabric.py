@@ -19,6 +19,8 @@ from packetloom.tables import significant
 MOST_FRAMES = 120
 MOST_NUMBERS = 1_500_000
 """In all frames of all cases together: a page of some megabytes."""
+MOST_LINKS = 60_000
+"""In all cases together."""
 FLOWS_SHOWN = 40
 PORT_COLUMNS = (
     "port",
@@ -36,14 +38,21 @@ FLOW_COLUMNS = ("flow_id", "src", "dst", "size_bytes", "start_ns", "fct_ns", "sl
 
 
 def fabric_view(results: SomeResults) -> dict[str, Any] | None:
-    """The first seed of every series and load; None if no case has ports."""
+    """The first seed of every series and load, as many as a page can hold; None if no case has ports."""
     several = as_list(results)
     chosen: dict[tuple[str, float | None], tuple[Results, CaseRow, pl.DataFrame]] = {}
+    left_out: set[tuple[str, float | None]] = set()
+    links = 0
     for one in several:
         renamed = renaming(one, several)
         for row, ports in one.partitions("ports", PORT_COLUMNS):
             key = (renamed.get(row.label, row.label), row.load)
-            if ports.num_rows and key not in chosen:
+            if not ports.num_rows or key in chosen:
+                continue
+            links += ports.num_rows
+            if links > MOST_LINKS and chosen:
+                left_out.add(key)
+            else:
                 chosen[key] = (one, row, polars_frame(ports).sort("port"))
     if not chosen:
         return None
@@ -58,7 +67,7 @@ def fabric_view(results: SomeResults) -> dict[str, Any] | None:
         at = [label, *([] if load is None else [f"load {load:g}"]), *([] if row.seed is None else [f"seed {row.seed}"])]
         case = {"name": ", ".join(at), "topology": topologies.index(network), "totals": _totals(ports)}
         cases.append(case | _over_time(one, row, ports, frames) | {"flows": _flows(one, row)})
-    return {"topologies": topologies, "cases": cases}
+    return {"topologies": topologies, "cases": cases, "left_out": len(left_out)}
 
 
 def topology(ports: pl.DataFrame) -> dict[str, Any]:

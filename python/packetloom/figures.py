@@ -351,6 +351,15 @@ FIGURES: dict[str, Figure] = {
             shape="line",
         ),
         Figure(
+            "throughput-over-time",
+            "Throughput over time",
+            "What all hosts received together, headers included.",
+            TIME,
+            Axis("to hosts (Gb/s)"),
+            lambda results: _renamed(timelines.throughput_over_time(results), x="time_ns", x_per=NS_PER_MS),
+            shape="line",
+        ),
+        Figure(
             "utilisation-over-time",
             "Utilisation over time",
             "How much of the busiest link each scheme used.",

@@ -13,7 +13,7 @@ from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view
 from packetloom.figures import FIGURES
 from packetloom.page import Page
-from packetloom.results import Results
+from packetloom.results import Results, Snapshot
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
 from packetloom.tables import Column, results_columns, results_lines, significant
 
@@ -26,6 +26,7 @@ def write_report(results: curves.SomeResults, output: str | Path, *, bins: Seque
 
 def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BINS) -> Page:
     """The page. A folder without a finished case is no mistake: the page says so."""
+    several = [Snapshot(one) for one in several]
     page = Page(" and ".join(dict.fromkeys(one.name for one in several)))
     _opening(page, several)
     finished = [one for one in several if one.rows()]
@@ -157,6 +158,8 @@ def _fabric(page: Page, several: Sequence[Results]) -> None:
         "and its queue the largest sample; without samples (series_interval in [measure]) it is the whole run's.",
         note=True,
     )
+    if fabric["left_out"]:
+        page.text(f"{fabric['left_out']} further cases have no room on this page.", note=True)
     page.place("fabric", "fabric")
     page.give(fabric=fabric)
 

@@ -217,6 +217,18 @@ class Results:
         return frame
 
 
+class Snapshot(Results):
+    """A results folder as it is now: cases that finish from here on are not in it."""
+
+    def __init__(self, results: Results) -> None:
+        super().__init__(results.path)
+        self._rows = results.rows()
+
+    def rows(self) -> list[CaseRow]:
+        """The cases that were finished."""
+        return self._rows
+
+
 def stalled_rows(rows: Sequence[CaseRow]) -> list[CaseRow]:
     """The cases that ended because none of their flows could go on."""
     return [row for row in rows if row.counters.get("stalled")]

@@ -65,6 +65,16 @@ def utilisation_over_time(results: SomeResults) -> pl.DataFrame:
     return _over_seeds(frames, NO_SERIES)
 
 
+def throughput_over_time(results: SomeResults) -> pl.DataFrame:
+    """Of all links to hosts together over time, seeds averaged: label, load, time_ns, value in Gb/s, with headers."""
+    frames = []
+    for label, row, samples, ports in _sampled(results, "series", ("tx_bytes",), ("peer",)):
+        received = samples.join(ports.filter(pl.col("peer").str.starts_with("host")), on="port", how="semi")
+        gbps = pl.col("tx_bytes").sum() * 8 / _interval_ns(samples)
+        frames.append(_of_case(label, row, received.group_by("time_ns").agg(gbps.alias("value"))))
+    return _over_seeds(frames, NO_SERIES)
+
+
 def queue_over_time(results: SomeResults) -> pl.DataFrame:
     """Of all switches' ports over time, seeds averaged: label, load, time_ns, mean and max, in bytes."""
     frames = []

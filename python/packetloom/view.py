@@ -7,6 +7,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from packetloom.errors import PacketloomError
@@ -47,18 +48,24 @@ def server(several: Sequence[Results], port: int) -> ThreadingHTTPServer:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if self.path == "/":
-                self._answer("text/html; charset=utf-8", live.page())
-            elif self.path == "/state":
-                self._answer("application/json", json.dumps({"stamp": live.stamp()}).encode())
-            elif self.path == "/favicon.ico":
-                self.send_response(204)
-                self.end_headers()
-            else:
-                self.send_error(404)
+            with suppress(ConnectionError):  # who asked has left
+                if self.path == "/":
+                    self._page()
+                elif self.path == "/state":
+                    self._answer("application/json", json.dumps({"stamp": live.stamp()}).encode())
+                elif self.path == "/favicon.ico":
+                    self._answer("image/x-icon", b"")
+                else:
+                    self.send_error(404)
 
-        def _answer(self, kind: str, content: bytes) -> None:
-            self.send_response(200)
+        def _page(self) -> None:
+            try:
+                self._answer("text/html; charset=utf-8", live.page())
+            except PacketloomError as problem:
+                self._answer("text/plain; charset=utf-8", str(problem).encode(), status=500)
+
+        def _answer(self, kind: str, content: bytes, status: int = 200) -> None:
+            self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
             self.send_header("Cache-Control", "no-store")

@@ -55,3 +55,10 @@ def long_scenario(tmp_path: Path) -> Path:
 def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test computes, it computes; those of the cache set a place of their own."""
     monkeypatch.setenv("PACKETLOOM_CACHE", "off")
+
+
+@pytest.fixture(autouse=True)
+def _audited(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The laws are checked in whatever a test simulates; what measures time is left alone."""
+    if request.node.get_closest_marker("slow") is None:
+        monkeypatch.setenv("PACKETLOOM_AUDIT", "1")

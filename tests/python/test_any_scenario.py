@@ -7,8 +7,10 @@ import faulthandler
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,45 +34,73 @@ TEXTS = ["", "host0", "edge0", "web-search", "no such file", "/dev/null", "\x00"
 AMOUNTS = ["0", "1", "0.4", "22.5", "1500", "1e3", "9223372036854775807", "99999999999999999999999"]
 
 
-def values(schema: Mapping[str, Json]) -> draws.SearchStrategy[Json]:
-    """Values that a schema describes; a few of another kind among them."""
-    right = described(schema)
-    return draws.integers(0, 40).flatmap(lambda odds: ANYTHING if odds == 40 else right)
+class Drawing:
+    """Values that schemas describe: as wild as they allow and some of another kind, or more often sensible ones."""
 
+    def __init__(self, *, wild: bool) -> None:
+        self.wild = wild
 
-def described(schema: Mapping[str, Json]) -> draws.SearchStrategy[Json]:
-    """Values that a schema describes."""
-    if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return draws.deferred(lambda: described(SCHEMA["$defs"][name]))
-    if "const" in schema:
-        return draws.just(schema["const"])
-    if "enum" in schema:
-        return draws.sampled_from(schema["enum"])
-    for several in ("oneOf", "anyOf"):
-        if several in schema:
-            return draws.sampled_from(schema[several]).flatmap(described)
-    return of_type(schema)
+    def values(self, schema: Mapping[str, Json]) -> draws.SearchStrategy[Json]:
+        """Values that a schema describes; a few of another kind among them."""
+        right = self.described(schema)
+        if not self.wild:
+            return right
+        return draws.integers(0, 40).flatmap(lambda odds: ANYTHING if odds == 40 else right)
 
+    def described(self, schema: Mapping[str, Json]) -> draws.SearchStrategy[Json]:
+        """Values that a schema describes."""
+        if "$ref" in schema:
+            name = schema["$ref"].rpartition("/")[2]
+            if name in SENSIBLE and not self.wild:
+                return draws.sampled_from(SENSIBLE[name])
+            return draws.deferred(lambda: self.described(SCHEMA["$defs"][name]))
+        if "const" in schema:
+            return draws.just(schema["const"])
+        if "enum" in schema:
+            return draws.sampled_from(schema["enum"])
+        for several in ("oneOf", "anyOf"):
+            if several in schema:
+                return draws.sampled_from(schema[several]).flatmap(self.described)
+        return self.of_type(schema)
 
-def of_type(schema: Mapping[str, Json]) -> draws.SearchStrategy[Json]:
-    match schema.get("type"):
-        case "boolean":
-            return draws.booleans()
-        case "integer":
-            return draws.sampled_from(NUMBERS)
-        case "number":
-            return draws.floats(schema.get("minimum"), schema.get("maximum"), allow_nan=False, allow_infinity=False)
-        case "string" if "pattern" in schema:
-            return quantities(schema)
-        case "string":
-            return draws.sampled_from(TEXTS) | draws.text(max_size=8)
-        case "array":
-            return draws.lists(values(schema.get("items", {})), min_size=schema.get("minItems", 0), max_size=3)
-        case "object":
-            return objects(schema)
-        case _:
-            return ANYTHING
+    def of_type(self, schema: Mapping[str, Json]) -> draws.SearchStrategy[Json]:
+        """Values of a schema's type."""
+        match schema.get("type"):
+            case "boolean":
+                return draws.booleans()
+            case "integer":
+                least = schema.get("minimum", 0)
+                return draws.sampled_from(NUMBERS) if self.wild else draws.integers(least, least + 4)
+            case "number":
+                bounds = schema.get("minimum"), schema.get("maximum")
+                return draws.floats(*bounds, allow_nan=False, allow_infinity=False)
+            case "string" if "pattern" in schema:
+                return quantities(schema)
+            case "string":
+                return draws.sampled_from(TEXTS) | draws.text(max_size=8)
+            case "array":
+                least = max(schema.get("minItems", 0), 0 if self.wild else 1)
+                return draws.lists(self.values(schema.get("items", {})), min_size=least, max_size=max(least, 2))
+            case "object":
+                return self.objects(schema)
+            case _:
+                return ANYTHING
+
+    def objects(self, schema: Mapping[str, Json]) -> draws.SearchStrategy[Json]:
+        """Tables with all that they need, and up to two keys more."""
+        properties = {name: self.values(of) for name, of in schema.get("properties", {}).items()}
+        required = [name for name in properties if name in schema.get("required", ())]
+        more = sorted(set(properties) - set(required))
+        some = draws.lists(draws.sampled_from(more), max_size=2, unique=True) if more else draws.just([])
+
+        def table(names: list[str]) -> draws.SearchStrategy[Json]:
+            return draws.fixed_dictionaries({name: properties[name] for name in [*required, *names]})
+
+        return some.flatmap(table)
+
+    def part(self, name: str) -> draws.SearchStrategy[Json]:
+        """A part of a scenario."""
+        return self.described({"$ref": f"#/$defs/section-{name}"})
 
 
 def quantities(schema: Mapping[str, Json]) -> draws.SearchStrategy[str]:
@@ -80,39 +110,35 @@ def quantities(schema: Mapping[str, Json]) -> draws.SearchStrategy[str]:
     return draws.sampled_from(schema.get("examples", ["1"])) | made
 
 
-def objects(schema: Mapping[str, Json]) -> draws.SearchStrategy[Json]:
-    required = set(schema.get("required", ()))
-    properties = {name: values(of) for name, of in schema.get("properties", {}).items()}
-    needed = {name: of for name, of in properties.items() if name in required}
-    more = {name: of for name, of in properties.items() if name not in required}
-    some = draws.lists(draws.sampled_from(sorted(more)), max_size=2, unique=True) if more else draws.just([])
-    chosen = some.flatmap(lambda names: draws.fixed_dictionaries({**needed, **{name: more[name] for name in names}}))
-    return draws.deferred(lambda: chosen)
+def sensible() -> draws.SearchStrategy[Json]:
+    """Scenarios that run in milliseconds, if they make sense."""
+    drawing = Drawing(wild=False)
+    sizes = draws.sampled_from(["web-search", {"kind": "exponential", "mean": "20KB"}])
+    run = {"flows": draws.integers(1, 30), "max_time": draws.just("1ms"), "loads": draws.just([0.5])}
+    workload = draws.builds(lambda part, sizes: {"sizes": sizes, **part}, drawing.part("workload"), sizes)
+    scheme = draws.builds(lambda part: {"queue": "drop-tail", **part, "name": "any"}, drawing.part("scheme"))
+    needed = {
+        "topology": draws.sampled_from(TOPOLOGIES),
+        "workload": draws.lists(workload, min_size=1, max_size=1),
+        "scheme": draws.lists(scheme, min_size=1, max_size=1),
+        "run": draws.fixed_dictionaries(run),
+    }
+    fault = draws.lists(drawing.part("fault"), min_size=1, max_size=1)
+    return draws.fixed_dictionaries(needed, optional={"fault": fault})
 
 
+SENSIBLE = {
+    "time": ["1us", "40us", "1ms"],
+    "bytes": ["1B", "1.5KB", "100KB"],
+    "buffer": ["30KB", "8packets"],
+    "rate": ["1Gbps", "10Gbps"],
+}
 TOPOLOGIES = [
     {"kind": "rack", "hosts": 3},
     {"kind": "fat-tree", "k": 4},
     {"kind": "leaf-spine", "spines": 2, "leaves": 2, "hosts_per_leaf": 2},
 ]
-SCENARIOS = described(SCHEMA)
-
-
-def part(name: str) -> draws.SearchStrategy[Json]:
-    return described({"$ref": f"#/$defs/section-{name}"})
-
-
-SMALL_SCENARIOS = draws.fixed_dictionaries(
-    {
-        "topology": draws.sampled_from(TOPOLOGIES),
-        "workload": draws.lists(part("workload"), min_size=1, max_size=2),
-        "scheme": draws.lists(part("scheme"), min_size=1, max_size=1),
-        "run": draws.fixed_dictionaries(
-            {"flows": draws.integers(1, 30), "max_time": draws.just("1ms"), "loads": draws.just([0.5])}
-        ),
-    },
-    optional={"fault": draws.lists(part("fault"), max_size=2)},
-)
+WILD = Drawing(wild=True).described(SCHEMA)
 
 
 def answer(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
@@ -145,22 +171,36 @@ def bounded(examples: int) -> settings:
     )
 
 
-@bounded(150)
-@given(scenario=SCENARIOS)
-def test_check_answers(scenario: Json, tmp_path_factory: pytest.TempPathFactory) -> None:
-    file = tmp_path_factory.mktemp("drawn") / "drawn.json"
-    file.write_text(json.dumps(scenario))
-    with no_hang(), pytest.MonkeyPatch.context() as monkeypatch:
-        assert answer(["check", str(file)], monkeypatch) in ANSWERS
+def test_check_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes: Counter[int] = Counter()
+    file = tmp_path / "drawn.json"
+
+    @bounded(150)
+    @given(scenario=WILD | sensible())
+    def answers(scenario: Json) -> None:
+        file.write_text(json.dumps(scenario))
+        with no_hang():
+            code = answer(["check", str(file)], monkeypatch)
+        assert code in ANSWERS
+        codes[code] += 1
+
+    answers()
+    assert min(codes[0], codes[cli.MISTAKE]) > sum(codes.values()) / 20, codes
 
 
-@bounded(60)
-@given(scenario=SMALL_SCENARIOS)
-def test_run_answers(scenario: Json, tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("drawn")
-    file = folder / "drawn.json"
-    file.write_text(json.dumps(scenario))
-    command = ["run", str(file), "-o", str(folder / "out"), "--workers", "1", "--audit"]
-    with no_hang(), pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setenv("PACKETLOOM_CACHE", "off")
-        assert answer(command, monkeypatch) in ANSWERS
+def test_run_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes: Counter[int] = Counter()
+    file = tmp_path / "drawn.json"
+
+    @bounded(100)
+    @given(scenario=sensible())
+    def answers(scenario: Json) -> None:
+        file.write_text(json.dumps(scenario))
+        out = tmp_path / f"out{sum(codes.values())}"
+        with no_hang():
+            code = answer(["run", str(file), "-o", str(out), "--workers", "1", "--audit"], monkeypatch)
+        assert code in ANSWERS
+        codes[code] += 1
+
+    answers()
+    assert codes[0] > sum(codes.values()) / 5, codes

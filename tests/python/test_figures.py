@@ -3,7 +3,10 @@
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import polars as pl
 import pytest
@@ -100,6 +103,20 @@ def test_a_port_that_is_taken(incast: Results) -> None:
         server([incast], running.server_port)
 
 
+def test_a_damaged_case_is_told_to_who_looks(scenario: Path, tmp_path: Path) -> None:
+    results = packetloom.run(scenario, tmp_path / "out", progress=False)
+    damaged = next((results.path / "flows.parquet").glob("*.parquet"))
+    damaged.write_bytes(b"not Parquet")
+    (results.path / "cases.parquet").unlink()
+    with server([results], 0) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        with pytest.raises(HTTPError) as answer:
+            urlopen(f"http://127.0.0.1:{running.server_port}/")
+        assert answer.value.code == 500
+        assert f"{damaged}: damaged" in answer.value.read().decode()
+        running.shutdown()
+
+
 def test_layers_are_distances_from_hosts() -> None:
     links = [("host0", "leaf0"), ("host1", "leaf1"), ("leaf0", "spine0"), ("leaf1", "spine0")]
     both = [*links, *((there, here) for here, there in links)]
@@ -128,3 +145,11 @@ def test_the_fabric_without_samples_is_the_whole_run(incast: Results) -> None:
     assert first["times_ms"] == []
     assert [share / 1e4 for share in first["utilisation"][0]] == pytest.approx(ports["utilisation"].to_list(), abs=5e-5)
     assert "queue" not in first  # not watched
+    assert view["left_out"] == 0
+
+
+def test_a_page_holds_only_so_many_links(incast: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("packetloom.fabric.MOST_LINKS", 2 * 24)  # twelve hosts on one switch
+    view = fabric_view(incast)
+    assert view
+    assert (len(view["cases"]), view["left_out"]) == (2, 4)

@@ -84,7 +84,7 @@ def browser() -> Iterator[Browser]:
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("there is no chromium: apt install chromium")
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    quiet = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=quiet)
         yield browser
@@ -287,6 +287,11 @@ def test_series_are_those_of_the_samples(page: Page, results: Results) -> None:
     times, values = zip(*own_series(numbers(page, "utilisation-over-time")), strict=True)
     assert times == pytest.approx((used["time_ns"] / 1e6).to_list())
     assert values == pytest.approx((100 * used["tx_bytes"] / 100e3 / rate).to_list())
+    to_hosts = samples.join(ports.filter(pl.col("peer").str.starts_with("host")), on="port", how="semi")
+    received = to_hosts.group_by("time_ns").agg(pl.col("tx_bytes").sum()).sort("time_ns")
+    times, values = zip(*own_series(numbers(page, "throughput-over-time")), strict=True)
+    assert times == pytest.approx((received["time_ns"] / 1e6).to_list())
+    assert values == pytest.approx((received["tx_bytes"] * 8 / 100e3).to_list())
     waits = np.sort(of_switches["queue_bytes"].to_numpy() / 1e3)
     for queue, fraction in own_series(numbers(page, "queue-cdf")):
         assert queue == pytest.approx(np.quantile(waits, fraction), rel=1e-9)
@@ -410,8 +415,16 @@ def test_downloads_of_pictures(page: Page) -> None:
     assert files["slowdown-by-size.png"].startswith(b"\x89PNG")
 
 
-def test_the_fabric(page: Page, results: Results) -> None:
+def fabric_of(page: Page) -> Locator:
+    """The fabric view, drawn."""
     fabric = page.locator("#fabric")
+    fabric.scroll_into_view_if_needed()
+    fabric.locator("line.link").first.wait_for(state="attached")
+    return fabric
+
+
+def test_the_fabric(page: Page, results: Results) -> None:
+    fabric = fabric_of(page)
     ports = results.to_polars("ports").filter(scheme="TCP", load=0.3).sort("port")
     assert fabric.locator("line.link").count() == len(ports)
     assert fabric.locator("circle.node").count() == 3 * 4 + SWITCHES
@@ -435,7 +448,7 @@ def simulated_ns(results: Results) -> float:
 
 def test_the_fabric_over_time_and_by_keyboard(report: Path, results: Results, open_page: Open) -> None:
     page = open_page(report)
-    fabric = page.locator("#fabric")
+    fabric = fabric_of(page)
     slider, play = fabric.get_by_role("slider"), fabric.get_by_role("button", name="Play")
     slider.focus()
     page.keyboard.press("ArrowRight")
@@ -474,6 +487,7 @@ def test_it_fits_and_nothing_overlaps(report: Path, open_page: Open, width: int,
         section.scroll_into_view_if_needed()
         section.locator(".main-svg").first.wait_for()
         assert section.locator(".plot").evaluate(OVERLAPS) == []
+    fabric_of(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     PICTURES.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=PICTURES / f"report-{width}-{'dark' if dark else 'light'}.png", full_page=True)
@@ -504,8 +518,7 @@ def test_results_with_little_in_them(tmp_path: Path, open_page: Open) -> None:
         section.scroll_into_view_if_needed()
         section.locator(".main-svg").first.wait_for()
         assert section.locator(".plot").evaluate("plot => plot.data.length") > 0
-    expect(page.locator("#fabric line.link").first).to_be_attached()
-    expect(page.get_by_role("slider")).to_have_count(0)
+    expect(fabric_of(page).get_by_role("slider")).to_have_count(0)
 
     large = [{"sizes": {"kind": "constant", "size": "1MB"}}]
     cut_short = {"loads": [0.5], "flows": 100, "max_time": "500us"}
@@ -565,14 +578,15 @@ def test_following_a_run(tmp_path: Path, open_page: Open, seen: Seen) -> None:
         expect(page.get_by_text("1 of 2 cases finished")).to_be_visible()
         chart(page, "slowdown-by-load").get_by_label("Statistic").select_option("p95")
         chart(page, "fct-cdf").get_by_text("Table", exact=True).click()
-        page.locator("#fabric").get_by_label("Link", exact=True).select_option("3")
+        fabric_of(page).get_by_label("Link", exact=True).select_option("3")
         last.write_bytes(kept)
         expect(page.get_by_text("2 of 2 cases finished")).to_be_visible()
         section = chart(page, "slowdown-by-load")
         expect(section.locator(".names li")).to_have_text(["one", "other"])
         expect(section.get_by_label("Statistic")).to_have_value("p95")
         expect(chart(page, "fct-cdf").locator("tbody")).to_contain_text("other")
-        expect(page.locator("#fabric").get_by_label("Link", exact=True)).to_have_value("3")
-        expect(page.locator("#fabric").get_by_label("Case").locator("option")).to_have_count(2)
+        expect(fabric_of(page).get_by_label("Link", exact=True)).to_have_value("3")
+        expect(fabric_of(page).get_by_label("Case").locator("option")).to_have_count(2)
+        page.close()  # it would go on asking
         running.shutdown()
     assert all(url.startswith(here) for url in seen.requests)

@@ -65,6 +65,9 @@ def test_utilisation_is_of_the_busiest_link() -> None:
     }
     found = timelines.utilisation_over_time(Made(ports=PORTS, series=series))
     assert found["value"].to_list() == pytest.approx([0.75, 0.3, 0.45])
+    # Only port 1 leads to a host: 1000, 400 and 600 B in 1000 ns each.
+    received = timelines.throughput_over_time(Made(ports=PORTS, series=series))
+    assert received["value"].to_list() == pytest.approx([8.0, 3.2, 4.8])
 
 
 def test_classes_are_summed_where_they_count() -> None:

@@ -48,11 +48,21 @@ function swatch(look, kind, points) {
 
 // From panels to plotly.
 
+/** The least and the greatest. */
+function extent(values) {
+  let low = Infinity, high = -Infinity;
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return [low, high];
+}
+
 /** Labels 1, 2, 5, 10 on a logarithmic axis; only powers of ten where it is long, more where it is short. */
 function logTicks(values, isX) {
   const positive = values.filter((value) => value > 0);
   if (!positive.length) return {};
-  const low = Math.min(...positive), high = Math.max(...positive), decades = Math.log10(high / low);
+  const [low, high] = extent(positive), decades = Math.log10(high / low);
   const steps = decades > (isX ? 2 : 3.5) ? [1] : decades === 0 || decades > 0.5 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
   const tickvals = [];
   for (let power = Math.floor(Math.log10(low)) - 1; power <= Math.log10(high) + 1; power++) {
@@ -69,7 +79,10 @@ function tickText(value) {
 }
 
 /** From zero, unless all there is to see is far above it. */
-const fromZero = (values) => (Math.min(...values) > 0.6 * Math.max(...values) ? "normal" : "tozero");
+function fromZero(values) {
+  const [low, high] = extent(values);
+  return low > 0.6 * high ? "normal" : "tozero";
+}
 
 function errorBars(mark) {
   if (!mark.low) return {};

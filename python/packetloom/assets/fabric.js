@@ -93,7 +93,7 @@ class Fabric {
     const known = Object.keys(QUANTITIES).filter((name) => this.case[name]);
     if (!known.includes(this.quantity)) this.quantity = known[0];
     this.quantitySelect.replaceChildren(...known.map((name) => element("option", { value: name, selected: name === this.quantity }, `${QUANTITIES[name].title} (${QUANTITIES[name].unit})`)));
-    this.most = { utilisation: 100, queue: Math.max(1, ...(this.case.queue || [[1000]]).map((frame) => frame.reduce((a, b) => Math.max(a, b), 0))) / 1000 };
+    this.most = { utilisation: 100, queue: Math.max(1, extent((this.case.queue || []).map((frame) => extent(frame)[1]))[1]) / 1000 };
     this.linkSelect.replaceChildren(element("option", { value: "" }, "none"), ...this.topology.links.map((_, at) => element("option", { value: at }, this.linkName(at))));
     this.flowSelect.replaceChildren(element("option", { value: "" }, "none"), ...this.case.flows.map((flow, at) => element("option", { value: at }, this.flowName(flow))));
     this.drawNetwork();
@@ -126,7 +126,7 @@ class Fabric {
       spots[node.number] = [(WIDTH * (at + 0.5)) / nodes.length, height - 28 - layer * LAYER_HEIGHT];
     }));
     const crowd = Math.max(...layers.map((nodes) => nodes.length));
-    svg.style.setProperty("--link-width", this.topology.links.length > 1500 ? 1 : this.topology.links.length > 400 ? 1.6 : 2.4);
+    svg.style.setProperty("--link-width", this.topology.links.length > 1500 ? 0.7 : this.topology.links.length > 400 ? 1.6 : 2.4);
     this.lines = this.topology.links.map(([from, to], at) => {
       const [x1, y1] = spots[from], [x2, y2] = spots[to], level = y1 === y2 ? -LAYER_HEIGHT / 3 : 0;
       const middle = (this.middles[at] = [(x1 + x2) / 2, (y1 + y2) / 2 + level]);
@@ -242,7 +242,7 @@ class Fabric {
     if (this.chartSection.hidden) return;
     const look = { colour: "#0072b2", marker: 0, dash: 0 };
     this.chart.chart.panels = Object.keys(QUANTITIES).filter((name) => this.case[name]).map((name) => {
-      const y = this.times.map((_, frame) => Math.max(...links.map((link) => this.value(link, frame, name))));
+      const y = this.times.map((_, frame) => extent(links.map((link) => this.value(link, frame, name)))[1]);
       const { title, unit } = QUANTITIES[name];
       const marks = [{ kind: "curve", label, look, x: this.times, y, points: false }];
       if (this.flow && this.flow.fct_ms !== null) {

@@ -25,12 +25,25 @@ function makeControls() {
 function makePage() {
   makeCharts();
   makeControls();
-  const section = document.getElementById("fabric");
-  fabric?.stop();
-  fabric = section && new Fabric(section, data.fabric, fabric);
+  makeFabric();
 }
 
 let fabric = null;
+
+/** A network can have thousands of links: they are drawn once they come into sight. */
+const nearFabric = new IntersectionObserver((entries) => {
+  if (!entries.some((entry) => entry.isIntersecting)) return;
+  nearFabric.disconnect();
+  fabric = new Fabric(entries[0].target, data.fabric, fabric);
+}, { rootMargin: "300px" });
+
+function makeFabric() {
+  const section = document.getElementById("fabric");
+  fabric?.stop();
+  nearFabric.disconnect();
+  if (section) nearFabric.observe(section);
+}
+
 document.addEventListener("theme", () => fabric?.paint());
 
 const nameOf = (details) => details.id || details.firstElementChild.textContent;
