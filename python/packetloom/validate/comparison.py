@@ -105,9 +105,10 @@ def print_rows(title: str, theirs: str, rows: Sequence[Row]) -> None:
         table.add_row(*(cell.replace("[", "\\[") for cell in cells), mark)
     console.print(table)
     console.print(f"{sum(row.verdict == 'holds' for row in rows)} of {len(rows)} hold")
-    for row in rows:
-        if row.verdict == "differs":
-            console.print(f"{row.id}: {row.why or 'differs, and it is not known why'}", markup=False)
+    differing = [row for row in rows if row.verdict == "differs"]
+    for why in dict.fromkeys(row.why for row in differing):
+        ids = ", ".join(row.id for row in differing if row.why == why)
+        console.print(f"{ids}: {why or 'differs, and it is not known why'}", markup=False)
 
 
 def span_text(span: Span) -> str:

@@ -257,12 +257,12 @@ def flow_list_comparisons() -> list[Comparison]:
 
 def _comparison(peer: PeerList) -> Comparison:
     def rows(results: Mapping[str, Results]) -> list[Row]:
-        theirs, ours = read_list(peer), results["flows"].to_polars()
+        theirs, ours = read_list(peer), results["replayed"].to_polars()
         return [
             row for expected in peer.schemes for row in _rows(peer, expected, paired(theirs, ours, expected.scheme))
         ]
 
-    return Comparison(peer.name, lambda folder: {"flows": replay_scenario(peer, folder)}, rows)
+    return Comparison(peer.name, lambda folder: {"replayed": replay_scenario(peer, folder)}, rows)
 
 
 def _rows(peer: PeerList, expected: Expected, flows: pl.DataFrame) -> list[Row]:
