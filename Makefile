@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help demo test test-ray lint format bench bench-compare docs wheel validate reproduce fuzz clean
+.PHONY: help demo test test-ray lint format bench bench-parts bench-compare docs wheel validate reproduce fuzz clean
 
 help:
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
@@ -16,6 +16,7 @@ help:
 	@echo "make lint       formatting, clippy, ruff, mypy"
 	@echo "make format     format all sources"
 	@echo "make bench      speed and memory"
+	@echo "make bench-parts   the speed of the engine's parts"
 	@echo "make bench-compare BASE=main~1   speed beside another revision's, in pairs of runs"
 	@echo "make validate   the long comparisons with theory and other simulators"
 	@echo "make reproduce  redo the papers (PAPER=pfabric SCALE=quick)"
@@ -83,6 +84,10 @@ bench: .venv/.installed
 	@$(BIN)/packetloom bench --json results/bench.json
 	@$(BIN)/packetloom bench-control --json results/bench-control.json
 
+# The calendar, each queue, each routing and a matching by themselves.
+bench-parts:
+	cargo bench --locked -p packetloom --bench parts
+
 # BASE's build stays in target/bench-base, so that the next comparison with it starts at once.
 PAIRS ?= 5
 bench-compare: .venv/.installed
@@ -96,7 +101,7 @@ bench-compare: .venv/.installed
 validate: test-ray
 	cargo test --workspace --release --locked -- --ignored
 	$(BIN)/pytest -m slow
-	$(BIN)/packetloom validate --json results/validate.json
+	$(BIN)/packetloom validate theory peers kernel --json results/validate.json
 
 PAPER ?= pfabric
 SCALE ?= quick

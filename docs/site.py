@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,11 +17,18 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from nbclient import NotebookClient
 
+from packetloom.errors import PacketloomError
+from packetloom.figures import FIGURES, Figure
+from packetloom.plots import save_figure
 from packetloom.reference import command_page, component_pages
+from packetloom.report import write_report
+from packetloom.results import Results
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 TUTORIAL = "tutorial.md"
+GALLERY = "gallery.md"
+RUN = re.compile(r"^    (packetloom run .*)$", re.MULTILINE)
 FROM_ELSEWHERE = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -40,6 +50,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     files.append(File.generated(config, "reference/commands.md", content=command_page()))
     files.append(File.generated(config, TUTORIAL, content=tutorial()))
+    for name, content in gallery(files).items():
+        files.append(File.generated(config, name, content=content))
     for file in sorted(_linked_files()):
         files.append(File.generated(config, str(file), abs_src_path=str(ROOT / file)))
     return files
@@ -86,6 +98,41 @@ def _linked_files() -> set[Path]:
             if file and (ROOT / file).is_file() and file.parts[0] != "docs" and str(file) not in FROM_ELSEWHERE:
                 found.add(file)
     return found
+
+
+def gallery(files: Files) -> dict[str, str | bytes]:
+    """The page with a figure of every kind, these figures, and the reports of the runs that they come from."""
+    page = files.get_file_from_path(GALLERY)
+    assert page is not None
+    files.remove(page)
+    text = page.content_string
+    with TemporaryDirectory() as folder:
+        here = Path(folder)
+        (here / "examples").symlink_to(ROOT / "examples")
+        for command in RUN.findall(text):
+            subprocess.run([sys.executable, "-m", *shlex.split(command)], cwd=here, check=True, capture_output=True)
+        runs = [Results(run) for run in sorted((here / "results").iterdir(), key=lambda run: run.name != "deadlines")]
+        made: dict[str, str | bytes] = {}
+        for run in runs:
+            name = f"gallery/{run.name}.html"
+            made[name] = write_report(run, here / "report.html").read_text(encoding="utf-8")
+            text += f"\nThe report of [{run.name}]({name}).\n"
+        for name, figure in FIGURES.items():
+            run = next(run for run in runs if _has(figure, run))
+            picture = here / f"{name}.svg"
+            save_figure(name, run, picture, {})
+            made[f"gallery/{name}.svg"] = picture.read_bytes()
+            command = f"packetloom plot {name} results/{run.name} -o {name}.pdf"
+            text += f"\n## {figure.title}\n{figure.shows}\n\n    {command}\n\n![{figure.title}](gallery/{name}.svg)\n"
+    return made | {GALLERY: text}
+
+
+def _has(figure: Figure, run: Results) -> bool:
+    try:
+        figure.of(run)
+    except PacketloomError:
+        return False
+    return True
 
 
 def tutorial() -> str:

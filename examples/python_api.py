@@ -35,7 +35,7 @@ if __name__ == "__main__":
     print(flows.group_by("scheme", "load", maintain_order=True).agg(pl.col("slowdown").median()))
 
     # Figures are matplotlib axes: change them as you like.
-    axes = packetloom.plot_slowdown_by_load(results, statistic="p99")
+    axes = packetloom.plot("slowdown-by-load", results, statistic="p99")
     axes.set_title("exponential sizes, mean 100 KB")
     axes.figure.savefig("slowdown.png")
     print("wrote slowdown.png")

@@ -4,7 +4,7 @@ import packetloom
 
 results = packetloom.run("examples/demo.toml")
 print(packetloom.summary(results))
-packetloom.plot_slowdown_by_load(results)
+packetloom.plot("slowdown-by-load", results)
 """
 
 from __future__ import annotations
@@ -17,17 +17,7 @@ if TYPE_CHECKING:
     from packetloom.api import run
     from packetloom.errors import Interrupted, LawError, PacketloomError
     from packetloom.exchange.fct import read_fct
-    from packetloom.plots import (
-        plot_class_credits,
-        plot_class_queue,
-        plot_class_throughput,
-        plot_fct_cdf,
-        plot_missed_by,
-        plot_queue_by_tier,
-        plot_slowdown_by_load,
-        plot_slowdown_by_size,
-        plot_utilisation_over_time,
-    )
+    from packetloom.plots import plot
     from packetloom.report import write_report
     from packetloom.results import Results
     from packetloom.scenario import Scenario, Scheme
@@ -46,15 +36,7 @@ __all__ = [
     "Scheme",
     "__version__",
     "largest_held",
-    "plot_class_credits",
-    "plot_class_queue",
-    "plot_class_throughput",
-    "plot_fct_cdf",
-    "plot_missed_by",
-    "plot_queue_by_tier",
-    "plot_slowdown_by_load",
-    "plot_slowdown_by_size",
-    "plot_utilisation_over_time",
+    "plot",
     "read_fct",
     "run",
     "summary",
@@ -70,15 +52,7 @@ _HOME = {
     "ScenarioError": "_core",
     "Scheme": "scenario",
     "largest_held": "search",
-    "plot_class_credits": "plots",
-    "plot_class_queue": "plots",
-    "plot_class_throughput": "plots",
-    "plot_fct_cdf": "plots",
-    "plot_missed_by": "plots",
-    "plot_queue_by_tier": "plots",
-    "plot_slowdown_by_load": "plots",
-    "plot_slowdown_by_size": "plots",
-    "plot_utilisation_over_time": "plots",
+    "plot": "plots",
     "read_fct": "exchange.fct",
     "run": "api",
     "summary": "statistics",

@@ -11,14 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 
 from packetloom import _core
+from packetloom.figures import FIGURES
 from packetloom.reproduce import PAPERS
-
-FIGURES = {
-    "slowdown-by-load": "mean or tail slowdown against load, all flows or one size bin",
-    "slowdown-by-size": "slowdown against flow size at one load",
-    "fct-cdf": "distribution of flow completion times at one load",
-    "queue-by-tier": "queue lengths by tier at one load",
-}
 
 
 def print_catalogue() -> None:
@@ -28,7 +22,7 @@ def print_catalogue() -> None:
     for component in json.loads(_core.registry()):
         sections.setdefault(component["section"], {})[component["kind"]] = component["doc"]
     sections["distributions of flow sizes (workload.sizes)"] = dict.fromkeys(_core.distributions(), "")
-    sections["figures (packetloom plot)"] = FIGURES
+    sections["figures (packetloom plot)"] = {name: figure.shows for name, figure in FIGURES.items()}
     sections["papers (packetloom reproduce)"] = {name: paper.title for name, paper in PAPERS.items()}
     sections["benchmarks (packetloom bench)"] = dict.fromkeys(_core.bench_names(), "")
     for section, entries in sections.items():

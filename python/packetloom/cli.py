@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,6 +18,15 @@ INTERRUPTED = 130
 MISTAKE = 2
 STALLED = 3
 LAW_BROKEN = 4
+
+
+class Against(StrEnum):
+    """What `validate` compares with."""
+
+    THEORY = "theory"
+    PEERS = "peers"
+    KERNEL = "kernel"
+
 
 app = typer.Typer(
     name="packetloom",
@@ -191,12 +201,24 @@ def report(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="The page; report.html in the first DIR.")
     ] = None,
 ) -> None:
-    """Write one HTML page with the results table and all figures."""
+    """Write one HTML page with the results table, all figures and the fabric: nothing is fetched from elsewhere."""
     from packetloom.report import write_report
     from packetloom.results import Results
 
     page = write_report([Results(folder) for folder in folders], output or folders[0] / "report.html")
     print(f"wrote {page}")
+
+
+@app.command()
+def view(
+    folders: FoldersArgument,
+    port: Annotated[int, typer.Option(help="Where it listens on this machine; 0 takes any that is free.")] = 8437,
+) -> None:
+    """Show the report in a browser, and follow a run that goes on."""
+    from packetloom.results import Results
+    from packetloom.view import serve
+
+    serve([Results(folder) for folder in folders], port)
 
 
 @app.command()
@@ -206,9 +228,9 @@ def plot(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Its ending says the format.")],
     load: Annotated[float | None, typer.Option(help="The load to show, where a figure shows one.")] = None,
     statistic: Annotated[str | None, typer.Option(help="mean, p99, ...; for queues mean, p99, max.")] = None,
-    bin: Annotated[str | None, typer.Option(help="For slowdown-by-load: a size bin, like '(0, 100KB]'.")] = None,
+    bin: Annotated[str | None, typer.Option(help="For figures by load: a size bin, like '(0, 100KB]'.")] = None,
 ) -> None:
-    """Draw one figure into a file (.pdf, .png, .svg)."""
+    """Draw one figure for print, as wide as a paper's column (.pdf, .png, .svg)."""
     from packetloom.plots import save_figure
     from packetloom.results import Results
 
@@ -320,14 +342,22 @@ def bench_control(json_file: JsonOption = None) -> None:
 
 
 @app.command()
-def validate(json_file: JsonOption = None, workers: WorkersOption = None) -> None:
-    """Repeat others' measurements and compare."""
-    from packetloom.validate import run_validation
+def validate(
+    against: Annotated[
+        list[Against] | None,
+        typer.Argument(metavar="[theory|peers|kernel]", help="What to compare with; theory and peers if not given."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Only comparisons that take seconds.")] = False,
+    json_file: JsonOption = None,
+    workers: WorkersOption = None,
+) -> None:
+    """Compare with theory, other simulators, Linux's TCP. Exits with 1 where something differs unexplained."""
+    from packetloom.validate.command import run_validation
 
     try:
-        agreed = run_validation(json_file, workers)
+        agreed = run_validation(against or [Against.THEORY, Against.PEERS], json_file, workers, quick=quick)
     except Interrupted as interrupted:
-        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        print(f"stopped: {interrupted}. The same command begins anew.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     raise typer.Exit(0 if agreed else 1)
 

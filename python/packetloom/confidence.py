@@ -11,15 +11,15 @@ CONFIDENCE = 0.95
 PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 
 
-def t_quantile(samples: int) -> float:
+def t_quantile(samples: int, confidence: float = CONFIDENCE) -> float:
     """Student's t for the two-sided interval of a mean of so many samples."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(samples - 1, (1 + CONFIDENCE) / 2))
+    return float(stdtrit(samples - 1, (1 + confidence) / 2))
 
 
-def half_interval(values: Sequence[float]) -> float:
+def half_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> float:
     """Half the width of the confidence interval of the mean; infinite for fewer than two values."""
     if len(values) < 2:
         return float("inf")
-    return t_quantile(len(values)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return t_quantile(len(values), confidence) * float(np.std(values, ddof=1)) / math.sqrt(len(values))

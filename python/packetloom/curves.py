@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from packetloom.errors import PacketloomError
-from packetloom.results import CaseRow, Results
-from packetloom.statistics import DEFAULT_BINS, SizeBin, polars_frame, summary
+from packetloom.quantities import axis_text
+from packetloom.results import CaseRow, Results, Snapshot
+from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, polars_frame, summary
 
 SomeResults = Results | Sequence[Results]
+FRACTIONS = np.concatenate([np.linspace(0, 0.99, 150), 1 - np.geomspace(0.01, 1e-4, 50)])
+"""Where distributions are drawn."""
+FAN_IN = "pattern.fan_in"
+SIZE_STATISTICS = ("mean", "p50", "p95", "p99")
 
 # Okabe and Ito's colours, told apart with every kind of colour vision; readable on white and on black.
 COLOURS = ("#d55e00", "#e69f00", "#0072b2", "#56b4e9", "#009e73", "#cc79a7", "#8c8c8c")
@@ -22,10 +28,11 @@ COLOURS = ("#d55e00", "#e69f00", "#0072b2", "#56b4e9", "#009e73", "#cc79a7", "#8
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a series looks in every figure: colour, and a marker and a line for those who see no colour."""
+    """How a series looks in every figure: colour, and a marker and dashes for those who see no colour."""
 
     colour: str
-    order: int
+    marker: int
+    dash: int
 
 
 def as_list(results: SomeResults) -> list[Results]:
@@ -35,13 +42,28 @@ def as_list(results: SomeResults) -> list[Results]:
 
 def style_at(place: int) -> Style:
     """The look of the place-th series."""
-    return Style(COLOURS[place % len(COLOURS)], place)
+    round, within = divmod(place, len(COLOURS))
+    return Style(COLOURS[within], within + round, round)
 
 
 def styles(results: SomeResults) -> dict[str, Style]:
-    """The look of each series, by its label, in the order of the scenarios."""
-    labels = dict.fromkeys(label for label, _, _ in _labelled_rows(as_list(results)))
-    return {label: style_at(place) for place, label in enumerate(labels)}
+    """The look of each series, by its label, in the order of the scenarios.
+
+    A scheme has one colour; its variants (on other axes of the grid, in other folders) differ in markers and dashes.
+    Variants of a single scheme differ in colour.
+    """
+    rows = _labelled_rows(as_list(results))
+    scheme_of = {label: row.scheme for label, _, row in rows}
+    schemes = list(dict.fromkeys(scheme_of.values()))
+    if len(schemes) == 1:
+        return {label: style_at(place) for place, label in enumerate(scheme_of)}
+    variants: Counter[str] = Counter()
+    looks = {}
+    for label, scheme in scheme_of.items():
+        look, variant = style_at(schemes.index(scheme)), variants[scheme]
+        looks[label] = Style(look.colour, look.marker + variant, look.dash + variant)
+        variants[scheme] += 1
+    return looks
 
 
 def loads(results: SomeResults) -> list[float | None]:
@@ -56,40 +78,59 @@ def all_summaries(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) 
     frames = []
     for one in several:
         renamed = renaming(one, several)
-        frames.append(summary(one, bins).with_columns(pl.col("label").replace(renamed)))
+        frames.append(_summary(one, bins).with_columns(pl.col("label").replace(renamed)))
     return pl.concat(frames, how="diagonal_relaxed")
 
 
+def _summary(one: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
+    """`summary`; what does not change is summed up once, however many figures need it."""
+    return _kept_summary(one, tuple(bins)) if isinstance(one, Snapshot) else summary(one, bins)
+
+
+@lru_cache(maxsize=8)
+def _kept_summary(one: Snapshot, bins: tuple[SizeBin, ...]) -> pl.DataFrame:
+    return summary(one, bins)
+
+
 def slowdown_by_size(results: SomeResults, points: int = 20) -> pl.DataFrame:
-    """Mean and p99 slowdown in bins of equally many flows: label, load, size_bytes (mid), mean, p99, flows."""
+    """Slowdown in bins of equally many flows: label, load, size_bytes (the bin's mean), mean, p50, p95, p99, flows."""
     samples = _flow_samples(results, ("size_bytes", "slowdown", "measured"))
-    rows: list[tuple[str, float | None, float, float, float, int]] = []
+    rows: list[tuple[str | float | None, ...]] = []
     for load in loads(results):
         here = [(label, frame) for label, at, frame in samples if at == load]
-        edges = _equal_count_edges(np.concatenate([frame["size_bytes"].to_numpy() for _, frame in here]), points)
+        sizes = [frame["size_bytes"].to_numpy() for _, frame in here]
+        if not sum(map(len, sizes)):
+            continue
+        edges = np.unique(np.quantile(np.concatenate(sizes).astype(float), np.linspace(0, 1, points + 1)))
         for label in dict.fromkeys(label for label, _ in here):
             frame = pl.concat([frame for name, frame in here if name == label])
             rows += [(label, load, *point) for point in _by_size(frame, edges)]
-    columns = {"label": pl.String, "load": pl.Float64, "size_bytes": pl.Float64, "mean": pl.Float64, "p99": pl.Float64}
-    return pl.DataFrame(rows, schema={**columns, "flows": pl.Int64}, orient="row")
+    if not rows:
+        raise PacketloomError("no measured flow has finished, so there is no slowdown to show")
+    numbers = dict.fromkeys(("load", "size_bytes", *SIZE_STATISTICS), pl.Float64)
+    return pl.DataFrame(rows, schema={"label": pl.String, **numbers, "flows": pl.Int64}, orient="row")
 
 
-def fct_cdf(results: SomeResults, points: int = 200) -> pl.DataFrame:
-    """The distribution of completion times, seeds pooled: label, load, fct_ns, fraction."""
-    samples = _flow_samples(results, ("fct_ns", "measured"))
-    fractions = np.concatenate([np.linspace(0, 0.99, points - points // 4), 1 - np.geomspace(0.01, 1e-4, points // 4)])
+def distribution(results: SomeResults, column: str) -> pl.DataFrame:
+    """The distribution of a column over the flows that finished, seeds pooled: label, load, the column, fraction."""
+    samples = _flow_samples(results, (column, "measured"))
     frames = []
     for load in loads(results):
         for label in dict.fromkeys(label for label, at, _ in samples if at == load):
-            times = np.concatenate(
-                [frame["fct_ns"].to_numpy() for name, at, frame in samples if (name, at) == (label, load)]
+            values = np.concatenate(
+                [frame[column].to_numpy() for name, at, frame in samples if (name, at) == (label, load)]
             )
-            if times.size:
-                columns = {"label": label, "load": load, "fct_ns": np.quantile(times, fractions), "fraction": fractions}
-                frames.append(pl.DataFrame(columns, schema_overrides={"load": pl.Float64}))
+            if values.size:
+                frames.append(cdf(label, load, column, values))
     if not frames:
         raise PacketloomError("no measured flow has finished, so there is no distribution to show")
     return pl.concat(frames)
+
+
+def cdf(label: str, load: float | None, column: str, values: NDArray[np.float64]) -> pl.DataFrame:
+    """Quantiles of some values: label, load, the column, fraction; closer to each other in the tail."""
+    columns = {"label": label, "load": load, column: np.quantile(values, FRACTIONS), "fraction": FRACTIONS}
+    return pl.DataFrame(columns, schema_overrides={"load": pl.Float64})
 
 
 def queue_by_tier(results: SomeResults) -> pl.DataFrame:
@@ -97,29 +138,98 @@ def queue_by_tier(results: SomeResults) -> pl.DataFrame:
 
     The mean is over the tier's ports, the p99 and the maximum are those of its worst port; seeds are averaged.
     """
+    columns = ("tier", "queue_mean_bytes", "queue_p99_bytes", "queue_max_bytes")
+    frames = [
+        ports.filter(pl.col("queue_mean_bytes").is_not_nan())
+        .group_by("label", "load", "tier", maintain_order=True)
+        .agg(
+            pl.col("queue_mean_bytes").mean().cast(pl.Float64).alias("mean_bytes"),
+            pl.col("queue_p99_bytes").max().cast(pl.Float64).alias("p99_bytes"),
+            pl.col("queue_max_bytes").max().cast(pl.Float64).alias("max_bytes"),
+        )
+        for ports in _ports(results, columns)
+    ]
+    if not any(frame.height for frame in frames):
+        raise PacketloomError("no queues were watched: set queues = true in [measure] (flow-level schemes have none)")
+    return pl.concat(frames).group_by("label", "load", "tier", maintain_order=True).mean()
+
+
+def link_imbalance(results: SomeResults) -> pl.DataFrame:
+    """How unevenly parallel links were used: label, load, tier, imbalance.
+
+    Of the links from a switch to switches of one tier: the utilisation of the most used less that of the least, over
+    their mean (CONGA, SIGCOMM 2014, §5.2.2). Averaged over the switches that have several, and over seeds; 0 is even.
+    """
+    spread = (pl.col("utilisation").max() - pl.col("utilisation").min()) / pl.col("utilisation").mean()
+    frames = [
+        ports.filter(~pl.col("peer").str.starts_with("host"))
+        .group_by("label", "load", "tier", "node", maintain_order=True)
+        .agg(spread.alias("imbalance"), pl.len().alias("links"))
+        .filter((pl.col("links") > 1) & pl.col("imbalance").is_not_nan())
+        .group_by("label", "load", "tier", maintain_order=True)
+        .agg(pl.col("imbalance").mean())
+        for ports in _ports(results, ("tier", "node", "peer", "utilisation"))
+    ]
+    if not any(frame.height for frame in frames):
+        raise PacketloomError("no switch has several links to switches of one tier, so nothing can be uneven")
+    return pl.concat(frames).group_by("label", "load", "tier", maintain_order=True).mean()
+
+
+def by_fan_in(results: SomeResults) -> pl.DataFrame:
+    """Completion times by the number of senders, where the grid varies it: label, load, fan_in, statistic, value,
+    low, high. Labels are without the number."""
+    several = as_list(results)
+    short = without_fan_in(several)
     frames = []
+    for one in several:
+        axis = next((name for name in one.axes if name.endswith(FAN_IN)), None)
+        if axis is None:
+            continue
+        frame = _summary(one).with_columns(pl.col("label").replace(renaming(one, several)).replace(short))
+        chosen = frame.filter(pl.col("metric") == "fct_ns", pl.col("bin") == ALL_SIZES, pl.col(axis).is_not_null())
+        fan_in = pl.col(axis).cast(pl.Float64).alias("fan_in")
+        frames.append(chosen.select("label", "load", fan_in, "statistic", "value", "low", "high"))
+    if not any(frame.height for frame in frames):
+        raise PacketloomError("no incast whose fan_in the scenario varies: write a list, such as fan_in = [5, 10, 20]")
+    return pl.concat(frames)
+
+
+def without_fan_in(results: SomeResults) -> dict[str, str]:
+    """Every label, and the one of `by_fan_in` that it belongs to."""
+    several = as_list(results)
+    return {label: _label_without(row, _fan_in_axis(row), label) for label, _, row in _labelled_rows(several)}
+
+
+def fan_in_styles(results: SomeResults) -> dict[str, Style]:
+    """The looks of the labels of `by_fan_in`: those of the first series that each stands for."""
+    short = without_fan_in(results)
+    looks: dict[str, Style] = {}
+    for label, look in styles(results).items():
+        looks.setdefault(short[label], look)
+    return looks
+
+
+def _fan_in_axis(row: CaseRow) -> str | None:
+    return next((name for name in row.parameters if name.endswith(FAN_IN)), None)
+
+
+def _label_without(row: CaseRow, axis: str | None, label: str) -> str:
+    """A label, folder and all, without the value of an axis."""
+    return label if axis is None else label.replace(f", {axis_text(axis, row.parameters[axis])}", "", 1)
+
+
+def _ports(results: SomeResults, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Each case's ports, with its label and load; flow-level schemes have none."""
     several = as_list(results)
     for one in several:
         renamed = renaming(one, several)
-        for row, ports in one.partitions("ports", ("tier", "queue_mean_bytes", "queue_p99_bytes", "queue_max_bytes")):
-            by_tier = (
-                polars_frame(ports)
-                .filter(pl.col("queue_mean_bytes").is_not_nan())
-                .group_by("tier", maintain_order=True)
-                .agg(
-                    pl.col("queue_mean_bytes").mean().cast(pl.Float64).alias("mean_bytes"),
-                    pl.col("queue_p99_bytes").max().cast(pl.Float64).alias("p99_bytes"),
-                    pl.col("queue_max_bytes").max().cast(pl.Float64).alias("max_bytes"),
-                )
-            )
+        for row, ports in one.partitions("ports", columns):
+            if not ports.num_rows:
+                continue
             label = renamed.get(row.label, row.label)
-            frames.append(
-                by_tier.select(pl.lit(label).alias("label"), pl.lit(row.load, pl.Float64).alias("load"), pl.all())
+            yield polars_frame(ports).select(
+                pl.lit(label).alias("label"), pl.lit(row.load, pl.Float64).alias("load"), pl.all()
             )
-    watched = pl.concat(frames) if frames else pl.DataFrame()
-    if watched.is_empty():
-        raise PacketloomError("no queues were watched: set queues = true in [measure] (flow-level schemes have none)")
-    return watched.group_by("label", "load", "tier", maintain_order=True).mean()
 
 
 def _labelled_rows(several: Sequence[Results]) -> Iterator[tuple[str, Results, CaseRow]]:
@@ -153,17 +263,12 @@ def _flow_samples(results: SomeResults, columns: Sequence[str]) -> list[tuple[st
     return samples
 
 
-def _equal_count_edges(sizes: NDArray[np.generic], points: int) -> NDArray[np.float64]:
-    if not sizes.size:
-        raise PacketloomError("no measured flow has finished, so there is no slowdown to show")
-    return np.unique(np.quantile(sizes.astype(float), np.linspace(0, 1, points + 1)))
-
-
-def _by_size(frame: pl.DataFrame, edges: NDArray[np.float64]) -> Iterator[tuple[float, float, float, int]]:
-    """Mean size, mean and p99 slowdown, and flows, of each bin that has any."""
+def _by_size(frame: pl.DataFrame, edges: NDArray[np.float64]) -> Iterator[tuple[float, ...]]:
+    """Mean size, the statistics of slowdown, and flows, of each bin that has any."""
     size, slowdown = frame["size_bytes"].to_numpy().astype(float), frame["slowdown"].to_numpy()
     place = np.maximum(np.searchsorted(edges, size, side="left"), 1)
     for index in np.unique(place):
         chosen = place == index
         here = slowdown[chosen]
-        yield float(size[chosen].mean()), float(here.mean()), float(np.quantile(here, 0.99)), int(chosen.sum())
+        percentiles = [float(one) for one in np.quantile(here, (0.5, 0.95, 0.99))]
+        yield float(size[chosen].mean()), float(here.mean()), *percentiles, int(chosen.sum())

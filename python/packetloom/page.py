@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -13,7 +14,7 @@ from typing import Any
 from packetloom.errors import PacketloomError
 from packetloom.storage import write_text
 
-Figure = dict[str, Any]
+SCRIPTS = ("charts.js", "fabric.js", "report.js")
 
 
 class Page:
@@ -22,7 +23,8 @@ class Page:
     def __init__(self, title: str) -> None:
         self._title = title
         self._parts: list[str] = []
-        self._figures: list[Figure] = []
+        self._charts: list[dict[str, Any]] = []
+        self._data: dict[str, Any] = {}
 
     def heading(self, text: str) -> None:
         """A section's heading."""
@@ -47,7 +49,8 @@ class Page:
         head = "".join(f'<th class="{kind}">{html.escape(cell)}</th>' for kind, cell in zip(kinds, header, strict=True))
         body = "".join(f"<tr>{self._cells(row, kinds)}</tr>" for row in rows)
         self._parts.append(
-            f'<div class="wide"><table{style}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+            f'<div class="wide" tabindex="0"><table{style}><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
         )
 
     @staticmethod
@@ -61,22 +64,43 @@ class Page:
             f"<details><summary>{html.escape(summary)}</summary><pre>{html.escape(text)}</pre></details>"
         )
 
-    def figure(self, figure: Figure) -> None:
-        """A figure of plotly's: a dict of data and layout."""
-        height = figure["layout"].get("height", 420)
-        self._parts.append(f'<div class="figure" id="figure-{len(self._figures)}" style="height:{height}px"></div>')
-        self._figures.append(figure)
+    def chart(self, chart: dict[str, Any]) -> None:
+        """A figure: its panels, or its series with what can be chosen among them, as `charts` writes them."""
+        self._parts.append(f'<section data-chart="{len(self._charts)}"></section>')
+        self._charts.append(chart)
+
+    def place(self, name: str, kind: str) -> None:
+        """Where a script puts something of its own."""
+        self._parts.append(f'<section id="{name}" class="{kind}"></section>')
+
+    @contextmanager
+    def group(self) -> Iterator[None]:
+        """What is added meanwhile belongs together: what sticks to the top of the window does so beside it only."""
+        self._parts.append("<div>")
+        yield
+        self._parts.append("</div>")
+
+    def give(self, **data: Any) -> None:
+        """Data for the page's scripts."""
+        self._data |= data
 
     def render(self) -> str:
         """The page's text."""
         from plotly.offline import get_plotlyjs
 
-        template = Template(resources.files("packetloom").joinpath("page.html").read_text(encoding="utf-8"))
-        # "</" would end the script's element
-        figures = json.dumps(self._figures, allow_nan=False).replace("</", "<\\/")
-        script = get_plotlyjs() if self._figures else ""
-        return template.substitute(
-            title=html.escape(self._title), body="\n".join(self._parts), plotly=script, figures=figures
+        assets = resources.files("packetloom").joinpath("assets")
+        template, style, *scripts = (
+            assets.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)
+        )
+        # "<" could end the script's element
+        data = json.dumps({**self._data, "charts": self._charts}, allow_nan=False).replace("<", "\\u003c")
+        return Template(template).substitute(
+            title=html.escape(self._title),
+            style=style,
+            body="\n".join(self._parts),
+            data=data,
+            plotly=get_plotlyjs(),
+            script="\n".join(scripts),
         )
 
     def write(self, output: Path) -> None:

@@ -8,31 +8,43 @@ from pathlib import Path
 import polars as pl
 
 from packetloom import _core, curves
+from packetloom.charts import look_json
 from packetloom.errors import PacketloomError
+from packetloom.fabric import fabric_view
+from packetloom.figures import FIGURES
 from packetloom.page import Page
-from packetloom.panels import Panels, box, line_style, spread
-from packetloom.results import Results
+from packetloom.results import Results, Snapshot
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
 from packetloom.tables import Column, results_columns, results_lines, significant
-
-SLOWDOWN = "slowdown"
 
 
 def write_report(results: curves.SomeResults, output: str | Path, *, bins: Sequence[SizeBin] = DEFAULT_BINS) -> Path:
     """Writes the page, and gives its path."""
-    several = curves.as_list(results)
-    statistics = curves.all_summaries(several, bins)
+    report_page(curves.as_list(results), bins).write(Path(output))
+    return Path(output)
+
+
+def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BINS) -> Page:
+    """The page. A folder without a finished case is no mistake: the page says so."""
+    several = [Snapshot(one) for one in several]
     page = Page(" and ".join(dict.fromkeys(one.name for one in several)))
     _opening(page, several)
-    _summary_table(page, statistics, bins)
-    _fairness(page, statistics)
-    _central_control(page, several)
-    _figures(page, several, statistics, bins)
-    _cases(page, several)
+    finished = [one for one in several if one.rows()]
+    if finished:
+        statistics = curves.all_summaries(finished, bins)
+        if statistics.filter(pl.col("metric") == "slowdown").is_empty():
+            page.text("No measured flow has finished, so there are no completion times to show.")
+        if not statistics.is_empty():
+            _summary_table(page, statistics, bins)
+        _figures(page, finished)
+        _fabric(page, finished)
+        if not statistics.is_empty():
+            _fairness(page, statistics)
+        _central_control(page, finished)
+        _cases(page, finished)
     for one in several:
         page.folded(f"The scenario of {one.name}", one.scenario_text)
-    page.write(Path(output))
-    return Path(output)
+    return page
 
 
 def _opening(page: Page, several: Sequence[Results]) -> None:
@@ -45,6 +57,8 @@ def _opening(page: Page, several: Sequence[Results]) -> None:
         f"This page was made by packetloom {_core.version()}.",
         note=True,
     )
+    if not any(one.rows() for one in several):
+        page.text("No case is finished yet, so there is nothing to show.")
     warnings = dict.fromkeys(warning for one in several for row in one.rows() for warning in row.warnings)
     page.list(warnings)
 
@@ -110,114 +124,44 @@ def _central_control(page: Page, several: Sequence[Results]) -> None:
     page.text("How long packets waited at their server, and then took through the network; control traffic.", note=True)
 
 
-def _figures(page: Page, several: Sequence[Results], statistics: pl.DataFrame, bins: Sequence[SizeBin]) -> None:
-    looks = curves.styles(several)
-    page.heading("Mean slowdown by load")
-    page.figure(_by_load(statistics, looks, [(ALL_SIZES, "mean")]))
-    page.heading("Slowdown by load, by flow size")
-    page.figure(_by_load(statistics, looks, [(size.label, name) for name in ("mean", "p99") for size in bins]))
-    try:
-        by_size, distribution = curves.slowdown_by_size(several), curves.fct_cdf(several)
-    except PacketloomError as problem:
-        page.text(str(problem))
-        return
-    page.heading("Slowdown by flow size")
-    page.text("Each point stands for equally many flows; the line is the mean, the dots are the p99.", note=True)
-    page.figure(_by_size(by_size, looks))
-    page.heading("Flow completion times")
-    page.figure(_distribution(distribution, looks))
-    _queues(page, several, looks)
-
-
-def _by_load(
-    statistics: pl.DataFrame, looks: dict[str, curves.Style], wanted: Sequence[tuple[str, str]]
-) -> dict[str, object]:
-    columns = 1 if len(wanted) == 1 else len(wanted) // 2
-    panels = Panels(len(wanted), columns)
-    slowdowns = statistics.filter(pl.col("metric") == SLOWDOWN)
-    single = slowdowns["load"].n_unique() < 2
-    for place, (size, statistic) in enumerate(wanted):
-        what = f"{statistic}, {'all flows' if size == ALL_SIZES else size}"
-        x_axis = {"title": "" if single else "load", **({"showticklabels": False} if single else {})}
-        panels.axes(place, what, x=x_axis, y={"type": "log", "title": "slowdown" if place % columns == 0 else ""})
-        chosen = slowdowns.filter((pl.col("bin") == size), pl.col("statistic") == statistic)
-        for label, look in looks.items():
-            points = chosen.filter(pl.col("label") == label).sort("load")
-            if points.is_empty():
+def _figures(page: Page, several: Sequence[Results]) -> None:
+    """Every figure that the results hold the numbers of; and why not, for the others."""
+    page.heading("Figures")
+    missing = []
+    with page.group():
+        page.place("controls", "controls")
+        for figure in FIGURES.values():
+            try:
+                chart = figure.of(several)
+            except PacketloomError as problem:
+                missing.append(f"{figure.title}: {problem}")
                 continue
-            y = points["value"].to_list()
-            if single:
-                panels.add(place, label, {"type": "bar", "x": [label], "y": y, **spread(points), **box(look)})
-            else:
-                panels.add(place, label, {"x": points["load"].to_list(), "y": y, **spread(points), **line_style(look)})
-    return panels.figure()
+            page.heading(figure.title)
+            page.text(figure.shows, note=True)
+            page.chart(chart.to_json())
+    if missing:
+        page.folded("Figures that these results have no numbers for", "\n".join(missing))
+    short, looks = curves.without_fan_in(several), curves.styles(several)
+    schemes = [
+        {"label": label, "without_fan_in": short[label], "look": look_json(look)} for label, look in looks.items()
+    ]
+    page.give(schemes=schemes, loads=curves.loads(several))
 
 
-def _by_size(frame: pl.DataFrame, looks: dict[str, curves.Style]) -> dict[str, object]:
-    loads = frame["load"].unique().sort(nulls_last=True).to_list()
-    panels = Panels(len(loads))
-    for place, load in enumerate(loads):
-        panels.axes(
-            place,
-            _load_title(load),
-            x={"type": "log", "title": "flow size (bytes)"},
-            y={"type": "log", "title": "slowdown"},
-        )
-        for label, look in looks.items():
-            points = frame.filter(pl.col("load").eq_missing(pl.lit(load)), pl.col("label") == label).sort("size_bytes")
-            x = points["size_bytes"].to_list()
-            panels.add(place, label, {"x": x, "y": points["mean"].to_list(), **line_style(look, mode="lines")})
-            tail = {"x": x, "y": points["p99"].to_list(), **line_style(look, mode="markers"), "opacity": 0.6}
-            panels.add(place, label, tail, note="p99")
-    return panels.figure()
-
-
-def _distribution(frame: pl.DataFrame, looks: dict[str, curves.Style]) -> dict[str, object]:
-    loads = frame["load"].unique().sort(nulls_last=True).to_list()
-    panels = Panels(len(loads))
-    for place, load in enumerate(loads):
-        panels.axes(
-            place,
-            _load_title(load),
-            x={"type": "log", "title": "completion time (ms)"},
-            y={"title": "fraction of flows", "range": [0, 1]},
-        )
-        for label, look in looks.items():
-            points = frame.filter(pl.col("load").eq_missing(pl.lit(load)), pl.col("label") == label)
-            x = (points["fct_ns"] / 1e6).to_list()
-            panels.add(place, label, {"x": x, "y": points["fraction"].to_list(), **line_style(look, mode="lines")})
-    return panels.figure()
-
-
-def _queues(page: Page, several: Sequence[Results], looks: dict[str, curves.Style]) -> None:
-    page.heading("Queues by tier")
-    try:
-        frame = curves.queue_by_tier(several)
-    except PacketloomError as problem:
-        page.text(str(problem), note=True)
+def _fabric(page: Page, several: Sequence[Results]) -> None:
+    fabric = fabric_view(several)
+    if not fabric:
         return
-    page.text("Bars: time-weighted mean over the tier's ports; whiskers: the p99 of its worst port.", note=True)
-    loads = frame["load"].unique().sort(nulls_last=True).to_list()
-    panels = Panels(len(loads), columns=min(len(loads), 2))  # six tiers need room for their names
-    for place, load in enumerate(loads):
-        panels.axes(place, _load_title(load), x={"type": "category", "tickangle": 0}, y={"title": "queue (KB)"})
-        for label, look in looks.items():
-            points = frame.filter(pl.col("load").eq_missing(pl.lit(load)), pl.col("label") == label)
-            if points.is_empty():
-                continue
-            above = ((points["p99_bytes"] - points["mean_bytes"]) / 1e3).to_list()
-            whiskers = {"type": "data", "array": above, "arrayminus": [0] * len(above), "symmetric": False}
-            bars = {
-                "x": [_two_lines(tier) for tier in points["tier"]],
-                "y": (points["mean_bytes"] / 1e3).to_list(),
-                "error_y": whiskers,
-            }
-            panels.add(place, label, {"type": "bar", **bars, **box(look)})
-    page.figure(panels.figure())
-
-
-def _two_lines(tier: str) -> str:
-    return tier.replace(" to ", "<br>to ")
+    page.heading("The fabric")
+    page.text(
+        "Each half of a line is the direction that begins at its end. Over time, a frame's utilisation is its mean "
+        "and its queue the largest sample; without samples (series_interval in [measure]) it is the whole run's.",
+        note=True,
+    )
+    if fabric["left_out"]:
+        page.text(f"{fabric['left_out']} further cases have no room on this page.", note=True)
+    page.place("fabric", "fabric")
+    page.give(fabric=fabric)
 
 
 def _cases(page: Page, several: Sequence[Results]) -> None:
@@ -237,7 +181,3 @@ def _cases(page: Page, several: Sequence[Results]) -> None:
     ]
     header = ["scheme", "load", "seed", "million packet-hops", "drops", "CPU s", "fingerprint"]
     page.table(header, rows)
-
-
-def _load_title(load: float | None) -> str:
-    return "" if load is None else f"load {load:g}"

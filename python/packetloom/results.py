@@ -195,9 +195,13 @@ class Results:
     def partitions(self, name: TableName, columns: Sequence[str] | None = None) -> Iterator[tuple[CaseRow, pa.Table]]:
         """The finished cases one by one, each with its part of a table: for results larger than memory."""
         for row in self.rows():
-            path = self.path / PARTITIONED[name] / f"{row.case_id}.parquet"
+            path = self.table_path(name, row)
             if path.exists():
                 yield row, read_parquet(path, columns)
+
+    def table_path(self, name: TableName, row: CaseRow) -> Path:
+        """Where a case's part of a table is, if it has one."""
+        return self.path / PARTITIONED[name] / f"{row.case_id}.parquet"
 
     def to_polars(self, name: TableName = "flows") -> pl.DataFrame:
         """One of the tables for polars."""
@@ -211,6 +215,18 @@ class Results:
         """One of the tables for pandas (which is not installed with packetloom)."""
         frame: pd.DataFrame = self.table(name).to_pandas()
         return frame
+
+
+class Snapshot(Results):
+    """A results folder as it is now: cases that finish from here on are not in it."""
+
+    def __init__(self, results: Results) -> None:
+        super().__init__(results.path)
+        self._rows = results.rows()
+
+    def rows(self) -> list[CaseRow]:
+        """The cases that were finished."""
+        return self._rows
 
 
 def stalled_rows(rows: Sequence[CaseRow]) -> list[CaseRow]:

@@ -9,14 +9,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from packetloom.curves import SomeResults, as_list, renaming
+from packetloom.curves import SomeResults, as_list, cdf, renaming
 from packetloom.errors import PacketloomError
 from packetloom.results import CaseRow, TableName
 from packetloom.statistics import polars_frame
 
 ClassMeasure = Literal["throughput", "queue", "credit"]
 
+NO_DEADLINES = "no flow has a deadline; give a workload `deadlines`"
 NO_SERIES = 'nothing was sampled: set series_interval in [measure], such as "100us"'
+MOST_POINTS = 500
+"""Of a line over time: more than can be seen."""
 NO_CLASSES = f"{NO_SERIES}, and by_class = true"
 
 
@@ -33,7 +36,7 @@ def missed_by(results: SomeResults, points: int = 200) -> pl.DataFrame:
         late.setdefault((label, row.load), []).append(lateness.to_numpy())
     frames = [_tail(key, np.concatenate(parts), points) for key, parts in late.items() if sum(map(len, parts))]
     if not frames:
-        raise PacketloomError("no flow has a deadline; give a workload `deadlines`")
+        raise PacketloomError(NO_DEADLINES)
     return pl.concat(frames)
 
 
@@ -60,6 +63,46 @@ def utilisation_over_time(results: SomeResults) -> pl.DataFrame:
         used = pl.col("tx_bytes") / _interval_ns(own) / bytes_per_ns
         frames.append(_of_case(label, row, own.select("time_ns", used.alias("value"))))
     return _over_seeds(frames, NO_SERIES)
+
+
+def throughput_over_time(results: SomeResults) -> pl.DataFrame:
+    """Of all links to hosts together over time, seeds averaged: label, load, time_ns, value in Gb/s, with headers."""
+    frames = []
+    for label, row, samples, ports in _sampled(results, "series", ("tx_bytes",), ("peer",)):
+        received = samples.join(ports.filter(pl.col("peer").str.starts_with("host")), on="port", how="semi")
+        gbps = pl.col("tx_bytes").sum() * 8 / _interval_ns(samples)
+        frames.append(_of_case(label, row, received.group_by("time_ns").agg(gbps.alias("value"))))
+    return _over_seeds(frames, NO_SERIES)
+
+
+def queue_over_time(results: SomeResults) -> pl.DataFrame:
+    """Of all switches' ports over time, seeds averaged: label, load, time_ns, mean and max, in bytes."""
+    frames = []
+    for label, row, samples in _of_switches(results):
+        queue = pl.col("queue_bytes").cast(pl.Float64)
+        by_time = samples.group_by("time_ns").agg(queue.mean().alias("mean"), queue.max().alias("max"))
+        frames.append(_of_case(label, row, by_time))
+    return _over_seeds(frames, NO_SERIES)
+
+
+def queue_distribution(results: SomeResults) -> pl.DataFrame:
+    """Of the sampled queues of all switches' ports, seeds pooled: label, load, queue_bytes, fraction."""
+    pooled: dict[tuple[str, float | None], list[NDArray[np.float64]]] = {}
+    for label, row, samples in _of_switches(results):
+        pooled.setdefault((label, row.load), []).append(samples["queue_bytes"].to_numpy().astype(float))
+    frames = [
+        cdf(label, load, "queue_bytes", np.concatenate(parts))
+        for (label, load), parts in pooled.items()
+        if sum(map(len, parts))
+    ]
+    if not frames:
+        raise PacketloomError(NO_SERIES)
+    return pl.concat(frames)
+
+
+def _of_switches(results: SomeResults) -> Iterator[tuple[str, CaseRow, pl.DataFrame]]:
+    for label, row, samples, ports in _sampled(results, "series", ("queue_bytes",), ("node",)):
+        yield label, row, samples.join(ports.filter(~pl.col("node").str.starts_with("host")), on="port", how="semi")
 
 
 def classes_over_time(results: SomeResults, measure: ClassMeasure) -> pl.DataFrame:
@@ -115,6 +158,16 @@ def _of_case(label: str, row: CaseRow, frame: pl.DataFrame) -> pl.DataFrame:
 def _over_seeds(frames: list[pl.DataFrame], problem: str) -> pl.DataFrame:
     if not any(frame.height for frame in frames):
         raise PacketloomError(problem)
-    both = pl.concat(frames)
-    keys = [name for name in both.columns if name != "value"]
-    return both.group_by(keys, maintain_order=True).agg(pl.col("value").mean()).sort(keys[2:])
+    both = _thinned(pl.concat(frames))
+    keys = [name for name in both.columns if name in ("label", "load", "class", "time_ns")]
+    return both.group_by(keys, maintain_order=True).agg(pl.exclude(keys).mean()).sort(keys[2:])
+
+
+def _thinned(frame: pl.DataFrame) -> pl.DataFrame:
+    """Long series in fewer points: as many neighbours as it takes become one, at the first one's time."""
+    times = frame["time_ns"].unique().sort()
+    together = -(-len(times) // MOST_POINTS)
+    if together == 1:
+        return frame
+    first = times.gather((pl.Series(range(len(times))) // together) * together)
+    return frame.with_columns(pl.col("time_ns").replace_strict(times, first))

@@ -1,7 +1,6 @@
 """The report and the figures."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib as mpl
@@ -12,8 +11,9 @@ from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 
 import packetloom
-from packetloom import curves, report
+from packetloom import curves
 from packetloom.errors import PacketloomError
+from packetloom.figures import chart
 from packetloom.results import Results
 
 mpl.use("Agg")
@@ -25,8 +25,8 @@ def results(scenario: Path, tmp_path: Path) -> Results:
 
 
 def own_markup(page: str) -> str:
-    """The page without the plotting library's own code."""
-    return re.sub(r"<script>.*?</script>", "", page, count=1, flags=re.DOTALL)
+    """The page without its scripts."""
+    return re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
 
 
 def test_report_needs_nothing_from_elsewhere(results: Results, tmp_path: Path) -> None:
@@ -47,8 +47,8 @@ def test_names_in_a_scenario_cannot_break_the_page(scenario: Path, tmp_path: Pat
     scenario.write_text(scenario.read_text().replace('"TCP"', '"</script><b>T"'))
     results = packetloom.run(scenario, tmp_path / "odd", progress=False)
     page = packetloom.write_report(results, tmp_path / "report.html").read_text()
-    assert page.count("</script>") == 2
-    assert "<b>T" not in re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    assert page.count("</script>") == 3
+    assert "<b>T" not in own_markup(page)
 
 
 def test_two_folders_side_by_side(scenario: Path, tmp_path: Path, results: Results) -> None:
@@ -60,12 +60,21 @@ def test_two_folders_side_by_side(scenario: Path, tmp_path: Path, results: Resul
 
 def test_a_scheme_has_one_colour_everywhere(results: Results) -> None:
     expected = {label: look.colour for label, look in curves.styles(results).items()}
-    assert errorbar_colours(packetloom.plot_slowdown_by_load(results)) == expected
-    by_size = packetloom.plot_slowdown_by_size(results)
-    assert {line.get_label(): to_hex(line.get_color()) for line in by_size.get_lines()} == expected
-    figure = report._by_size(curves.slowdown_by_size(results), curves.styles(results))
-    data: list[dict[str, dict[str, str]]] = figure["data"]  # type: ignore[assignment]
-    assert {trace["line"]["color"] for trace in data} == set(expected.values())
+    for name in ("slowdown-by-load", "slowdown-by-size", "fct-cdf"):
+        assert errorbar_colours(packetloom.plot(name, results)) == expected
+        shown = chart(name, results).to_json()["series"]
+        assert {series["of"]: series["look"]["colour"] for series in shown} == expected
+    bars = packetloom.plot("queue-by-tier", results).containers
+    assert {bar.get_label(): to_hex(bar.patches[0].get_facecolor()) for bar in bars} == expected  # type: ignore[attr-defined]
+
+
+def test_variants_of_a_scheme_share_its_colour(scenario: Path, tmp_path: Path) -> None:
+    grid = ['scheme.TCP.queue.capacity=["30KB", "60KB"]', "run.seeds=1"]
+    looks = curves.styles(packetloom.run(scenario, tmp_path / "grid", overrides=grid, progress=False))
+    assert list(looks) == ["TCP, queue.capacity 30KB", "TCP, queue.capacity 60KB", "DCTCP"]
+    small, large, dctcp = looks.values()
+    assert small.colour == large.colour != dctcp.colour
+    assert (small.marker, small.dash) != (large.marker, large.dash)
 
 
 def errorbar_colours(ax: Axes) -> dict[str, str]:
@@ -77,26 +86,21 @@ def test_plots_draw_on_the_axes_they_are_given(results: Results) -> None:
     import matplotlib.pyplot as plt
 
     _, axes = plt.subplots(2, 2)
-    plots: tuple[Callable[..., Axes], ...] = (
-        packetloom.plot_slowdown_by_load,
-        packetloom.plot_slowdown_by_size,
-        packetloom.plot_fct_cdf,
-        packetloom.plot_queue_by_tier,
-    )
-    for plot, ax in zip(plots, axes.flat, strict=True):
-        assert plot(results, ax) is ax
+    names = ("slowdown-by-load", "slowdown-by-size", "fct-cdf", "queue-by-tier")
+    for name, ax in zip(names, axes.flat, strict=True):
+        assert packetloom.plot(name, results, ax) is ax
         assert ax.get_legend_handles_labels()[1]
 
 
 def test_one_load_gives_bars(scenario: Path, tmp_path: Path) -> None:
     results = packetloom.run(scenario, tmp_path / "one", overrides=["run.loads=[0.5]"], progress=False)
-    assert len(packetloom.plot_slowdown_by_load(results).patches) == 2
+    assert len(packetloom.plot("slowdown-by-load", results).patches) == 2
     packetloom.write_report(results, tmp_path / "report.html")
 
 
 def test_unknown_load(results: Results) -> None:
-    with pytest.raises(PacketloomError, match=r"there is no load 0.3; there are 0.2, 0.8"):
-        packetloom.plot_fct_cdf(results, load=0.3)
+    with pytest.raises(PacketloomError, match=r"fct-cdf: there is no load 0.3; there are 0.2, 0.8"):
+        packetloom.plot("fct-cdf", results, load=0.3)
 
 
 def test_size_bins_hold_equally_many_flows(scenario: Path, tmp_path: Path) -> None:
@@ -110,7 +114,7 @@ def test_size_bins_hold_equally_many_flows(scenario: Path, tmp_path: Path) -> No
 
 
 def test_distribution_rises_to_one(results: Results) -> None:
-    frame = curves.fct_cdf(results).filter(pl.col("label") == "TCP", pl.col("load") == 0.8)
+    frame = curves.distribution(results, "fct_ns").filter(pl.col("label") == "TCP", pl.col("load") == 0.8)
     assert frame["fct_ns"].is_sorted()
     assert frame["fraction"].max() == pytest.approx(0.9999)
 
@@ -120,7 +124,7 @@ def test_queues_that_were_not_watched(scenario: Path, tmp_path: Path) -> None:
     page = packetloom.write_report(results, tmp_path / "report.html").read_text()
     assert "set queues = true in [measure]" in page
     with pytest.raises(PacketloomError, match="no queues were watched"):
-        packetloom.plot_queue_by_tier(results)
+        packetloom.plot("queue-by-tier", results)
 
 
 def test_flow_level_schemes_alone(scenario: Path, tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from conftest import SCENARIO
 from packetloom import reproduce
+from packetloom.charts import Panel
 from packetloom.claims import Claim, Measured, NotComparable, judge, value_of
 from packetloom.errors import PacketloomError
 from packetloom.reproduce import Experiment, Paper, PaperEntry, PaperFigure, reproduce_paper
-from packetloom.reproduce.charts import Panel
 from packetloom.results import Results
 
 

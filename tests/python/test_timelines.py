@@ -13,7 +13,6 @@ import pytest
 import packetloom
 from packetloom import timelines
 from packetloom.errors import PacketloomError
-from packetloom.plots import FIGURES
 from packetloom.results import CaseRow, Results, TableName
 
 
@@ -66,6 +65,9 @@ def test_utilisation_is_of_the_busiest_link() -> None:
     }
     found = timelines.utilisation_over_time(Made(ports=PORTS, series=series))
     assert found["value"].to_list() == pytest.approx([0.75, 0.3, 0.45])
+    # Only port 1 leads to a host: 1000, 400 and 600 B in 1000 ns each.
+    received = timelines.throughput_over_time(Made(ports=PORTS, series=series))
+    assert received["value"].to_list() == pytest.approx([8.0, 3.2, 4.8])
 
 
 def test_classes_are_summed_where_they_count() -> None:
@@ -134,8 +136,8 @@ def test_a_run_sampled_by_class_adds_up(sampled: Results) -> None:
     "name", ["missed-by", "utilisation-over-time", "class-throughput", "class-queue", "class-credits"]
 )
 def test_every_figure_over_time_draws_a_line_per_scheme_and_class(name: str, sampled: Results, tmp_path: Path) -> None:
-    axes = FIGURES[name](sampled)
-    labels = {line.get_label() for line in axes.lines}
+    axes = packetloom.plot(name, sampled)
+    labels = set(axes.get_legend_handles_labels()[1])
     schemes = {"DAQ"} if name in ("class-queue", "class-credits") else {"DAQ", "TCP"}
     classes = ("",) if not name.startswith("class") else (", class 0", ", class 1")
     assert labels == {f"{scheme}{one}" for scheme in schemes for one in classes}

@@ -55,6 +55,9 @@ def test_it_runs_and_computes_the_same(clean: tuple[Path, dict[str, str]], scena
     here = packetloom.run(scenario, tmp_path / "here", progress=False)
     there = packetloom.Results(tmp_path / "wheel")
     assert there.cases["fingerprint"].equals(here.cases["fingerprint"])
+    report = [str(commands / "packetloom"), "report", str(there.path)]
+    subprocess.run(report, env=environment, check=True)
+    assert "new Fabric(" in (there.path / "report.html").read_text()
 
 
 def test_it_is_the_package_of_the_wheel_that_runs(clean: tuple[Path, dict[str, str]]) -> None:

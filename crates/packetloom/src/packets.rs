@@ -102,7 +102,7 @@ impl<H: Copy + Default> Packets<H> {
 
     /// The packets of a list, each with the slot that it arrives at.
     #[inline]
-    pub(crate) fn list(&self, first: PacketId) -> impl Iterator<Item = (PacketId, u32, &Packet<H>)> {
+    pub fn list(&self, first: PacketId) -> impl Iterator<Item = (PacketId, u32, &Packet<H>)> {
         let mut next = first;
         std::iter::from_fn(move || {
             let id = next;

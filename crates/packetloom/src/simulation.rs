@@ -755,6 +755,7 @@ impl Setting {
         let mut violation = None;
         let stalled = loop {
             let (mut is_suspicious, mut is_over, mut is_due) = (false, false, false);
+            let mut events = 0;
             engine.run(&mut workload, self.max_time(), |log, tally, now, left| {
                 if !log.events.is_empty() {
                     audit.iter_mut().for_each(|audit| audit.hear(&log.events));
@@ -763,7 +764,8 @@ impl Setting {
                 let (started, finished) = (collector.started(), collector.finished());
                 is_wanted = monitor.report(tally.packet_hops, self.share_done(finished, now));
                 is_over = has_background && finished == started && !left.has_foreground_left();
-                is_suspicious = watch.is_suspicious(now, tally.packet_hops, started, finished);
+                events = tally.events;
+                is_suspicious = watch.is_suspicious(now, events, started, finished);
                 is_due = audit.as_ref().is_some_and(|audit| audit.is_due(tally.packet_hops));
                 is_wanted && !is_over && !is_suspicious && !is_due
             });
@@ -787,8 +789,7 @@ impl Setting {
             let unfinished = collector.started() > collector.finished()
                 || engine.standings().iter().any(|one| is_asked_for(one.flow));
             let why = if is_suspicious && is_wanted && !is_over && now < self.max_time() {
-                let hops = engine.tally().packet_hops;
-                if !watch.is_stalled(hops, engine.standings(), is_awaited) || !unfinished {
+                if !watch.is_stalled(events, engine.standings(), is_awaited) || !unfinished {
                     continue;
                 }
                 "packets move, but no flow comes nearer to its end"

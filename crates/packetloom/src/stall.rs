@@ -1,16 +1,16 @@
 //! Whether a case still goes anywhere. Packets may move for ever without a flow coming nearer to its end: flows that ask
 //! again and again for a rate that nobody grants, or that send again and again into a dead link.
 //!
-//! Nothing is counted per packet for this. After so many packet-hops without an end or a start of a flow, the run is
-//! stopped for a moment, hosts are asked how their flows stand, and it goes on if that has changed since.
+//! Nothing is counted per packet for this. After so many events (arrivals of packets, timers) without an end or a start of a
+//! flow, the run is stopped for a moment, hosts are asked how their flows stand, and it goes on if that has changed since.
 
 use crate::engine::Standing;
 use crate::flow::FlowId;
 use crate::units::Time;
 
-/// Packet-hops after which hosts are asked: in all, and per unfinished flow.
-const PATIENCE_HOPS: u64 = 1_000_000;
-const PATIENCE_HOPS_PER_FLOW: u64 = 1_000;
+/// Events after which hosts are asked: in all, and per unfinished flow.
+const PATIENCE_EVENTS: u64 = 1_000_000;
+const PATIENCE_EVENTS_PER_FLOW: u64 = 1_000;
 
 /// Flows that wait while only background flows move are given so much longer.
 const PATIENCE_FOR_BACKGROUND: u64 = 100;
@@ -26,7 +26,7 @@ pub struct StallWatch {
     /// Flows started and ended when something last changed.
     seen: (u64, u64),
     /// When to ask next.
-    ask_at_hops: u64,
+    ask_at_events: u64,
     standings: Vec<Standing>,
     /// How the flows stand that the case waits for, and how often that was found unchanged.
     awaited: Vec<Standing>,
@@ -39,7 +39,7 @@ impl StallWatch {
         StallWatch {
             hopeful_until: last_fault,
             seen: (0, 0),
-            ask_at_hops: PATIENCE_HOPS,
+            ask_at_events: PATIENCE_EVENTS,
             standings: Vec::new(),
             awaited: Vec::new(),
             unchanged: 0,
@@ -48,26 +48,26 @@ impl StallWatch {
 
     /// Whether it is time to ask how flows stand.
     #[inline]
-    pub fn is_suspicious(&mut self, now: Time, packet_hops: u64, started: u64, finished: u64) -> bool {
+    pub fn is_suspicious(&mut self, now: Time, events: u64, started: u64, finished: u64) -> bool {
         if self.seen != (started, finished) || now <= self.hopeful_until {
             self.seen = (started, finished);
             self.unchanged = 0;
-            self.ask_at_hops = packet_hops + patience(started - finished);
+            self.ask_at_events = events + patience(started - finished);
         }
-        packet_hops >= self.ask_at_hops
+        events >= self.ask_at_events
     }
 
     /// Whether nothing has changed since hosts were last asked.
     pub fn is_stalled(
         &mut self,
-        packet_hops: u64,
+        events: u64,
         standings: Vec<Standing>,
         is_awaited: impl Fn(FlowId) -> bool,
     ) -> bool {
         let awaited: Vec<Standing> = standings.iter().filter(|one| is_awaited(one.flow)).cloned().collect();
         self.unchanged = if !awaited.is_empty() && awaited == self.awaited { self.unchanged + 1 } else { 0 };
         let all_stand = !standings.is_empty() && standings == self.standings;
-        self.ask_at_hops = packet_hops + patience(standings.len() as u64);
+        self.ask_at_events = events + patience(standings.len() as u64);
         self.standings = standings;
         self.awaited = awaited;
         all_stand || self.unchanged >= PATIENCE_FOR_BACKGROUND
@@ -75,7 +75,7 @@ impl StallWatch {
 }
 
 fn patience(flows: u64) -> u64 {
-    PATIENCE_HOPS.max(PATIENCE_HOPS_PER_FLOW * flows)
+    PATIENCE_EVENTS.max(PATIENCE_EVENTS_PER_FLOW * flows)
 }
 
 /// What a user is told: which flows, and what each waits for.

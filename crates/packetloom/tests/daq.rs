@@ -338,3 +338,17 @@ fn a_query_that_is_lost_is_sent_again_and_one_that_can_not_come_ends_the_run() {
     let why = run(&never).stalled.expect("one worker is never asked");
     assert!(why.contains("waits for the query that asks for it"), "{why}");
 }
+
+#[test]
+fn routers_that_measure_are_not_misled_by_queries() {
+    // Rounds 100 ms apart: what a query adds after a long silence must not look like a queue that stood all the while.
+    let d3 = r#"{ kind = "d3", rtt = "300us", beta = 0.03 }"#;
+    for transport in [r#""rcp""#, r#""pdq""#, d3] {
+        let toml = asked(transport, r#""drop-tail""#, "");
+        let toml =
+            toml.replace("interval = \"2ms\"", "interval = \"100ms\"").replace("flows = 200", "flows = 60");
+        let mean_fct = |toml: &str| mean(run(toml).flows.iter().map(|row| fct(row).as_ns_f64()));
+        let (asked, by_themselves) = (mean_fct(&toml), mean_fct(&toml.replace("query = \"64B\", ", "")));
+        assert!((asked / by_themselves - 1.0).abs() < 0.05, "{transport}: {asked} and {by_themselves} ns");
+    }
+}

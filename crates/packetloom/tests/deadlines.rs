@@ -54,15 +54,15 @@ fn scheme(transport: &str) -> String {
 
 #[test]
 fn d2tcp_gives_the_nearer_deadline_the_larger_share() {
-    // Five megabytes each at 1 Gb/s: 40 ms alone, 80 ms at half the rate.
-    let list = [(1, 0, 5_000_000, 0, Some(65_000)), (2, 0, 5_000_000, 0, Some(300_000))];
+    // Twenty megabytes each at 1 Gb/s: 160 ms alone, 320 ms at half the rate.
+    let list = [(1, 0, 20_000_000, 0, Some(260_000)), (2, 0, 20_000_000, 0, Some(1_200_000))];
     let queue = r#"queue = { kind = "ecn", capacity = "225KB", mark_above = "30KB" }"#;
     let d2tcp = flows("d2tcp", &list, &format!("transport = \"d2tcp\"\n{queue}"), "");
     let dctcp = flows("d2tcp-dctcp", &list, &format!("transport = \"dctcp\"\n{queue}"), "");
     let [near, far] = [fct_us(&d2tcp, 1), fct_us(&d2tcp, 2)];
-    assert!(near < 65_000.0 && far > near * 1.2, "D2TCP: {near} and {far} us");
+    assert!(near < 260_000.0 && far > near * 1.2, "D2TCP: {near} and {far} us");
     let [near, far] = [fct_us(&dctcp, 1), fct_us(&dctcp, 2)];
-    assert!((far / near - 1.0).abs() < 0.1 && near > 70_000.0, "DCTCP: {near} and {far} us");
+    assert!((far / near - 1.0).abs() < 0.1 && near > 280_000.0, "DCTCP: {near} and {far} us");
 }
 
 #[test]
@@ -195,6 +195,22 @@ fn pdq_lets_the_nearer_deadline_and_then_the_shorter_flow_go_first() {
     let [large, small, urgent] = [fct_us(&outcome, 1), fct_us(&outcome, 2), fct_us(&outcome, 3)];
     assert!(outcome.flows[2].met_deadline(), "{urgent} us");
     assert!(urgent < 2_960.0 && small < 4_200.0 && large > 11_000.0, "{large}, {small}, {urgent} us");
+}
+
+#[test]
+fn pdq_s_flows_ask_the_less_often_the_more_go_first() {
+    let words = |spacing: f64| {
+        let scheme = scheme(&format!(r#"{{ kind = "pdq", probe_spacing = {spacing} }}"#));
+        let outcome = flows(&format!("pdq-probes-{spacing}"), &together(10, 500_000), &scheme, "");
+        let sent = |src: u32| common::port(&outcome, &format!("host{src}"), "switch0").counters.packets;
+        let data: u32 = outcome.flows.iter().map(|row| row.report.packets_sent).sum();
+        (1..=10).map(sent).sum::<u64>() - u64::from(data)
+    };
+    // Of ten flows one sends; the others wait for 41 round trips of 100 us for each before them, and ask every X times as
+    // many round trips as there are before them.
+    let [often, seldom] = [words(0.0), words(1.0)];
+    assert!((1_400..2_200).contains(&often), "once per round trip: {often}");
+    assert!(seldom * 2 < often, "{seldom} and {often}");
 }
 
 #[test]

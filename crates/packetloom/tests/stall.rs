@@ -58,6 +58,14 @@ fn a_link_that_stays_dead_ends_the_run_with_the_reason() {
 }
 
 #[test]
+fn a_sender_that_no_packet_leaves_is_told_of_too() {
+    let own_link = DEAD.replace("host0", "host1");
+    let outcome = run(&scenario("1MB", &own_link, r#"{ kind = "line-rate", rto = "40us" }"#, ""));
+    let why = outcome.stalled.expect("it can't go on");
+    assert!(why.contains("flow 0 (host 1 to host 0): "), "{why}");
+}
+
+#[test]
 fn a_time_to_stop_that_comes_first_is_no_stall() {
     let outcome = run(&scenario("1MB", DEAD, r#""tcp""#, "[run]\nmax_time = \"20ms\"\n"));
     assert_eq!((outcome.stalled, outcome.warnings.len()), (None, 1));

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from packetloom.errors import PacketloomError
 
 if TYPE_CHECKING:
+    from packetloom.charts import Panel
     from packetloom.claims import Claim, Finding
-    from packetloom.reproduce.charts import Panel
     from packetloom.results import Results
     from packetloom.search import Range
 
@@ -172,7 +172,7 @@ def run_experiment(paper: Paper, experiment: Experiment, scale: Scale, folder: P
 
 def save_plots(drawn: Drawn, folder: Path) -> None:
     """The figures for print: figure-N.pdf and figure-N.png."""
-    from packetloom.reproduce.charts import plot_panels
+    from packetloom.plots import plot_panels
 
     for figure, panels in drawn:
         plotted = plot_panels(panels, figure.columns)
@@ -189,9 +189,9 @@ def write_page(
     output: Path,
 ) -> Path:
     """The page: every claim with its verdict, then the figures."""
+    from packetloom.charts import panel_json
     from packetloom.claims import tally
     from packetloom.page import Page
-    from packetloom.reproduce.charts import draw_panels
 
     page = Page(paper.title)
     page.text(f"{tally(findings)} (scale {scale}). A verdict is computed from the measurement.")
@@ -212,7 +212,9 @@ def write_page(
     )
     for figure, panels in drawn:
         page.heading(f"Figure {figure.number}: {figure.caption}")
-        page.figure(draw_panels(panels, figure.columns))
+        name = f"figure-{figure.number}"
+        drawn_panels = [panel_json(panel) for panel in panels]
+        page.chart({"name": name, "title": figure.caption, "panels": drawn_panels, "columns": figure.columns})
         if figure.table:
             header, lines = figure.table(results)
             page.table(header, lines, text_columns=2)

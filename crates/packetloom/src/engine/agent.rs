@@ -49,7 +49,7 @@ pub trait PortAgent<H>: Sized + Send {
     /// The agent of a port, from the parameters of its transport.
     fn build(transport: &Values, place: Place) -> Self;
 
-    /// A packet joins the port's queue, or is dropped by it next.
+    /// A packet joins the port's queue, or is dropped by it next: of the transport or not, as all take the link's time.
     fn forward(&mut self, moment: Moment, packet: &mut Packet<H>);
 
     /// A packet came from the far end of the port's link. Where a flow's two directions take the same path, these are the

@@ -26,6 +26,7 @@ mod wires;
 
 pub use agenda::Timer;
 pub use agent::{Moment, PathNeeds, Place, PortAgent};
+pub use calendar::{Calendar, Clock};
 pub use endpoint::{Context, Standing, Transport};
 pub use inspection::{Held, Inspection, LinkState, Passage};
 pub use log::{Event, Log, Report};
@@ -40,7 +41,6 @@ use crate::topology::Topology;
 use crate::units::Time;
 use crate::workload::{Start, Workload};
 use assembly::Assembly;
-use calendar::Clock;
 use crew::{Crew, Turn};
 use host::Host;
 use partition::{FarEnd, Partition};

@@ -276,19 +276,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// Takes a packet at `now`; its `time` says the earliest it may start.
-    #[inline]
+    #[inline(always)]
     pub fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
-        let packet = wires.packets.get_mut(id);
-        if A::ACTIVE && packet.kind.is_transports() {
+        if A::ACTIVE {
             let moment = self.moment(now);
-            self.agent.forward(moment, packet);
-        }
-        if self.is_straight {
-            let start = self.busy_until.max(packet.time);
-            self.transmit(start, id, wires);
-            return;
+            self.agent.forward(moment, wires.packets.get_mut(id));
         }
         match &self.discipline {
+            _ if self.is_straight => self.accept_straight(id, wires),
             Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
             Discipline::Buffered(Buffer::Daq(_)) => self.accept_behind_credits(now, id, wires),
             Discipline::Buffered(_) => self.accept_buffered(now, id, wires),
@@ -306,6 +301,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     fn moment(&self, now: Time) -> Moment {
         Moment { now, drained_at: self.drained_at() }
+    }
+
+    #[inline(never)]
+    fn accept_straight(&mut self, id: PacketId, wires: &mut Wires<H>) {
+        let start = self.busy_until.max(wires.packets.get(id).time);
+        self.transmit(start, id, wires);
     }
 
     #[inline(never)]
@@ -356,13 +357,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
         wires.packets.stay(id);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let Effect { drops, marks, trims, returns } =
-            buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
-        self.waiting = buffer.queued().packets > 0;
-        self.counters.drops += u64::from(drops);
-        self.counters.marks += u64::from(marks);
-        self.counters.trims += u64::from(trims);
-        self.counters.returns += u64::from(returns);
+        let effect = buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
+        self.waiting = effect == Effect::default() || buffer.queued().packets > 0;
+        self.counters.drops += u64::from(effect.drops);
+        self.counters.marks += u64::from(effect.marks);
+        self.counters.trims += u64::from(effect.trims);
+        self.counters.returns += u64::from(effect.returns);
         self.note(now);
     }
 

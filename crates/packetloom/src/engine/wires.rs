@@ -102,7 +102,7 @@ impl<H: Copy + Default> Wires<H> {
             }
             Special::Faulty(beyond, fault) => {
                 let delay = fault.slow_down((start, packet.time), bytes, usual);
-                packet.time = packet.time + delay;
+                packet.time += delay;
                 if fault.lets_through(start, packet.time, packet.size_bytes) {
                     let beyond = *beyond;
                     self.carry(beyond, start, bytes, usual, id);

@@ -35,7 +35,7 @@ pub struct MarkedShare {
     marked: u32,
     /// The observation window ends as this packet is acknowledged.
     observed_until: u32,
-    /// No second reduction until this packet is acknowledged.
+    /// No second reduction until this packet, the first sent after the last one, is acknowledged (RFC 3168 §6.1.2).
     reduced_until: u32,
 }
 
@@ -77,7 +77,7 @@ impl MarkedShare {
             if acked.advanced {
                 window.grow();
             }
-        } else if acked.una >= self.reduced_until {
+        } else if acked.una > self.reduced_until {
             window.shrink(penalty(self.alpha, window) / 2);
             self.reduced_until = acked.next;
         }
@@ -89,5 +89,30 @@ impl MarkedShare {
         self.alpha = self.alpha - (self.alpha * self.g) / ONE + (share * self.g) / ONE;
         self.acked = 0;
         self.marked = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Time;
+
+    #[test]
+    fn a_round_trip_of_marked_packets_shrinks_the_window_once() {
+        let mut share =
+            MarkedShare { alpha: ONE, g: 0, acked: 0, marked: 0, observed_until: 0, reduced_until: 0 };
+        let mut window = Window::of_packets(100);
+        let mut after = |una| {
+            let (now, rtt) = (Time::ZERO, Time::ZERO);
+            share.acknowledged(
+                Acked { packets: 1, advanced: true, echo: true, una, next: una + 100, now, rtt },
+                &mut window,
+            );
+            window.packets()
+        };
+        // The first marked packet was 10; 11 to 109 were on their way when the window shrank.
+        assert!((11..=110).all(|una| after(una) == 50));
+        assert_eq!(after(111), 50, "packet 110 was sent with the last of the old window");
+        assert_eq!(after(112), 25);
     }
 }

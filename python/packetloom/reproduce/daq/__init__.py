@@ -17,7 +17,7 @@ EXPERIMENTS = (
     Experiment("utilisation", "utilisation.toml"),
     Experiment("senders", "senders.toml", quick=(THREE_SEEDS, "run.duration=3s"), search=SENDERS),
     Experiment("incast", "incast.toml", quick=(THREE_SEEDS, "run.duration=2s")),
-    Experiment("background", "background.toml", quick=(THREE_SEEDS, "run.duration=2s")),
+    Experiment("background", "background.toml", quick=(THREE_SEEDS,)),
     Experiment("poisson", "poisson.toml", quick=(THREE_SEEDS,)),
     Experiment("weights", "weights.toml"),
 )

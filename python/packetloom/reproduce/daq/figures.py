@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from packetloom.charts import Curve, Panel
 from packetloom.curves import style_at, styles
 from packetloom.reproduce import PaperFigure
-from packetloom.reproduce.charts import Curve, Panel
 from packetloom.reproduce.daq import measure
 from packetloom.reproduce.daq.claims import FAN_IN, LARGEST_BYTES, RATE, SIZE_AXIS
 from packetloom.reproduce.daq.measure import PerSeed, Points

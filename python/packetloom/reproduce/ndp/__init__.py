@@ -18,7 +18,7 @@ EXPERIMENTS = (
     Experiment("initial-window", "initial-window.toml", quick=("run.flows=500",)),
     Experiment("flow-size", "flow-size.toml", quick=("run.flows=500",)),
     Experiment("arrival-rate", "arrival-rate.toml", quick=("run.flows=1000",)),
-    Experiment("web-search", "web-search.toml", quick=("run.duration=200ms",), full=("run.duration=1500ms",)),
+    Experiment("web-search", "web-search.toml", quick=("run.duration=200ms",), full=("run.duration=500ms",)),
     Experiment("incast", "incast.toml"),
     Experiment("outcast", "outcast.toml"),
     Experiment("priorities", "priorities.toml", quick=(THREE_SEEDS,)),

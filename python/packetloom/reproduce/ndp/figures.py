@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from packetloom.charts import Curve, HeatMap, Panel, Stack
 from packetloom.curves import Style, style_at, styles
 from packetloom.reproduce import PaperFigure
-from packetloom.reproduce.charts import Curve, HeatMap, Panel, Stack
 from packetloom.reproduce.measure import Runs, interval_of
 from packetloom.reproduce.ndp import measure
 from packetloom.reproduce.ndp.measure import NDP, SHORT_BYTES, PerSeed

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from packetloom.charts import Curve, Panel
 from packetloom.curves import Style, styles
 from packetloom.reproduce import PaperFigure
-from packetloom.reproduce.charts import Curve, Panel
 from packetloom.reproduce.pfabric.measure import LARGE, MEDIUM, SMALL, Slowdowns
 from packetloom.results import Results
 from packetloom.statistics import ALL_SIZES

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
+from packetloom.charts import Curve, Panel
 from packetloom.curves import style_at
 from packetloom.reproduce import PaperFigure
-from packetloom.reproduce.charts import Curve, Panel
 from packetloom.reproduce.sync_or_not import measure
 from packetloom.results import Results
 from packetloom.statistics import polars_frame

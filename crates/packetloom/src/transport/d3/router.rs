@@ -23,8 +23,8 @@ pub struct D3Router {
     interval: Time,
     ends_at: Time,
     offered_bytes: u64,
-    /// Whether any of that was data.
-    had_data: bool,
+    /// Whether any of that was data, or a flow was granted a rate that it can't have used yet.
+    is_used: bool,
 }
 
 impl D3Router {
@@ -47,6 +47,8 @@ impl D3Router {
         let granted = if left > wanted { wanted + fair_share } else { left };
         let granted = granted.max(self.base_rate).min(self.link_rate);
         self.allocated += granted;
+        // What was granted just now is used a round trip later.
+        self.is_used |= i64::from(before) <= self.base_rate && granted > self.base_rate;
         Kbps::try_from(granted).unwrap_or(Kbps::MAX)
     }
 
@@ -67,11 +69,11 @@ impl D3Router {
         let queue = moment.drained_at.since(self.ends_at).as_ps() as f64 / interval * self.link_rate as f64;
         let change = self.alpha * (self.link_rate as f64 - load) - self.beta * queue;
         self.capacity = (self.capacity + change as i64).clamp(0, self.link_rate);
-        if !self.had_data && queue == 0.0 {
+        if !self.is_used && queue == 0.0 {
             self.forget();
         }
         self.offered_bytes = 0;
-        self.had_data = false;
+        self.is_used = false;
         self.ends_at += self.interval;
         if self.ends_at <= moment.now {
             // Intervals without arrivals: the link had nothing to do.
@@ -99,14 +101,14 @@ impl PortAgent<Header<Word>> for D3Router {
             interval,
             ends_at: interval,
             offered_bytes: 0,
-            had_data: false,
+            is_used: false,
         }
     }
 
     fn forward(&mut self, moment: Moment, packet: &mut Packet<Header<Word>>) {
         self.catch_up(moment);
         self.offered_bytes += u64::from(packet.size_bytes);
-        self.had_data |= packet.kind == Kind::Data;
+        self.is_used |= packet.kind == Kind::Data;
         let mut word = packet.header.word;
         let hop = usize::from(word.hop);
         if packet.kind == Kind::Ack || word.request == Request::None || hop >= HOPS {
@@ -135,7 +137,7 @@ mod tests {
             interval: Time::from_us(100),
             ends_at: Time::NEVER,
             offered_bytes: 0,
-            had_data: false,
+            is_used: false,
         }
     }
 
@@ -180,9 +182,9 @@ mod tests {
         let mut router = router();
         router.grant(&first(1_000_000), 0); // its end is never told
         assert_eq!(router.grant(&first(500_000), 0), 1_000);
-        (router.ends_at, router.had_data) = (Time::from_us(100), true);
+        router.ends_at = Time::from_us(100);
         router.catch_up(Moment { now: Time::from_us(100), drained_at: Time::from_us(100) });
-        assert_eq!(router.allocated, 1_001_000, "data came in this interval");
+        assert_eq!(router.allocated, 1_001_000, "what was granted in this interval is used in the next");
         router.catch_up(Moment { now: Time::from_us(200), drained_at: Time::from_us(205) });
         assert_eq!(router.allocated, 1_001_000, "data waits");
         router.catch_up(Moment { now: Time::from_us(300), drained_at: Time::from_us(300) });

@@ -2,8 +2,8 @@
 //! in every packet how much time is left. Losses need no repair: the queue `daq` has none.
 //!
 //! sender_win, the credit of the link to the first switch, is kept by the NIC's queue and counts for all of a host's
-//! flows. The query that starts a worker's flow is the workload's: it would only carry N_w, which is the number of links
-//! that can send to a port here (`queue/daq.rs`).
+//! flows. A query that asks for a flow brings more of it (`queue/loans.rs`), and gives it back when the flow is over. A
+//! deadline counts from when the flow is handed over, which is when its query has come: the handshake eats into it.
 
 mod meter;
 mod sender;

@@ -141,3 +141,47 @@ fn quick_start(rtt: Time, config: &Config, context: &Context<'_, Header, Meter>)
     let packets = config.initial_window * rtt.as_ps() as f64 / full_packet.as_ps() as f64;
     (packets as u32).max(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Format;
+    use crate::transport::packet_format::PacketFormat;
+
+    #[test]
+    fn the_window_grows_by_a_packet_per_round_trip_and_shrinks_by_the_load() {
+        let data = Format { mss_bytes: 1460, header_bytes: 40 };
+        let format = PacketFormat { data, ack_bytes: 40 };
+        let config = Config { format, max_queue: Time::from_us(300), initial_window: 0.25 };
+        let flow = Flow {
+            id: 0,
+            src: 1,
+            dst: 0,
+            size_bytes: 146_000,
+            start: Time::ZERO,
+            deadline: Time::NEVER,
+            class: 0,
+            source: 0,
+            chain: None,
+        };
+        let mut sender = Sender { window: 40, next: 40, ..Sender::new(flow, &config) };
+        let answer = |seq, queue_us: u32, overloaded| Header {
+            seq,
+            queue_ns: queue_us * 1_000,
+            overloaded,
+            ..Header::default()
+        };
+        let mut window_after = |header, next| {
+            sender.adapt(&header, &config);
+            sender.next = next;
+            sender.window
+        };
+        assert_eq!(window_after(answer(0, 300, false), 41), 41);
+        assert_eq!(window_after(answer(1, 300, false), 42), 41, "once per round trip");
+        assert_eq!(window_after(answer(40, 301, false), 60), 20);
+        assert_eq!(window_after(answer(60, 301, true), 70), 5);
+        assert_eq!(window_after(answer(70, 0, true), 71), 6, "a short queue lets it grow at any load");
+        assert_eq!(window_after(answer(71, 301, true), 72), 1);
+        assert_eq!(window_after(answer(72, 301, true), 73), 1, "a packet at least");
+    }
+}

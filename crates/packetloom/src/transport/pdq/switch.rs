@@ -107,7 +107,7 @@ impl PortAgent<Header<Word>> for PdqSwitch {
     }
 
     fn forward(&mut self, moment: Moment, packet: &mut Packet<Header<Word>>) {
-        if packet.kind != Kind::Ack {
+        if packet.kind != Kind::Ack && packet.kind.is_transports() {
             self.catch_up(moment, Time::from_ns(u64::from(packet.header.word.rtt_ns)));
             self.decide(moment.now, packet);
         }

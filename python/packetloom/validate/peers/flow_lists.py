@@ -1,8 +1,4 @@
-"""Independent simulators: their flow lists replayed, and their completion times held against ours, flow by flow.
-
-The lists and the scenarios lie in the source tree's `validation/`, with their origin; `docs/validation.md` explains
-what comes out.
-"""
+"""Flow lists of other simulators, replayed: their completion times held against ours, flow by flow."""
 
 from __future__ import annotations
 
@@ -15,22 +11,14 @@ from typing import Any
 
 import polars as pl
 
-from packetloom.claims import Claim, Measured
 from packetloom.errors import PacketloomError
 from packetloom.results import Results
 from packetloom.storage import explain_os_error, write_text
-from packetloom.validate import Comparison
-
-# The lists come with the source tree, as the papers' scenarios do.
-PEERS_FOLDER = Path(__file__).parents[2] / "validation"
+from packetloom.validate.comparison import Comparison, Row
+from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement
 
 # The p99 of fewer flows rests on less than ten of them.
 P99_NEEDS_FLOWS = 1_000
-
-
-# As fractions of the peer's figures.
-MEAN_WITHIN = 0.03
-P99_WITHIN = 0.08
 
 WHY_TCP_TAIL = (
     "The tail is flows with several timeouts in a row, and which they are is chance: link delays longer or shorter by "
@@ -230,11 +218,6 @@ class Pair:
     theirs: float
     ours: float
 
-    def measured(self, tolerance: float) -> Measured:
-        """Ours, with the band around theirs."""
-        band = (self.theirs * (1 - tolerance), self.theirs * (1 + tolerance))
-        return Measured(f"{self.name} (theirs {self.theirs:.4g})", self.ours, band=band)
-
 
 def means(flows: pl.DataFrame) -> list[Pair]:
     """The mean of each size range."""
@@ -267,39 +250,41 @@ def _number(value: object) -> float:
     return float(value)
 
 
-def peer_comparisons() -> list[Comparison]:
-    """Every list with its claims."""
+def flow_list_comparisons() -> list[Comparison]:
+    """A comparison for every list."""
     return [_comparison(peer) for peer in PEERS]
 
 
 def _comparison(peer: PeerList) -> Comparison:
-    return Comparison(
-        prepare=lambda folder: {peer.name: replay_scenario(peer, folder)},
-        claims=tuple(claim for expected in peer.schemes for claim in _claims(peer, expected)),
-    )
+    def rows(results: Mapping[str, Results]) -> list[Row]:
+        theirs, ours = read_list(peer), results["flows"].to_polars()
+        return [
+            row for expected in peer.schemes for row in _rows(peer, expected, paired(theirs, ours, expected.scheme))
+        ]
+
+    return Comparison(peer.name, lambda folder: {"flows": replay_scenario(peer, folder)}, rows)
 
 
-def _claims(peer: PeerList, expected: Expected) -> list[Claim]:
-    def pairs(results: Mapping[str, Results]) -> pl.DataFrame:
-        flows = paired(read_list(peer), results[peer.name].to_polars(), expected.scheme)
-        return flows.filter(timeouts=0) if expected.without_timeouts else flows
-
-    def claim(
-        id: str, title: str, tolerance: float, compare: Callable[[pl.DataFrame], list[Pair]], explanation: str = ""
-    ) -> Claim:
-        which = ", flows without timeouts" if expected.without_timeouts else ""
-        return Claim(
-            id=f"{peer.name}-{expected.scheme.lower()}-{id}",
-            claim=f"{peer.title}, {expected.scheme}{which}: {title}",
-            paper=peer.title.split(",")[0],
-            band=f"within {tolerance:.0%} of theirs",
-            needs=(peer.name,),
-            measure=lambda results: [pair.measured(tolerance) for pair in compare(pairs(results))],
-            explanation=explanation,
-        )
-
+def _rows(peer: PeerList, expected: Expected, flows: pl.DataFrame) -> list[Row]:
+    if expected.without_timeouts:
+        flows = flows.filter(timeouts=0)
+    which = ", flows without timeouts" if expected.without_timeouts else ""
+    case = f"{peer.title}, {expected.scheme}{which}"
+    figures = {
+        "mean": ("mean normalised FCT", MEAN_WITHIN, means(flows), ""),
+        "p99": ("p99 of the normalised FCT", P99_WITHIN, p99s(flows), expected.why_p99),
+        "flows": ("ours / theirs flow by flow, median", MEAN_WITHIN, median_ratios(flows), ""),
+    }
     return [
-        claim("mean", "mean normalised FCT", MEAN_WITHIN, means),
-        claim("p99", "p99 of the normalised FCT", P99_WITHIN, p99s, expected.why_p99),
-        claim("flows", "ours / theirs flow by flow, median", MEAN_WITHIN, median_ratios),
+        agreement(
+            f"{peer.name} {expected.scheme} {id} {pair.name}",
+            f"{case}: {title}, {pair.name}",
+            f"validation/{peer.flows}",
+            pair.theirs,
+            pair.ours,
+            tolerance,
+            why,
+        )
+        for id, (title, tolerance, pairs, why) in figures.items()
+        for pair in pairs
     ]

@@ -1,0 +1,127 @@
+"""Panels: what a figure shows, with all its numbers. `plots` draws them for print, the page's script for a browser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from packetloom.curves import Style, style_at
+
+if TYPE_CHECKING:
+    from packetloom.reproduce.measure import Interval
+
+Numbers = Sequence[float]
+Bounds = Sequence[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A line; `low` and `high` are its intervals, one for each point, where there are any. A step holds its value."""
+
+    label: str
+    look: Style
+    x: Numbers
+    y: Numbers
+    low: Bounds = ()
+    high: Bounds = ()
+    points: bool = True
+    step: bool = False
+
+    @staticmethod
+    def of(label: str, look: Style, found: Mapping[float, Interval]) -> Curve:
+        """Numbers with their intervals, by their place on the x axis."""
+        found_at = found.values()
+        y, low, high = [one.value for one in found_at], [one.low for one in found_at], [one.high for one in found_at]
+        return Curve(label, look, list(found), y, low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A bar for each of some names."""
+
+    label: str
+    look: Style
+    x: Sequence[str]
+    y: Numbers
+    low: Bounds = ()
+    high: Bounds = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Bars that stand on one another: a row of heights for each layer."""
+
+    x: Numbers
+    layers: Sequence[Numbers]
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """A matrix in colours: a row for each place on the y axis."""
+
+    rows: Sequence[Numbers]
+    unit: str
+
+
+Mark = Curve | Bars | Stack | HeatMap
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Axes with what is drawn on them."""
+
+    title: str
+    x_title: str
+    y_title: str
+    marks: Sequence[Mark]
+    log_x: bool = False
+    log_y: bool = False
+
+
+def errors_of(mark: Curve | Bars) -> tuple[list[float], list[float]] | None:
+    """How far each interval reaches down and up; `None` where no point has one."""
+    if not any(one is not None for one in mark.low):
+        return None
+    below = [0.0 if low is None else y - low for y, low in zip(mark.y, mark.low, strict=True)]
+    above = [0.0 if high is None else high - y for y, high in zip(mark.y, mark.high, strict=True)]
+    return below, above
+
+
+def panel_json(panel: Panel) -> dict[str, Any]:
+    """A panel for the page's script."""
+    return {
+        "title": panel.title,
+        "x": {"title": panel.x_title, "log": panel.log_x},
+        "y": {"title": panel.y_title, "log": panel.log_y},
+        "marks": [mark_json(mark) for mark in panel.marks],
+    }
+
+
+def mark_json(mark: Mark) -> dict[str, Any]:
+    """A mark for the page's script; numbers that JSON does not know are left out of a line."""
+    match mark:
+        case Curve() | Bars():
+            kind = "bars" if isinstance(mark, Bars) else "step" if mark.step else "curve"
+            named: dict[str, Any] = {"kind": kind, "label": mark.label, "look": look_json(mark.look)}
+            if isinstance(mark, Curve):
+                named["points"] = mark.points
+            has_errors = any(one is not None for one in mark.low)
+            bounds = {"low": list(mark.low), "high": list(mark.high)} if has_errors else {}
+            x = list(mark.x) if isinstance(mark, Bars) else _finite(mark.x)
+            return named | {"x": x, "y": _finite(mark.y)} | bounds
+        case Stack():
+            looks = [look_json(style_at(place)) for place in range(len(mark.layers))]
+            return {"kind": "stack", "x": list(mark.x), "layers": [list(one) for one in mark.layers], "looks": looks}
+        case HeatMap():
+            return {"kind": "heat", "rows": [list(row) for row in mark.rows], "unit": mark.unit}
+
+
+def look_json(look: Style) -> dict[str, Any]:
+    """A look for the page's script."""
+    return {"colour": look.colour, "marker": look.marker, "dash": look.dash}
+
+
+def _finite(values: Numbers) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in values]

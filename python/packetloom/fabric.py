@@ -1,0 +1,175 @@
+"""What the fabric view shows: the network in layers, and what its links carried and held, over time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from packetloom.curves import SomeResults, as_list, renaming
+from packetloom.results import CaseRow, Results
+from packetloom.statistics import polars_frame
+from packetloom.storage import read_parquet
+from packetloom.tables import significant
+
+MOST_FRAMES = 120
+MOST_NUMBERS = 1_500_000
+"""In all frames of all cases together: a page of some megabytes."""
+MOST_LINKS = 60_000
+"""In all cases together."""
+FLOWS_SHOWN = 40
+PORT_COLUMNS = (
+    "port",
+    "node",
+    "peer",
+    "tier",
+    "tx_bytes",
+    "utilisation",
+    "drops",
+    "queue_mean_bytes",
+    "queue_p99_bytes",
+    "queue_max_bytes",
+)
+FLOW_COLUMNS = ("flow_id", "src", "dst", "size_bytes", "start_ns", "fct_ns", "slowdown")
+
+
+def fabric_view(results: SomeResults) -> dict[str, Any] | None:
+    """The first seed of every series and load, as many as a page can hold; None if no case has ports."""
+    several = as_list(results)
+    chosen: dict[tuple[str, float | None], tuple[Results, CaseRow, pl.DataFrame]] = {}
+    left_out: set[tuple[str, float | None]] = set()
+    links = 0
+    for one in several:
+        renamed = renaming(one, several)
+        for row, ports in one.partitions("ports", PORT_COLUMNS):
+            key = (renamed.get(row.label, row.label), row.load)
+            if not ports.num_rows or key in chosen:
+                continue
+            links += ports.num_rows
+            if links > MOST_LINKS and chosen:
+                left_out.add(key)
+            else:
+                chosen[key] = (one, row, polars_frame(ports).sort("port"))
+    if not chosen:
+        return None
+    numbers = sum(2 * len(ports) for _, _, ports in chosen.values())
+    frames = max(1, min(MOST_FRAMES, MOST_NUMBERS // numbers))
+    topologies: list[dict[str, Any]] = []
+    cases = []
+    for (label, load), (one, row, ports) in chosen.items():
+        network = topology(ports)
+        if network not in topologies:
+            topologies.append(network)
+        at = [label, *([] if load is None else [f"load {load:g}"]), *([] if row.seed is None else [f"seed {row.seed}"])]
+        case = {"name": ", ".join(at), "topology": topologies.index(network), "totals": _totals(ports)}
+        cases.append(case | _over_time(one, row, ports, frames) | {"flows": _flows(one, row)})
+    return {"topologies": topologies, "cases": cases, "left_out": len(left_out)}
+
+
+def topology(ports: pl.DataFrame) -> dict[str, Any]:
+    """Nodes with their layer, which is how many links it is to the nearest host; and links, a port each."""
+    names = sorted(set(ports["node"]) | set(ports["peer"]), key=_by_kind_and_number)
+    number = {name: place for place, name in enumerate(names)}
+    links = [(number[node], number[peer]) for node, peer in ports.select("node", "peer").iter_rows()]
+    layer = _layers(len(names), [number[name] for name in names if _kind(name) == "host"], links)
+    nodes = [
+        {"number": place, "name": name, "kind": _kind(name), "layer": layer[place]} for place, name in enumerate(names)
+    ]
+    return {"nodes": nodes, "links": links}
+
+
+def _kind(name: str) -> str:
+    return re.sub(r"\d+$", "", name)
+
+
+def _by_kind_and_number(name: str) -> tuple[str, int]:
+    kind = _kind(name)
+    return kind, int(name[len(kind) :] or 0)
+
+
+def _layers(nodes: int, hosts: Sequence[int], links: Sequence[tuple[int, int]]) -> list[int]:
+    neighbours: list[list[int]] = [[] for _ in range(nodes)]
+    for node, peer in links:
+        neighbours[node].append(peer)
+        neighbours[peer].append(node)
+    layer = dict.fromkeys(hosts or range(nodes), 0)
+    for node in (found := list(layer)):
+        for other in neighbours[node]:
+            if other not in layer:
+                layer[other] = layer[node] + 1
+                found.append(other)
+    return [layer.get(node, 0) for node in range(nodes)]
+
+
+def _totals(ports: pl.DataFrame) -> list[str]:
+    """What there is to say of each link's whole run."""
+    lines = []
+    for port in ports.iter_rows(named=True):
+        sent, share = significant(port["tx_bytes"] / 1e6, 4), 100 * port["utilisation"]
+        text = f"{sent} MB sent, utilisation {share:.3g} %, {port['drops']:,} drops"
+        if not np.isnan(port["queue_mean_bytes"]):
+            queue = [significant(port[f"queue_{name}_bytes"] / 1e3, 3) for name in ("mean", "p99", "max")]
+            text += ", queue mean {} KB, p99 {} KB, largest {} KB".format(*queue)
+        lines.append(text)
+    return lines
+
+
+def _over_time(one: Results, row: CaseRow, ports: pl.DataFrame, frames: int) -> dict[str, Any]:
+    """Frames of the samples: utilisation in hundredths of a percent, its mean; queues in bytes, the largest.
+
+    Without samples there is one frame: the whole run, and of queues the mean.
+    """
+    path = one.table_path("series", row)
+    samples = polars_frame(read_parquet(path)) if path.exists() else pl.DataFrame()
+    if samples.is_empty():
+        whole = {"times_ms": [], "utilisation": [_hundredths(ports["utilisation"].to_numpy())]}
+        queues = ports["queue_mean_bytes"].to_numpy()
+        return whole if np.isnan(queues).any() else whole | {"queue": [np.rint(queues).astype(int).tolist()]}
+    times = samples["time_ns"].unique().sort().to_numpy()
+    interval_ns = float(np.diff(times).min()) if len(times) > 1 else row.counters["simulated_ns"]
+    together = -(-len(times) // frames)
+    at = tuple(
+        np.searchsorted(known, column.to_numpy())
+        for known, column in ((times, samples["time_ns"]), (ports["port"].to_numpy(), samples["port"]))
+    )
+    sent, queue = np.zeros((2, len(times), len(ports)))
+    sent[at], queue[at] = samples["tx_bytes"].to_numpy(), samples["queue_bytes"].to_numpy()
+    starts = np.arange(0, len(times), together)
+    # What a link can carry: what it did, over the share of the time that this took.
+    busy_ns = (ports["utilisation"] * row.counters["simulated_ns"]).to_numpy()
+    ns_per_byte = np.divide(busy_ns, ports["tx_bytes"].to_numpy(), out=np.zeros(len(ports)), where=busy_ns > 0)
+    lengths = np.diff([*starts, len(times)])[:, None] * interval_ns
+    used = np.add.reduceat(sent, starts) * ns_per_byte / lengths
+    return {
+        "times_ms": (times[starts] / 1e6).tolist(),
+        "utilisation": [_hundredths(frame) for frame in used],
+        "queue": np.rint(np.maximum.reduceat(queue, starts)).astype(int).tolist(),
+    }
+
+
+def _hundredths(shares: NDArray[np.float64]) -> list[int]:
+    """Shares in hundredths of a percent."""
+    hundredths: list[int] = np.rint(np.nan_to_num(shares) * 10_000).astype(int).tolist()
+    return hundredths
+
+
+def _flows(one: Results, row: CaseRow) -> list[dict[str, Any]]:
+    """The flows that fared worst: those that never finished, then by slowdown."""
+    flows = polars_frame(read_parquet(one.table_path("flows", row), FLOW_COLUMNS))
+    worst = flows.with_columns(pl.col("slowdown").fill_nan(None), pl.col("fct_ns").fill_nan(None)).sort(
+        "slowdown", "flow_id", descending=[True, False], nulls_last=False
+    )
+    shown = worst.head(FLOWS_SHOWN).select(
+        pl.col("flow_id").alias("id"),
+        "src",
+        "dst",
+        "size_bytes",
+        (pl.col("start_ns") / 1e6).alias("start_ms"),
+        (pl.col("fct_ns") / 1e6).alias("fct_ms"),
+        "slowdown",
+    )
+    return shown.to_dicts()

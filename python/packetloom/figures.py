@@ -1,0 +1,418 @@
+"""The figures there are. Each is defined once, its numbers and its axes: the report, `plot` and the gallery draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+import polars as pl
+
+from packetloom import curves, timelines
+from packetloom.charts import Bars, Curve, Panel, mark_json
+from packetloom.confidence import PERCENTILES
+from packetloom.curves import SomeResults, Style
+from packetloom.errors import PacketloomError
+from packetloom.statistics import ALL_SIZES
+
+Choice = str | float | None
+Shape = Literal["points", "line", "step", "bars"]
+NS_PER_MS = 1e6
+BYTES_PER_KB = 1e3
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What an axis shows, with its unit."""
+
+    title: str
+    log: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A kind of figure.
+
+    `table` gives its numbers: label, x, y; low and high where there are intervals; class where lines differ in it; and
+    a column for each of `choices` (load, statistic, bin), which select among them. It raises where the results do not
+    hold them, and says what to do.
+    """
+
+    name: str
+    title: str
+    shows: str
+    x: Axis
+    y: Axis
+    table: Callable[[SomeResults], pl.DataFrame]
+    choices: tuple[str, ...] = ("load",)
+    shape: Shape = "points"
+    looks: Callable[[SomeResults], dict[str, Style]] = curves.styles
+
+    def of(self, results: SomeResults) -> Chart:
+        """The figure of these results."""
+        numbers = self.table(results)
+        figure = self
+        if self.x is LOAD and numbers["x"].drop_nulls().n_unique() < 2:
+            # One load is no line: a bar for each scheme.
+            figure = replace(self, x=Axis(""), shape="bars")
+            numbers = numbers.with_columns(pl.col("label").alias("x"))
+        numbers = numbers.filter(pl.col("x").is_not_null(), pl.col("y").is_not_null())
+        if numbers.is_empty():
+            raise PacketloomError("no measured flow has finished, so there is nothing to show")
+        return Chart(figure, numbers, self.looks(results))
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A figure of certain results."""
+
+    figure: Figure
+    numbers: pl.DataFrame
+    looks: Mapping[str, Style]
+
+    def values(self, choice: str) -> list[Choice]:
+        """What can be chosen; loads rise."""
+        values: list[Choice] = self.numbers[choice].unique(maintain_order=True).to_list()
+        return sorted(values, key=lambda load: (load is None, load or 0.0)) if choice == "load" else values
+
+    def panel(self, chosen: Mapping[str, Choice]) -> Panel:
+        """One panel. What is not chosen is the highest load, and the first of other choices."""
+        at = {name: self._one(name, chosen[name]) if name in chosen else self._usual(name) for name in self.choices}
+        numbers = self.numbers.filter(
+            pl.lit(True), *(pl.col(name).eq_missing(pl.lit(value)) for name, value in at.items())
+        )
+        y_title = " ".join(str(part) for part in (at.get("statistic"), self.figure.y.title) if part)
+        title = ", ".join(text for name, value in at.items() if (text := _title_part(name, value)))
+        marks = [mark for _, mark in self._marks(numbers)]
+        return Panel(title, self.figure.x.title, y_title, marks, self.figure.x.log, self.figure.y.log)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The names of what can be chosen."""
+        return self.figure.choices
+
+    def to_json(self) -> dict[str, Any]:
+        """The figure for the page's script: every series of every choice."""
+        figure = self.figure
+        series = []
+        for at, numbers in _groups(self.numbers, self.choices):
+            series += [{"at": at, "of": label, **mark_json(mark)} for label, mark in self._marks(numbers)]
+        return {
+            "name": figure.name,
+            "title": figure.title,
+            "shows": figure.shows,
+            "x": {"title": figure.x.title, "log": figure.x.log},
+            "y": {"title": figure.y.title, "log": figure.y.log},
+            "choices": {name: self.values(name) for name in self.choices},
+            "series": series,
+        }
+
+    def _marks(self, numbers: pl.DataFrame) -> Iterator[tuple[str, Curve | Bars]]:
+        """A mark for each label and class, in the order of the labels."""
+        for label, look in self.looks.items():
+            own = numbers.filter(pl.col("label") == label)
+            if "class" not in own.columns:
+                own = own.with_columns(pl.lit(None).alias("class"))
+            for place, (at, lines) in enumerate(_groups(own, ("class",))):
+                name = label if at["class"] is None else f"{label}, class {at['class']}"
+                yield label, self._mark(name, replace(look, dash=look.dash + place), lines)
+
+    def _mark(self, name: str, look: Style, lines: pl.DataFrame) -> Curve | Bars:
+        x, y = lines["x"].to_list(), lines["y"].to_list()
+        low, high = ((lines[side].to_list() if side in lines.columns else ()) for side in ("low", "high"))
+        if self.figure.shape == "bars":
+            return Bars(name, look, x, y, low, high)
+        return Curve(
+            name, look, x, y, low, high, points=self.figure.shape == "points", step=self.figure.shape == "step"
+        )
+
+    def _usual(self, name: str) -> Choice:
+        return self.values(name)[-1 if name == "load" else 0]
+
+    def _one(self, name: str, value: Choice) -> Choice:
+        known = self.values(name)
+        if value not in known:
+            shown = ", ".join(f"{one:g}" if isinstance(one, float) else repr(one) for one in known if one is not None)
+            value = f"{value:g}" if isinstance(value, float) else repr(value)
+            raise PacketloomError(f"{self.figure.name}: there is no {name} {value}; there are {shown or 'none'}")
+        return value
+
+
+def _groups(numbers: pl.DataFrame, names: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    """The rows that agree in these columns, in the order of their first."""
+    if not names:
+        yield {}, numbers
+        return
+    for values, rows in numbers.group_by(names, maintain_order=True):
+        yield dict(zip(names, values, strict=True)), rows
+
+
+def _title_part(name: str, value: Choice) -> str:
+    if name == "load":
+        return "" if value is None else f"load {value:g}"
+    if name == "bin":
+        return "all flows" if value == ALL_SIZES else f"flows of {value}"
+    return ""
+
+
+def _summary(
+    results: SomeResults,
+    *,
+    metric: str,
+    statistics: tuple[str, ...] = ("mean", *PERCENTILES),
+    scale: float = 1.0,
+    least: float = 0.0,
+    most: float = float("inf"),
+) -> pl.DataFrame:
+    """Statistics of a metric by load. No interval goes beyond what the metric can be, symmetric though it is."""
+    frame = curves.all_summaries(results)
+    chosen = frame.filter(pl.col("metric") == metric, pl.col("statistic").is_in(statistics)).sort("load")
+    low, high = (pl.col(side) * scale for side in ("low", "high"))
+    return chosen.select(
+        "label",
+        "bin",
+        "statistic",
+        pl.col("load").alias("x"),
+        (pl.col("value") * scale).alias("y"),
+        pl.when(low.is_not_null()).then(pl.max_horizontal(low, least)).alias("low"),
+        pl.when(high.is_not_null()).then(pl.min_horizontal(high, most)).alias("high"),
+    )
+
+
+def _deadlines_met(results: SomeResults) -> pl.DataFrame:
+    met = _summary(results, metric="met_deadline", scale=100.0, most=100.0)
+    if met.is_empty():
+        raise PacketloomError(timelines.NO_DEADLINES)
+    return met
+
+
+def _by_size(results: SomeResults) -> pl.DataFrame:
+    keys = ("label", "load", "size_bytes")
+    frame = curves.slowdown_by_size(results).select(*keys, *curves.SIZE_STATISTICS)
+    return _renamed(_by_statistic(frame, keys), x="size_bytes")
+
+
+def _queue_by_tier(results: SomeResults) -> pl.DataFrame:
+    frame = curves.queue_by_tier(results).rename(lambda name: name.removesuffix("_bytes"))
+    return _renamed(_by_statistic(frame, ("label", "load", "tier")), x="tier", y_per=BYTES_PER_KB)
+
+
+def _queue_over_time(results: SomeResults) -> pl.DataFrame:
+    frame = _by_statistic(timelines.queue_over_time(results), ("label", "load", "time_ns"))
+    return _renamed(frame, x="time_ns", x_per=NS_PER_MS, y_per=BYTES_PER_KB)
+
+
+def _queue_distribution(results: SomeResults) -> pl.DataFrame:
+    frame = timelines.queue_distribution(results).filter(pl.col("queue_bytes") > 0)
+    if frame.is_empty():
+        raise PacketloomError("nothing ever waited in a switch when samples were taken")
+    return _renamed(frame, x="queue_bytes", y="fraction", x_per=BYTES_PER_KB)
+
+
+def _by_fan_in(results: SomeResults) -> pl.DataFrame:
+    frame = curves.by_fan_in(results).filter(pl.col("statistic").is_in(("mean", *PERCENTILES))).sort("fan_in")
+    sides = [(pl.col(side) / NS_PER_MS).alias(side) for side in ("low", "high")]
+    return _renamed(frame.with_columns(sides), x="fan_in", y_per=NS_PER_MS)
+
+
+def _by_statistic(frame: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
+    """A row for each statistic instead of a column."""
+    return frame.unpivot(index=keys, variable_name="statistic", value_name="value")
+
+
+def _renamed(frame: pl.DataFrame, *, x: str, y: str = "value", x_per: float = 1.0, y_per: float = 1.0) -> pl.DataFrame:
+    """A table with its columns x and y, in the axes' units."""
+    place = pl.col(x) / x_per if frame[x].dtype.is_numeric() else pl.col(x)
+    return frame.select(pl.exclude(x, y), place.alias("x"), (pl.col(y) / y_per).alias("y"))
+
+
+def _of_classes(results: SomeResults, measure: timelines.ClassMeasure, y_per: float = 1.0) -> pl.DataFrame:
+    return _renamed(timelines.classes_over_time(results, measure), x="time_ns", x_per=NS_PER_MS, y_per=y_per)
+
+
+LOAD = Axis("load")
+TIME = Axis("time (ms)")
+SHARE = Axis("fraction of flows")
+
+FIGURES: dict[str, Figure] = {
+    figure.name: figure
+    for figure in (
+        Figure(
+            "slowdown-by-load",
+            "Slowdown by load",
+            "Slowdown of all flows, or of those of some sizes, as the load rises. Whiskers: 95 % intervals over seeds.",
+            LOAD,
+            Axis("slowdown", log=True),
+            partial(_summary, metric="slowdown", least=1.0),
+            choices=("statistic", "bin"),
+        ),
+        Figure(
+            "slowdown-by-size",
+            "Slowdown by flow size",
+            "Slowdown against the size of flows. Each point stands for equally many of them.",
+            Axis("flow size (bytes)", log=True),
+            Axis("slowdown", log=True),
+            _by_size,
+            choices=("load", "statistic"),
+        ),
+        Figure(
+            "fct-by-load",
+            "Flow completion time by load",
+            "Completion times of all flows, or of those of some sizes. Whiskers: 95 % intervals over seeds.",
+            LOAD,
+            Axis("FCT (ms)", log=True),
+            partial(_summary, metric="fct_ns", scale=1 / NS_PER_MS),
+            choices=("statistic", "bin"),
+        ),
+        Figure(
+            "fct-cdf",
+            "Distribution of flow completion times",
+            "The fraction of the finished flows that took at most so long.",
+            Axis("flow completion time (ms)", log=True),
+            SHARE,
+            lambda results: _renamed(curves.distribution(results, "fct_ns"), x="fct_ns", y="fraction", x_per=NS_PER_MS),
+            shape="line",
+        ),
+        Figure(
+            "goodput-cdf",
+            "Distribution of goodput",
+            "The fraction of the finished flows whose bits over their completion time were at most so many.",
+            Axis("goodput (Gb/s)", log=True),
+            SHARE,
+            lambda results: _renamed(curves.distribution(results, "goodput_gbps"), x="goodput_gbps", y="fraction"),
+            shape="line",
+        ),
+        Figure(
+            "deadlines-met",
+            "Deadlines met",
+            "The share of the flows with a deadline that met it; one that never finished has missed it.",
+            LOAD,
+            Axis("deadlines met (%)"),
+            _deadlines_met,
+            choices=("bin",),
+        ),
+        Figure(
+            "missed-by",
+            "By how much deadlines were missed",
+            "Which share of the flows with a deadline came later than it by more than a time.",
+            Axis("later than the deadline by more than (ms)"),
+            Axis("fraction of flows with a deadline"),
+            lambda results: _renamed(timelines.missed_by(results), x="missed_by_ns", y="fraction", x_per=NS_PER_MS),
+            shape="step",
+        ),
+        Figure(
+            "incast-by-fan-in",
+            "Incast by number of senders",
+            "Completion times as more hosts send to one at the same moment. Whiskers: 95 % intervals over seeds.",
+            Axis("senders"),
+            Axis("FCT (ms)", log=True),
+            _by_fan_in,
+            choices=("load", "statistic"),
+            looks=curves.fan_in_styles,
+        ),
+        Figure(
+            "fairness",
+            "Fairness",
+            "Jain's index of servers' normalised throughput: 1 is fair.",
+            LOAD,
+            Axis("Jain's index"),
+            partial(_summary, metric="server_share", statistics=("jain",), most=1.0),
+            choices=(),
+        ),
+        Figure(
+            "queue-by-tier",
+            "Queues by tier",
+            "Queue lengths: the mean over a tier's ports and time, or the p99 or maximum of its worst port.",
+            Axis(""),
+            Axis("queue (KB)"),
+            _queue_by_tier,
+            choices=("load", "statistic"),
+            shape="bars",
+        ),
+        Figure(
+            "queue-cdf",
+            "Distribution of queue lengths",
+            "The fraction of the samples, over time and all ports of switches, in which at most so much waited. A line "
+            "begins at the fraction in which nothing did.",
+            Axis("queue (KB)", log=True),
+            Axis("fraction of samples"),
+            _queue_distribution,
+            shape="line",
+        ),
+        Figure(
+            "queue-over-time",
+            "Queues over time",
+            "What waits at a port of a switch: the mean over all ports, or the longest of all queues.",
+            TIME,
+            Axis("queue (KB)"),
+            _queue_over_time,
+            choices=("load", "statistic"),
+            shape="line",
+        ),
+        Figure(
+            "throughput-over-time",
+            "Throughput over time",
+            "What all hosts received together, headers included.",
+            TIME,
+            Axis("to hosts (Gb/s)"),
+            lambda results: _renamed(timelines.throughput_over_time(results), x="time_ns", x_per=NS_PER_MS),
+            shape="line",
+        ),
+        Figure(
+            "utilisation-over-time",
+            "Utilisation over time",
+            "How much of the busiest link each scheme used.",
+            TIME,
+            Axis("utilisation of the busiest link (%)"),
+            lambda results: _renamed(
+                timelines.utilisation_over_time(results), x="time_ns", x_per=NS_PER_MS, y_per=0.01
+            ),
+            shape="line",
+        ),
+        Figure(
+            "link-imbalance",
+            "Imbalance of links",
+            "Of a switch's links to one tier, the most used less the least used over their mean; the mean over "
+            "switches. 0 is even.",
+            Axis(""),
+            Axis("(max - min) / mean utilisation"),
+            lambda results: _renamed(curves.link_imbalance(results), x="tier", y="imbalance"),
+            shape="bars",
+        ),
+        Figure(
+            "class-throughput",
+            "Throughput by traffic class",
+            "What hosts received of each class, headers included.",
+            TIME,
+            Axis("to hosts (Gb/s)"),
+            partial(_of_classes, measure="throughput"),
+            shape="line",
+        ),
+        Figure(
+            "class-queue",
+            "Queues by traffic class",
+            "What waited of each class in all switches.",
+            TIME,
+            Axis("queued in switches (KB)"),
+            partial(_of_classes, measure="queue", y_per=BYTES_PER_KB),
+            shape="line",
+        ),
+        Figure(
+            "class-credits",
+            "Credits by traffic class",
+            "How much credit each class used.",
+            TIME,
+            Axis("credit in use (KB)"),
+            partial(_of_classes, measure="credit", y_per=BYTES_PER_KB),
+            shape="line",
+        ),
+    )
+}
+
+
+def chart(name: str, results: SomeResults) -> Chart:
+    """The figure of that name of these results."""
+    if name not in FIGURES:
+        raise PacketloomError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
+    return FIGURES[name].of(results)

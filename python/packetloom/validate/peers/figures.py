@@ -1,0 +1,87 @@
+"""Figures that a peer's single run gave, held against the mean of ours over seeds."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from packetloom.confidence import half_interval
+from packetloom.errors import PacketloomError
+from packetloom.validate.comparison import Row
+from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """What a peer's figure is of one seed's flows, and how near ours must come to it."""
+
+    title: str
+    of: pl.Expr
+    within: float
+    points: bool = False
+
+
+def read_figures(name: str) -> dict[str, Any]:
+    """What was measured on a peer, as `validation/` has it."""
+    path = PEERS_FOLDER / name
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PacketloomError(
+            f"{path}: there is no such file; other simulators' figures come with packetloom's source tree: "
+            "clone it and run `make validate` there"
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise PacketloomError(f"{path}: damaged ({error}); take it anew from packetloom's source tree") from None
+
+
+def fct_statistics(fct_us: pl.Expr) -> dict[str, Statistic]:
+    """Those of completion times: means and medians like means, tails and the last flow like tails."""
+    return {
+        "fct_mean": Statistic("mean FCT in us", fct_us.mean(), MEAN_WITHIN),
+        "fct_last": Statistic("FCT of the last flow in us", fct_us.max(), P99_WITHIN),
+        **{
+            f"fct_p{percent}": Statistic(
+                f"p{percent} of the FCT in us",
+                fct_us.quantile(percent / 100, "linear"),
+                MEAN_WITHIN if percent == 50 else P99_WITHIN,
+            )
+            for percent in (50, 90, 99)
+        },
+    }
+
+
+def figure_rows(
+    case: str,
+    source: str,
+    theirs: Mapping[str, Any],
+    flows: pl.DataFrame,
+    statistics: Mapping[str, Statistic],
+    why: str = "",
+) -> list[Row]:
+    """A row for each statistic that the peer has a figure of."""
+    rows = []
+    for name, statistic in statistics.items():
+        if name not in theirs:
+            continue
+        per_seed: list[float] = flows.group_by("seed").agg(statistic.of.alias("value"))["value"].to_list()
+        ours = sum(per_seed) / len(per_seed)
+        half = half_interval(per_seed)
+        rows.append(
+            agreement(
+                f"{case} {name}",
+                f"{case}: {statistic.title}",
+                source,
+                theirs[name],
+                ours,
+                statistic.within,
+                why,
+                points=statistic.points,
+                interval=(ours - half, ours + half) if len(per_seed) > 1 else None,
+            )
+        )
+    return rows

@@ -1,0 +1,155 @@
+"""Every figure: the numbers of those that need a setting of their own, and how they are printed."""
+
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import polars as pl
+import pytest
+
+import packetloom
+from packetloom import curves
+from packetloom.charts import Curve
+from packetloom.errors import PacketloomError
+from packetloom.fabric import fabric_view, topology
+from packetloom.figures import FIGURES, chart
+from packetloom.plots import save_figure
+from packetloom.results import Results
+from packetloom.view import server
+
+POINTS_PER_INCH = 72
+
+
+@pytest.fixture(scope="module")
+def incast(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    scenario = {
+        "topology": {"kind": "rack", "hosts": 12},
+        "workload": [
+            {
+                "sizes": {"kind": "constant", "size": "30KB"},
+                "arrivals": {"kind": "periodic", "interval": "5ms"},
+                "pattern": {"kind": "incast", "receiver": 0, "fan_in": [2, 4, 8]},
+            }
+        ],
+        "scheme": [
+            {"name": "DCTCP", "transport": "dctcp", "queue": "ecn"},
+            {"name": "pFabric", "transport": "min-tcp", "queue": "pfabric"},
+        ],
+        "run": {"duration": "20ms", "seeds": 2},
+    }
+    return packetloom.run(scenario, tmp_path_factory.mktemp("incast") / "out", progress=False)
+
+
+def test_incast_has_a_line_for_each_scheme_over_the_number_of_senders(incast: Results) -> None:
+    drawn = chart("incast-by-fan-in", incast)
+    lines = [mark for mark in drawn.panel({"statistic": "mean"}).marks if isinstance(mark, Curve)]
+    assert [line.label for line in lines] == ["DCTCP", "pFabric"]
+    flows = incast.to_polars("flows").with_columns(pl.col("workload.pattern.fan_in").cast(pl.Float64).alias("senders"))
+    per_seed = flows.group_by("scheme", "senders", "seed").agg(pl.col("fct_ns").mean() / 1e6)
+    expected = {key: float(own["fct_ns"].to_numpy().mean()) for key, own in per_seed.group_by("scheme", "senders")}
+    for line in lines:
+        assert list(line.x) == [2.0, 4.0, 8.0]
+        assert list(line.y) == pytest.approx([expected[line.label, senders] for senders in line.x])
+    looks = curves.styles(incast)
+    assert drawn.looks["pFabric"].colour == looks["pFabric, pattern.fan_in 2"].colour
+
+
+def test_what_a_figure_cannot_show_it_says(incast: Results) -> None:
+    with pytest.raises(PacketloomError, match="give a workload `deadlines`"):
+        chart("deadlines-met", incast)
+    with pytest.raises(PacketloomError, match="no switch has several links"):
+        chart("link-imbalance", incast)
+    with pytest.raises(PacketloomError, match="there is no statistic 'p42'; there are 'mean', 'p50'"):
+        packetloom.plot("fct-by-load", incast, statistic="p42")
+
+
+def test_a_pdf_is_as_wide_as_a_column_and_has_its_fonts(incast: Results, tmp_path: Path) -> None:
+    for name in ("first.pdf", "second.pdf"):
+        save_figure("incast-by-fan-in", incast, tmp_path / name, {})
+    pdf = (tmp_path / "first.pdf").read_bytes()
+    box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ", pdf)
+    assert box
+    assert float(box[1]) == pytest.approx(3.33 * POINTS_PER_INCH, abs=0.1)
+    assert b"/FontFile2" in pdf
+    assert b"/Type3" not in pdf
+    assert pdf == (tmp_path / "second.pdf").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["plot", "pie", "-o", "x.pdf"], f"there is no figure 'pie'; there are {', '.join(FIGURES)}"),
+        (["plot", "fct-cdf", "-o", "x.docx"], "end the name in one of"),
+        (["plot", "fct-cdf", "-o", "x.pdf", "--statistic", "p99"], "the figure fct-cdf has no option --statistic"),
+        (["view", "--port", "99999999"], "there is no port 99999999: ports are from 0 to 65535"),
+    ],
+)
+def test_mistakes(arguments: list[str], message: str, incast: Results, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "packetloom", *arguments, str(incast.path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_a_port_that_is_taken(incast: Results) -> None:
+    with (
+        server([incast], 0) as running,
+        pytest.raises(PacketloomError, match=f"cannot listen on port {running.server_port}: it is in use"),
+    ):
+        server([incast], running.server_port)
+
+
+def test_a_damaged_case_is_told_to_who_looks(scenario: Path, tmp_path: Path) -> None:
+    results = packetloom.run(scenario, tmp_path / "out", progress=False)
+    damaged = next((results.path / "flows.parquet").glob("*.parquet"))
+    damaged.write_bytes(b"not Parquet")
+    (results.path / "cases.parquet").unlink()
+    with server([results], 0) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        with pytest.raises(HTTPError) as answer:
+            urlopen(f"http://127.0.0.1:{running.server_port}/")
+        assert answer.value.code == 500
+        assert f"{damaged}: damaged" in answer.value.read().decode()
+        running.shutdown()
+
+
+def test_layers_are_distances_from_hosts() -> None:
+    links = [("host0", "leaf0"), ("host1", "leaf1"), ("leaf0", "spine0"), ("leaf1", "spine0")]
+    both = [*links, *((there, here) for here, there in links)]
+    found = topology(pl.DataFrame(both, schema=["node", "peer"], orient="row"))
+    assert {node["name"]: node["layer"] for node in found["nodes"]} == {
+        "host0": 0,
+        "host1": 0,
+        "leaf0": 1,
+        "leaf1": 1,
+        "spine0": 2,
+    }
+    names = [node["name"] for node in found["nodes"]]
+    assert [(names[here], names[there]) for here, there in found["links"]] == both
+
+
+def test_the_fabric_without_samples_is_the_whole_run(incast: Results) -> None:
+    view = fabric_view(incast)
+    assert view
+    assert len(view["topologies"]) == 1
+    assert [case["name"] for case in view["cases"]][:2] == [
+        "DCTCP, pattern.fan_in 2, seed 1",
+        "DCTCP, pattern.fan_in 4, seed 1",
+    ]
+    first = view["cases"][0]
+    ports = incast.to_polars("ports").filter(pl.col("case_id") == incast.rows()[0].case_id)
+    assert first["times_ms"] == []
+    assert [share / 1e4 for share in first["utilisation"][0]] == pytest.approx(ports["utilisation"].to_list(), abs=5e-5)
+    assert "queue" not in first  # not watched
+    assert view["left_out"] == 0
+
+
+def test_a_page_holds_only_so_many_links(incast: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("packetloom.fabric.MOST_LINKS", 2 * 24)  # twelve hosts on one switch
+    view = fabric_view(incast)
+    assert view
+    assert (len(view["cases"]), view["left_out"]) == (2, 4)

@@ -1,0 +1,70 @@
+"""The kernel's side of validation: what needs no kernel, and that namespaces of ours do not stay."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from packetloom.validate import kernel
+from packetloom.validate.command import run_validation
+from packetloom.validate.kernel import Case, compared, simulate, topology_text
+from packetloom.validate.kernel.measure import Trial, mean_between
+from packetloom.validate.kernel.network import Dumbbell, UnavailableError, require
+
+
+def test_a_sample_holds_until_the_next() -> None:
+    samples = [(0, 5.0), (10, 10.0), (20, 20.0), (40, 0.0)]
+    assert mean_between(samples, 10, 40) == (10 * 10 + 20 * 20) / 30
+    assert mean_between(samples, 15, 60) == (5 * 10 + 20 * 20) / 45
+
+
+def test_the_simulated_dumbbell_has_the_slow_link_between_its_switches() -> None:
+    lines = topology_text(2).splitlines()
+    assert lines[:2] == ["5 2 4", "3 4"]
+    assert "3 4 20Mbps 5000ns 0" in lines
+    assert {line.split()[0] for line in lines[4:]} == {"1", "2"}
+
+
+def test_flows_are_simulated_with_the_starts_that_they_had(tmp_path: Path) -> None:
+    measured = Trial((0, 30_000_000), (0.0, 0.0), 0, 0)
+    simulated = simulate(Case("two", 2, 14_480), measured, tmp_path / "trial")
+    # Ten packets of 1514 B at 20 Mb/s, one after the other; 15 us of delay, and the other links' 1.2 us twice.
+    alone_ms = 10 * 1514 * 8 / 20e3 + 0.015 + 2 * 1514 * 8 / 10e6
+    assert simulated.fcts_ms == pytest.approx((alone_ms, alone_ms), rel=1e-4)
+    assert simulated.drops == 0
+
+
+def test_means_over_trials_are_compared() -> None:
+    theirs = [Trial((0, 0), (90.0, 200.0), 29_000, 0), Trial((0, 0), (110.0, 200.0), 31_000, 0)]
+    ours = [Trial((0, 0), (100.0, 230.0), 31_000, 0)] * 3
+    rows = compared(Case("two", 2, 1), theirs, ours)
+    assert [row.verdict for row in rows] == ["differs" if "last" in row.what else "holds" for row in rows]
+
+
+def test_what_the_machine_has_not_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda tool: None)
+    with pytest.raises(UnavailableError, match="there is no `ip`"):
+        require("reno")
+    assert run_validation(["kernel"])
+    assert "kernel: skipped: there is no `ip`" in capsys.readouterr().out
+
+
+def test_namespaces_of_ours_do_not_stay() -> None:
+    def ours() -> list[str]:
+        listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+        return [line for line in listed.splitlines() if line.startswith(dumbbell.router.removesuffix("router"))]
+
+    dumbbell = Dumbbell(2, 10_000_000, 30_000, 6_000, "reno")
+    try:
+        with dumbbell:
+            assert len(ours()) == 4
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        assert ours() == []
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+
+
+def test_every_case_has_a_name_of_its_own() -> None:
+    names = [one.name for one in kernel.kernel_comparisons()]
+    assert len(names) == len(set(names))

@@ -1,0 +1,69 @@
+"""Figures of other simulators: read, held against ours over seeds, and the quick ones replayed."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from packetloom.errors import PacketloomError
+from packetloom.validate import peers
+from packetloom.validate.command import run_validation
+from packetloom.validate.peers import figures, htsim, omnet
+from packetloom.validate.peers.figures import fct_statistics, figure_rows, read_figures
+
+
+def flows(*fcts_us: list[float]) -> pl.DataFrame:
+    """Flows of seeds 1, 2, ... with these FCTs."""
+    rows = [(seed, fct) for seed, one in enumerate(fcts_us, 1) for fct in one]
+    return pl.DataFrame(rows, schema=["seed", "fct_us"], orient="row")
+
+
+def test_ours_is_the_mean_over_seeds_with_its_interval() -> None:
+    statistics = fct_statistics(pl.col("fct_us"))
+    mean, last = figure_rows("peer", "", {"fct_mean": 2.0, "fct_last": 4.0}, flows([1, 3], [2, 2.1]), statistics)
+    assert mean.measured == pytest.approx((2 + 2.05) / 2)
+    assert mean.interval is not None
+    assert mean.interval[0] < mean.measured < mean.interval[1]
+    assert mean.verdict == "holds"
+    assert last.measured == pytest.approx(2.55)
+    assert last.verdict == "differs"
+    assert last.id == "peer-fct-last"
+
+
+def test_goodputs_are_held_in_points() -> None:
+    flow = pl.DataFrame({"seed": [1], "size_bytes": [10_000], "sender_fct_ns": [1_000], "trimmed": [0]})
+    statistics = {"goodput": htsim.STATISTICS["goodput"]}
+    for theirs, verdict in ((78.6, "holds"), (81.4, "holds"), (78.4, "differs"), (81.6, "differs")):
+        (row,) = figure_rows("peer", "", {"goodput": theirs}, flow, statistics)
+        assert (row.measured, row.verdict) == (80, verdict)
+
+
+def test_the_models_clock_starts_with_the_first_packet() -> None:
+    # Ten packets over two links of 1 us: the first arrives after 2 × 13.376 us, the last 9 × 12.376 us later.
+    best_ns = (2 * 13.376 + 9 * 12.376) * 1e3
+    flow = pl.DataFrame({"size_bytes": [15_000], "best_fct_ns": [best_ns], "fct_ns": [best_ns]})
+    assert flow.select(omnet.FCT_US.alias("fct"))["fct"][0] == pytest.approx(9 * 12.376)
+
+
+def test_missing_and_damaged_figures_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "PEERS_FOLDER", tmp_path)
+    with pytest.raises(PacketloomError, match=r"figures.toml: there is no such file.*source tree"):
+        read_figures("htsim/figures.toml")
+    (tmp_path / "htsim").mkdir()
+    (tmp_path / "htsim" / "figures.toml").write_text("[[alone")
+    with pytest.raises(PacketloomError, match=r"figures.toml: damaged"):
+        read_figures("htsim/figures.toml")
+
+
+def test_every_comparison_has_a_name_of_its_own() -> None:
+    names = [one.name for one in peers.peer_comparisons()]
+    assert len(names) == len(set(names))
+
+
+def test_what_is_quick_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_validation(["peers"], Path("peers.json"), quick=True)
+    rows = json.loads(Path("peers.json").read_text())
+    assert len(rows) > 30
+    assert {row["verdict"] for row in rows} == {"holds"}

@@ -1,0 +1,592 @@
+"""The report in a real browser: it opens from disk, shows what the Parquet holds, and every control works."""
+
+import csv
+import io
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+import packetloom
+from packetloom.charts import Curve, HeatMap, Panel, Stack, panel_json
+from packetloom.curves import style_at
+from packetloom.figures import FIGURES
+from packetloom.page import Page as PaperPage
+from packetloom.results import Results
+from packetloom.view import server
+
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "target" / "screenshots"
+OPENS_WITHIN_S = 3.0
+SWITCHES = 4 + 3
+
+ECMP = {"kind": "ecmp", "symmetric": True}
+ECN = {"kind": "ecn", "capacity": "225KB", "mark_above": "22.5KB"}
+STRICT = {"kind": "classes", "strict": 8, "queue": "drop-tail", "port": ECN}
+EVERY_SCHEME: dict[str, dict[str, object]] = {
+    "TCP": {"transport": "tcp"},
+    "DCTCP": {"transport": "dctcp", "queue": "ecn"},
+    "D2TCP": {"transport": "d2tcp", "queue": "ecn"},
+    "RCP": {"transport": "rcp", "routing": ECMP},
+    "D3": {"transport": "d3", "routing": ECMP},
+    "PDQ": {"transport": "pdq", "routing": ECMP},
+    "DAQ": {"transport": "daq", "queue": "daq"},
+    "MinTCP": {"transport": "min-tcp", "queue": "pfabric"},
+    "LineRate": {"transport": "line-rate", "queue": "pfabric"},
+    "NDP": {"transport": "ndp", "queue": "ndp", "routing": "permutation"},
+    "PIAS": {"transport": "pias", "queue": STRICT},
+    "MPTCP": {"transport": "mptcp"},
+    "Fixed": {"transport": "fixed-window"},
+    "Ideal": {"transport": "ideal"},
+    "Max-min": {"transport": "max-min"},
+    "SYN": {"transport": "syn", "routing": "controller"},
+    "ASY": {"transport": "asy"},
+    "Fastpass": {"transport": "fastpass"},
+}
+FLOWS = 2_800  # in each of 36 cases: 100,800
+
+
+def run(folder: Path, **changes: object) -> Results:
+    """A campaign of every scheme on a small leaf-spine network."""
+    scenario: dict[str, object] = {
+        "topology": {"kind": "leaf-spine", "spines": 4, "leaves": 3, "hosts_per_leaf": 4},
+        "workload": [
+            {
+                "sizes": {"kind": "uniform", "minimum": "500B", "maximum": "9KB"},
+                "deadlines": {"kind": "exponential", "mean": "100us", "floor": "20us"},
+            }
+        ],
+        "scheme": [{"name": name, "queue": "drop-tail"} | scheme for name, scheme in EVERY_SCHEME.items()],
+        "run": {"loads": [0.3, 0.6], "flows": FLOWS},
+        "measure": {"queues": True, "series_interval": "100us"},
+    }
+    return packetloom.run(scenario | changes, folder, progress=False)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return run(tmp_path_factory.mktemp("every") / "every")
+
+
+@pytest.fixture(scope="module")
+def report(results: Results) -> Path:
+    return packetloom.write_report(results, results.path / "report.html")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("there is no chromium: apt install chromium")
+    quiet = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=quiet)
+        yield browser
+        browser.close()
+
+
+class Seen:
+    """What a page asked for, and what it complained of."""
+
+    def __init__(self) -> None:
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def seen() -> Seen:
+    return Seen()
+
+
+def opened(browser: Browser, seen: Seen, target: Path | str, width: int = 1440, dark: bool = False) -> Page:
+    """A file or an address in a window of its own."""
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light")
+    page.set_default_timeout(10_000)
+    page.on("request", lambda request: seen.requests.append(request.url))
+    page.on("console", lambda message: seen.complaints.append(message.text))
+    page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+    page.goto(target.as_uri() if isinstance(target, Path) else target)
+    return page
+
+
+@pytest.fixture
+def open_page(browser: Browser, seen: Seen) -> Iterator[Open]:
+    """Opens pages; whatever one complains of fails the test."""
+    pages = []
+
+    def open_one(target: Path | str, width: int = 1440, dark: bool = False) -> Page:
+        pages.append(opened(browser, seen, target, width, dark))
+        return pages[-1]
+
+    yield open_one
+    for page in pages:
+        page.close()
+    assert seen.complaints == []
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, report: Path) -> Iterator[Page]:
+    """The report, for tests that only read it."""
+    seen = Seen()
+    page = opened(browser, seen, report)
+    yield page
+    page.close()
+    assert seen.complaints == []
+
+
+def chart(page: Page, name: str) -> Locator:
+    """The section of a figure, drawn."""
+    section = page.locator("section[data-chart]").filter(
+        has=page.get_by_role("button", name=f"Download {FIGURES[name].title} as CSV", exact=True)
+    )
+    section.scroll_into_view_if_needed()
+    section.locator(".main-svg").first.wait_for()
+    return section
+
+
+def numbers(page: Page, name: str) -> list[dict[str, str]]:
+    """What the button CSV gives: all that the figure shows."""
+    with page.expect_download() as download:
+        chart(page, name).get_by_role("button", name="as CSV").click()
+    assert download.value.suggested_filename == f"{name}.csv"
+    return list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+
+
+def panel_load(row: dict[str, str]) -> float:
+    return float(row["panel"].removeprefix("load "))
+
+
+def finished_flows(results: Results) -> pl.DataFrame:
+    return results.to_polars("flows").filter("measured", pl.col("fct_ns").is_not_nan())
+
+
+def test_it_opens_at_once(browser: Browser, report: Path) -> None:
+    """In CPU time: what else this machine does is not the page's fault."""
+    assert len(EVERY_SCHEME) * 2 * FLOWS >= 100_000
+    page = browser.new_page()
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    page.goto(report.as_uri())
+    page.locator("[data-chart] .tools").first.wait_for(state="attached")
+    metrics = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    page.close()
+    assert 0 < metrics["ProcessTime"] <= OPENS_WITHIN_S
+
+
+def test_it_asks_for_nothing_but_itself(report: Path, open_page: Open, seen: Seen) -> None:
+    page = open_page(report)
+    for name in set(FIGURES) - {"incast-by-fan-in", "class-throughput", "class-queue", "class-credits"}:
+        chart(page, name)
+    assert {url.partition(":")[0] for url in seen.requests} <= {"file", "data", "blob"}
+    assert {url for url in seen.requests if url.startswith("file")} == {report.as_uri()}
+
+
+def test_slowdown_and_completion_times_are_those_of_the_flows(page: Page, results: Results) -> None:
+    flows = finished_flows(results)
+    for name, column, scale in (("slowdown-by-load", "slowdown", 1.0), ("fct-by-load", "fct_ns", 1e6)):
+        for statistic, quantile in (("mean", None), ("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
+            chart(page, name).get_by_label("Statistic").select_option(statistic)
+            shown = numbers(page, name)
+            assert len(shown) == len(EVERY_SCHEME) * 2
+            assert {row["what"] for row in shown} == {f"{statistic} {FIGURES[name].y.title}"}
+            for row in shown:
+                at = (pl.col("scheme") == row["series"]) & (pl.col("load") == float(row["load"]))
+                values = flows.filter(at)[column].to_numpy() / scale
+                expected = values.mean() if quantile is None else np.quantile(values, quantile)
+                assert float(row["value"]) == pytest.approx(expected, rel=1e-9)
+
+
+def test_slowdown_by_size_has_equally_many_flows_in_each_bin(page: Page, results: Results) -> None:
+    flows = finished_flows(results)
+    chart(page, "slowdown-by-size").get_by_label("Statistic").select_option("p99")
+    shown = [row for row in numbers(page, "slowdown-by-size") if row["series"] == "DCTCP" and panel_load(row) == 0.6]
+    here = flows.filter(pl.col("load") == 0.6)
+    edges = np.quantile(here["size_bytes"].to_numpy(), np.linspace(0, 1, 21))
+    own = here.filter(pl.col("scheme") == "DCTCP").sort("size_bytes")
+    sizes, slowdowns = own["size_bytes"].to_numpy(), own["slowdown"].to_numpy()
+    assert len(shown) == 20
+    for row, low, high in zip(shown, edges[:-1], edges[1:], strict=True):
+        inside = (sizes <= high) & ((sizes > low) | (low == edges[0]))
+        assert float(row["flow size (bytes)"]) == pytest.approx(sizes[inside].mean(), rel=1e-9)
+        assert float(row["value"]) == pytest.approx(np.quantile(slowdowns[inside], 0.99), rel=1e-9)
+
+
+def test_distributions_are_those_of_the_flows(page: Page, results: Results) -> None:
+    flows = finished_flows(results)
+    for name, column, axis, scale in (
+        ("fct-cdf", "fct_ns", "flow completion time (ms)", 1e6),
+        ("goodput-cdf", "goodput_gbps", "goodput (Gb/s)", 1.0),
+    ):
+        shown = [row for row in numbers(page, name) if row["series"] == "NDP" and panel_load(row) == 0.6]
+        values = flows.filter(pl.col("scheme") == "NDP", pl.col("load") == 0.6)[column].to_numpy() / scale
+        fractions = [float(row["value"]) for row in shown]
+        assert [float(row[axis]) for row in shown] == pytest.approx(np.quantile(values, fractions), rel=1e-9)
+
+
+def test_deadlines_and_fairness_are_those_of_the_flows(page: Page, results: Results) -> None:
+    flows = results.to_polars("flows").filter("measured")
+    keys = ("scheme", "load")
+    met = {key: 100 * own["met_deadline"].to_numpy().mean() for key, own in flows.group_by(keys)}
+    for row in numbers(page, "deadlines-met"):
+        assert float(row["value"]) == pytest.approx(met[row["series"], float(row["load"])], rel=1e-9)
+    share = finished_flows(results).with_columns((pl.col("best_fct_ns") / pl.col("fct_ns")).alias("share"))
+    of_server = share.group_by(*keys, "src").agg(pl.col("share").mean())
+    jain = {
+        key: float(own["share"].sum()) ** 2 / (len(own) * float((own["share"] ** 2).sum()))
+        for key, own in of_server.group_by(keys)
+    }
+    for row in numbers(page, "fairness"):
+        assert float(row["value"]) == pytest.approx(jain[row["series"], float(row["load"])], rel=1e-9)
+
+
+def test_lateness_is_that_of_the_flows(page: Page, results: Results) -> None:
+    flows = results.to_polars("flows").filter("measured", pl.col("scheme") == "TCP", pl.col("load") == 0.6)
+    late = flows["start_ns"] + flows["fct_ns"].fill_nan(float("inf")) - flows["deadline_ns"]
+    shown = [row for row in numbers(page, "missed-by") if row["series"] == "TCP" and panel_load(row) == 0.6]
+    assert shown
+    for row in shown:
+        by_ns = float(row["later than the deadline by more than (ms)"]) * 1e6
+        assert float(row["value"]) == pytest.approx((late > by_ns + 1e-3).mean(), abs=1e-9)
+
+
+def test_queues_and_links_are_those_of_the_ports(page: Page, results: Results) -> None:
+    ports = results.to_polars("ports")
+    chart(page, "queue-by-tier").get_by_label("Statistic").select_option("p99")
+    for row in numbers(page, "queue-by-tier"):
+        of_tier = ports.filter(scheme=row["series"], load=panel_load(row), tier=row["name"])
+        assert float(row["value"]) * 1e3 == pytest.approx(of_tier["queue_p99_bytes"].max(), rel=1e-9)
+    for row in numbers(page, "link-imbalance"):
+        of_tier = ports.filter(scheme=row["series"], load=panel_load(row), tier=row["name"])
+        used = [own["utilisation"].to_numpy() for _, own in of_tier.group_by("node")]
+        uneven = [np.ptp(one) / one.mean() for one in used if one.mean() > 0]
+        assert float(row["value"]) == pytest.approx(np.mean(uneven), rel=1e-9)
+
+
+def test_series_are_those_of_the_samples(page: Page, results: Results) -> None:
+    at = {"scheme": "DCTCP", "load": 0.6}
+    ports, case = results.to_polars("ports").filter(**at), results.to_polars("cases").filter(**at)
+    samples = results.to_polars("series").filter(pl.col("time_ns") + 100e3 <= case["simulated_ns"][0], **at)
+    of_switches = samples.join(ports.filter(~pl.col("node").str.starts_with("host")), on="port", how="semi")
+    chart(page, "queue-over-time").get_by_label("Statistic").select_option("max")
+    largest = dict(of_switches.group_by("time_ns").agg(pl.col("queue_bytes").max()).rows())
+    times, values = zip(*own_series(numbers(page, "queue-over-time")), strict=True)
+    assert times == pytest.approx([time_ns / 1e6 for time_ns in sorted(largest)])
+    assert values == pytest.approx([largest[time_ns] / 1e3 for time_ns in sorted(largest)])
+    busiest = ports.sort("tx_bytes").row(-1, named=True)
+    rate = busiest["tx_bytes"] / (busiest["utilisation"] * case["simulated_ns"][0])
+    used = samples.filter(port=busiest["port"]).sort("time_ns")
+    times, values = zip(*own_series(numbers(page, "utilisation-over-time")), strict=True)
+    assert times == pytest.approx((used["time_ns"] / 1e6).to_list())
+    assert values == pytest.approx((100 * used["tx_bytes"] / 100e3 / rate).to_list())
+    to_hosts = samples.join(ports.filter(pl.col("peer").str.starts_with("host")), on="port", how="semi")
+    received = to_hosts.group_by("time_ns").agg(pl.col("tx_bytes").sum()).sort("time_ns")
+    times, values = zip(*own_series(numbers(page, "throughput-over-time")), strict=True)
+    assert times == pytest.approx((received["time_ns"] / 1e6).to_list())
+    assert values == pytest.approx((received["tx_bytes"] * 8 / 100e3).to_list())
+    waits = np.sort(of_switches["queue_bytes"].to_numpy() / 1e3)
+    for queue, fraction in own_series(numbers(page, "queue-cdf")):
+        assert queue == pytest.approx(np.quantile(waits, fraction), rel=1e-9)
+
+
+def own_series(rows: list[dict[str, str]]) -> list[tuple[float, float]]:
+    """DCTCP's at load 0.6."""
+    axis = list(rows[0])[3]
+    return [
+        (float(row[axis]), float(row["value"])) for row in rows if row["series"] == "DCTCP" and panel_load(row) == 0.6
+    ]
+
+
+def test_tables_say_what_the_figures_draw(page: Page) -> None:
+    section = chart(page, "slowdown-by-size")
+    section.get_by_text("Table", exact=True).click()
+    cells = [row.split("\t") for row in section.locator("tbody").inner_text().strip().splitlines()]
+    shown = numbers(page, "slowdown-by-size")
+    assert [(load, scheme) for load, scheme, *_ in cells] == [(row["panel"], row["series"]) for row in shown]
+    drawn = section.locator(".plot").evaluate("plot => plot.data.flatMap(trace => trace.y)")
+    assert drawn == pytest.approx([float(row["value"]) for row in shown])
+    written = [float(row[3].replace(",", "")) for row in cells]
+    assert written == pytest.approx(drawn, rel=1e-5)
+
+
+def names_of(section: Locator) -> list[str]:
+    return section.locator(".names li").all_inner_texts()
+
+
+def panels_of(section: Locator) -> int:
+    return section.locator("g.subplot").count()
+
+
+def test_controls_by_mouse(report: Path, open_page: Open) -> None:
+    page = open_page(report)
+    section = chart(page, "fct-cdf")
+    assert names_of(section) == list(EVERY_SCHEME)
+    assert panels_of(section) == 2
+    page.get_by_role("checkbox", name="TCP", exact=True).uncheck()
+    page.get_by_role("checkbox", name="0.3").uncheck()
+    section = chart(page, "fct-cdf")
+    expect(section.locator(".names li")).to_have_count(len(EVERY_SCHEME) - 1)
+    assert names_of(section) == [name for name in EVERY_SCHEME if name != "TCP"]
+    assert panels_of(section) == 1
+    page.get_by_role("checkbox", name="0.6").uncheck()
+    expect(section.get_by_text("Nothing is chosen")).to_be_visible()
+    page.get_by_role("checkbox", name="0.6").check()
+    expect(section.get_by_text("Nothing is chosen")).to_be_hidden()
+    by_load = chart(page, "slowdown-by-load")
+    by_load.get_by_label("Flow sizes").select_option("(0, 100KB]")
+    expect(by_load.locator(".plot")).to_contain_text("flows of (0, 100KB]")
+    by_load.get_by_label("Statistic").select_option("p99.9")
+    expect(by_load.locator(".plot")).to_contain_text("p99.9 slowdown")
+    page.get_by_role("button", name="Dark", exact=True).click()
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(ground) == "rgb(22, 25, 29)"
+    page.get_by_role("button", name="Light", exact=True).click()
+    assert page.evaluate(ground) == "rgb(255, 255, 255)"
+
+
+def test_controls_by_keyboard(report: Path, open_page: Open) -> None:
+    page = open_page(report)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Dark", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Light", exact=True)).to_be_focused()
+    box = page.get_by_role("checkbox", name="DCTCP", exact=True)
+    box.focus()
+    page.keyboard.press("Space")
+    expect(box).not_to_be_checked()
+    section = chart(page, "slowdown-by-load")
+    expect(section.locator(".names li")).to_have_count(len(EVERY_SCHEME) - 1)
+    choice = section.get_by_label("Statistic")
+    choice.focus()
+    page.keyboard.press("ArrowDown")
+    expect(section.locator(".plot")).to_contain_text("p50 slowdown")
+    plot, told = section.locator(".plot"), section.locator(".readout")
+    plot.focus()
+    page.keyboard.press("ArrowRight")
+    expect(told).to_contain_text("TCP, all flows: load 0.3; p50 slowdown")
+    page.keyboard.press("ArrowRight")
+    expect(told).to_contain_text("load 0.6")
+    expect(section.locator(".hoverlayer")).to_contain_text("0.6")
+    page.keyboard.press("ArrowDown")
+    expect(told).to_contain_text("D2TCP")
+    page.keyboard.press("Escape")
+    expect(told).to_have_text("")
+    table = section.get_by_text("Table", exact=True)
+    table.focus()
+    page.keyboard.press("Enter")
+    expect(section.locator("tbody tr")).to_have_count(2 * (len(EVERY_SCHEME) - 1))
+
+
+def test_hovering_shows_values(page: Page, results: Results) -> None:
+    section = chart(page, "queue-by-tier")
+    section.get_by_label("Statistic").select_option("mean")
+    hover = section.locator(".hoverlayer")
+    for _ in range(50):  # plotly looks where the mouse is ten times a second; what is drawn above may still push
+        section.locator(".barlayer .point").first.hover(force=True)
+        if hover.text_content():
+            break
+        page.mouse.move(0, 0)
+    expect(hover).to_contain_text("mean queue (KB)")
+    at = {"scheme": "TCP", "load": 0.3, "tier": "host to leaf"}
+    expected = results.to_polars("ports").filter(**at)["queue_mean_bytes"].mean()
+    found = re.search(r"\(KB\): ([\d.]+)", hover.text_content() or "")
+    assert found
+    assert float(found[1]) * 1e3 == pytest.approx(expected, rel=1e-5)
+
+
+def test_downloads_of_pictures(page: Page) -> None:
+    files = {}
+    for kind in ("SVG", "PNG"):
+        with page.expect_download() as download:
+            chart(page, "slowdown-by-size").get_by_role("button", name=f"as {kind}").click()
+        files[download.value.suggested_filename] = download.value.path().read_bytes()
+    assert set(files) == {"slowdown-by-size.svg", "slowdown-by-size.png"}
+    drawing = files["slowdown-by-size.svg"].decode()
+    assert drawing.startswith("<svg")
+    assert [name for name in EVERY_SCHEME if f">{name}<" not in drawing] == []
+    assert files["slowdown-by-size.png"].startswith(b"\x89PNG")
+
+
+def fabric_of(page: Page) -> Locator:
+    """The fabric view, drawn."""
+    fabric = page.locator("#fabric")
+    fabric.scroll_into_view_if_needed()
+    fabric.locator("line.link").first.wait_for(state="attached")
+    return fabric
+
+
+def test_the_fabric(page: Page, results: Results) -> None:
+    fabric = fabric_of(page)
+    ports = results.to_polars("ports").filter(scheme="TCP", load=0.3).sort("port")
+    assert fabric.locator("line.link").count() == len(ports)
+    assert fabric.locator("circle.node").count() == 3 * 4 + SWITCHES
+    busiest = int(ports["tx_bytes"].arg_max() or 0)
+    name = f"{ports['node'][busiest]} to {ports['peer'][busiest]}"
+    fabric.locator(f"line[data-target='{busiest}']").click()
+    expect(fabric.get_by_label("Link", exact=True)).to_have_value(str(busiest))
+    share = f"{100 * ports['utilisation'][busiest]:.3g}"
+    expect(fabric.locator("> .readout")).to_contain_text(f"{name} in the whole run")
+    expect(fabric.locator("> .readout")).to_contain_text(f"utilisation {share} %")
+    samples = results.to_polars("series").filter(scheme="TCP", load=0.3, port=ports["port"][busiest]).sort("time_ns")
+    shown = fabric.locator(".plot").evaluate("plot => plot.data.map(trace => trace.y)")
+    rate = ports["tx_bytes"][busiest] / (ports["utilisation"][busiest] * simulated_ns(results))
+    assert shown[0] == pytest.approx((100 * samples["tx_bytes"] / 100e3 / rate).to_list(), abs=0.006)
+    assert shown[1] == pytest.approx((samples["queue_bytes"] / 1e3).to_list())
+
+
+def simulated_ns(results: Results) -> float:
+    return float(results.to_polars("cases").filter(scheme="TCP", load=0.3)["simulated_ns"][0])
+
+
+def test_the_fabric_over_time_and_by_keyboard(report: Path, results: Results, open_page: Open) -> None:
+    page = open_page(report)
+    fabric = fabric_of(page)
+    slider, play = fabric.get_by_role("slider"), fabric.get_by_role("button", name="Play")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(fabric.locator("output")).to_have_text("0.2 ms")
+    samples = results.to_polars("series").filter(scheme="TCP", load=0.3, time_ns=200e3).sort("port")
+    fabric.get_by_label("Colour of links").select_option("queue")
+    told = [title.partition(": queue ")[2] for title in fabric.locator("line.target title").all_text_contents()]
+    assert [float(text.removesuffix(" KB")) for text in told] == (samples["queue_bytes"] / 1e3).to_list()
+    before = fabric.locator("line.link").evaluate_all("lines => lines.map(line => line.getAttribute('stroke'))")
+    play.focus()
+    page.keyboard.press("Space")
+    expect(fabric.get_by_role("button", name="Pause")).to_have_attribute("aria-pressed", "true")
+    expect(fabric.locator("output")).to_have_text(re.compile(r"^(0\.[5-9]|[1-9])"))
+    page.keyboard.press("Space")
+    expect(play).to_have_attribute("aria-pressed", "false")
+    after = fabric.locator("line.link").evaluate_all("lines => lines.map(line => line.getAttribute('stroke'))")
+    assert before != after
+    flows = results.to_polars("flows").filter(scheme="TCP", load=0.3)
+    worst = flows.sort("slowdown", descending=True).row(0, named=True)
+    fabric.get_by_label("Flow", exact=True).focus()
+    page.keyboard.press("ArrowDown")
+    name = f"Flow {worst['flow_id']}: host{worst['src']} to host{worst['dst']}"
+    expect(fabric.locator("> .readout")).to_contain_text(name)
+    same_leaf = worst["src"] // 4 == worst["dst"] // 4
+    expect(fabric.locator("line.on-path")).to_have_count(2 if same_leaf else 1 + 4 + 4 + 1)
+    fabric.get_by_label("Case").select_option(label="NDP, load 0.6, seed 1")
+    expect(fabric.locator("line.on-path")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1440, False), (1440, True), (390, False), (390, True)])
+def test_it_fits_and_nothing_overlaps(report: Path, open_page: Open, width: int, dark: bool) -> None:
+    """The pictures are for the eye; what can be told without one is checked here."""
+    page = open_page(report, width=width, dark=dark)
+    for section in page.locator("section[data-chart]").all():
+        section.scroll_into_view_if_needed()
+        section.locator(".main-svg").first.wait_for()
+        assert section.locator(".plot").evaluate(OVERLAPS) == []
+    fabric_of(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES / f"report-{width}-{'dark' if dark else 'light'}.png", full_page=True)
+
+
+OVERLAPS = """plot => {
+  const box = (text) => text.getBoundingClientRect(), whole = box(plot), found = [];
+  for (const axis of plot.querySelectorAll(".xaxislayer-above, .yaxislayer-above")) {
+    const boxes = [...axis.querySelectorAll("text")].map(box);
+    boxes.forEach((one, at) => boxes.slice(at + 1).forEach((other) => {
+      const beside = one.right <= other.left || other.right <= one.left;
+      if (!beside && one.bottom > other.top && other.bottom > one.top) found.push([one.x, one.y, other.x, other.y]);
+    }));
+  }
+  for (const text of plot.querySelectorAll("text")) {
+    const one = box(text);
+    if (one.left < whole.left - 1 || one.right > whole.right + 1) found.push(text.textContent);
+  }
+  return found;
+}"""
+
+
+def test_results_with_little_in_them(tmp_path: Path, open_page: Open) -> None:
+    one_scheme = [{"name": "TCP", "transport": "tcp", "queue": "drop-tail"}]
+    alone = run(tmp_path / "alone", scheme=one_scheme, run={"loads": [0.5], "flows": 1}, measure={"queues": True})
+    page = open_page(packetloom.write_report(alone, tmp_path / "alone.html"))
+    for section in page.locator("section[data-chart]").all():
+        section.scroll_into_view_if_needed()
+        section.locator(".main-svg").first.wait_for()
+        assert section.locator(".plot").evaluate("plot => plot.data.length") > 0
+    expect(fabric_of(page).get_by_role("slider")).to_have_count(0)
+
+    large = [{"sizes": {"kind": "constant", "size": "1MB"}}]
+    cut_short = {"loads": [0.5], "flows": 100, "max_time": "500us"}
+    never = run(tmp_path / "never", scheme=one_scheme, workload=large, run=cut_short)
+    assert never.flows.num_rows > 0
+    page = open_page(packetloom.write_report(never, tmp_path / "never.html"))
+    expect(page.get_by_text("No measured flow has finished, so there are no completion times to show")).to_be_visible()
+    expect(page.get_by_role("heading", name="Slowdown by load", exact=True)).to_have_count(0)
+    page.get_by_text("Figures that these results have no numbers for").click()
+    expect(page.get_by_text("Slowdown by load: no measured flow has finished")).to_be_visible()
+
+    for file in (never.path / "flows.parquet").glob("*.parquet"):
+        file.unlink()
+    page = open_page(packetloom.write_report(Results(never.path), tmp_path / "empty.html"))
+    expect(page.get_by_text("No case is finished yet")).to_be_visible()
+    expect(page.locator("section")).to_have_count(0)
+
+
+def test_figures_of_papers(tmp_path: Path, open_page: Open) -> None:
+    page = report_page_of_panels(tmp_path / "paper.html")
+    shown = open_page(page)
+    section = shown.locator("section[data-chart]")
+    section.locator(".main-svg").first.wait_for()
+    assert panels_of(section) == 3
+    section.get_by_text("Table", exact=True).click()
+    cells = [row.split("\t") for row in section.locator("tbody").inner_text().strip().splitlines()]
+    numbers_of_stack, numbers_of_heat = ([row[3] for row in cells if row[0] == title] for title in ("stack", "heat"))
+    assert numbers_of_stack == ["3", "4", "5", "6"]
+    assert numbers_of_heat == ["7", "8", "9", "10"]
+
+
+def report_page_of_panels(path: Path) -> Path:
+    """A page as `reproduce` writes it: a curve, a stack and a heat map."""
+    panels = [
+        Panel(
+            "curve", "load", "FCT, ms", [Curve("TCP", style_at(0), [0.1, 0.2], [1.0, 2.0], [0.5, None], [1.5, None])]
+        ),
+        Panel("stack", "core switch", "packets", [Stack([1, 2], [[3, 4], [5, 6]])]),
+        Panel("heat", "to server", "from server", [HeatMap([[7, 8], [9, 10]], "flows")]),
+    ]
+    page = PaperPage("A paper")
+    page.chart({"name": "figure-1", "title": "1", "panels": [panel_json(panel) for panel in panels], "columns": 3})
+    page.write(path)
+    return path
+
+
+def test_following_a_run(tmp_path: Path, open_page: Open, seen: Seen) -> None:
+    schemes = [{"name": name, "transport": "tcp", "queue": "drop-tail"} for name in ("one", "other")]
+    results = run(tmp_path / "out", scheme=schemes, run={"loads": [0.5], "flows": 100})
+    last = results.path / "flows.parquet" / f"{results.rows()[-1].case_id}.parquet"
+    kept = last.read_bytes()
+    last.unlink()
+    with server([Results(results.path)], 0) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        here = f"http://127.0.0.1:{running.server_port}/"
+        page = open_page(here)
+        expect(page.get_by_text("1 of 2 cases finished")).to_be_visible()
+        chart(page, "slowdown-by-load").get_by_label("Statistic").select_option("p95")
+        chart(page, "fct-cdf").get_by_text("Table", exact=True).click()
+        fabric_of(page).get_by_label("Link", exact=True).select_option("3")
+        last.write_bytes(kept)
+        expect(page.get_by_text("2 of 2 cases finished")).to_be_visible()
+        section = chart(page, "slowdown-by-load")
+        expect(section.locator(".names li")).to_have_text(["one", "other"])
+        expect(section.get_by_label("Statistic")).to_have_value("p95")
+        expect(chart(page, "fct-cdf").locator("tbody")).to_contain_text("other")
+        expect(fabric_of(page).get_by_label("Link", exact=True)).to_have_value("3")
+        expect(fabric_of(page).get_by_label("Case").locator("option")).to_have_count(2)
+        page.close()  # it would go on asking
+        running.shutdown()
+    assert all(url.startswith(here) for url in seen.requests)
