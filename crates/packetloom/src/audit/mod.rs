@@ -94,9 +94,11 @@ pub struct Audit<'a> {
     look_at_hops: u64,
 }
 
-/// From one look to the next so many packet-hops pass, and so many per link: a look costs about as much as they do.
+/// From one look to the next so many packet-hops pass, and so many per link and per packet that was under way: a look costs
+/// about as much as they do.
 const HOPS_PER_LOOK: u64 = 4_000;
 const HOPS_PER_LOOK_AND_LINK: u64 = 8;
+const HOPS_PER_LOOK_AND_PACKET: u64 = 2;
 
 impl<'a> Audit<'a> {
     /// Empty books.
@@ -151,7 +153,10 @@ impl<'a> Audit<'a> {
     /// The first law that is found not to hold.
     pub fn look(&mut self, seen: &Inspection, packet_hops: u64) -> Verdict {
         let links = self.terms.topology.links.len() as u64;
-        self.look_at_hops = packet_hops + HOPS_PER_LOOK.max(HOPS_PER_LOOK_AND_LINK * links);
+        let packets =
+            seen.links.iter().map(|link| link.queued.len() + link.on_link.len()).sum::<usize>() as u64;
+        let hops = (HOPS_PER_LOOK_AND_LINK * links).max(HOPS_PER_LOOK_AND_PACKET * packets);
+        self.look_at_hops = packet_hops + HOPS_PER_LOOK.max(hops);
         let law = "time never goes backwards";
         ensure(seen.now >= self.now, law, seen.now, || format!("it was {}", self.now))?;
         for passage in &seen.passages {

@@ -137,8 +137,10 @@ pub const FILES: [(&str, &str); 5] = [
     ("drawn.hpcc-flows", "3\n0 1 3 100 20000 0.000001\n1 2 3 100 1000 0.000002\n3 0 3 100 50000 0.000002\n"),
     (
         "drawn.topo",
-        "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 10\nRadix_Up 2\nRadix_Down 4\n\
-         Downlink_Latency_ns 1000\nTier 1\nDownlink_speed_Gbps 10\nRadix_Down 2\nDownlink_Latency_ns 1000\n",
+        "Nodes 16\nTiers 3\nPodsize 4\n\
+         Tier 0\nDownlink_speed_Gbps 10\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 400\nBundle 1\n\
+         Tier 1\nDownlink_speed_Gbps 10\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 400\nBundle 1\n\
+         Tier 2\nDownlink_speed_Gbps 10\nRadix_Down 4\nDownlink_Latency_ns 400\nBundle 1\n",
     ),
     ("drawn.cm", "Nodes 4\nConnections 2\n0->1 start 0 size 20000\n2->3 start 1000000 size 3000\n"),
     ("drawn.csv", "src,dst,size_bytes,start_ns\n0,1,20000,0\n1,0,3000,1000.5\n3,2,100,1000.5\n"),
