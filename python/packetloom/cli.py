@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 from packetloom.errors import Interrupted, LawError, PacketloomError
 
@@ -28,8 +29,20 @@ class Against(StrEnum):
     KERNEL = "kernel"
 
 
+class Commands(TyperGroup):
+    """The commands; one that is interrupted before it has anything of its own to say about that is no riddle."""
+
+    def invoke(self, ctx: typer.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            print("stopped. The same command goes on from there.", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+
+
 app = typer.Typer(
     name="packetloom",
+    cls=Commands,
     help="Simulate datacenter networks packet by packet and compare how they serve real workloads.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
