@@ -32,7 +32,7 @@ class Against(StrEnum):
 class Commands(TyperGroup):
     """The commands; one that is interrupted before it has anything of its own to say about that is no riddle."""
 
-    def invoke(self, ctx: typer.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
