@@ -133,6 +133,27 @@ pattern = { kind = "pair", src = 0, dst = 23 }
 }
 
 #[test]
+fn a_lone_flow_is_as_fast_as_can_be_through_switches_that_cut_through() {
+    for bytes in [231, 1_017, 46_000] {
+        let workload = format!(
+            "[[workload]]\nsizes = {{ kind = \"constant\", size = \"{bytes}B\" }}\n\
+             arrivals = {{ kind = \"at-once\" }}\npattern = {{ kind = \"pair\", src = 0, dst = 23 }}\n"
+        );
+        let toml = scenario(ASY, &workload, "flows = 1");
+        let fct_and_slowdown = |toml: &str| {
+            let flow = &run(toml).flows[0];
+            (fct(flow), flow.slowdown())
+        };
+        let (stored, slowdown) = fct_and_slowdown(&toml);
+        assert_eq!(slowdown, Some(1.0), "{bytes} B");
+        let toml = toml.replace("spines = 3", "spines = 3\nforwarding = \"cut-through\"");
+        let (cut_through, slowdown) = fct_and_slowdown(&toml);
+        assert_eq!(slowdown, Some(1.0), "{bytes} B, cut-through");
+        assert!(cut_through < stored, "{bytes} B: {cut_through} and {stored}");
+    }
+}
+
+#[test]
 fn lost_messages_and_a_failed_controller_only_delay() {
     for (transport, trouble) in [
         ("syn", "loss = 0.2"),

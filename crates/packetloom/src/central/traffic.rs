@@ -3,10 +3,10 @@
 use super::lengths::Lengths;
 use crate::control::Pair;
 use crate::flow::{Flow, FlowId};
-use crate::measure::QueueRecorder;
+use crate::measure::{QueueRecorder, hops};
 use crate::queue::Occupancy;
 use crate::topology::Topology;
-use crate::units::{ByteTime, Time};
+use crate::units::Time;
 use std::collections::VecDeque;
 
 /// Flows in order of their identity, and their packets one after the other.
@@ -44,19 +44,19 @@ impl Traffic {
     /// The completion time of a flow alone on an empty network: its packets one after the other, hop by hop.
     pub fn best_fct(&self, index: usize, topology: &Topology) -> Time {
         let flow = &self.flows[index];
-        let path: Vec<_> =
-            topology.path(flow.src, flow.dst).iter().map(|&link| topology.links[link]).collect();
+        let path = hops(topology, flow.src, flow.dst);
         let mut free = vec![Time::ZERO; path.len()];
-        let mut arrived = Time::ZERO;
+        let mut ready = Time::ZERO;
         for packet in self.packets_of(index) {
-            arrived = Time::ZERO;
-            for (link, free) in path.iter().zip(&mut free) {
-                let bytes = u64::from(self.bytes[packet]) + topology.framing_bytes;
-                *free = arrived.max(*free) + ByteTime::at(link.rate).of(bytes);
-                arrived = *free + link.latency;
+            let bytes = u64::from(self.bytes[packet]);
+            ready = Time::ZERO;
+            for (hop, free) in path.iter().zip(&mut free) {
+                let start = ready.max(*free);
+                *free = start + hop.takes(bytes);
+                ready = start + hop.until_ready(bytes);
             }
         }
-        arrived
+        ready
     }
 }
 

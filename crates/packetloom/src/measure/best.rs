@@ -43,9 +43,7 @@ pub fn best_fct(topology: &Topology, format: Format, src: HostId, dst: HostId, s
     let mut first_ready = Time::ZERO;
     let mut last_ready = Time::ZERO;
     let mut slowest = Time::ZERO;
-    let mut path = topology.path(src, dst).into_iter().map(|link| &topology.links[link]).peekable();
-    while let Some(link) = path.next() {
-        let hop = Hop { topology, link, next: path.peek().copied() };
+    for hop in hops(topology, src, dst) {
         let mut link_is_free = Time::ZERO;
         if full_before > 0 {
             // The first full packet comes unhindered; the others follow at the pace of the slowest link so far.
@@ -58,8 +56,15 @@ pub fn best_fct(topology: &Topology, format: Format, src: HostId, dst: HostId, s
     last_ready
 }
 
-/// A link of the path, and the one after it.
-struct Hop<'a> {
+/// The hops from one host to another.
+pub fn hops(topology: &Topology, src: HostId, dst: HostId) -> Vec<Hop<'_>> {
+    let path = topology.path(src, dst);
+    let link = |nth: usize| path.get(nth).map(|&link| &topology.links[link]);
+    (0..path.len()).filter_map(|nth| Some(Hop { topology, link: link(nth)?, next: link(nth + 1) })).collect()
+}
+
+/// A link of a path, and the one after it.
+pub struct Hop<'a> {
     topology: &'a Topology,
     link: &'a Link,
     next: Option<&'a Link>,
@@ -67,12 +72,12 @@ struct Hop<'a> {
 
 impl Hop<'_> {
     /// How long a packet of so many bytes keeps the link.
-    fn takes(&self, bytes: u64) -> Time {
+    pub fn takes(&self, bytes: u64) -> Time {
         ByteTime::at(self.link.rate).of(bytes + self.topology.framing_bytes)
     }
 
     /// From a packet's start on this link to its earliest start on the next, or its arrival at the host.
-    fn until_ready(&self, bytes: u64) -> Time {
+    pub fn until_ready(&self, bytes: u64) -> Time {
         match (self.topology.forwarding, self.next) {
             (Forwarding::CutThrough { header_bytes, underrun }, Some(next)) => {
                 let seen = bytes.min(header_bytes.into());

@@ -7,7 +7,7 @@ mod flows;
 mod queues;
 mod sent;
 
-pub use best::{Format, best_fct};
+pub use best::{Format, Hop, best_fct, hops};
 pub use capture::{Capture, Captured, Segment, pcapng};
 pub use columns::MEANINGS;
 pub use flows::{Collector, FlowRow, fingerprint};
