@@ -99,6 +99,9 @@ impl Counts {
                 return Err(line.error(message));
             }
         };
+        if counts.nodes == 0 {
+            return Err(line.error("a network without nodes"));
+        }
         if counts.switches > counts.nodes {
             return Err(line.error(format!("{} switches among {} nodes", counts.switches, counts.nodes)));
         }
@@ -178,6 +181,7 @@ mod tests {
             assert!(error.line == line && part_is_there, "{to}: {error:?}");
         }
         assert_eq!(read("").map_err(|error| error.line), Err(1));
+        assert!(read("0 0 1\n4 3 10Gbps 1us 0\n").expect_err("no nodes").message.contains("without nodes"));
         assert!(read("5 2 4\n").expect_err("no switches").message.contains("before the ids of all switches"));
     }
 }

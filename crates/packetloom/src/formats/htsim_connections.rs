@@ -231,6 +231,9 @@ impl Matrix {
     fn check(&self) -> Result<(), FileError> {
         for connection in &self.connections {
             let error = |message: String| Err(FileError::new(connection.line, message));
+            if self.nodes == 0 {
+                return error("a connection where the first line says that there are no nodes".to_owned());
+            }
             for host in [connection.src, connection.dst] {
                 if host >= self.nodes {
                     return error(format!(
