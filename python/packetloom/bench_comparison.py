@@ -50,21 +50,22 @@ def _common(names: Sequence[str], other: Path) -> list[str]:
     except (OSError, subprocess.CalledProcessError) as error:
         raise PacketloomError(f"{other} is no Python with a packetloom: {error}") from None
     theirs = json.loads(found.stdout)
-    missing = [name for name in names if name not in ours or name not in theirs]
+    common = [name for name in ours if name in theirs]
+    missing = [name for name in names if name not in common]
     if missing:
-        raise PacketloomError(
-            f"not both builds have {', '.join(missing)}; both have {', '.join(set(ours) & set(theirs))}"
-        )
-    return [name for name in names or ours if name in theirs]
+        raise PacketloomError(f"not both builds have {', '.join(missing)}; both have {', '.join(common)}")
+    return list(names) or common
 
 
 def _compare(name: str, other: Path, pairs: int) -> Ratio:
     ratios = []
     for pair in range(pairs):
         # Who goes first changes, so that a machine that gets slower favours neither.
-        pythons = [Path(sys.executable), other]
-        rates = {python: _rate(python, name) for python in (pythons if pair % 2 == 0 else reversed(pythons))}
-        ratios.append(rates[pythons[0]] / rates[other])
+        if pair % 2 == 0:
+            ours, theirs = _rate(Path(sys.executable), name), _rate(other, name)
+        else:
+            theirs, ours = _rate(other, name), _rate(Path(sys.executable), name)
+        ratios.append(ours / theirs)
     return Ratio(name, statistics.median(ratios), min(ratios), max(ratios), pairs)
 
 
