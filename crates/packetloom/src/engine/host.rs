@@ -94,8 +94,12 @@ impl<T: Transport> Host<T> {
 
     /// When its next timer goes off, or its next flow starts.
     pub(super) fn due(&self) -> Option<Time> {
-        let start = self.starting.peek().map(|Reverse((start, _))| *start);
-        self.agenda.next_at().into_iter().chain(start).min()
+        self.agenda.next_at().into_iter().chain(self.next_start()).min()
+    }
+
+    #[inline]
+    fn next_start(&self) -> Option<Time> {
+        self.starting.peek().map(|Reverse((start, _))| *start)
     }
 
     /// Adds a flow that starts in the window about to be processed, or later.
@@ -155,7 +159,7 @@ impl<T: Transport> Host<T> {
     #[inline]
     fn next(&self, end: Time, arrival: Option<&(Time, PacketId)>) -> Option<(Time, Next)> {
         let timer = self.agenda.next_at().unwrap_or(Time::NEVER);
-        let start = self.starting.peek().map_or(Time::NEVER, |Reverse((start, _))| *start);
+        let start = self.next_start().unwrap_or(Time::NEVER);
         let by_itself = timer.min(start);
         if let Some(&(at, id)) = arrival
             && at <= by_itself
@@ -279,10 +283,8 @@ impl<T: Transport> Host<T> {
         if self.wake_at < end {
             self.wake_at = Time::NEVER;
         }
-        let timer = self.agenda.next_at().unwrap_or(Time::NEVER);
-        let start = self.starting.peek().map_or(Time::NEVER, |Reverse((start, _))| *start);
         let nic = if self.nic.is_waiting() { self.nic.free_at() } else { Time::NEVER };
-        let next = timer.min(start).min(nic);
+        let next = self.due().unwrap_or(Time::NEVER).min(nic);
         if next < self.wake_at {
             self.wake_at = next;
             wires.calendar.wake(self.node, next);

@@ -34,10 +34,10 @@ pub(super) struct Switch {
     loans: Option<Loans>,
     /// Whether headers that find no room at a port go back to their senders.
     returns: bool,
-    /// Whether none of these four things is asked for.
-    is_plain: bool,
     /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
     cut_through: Option<CutThrough>,
+    /// Whether it has no pool, sends no credits, returns no headers and does not cut through: it only forwards.
+    is_plain: bool,
 }
 
 /// What a cut-through switch must know not to send what has not arrived.
