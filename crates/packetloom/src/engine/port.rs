@@ -6,6 +6,7 @@ use crate::fault::{LinkFault, Loss};
 use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
 use crate::packets::PacketId;
+use crate::prefetch::{prefetch, prefetch_whole};
 use crate::queue::{Admission, Buffer, Departure, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
 use crate::spec::Values;
@@ -15,6 +16,7 @@ use std::marker::PhantomData;
 
 /// How a port orders what waits.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 pub enum Discipline {
     /// Departures are known on arrival; packets go straight onto the link.
     Fifo(Fifo),
@@ -290,6 +292,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
+    /// Asks for what it takes to send a packet.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        if self.is_straight {
+            prefetch(self);
+        } else {
+            prefetch_whole(self);
+        }
+    }
+
     /// Shows the agent a packet that came from the far end of this port's link.
     #[inline]
     pub fn answer(&mut self, now: Time, packet: &mut Packet<H>) {
@@ -365,10 +377,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         let effect = buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
         self.waiting = effect == Effect::default() || buffer.queued().packets > 0;
-        self.counters.drops += u64::from(effect.drops);
-        self.counters.marks += u64::from(effect.marks);
-        self.counters.trims += u64::from(effect.trims);
-        self.counters.returns += u64::from(effect.returns);
+        if effect != Effect::default() {
+            self.counters.drops += u64::from(effect.drops);
+            self.counters.marks += u64::from(effect.marks);
+            self.counters.trims += u64::from(effect.trims);
+            self.counters.returns += u64::from(effect.returns);
+        }
         self.note(now);
     }
 
