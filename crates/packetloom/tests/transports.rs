@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{fct, port, run};
+use common::{fct, port, run, write_file};
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
 
@@ -322,4 +322,33 @@ routing = "{routing}"
             assert!(drops(&outcome) > 300, "{transport}, {queue}: {} drops", drops(&outcome));
         }
     }
+}
+
+/// Senders much too quick to try again have packets on their way when their flows are long over. Tests run audited: no
+/// flow may begin anew with them.
+#[test]
+fn what_arrives_after_its_flow_was_over_starts_nothing() {
+    let dumbbell = "6 2 5\n4 5\n0 4 10Gbps 1000ns 0\n1 4 10Gbps 1000ns 0\n2 5 10Gbps 1000ns 0\n\
+                    3 5 10Gbps 1000ns 0\n4 5 40Gbps 1000ns 0\n";
+    write_file("hasty-topology.txt", dumbbell);
+    let outcome = run(r#"
+[topology]
+kind = "hpcc"
+file = "hasty-topology.txt"
+
+[[workload]]
+sizes = { kind = "pareto", shape = 5.070926340203979, minimum = "1B" }
+
+[[scheme]]
+name = "hasty"
+transport = { kind = "fixed-window", min_rto = "100ns" }
+queue = "pfabric"
+
+[run]
+loads = [0.3]
+flows = 22
+max_time = "300us"
+seeds = [630]
+"#);
+    assert!(outcome.flows.iter().any(|row| row.report.retransmissions > 40));
 }
