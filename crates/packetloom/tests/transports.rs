@@ -3,8 +3,10 @@
 mod common;
 
 use common::{fct, port, run, write_file};
+use packetloom::scenario::Scenario;
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
+use std::path::Path;
 
 /// A rack with links of 10 Gb/s and 25 us: a full packet (1.2 us per link) and its ACK (32 ns) take a round trip of
 /// 4 × 25 + 2 × 1.2 + 2 × 0.032 us.
@@ -351,4 +353,26 @@ max_time = "300us"
 seeds = [630]
 "#);
     assert!(outcome.flows.iter().any(|row| row.report.retransmissions > 40));
+}
+
+#[test]
+fn cubic_needs_to_know_round_trips() {
+    let scenario = r#"
+[topology]
+kind = "rack"
+hosts = 2
+
+[[workload]]
+sizes = { kind = "constant", size = "1KB" }
+
+[[scheme]]
+name = "blind"
+transport = { kind = "cubic", rto_estimation = false }
+queue = "drop-tail"
+"#;
+    let problems = Scenario::from_toml(scenario, "test", Path::new(".")).expect_err("blind").to_string();
+    assert!(
+        problems.contains("scheme[0].transport.rto_estimation: cubic looks a round trip ahead"),
+        "{problems}"
+    );
 }

@@ -1,4 +1,6 @@
 //! CUBIC (RFC 9438): the window is a cubic function of the time since it was last reduced.
+//!
+//! As in TCP here: no answer to marks, no HyStart, and what turns out to be spurious is not undone (§4.9).
 
 use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
