@@ -461,11 +461,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
-    /// What left the buffer last, and when its transmission began, if it was data that came over a link.
+    /// Sends the next packet from the buffer. If that was data that came over a link, returns it and when it was chosen;
+    /// what cuts through to a faster link may start later than that.
     pub fn depart(&mut self, wires: &mut Wires<H>) -> Option<(Time, Departure)> {
-        let start = self.serve_next(wires)?;
+        let chosen = self.busy_until;
+        self.serve_next(wires)?;
         match &self.discipline {
-            Discipline::Buffered(Buffer::Daq(queue)) => queue.departure().map(|departure| (start, departure)),
+            Discipline::Buffered(Buffer::Daq(queue)) => {
+                queue.departure().map(|departure| (chosen, departure))
+            }
             _ => None,
         }
     }
