@@ -332,9 +332,9 @@ impl Simulation {
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_returns(&case)?;
         let captured = captured(&case, &topology, is_fluid)?;
-        if !topology.hosts_are_alike() && (case.load.is_some() || is_fluid || is_central) {
-            let message = "the hosts' links differ in rate, so there is no rate that a load could be a part of, nor one \
-                           for flow-level models and central control; leave loads out and write rate_per_second, or a list";
+        if case.load.is_some() && !topology.hosts_are_alike() {
+            let message = "the hosts' links differ in rate, so there is no rate that a load could be a part of; leave loads \
+                           out and write a source's own rate_per_second or interval, or a list of flows";
             return Err(Complaint::new("topology.file", message));
         }
         let environment = Environment {
@@ -409,8 +409,12 @@ impl Simulation {
         let (one_path, is_audited) =
             (takes_one_path(scheme, &self.setting.topology), self.setting.is_audited);
         let mut outcome = match kind.as_str() {
-            "ideal" => run_fluid(self, |hosts, jobs, over| fluid::srpt::run(hosts, jobs, over), monitor),
-            "max-min" => run_fluid(self, |hosts, jobs, over| fluid::max_min::run(hosts, jobs, over), monitor),
+            "ideal" => {
+                run_fluid(self, |rates, jobs, over| fluid::srpt::run(rates.len() as u32, jobs, over), monitor)
+            }
+            "max-min" => {
+                run_fluid(self, |rates, jobs, over| fluid::max_min::run_among(rates, jobs, over), monitor)
+            }
             "syn" | "asy" => run_central(self, monitor),
             _ => transport::with_scheme(&kind, OnPackets { simulation: self, monitor })
                 .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}"))),
@@ -534,11 +538,12 @@ impl Setting {
         by_flows.into_iter().chain(by_time).fold(0.0, f64::max).min(1.0)
     }
 
-    /// How long a flow takes on an edge link.
+    /// How long a flow takes on the slower of its hosts' links.
     fn work(&self, flow: &Flow) -> Time {
         let packets = self.format.packets(flow.size_bytes);
         let framing_bytes = packets * self.topology.framing_bytes;
-        self.topology.host_rate().time_for(self.format.wire_bytes(flow.size_bytes) + framing_bytes)
+        let rate = |host: HostId| self.topology.links[host as usize].rate;
+        rate(flow.src).min(rate(flow.dst)).time_for(self.format.wire_bytes(flow.size_bytes) + framing_bytes)
     }
 
     /// What came of it, but for what only an engine knows; `standings`: how unfinished flows stand, if senders tell.
@@ -579,11 +584,12 @@ impl Setting {
     }
 }
 
-/// Runs a flow-level model: each flow's work is its time on the edge link; what its first packet takes to cross the
+/// Runs a flow-level model, which gets the rates of the hosts' links as parts of the first one's: each flow's work is its
+/// time on the slower of its two; what its first packet takes to cross the
 /// fabric is added to its completion.
 fn run_fluid(
     simulation: Simulation,
-    model: impl Fn(u32, &mut dyn Iterator<Item = fluid::Job>, &mut dyn FnMut(u32, Time)),
+    model: impl Fn(&[f64], &mut dyn Iterator<Item = fluid::Job>, &mut dyn FnMut(u32, Time)),
     monitor: &Monitor,
 ) -> Result<Outcome, Complaint> {
     let Simulation { setting, mut workload, .. } = simulation;
@@ -616,7 +622,10 @@ fn run_fluid(
     });
     let max_time = setting.max_time();
     let mut finished = 0;
-    model(setting.topology.hosts, &mut jobs, &mut |flow, at| {
+    let of_hosts = &setting.topology.links[..setting.topology.hosts as usize];
+    let first = of_hosts[0].rate.as_bps() as f64;
+    let rates: Vec<f64> = of_hosts.iter().map(|link| link.rate.as_bps() as f64 / first).collect();
+    model(&rates, &mut jobs, &mut |flow, at| {
         let index = flows.partition_point(|other| other.id < flow);
         let latency = collector.best_fct(flow).since(setting.work(&flows[index]));
         if at + latency <= max_time {

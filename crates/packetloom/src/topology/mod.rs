@@ -14,7 +14,7 @@ mod rack;
 mod routes;
 
 pub use link::{Forwarding, SLOWEST};
-pub use routes::Routes;
+pub use routes::{PathNumber, Routes};
 
 use crate::flow::HostId;
 use crate::spec::{Complaint, Component, Values};
