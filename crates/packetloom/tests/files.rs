@@ -209,6 +209,28 @@ fn triggers_start_connections_when_others_end() {
 }
 
 #[test]
+fn a_word_to_another_host_takes_as_long_as_the_scenario_says() {
+    write_file("delay.cm", TRIGGERS);
+    let toml = |delay: &str| {
+        scenario(
+            "kind = \"fat-tree\"\nk = 4",
+            &format!("arrivals = {{ kind = \"htsim\", file = \"delay.cm\"{delay} }}"),
+            "transport = \"ndp\"\nqueue = \"ndp\"",
+            "",
+        )
+    };
+    for (delay, takes) in [("", 100), (", trigger_delay = \"1ns\"", 1), (", trigger_delay = \"3us\"", 3_000)] {
+        let outcome = run(&toml(delay));
+        let [row1, row2, row3, row4] = [0, 1, 2, 3].map(|place| &outcome.flows[place]);
+        assert_eq!(row2.flow.start, row1.closed, "at one host: at once");
+        assert_eq!(row4.flow.start, row2.delivered.max(row3.delivered) + Time::from_ns(takes));
+    }
+    let too_short = Scenario::from_toml(&toml(", trigger_delay = \"0us\""), "test", Path::new(""));
+    let problems = too_short.expect_err("hosts share nothing").to_string();
+    assert!(problems.contains("trigger_delay") && problems.contains("write at least 1 ns"), "{problems}");
+}
+
+#[test]
 fn triggers_do_not_depend_on_windows_and_threads() {
     write_file("windows.cm", TRIGGERS);
     let scheme = "transport = \"ndp\"\nqueue = \"ndp\"\nrouting = \"permutation\"";
