@@ -329,6 +329,7 @@ impl Simulation {
         let faults = Faults::build(&case.faults, &topology)?;
         routing::check(&routing, &topology)?;
         check_paths(&transport.kind, &routing, &topology)?;
+        check_links(&case.scheme, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_returns(&case)?;
         let captured = captured(&case, &topology, is_fluid)?;
@@ -458,7 +459,7 @@ fn check_credits(
     queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
     let transport = case.scheme.component("transport").kind;
     if queue::credit_bytes(&queue).is_none() {
-        if transport::needs(&transport).1 {
+        if transport::needs(&transport).no_losses {
             let message = format!("{transport} does not repair losses; write \"daq\", which has none");
             return Err(Complaint::new("scheme.queue", message));
         }
@@ -507,10 +508,32 @@ fn check_returns(case: &Case) -> Result<(), Complaint> {
     Ok(())
 }
 
+/// Some schemes know of one link at each host: their controllers plan for it, or they keep its books.
+fn check_links(scheme: &Values, topology: &Topology) -> Result<(), Complaint> {
+    let transport = scheme.component("transport").kind;
+    let has_credits =
+        scheme.optional_component("queue").is_some_and(|queue| queue::credit_bytes(&queue).is_some());
+    let (key, what, instead) =
+        if central::is_central(&transport) || transport::needs(&transport).one_link_a_host {
+            ("scheme.transport", transport, "\"dctcp\"")
+        } else if has_credits {
+            ("scheme.queue", "a queue with credits".to_owned(), "\"ecn\"")
+        } else {
+            return Ok(());
+        };
+    if !topology.has_hosts_with_several_links() {
+        return Ok(());
+    }
+    let message = format!(
+        "{what} knows of one link at each host, and here some have several; write another, such as {instead}"
+    );
+    Err(Complaint::new(key, message))
+}
+
 /// What switches remember of a flow is right only if its packets keep coming by.
 fn check_paths(transport: &str, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
     let (one_per_flow, symmetric) = routing::path_per_flow(routing, topology);
-    let (is_met, what, instead) = match transport::needs(transport).0 {
+    let (is_met, what, instead) = match transport::needs(transport).paths {
         PathNeeds::Nothing => return Ok(()),
         PathNeeds::OnePerFlow => (one_per_flow, "all of a flow's packets to take one path", "\"ecmp\""),
         PathNeeds::Symmetric => {
@@ -542,8 +565,8 @@ impl Setting {
     fn work(&self, flow: &Flow) -> Time {
         let packets = self.format.packets(flow.size_bytes);
         let framing_bytes = packets * self.topology.framing_bytes;
-        let rate = |host: HostId| self.topology.links[host as usize].rate;
-        rate(flow.src).min(rate(flow.dst)).time_for(self.format.wire_bytes(flow.size_bytes) + framing_bytes)
+        let [src, dst] = [flow.src, flow.dst].map(|host| self.topology.rate_of(host));
+        src.min(dst).time_for(self.format.wire_bytes(flow.size_bytes) + framing_bytes)
     }
 
     /// What came of it, but for what only an engine knows; `standings`: how unfinished flows stand, if senders tell.
@@ -622,9 +645,8 @@ fn run_fluid(
     });
     let max_time = setting.max_time();
     let mut finished = 0;
-    let of_hosts = &setting.topology.links[..setting.topology.hosts as usize];
-    let first = of_hosts[0].rate.as_bps() as f64;
-    let rates: Vec<f64> = of_hosts.iter().map(|link| link.rate.as_bps() as f64 / first).collect();
+    let bps = |host| setting.topology.rate_of(host).as_bps() as f64;
+    let rates: Vec<f64> = (0..setting.topology.hosts).map(|host| bps(host) / bps(0)).collect();
     model(&rates, &mut jobs, &mut |flow, at| {
         let index = flows.partition_point(|other| other.id < flow);
         let latency = collector.best_fct(flow).since(setting.work(&flows[index]));

@@ -219,15 +219,17 @@ fn a_word_to_another_host_takes_as_long_as_the_scenario_says() {
             "",
         )
     };
-    for (delay, takes) in [("", 100), (", trigger_delay = \"1ns\"", 1), (", trigger_delay = \"3us\"", 3_000)] {
+    for (delay, takes) in [("", 100), (", trigger_delay = \"1ns\"", 1), (", trigger_delay = \"3us\"", 3_000)]
+    {
         let outcome = run(&toml(delay));
         let [row1, row2, row3, row4] = [0, 1, 2, 3].map(|place| &outcome.flows[place]);
         assert_eq!(row2.flow.start, row1.closed, "at one host: at once");
         assert_eq!(row4.flow.start, row2.delivered.max(row3.delivered) + Time::from_ns(takes));
     }
-    let too_short = Scenario::from_toml(&toml(", trigger_delay = \"0us\""), "test", Path::new(""));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let too_short = Scenario::from_toml(&toml(", trigger_delay = \"0us\""), "test", folder);
     let problems = too_short.expect_err("hosts share nothing").to_string();
-    assert!(problems.contains("trigger_delay") && problems.contains("write at least 1 ns"), "{problems}");
+    assert!(problems.contains("trigger_delay") && problems.contains("write at least 1ns"), "{problems}");
 }
 
 #[test]
@@ -260,7 +262,7 @@ fn what_waits_in_vain_is_told() {
 fn a_mistake_in_a_file_is_told_with_file_and_line() {
     write_file("short.txt", "3 1 2\n2\n0 2 10Gbps 1us 0\n");
     write_file("alone.txt", "4 1 2\n3\n0 3 10Gbps 1us 0\n1 3 10Gbps 1us 0\n");
-    write_file("two-links.txt", "3 1 3\n2\n0 2 10Gbps 1us 0\n0 2 10Gbps 1us 0\n1 2 10Gbps 1us 0\n");
+    write_file("through-host.txt", "4 1 3\n3\n0 3 10Gbps 1us 0\n1 3 10Gbps 1us 0\n1 2 10Gbps 1us 0\n");
     write_file("apart.txt", "4 2 2\n2 3\n0 2 10Gbps 1us 0\n1 3 10Gbps 1us 0\n");
     write_file("unequal.txt", "3 1 2\n2\n0 2 10Gbps 1us 0\n1 2 25Gbps 1us 0\n");
     write_file("good.txt", "3 1 2\n2\n0 2 10Gbps 1us 0\n1 2 10Gbps 1us 0\n");
@@ -281,8 +283,14 @@ fn a_mistake_in_a_file_is_told_with_file_and_line() {
     for (topology, expected) in [
         ("short.txt", "topology.file: short.txt:1: 1 links where the first line says 2"),
         ("alone.txt", "topology.file: alone.txt:1: host 2 has no link"),
-        ("two-links.txt", "topology.file: two-links.txt:4: host 0 has a second link; here a host has one"),
-        ("apart.txt", "topology.file: apart.txt:1: no way leads from host 0 to host 1"),
+        (
+            "through-host.txt",
+            "topology.file: through-host.txt:1: no way leads from host 0 to host 2; hosts pass nothing on",
+        ),
+        (
+            "apart.txt",
+            "topology.file: apart.txt:1: no way leads from host 0 to host 1; hosts pass nothing on",
+        ),
     ] {
         assert_eq!(message(topology, POISSON), expected);
     }

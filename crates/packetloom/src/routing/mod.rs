@@ -170,17 +170,21 @@ enum Per {
 }
 
 impl Router {
-    /// The router of the switch that is the `id`-th node of a network; where sources choose the paths, `code` says how
-    /// they write them.
+    /// The router of the node that is the `id`-th of a network: a switch, or a host with several links, where a flow (or
+    /// subflow) keeps to one. Where sources choose the paths, `code` says how they write them.
     pub fn new(topology: &Topology, id: u32, routing: &Values, code: Option<&PathCode>, seed: u64) -> Router {
         let node = &topology.nodes[id as usize];
         let mut stream = Stream::new(seed, Purpose::Paths, u64::from(id));
         let policy = match (code, routing.kind.as_str()) {
             (Some(PathCode::UpPorts(digits)), _) => Policy::Source(digits[usize::from(node.tier)]),
-            (Some(PathCode::Places(_)), _) => Policy::SourceRoute(stream),
-            (None, "spray-random") => Policy::Random(stream),
-            (None, "spray-round-robin") => Policy::round_robin(&routing.text("per"), topology.hosts),
-            _ if routing.flag("symmetric") => {
+            (Some(PathCode::Places(_)), _) => {
+                Policy::SourceRoute(Stream::new(seed, Purpose::Detours, u64::from(id)))
+            }
+            (None, "spray-random") if node.tier > 0 => Policy::Random(stream),
+            (None, "spray-round-robin") if node.tier > 0 => {
+                Policy::round_robin(&routing.text("per"), topology.hosts)
+            }
+            _ if routing.kind == "ecmp" && routing.flag("symmetric") => {
                 // Nodes' own streams are numbered from 0; the tiers' are beyond. Without tiers all switches agree.
                 let tier = if topology.routes().is_some() { 1 } else { u64::from(node.tier) };
                 Policy::SymmetricEcmp { salt: Stream::new(seed, Purpose::Paths, tier << 32).bits() }

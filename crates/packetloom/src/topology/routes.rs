@@ -88,15 +88,15 @@ impl Routes {
 
     /// The most that there are between any two hosts.
     pub fn most_paths(&self) -> u32 {
-        self.from_edges().map(|ways| ways.paths).max().unwrap_or(0)
+        self.between_edges().map(|ways| ways.paths).max().unwrap_or(0)
     }
 
     /// Whether every host can reach every other.
     pub fn reach_all(&self) -> bool {
-        self.from_edges().all(|ways| !ways.ports.is_empty())
+        self.between_edges().all(|ways| !ways.ports.is_empty())
     }
 
-    fn from_edges(&self) -> impl Iterator<Item = &Ways> {
+    fn between_edges(&self) -> impl Iterator<Item = &Ways> {
         self.edges.iter().flat_map(|edge| {
             let first = self.rows[*edge as usize] as usize * self.edges.len();
             &self.ways[first..first + self.edges.len()]

@@ -194,6 +194,7 @@ impl Scheme for Fastpass {
         check,
     };
     type Config = Config;
+    const ONE_LINK_A_HOST: bool = true;
 
     fn configure(values: &Values) -> Config {
         Config {
