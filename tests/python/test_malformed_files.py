@@ -1,4 +1,4 @@
-"""Other simulators' files with every kind of mistake, through the command line: exit 2, and the file's name and line."""
+"""Other simulators' files with mistakes of every kind, through the command line: exit 2, the name and the line."""
 
 import sys
 from pathlib import Path
@@ -130,9 +130,7 @@ def test_a_mistake_is_told_with_file_and_line(
 
 @pytest.mark.parametrize("name", ["topology.txt", "leaves.topo"])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_sound_files_are_read(
-    name: str, line_end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sound_files_are_read(name: str, line_end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for file, sound in FILES.items():
         (tmp_path / file).write_bytes(sound.replace("\n", line_end).encode())
     assert check(tmp_path, name, monkeypatch) == 0
