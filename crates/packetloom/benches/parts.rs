@@ -5,7 +5,7 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 use packetloom::control::Pair;
 use packetloom::control::matching::{Candidate, greedy};
-use packetloom::engine::Calendar;
+use packetloom::engine::{Calendar, Due};
 use packetloom::packet::{Kind, Packet};
 use packetloom::packets::Packets;
 use packetloom::queue::Buffer;
@@ -64,20 +64,20 @@ fn calendar(bencher: Bencher<'_, '_>, on_the_way: usize) {
     let mut send = |window: u64, calendar: &mut Calendar, packets: &mut Packets<Header>, packet| {
         let id = packets.add(packet);
         let at = Time((window + 1) * 1_000_000 + u64::from(random.below(4_000_000)));
-        calendar.deliver((random.below(NODES), 0), at, id, packets);
+        calendar.deliver((random.below(NODES), 0), at, id);
     };
     for _ in 0..on_the_way {
         send(window, &mut calendar, &mut packets, Packet::default());
     }
-    let (mut due, mut arrived) = (Vec::new(), Vec::new());
+    let (mut due, mut arrived) = (Due::default(), Vec::new());
     bencher.counter(ItemsCount::new(PACKETS)).bench_local(|| {
         let mut left = PACKETS;
         while left > 0 {
             window = calendar.next_window().expect("packets are on their way");
-            calendar.open(window, &mut due, &mut packets);
-            for &node in &due {
-                let list = calendar.take_arriving(node);
-                arrived.extend(packets.list(list).map(|(id, ..)| id));
+            calendar.open(window, calendar.clock().start_of(window + 1), &mut due);
+            for nth in 0..due.len() {
+                let (_, arrivals) = due.node(nth);
+                arrived.extend(arrivals.iter().map(|arrival| arrival.id));
             }
             left = left.saturating_sub(arrived.len());
             for id in arrived.drain(..) {

@@ -11,6 +11,7 @@ pub mod formats;
 pub mod measure;
 pub mod packet;
 pub mod packets;
+mod prefetch;
 pub mod queue;
 pub mod random;
 pub mod routing;

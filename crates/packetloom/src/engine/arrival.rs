@@ -2,7 +2,6 @@
 
 use crate::packets::PacketId;
 use crate::units::Time;
-use std::cmp::Reverse;
 
 /// Arrivals are sorted by one number: time since the window began, above the link's number at the node.
 const LINK_BITS: u32 = 20;
@@ -17,21 +16,22 @@ fn turn(at: Time) -> u64 {
 }
 
 /// A packet that arrives.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Arrival {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Arrival {
     /// What arrives first has the smallest.
     order: u64,
     /// The packet.
-    pub(super) id: PacketId,
-    /// The link that it comes by, among those of the node.
-    pub(super) link: u32,
+    pub id: PacketId,
+    /// The node, among those of its shard.
+    pub node: u32,
 }
 
 impl Arrival {
+    /// A packet that arrives at a time, `into_window` after its window began, by one of the node's links.
     #[inline]
-    pub(super) fn new(window_start: Time, at: Time, link: u32, id: PacketId) -> Arrival {
-        let order = (at.as_ps() - window_start.as_ps()) << LINK_BITS | (u64::from(link) ^ turn(at));
-        Arrival { order, id, link }
+    pub(super) fn new(into_window: Time, at: Time, (node, link): (u32, u32), id: PacketId) -> Arrival {
+        let order = into_window.as_ps() << LINK_BITS | (u64::from(link) ^ turn(at));
+        Arrival { order, id, node }
     }
 
     /// When.
@@ -39,12 +39,18 @@ impl Arrival {
     pub(super) fn at(&self, window_start: Time) -> Time {
         Time(window_start.as_ps() + (self.order >> LINK_BITS))
     }
+
+    /// The link that it comes by, among those of the node.
+    #[inline]
+    pub(super) fn link(&self, window_start: Time) -> u32 {
+        ((self.order ^ turn(self.at(window_start))) & ((1 << LINK_BITS) - 1)) as u32
+    }
 }
 
-/// Puts arrivals in order, the first last: lists begin with what was sent last, so they are nearly in this order.
+/// Puts arrivals in order, the first first.
 #[inline]
 pub(super) fn sort(arrivals: &mut [Arrival]) {
     if arrivals.len() > 1 {
-        arrivals.sort_unstable_by_key(|arrival| Reverse(arrival.order));
+        arrivals.sort_unstable_by_key(|arrival| arrival.order);
     }
 }

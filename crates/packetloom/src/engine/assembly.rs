@@ -2,7 +2,7 @@
 
 use super::Plan;
 use super::agent::{Place, PortAgent};
-use super::calendar::Calendar;
+use super::calendar::{Calendar, Due};
 use super::endpoint::Transport;
 use super::host::Host;
 use super::nics::Nics;
@@ -10,7 +10,7 @@ use super::partition::Partition;
 use super::port::{Discipline, Port};
 use super::shard::Shard;
 use super::switch::{CutThrough, Switch};
-use super::wires::Wires;
+use super::wires::{LinkEnd, Wires};
 use crate::fault::LinkFault;
 use crate::measure::{QueueRecorder, SentRecorder};
 use crate::queue::{self, Loans, Pool};
@@ -50,24 +50,21 @@ impl<'a> Assembly<'a> {
     /// A shard at rest, with a transport for each of its hosts.
     pub(super) fn shard<T: Transport>(&self, shard: usize, transport: &impl Fn() -> T) -> Shard<T> {
         let (plan, partition) = (self.plan, self.partition);
-        let first_slots = &partition.first_slots[shard];
-        let owners = partition.owners(shard);
         let window = shortest_way(plan.topology, plan.smallest_packet_bytes).min(plan.longest_window);
         let nodes = &partition.nodes[shard];
-        let mut wires = Wires::new(owners, partition.nodes.len(), Calendar::new(nodes.len(), window));
+        let mut wires = Wires::new(partition.nodes.len(), Calendar::new(nodes.len(), window));
         let host_count = nodes.partition_point(|&node| node < plan.topology.hosts);
         let (hosts, switches) = nodes.split_at(host_count);
-        let mut numbered = (0..).zip(first_slots).map(|(node, &slot)| (node, slot));
-        let hosts = hosts.iter().zip(numbered.by_ref().take(host_count));
-        let hosts = hosts.map(|(&id, place)| self.host(id, place, transport(), shard, &mut wires)).collect();
+        let hosts = hosts.iter().zip(0..);
+        let hosts = hosts.map(|(&id, node)| self.host(id, node, transport(), shard, &mut wires)).collect();
         let mut ports = Vec::new();
-        let build = |(&id, place): (&u32, (u32, u32))| {
+        let build = |(&id, node): (&u32, u32)| {
             let first_port = ports.len();
             let links = plan.topology.nodes[id as usize].ports.clone();
             ports.extend(links.map(|link| self.port::<T>(link, &self.switch_queue, shard, &mut wires)));
-            self.switch::<T>(id, first_port..ports.len(), place)
+            self.switch::<T>(id, first_port..ports.len(), node)
         };
-        let switches = switches.iter().zip(numbered).map(build).collect();
+        let switches = switches.iter().zip(host_count as u32..).map(build).collect();
         let links = nodes.iter().flat_map(|&node| plan.topology.nodes[node as usize].ports.clone());
         Shard {
             first_host: nodes.first().copied().unwrap_or(0),
@@ -77,8 +74,8 @@ impl<'a> Assembly<'a> {
             links: links.collect(),
             wires,
             tally: Default::default(),
-            due: Vec::new(),
-            arrivals: Vec::new(),
+            due: Due::default(),
+            routed: Vec::new(),
         }
     }
 
@@ -91,19 +88,21 @@ impl<'a> Assembly<'a> {
     ) -> Port<T::Header, T::Agent> {
         let plan = self.plan;
         let far_end = self.partition.far_ends[link as usize];
-        let mut number =
-            if far_end.shard as usize == shard { far_end.slot } else { wires.add_crossing(far_end) };
+        let mut end = match far_end.shard as usize == shard {
+            true => LinkEnd::at(far_end.node, far_end.link),
+            false => wires.add_crossing(far_end),
+        };
         if let Some(fault) = self.faults.get(&(link as usize)) {
-            number = wires.add_fault(number, fault.clone());
+            end = wires.add_fault(end, fault.clone());
         }
         if plan.captured.contains(&(link as usize)) {
-            number = wires.add_capture(number);
+            end = wires.add_capture(end);
         }
         if let Some(interval) = plan.sent_interval {
-            number = wires.watch(number, SentRecorder::new(interval));
+            end = wires.watch(end, SentRecorder::new(interval));
         }
         if plan.audited {
-            number = wires.audit(number, link);
+            end = wires.audit(end, link);
         }
         // A queue without a limit that nobody watches notes nothing in it.
         let watched_for_laws = || plan.audited.then(|| QueueRecorder::new(None));
@@ -112,13 +111,13 @@ impl<'a> Assembly<'a> {
         let place = Place { link, rate: plan.topology.links[link as usize].rate };
         let agent = T::Agent::build(plan.transport, place);
         let link = &plan.topology.links[link as usize];
-        Port::new(plan.topology, link, number, discipline.clone(), recorder, random, agent)
+        Port::new(plan.topology, link, end, discipline.clone(), recorder, random, agent)
     }
 
     fn host<T: Transport>(
         &self,
         id: u32,
-        place: (u32, u32),
+        node: u32,
         mut transport: T,
         shard: usize,
         wires: &mut Wires<T::Header>,
@@ -130,7 +129,7 @@ impl<'a> Assembly<'a> {
         if let Some(recorder) = &plan.recorder {
             transport.watch_pulls(recorder);
         }
-        Host::new(id, transport, nic, paths, place, plan.seed)
+        Host::new(id, transport, nic, paths, node, plan.seed)
     }
 
     /// The port of a host, or what stands for those of a host with several links.
@@ -148,7 +147,9 @@ impl<'a> Assembly<'a> {
         let agent = T::Agent::build(self.plan.transport, place);
         let random = Stream::new(self.plan.seed, Purpose::Queue, links.start.into());
         let link = &self.plan.topology.links[links.start as usize];
-        let face = Port::new(self.plan.topology, link, u32::MAX, Discipline::Several, None, random, agent);
+        // Nothing is put onto a link here.
+        let nowhere = LinkEnd::at(u32::MAX, u32::MAX);
+        let face = Port::new(self.plan.topology, link, nowhere, Discipline::Several, None, random, agent);
         let ports = links.map(|link| self.port::<T>(link, &self.nic, shard, wires)).collect();
         face.over(Nics::new(ports, self.router(id)), place.rate)
     }
@@ -161,7 +162,7 @@ impl<'a> Assembly<'a> {
         router.with_detours(detours[id as usize].clone(), random)
     }
 
-    fn switch<T: Transport>(&self, id: u32, ports: std::ops::Range<usize>, place: (u32, u32)) -> Switch {
+    fn switch<T: Transport>(&self, id: u32, ports: std::ops::Range<usize>, node: u32) -> Switch {
         let (plan, topology) = (self.plan, self.plan.topology);
         let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
         let looks_back = T::Agent::ACTIVE || credit_bytes.is_some();
@@ -169,7 +170,7 @@ impl<'a> Assembly<'a> {
         Switch::new(
             self.router(id),
             ports,
-            place,
+            node,
             back,
             Pool::build(plan.queue),
             (credit_bytes, Loans::build(plan.queue, &hosts_at(topology, id))),
@@ -220,7 +221,7 @@ fn range_of(topology: &Topology, node: u32) -> std::ops::Range<usize> {
 
 fn cut_through(topology: &Topology, node: u32) -> Option<CutThrough> {
     let Forwarding::CutThrough { header_bytes, underrun: false } = topology.forwarding else { return None };
-    // A node's slots have the order in which its links stand among all links.
+    // Links into a node are numbered in the order in which they stand among all links.
     let links_in = topology.links.iter().filter(|link| link.dst == node);
     Some(CutThrough { header_bytes, byte_times: links_in.map(|link| ByteTime::at(link.rate)).collect() })
 }

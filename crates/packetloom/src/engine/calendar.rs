@@ -2,10 +2,12 @@
 //!
 //! Time is cut into windows no longer than the shortest way from one node to the next, so within a window nodes cannot
 //! affect each other and may be processed one by one (DESIGN, engine rule 8). The calendar holds, for each of the
-//! windows ahead, one bit per node and a list of what arrives there. Nothing is sorted here; a node sorts what arrives
-//! at it in a window.
+//! windows ahead, what arrives anywhere, as it was sent, and one bit for each node that asked to be woken. Only when a
+//! window is opened are its arrivals put together node by node, in two passes over them: so what is far ahead costs one
+//! write, to where the last one went, whatever the size of the network. A node sorts its own by time.
 
-use crate::packets::{PacketId, Packets};
+use super::arrival::Arrival;
+use crate::packets::PacketId;
 use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,8 +32,15 @@ impl Clock {
     /// The window that a time falls into.
     #[inline]
     pub fn window_of(&self, time: Time) -> u64 {
+        self.split(time).0
+    }
+
+    /// The window that a time falls into, and how long it has then lasted.
+    #[inline]
+    fn split(&self, time: Time) -> (u64, Time) {
         let below = ((u128::from(time.as_ps()) * u128::from(self.per_window_q64)) >> 64) as u64;
-        below + u64::from(time.as_ps() - below * self.window_ps >= self.window_ps)
+        let rest = time.as_ps() - below * self.window_ps;
+        if rest < self.window_ps { (below, Time(rest)) } else { (below + 1, Time(rest - self.window_ps)) }
     }
 
     /// The first moment of a window.
@@ -46,16 +55,85 @@ pub struct Calendar {
     clock: Clock,
     /// The window that is being processed; nothing is added but to later ones.
     current: u64,
-    nodes: usize,
-    /// For each page and node, what arrives.
-    arriving: Vec<PacketId>,
+    /// For each page, what arrives, in the order in which it was sent.
+    arriving: Box<[Vec<Arrival>; PAGES as usize]>,
+    /// Emptied pages, for windows that get their first arrival.
+    spare: Vec<Vec<Arrival>>,
     words_per_page: usize,
-    /// For each page and node, whether there is anything to do.
-    busy_nodes: Vec<u64>,
-    /// For each page, whether any node has anything to do.
+    /// For each page and node, whether it is to be woken.
+    woken: Vec<u64>,
+    /// For each page, whether there is anything on it.
     busy_pages: [u64; PAGES as usize / 64],
-    /// What lies further ahead: window, node and what arrives, if it is not only a wake-up.
-    later: BinaryHeap<Reverse<(u64, u32, PacketId)>>,
+    /// What lies further ahead, by window.
+    later: BinaryHeap<Reverse<(u64, Later)>>,
+    /// For each node, while a window is opened, where its next arrival goes; otherwise 0.
+    places: Vec<u32>,
+}
+
+/// What lies beyond the pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Later {
+    Wake(u32),
+    Arrive(Arrival),
+}
+
+/// What is due in a window.
+#[derive(Clone, Debug, Default)]
+pub struct Due {
+    /// The nodes, ascending; of each, where what arrives there begins in `arrivals`.
+    nodes: Vec<(u32, u32)>,
+    /// What arrives, node by node; beyond the last node's there is no more than waste of earlier windows.
+    arrivals: Vec<Arrival>,
+    /// How many of them there are.
+    count: u32,
+    /// How many of them [`Due::coming`] has told of as near.
+    near: usize,
+}
+
+/// How many arrivals [`Due::coming`] tells of at once.
+const BATCH: usize = 32;
+
+/// Where fewer packets arrive in a window, what belongs to them stays in the processor's nearer caches.
+const MANY: u32 = 4096;
+
+impl Due {
+    /// How many nodes have something to do.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether no node has.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// What arrives soon, and what arrives after that, to prepare for it: each arrival is told of twice, first as far, then
+    /// as near, before its node has its turn. `None`: all that arrives at the nth node was told of; or so little arrives in
+    /// this window that preparing for it does not pay.
+    #[inline]
+    pub fn coming(&mut self, nth: usize) -> Option<(&[Arrival], &[Arrival])> {
+        if self.count < MANY || self.near >= self.end_of(nth) {
+            return None;
+        }
+        let (begin, count) = (self.near, self.count as usize);
+        self.near = (begin + BATCH).min(count);
+        let far_end = (self.near + BATCH).min(count);
+        Some((&self.arrivals[begin..self.near], &self.arrivals[self.near..far_end]))
+    }
+
+    #[inline]
+    fn end_of(&self, nth: usize) -> usize {
+        self.nodes.get(nth + 1).map_or(self.count, |next| next.1) as usize
+    }
+
+    /// The nth node, and what arrives there, in the order in which it was sent.
+    #[inline]
+    pub fn node(&mut self, nth: usize) -> (u32, &mut [Arrival]) {
+        let (node, first) = self.nodes[nth];
+        let end = self.end_of(nth);
+        (node, &mut self.arrivals[first as usize..end])
+    }
 }
 
 impl Calendar {
@@ -65,12 +143,13 @@ impl Calendar {
         Calendar {
             clock: Clock::new(shortest_way),
             current: 0,
-            nodes,
-            arriving: vec![PacketId::NONE; nodes * PAGES as usize],
+            arriving: Box::new([const { Vec::new() }; PAGES as usize]),
+            spare: Vec::new(),
             words_per_page,
-            busy_nodes: vec![0; words_per_page * PAGES as usize],
+            woken: vec![0; words_per_page * PAGES as usize],
             busy_pages: [0; PAGES as usize / 64],
             later: BinaryHeap::new(),
+            places: vec![0; nodes],
         }
     }
 
@@ -86,58 +165,61 @@ impl Calendar {
         let window = self.clock.window_of(at);
         debug_assert!(window >= self.current, "time went backwards");
         if window < self.current + PAGES {
-            self.mark(node, window);
+            self.wake_in(window, node);
         } else {
-            self.later.push(Reverse((window, node, PacketId::NONE)));
+            self.later.push(Reverse((window, Later::Wake(node))));
         }
     }
 
-    /// Puts a packet on the link that ends at the slot of a node, where it arrives at a time, not in a past window.
+    /// Has a packet arrive at a time, not in a past window, by one of a node's links.
     #[inline(always)]
-    pub fn deliver<H: Copy + Default>(
-        &mut self,
-        (node, slot): (u32, u32),
-        at: Time,
-        id: PacketId,
-        packets: &mut Packets<H>,
-    ) {
-        let window = self.clock.window_of(at);
+    pub fn deliver(&mut self, end: (u32, u32), at: Time, id: PacketId) {
+        let (window, into_window) = self.clock.split(at);
         debug_assert!(window >= self.current, "time went backwards");
-        if window >= self.current + PAGES {
-            return self.deliver_later((node, slot), window, id, packets);
+        let page = &mut self.arriving[page_of(window)];
+        if window >= self.current + PAGES || page.len() == page.capacity() {
+            return self.deliver_anew(end, at, id);
         }
-        let list = &mut self.arriving[page_of(window) * self.nodes + node as usize];
-        let is_first = *list == PacketId::NONE;
-        packets.put_on_link(id, slot, list);
-        if is_first {
-            self.mark(node, window);
-        }
+        page.push(Arrival::new(into_window, at, end, id));
     }
 
+    /// Has a packet arrive where its page has no room yet, or that lies beyond the pages.
     #[cold]
     #[inline(never)]
-    fn deliver_later<H: Copy + Default>(
-        &mut self,
-        (node, slot): (u32, u32),
-        window: u64,
-        id: PacketId,
-        packets: &mut Packets<H>,
-    ) {
-        let mut alone = PacketId::NONE;
-        packets.put_on_link(id, slot, &mut alone);
-        self.later.push(Reverse((window, node, id)));
+    fn deliver_anew(&mut self, end: (u32, u32), at: Time, id: PacketId) {
+        let (window, into_window) = self.clock.split(at);
+        let arrival = Arrival::new(into_window, at, end, id);
+        if window >= self.current + PAGES {
+            self.later.push(Reverse((window, Later::Arrive(arrival))));
+        } else {
+            self.arrive_in(window, arrival);
+        }
+    }
+
+    fn arrive_in(&mut self, window: u64, arrival: Arrival) {
+        self.mark(window);
+        let page = &mut self.arriving[page_of(window)];
+        if page.capacity() == 0 {
+            *page = self.spare.pop().unwrap_or_default();
+        }
+        page.push(arrival);
     }
 
     #[inline]
-    fn mark(&mut self, node: u32, window: u64) {
+    fn wake_in(&mut self, window: u64, node: u32) {
+        self.mark(window);
+        self.woken[page_of(window) * self.words_per_page + node as usize / 64] |= 1 << (node % 64);
+    }
+
+    #[inline]
+    fn mark(&mut self, window: u64) {
         let page = page_of(window);
         self.busy_pages[page / 64] |= 1 << (page % 64);
-        self.busy_nodes[page * self.words_per_page + node as usize / 64] |= 1 << (node % 64);
     }
 
     /// The next window in which any node has something to do.
     pub fn next_window(&self) -> Option<u64> {
-        let later = self.later.peek().map(|Reverse((window, ..))| *window);
+        let later = self.later.peek().map(|Reverse((window, _))| *window);
         self.next_page().into_iter().chain(later).min()
     }
 
@@ -153,44 +235,88 @@ impl Calendar {
         Some(self.current + ahead)
     }
 
-    /// Moves on to a window and takes out its nodes, in ascending order.
-    pub fn open<H: Copy + Default>(&mut self, window: u64, due: &mut Vec<u32>, packets: &mut Packets<H>) {
+    /// Moves on to a window and takes out what is due in it before `end`; what arrives later, where the window is cut
+    /// short, stays.
+    pub fn open(&mut self, window: u64, end: Time, due: &mut Due) {
         self.current = window;
-        self.take_up_later(packets);
-        due.clear();
+        self.take_up_later();
+        due.nodes.clear();
+        due.count = 0;
+        due.near = 0;
         let page = page_of(window);
         if self.busy_pages[page / 64] >> (page % 64) & 1 == 0 {
             return;
         }
         self.busy_pages[page / 64] &= !(1 << (page % 64));
-        let first = page * self.words_per_page;
-        for (word, bits) in self.busy_nodes[first..first + self.words_per_page].iter_mut().enumerate() {
+        let mut arriving = std::mem::take(&mut self.arriving[page]);
+        if end < self.clock.start_of(window + 1) {
+            let start = self.clock.start_of(window);
+            let is_late = |arrival: &Arrival| arrival.at(start) >= end;
+            for late in arriving.iter().copied().filter(is_late) {
+                self.arrive_in(window, late);
+            }
+            arriving.retain(|arrival| !is_late(arrival));
+        }
+        self.group(page, &arriving, due);
+        if arriving.capacity() > 0 {
+            arriving.clear();
+            self.spare.push(arriving);
+        }
+    }
+
+    /// Puts arrivals together node by node, and lists the nodes with those that are to be woken.
+    fn group(&mut self, page: usize, arriving: &[Arrival], due: &mut Due) {
+        let words = &mut self.woken[page * self.words_per_page..][..self.words_per_page];
+        for &Arrival { node, .. } in arriving {
+            self.places[node as usize] += 1;
+            words[node as usize / 64] |= 1 << (node % 64);
+        }
+        for (word, bits) in words.iter_mut().enumerate() {
             let mut left = std::mem::take(bits);
             while left != 0 {
-                due.push((word * 64) as u32 + left.trailing_zeros());
+                let node = (word * 64) as u32 + left.trailing_zeros();
                 left &= left - 1;
+                due.nodes.push((node, due.count));
+                due.count += std::mem::replace(&mut self.places[node as usize], due.count);
             }
+        }
+        if due.arrivals.len() < arriving.len() {
+            due.arrivals.resize(arriving.len(), Arrival::default());
+        }
+        for arrival in arriving {
+            let place = &mut self.places[arrival.node as usize];
+            due.arrivals[*place as usize] = *arrival;
+            *place += 1;
+        }
+        for &(node, _) in &due.nodes {
+            self.places[node as usize] = 0;
         }
     }
 
     /// Gives pages to what has come near enough.
-    fn take_up_later<H: Copy + Default>(&mut self, packets: &mut Packets<H>) {
-        while let Some(&Reverse((window, node, id))) = self.later.peek()
+    fn take_up_later(&mut self) {
+        while let Some(&Reverse((window, later))) = self.later.peek()
             && window < self.current + PAGES
         {
             self.later.pop();
-            if id != PacketId::NONE {
-                packets.put_before(id, &mut self.arriving[page_of(window) * self.nodes + node as usize]);
+            match later {
+                Later::Wake(node) => self.wake_in(window, node),
+                Later::Arrive(arrival) => self.arrive_in(window, arrival),
             }
-            self.mark(node, window);
         }
     }
 
-    /// Takes out the list of what arrives at a node in the current window.
-    #[inline]
-    pub fn take_arriving(&mut self, node: u32) -> PacketId {
-        let list = &mut self.arriving[page_of(self.current) * self.nodes + node as usize];
-        std::mem::replace(list, PacketId::NONE)
+    /// What has not arrived yet: each packet, with the node and its link.
+    pub fn on_links(&self) -> impl Iterator<Item = ((u32, u32), PacketId)> {
+        let pages = (self.current..self.current + PAGES)
+            .flat_map(|window| self.arriving[page_of(window)].iter().map(move |arrival| (window, arrival)));
+        let later = self.later.iter().filter_map(|Reverse((window, later))| match later {
+            Later::Arrive(arrival) => Some((*window, arrival)),
+            Later::Wake(_) => None,
+        });
+        pages
+            .chain(later)
+            .map(|(window, arrival)| ((arrival.node, arrival.link(self.clock.start_of(window))), arrival.id))
     }
 }
 
@@ -203,6 +329,7 @@ fn page_of(window: u64) -> usize {
 mod tests {
     use super::*;
     use crate::packet::Packet;
+    use crate::packets::Packets;
 
     #[test]
     fn every_time_lies_in_its_window() {
@@ -218,9 +345,16 @@ mod tests {
         }
     }
 
+    fn nodes(due: &mut Due) -> Vec<u32> {
+        (0..due.len()).map(|nth| due.node(nth).0).collect()
+    }
+
+    fn open(calendar: &mut Calendar, window: u64, due: &mut Due) {
+        calendar.open(window, calendar.clock.start_of(window + 1), due);
+    }
+
     #[test]
     fn windows_come_in_order_with_their_nodes_ascending() {
-        let mut packets = Packets::<()>::default();
         let mut calendar = Calendar::new(200, Time(1_000));
         let window_ps = 1_000;
         let far = PAGES + 3;
@@ -228,10 +362,10 @@ mod tests {
             calendar.wake(node, Time(window * window_ps + 5));
         }
         let mut seen = Vec::new();
-        let mut due = Vec::new();
+        let mut due = Due::default();
         while let Some(window) = calendar.next_window() {
-            calendar.open(window, &mut due, &mut packets);
-            seen.push((window, due.clone()));
+            open(&mut calendar, window, &mut due);
+            seen.push((window, nodes(&mut due)));
         }
         let near = [(3, vec![7, 150]), (70, vec![11])];
         let expected = [(far - 1, vec![9]), (far, vec![10]), (1_000_000, vec![8])];
@@ -239,30 +373,49 @@ mod tests {
     }
 
     #[test]
-    fn packets_arrive_in_their_windows_however_far_ahead() {
+    fn packets_arrive_in_their_windows_at_their_nodes_however_far_ahead() {
         let mut packets = Packets::default();
         let mut calendar = Calendar::new(3, Time(1_000));
-        let times = [5, 999, 1_000, 700_000, 5_000_000, 5_000_000];
-        for (at, slot) in times.into_iter().zip(40..) {
-            let id = packets.add(Packet { header: at, ..Packet::default() });
-            calendar.deliver((2, slot), Time(at), id, &mut packets);
+        let arrivals = [(5, 2), (999, 0), (998, 2), (1_000, 2), (700_000, 1), (5_000_000, 0), (5_000_000, 0)];
+        for ((at, node), link) in arrivals.into_iter().zip(40..) {
+            let id = packets.add(Packet { header: (at, node, link), ..Packet::default() });
+            calendar.deliver((node, link), Time(at), id);
         }
-        assert_eq!(packets.on_links().count(), times.len());
-        let (mut due, mut seen) = (Vec::new(), Vec::new());
+        assert_eq!(calendar.on_links().count(), arrivals.len());
+        for (end, id) in calendar.on_links() {
+            let (_, node, link) = packets.get(id).header;
+            assert_eq!(end, (node, link));
+        }
+        let (mut due, mut seen) = (Due::default(), Vec::new());
         while let Some(window) = calendar.next_window() {
-            calendar.open(window, &mut due, &mut packets);
-            assert_eq!(due, [2]);
-            let list = calendar.take_arriving(2);
-            let ids: Vec<_> =
-                packets.list(list).map(|(id, slot, packet)| (slot, id, packet.header)).collect();
-            for (slot, id, at) in ids {
-                assert_eq!(window, at / 1_000);
-                packets.take(id);
-                seen.push(slot);
+            open(&mut calendar, window, &mut due);
+            for nth in 0..due.len() {
+                let (node, arrivals) = due.node(nth);
+                for arrival in arrivals {
+                    let (at, to, link) = packets.take(arrival.id).header;
+                    assert_eq!((node, window), (to, at / 1_000));
+                    assert_eq!(arrival.at(Time(window * 1_000)), Time(at));
+                    assert_eq!(arrival.link(Time(window * 1_000)), link);
+                    seen.push(link);
+                }
             }
         }
-        seen.sort_unstable();
-        assert_eq!(seen, [40, 41, 42, 43, 44, 45]);
-        assert_eq!(packets.on_links().count(), 0);
+        assert_eq!(seen, [41, 40, 42, 43, 44, 45, 46]);
+        assert_eq!(calendar.on_links().count(), 0);
+    }
+
+    #[test]
+    fn what_arrives_after_the_end_stays_on_its_link() {
+        let mut packets = Packets::<()>::default();
+        let mut calendar = Calendar::new(1, Time(1_000));
+        let ids = [300, 600].map(|at| {
+            let id = packets.add(Packet::default());
+            calendar.deliver((0, 0), Time(at), id);
+            id
+        });
+        let mut due = Due::default();
+        calendar.open(0, Time(500), &mut due);
+        assert_eq!(due.node(0).1.iter().map(|arrival| arrival.id).collect::<Vec<_>>(), [ids[0]]);
+        assert_eq!(calendar.on_links().collect::<Vec<_>>(), [((0, 0), ids[1])]);
     }
 }

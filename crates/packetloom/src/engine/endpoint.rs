@@ -31,6 +31,10 @@ pub trait Transport: Send {
     /// A timer went off that this transport set.
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Self::Header, Self::Agent>);
 
+    /// A packet of this flow will arrive soon: asks for the memory that this will take, if it is worth it.
+    #[inline]
+    fn expect(&self, _flow: FlowId) {}
+
     /// What a packet says as TCP would, if it is TCP's.
     fn segment(_packet: &Packet<Self::Header>) -> Segment {
         Segment::Datagram

@@ -8,7 +8,7 @@ use super::log::{Event, Log};
 use super::port::Port;
 use super::queries::Queries;
 use super::wires::Wires;
-use crate::flow::{Flow, HostId};
+use crate::flow::{Flow, FlowId, HostId};
 use crate::measure::QueueRecorder;
 use crate::packet::{Kind, Packet};
 use crate::packets::PacketId;
@@ -28,8 +28,6 @@ pub(super) struct Host<T: Transport> {
     paths: Option<Paths>,
     /// Itself, among the nodes of its shard.
     node: u32,
-    /// Where its link from the network ends.
-    slot: u32,
     agenda: Agenda,
     /// Flows to start, by start and identity; and flows to this host, to be asked for.
     starting: BinaryHeap<Reverse<(Time, Flow)>>,
@@ -57,7 +55,7 @@ impl<T: Transport> Host<T> {
         transport: T,
         nic: Port<T::Header, T::Agent>,
         paths: Option<Paths>,
-        (node, slot): (u32, u32),
+        node: u32,
         seed: u64,
     ) -> Host<T> {
         Host {
@@ -66,7 +64,6 @@ impl<T: Transport> Host<T> {
             nic,
             paths,
             node,
-            slot,
             agenda: Agenda::default(),
             starting: BinaryHeap::new(),
             chains: BTreeMap::new(),
@@ -90,6 +87,12 @@ impl<T: Transport> Host<T> {
     pub(super) fn standings(&self) -> Vec<Standing> {
         let queries = self.queries.iter().flat_map(|queries| queries.standings());
         self.transport.standings().into_iter().chain(queries).collect()
+    }
+
+    /// A packet of a flow will arrive soon.
+    #[inline]
+    pub(super) fn expect(&self, flow: FlowId) {
+        self.transport.expect(flow);
     }
 
     /// When its next timer goes off, or its next flow starts.
@@ -132,17 +135,16 @@ impl<T: Transport> Host<T> {
         }
     }
 
-    /// Does all that happens here from `start` to before `end`.
+    /// Does all that happens here from `start` to before `end`; `arrivals` are in order.
     pub(super) fn run_window(
         &mut self,
         (start, end): (Time, Time),
         wires: &mut Wires<T::Header>,
-        arrivals: &mut Vec<Arrival>,
+        arrivals: &[Arrival],
         log: &mut Log,
         tally: &mut Tally,
     ) {
-        wires.take_arrivals(self.node, self.slot, (start, end), arrivals);
-        let mut arrivals = arrivals.iter().rev().map(|arrival| (arrival.at(start), arrival.id)).peekable();
+        let mut arrivals = arrivals.iter().map(|arrival| (arrival.at(start), arrival.id)).peekable();
         while let Some((now, next)) = self.next(end, arrivals.peek()) {
             if let Next::Arrival(_) = next {
                 arrivals.next();

@@ -118,11 +118,11 @@ impl<T: Transport> Engine<T> {
         let mut on_links: Vec<_> = self.shards.iter().map(|shard| shard.wires.on_links()).collect();
         for shard in &self.shards {
             for (port, &link) in shard.all_ports().zip(&shard.links) {
-                let FarEnd { shard: far, slot } = self.partition.far_ends[link as usize];
+                let FarEnd { shard: far, node, link: number } = self.partition.far_ends[link as usize];
                 let state = &mut links[link as usize];
                 *state = state_of(port, &shard.wires);
-                let on_link = on_links[far as usize][slot as usize].drain(..);
-                state.on_link = on_link.map(|packet| (packet.time, Held::of(packet))).collect();
+                let on_link = on_links[far as usize].remove(&(node, number)).unwrap_or_default();
+                state.on_link = on_link.iter().map(|packet| (packet.time, Held::of(packet))).collect();
             }
         }
         let faults = self.faults();
@@ -145,7 +145,7 @@ impl<T: Transport> Engine<T> {
         let mut faults = vec![None; self.partition.far_ends.len()];
         for shard in &self.shards {
             for (port, &link) in shard.all_ports().zip(&shard.links) {
-                faults[link as usize] = shard.wires.fault(port.link());
+                faults[link as usize] = shard.wires.fault(port.end());
             }
         }
         faults

@@ -27,7 +27,8 @@ mod wires;
 
 pub use agenda::Timer;
 pub use agent::{Moment, PathNeeds, Place, PortAgent};
-pub use calendar::{Calendar, Clock};
+pub use arrival::Arrival;
+pub use calendar::{Calendar, Clock, Due};
 pub use endpoint::{Context, Standing, Transport};
 pub use inspection::{Held, Inspection, LinkState, Passage};
 pub use log::{Event, Log, Report};
@@ -189,8 +190,8 @@ impl<T: Transport> Engine<T> {
         let mut rows = vec![Default::default(); self.partition.far_ends.len()];
         for (shard, records) in self.shards.iter().zip(records) {
             for ((port, record), &link) in shard.all_ports().zip(records).zip(&shard.links) {
-                let FarEnd { shard: far, slot } = self.partition.far_ends[link as usize];
-                let on_link = &on_links[far as usize][slot as usize];
+                let FarEnd { shard: far, node, link: number } = self.partition.far_ends[link as usize];
+                let on_link = on_links[far as usize].get(&(node, number)).map_or(&[][..], Vec::as_slice);
                 rows[link as usize] =
                     (port.counters(end, on_link, &shard.wires), record, port.sent(&shard.wires).cloned());
             }

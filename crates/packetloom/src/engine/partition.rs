@@ -2,24 +2,21 @@
 
 use crate::topology::Topology;
 
-/// A link's far end: the shard of the node there, and the slot by which that shard knows it.
+/// A link's far end: the shard there, the node's place in it, and the link's number among those into the node, in the
+/// order of all links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FarEnd {
     pub(super) shard: u32,
-    pub(super) slot: u32,
+    pub(super) node: u32,
+    pub(super) link: u32,
 }
 
 /// A network's nodes shared out to shards.
-///
-/// Slots number, in each shard for itself, the links' far ends and the nodes' agendas: node by node, a node's links in
-/// the order of all links, its agenda last.
 pub(super) struct Partition {
     /// Each shard's nodes, in ascending order.
     pub(super) nodes: Vec<Vec<u32>>,
     /// Each node's shard, and its place among that shard's nodes.
     pub(super) places: Vec<(u32, u32)>,
-    /// The first slot of each node of each shard, and one more entry for the end.
-    pub(super) first_slots: Vec<Vec<u32>>,
     /// Each link's far end.
     pub(super) far_ends: Vec<FarEnd>,
 }
@@ -38,32 +35,14 @@ impl Partition {
             }
         }
         let mut links_into = vec![0_u32; topology.nodes.len()];
-        for link in &topology.links {
-            links_into[link.dst as usize] += 1;
-        }
-        let slots_of = |own: &Vec<u32>| {
-            let ends = own.iter().scan(0, |end, &node| {
-                *end += links_into[node as usize] + 1;
-                Some(*end)
-            });
-            std::iter::once(0).chain(ends).collect()
-        };
-        let first_slots: Vec<Vec<u32>> = nodes.iter().map(slots_of).collect();
-        let mut free = first_slots.clone();
         let far_end = |link: &crate::topology::Link| {
-            let (shard, place) = places[link.dst as usize];
-            let next = &mut free[shard as usize][place as usize];
-            *next += 1;
-            FarEnd { shard, slot: *next - 1 }
+            let (shard, node) = places[link.dst as usize];
+            let number = &mut links_into[link.dst as usize];
+            *number += 1;
+            FarEnd { shard, node, link: *number - 1 }
         };
         let far_ends = topology.links.iter().map(far_end).collect();
-        Partition { nodes, places, first_slots, far_ends }
-    }
-
-    /// The node, by its place in the shard, that each slot of a shard belongs to.
-    pub(super) fn owners(&self, shard: usize) -> Vec<u32> {
-        let spans = self.first_slots[shard].windows(2).map(|span| (span[1] - span[0]) as usize);
-        (0..).zip(spans).flat_map(|(node, slots)| std::iter::repeat_n(node, slots)).collect()
+        Partition { nodes, places, far_ends }
     }
 }
 
@@ -84,9 +63,10 @@ mod tests {
             }
             for (link, end) in topology.links.iter().zip(&partition.far_ends) {
                 let (shard, place) = partition.places[link.dst as usize];
-                assert_eq!((shard, place), (end.shard, partition.owners(shard as usize)[end.slot as usize]));
+                assert_eq!((shard, place), (end.shard, end.node));
             }
-            let mut ends: Vec<_> = partition.far_ends.iter().map(|end| (end.shard, end.slot)).collect();
+            let mut ends: Vec<_> =
+                partition.far_ends.iter().map(|end| (end.shard, end.node, end.link)).collect();
             ends.sort_unstable();
             ends.dedup();
             assert_eq!(ends.len(), topology.links.len());

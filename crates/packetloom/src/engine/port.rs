@@ -2,7 +2,7 @@
 
 use super::agent::{Moment, PortAgent};
 use super::nics::Nics;
-use super::wires::Wires;
+use super::wires::{LinkEnd, Wires};
 use crate::fault::{LinkFault, Loss};
 use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
@@ -71,9 +71,9 @@ pub struct Port<H, A = ()> {
     latency: Time,
     /// Packets put onto the link, and their bytes.
     sent: (u64, u64),
+    /// Where the link leads.
+    end: LinkEnd,
     framing_bytes: u32,
-    /// By which number the wires know the link.
-    link: u32,
     /// The far node decides once this much of a packet is there.
     cut_bytes: u16,
     /// The size of what is in service, if that is data.
@@ -98,11 +98,11 @@ pub struct Port<H, A = ()> {
 }
 
 impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
-    /// The port at the near end of `link`, which the wires know by `number`.
+    /// The port at the near end of `link`, which leads to `end`.
     pub fn new(
         topology: &Topology,
         link: &Link,
-        number: u32,
+        end: LinkEnd,
         mut discipline: Discipline,
         recorder: Option<QueueRecorder>,
         random: Stream,
@@ -122,8 +122,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             byte_time: ByteTime::at(link.rate),
             latency: link.latency,
             sent: (0, 0),
+            end,
             framing_bytes: topology.framing_bytes as u32,
-            link: number,
             cut_bytes,
             serving_bytes: 0,
             is_straight: matches!(&discipline, Discipline::Fifo(fifo) if !fifo.is_tracked()),
@@ -216,7 +216,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             counters.packets -= 1;
             counters.bytes -= u64::from(size_bytes);
         };
-        let fault = wires.fault(self.link);
+        let fault = wires.fault(self.end);
         for &&Packet { time: arrives, size_bytes, .. } in on_link {
             let seen = self.until_seen(size_bytes, self.time_for(size_bytes.into()));
             let in_time = || arrives.since(self.latency).since(seen);
@@ -254,20 +254,20 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.recorder.as_ref().map_or(0, |recorder| recorder.largest_bytes())
     }
 
-    /// By which number the wires know its link.
-    pub(super) fn link(&self) -> u32 {
-        self.link
+    /// Where its link leads.
+    pub(super) fn end(&self) -> LinkEnd {
+        self.end
     }
 
     /// The packets that started on the link before `end`, if it was captured.
     pub(super) fn captured<'a>(&self, end: Time, wires: &'a Wires<H>) -> Option<&'a [(Time, Packet<H>)]> {
-        let packets = wires.captured(self.link)?;
+        let packets = wires.captured(self.end)?;
         Some(&packets[..packets.partition_point(|(start, _)| *start < end)])
     }
 
     /// What its link carried over time, if that was asked for.
     pub fn sent<'a>(&self, wires: &'a Wires<H>) -> Option<&'a SentRecorder> {
-        wires.sent(self.link)
+        wires.sent(self.end)
     }
 
     /// How many packets went out of the buffer.
@@ -351,8 +351,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         Moment { now, drained_at: self.drained_at() }
     }
 
-    #[inline(never)]
-    fn accept_straight(&mut self, id: PacketId, wires: &mut Wires<H>) {
+    /// Whether whatever comes goes straight onto the link.
+    #[inline]
+    pub fn is_straight(&self) -> bool {
+        self.is_straight
+    }
+
+    /// Takes a packet at a port that is straight, and has no agent.
+    #[inline(always)]
+    pub fn accept_straight(&mut self, id: PacketId, wires: &mut Wires<H>) {
         let start = self.busy_until.max(wires.packets.get(id).time);
         self.transmit(start, id, wires);
     }
@@ -403,7 +410,6 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             self.transmit(now, id, wires);
             return;
         }
-        wires.packets.stay(id);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         let effect = buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
         self.waiting = effect == Effect::default() || buffer.queued().packets > 0;
@@ -436,7 +442,6 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline(never)]
     fn accept_behind_credits(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         self.catch_up(now, wires);
-        wires.packets.stay(id);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         let effect = buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
         self.counters.drops += u64::from(effect.drops);
@@ -549,7 +554,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         packet.time = start + self.until_seen(packet.size_bytes, takes) + self.latency;
         self.sent.0 += 1;
         self.sent.1 += u64::from(packet.size_bytes);
-        let late = wires.carry(self.link, start, bytes, takes, id);
+        let late = wires.carry(self.end, start, bytes, takes, id);
         self.busy_until = start + takes + late;
     }
 

@@ -1,16 +1,19 @@
 //! A shard: some of a network's nodes, processed by one thread, with all that belongs to them.
 
 use super::Tally;
-use super::arrival::Arrival;
+use super::arrival::{self, Arrival};
+use super::calendar::Due;
 use super::crew::{Basket, Turn};
 use super::endpoint::Transport;
 use super::host::Host;
 use super::log::Log;
 use super::port::Port;
-use super::switch::Switch;
+use super::switch::{Routed, Switch};
 use super::wires::{Crossing, Wires};
 use crate::flow::{Flow, HostId};
 use crate::measure::QueueRecorder;
+use crate::packets::Packets;
+use crate::prefetch::prefetch_whole;
 use crate::units::Time;
 use crate::workload::{Chain, Query, Triggers};
 
@@ -26,9 +29,9 @@ pub(super) struct Shard<T: Transport> {
     pub(super) links: Vec<u32>,
     pub(super) wires: Wires<T::Header>,
     pub(super) tally: Tally,
-    /// Nodes with something due, and what arrives at one: kept so that no window allocates.
-    pub(super) due: Vec<u32>,
-    pub(super) arrivals: Vec<Arrival>,
+    /// What is due in a window: kept so that none allocates.
+    pub(super) due: Due,
+    pub(super) routed: Routed,
 }
 
 impl<T: Transport> Shard<T> {
@@ -88,15 +91,20 @@ impl<T: Transport> Shard<T> {
     /// Gives each node with something due its turn.
     fn run_window(&mut self, turn: Turn, log: &mut Log) {
         let Turn { window, start, end } = turn;
-        let Shard { hosts, switches, ports, wires, tally, due, arrivals, .. } = self;
-        wires.calendar.open(window, due, &mut wires.packets);
-        for &node in due.iter() {
+        let Shard { hosts, switches, ports, wires, tally, due, routed, .. } = self;
+        wires.calendar.open(window, end, due);
+        for nth in 0..due.len() {
+            while let Some((near, far)) = due.coming(nth) {
+                prepare(near, far, hosts, &wires.packets);
+            }
+            let (node, arrivals) = due.node(nth);
+            arrival::sort(arrivals);
             match hosts.get_mut(node as usize) {
                 Some(host) => host.run_window((start, end), wires, arrivals, log, tally),
                 None => {
                     let switch = &mut switches[node as usize - hosts.len()];
                     let ports = &mut ports[switch.ports()];
-                    switch.run_window((start, end), ports, wires, arrivals, tally);
+                    switch.run_window((start, end), ports, wires, (arrivals, routed), tally);
                 }
             }
         }
@@ -123,5 +131,22 @@ impl<T: Transport> Shard<T> {
     pub(super) fn pulls(&mut self, end: Time) -> impl Iterator<Item = (HostId, QueueRecorder)> {
         let hosts = (self.first_host..).zip(&mut self.hosts);
         hosts.filter_map(move |(id, host)| Some((id, host.pulls(end)?)))
+    }
+}
+
+/// Asks for what nodes will read when packets arrive, so that on large networks they need not wait for the memory: first for
+/// the packets and the hosts, then, once those are there, for the flows' states.
+#[inline]
+fn prepare<T: Transport>(near: &[Arrival], far: &[Arrival], hosts: &[Host<T>], packets: &Packets<T::Header>) {
+    for arrival in far {
+        packets.prefetch(arrival.id);
+        if let Some(host) = hosts.get(arrival.node as usize) {
+            prefetch_whole(host);
+        }
+    }
+    for arrival in near {
+        if let Some(host) = hosts.get(arrival.node as usize) {
+            host.expect(packets.get(arrival.id).flow);
+        }
     }
 }

@@ -7,6 +7,7 @@ use super::port::Port;
 use super::wires::Wires;
 use crate::packet::{Kind, Packet};
 use crate::packets::PacketId;
+use crate::prefetch::prefetch;
 use crate::queue::{Departure, Loans, Pool, credit_packet};
 use crate::routing::Router;
 use crate::units::{ByteTime, Time};
@@ -19,8 +20,6 @@ pub(super) struct Switch {
     ports: Range<usize>,
     /// Itself, among the nodes of its shard.
     node: u32,
-    /// Where the first of its links ends; the others follow.
-    first_slot: u32,
     /// Each incoming link's way back: the switch's port to the node that it comes from.
     ways_back: Vec<u32>,
     /// Ports whose buffers hold packets, and until when at least their links are taken.
@@ -40,6 +39,9 @@ pub(super) struct Switch {
     is_plain: bool,
 }
 
+/// Packets in the order in which a switch forwards them, each with the port that it leaves by.
+pub(super) type Routed = Vec<(PacketId, u32)>;
+
 /// What a cut-through switch must know not to send what has not arrived.
 pub(super) struct CutThrough {
     pub(super) header_bytes: u16,
@@ -51,7 +53,7 @@ impl Switch {
     pub(super) fn new(
         router: Router,
         ports: Range<usize>,
-        (node, first_slot): (u32, u32),
+        node: u32,
         ways_back: Vec<u32>,
         pool: Option<Pool>,
         (credit_bytes, loans): (Option<u16>, Option<Loans>),
@@ -64,7 +66,6 @@ impl Switch {
             router,
             ports,
             node,
-            first_slot,
             ways_back,
             waiting: Vec::new(),
             pool,
@@ -80,27 +81,25 @@ impl Switch {
         self.ports.clone()
     }
 
-    /// Does all that happens here, and at the switch's `ports`, from `start` to before `end`.
+    /// Does all that happens here, and at the switch's `ports`, from `start` to before `end`; `arrivals` are in order.
     pub(super) fn run_window<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         (start, end): (Time, Time),
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
-        arrivals: &mut Vec<Arrival>,
+        (arrivals, routed): (&[Arrival], &mut Routed),
         tally: &mut Tally,
     ) {
-        wires.take_arrivals(self.node, self.first_slot, (start, end), arrivals);
         if self.is_plain && !A::ACTIVE {
-            for arrival in arrivals.iter().rev() {
-                self.forward_plainly(arrival.id, ports, wires);
-            }
+            self.route(arrivals, routed, ports, wires);
+            self.forward_plainly(routed, ports, wires);
         } else {
-            for arrival in arrivals.iter().rev() {
+            for arrival in arrivals {
                 let now = arrival.at(start);
                 if self.credit_bytes.is_some() {
                     self.depart_until(now, ports, wires);
                 }
-                self.forward(now, arrival.link, arrival.id, ports, wires);
+                self.forward(now, arrival.link(start), arrival.id, ports, wires);
             }
             if self.credit_bytes.is_some() {
                 self.depart_until(Time(end.as_ps() - 1), ports, wires);
@@ -113,21 +112,42 @@ impl Switch {
         }
     }
 
-    /// Forwards a packet where switches do nothing but that.
+    /// Finds the ports for all that arrives, before the first of it is forwarded, so that the ports' memory is asked for in
+    /// good time.
+    #[inline]
+    fn route<H: Copy + Default, A>(
+        &mut self,
+        arrivals: &[Arrival],
+        routed: &mut Routed,
+        ports: &[Port<H, A>],
+        wires: &Wires<H>,
+    ) {
+        routed.clear();
+        routed.extend(arrivals.iter().map(|&Arrival { id, .. }| {
+            let out = self.router.port_for(wires.packets.get(id));
+            prefetch(&ports[out as usize]);
+            (id, out)
+        }));
+    }
+
+    /// Forwards packets where switches do nothing but that.
     #[inline]
     fn forward_plainly<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
-        id: PacketId,
+        routed: &Routed,
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        let packet = wires.packets.get(id);
-        let out = self.router.port_for(packet);
-        let now = packet.time;
-        let port = &mut ports[out as usize];
-        port.accept(now, id, wires, None);
-        if port.enlist() {
-            self.waiting.push((out, Time::ZERO));
+        for &(id, out) in routed {
+            let port = &mut ports[out as usize];
+            if port.is_straight() {
+                port.accept_straight(id, wires);
+                continue;
+            }
+            port.accept(wires.packets.get(id).time, id, wires, None);
+            if port.enlist() {
+                self.waiting.push((out, Time::ZERO));
+            }
         }
     }
 

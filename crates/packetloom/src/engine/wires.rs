@@ -1,6 +1,5 @@
 //! All links that a shard's ports send into: the only way from one node to another.
 
-use super::arrival::{self, Arrival};
 use super::calendar::Calendar;
 use super::partition::FarEnd;
 use crate::fault::LinkFault;
@@ -8,18 +7,34 @@ use crate::measure::SentRecorder;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::units::Time;
+use std::collections::BTreeMap;
 
-/// The links' far ends in a shard, what is on the links, and the calendar that says when it arrives.
+/// Where a link leads, as its port has it: a node of the same shard, hosts first, and the link's number among those into
+/// it; or the number of a special link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkEnd {
+    node: u32,
+    link: u32,
+}
+
+impl LinkEnd {
+    /// No node, but a special link.
+    const SPECIAL: u32 = u32::MAX;
+
+    /// The far end of a link within a shard.
+    pub(super) fn at(node: u32, link: u32) -> LinkEnd {
+        LinkEnd { node, link }
+    }
+}
+
+/// What is on a shard's links, and the calendar that says when it arrives.
 #[derive(Clone, Debug)]
 pub struct Wires<H> {
-    /// What is on the links.
+    /// What is on the links, and what waits for them.
     pub packets: Packets<H>,
     /// Who has something to do.
     pub calendar: Calendar,
-    /// The node, hosts first, that each slot belongs to.
-    pub(super) owners: Vec<u32>,
-    /// Links that end elsewhere, are faulty or are watched. Ports know them by numbers that follow those of the slots, so that
-    /// other links need not ask whether they are among them.
+    /// Links that end elsewhere, are faulty or are watched.
     special: Vec<Special<H>>,
     /// What goes to each shard, in the order in which it was sent.
     pub(super) outboxes: Vec<Vec<Crossing<H>>>,
@@ -29,21 +44,21 @@ pub struct Wires<H> {
     pub(super) audited: Vec<Put<H>>,
 }
 
-/// A packet on its way to a slot of another shard.
-pub(super) type Crossing<H> = (u32, Packet<H>);
+/// A packet on its way to another shard: the node there, and its link.
+pub(super) type Crossing<H> = ((u32, u32), Packet<H>);
 
 #[derive(Clone, Debug)]
 enum Special<H> {
     /// Its far end is in another shard.
     Crossing(FarEnd),
-    /// Packets on it are kept, with when they start; they go on by the link of this number.
-    Captured(u32, Vec<(Time, Packet<H>)>),
-    /// It may lose packets or be slow; those that get through go on by the link of this number.
-    Faulty(u32, Box<LinkFault>),
-    /// What is put onto it is noted, and goes on by the link of this number.
-    Watched(u32, Box<SentRecorder>),
-    /// The laws are checked on what goes by the link of the first number; the network knows it by the second.
-    Audited(u32, u32),
+    /// Packets on it are kept, with when they start; they go on by the link to this end.
+    Captured(LinkEnd, Vec<(Time, Packet<H>)>),
+    /// It may lose packets or be slow; those that get through go on by the link to this end.
+    Faulty(LinkEnd, Box<LinkFault>),
+    /// What is put onto it is noted, and goes on by the link to this end.
+    Watched(LinkEnd, Box<SentRecorder>),
+    /// The laws are checked on what goes by the link to this end, which the network knows by this number.
+    Audited(LinkEnd, u32),
 }
 
 /// A packet that was put onto a link, as the laws are checked on it.
@@ -60,11 +75,10 @@ pub(super) struct Put<H> {
 
 impl<H: Copy + Default> Wires<H> {
     /// Links at rest, all as they should be, in one of so many shards.
-    pub(super) fn new(owners: Vec<u32>, shards: usize, calendar: Calendar) -> Wires<H> {
+    pub(super) fn new(shards: usize, calendar: Calendar) -> Wires<H> {
         Wires {
             packets: Packets::default(),
             calendar,
-            owners,
             special: Vec::new(),
             outboxes: vec![Vec::new(); shards],
             earliest_crossing: Time::NEVER,
@@ -72,27 +86,25 @@ impl<H: Copy + Default> Wires<H> {
         }
     }
 
-    /// Puts a packet on the link that ports know by this number, at `start`; its `time` says when it arrives, if its
+    /// Puts a packet on the link to this end, at `start`; its `time` says when it arrives, if its
     /// `bytes` on the link take as long as `usual`. Returns how much longer they take.
     #[inline(always)]
-    pub fn carry(&mut self, link: u32, start: Time, bytes: u64, usual: Time, id: PacketId) -> Time {
-        match self.owners.get(link as usize) {
-            Some(&node) => {
-                let at = self.packets.get(id).time;
-                self.calendar.deliver((node, link), at, id, &mut self.packets);
-                Time::ZERO
-            }
-            None => self.carry_specially(link, start, bytes, usual, id),
+    pub fn carry(&mut self, end: LinkEnd, start: Time, bytes: u64, usual: Time, id: PacketId) -> Time {
+        if end.node == LinkEnd::SPECIAL {
+            return self.carry_specially(end.link, start, bytes, usual, id);
         }
+        let at = self.packets.get(id).time;
+        self.calendar.deliver((end.node, end.link), at, id);
+        Time::ZERO
     }
 
     #[inline(never)]
     fn carry_specially(&mut self, link: u32, start: Time, bytes: u64, usual: Time, id: PacketId) -> Time {
         let packet = self.packets.get_mut(id);
-        match &mut self.special[link as usize - self.owners.len()] {
+        match &mut self.special[link as usize] {
             Special::Crossing(end) => {
                 self.earliest_crossing = self.earliest_crossing.min(packet.time);
-                self.outboxes[end.shard as usize].push((end.slot, self.packets.take(id)));
+                self.outboxes[end.shard as usize].push(((end.node, end.link), self.packets.take(id)));
                 Time::ZERO
             }
             Special::Captured(beyond, packets) => {
@@ -128,51 +140,50 @@ impl<H: Copy + Default> Wires<H> {
 
     /// Takes what other shards sent here.
     pub(super) fn take_in(&mut self, crossings: &mut Vec<Crossing<H>>) {
-        for (slot, packet) in crossings.drain(..) {
-            let node = self.owners[slot as usize];
+        for (end, packet) in crossings.drain(..) {
             let id = self.packets.add(packet);
-            self.calendar.deliver((node, slot), packet.time, id, &mut self.packets);
+            self.calendar.deliver(end, packet.time, id);
         }
     }
 
-    /// The number by which a port of this shard is to know a link that ends in another.
-    pub(super) fn add_crossing(&mut self, end: FarEnd) -> u32 {
+    /// The end of a link that leads to another shard, for its port.
+    pub(super) fn add_crossing(&mut self, end: FarEnd) -> LinkEnd {
         self.add_special(Special::Crossing(end))
     }
 
-    /// Makes the link of this number a faulty one; returns the number by which its port is to know it.
-    pub(super) fn add_fault(&mut self, link: u32, fault: LinkFault) -> u32 {
-        self.add_special(Special::Faulty(link, Box::new(fault)))
+    /// Makes the link to this end a faulty one; returns the end for its port.
+    pub(super) fn add_fault(&mut self, end: LinkEnd, fault: LinkFault) -> LinkEnd {
+        self.add_special(Special::Faulty(end, Box::new(fault)))
     }
 
-    /// Has what goes over the link of this number kept; returns the number by which its port is to know it.
-    pub(super) fn add_capture(&mut self, link: u32) -> u32 {
-        self.add_special(Special::Captured(link, Vec::new()))
+    /// Has what goes over the link to this end kept; returns the end for its port.
+    pub(super) fn add_capture(&mut self, end: LinkEnd) -> LinkEnd {
+        self.add_special(Special::Captured(end, Vec::new()))
     }
 
-    /// Has what is put onto the link of this number noted; returns the number by which its port is to know it.
-    pub(super) fn watch(&mut self, link: u32, sent: SentRecorder) -> u32 {
-        self.add_special(Special::Watched(link, Box::new(sent)))
+    /// Has what is put onto the link to this end noted; returns the end for its port.
+    pub(super) fn watch(&mut self, end: LinkEnd, sent: SentRecorder) -> LinkEnd {
+        self.add_special(Special::Watched(end, Box::new(sent)))
     }
 
-    /// Has the laws checked on the link of this number, which the network knows by another; returns the number by which its
-    /// port is to know it. Nothing may be added on top of this.
-    pub(super) fn audit(&mut self, number: u32, link: u32) -> u32 {
-        self.add_special(Special::Audited(number, link))
+    /// Has the laws checked on the link to this end, which the network knows by a number; returns the end for its port.
+    /// Nothing may be added on top of this.
+    pub(super) fn audit(&mut self, end: LinkEnd, link: u32) -> LinkEnd {
+        self.add_special(Special::Audited(end, link))
     }
 
-    fn special(&self, link: u32) -> Option<&Special<H>> {
-        self.special.get((link as usize).checked_sub(self.owners.len())?)
+    fn special(&self, end: LinkEnd) -> Option<&Special<H>> {
+        (end.node == LinkEnd::SPECIAL).then(|| &self.special[end.link as usize])
     }
 
-    fn add_special(&mut self, special: Special<H>) -> u32 {
+    fn add_special(&mut self, special: Special<H>) -> LinkEnd {
         self.special.push(special);
-        (self.owners.len() + self.special.len() - 1) as u32
+        LinkEnd { node: LinkEnd::SPECIAL, link: self.special.len() as u32 - 1 }
     }
 
-    /// What is wrong with the link that a port knows by this number, if anything.
-    pub(super) fn fault(&self, link: u32) -> Option<&LinkFault> {
-        match self.special(link)? {
+    /// What is wrong with the link to this end, if anything.
+    pub(super) fn fault(&self, end: LinkEnd) -> Option<&LinkFault> {
+        match self.special(end)? {
             Special::Faulty(_, fault) => Some(fault),
             Special::Watched(beyond, _) | Special::Captured(beyond, _) | Special::Audited(beyond, _) => {
                 self.fault(*beyond)
@@ -181,9 +192,9 @@ impl<H: Copy + Default> Wires<H> {
         }
     }
 
-    /// What went over the link that a port knows by this number, and when it started, if that was kept.
-    pub(super) fn captured(&self, link: u32) -> Option<&[(Time, Packet<H>)]> {
-        match self.special(link)? {
+    /// What went over the link to this end, and when it started, if that was kept.
+    pub(super) fn captured(&self, end: LinkEnd) -> Option<&[(Time, Packet<H>)]> {
+        match self.special(end)? {
             Special::Captured(_, packets) => Some(packets),
             Special::Watched(beyond, _) | Special::Faulty(beyond, _) | Special::Audited(beyond, _) => {
                 self.captured(*beyond)
@@ -192,41 +203,22 @@ impl<H: Copy + Default> Wires<H> {
         }
     }
 
-    /// What was put onto the link that a port knows by this number, if it is watched.
-    pub(super) fn sent(&self, link: u32) -> Option<&SentRecorder> {
-        match self.special(link)? {
+    /// What was put onto the link to this end, if it is watched.
+    pub(super) fn sent(&self, end: LinkEnd) -> Option<&SentRecorder> {
+        match self.special(end)? {
             Special::Watched(_, sent) => Some(sent),
             Special::Audited(beyond, _) => self.sent(*beyond),
             _ => None,
         }
     }
 
-    /// Lists what arrives at a node in the window that starts at `start`, before `end`, the last first, by time, then link; the
-    /// node's links end at `first_slot` and the slots after it.
-    #[inline]
-    pub(super) fn take_arrivals(
-        &mut self,
-        node: u32,
-        first_slot: u32,
-        (start, end): (Time, Time),
-        arrivals: &mut Vec<Arrival>,
-    ) {
-        let list = self.calendar.take_arriving(node);
-        arrivals.clear();
-        let on_list = self.packets.list(list).filter(|(.., packet)| packet.time < end);
-        arrivals.extend(
-            on_list.map(|(id, slot, packet)| Arrival::new(start, packet.time, slot - first_slot, id)),
-        );
-        arrival::sort(arrivals);
-    }
-
-    /// For each slot, the packets on its link, the earliest first.
-    pub(super) fn on_links(&self) -> Vec<Vec<&Packet<H>>> {
-        let mut links = vec![Vec::new(); self.owners.len()];
-        for (slot, packet) in self.packets.on_links() {
-            links[slot as usize].push(packet);
+    /// The packets on each link with any, the earliest first; by the node that the link leads to, and its number there.
+    pub(super) fn on_links(&self) -> BTreeMap<(u32, u32), Vec<&Packet<H>>> {
+        let mut links: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (end, id) in self.calendar.on_links() {
+            links.entry(end).or_default().push(self.packets.get(id));
         }
-        for link in &mut links {
+        for link in links.values_mut() {
             link.sort_unstable_by_key(|packet| packet.time);
         }
         links

@@ -1,6 +1,7 @@
 //! A host's flows by identity: found with one multiplication and, nearly always, one look.
 
 use crate::flow::FlowId;
+use crate::prefetch::prefetch_whole;
 
 const EMPTY: u32 = u32::MAX;
 
@@ -30,6 +31,15 @@ impl<S> FlowTable<S> {
     pub fn get_mut(&mut self, flow: FlowId) -> Option<&mut S> {
         let (_, place) = self.buckets[self.find(flow)];
         if place == EMPTY { None } else { self.states[place as usize].as_mut() }
+    }
+
+    /// Asks for a flow's state, which will be read soon.
+    #[inline]
+    pub fn prefetch(&self, flow: FlowId) {
+        let (_, place) = self.buckets[self.find(flow)];
+        if let Some(state) = self.states.get(place as usize) {
+            prefetch_whole(state);
+        }
     }
 
     /// Every state, in no order that means anything.

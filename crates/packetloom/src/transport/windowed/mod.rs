@@ -93,6 +93,12 @@ impl<C: Congestion> Transport for Windowed<C> {
         }
     }
 
+    #[inline]
+    fn expect(&self, flow: FlowId) {
+        self.senders.prefetch(flow);
+        self.receivers.prefetch(flow);
+    }
+
     fn segment(packet: &Packet<Header>) -> Segment {
         let header = &packet.header;
         if packet.kind != Kind::Ack {
