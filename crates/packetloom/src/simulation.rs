@@ -341,7 +341,7 @@ impl Simulation {
         let environment = Environment {
             hosts: topology.hosts,
             host_ids: topology.ids.iter().copied().take(topology.hosts as usize).collect(),
-            host_rate: topology.host_rate(),
+            host_rate: topology.hosts_are_alike().then(|| topology.host_rate()),
             mss: format.mss_bytes,
             header: format.header_bytes,
             load: case.load,

@@ -116,6 +116,17 @@ fn load_is_a_part_of_what_all_links_carry() {
 }
 
 #[test]
+fn where_hosts_differ_a_rate_is_no_load() {
+    write_file("no-load.txt", MIXED);
+    let workload = "sizes = { kind = \"constant\", size = \"1460B\" }\n\
+        arrivals = { kind = \"poisson\", rate_per_second = 1000 }";
+    let case = cases(&text("no-load.txt", workload, TCP, "flows = 10")).remove(0);
+    let simulation = Simulation::new(case).expect("a sound case");
+    let told = simulation.facts()[0].to_string();
+    assert!(told.contains("1000.0 flows/s") && !told.contains("load"), "{told}");
+}
+
+#[test]
 fn flows_go_round_a_dead_link() {
     write_file("dead.txt", RAILS);
     let fault = "[[fault]]\nkind = \"link-down\"\nbetween = [\"host2\", \"switch0\"]\nat = \"100us\"\nlearn_after = \"100us\"";
