@@ -130,8 +130,17 @@ def test_flow_monitors_names(results: packetloom.Results, tmp_path: Path) -> Non
     rows = list(csv.DictReader(file.read_text().splitlines()))
     assert [row["flowId"] for row in rows] == ["1", "2", "3", "4"]
     assert (rows[3]["sourceAddress"], rows[3]["destinationAddress"]) == ("10.0.0.5", "10.0.0.1")
-    assert float(rows[0]["timeFirstTxPacket"]) == 2e9
-    assert int(rows[0]["rxBytes"]) == 14_600
+    flows = results.to_polars("flows").sort("flow_id")
+    start_ns, fct_ns = flows["start_ns"].to_list(), flows["fct_ns"].to_list()
+    for theirs, ours in {
+        "timeFirstTxPacket": start_ns,
+        "timeLastRxPacket": [start + fct for start, fct in zip(start_ns, fct_ns, strict=True)],
+        "txPackets": flows["packets_sent"].to_list(),
+        "rxBytes": flows["size_bytes"].to_list(),
+        "retransmittedPackets": flows["retransmissions"].to_list(),
+    }.items():
+        assert [float(row[theirs]) for row in rows] == ours, theirs
+    assert len({(row["sourceAddress"], row["sourcePort"], row["destinationPort"]) for row in rows}) == 4
 
 
 def test_the_commands_write_files_and_tell_of_mistakes(results: packetloom.Results, tmp_path: Path) -> None:

@@ -329,18 +329,19 @@ impl Simulation {
         let faults = Faults::build(&case.faults, &topology)?;
         routing::check(&routing, &topology)?;
         check_paths(&transport.kind, &routing, &topology)?;
+        check_links(&case.scheme, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_returns(&case)?;
         let captured = captured(&case, &topology, is_fluid)?;
-        if !topology.hosts_are_alike() && (case.load.is_some() || is_fluid || is_central) {
-            let message = "the hosts' links differ in rate, so there is no rate that a load could be a part of, nor one \
-                           for flow-level models and central control; leave loads out and write rate_per_second, or a list";
+        if case.load.is_some() && !topology.hosts_are_alike() {
+            let message = "the hosts' links differ in rate, so there is no rate that a load could be a part of; leave loads \
+                           out and write a source's own rate_per_second or interval, or a list of flows";
             return Err(Complaint::new("topology.file", message));
         }
         let environment = Environment {
             hosts: topology.hosts,
             host_ids: topology.ids.iter().copied().take(topology.hosts as usize).collect(),
-            host_rate: topology.host_rate(),
+            host_rate: topology.hosts_are_alike().then(|| topology.host_rate()),
             mss: format.mss_bytes,
             header: format.header_bytes,
             load: case.load,
@@ -409,8 +410,12 @@ impl Simulation {
         let (one_path, is_audited) =
             (takes_one_path(scheme, &self.setting.topology), self.setting.is_audited);
         let mut outcome = match kind.as_str() {
-            "ideal" => run_fluid(self, |hosts, jobs, over| fluid::srpt::run(hosts, jobs, over), monitor),
-            "max-min" => run_fluid(self, |hosts, jobs, over| fluid::max_min::run(hosts, jobs, over), monitor),
+            "ideal" => {
+                run_fluid(self, |rates, jobs, over| fluid::srpt::run(rates.len() as u32, jobs, over), monitor)
+            }
+            "max-min" => {
+                run_fluid(self, |rates, jobs, over| fluid::max_min::run_among(rates, jobs, over), monitor)
+            }
             "syn" | "asy" => run_central(self, monitor),
             _ => transport::with_scheme(&kind, OnPackets { simulation: self, monitor })
                 .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}"))),
@@ -454,7 +459,7 @@ fn check_credits(
     queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
     let transport = case.scheme.component("transport").kind;
     if queue::credit_bytes(&queue).is_none() {
-        if transport::needs(&transport).1 {
+        if transport::needs(&transport).no_losses {
             let message = format!("{transport} does not repair losses; write \"daq\", which has none");
             return Err(Complaint::new("scheme.queue", message));
         }
@@ -503,10 +508,32 @@ fn check_returns(case: &Case) -> Result<(), Complaint> {
     Ok(())
 }
 
+/// Some schemes know of one link at each host: their controllers plan for it, or they keep its books.
+fn check_links(scheme: &Values, topology: &Topology) -> Result<(), Complaint> {
+    let transport = scheme.component("transport").kind;
+    let has_credits =
+        scheme.optional_component("queue").is_some_and(|queue| queue::credit_bytes(&queue).is_some());
+    let (key, what, instead) =
+        if central::is_central(&transport) || transport::needs(&transport).one_link_a_host {
+            ("scheme.transport", transport, "\"dctcp\"")
+        } else if has_credits {
+            ("scheme.queue", "a queue with credits".to_owned(), "\"ecn\"")
+        } else {
+            return Ok(());
+        };
+    if !topology.has_hosts_with_several_links() {
+        return Ok(());
+    }
+    let message = format!(
+        "{what} knows of one link at each host, and here some have several; write another, such as {instead}"
+    );
+    Err(Complaint::new(key, message))
+}
+
 /// What switches remember of a flow is right only if its packets keep coming by.
 fn check_paths(transport: &str, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
     let (one_per_flow, symmetric) = routing::path_per_flow(routing, topology);
-    let (is_met, what, instead) = match transport::needs(transport).0 {
+    let (is_met, what, instead) = match transport::needs(transport).paths {
         PathNeeds::Nothing => return Ok(()),
         PathNeeds::OnePerFlow => (one_per_flow, "all of a flow's packets to take one path", "\"ecmp\""),
         PathNeeds::Symmetric => {
@@ -534,11 +561,12 @@ impl Setting {
         by_flows.into_iter().chain(by_time).fold(0.0, f64::max).min(1.0)
     }
 
-    /// How long a flow takes on an edge link.
+    /// How long a flow takes on the slower of its hosts' links.
     fn work(&self, flow: &Flow) -> Time {
         let packets = self.format.packets(flow.size_bytes);
         let framing_bytes = packets * self.topology.framing_bytes;
-        self.topology.host_rate().time_for(self.format.wire_bytes(flow.size_bytes) + framing_bytes)
+        let [src, dst] = [flow.src, flow.dst].map(|host| self.topology.rate_of(host));
+        src.min(dst).time_for(self.format.wire_bytes(flow.size_bytes) + framing_bytes)
     }
 
     /// What came of it, but for what only an engine knows; `standings`: how unfinished flows stand, if senders tell.
@@ -579,11 +607,12 @@ impl Setting {
     }
 }
 
-/// Runs a flow-level model: each flow's work is its time on the edge link; what its first packet takes to cross the
+/// Runs a flow-level model, which gets the rates of the hosts' links as parts of the first one's: each flow's work is its
+/// time on the slower of its two; what its first packet takes to cross the
 /// fabric is added to its completion.
 fn run_fluid(
     simulation: Simulation,
-    model: impl Fn(u32, &mut dyn Iterator<Item = fluid::Job>, &mut dyn FnMut(u32, Time)),
+    model: impl Fn(&[f64], &mut dyn Iterator<Item = fluid::Job>, &mut dyn FnMut(u32, Time)),
     monitor: &Monitor,
 ) -> Result<Outcome, Complaint> {
     let Simulation { setting, mut workload, .. } = simulation;
@@ -616,7 +645,9 @@ fn run_fluid(
     });
     let max_time = setting.max_time();
     let mut finished = 0;
-    model(setting.topology.hosts, &mut jobs, &mut |flow, at| {
+    let bps = |host| setting.topology.rate_of(host).as_bps() as f64;
+    let rates: Vec<f64> = (0..setting.topology.hosts).map(|host| bps(host) / bps(0)).collect();
+    model(&rates, &mut jobs, &mut |flow, at| {
         let index = flows.partition_point(|other| other.id < flow);
         let latency = collector.best_fct(flow).since(setting.work(&flows[index]));
         if at + latency <= max_time {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{cases, run, simulate};
+use common::{cases, run, simulate, write_file};
 use packetloom::engine::Tally;
 use packetloom::measure::fingerprint;
 use packetloom::scenario::Case;
@@ -127,6 +127,44 @@ fn central_control_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
         assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 100), transport, true);
         assert_eq!(hash(&run(&toml(WEB_SEARCH, 300))), pinned, "{transport}");
     }
+}
+
+/// Flows that wait for others: collective operations, and htsim's triggers.
+#[test]
+fn flows_that_wait_for_others_are_pinned_and_do_not_depend_on_threads() {
+    write_file(
+        "pinned.cm",
+        "Nodes 16\nConnections 9\nTriggers 4\n\
+         0->13 id 1 start 0 size 90000 send_done_trigger 1\n0->14 id 2 trigger 1 size 90000 recv_done_trigger 2\n\
+         1->15 id 3 start 5000000 size 70001 recv_done_trigger 2\n14->3 id 4 trigger 2 size 50000 recv_done_trigger 3\n\
+         14->4 id 5 trigger 2 size 50000 recv_done_trigger 3\n5->6 id 6 trigger 3 size 9000 send_done_trigger 4\n\
+         5->7 id 7 trigger 3 size 9000\n8->9 id 8 trigger 4 size 9000\n10->3 id 9 start 30000000 size 400000\n\
+         trigger id 1 oneshot\ntrigger id 2 barrier count 2\ntrigger id 3 multishot\ntrigger id 4 oneshot\n",
+    );
+    let collective = |operation: &str, algorithm: &str| {
+        format!(
+            "arrivals = {{ kind = \"collective\", operation = \"{operation}\", algorithm = \"{algorithm}\", size = \"1000003B\" }}"
+        )
+    };
+    let pinned = [
+        (collective("all-reduce", "ring"), "561a4081f49fef56"),
+        (collective("all-reduce", "halving-doubling"), "d9c07e212ef82c54"),
+        (collective("all-gather", "ring"), "e421c24cfd9d34fc"),
+        (collective("all-gather", "halving-doubling"), "8743ca5675171b1b"),
+        (collective("reduce-scatter", "ring"), "e421c24cfd9d34fc"),
+        (collective("reduce-scatter", "halving-doubling"), "af697f25a644c312"),
+        (collective("all-to-all", "direct"), "c8ffa17761c1ae29"),
+        (collective("all-to-all", "in-turn"), "c3e89de43f5c17e8"),
+        ("arrivals = { kind = \"htsim\", file = \"pinned.cm\" }".to_owned(), "cb98e2253884147e"),
+    ];
+    let found = pinned.clone().map(|(arrivals, _)| {
+        let workload = format!("\n[[workload]]\n{arrivals}\n");
+        let case = cases(&scenario(&workload, "dctcp", ECN, "ecmp", 1_000)).remove(0);
+        let [one, two, four] = [1, 2, 4].map(|threads| hash(&in_windows_up_to(&case, Time::NEVER, threads)));
+        assert_eq!([&one, &one], [&two, &four], "{arrivals} on 1, 2 and 4 threads");
+        (arrivals, one)
+    });
+    assert_eq!(found, pinned.map(|(arrivals, hash)| (arrivals, hash.to_owned())));
 }
 
 #[test]

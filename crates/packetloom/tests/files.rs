@@ -47,6 +47,7 @@ fn a_fat_tree_from_a_file_is_the_fat_tree() {
         ("tcp", "{ kind = \"drop-tail\", capacity = \"100KB\" }", "ecmp"),
         ("line-rate", "\"pfabric\"", "spray-random"),
         ("ndp", "\"ndp\"", "spray-random"),
+        ("ndp", "\"ndp\"", "permutation"),
     ] {
         let scheme = format!("transport = \"{transport}\"\nqueue = {queue}\nrouting = \"{routing}\"");
         let of = |topology| run(&scenario(topology, POISSON, &scheme, "loads = [0.6]\nflows = 400"));
@@ -208,6 +209,30 @@ fn triggers_start_connections_when_others_end() {
 }
 
 #[test]
+fn a_word_to_another_host_takes_as_long_as_the_scenario_says() {
+    write_file("delay.cm", TRIGGERS);
+    let toml = |delay: &str| {
+        scenario(
+            "kind = \"fat-tree\"\nk = 4",
+            &format!("arrivals = {{ kind = \"htsim\", file = \"delay.cm\"{delay} }}"),
+            "transport = \"ndp\"\nqueue = \"ndp\"",
+            "",
+        )
+    };
+    for (delay, takes) in [("", 100), (", trigger_delay = \"1ns\"", 1), (", trigger_delay = \"3us\"", 3_000)]
+    {
+        let outcome = run(&toml(delay));
+        let [row1, row2, row3, row4] = [0, 1, 2, 3].map(|place| &outcome.flows[place]);
+        assert_eq!(row2.flow.start, row1.closed, "at one host: at once");
+        assert_eq!(row4.flow.start, row2.delivered.max(row3.delivered) + Time::from_ns(takes));
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let too_short = Scenario::from_toml(&toml(", trigger_delay = \"0us\""), "test", folder);
+    let problems = too_short.expect_err("hosts share nothing").to_string();
+    assert!(problems.contains("trigger_delay") && problems.contains("write at least 1ns"), "{problems}");
+}
+
+#[test]
 fn triggers_do_not_depend_on_windows_and_threads() {
     write_file("windows.cm", TRIGGERS);
     let scheme = "transport = \"ndp\"\nqueue = \"ndp\"\nrouting = \"permutation\"";
@@ -237,7 +262,7 @@ fn what_waits_in_vain_is_told() {
 fn a_mistake_in_a_file_is_told_with_file_and_line() {
     write_file("short.txt", "3 1 2\n2\n0 2 10Gbps 1us 0\n");
     write_file("alone.txt", "4 1 2\n3\n0 3 10Gbps 1us 0\n1 3 10Gbps 1us 0\n");
-    write_file("two-links.txt", "3 1 3\n2\n0 2 10Gbps 1us 0\n0 2 10Gbps 1us 0\n1 2 10Gbps 1us 0\n");
+    write_file("through-host.txt", "4 1 3\n3\n0 3 10Gbps 1us 0\n1 3 10Gbps 1us 0\n1 2 10Gbps 1us 0\n");
     write_file("apart.txt", "4 2 2\n2 3\n0 2 10Gbps 1us 0\n1 3 10Gbps 1us 0\n");
     write_file("unequal.txt", "3 1 2\n2\n0 2 10Gbps 1us 0\n1 2 25Gbps 1us 0\n");
     write_file("good.txt", "3 1 2\n2\n0 2 10Gbps 1us 0\n1 2 10Gbps 1us 0\n");
@@ -246,10 +271,10 @@ fn a_mistake_in_a_file_is_told_with_file_and_line() {
     write_file("self-flow.txt", "1\n1 1 3 100 10 0\n");
     write_file("empty-flow.txt", "1\n1 0 3 100 0 0\n");
     write_file("far.cm", "Nodes 16\nConnections 1\n0->13 id 1 start 0 size 90000\n");
-    let message = |topology: &str, workload: &str, routing: &str| {
-        let scheme = format!("transport = \"tcp\"\nqueue = \"drop-tail\"\nrouting = {routing}");
+    let message = |topology: &str, workload: &str| {
+        let scheme = "transport = \"tcp\"\nqueue = \"drop-tail\"";
         let topology = format!("kind = \"hpcc\"\nfile = \"{topology}\"");
-        let case = cases(&scenario(&topology, workload, &scheme, "flows = 10\nloads = [0.5]")).remove(0);
+        let case = cases(&scenario(&topology, workload, scheme, "flows = 10\nloads = [0.5]")).remove(0);
         let complaint = Simulation::new(case).expect_err("a mistake");
         let file = complaint.message.rsplit('/').next().unwrap_or_default().to_owned();
         format!("{}: {file}", complaint.key)
@@ -258,15 +283,18 @@ fn a_mistake_in_a_file_is_told_with_file_and_line() {
     for (topology, expected) in [
         ("short.txt", "topology.file: short.txt:1: 1 links where the first line says 2"),
         ("alone.txt", "topology.file: alone.txt:1: host 2 has no link"),
-        ("two-links.txt", "topology.file: two-links.txt:4: host 0 has a second link; here a host has one"),
-        ("apart.txt", "topology.file: apart.txt:1: no way leads from host 0 to host 1"),
+        (
+            "through-host.txt",
+            "topology.file: through-host.txt:1: no way leads from host 0 to host 2; hosts pass nothing on",
+        ),
+        (
+            "apart.txt",
+            "topology.file: apart.txt:1: no way leads from host 0 to host 1; hosts pass nothing on",
+        ),
     ] {
-        assert_eq!(message(topology, POISSON, "\"ecmp\""), expected);
+        assert_eq!(message(topology, POISSON), expected);
     }
-    assert!(
-        message("unequal.txt", POISSON, "\"ecmp\"")
-            .starts_with("topology.file: the hosts' links differ in rate")
-    );
+    assert!(message("unequal.txt", POISSON).starts_with("topology.file: the hosts' links differ in rate"));
     for (workload, expected) in [
         (
             list("switch-flow.txt"),
@@ -289,12 +317,8 @@ fn a_mistake_in_a_file_is_told_with_file_and_line() {
             "workload[0].arrivals.file: far.cm:3: no host is numbered 13 in this topology",
         ),
     ] {
-        assert_eq!(message("good.txt", &workload, "\"ecmp\""), expected);
+        assert_eq!(message("good.txt", &workload), expected);
     }
-    assert!(message("good.txt", POISSON, "\"permutation\"").contains("write \"spray-random\""));
-    assert!(
-        message("good.txt", POISSON, "{ kind = \"ecmp\", symmetric = true }").contains("leave symmetric out")
-    );
     let missing = scenario(
         "kind = \"hpcc\"\nfile = \"nowhere.txt\"",
         POISSON,

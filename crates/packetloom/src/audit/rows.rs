@@ -56,18 +56,20 @@ fn are_paths_alike(topology: &Topology) -> bool {
     topology.routes().is_none() || topology.links.windows(2).all(|pair| alike(&pair[0], &pair[1]))
 }
 
-/// Whether a link between switches is slower than a host's: then several of them carry more together than one path.
+/// Whether a link between switches is slower than a host's, or hosts have several: then they carry more together than
+/// one path.
 fn narrows(topology: &Topology) -> bool {
-    let (of_hosts, others) = topology.links.split_at(topology.hosts as usize);
-    let fastest = of_hosts.iter().map(|link| link.rate).max();
-    others.iter().any(|link| Some(link.rate) < fastest)
+    let is_hosts = |link: &&Link| link.src < topology.hosts;
+    let fastest = topology.links.iter().filter(is_hosts).map(|link| link.rate).max();
+    let between = topology.links.iter().filter(|link| !is_hosts(link));
+    topology.has_hosts_with_several_links() || between.map(|link| Some(link.rate)).any(|rate| rate < fastest)
 }
 
-/// What a flow's full packets take on its host's own link, by whatever paths they go on.
+/// What a flow's full packets take on its host's own link, or links, by whatever paths they go on.
 fn time_on_own_link(row: &FlowRow, topology: &Topology, format: Format) -> Time {
     let full = format.packets(row.flow.size_bytes) - 1;
     let bytes = full * (format.mss_bytes + format.header_bytes + topology.framing_bytes);
-    topology.links[row.flow.src as usize].rate.time_for(bytes)
+    topology.rate_of(row.flow.src).time_for(bytes)
 }
 
 /// The best FCT is that of packets which follow each other on one path. Where they are spread a short last packet can

@@ -67,8 +67,17 @@ pub fn check(transport: &str, routing: &str, topology: &Topology) -> Result<(), 
     if transport == "syn" && (topology.tier_names.len() > 3 || topology.routes().is_some()) {
         return complain(
             "topology.kind",
-            "syn's controller knows leaves and spines; write \"leaf-spine\"".to_owned(),
+            "syn's controller knows leaves and spines (SYN and ASY §II-A); write \"leaf-spine\", or another transport, \
+             such as \"asy\""
+                .to_owned(),
         );
+    }
+    if is_central(transport) && !topology.hosts_are_alike() {
+        let message = format!(
+            "the hosts' links differ in rate, and {transport}'s controller plans for servers that are alike (SYN and ASY \
+             §II); write another transport, such as \"dctcp\""
+        );
+        return complain("scheme.transport", message);
     }
     if transport == "syn" && !Fabric::of(topology).carries_any_matching() {
         let message =

@@ -23,9 +23,10 @@ pub struct Moment {
 }
 
 /// What agents need of the paths that packets take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PathNeeds {
     /// Any will do.
+    #[default]
     Nothing,
     /// All packets of a flow come through the same ports.
     OnePerFlow,

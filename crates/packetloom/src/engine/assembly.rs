@@ -5,6 +5,7 @@ use super::agent::{Place, PortAgent};
 use super::calendar::{Calendar, Due};
 use super::endpoint::Transport;
 use super::host::Host;
+use super::nics::Nics;
 use super::partition::Partition;
 use super::port::{Discipline, Port};
 use super::shard::Shard;
@@ -122,7 +123,7 @@ impl<'a> Assembly<'a> {
         wires: &mut Wires<T::Header>,
     ) -> Host<T> {
         let plan = self.plan;
-        let nic = self.port::<T>(plan.topology.nodes[id as usize].ports.start, &self.nic, shard, wires);
+        let nic = self.nic::<T>(id, shard, wires);
         let code = self.code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
         let paths = code.map(|code| Paths::new(plan.topology, code, plan.routing, id, plan.seed));
         if let Some(recorder) = &plan.recorder {
@@ -131,18 +132,43 @@ impl<'a> Assembly<'a> {
         Host::new(id, transport, nic, paths, node, plan.seed)
     }
 
+    /// The port of a host, or what stands for those of a host with several links.
+    fn nic<T: Transport>(
+        &self,
+        id: u32,
+        shard: usize,
+        wires: &mut Wires<T::Header>,
+    ) -> Port<T::Header, T::Agent> {
+        let links = self.plan.topology.nodes[id as usize].ports.clone();
+        if links.len() == 1 {
+            return self.port::<T>(links.start, &self.nic, shard, wires);
+        }
+        let place = Place { link: links.start, rate: self.plan.topology.rate_of(id) };
+        let agent = T::Agent::build(self.plan.transport, place);
+        let random = Stream::new(self.plan.seed, Purpose::Queue, links.start.into());
+        let link = &self.plan.topology.links[links.start as usize];
+        // Nothing is put onto a link here.
+        let nowhere = LinkEnd::at(u32::MAX, u32::MAX);
+        let face = Port::new(self.plan.topology, link, nowhere, Discipline::Several, None, random, agent);
+        let ports = links.map(|link| self.port::<T>(link, &self.nic, shard, wires)).collect();
+        face.over(Nics::new(ports, self.router(id)), place.rate)
+    }
+
+    fn router(&self, id: u32) -> Router {
+        let plan = self.plan;
+        let router = Router::new(plan.topology, id, plan.routing, self.code.as_ref(), plan.seed);
+        let Some(detours) = &self.detours else { return router };
+        let random = Stream::new(plan.seed, Purpose::Detours, id.into());
+        router.with_detours(detours[id as usize].clone(), random)
+    }
+
     fn switch<T: Transport>(&self, id: u32, ports: std::ops::Range<usize>, node: u32) -> Switch {
         let (plan, topology) = (self.plan, self.plan.topology);
-        let mut router = Router::new(topology, id, plan.routing, self.code.as_ref(), plan.seed);
-        if let Some(detours) = &self.detours {
-            let random = Stream::new(plan.seed, Purpose::Detours, id.into());
-            router = router.with_detours(detours[id as usize].clone(), random);
-        }
         let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
         let looks_back = T::Agent::ACTIVE || credit_bytes.is_some();
         let back = if looks_back { ways_back(topology, id) } else { Vec::new() };
         Switch::new(
-            router,
+            self.router(id),
             ports,
             node,
             back,

@@ -113,18 +113,20 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         self.nic.accept(self.now, id, self.wires, None);
     }
 
-    /// When the NIC will have sent all it holds.
-    pub fn nic_drained_at(&mut self) -> Time {
+    /// When the NIC will have sent all it holds. A host with several links has as many: there it is the one for a packet
+    /// of `flow` to `dst` on a path (see [`Context::send`]).
+    pub fn nic_drained_at(&mut self, flow: FlowId, path: u16, dst: impl FnOnce() -> HostId) -> Time {
         self.nic.serve_until(self.now + Time(1), self.wires);
-        self.nic.drained_at()
+        let (time, src) = (self.now, self.host);
+        self.nic.drained_at_for(|| Packet { time, flow, src, dst: dst(), path, ..Packet::default() })
     }
 
-    /// The rate of the host's link.
+    /// The rate of the host's link, or of all of them together.
     pub fn nic_rate(&self) -> Rate {
         self.nic.rate()
     }
 
-    /// How long the NIC takes to send so many bytes.
+    /// How long the NIC takes to send so many bytes; several do so together.
     pub fn nic_time_for(&self, bytes: u64) -> Time {
         self.nic.time_for(bytes)
     }

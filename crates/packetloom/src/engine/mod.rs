@@ -17,6 +17,7 @@ mod host;
 
 mod inspection;
 mod log;
+mod nics;
 mod partition;
 mod port;
 mod queries;

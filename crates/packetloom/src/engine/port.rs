@@ -1,6 +1,7 @@
 //! A port: a queue discipline before a link.
 
 use super::agent::{Moment, PortAgent};
+use super::nics::Nics;
 use super::wires::{LinkEnd, Wires};
 use crate::fault::{LinkFault, Loss};
 use crate::measure::{QueueRecorder, SentRecorder};
@@ -22,6 +23,8 @@ pub enum Discipline {
     Fifo(Fifo),
     /// Packets wait in a buffer that chooses.
     Buffered(Buffer),
+    /// The port stands for those of a host with several links.
+    Several,
 }
 
 impl Discipline {
@@ -92,6 +95,7 @@ pub struct Port<H, A = ()> {
     /// The port's own, so that what it draws does not depend on when its node serves other ports.
     random: Stream,
     agent: A,
+    nics: Option<Box<Nics<H, A>>>,
     header: PhantomData<H>,
 }
 
@@ -134,8 +138,27 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             recorder: recorder.map(Box::new),
             random,
             agent,
+            nics: None,
             header: PhantomData,
         }
+    }
+
+    /// Has this port of [`Discipline::Several`] stand for others, which have this rate together.
+    pub(super) fn over(self, nics: Nics<H, A>, rate: Rate) -> Port<H, A> {
+        Port { nics: Some(Box::new(nics)), rate, byte_time: ByteTime::at(rate), ..self }
+    }
+
+    /// The ports that this one stands for, or itself.
+    pub(super) fn all(&self) -> &[Port<H, A>] {
+        self.nics.as_ref().map_or(std::slice::from_ref(self), |nics| nics.ports())
+    }
+
+    /// The same, to be changed.
+    pub(super) fn all_mut(&mut self) -> &mut [Port<H, A>] {
+        if self.nics.is_none() {
+            return std::slice::from_mut(self);
+        }
+        self.nics.as_mut().map_or(&mut [], |nics| nics.ports_mut())
     }
 
     /// The link's rate.
@@ -153,11 +176,20 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     pub fn drained_at(&self) -> Time {
         match &self.discipline {
             Discipline::Fifo(_) => self.busy_until,
+            Discipline::Several => self.all().iter().map(Port::drained_at).max().unwrap_or(Time::ZERO),
             Discipline::Buffered(buffer) => {
                 let queued = buffer.queued();
                 self.busy_until
                     + self.serialisation(queued.bytes + queued.packets * u64::from(self.framing_bytes))
             }
+        }
+    }
+
+    /// The same where a packet would go, if this stands for several ports.
+    pub fn drained_at_for(&mut self, packet: impl FnOnce() -> Packet<H>) -> Time {
+        match &mut self.nics {
+            Some(nics) => nics.drained_at_for(&packet()),
+            None => self.drained_at(),
         }
     }
 
@@ -214,7 +246,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// What waits in a buffer that chooses; nothing of a FIFO, whose packets are on the link.
     pub(super) fn buffer(&self) -> Option<&Buffer> {
         match &self.discipline {
-            Discipline::Fifo(_) => None,
+            Discipline::Fifo(_) | Discipline::Several => None,
             Discipline::Buffered(buffer) => Some(buffer),
         }
     }
@@ -289,6 +321,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
             Discipline::Buffered(Buffer::Daq(_)) => self.accept_behind_credits(now, id, wires),
             Discipline::Buffered(_) => self.accept_buffered(now, id, wires),
+            Discipline::Several => self.hand_on(now, id, wires),
         }
     }
 
@@ -300,6 +333,21 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         } else {
             prefetch_whole(self);
         }
+    }
+
+    /// Has the port take the packet by which it goes.
+    #[inline(never)]
+    fn hand_on(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+        let Some(nics) = &mut self.nics else { return };
+        nics.accept(now, id, wires);
+        self.follow();
+    }
+
+    /// Waits if any of the ports does that this one stands for, until the first of these is free.
+    fn follow(&mut self) {
+        let free_at = self.nics.as_ref().and_then(|nics| nics.free_at());
+        self.waiting = free_at.is_some();
+        self.busy_until = free_at.unwrap_or(Time::ZERO);
     }
 
     /// Shows the agent a packet that came from the far end of this port's link.
@@ -419,7 +467,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     pub fn take_returned(&mut self) -> Option<PacketId> {
         match &mut self.discipline {
             Discipline::Buffered(buffer) => buffer.take_returned(),
-            Discipline::Fifo(_) => None,
+            Discipline::Fifo(_) | Discipline::Several => None,
         }
     }
 
@@ -493,8 +541,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Sends the next packet from the buffer; returns when it starts.
     #[inline]
-    fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
-        let Discipline::Buffered(buffer) = &mut self.discipline else { return None };
+    pub(super) fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
+        let Discipline::Buffered(buffer) = &mut self.discipline else {
+            let start = self.nics.as_mut()?.serve_next(wires);
+            self.follow();
+            return start;
+        };
         let id = buffer.take(&wires.packets, &mut self.random)?;
         self.waiting = buffer.is_ready();
         let start = self.busy_until.max(wires.packets.get(id).time);

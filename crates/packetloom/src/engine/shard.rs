@@ -117,12 +117,12 @@ impl<T: Transport> Shard<T> {
 
     /// The hosts' NICs, then the switches' ports.
     pub(super) fn all_ports(&self) -> impl Iterator<Item = &Port<T::Header, T::Agent>> {
-        self.hosts.iter().map(|host| &host.nic).chain(&self.ports)
+        self.hosts.iter().flat_map(|host| host.nic.all()).chain(&self.ports)
     }
 
     /// Every port's queue's record, if it was asked for, closed at `end`; in the order of [`Shard::all_ports`].
     pub(super) fn queue_records(&mut self, end: Time) -> Vec<Option<QueueRecorder>> {
-        let ports = self.hosts.iter_mut().map(|host| &mut host.nic).chain(&mut self.ports);
+        let ports = self.hosts.iter_mut().flat_map(|host| host.nic.all_mut()).chain(&mut self.ports);
         ports.map(|port| port.recorder(end).cloned()).collect()
     }
 

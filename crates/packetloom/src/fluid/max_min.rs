@@ -9,13 +9,21 @@ use crate::units::Time;
 /// Within so many picoseconds of its end a flow is complete: finishes are rounded to whole ones.
 const ROUNDING_PS: f64 = 0.51;
 
-/// Runs `jobs`, given in order of start, among `hosts` hosts; `finished` hears of each completion, in order of time,
+/// Runs `jobs`, given in order of start, among `hosts` hosts whose links are alike; `finished` hears of each completion, in order of time,
 /// and of number where they coincide. Finishes are rounded to the nearest picosecond.
 ///
 /// # Panics
 /// If a job starts before the one given before it, or names a host that there is not.
-pub fn run(hosts: u32, jobs: impl IntoIterator<Item = Job>, mut finished: impl FnMut(FlowId, Time)) {
-    let mut sharing = Sharing::new(hosts);
+pub fn run(hosts: u32, jobs: impl IntoIterator<Item = Job>, finished: impl FnMut(FlowId, Time)) {
+    run_among(&vec![1.0; hosts as usize], jobs, finished);
+}
+
+/// The same among hosts whose links have these rates, in any unit.
+///
+/// # Panics
+/// If a job starts before the one given before it, or names a host that there is not.
+pub fn run_among(rates: &[f64], jobs: impl IntoIterator<Item = Job>, mut finished: impl FnMut(FlowId, Time)) {
+    let mut sharing = Sharing::new(rates);
     let mut jobs = jobs.into_iter().peekable();
     let mut now = Time::ZERO;
     loop {
@@ -39,30 +47,31 @@ struct Active {
     id: FlowId,
     src: HostId,
     dst: HostId,
+    /// What is left, as the time that it takes at a rate of 1.
     remaining_ps: f64,
-    /// As a part of a link's rate.
     rate: f64,
 }
 
 /// The flows under way, in order of arrival.
 struct Sharing {
-    hosts: u32,
+    /// Of each host's link out, then of each one's link in.
+    capacities: Vec<f64>,
     flows: Vec<Active>,
     filling: MaxMin,
     rates: Vec<f64>,
-    /// A 1 and an infinity for each flow or link, whichever are more.
+    /// A 1 and an infinity for each flow.
     ones: Vec<f64>,
     no_limits: Vec<f64>,
 }
 
 impl Sharing {
-    fn new(hosts: u32) -> Sharing {
+    fn new(rates: &[f64]) -> Sharing {
         Sharing {
-            hosts,
+            capacities: rates.repeat(2),
             flows: Vec::new(),
             filling: MaxMin::default(),
             rates: Vec::new(),
-            ones: vec![1.0; 2 * hosts as usize],
+            ones: Vec::new(),
             no_limits: Vec::new(),
         }
     }
@@ -87,21 +96,22 @@ impl Sharing {
     }
 
     fn arrive(&mut self, job: &Job) {
-        let remaining_ps = job.work.as_ps() as f64;
+        let alone = self.capacities[job.src as usize].min(self.capacities[job.dst as usize]);
+        let remaining_ps = job.work.as_ps() as f64 * alone;
         self.flows.push(Active { id: job.id, src: job.src, dst: job.dst, remaining_ps, rate: 0.0 });
     }
 
     /// Sets every flow's rate.
     fn fill(&mut self) {
         let flows = self.flows.len();
-        let routes =
-            Routes::between_servers(self.hosts, self.flows.iter().map(|flow| Pair::new(flow.src, flow.dst)));
+        let hosts = self.capacities.len() as u32 / 2;
+        let pairs = self.flows.iter().map(|flow| Pair::new(flow.src, flow.dst));
+        let routes = Routes::between_servers(hosts, pairs);
         self.ones.resize(flows.max(self.ones.len()), 1.0);
         self.no_limits.resize(flows.max(self.no_limits.len()), f64::INFINITY);
         self.rates.resize(flows, 0.0);
-        let capacities = &self.ones[..routes.link_count()];
         let (weights, limits) = (&self.ones[..flows], &self.no_limits[..flows]);
-        self.filling.allocate(&routes, capacities, weights, limits, &mut self.rates);
+        self.filling.allocate(&routes, &self.capacities, weights, limits, &mut self.rates);
         for (flow, rate) in self.flows.iter_mut().zip(&self.rates) {
             flow.rate = *rate;
         }
@@ -132,6 +142,15 @@ mod tests {
         // Three flows into host 2 have a third each; flow 0 has the other two thirds of host 0's link.
         let jobs = [job(0, 0, 1, 600, 0), job(1, 0, 2, 300, 0), job(2, 3, 2, 300, 0), job(3, 4, 2, 300, 0)];
         assert_eq!(finishes(5, &jobs), [(0, 900), (1, 900), (2, 900), (3, 900)]);
+    }
+
+    #[test]
+    fn links_of_unequal_rates_are_shared_by_what_they_carry() {
+        // Host 0 has twice the rate of 1 and 2. Its flows to them have half of it each, which is all that they can take.
+        let mut all = Vec::new();
+        let jobs = [job(0, 0, 1, 30, 0), job(1, 0, 2, 40, 0), job(2, 3, 0, 50, 0)];
+        run_among(&[2.0, 1.0, 1.0, 2.0], jobs, |id, finish| all.push((id, finish.as_ps())));
+        assert_eq!(all, [(0, 30), (1, 40), (2, 50)]);
     }
 
     #[test]

@@ -102,6 +102,9 @@ mod tests {
             ("200000 2.0", "200000 1e", 2, "start_s is"),
             ("200000 2.000000000", "200000 NaN", 2, "start_s is \"NaN\""),
             ("64 2.000001500", "64 1.0", 3, "starts before the flow in the line above"),
+            ("3 100 200000", "3 100 18446744073709551616", 2, "which is too large"),
+            ("0 1 3 100 200000", "9223372036854775808 1 3 100 200000", 2, "which is too large"),
+            ("2.5\n", "2.5\ntrailing text\n", 5, "2 fields where there should be 6"),
             ("2.5\n", "2.5 and more\n", 4, "8 fields where there should be 6"),
         ] {
             assert!(SOUND.contains(from), "{from}");

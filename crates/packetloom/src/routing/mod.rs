@@ -8,11 +8,11 @@ pub use detours::Detours;
 pub use paths::{PathCode, Paths};
 pub use scoreboard::Fate;
 
-use crate::flow::HostId;
+use crate::flow::{FlowId, HostId};
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream, mix};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
-use crate::topology::{Node, Reach, Routes, Topology};
+use crate::topology::{Node, PathNumber, Reach, Routes, Topology};
 use crate::units::Time;
 use paths::Digit;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub const COMPONENTS: &[Component] = &[
             name: "symmetric",
             kind: Kind::Flag,
             default: Fallback::Value("false"),
-            doc: "Switches of a tier agree, and a flow's answers come back by the path that its data takes.",
+            doc: "Switches agree, and a flow's answers come back by the path that its data takes.",
             source: "packetloom; PDQ §3 needs it",
         }]],
         check: anything,
@@ -92,18 +92,9 @@ pub fn hosts_choose(routing: &Values) -> bool {
 /// # Errors
 /// Where there are more paths than it can tell apart.
 pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
-    let complain = |message| Err(Complaint::new("scheme.routing", message));
-    if topology.routes().is_some() {
-        if routing.kind == "permutation" {
-            return complain("a source does not know the paths of this network; write \"spray-random\"");
-        }
-        if routing.kind == "ecmp" && routing.flag("symmetric") {
-            return complain("this network has no tiers whose switches could agree; leave symmetric out");
-        }
-    } else if routing.kind == "permutation" && PathCode::new(topology).is_none() {
-        return complain(
-            "this network has too many paths to number; write another, such as \"spray-random\"",
-        );
+    if routing.kind == "permutation" && PathCode::new(topology).is_none() {
+        let message = "this network has too many paths to number; write another, such as \"spray-random\"";
+        return Err(Complaint::new("scheme.routing", message));
     }
     Ok(())
 }
@@ -145,8 +136,11 @@ enum Policy {
         turns: Vec<u32>,
         per: Per,
     },
-    /// The source chose.
+    /// The source chose an up port.
     Source(Digit),
+    /// The source chose a whole path of a network of any shape; where that is known to be broken, one way is as good as
+    /// another.
+    SourceRoute(Stream),
     /// Any of these, but around links that are known to be dead.
     Learning(Box<Learning>),
     /// Any of these among the ports on shortest paths of a network of any shape.
@@ -176,19 +170,24 @@ enum Per {
 }
 
 impl Router {
-    /// The router of the switch that is the `id`-th node of a network; where sources choose the paths, `code` says how
-    /// they write them.
+    /// The router of the node that is the `id`-th of a network: a switch, or a host with several links, where a flow (or
+    /// subflow) keeps to one. Where sources choose the paths, `code` says how they write them.
     pub fn new(topology: &Topology, id: u32, routing: &Values, code: Option<&PathCode>, seed: u64) -> Router {
         let node = &topology.nodes[id as usize];
         let mut stream = Stream::new(seed, Purpose::Paths, u64::from(id));
         let policy = match (code, routing.kind.as_str()) {
-            (Some(code), _) => Policy::Source(code.digit(node.tier)),
-            (None, "spray-random") => Policy::Random(stream),
-            (None, "spray-round-robin") => Policy::round_robin(&routing.text("per"), topology.hosts),
-            _ if routing.flag("symmetric") => {
-                // Nodes' own streams are numbered from 0; the tiers' are beyond.
-                let tier = u64::from(node.tier) << 32;
-                Policy::SymmetricEcmp { salt: Stream::new(seed, Purpose::Paths, tier).bits() }
+            (Some(PathCode::UpPorts(digits)), _) => Policy::Source(digits[usize::from(node.tier)]),
+            (Some(PathCode::Places(_)), _) => {
+                Policy::SourceRoute(Stream::new(seed, Purpose::Detours, u64::from(id)))
+            }
+            (None, "spray-random") if node.tier > 0 => Policy::Random(stream),
+            (None, "spray-round-robin") if node.tier > 0 => {
+                Policy::round_robin(&routing.text("per"), topology.hosts)
+            }
+            _ if routing.kind == "ecmp" && routing.flag("symmetric") => {
+                // Nodes' own streams are numbered from 0; the tiers' are beyond. Without tiers all switches agree.
+                let tier = if topology.routes().is_some() { 1 } else { u64::from(node.tier) };
+                Policy::SymmetricEcmp { salt: Stream::new(seed, Purpose::Paths, tier << 32).bits() }
             }
             _ => Policy::Ecmp { salt: stream.bits() },
         };
@@ -248,7 +247,7 @@ impl Policy {
     #[inline]
     fn choose<H>(&mut self, ports: u32, packet: &Packet<H>) -> u32 {
         match self {
-            Policy::Random(stream) => stream.below(ports),
+            Policy::Random(stream) | Policy::SourceRoute(stream) => stream.below(ports),
             Policy::Source(digit) => digit.of(packet.path),
             Policy::Learning(learning) => learning.choose(ports, packet),
             Policy::Table(table) => table.choose(packet),
@@ -258,10 +257,7 @@ impl Policy {
                 let hash = mix(*salt ^ ends ^ u64::from(packet.path) << 24);
                 (((hash >> 32) * u64::from(ports)) >> 32) as u32
             }
-            Policy::SymmetricEcmp { salt } => {
-                let hash = mix(*salt ^ u64::from(packet.flow));
-                (((hash >> 32) * u64::from(ports)) >> 32) as u32
-            }
+            Policy::SymmetricEcmp { salt } => one_of(ports, *salt, packet.flow),
             Policy::RoundRobin { turns, per } => {
                 let counter = match per {
                     Per::Switch => 0,
@@ -286,12 +282,44 @@ impl Table {
         let open = routes.to(self.node, packet.dst);
         // Where no way is left, the first of those that there were is as good as any.
         let open = if open.is_empty() { self.known[0].1.to(self.node, packet.dst) } else { open };
-        match open {
-            [only] => *only,
-            // In turn, a counter may stand beyond the ports that lead to this destination.
-            _ => open[self.policy.choose(open.len() as u32, packet) as usize % open.len()],
+        if let [only] = open {
+            return *only;
+        }
+        if let Some(port) = self.chosen(packet, routes).filter(|port| open.contains(port)) {
+            return port;
+        }
+        // In turn, a counter may stand beyond the ports that lead to this destination.
+        open[self.policy.choose(open.len() as u32, packet) as usize % open.len()]
+    }
+
+    /// The port on the path that was chosen for the packet, or for its flow, as a whole, if one was and the switch is on it.
+    fn chosen<H>(&self, packet: &Packet<H>, routes: &Routes) -> Option<u32> {
+        let (src, dst) = (packet.src, packet.dst);
+        match self.policy {
+            Policy::SourceRoute(_) => {
+                let (_, whole) = &self.known[0];
+                whole.port_on(self.node, PathNumber { src, dst, number: packet.path.into() })
+            }
+            Policy::SymmetricEcmp { salt } => {
+                // One path for both directions: counted from the host with the lower number.
+                let (src, dst) = (packet.src.min(packet.dst), packet.src.max(packet.dst));
+                let number = one_of(routes.paths(src, dst), salt, packet.flow);
+                let path = PathNumber { src, dst, number };
+                if src == packet.src {
+                    routes.port_on(self.node, path)
+                } else {
+                    routes.port_back_on(self.node, path)
+                }
+            }
+            _ => None,
         }
     }
+}
+
+/// Which of so many a flow's packets take in both directions.
+fn one_of(choices: u32, salt: u64, flow: FlowId) -> u32 {
+    let hash = mix(salt ^ u64::from(flow));
+    (((hash >> 32) * u64::from(choices)) >> 32) as u32
 }
 
 impl Learning {

@@ -1,10 +1,13 @@
 //! Paths that the source chooses: all of them in random order, then all of them in a new one.
+//!
+//! Where addresses tell the way, a path's number has an up port for each tier. On a network of any shape it is the place
+//! among all shortest paths from that source to that destination, and each switch works out from it where it is on it.
 
 use super::scoreboard::{Fate, Penalties, Scoreboard};
 use crate::flow::HostId;
 use crate::random::{Purpose, Stream};
 use crate::spec::Values;
-use crate::topology::Topology;
+use crate::topology::{Routes, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,18 +30,20 @@ impl Digit {
     }
 }
 
-/// How a path is written as a number: an up port for each tier on the way up. The way down needs no choice.
+/// How a path is written as a number.
 #[derive(Clone, Debug)]
-pub struct PathCode {
-    /// By tier; hosts have none.
-    digits: Vec<Digit>,
+pub enum PathCode {
+    /// An up port for each tier on the way up, by tier; hosts have none. The way down needs no choice.
+    UpPorts(Vec<Digit>),
+    /// The path's place among those from its source to its destination.
+    Places(Arc<Routes>),
 }
 
 impl PathCode {
     /// The code for a network, if its paths fit into a packet.
     pub fn new(topology: &Topology) -> Option<PathCode> {
-        if topology.routes().is_some() {
-            return None;
+        if let Some(routes) = topology.routes() {
+            return (routes.most_paths() <= 1 << MOST_BITS).then(|| PathCode::Places(Arc::clone(routes)));
         }
         let mut digits = vec![Digit::default(); topology.tier_names.len()];
         for node in topology.nodes.iter().filter(|node| node.tier > 0) {
@@ -51,26 +56,21 @@ impl PathCode {
             digit.bits = digit.ports.max(1).next_power_of_two().ilog2();
             shift += digit.bits;
         }
-        (shift <= MOST_BITS).then_some(PathCode { digits })
+        (shift <= MOST_BITS).then_some(PathCode::UpPorts(digits))
     }
+}
 
-    /// The digit that the switches of a tier read.
-    pub fn digit(&self, tier: u8) -> Digit {
-        self.digits[usize::from(tier)]
-    }
-
-    /// The paths that turn downwards at a tier.
-    fn paths_up_to(&self, tier: u8) -> Arc<[u16]> {
-        let climbed = &self.digits[..usize::from(tier)];
-        climbed
-            .iter()
-            .filter(|digit| digit.ports > 0)
-            .fold(vec![0_u16], |paths, digit| {
-                let longer = |path| (0..digit.ports).map(move |port| path | (port << digit.shift) as u16);
-                paths.into_iter().flat_map(longer).collect()
-            })
-            .into()
-    }
+/// The paths that turn downwards at a tier, where the switches of each tier read a digit.
+fn paths_up_to(tier: u8, digits: &[Digit]) -> Arc<[u16]> {
+    let climbed = &digits[..usize::from(tier)];
+    climbed
+        .iter()
+        .filter(|digit| digit.ports > 0)
+        .fold(vec![0_u16], |paths, digit| {
+            let longer = |path| (0..digit.ports).map(move |port| path | (port << digit.shift) as u16);
+            paths.into_iter().flat_map(longer).collect()
+        })
+        .into()
 }
 
 /// The hosts within reach of a switch above the source, and the paths to them.
@@ -79,6 +79,43 @@ struct Level {
     first_host: HostId,
     hosts: u32,
     paths: Arc<[u16]>,
+}
+
+/// Which paths there are.
+#[derive(Clone, Debug)]
+enum Choice {
+    /// By the switch at which they turn downwards, from the nearest up.
+    Levels(Vec<Level>),
+    /// So many as these say.
+    Places(Arc<Routes>, HostId),
+}
+
+impl Choice {
+    fn levels(topology: &Topology, digits: &[Digit], host: HostId) -> Choice {
+        let mut levels = Vec::new();
+        let mut up_port = Some(topology.nodes[host as usize].ports.start);
+        while let Some(port) = up_port {
+            let switch = &topology.nodes[topology.links[port as usize].dst as usize];
+            let reach = switch.reach;
+            let paths = paths_up_to(switch.tier, digits);
+            levels.push(Level { first_host: reach.first_host, hosts: reach.hosts, paths });
+            let first_up = switch.ports.start + reach.down_ports;
+            up_port = (first_up < switch.ports.end).then_some(first_up);
+        }
+        Choice::Levels(levels)
+    }
+
+    /// The paths to a host, if there are several.
+    fn to(&self, dst: HostId) -> Option<Arc<[u16]>> {
+        let paths: Arc<[u16]> = match self {
+            Choice::Levels(levels) => {
+                let reaches = |level: &&Level| dst.wrapping_sub(level.first_host) < level.hosts;
+                Arc::clone(&levels.iter().find(reaches)?.paths)
+            }
+            Choice::Places(routes, src) => (0..routes.paths(*src, dst)).map(|path| path as u16).collect(),
+        };
+        (paths.len() > 1).then_some(paths)
+    }
 }
 
 /// The paths to one destination in the order of this round.
@@ -94,9 +131,9 @@ struct Round {
 /// A host's choice of paths for what it sends.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    /// From the nearest switch up.
-    levels: Vec<Level>,
-    rounds: BTreeMap<HostId, Round>,
+    choice: Choice,
+    /// By destination; nothing where there is one path only.
+    rounds: BTreeMap<HostId, Option<Round>>,
     penalties: Option<Penalties>,
     random: Stream,
 }
@@ -104,18 +141,11 @@ pub struct Paths {
 impl Paths {
     /// The choice of paths of `host`.
     pub fn new(topology: &Topology, code: &PathCode, routing: &Values, host: HostId, seed: u64) -> Paths {
-        let mut levels = Vec::new();
-        let mut up_port = Some(topology.nodes[host as usize].ports.start);
-        while let Some(port) = up_port {
-            let switch = &topology.nodes[topology.links[port as usize].dst as usize];
-            let reach = switch.reach;
-            let paths = code.paths_up_to(switch.tier);
-            levels.push(Level { first_host: reach.first_host, hosts: reach.hosts, paths });
-            let first_up = switch.ports.start + reach.down_ports;
-            up_port = (first_up < switch.ports.end).then_some(first_up);
-        }
         Paths {
-            levels,
+            choice: match code {
+                PathCode::UpPorts(digits) => Choice::levels(topology, digits, host),
+                PathCode::Places(routes) => Choice::Places(Arc::clone(routes), host),
+            },
             rounds: BTreeMap::new(),
             penalties: Penalties::of(routing),
             random: Stream::new(seed, Purpose::Paths, host.into()),
@@ -124,20 +154,16 @@ impl Paths {
 
     /// The path for the next packet to `dst`.
     pub fn next(&mut self, dst: HostId) -> u16 {
-        let reaches = |level: &&Level| dst.wrapping_sub(level.first_host) < level.hosts;
-        let Some(level) = self.levels.iter().find(reaches) else { return 0 };
-        if level.paths.len() == 1 {
-            return 0;
-        }
-        let new = || Round::of(&level.paths, self.penalties);
-        self.rounds.entry(dst).or_insert_with(new).next(&mut self.random)
+        let new = || self.choice.to(dst).map(|paths| Round::of(&paths, self.penalties));
+        let round = self.rounds.entry(dst).or_insert_with(new);
+        round.as_mut().map_or(0, |round| round.next(&mut self.random))
     }
 
     /// Learns what became of a packet to `dst` that took a path.
     #[inline]
     pub fn judge(&mut self, dst: HostId, path: u16, fate: Fate) {
         if self.penalties.is_some()
-            && let Some(Round { scoreboard: Some(scoreboard), .. }) = self.rounds.get_mut(&dst)
+            && let Some(Some(Round { scoreboard: Some(scoreboard), .. })) = self.rounds.get_mut(&dst)
         {
             scoreboard.note(path, fate);
         }
@@ -214,12 +240,9 @@ mod tests {
     #[test]
     fn a_path_names_an_up_port_for_each_tier() {
         let tree = Topology::of_text("{ kind = \"fat-tree\", k = 6 }");
-        let code = PathCode::new(&tree).expect("few paths");
-        let pairs: BTreeSet<(u32, u32)> = code
-            .paths_up_to(3)
-            .iter()
-            .map(|&path| (code.digit(1).of(path), code.digit(2).of(path)))
-            .collect();
+        let Some(PathCode::UpPorts(digits)) = PathCode::new(&tree) else { panic!("few paths, in tiers") };
+        let pairs: BTreeSet<(u32, u32)> =
+            paths_up_to(3, &digits).iter().map(|&path| (digits[1].of(path), digits[2].of(path))).collect();
         assert_eq!(pairs, (0..3).flat_map(|edge| (0..3).map(move |up| (edge, up))).collect());
     }
 }

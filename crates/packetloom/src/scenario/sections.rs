@@ -64,7 +64,7 @@ pub const RUN: Component = Component {
             "loads",
             Kind::List(&Kind::Number(0.0, LARGEST_LOAD)),
             Fallback::Absent,
-            "Bytes offered per host and second, headers included, as a fraction of the host link's rate: a case each.",
+            "Bytes offered per host and second, headers included, as a fraction of the host link's rate (of all its links, if it has several): a case each.",
         ),
         param(
             "seeds",

@@ -12,7 +12,7 @@ const TIERS: &[&str] = &["host", "switch"];
 pub const COMPONENT: Component = Component {
     section: "topology",
     kind: "hpcc",
-    doc: "The network of a topology.txt of the HPCC, ConWeave or SimAI simulators: any graph of hosts, each on one switch, and switches. Packets take shortest paths by hops.",
+    doc: "The network of a topology.txt of the HPCC, ConWeave or SimAI simulators: any graph of hosts and switches. Packets take shortest paths by hops, through switches only; of a host's several links a flow takes one.",
     source: "HPCC's ns-3 simulator",
     params: &[
         &[Param {
@@ -36,10 +36,11 @@ pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
 }
 
 fn lay_out(network: &hpcc_topology::Network, values: &Values) -> Result<Topology, FileError> {
+    let host_count = network.nodes - network.switches.len() as u32;
+    // First, so that a number of nodes beyond all bounds is found before anything is made of so many.
+    check(network, host_count)?;
     let hosts = (0..network.nodes).filter(|id| !network.switches.contains(id));
     let ids: Vec<u32> = hosts.chain(network.switches.iter().copied()).collect();
-    let host_count = ids.len() as u32 - network.switches.len() as u32;
-    check(network, host_count)?;
     let mut numbers = vec![0; ids.len()];
     for (number, &id) in (0..).zip(&ids) {
         numbers[id as usize] = number;
@@ -62,39 +63,40 @@ fn lay_out(network: &hpcc_topology::Network, values: &Values) -> Result<Topology
     error_rates.sort_by_key(|&(src, _, _)| src);
     topology.error_rates = error_rates.into_iter().map(|(_, _, rate)| rate).collect();
     topology.find_routes();
-    for host in 1..host_count {
-        let switch = topology.links[topology.nodes[0].ports.start as usize].dst;
-        if topology.routes().is_some_and(|routes| routes.to(switch, host).is_empty()) {
-            let message =
-                format!("no way leads from host {} to host {}", topology.ids[0], topology.ids[host as usize]);
-            return Err(FileError::new(1, message));
-        }
-    }
+    check_ways(&topology)?;
     Ok(topology)
 }
 
-/// Hosts have one link each, to a switch; rates and delays are ones that can be simulated.
+/// Every host has a link; rates and delays are ones that can be simulated.
 fn check(network: &hpcc_topology::Network, hosts: u32) -> Result<(), FileError> {
     if hosts < 2 {
         return Err(FileError::new(1, format!("{hosts} of the nodes are hosts; there must be two at least")));
     }
-    let is_host = |id: &u32| !network.switches.contains(id);
-    let mut linked = BTreeSet::new();
     for cable in &network.cables {
-        let error = |message: String| Err(FileError::new(cable.line, message));
-        let ends = [cable.ends.0, cable.ends.1];
-        if ends.iter().all(is_host) {
-            return error(format!("{} and {} are both hosts; link each to a switch", ends[0], ends[1]));
-        }
-        if let Some(host) = ends.into_iter().filter(is_host).find(|host| !linked.insert(*host)) {
-            return error(format!("host {host} has a second link; here a host has one"));
-        }
         if let Err(message) = link::check_figures(cable.rate, cable.delay) {
-            return error(message);
+            return Err(FileError::new(cable.line, message));
         }
     }
-    match (0..network.nodes).filter(is_host).find(|host| !linked.contains(host)) {
+    let linked: BTreeSet<u32> =
+        network.cables.iter().flat_map(|cable| [cable.ends.0, cable.ends.1]).collect();
+    let mut hosts = (0..network.nodes).filter(|id| !network.switches.contains(id));
+    match hosts.find(|host| !linked.contains(host)) {
         Some(host) => Err(FileError::new(1, format!("host {host} has no link"))),
+        None => Ok(()),
+    }
+}
+
+/// Every host reaches every other.
+fn check_ways(topology: &Topology) -> Result<(), FileError> {
+    let Some(routes) = topology.routes().filter(|routes| !routes.reach_all()) else { return Ok(()) };
+    let pairs = (0..topology.hosts).flat_map(|src| (0..topology.hosts).map(move |dst| (src, dst)));
+    let mut apart = pairs.filter(|&(src, dst)| routes.paths(src, dst) == 0);
+    match apart.next() {
+        Some((src, dst)) => {
+            let [src, dst] = [src, dst].map(|host| topology.ids[host as usize]);
+            let message = format!("no way leads from host {src} to host {dst}; hosts pass nothing on");
+            Err(FileError::new(1, message))
+        }
         None => Ok(()),
     }
 }

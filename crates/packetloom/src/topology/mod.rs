@@ -14,7 +14,7 @@ mod rack;
 mod routes;
 
 pub use link::{Forwarding, SLOWEST};
-pub use routes::Routes;
+pub use routes::{PathNumber, Routes};
 
 use crate::flow::HostId;
 use crate::spec::{Complaint, Component, Values};
@@ -68,7 +68,7 @@ pub struct Node {
     pub tier: u8,
     /// Its ports, as indices into [`Topology::links`].
     pub ports: Range<u32>,
-    /// Where a switch sends what it gets; not used for a host, which has one port.
+    /// Where a switch sends what it gets; not used for a host.
     pub reach: Reach,
 }
 
@@ -129,7 +129,7 @@ impl Topology {
         while node != dst {
             let at = &self.nodes[node as usize];
             let way = match &self.routes {
-                _ if at.tier == 0 => 0,
+                _ if at.ports.len() == 1 => 0,
                 Some(routes) => routes.to(node, dst)[0],
                 None => at.reach.first_port_to(dst),
             };
@@ -152,7 +152,12 @@ impl Topology {
 
     /// Whether all hosts are connected at the same rate.
     pub fn hosts_are_alike(&self) -> bool {
-        self.links[..self.hosts as usize].iter().all(|link| link.rate == self.host_rate())
+        (0..self.hosts).all(|host| self.rate_of(host) == self.host_rate())
+    }
+
+    /// Whether some host has more than one link.
+    pub fn has_hosts_with_several_links(&self) -> bool {
+        self.nodes[..self.hosts as usize].iter().any(|host| host.ports.len() > 1)
     }
 
     /// The node, or all nodes of the tier, of this name, which stands under `key` in a scenario.
@@ -193,7 +198,13 @@ impl Topology {
 
     /// The rate at which hosts are connected.
     pub fn host_rate(&self) -> Rate {
-        self.links[0].rate
+        self.rate_of(0)
+    }
+
+    /// The rate of all links of a host together.
+    pub fn rate_of(&self, host: HostId) -> Rate {
+        let links = self.nodes[host as usize].ports.clone();
+        Rate(links.map(|link| self.links[link as usize].rate.as_bps()).sum())
     }
 
     /// The name of a node's tier.

@@ -194,10 +194,12 @@ impl Transport for LineRate {
 }
 
 impl LineRate {
-    /// Sends a packet of the most urgent flow if the NIC is free, and comes back when it is.
+    /// Sends a packet of the most urgent flow if the NIC is free, and comes back when it is. A host with several waits for
+    /// the one by which that flow goes.
     fn serve(&mut self, context: &mut Context<'_, Header>) {
         while let Some(&(_, _, flow)) = self.ready.first() {
-            let free_at = context.nic_drained_at();
+            let dst = || self.senders.get_mut(flow).map_or(0, |sender| sender.flow.dst);
+            let free_at = context.nic_drained_at(flow, 0, dst);
             if free_at > context.now {
                 if self.nic_timer == Time::NEVER || self.nic_timer > free_at {
                     self.nic_timer = free_at;

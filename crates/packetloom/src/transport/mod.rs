@@ -38,6 +38,8 @@ pub trait Scheme: Transport {
     const COMPONENT: Component;
     /// Its parameters, read.
     type Config;
+    /// Whether it knows of one link at each host only; one that takes part at ports does not even ask.
+    const ONE_LINK_A_HOST: bool = false;
 
     /// Reads its parameters.
     fn configure(values: &Values) -> Self::Config;
@@ -66,16 +68,31 @@ pub trait WithScheme {
 struct FindNeeds;
 
 impl WithScheme for FindNeeds {
-    type Output = (PathNeeds, bool);
+    type Output = Needs;
 
-    fn run<T: Scheme>(self) -> (PathNeeds, bool) {
-        (T::Agent::NEEDS, !T::Agent::REPAIRS_LOSSES)
+    fn run<T: Scheme>(self) -> Needs {
+        Needs {
+            paths: T::Agent::NEEDS,
+            no_losses: !T::Agent::REPAIRS_LOSSES,
+            one_link_a_host: T::Agent::ACTIVE || T::ONE_LINK_A_HOST,
+        }
     }
 }
 
-/// What the transport called `kind` needs of the paths, and whether it needs a network without losses.
-pub fn needs(kind: &str) -> (PathNeeds, bool) {
-    with_scheme(kind, FindNeeds).unwrap_or((PathNeeds::Nothing, false))
+/// What a transport needs of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Of its paths.
+    pub paths: PathNeeds,
+    /// Nothing may be lost.
+    pub no_losses: bool,
+    /// What it does at hosts, it does for one link.
+    pub one_link_a_host: bool,
+}
+
+/// What the transport called `kind` needs of the network.
+pub fn needs(kind: &str) -> Needs {
+    with_scheme(kind, FindNeeds).unwrap_or_default()
 }
 
 struct CheckNetwork<'a>(&'a Values, &'a Topology);

@@ -131,7 +131,8 @@ pub const COMPONENTS: &[Component] = &[
                 name: "trigger_delay",
                 kind: Kind::Time,
                 default: Default("100ns"),
-                doc: "How long it takes until a trigger acts that hears of one host and starts flows at another; one \
+                doc: "How long it takes until a trigger acts that hears of one host and starts flows at another: 1ns at \
+                      least, as nodes are simulated apart for as long as no word can pass between them. A trigger \
                       whose flows are all at one host acts at once.",
                 source: "packetloom; in htsim no time, as if hosts knew of each other",
             },

@@ -331,7 +331,8 @@ fn gap_ps(
     }
     match env.load {
         Some(load) if load > 0.0 => {
-            let bits_per_second = load * share * loaded_bps(pattern, env);
+            let bps = loaded_bps(pattern.loaded_links(env.hosts), env);
+            let bits_per_second = load * share * bps.expect("there are loads only where hosts are alike");
             let event_bits = 8.0 * flows_per_event * sizes.mean_wire_bytes(env.mss, env.header);
             Ok(1e12 * event_bits / bits_per_second)
         }
@@ -345,7 +346,7 @@ fn gap_ps(
     }
 }
 
-/// The rate of all host links that the pattern spreads its load over.
-pub fn loaded_bps(pattern: &Pattern, env: &Environment) -> f64 {
-    f64::from(pattern.loaded_links(env.hosts)) * env.host_rate.as_bps() as f64
+/// The rate of so many hosts' links, over which load is spread, if hosts are alike.
+pub fn loaded_bps(hosts: u32, env: &Environment) -> Option<f64> {
+    env.host_rate.map(|rate| f64::from(hosts) * rate.as_bps() as f64)
 }

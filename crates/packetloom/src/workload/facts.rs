@@ -28,6 +28,11 @@ pub struct SourceFacts {
     pub flows: Option<u64>,
 }
 
+/// What flows of a mean size come to, as a part of the rate that they load; nothing if there is no such rate.
+fn load_of(flows_per_second: Option<f64>, mean_wire_bytes: f64, bps: Option<f64>) -> Option<f64> {
+    Some(8.0 * flows_per_second? * mean_wire_bytes / bps?)
+}
+
 impl SourceFacts {
     /// Of flows that are drawn.
     pub(super) fn of_draws(
@@ -43,7 +48,11 @@ impl SourceFacts {
             mean_bytes: sizes.mean_bytes(),
             mean_wire_bytes,
             flows_per_second,
-            load: flows_per_second.map(|rate| 8.0 * rate * mean_wire_bytes / loaded_bps(pattern, env)),
+            load: load_of(
+                flows_per_second,
+                mean_wire_bytes,
+                loaded_bps(pattern.loaded_links(env.hosts), env),
+            ),
             flows: None,
         }
     }
@@ -59,14 +68,13 @@ impl SourceFacts {
         let mean_wire_bytes = mean_bytes + env.header as f64 * packets;
         let span = flows[flows.len() - 1].start.since(flows[0].start);
         let flows_per_second = (span > Time::ZERO).then(|| (count - 1.0) / span.as_secs_f64());
-        let all_hosts_bps = f64::from(env.hosts) * env.host_rate.as_bps() as f64;
         SourceFacts {
             sizes: format!("as listed in {file}"),
             pattern: "as listed".to_owned(),
             mean_bytes,
             mean_wire_bytes,
             flows_per_second,
-            load: flows_per_second.map(|rate| 8.0 * rate * mean_wire_bytes / all_hosts_bps),
+            load: load_of(flows_per_second, mean_wire_bytes, loaded_bps(env.hosts, env)),
             flows: None,
         }
     }
@@ -97,8 +105,11 @@ impl fmt::Display for SourceFacts {
             "{}; {}; mean {:.1} B, {:.1} B with headers",
             self.pattern, self.sizes, self.mean_bytes, self.mean_wire_bytes
         )?;
-        if let (Some(rate), Some(load)) = (self.flows_per_second, self.load) {
-            write!(f, "; {rate:.1} flows/s, load {load:.3}")?;
+        if let Some(rate) = self.flows_per_second {
+            write!(f, "; {rate:.1} flows/s")?;
+        }
+        if let Some(load) = self.load {
+            write!(f, ", load {load:.3}")?;
         }
         match self.flows {
             Some(flows) => write!(f, "; {flows} flows"),

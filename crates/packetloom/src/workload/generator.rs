@@ -21,8 +21,8 @@ pub struct Environment {
     pub hosts: u32,
     /// The numbers that hosts have in the file that the network comes from; empty where they are counted from 0.
     pub host_ids: Vec<u32>,
-    /// The rate of a host's link.
-    pub host_rate: Rate,
+    /// The rate at which every host is connected, if they are alike.
+    pub host_rate: Option<Rate>,
     /// Application bytes in a full packet.
     pub mss: u64,
     /// Header bytes of every packet.

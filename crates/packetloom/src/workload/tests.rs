@@ -9,7 +9,7 @@ fn environment() -> Environment {
     Environment {
         hosts: 54,
         host_ids: Vec::new(),
-        host_rate: Rate::from_gbps(10),
+        host_rate: Some(Rate::from_gbps(10)),
         mss: 1460,
         header: 40,
         load: Some(0.6),

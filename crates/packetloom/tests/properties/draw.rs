@@ -104,7 +104,7 @@ fn texts(words: &'static [&'static str]) -> BoxedStrategy<Json> {
 }
 
 /// Nodes and tiers with links between them, on one network or another.
-const NEIGHBOURS: [[&str; 2]; 7] = [
+const NEIGHBOURS: [[&str; 2]; 9] = [
     ["host0", "switch0"],
     ["host", "switch"],
     ["host0", "edge0"],
@@ -112,14 +112,16 @@ const NEIGHBOURS: [[&str; 2]; 7] = [
     ["aggregation", "core"],
     ["host3", "leaf0"],
     ["leaf0", "spine0"],
+    ["host0", "switch4"],
+    ["host2", "host3"],
 ];
 
 /// Names of what there is to name: nodes, distributions, and the files that `write_files` makes.
 fn text_for(component: &Component, name: &str) -> &'static [&'static str] {
     match (component.section, component.kind, name) {
-        (_, _, "node") => &["switch0", "edge1", "aggregation0", "core0", "leaf0", "spine0"],
+        (_, _, "node") => &["switch0", "edge1", "aggregation0", "core0", "leaf0", "spine0", "switch4"],
         ("sizes", "cdf", "name") => &["web-search", "data-mining"],
-        ("topology", "hpcc", "file") => &["drawn.hpcc-topology"],
+        ("topology", "hpcc", "file") => &["drawn.hpcc-topology", "drawn.hpcc-graph"],
         ("topology", "htsim", "file") => &["drawn.topo"],
         ("arrivals", "hpcc", "file") => &["drawn.hpcc-flows"],
         ("arrivals", "htsim", "file") => &["drawn.cm"],
@@ -129,7 +131,14 @@ fn text_for(component: &Component, name: &str) -> &'static [&'static str] {
 }
 
 /// The files that scenarios may name.
-pub const FILES: [(&str, &str); 5] = [
+pub const FILES: [(&str, &str); 6] = [
+    (
+        "drawn.hpcc-graph",
+        // Hosts with two links, to two switches, the same or each other; a cycle of switches, one of them without hosts.
+        "8 4 14\n4 5 6 7\n0 4 10Gbps 1000ns 0\n0 5 10Gbps 2000ns 0\n1 4 10Gbps 1000ns 0\n1 4 10Gbps 1000ns 0\n\
+         2 6 10Gbps 1000ns 0\n2 3 10Gbps 500ns 0\n3 5 10Gbps 1000ns 0\n4 5 40Gbps 1000ns 0\n4 5 10Gbps 1000ns 0\n\
+         5 6 25Gbps 1000ns 0.001\n6 7 10Gbps 1000ns 0\n7 4 10Gbps 3000ns 0\n4 6 10Gbps 1000ns 0\n7 5 10Gbps 1000ns 0\n",
+    ),
     (
         "drawn.hpcc-topology",
         "6 2 5\n4 5\n0 4 10Gbps 1000ns 0\n1 4 10Gbps 1000ns 0\n2 5 10Gbps 1000ns 0\n3 5 10Gbps 1000ns 0\n4 5 40Gbps 1000ns 0\n",

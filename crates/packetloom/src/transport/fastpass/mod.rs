@@ -194,6 +194,7 @@ impl Scheme for Fastpass {
         check,
     };
     type Config = Config;
+    const ONE_LINK_A_HOST: bool = true;
 
     fn configure(values: &Values) -> Config {
         Config {
@@ -209,6 +210,11 @@ impl Scheme for Fastpass {
 
     fn check_network(values: &Values, topology: &Topology) -> Result<(), Complaint> {
         let (arbiter, hosts) = (values.count("arbiter"), topology.hosts);
+        if !topology.hosts_are_alike() {
+            let message = "the hosts' links differ in rate, and fastpass's timeslots are as long for all (Fastpass §3); write \
+                           another transport, such as \"ndp\"";
+            return Err(Complaint::new("scheme.transport", message));
+        }
         if arbiter < u64::from(hosts) {
             return Ok(());
         }

@@ -136,7 +136,7 @@ impl Sender {
             ..Packet::default()
         });
         // The timeout is the network's: what waits at its own host is not late.
-        let left_at = context.nic_drained_at();
+        let left_at = context.nic_drained_at(self.flow.id, path, || self.flow.dst);
         self.in_flight.push_back(Sent { seq, path, left_at });
         self.active_at = left_at;
     }

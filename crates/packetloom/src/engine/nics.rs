@@ -1,0 +1,56 @@
+//! The ports of a host with several links. Each link has a queue of its own, and a router chooses among those on shortest
+//! paths as a switch's does, but a flow keeps to one of them (as in HPCC's simulator, where each queue pair has its NIC).
+//!
+//! To the rest of the engine they are one port, of [`super::port::Discipline::Several`], that hands on what it gets; so
+//! hosts with one link pay nothing for this.
+
+use super::agent::PortAgent;
+use super::port::Port;
+use super::wires::Wires;
+use crate::packet::Packet;
+use crate::packets::PacketId;
+use crate::routing::Router;
+use crate::units::Time;
+
+/// The ports, and who chooses among them.
+#[derive(Clone, Debug)]
+pub(super) struct Nics<H, A> {
+    ports: Vec<Port<H, A>>,
+    router: Router,
+}
+
+impl<H: Copy + Default, A: PortAgent<H>> Nics<H, A> {
+    pub(super) fn new(ports: Vec<Port<H, A>>, router: Router) -> Nics<H, A> {
+        Nics { ports, router }
+    }
+
+    pub(super) fn ports(&self) -> &[Port<H, A>] {
+        &self.ports
+    }
+
+    pub(super) fn ports_mut(&mut self) -> &mut [Port<H, A>] {
+        &mut self.ports
+    }
+
+    pub(super) fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+        let port = self.router.port_for(wires.packets.get(id));
+        self.ports[port as usize].accept(now, id, wires, None);
+    }
+
+    /// When everything that waits will be out where `packet` would go.
+    pub(super) fn drained_at_for(&mut self, packet: &Packet<H>) -> Time {
+        let port = self.router.port_for(packet);
+        self.ports[port as usize].drained_at()
+    }
+
+    /// When the first of the ports at which packets wait is free.
+    pub(super) fn free_at(&self) -> Option<Time> {
+        self.ports.iter().filter(|port| port.is_waiting()).map(Port::free_at).min()
+    }
+
+    /// Has that one send its next packet; returns when it starts.
+    pub(super) fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
+        let waiting = self.ports.iter_mut().filter(|port| port.is_waiting());
+        waiting.min_by_key(|port| port.free_at())?.serve_next(wires)
+    }
+}
