@@ -47,10 +47,22 @@ impl Arrival {
     }
 }
 
-/// Puts arrivals in order, the first first.
+/// Where more arrive at a node in a window, one that is out of order may have far to go.
+const MANY: usize = 64;
+
+/// Puts arrivals in order that nearly are.
 #[inline]
 pub(super) fn sort(arrivals: &mut [Arrival]) {
-    if arrivals.len() > 1 {
-        arrivals.sort_unstable_by_key(|arrival| arrival.order);
+    if arrivals.len() > MANY {
+        return arrivals.sort_unstable_by_key(|arrival| arrival.order);
+    }
+    for nth in 1..arrivals.len() {
+        let arrival = arrivals[nth];
+        let mut place = nth;
+        while place > 0 && arrivals[place - 1].order > arrival.order {
+            arrivals[place] = arrivals[place - 1];
+            place -= 1;
+        }
+        arrivals[place] = arrival;
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Time is cut into windows no longer than the shortest way from one node to the next, so within a window nodes cannot
 //! affect each other and may be processed one by one (DESIGN, engine rule 8). The calendar holds, for each of the
-//! windows ahead, what arrives anywhere, as it was sent, and one bit for each node that asked to be woken. Only when a
-//! window is opened are its arrivals put together node by node, in two passes over them: so what is far ahead costs one
-//! write, to where the last one went, whatever the size of the network. A node sorts its own by time.
+//! windows ahead, what arrives anywhere in each part of it, as it was sent, and one bit for each node that asked to be
+//! woken. Only when a window is opened are its arrivals put together node by node, in two passes over them: so what is
+//! far ahead costs one write, to where others went before, whatever the size of the network. What comes together for a
+//! node is nearly in order of time, and sorted with little effort.
 
 use super::arrival::Arrival;
 use crate::packets::PacketId;
@@ -13,7 +14,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// How many windows ahead have a page. A power of two. What lies further waits in a heap.
-const PAGES: u64 = 1024;
+const PAGES: u64 = 512;
+
+/// Into how many parts a page may be divided by time.
+const PARTS: usize = 16;
+
+/// How many arrivals in a window make it worth dividing the next ones: with fewer, most parts would be empty; more, and
+/// what is written to so many places at once no longer stays in the processor's nearer caches.
+const DIVIDED: std::ops::Range<u32> = 512..16_384;
 
 /// Where windows begin and end.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +51,11 @@ impl Clock {
         if rest < self.window_ps { (below, Time(rest)) } else { (below + 1, Time(rest - self.window_ps)) }
     }
 
+    /// How many bits the length of a window has.
+    fn bits(&self) -> u32 {
+        u64::BITS - (self.window_ps - 1).leading_zeros()
+    }
+
     /// The first moment of a window.
     pub fn start_of(&self, window: u64) -> Time {
         Time(window.saturating_mul(self.window_ps))
@@ -55,9 +68,14 @@ pub struct Calendar {
     clock: Clock,
     /// The window that is being processed; nothing is added but to later ones.
     current: u64,
-    /// For each page, what arrives, in the order in which it was sent.
-    arriving: Box<[Vec<Arrival>; PAGES as usize]>,
-    /// Emptied pages, for windows that get their first arrival.
+    /// For each part of each page, what arrives, in the order in which it was sent.
+    arriving: Box<[Vec<Arrival>; PAGES as usize * PARTS]>,
+    /// For each page, which parts have any.
+    busy_parts: [u16; PAGES as usize],
+    /// By how much a time into a window is shifted to get its part. It may change while a page fills: then what comes
+    /// together for a node is a little less in order.
+    part_shift: u32,
+    /// Emptied parts, for those that get their first arrival.
     spare: Vec<Vec<Arrival>>,
     words_per_page: usize,
     /// For each page and node, whether it is to be woken.
@@ -127,7 +145,7 @@ impl Due {
         self.nodes.get(nth + 1).map_or(self.count, |next| next.1) as usize
     }
 
-    /// The nth node, and what arrives there, in the order in which it was sent.
+    /// The nth node, and what arrives there, nearly in order.
     #[inline]
     pub fn node(&mut self, nth: usize) -> (u32, &mut [Arrival]) {
         let (node, first) = self.nodes[nth];
@@ -140,10 +158,13 @@ impl Calendar {
     /// An empty calendar for so many nodes, its windows as long as `shortest_way`.
     pub fn new(nodes: usize, shortest_way: Time) -> Calendar {
         let words_per_page = nodes.div_ceil(64);
+        let clock = Clock::new(shortest_way);
         Calendar {
-            clock: Clock::new(shortest_way),
+            clock,
             current: 0,
-            arriving: Box::new([const { Vec::new() }; PAGES as usize]),
+            arriving: Box::new([const { Vec::new() }; PAGES as usize * PARTS]),
+            busy_parts: [0; PAGES as usize],
+            part_shift: clock.bits(),
             spare: Vec::new(),
             words_per_page,
             woken: vec![0; words_per_page * PAGES as usize],
@@ -176,14 +197,19 @@ impl Calendar {
     pub fn deliver(&mut self, end: (u32, u32), at: Time, id: PacketId) {
         let (window, into_window) = self.clock.split(at);
         debug_assert!(window >= self.current, "time went backwards");
-        let page = &mut self.arriving[page_of(window)];
-        if window >= self.current + PAGES || page.len() == page.capacity() {
+        let others = &mut self.arriving[self.part_of(window, into_window)];
+        if window >= self.current + PAGES || others.len() == others.capacity() {
             return self.deliver_anew(end, at, id);
         }
-        page.push(Arrival::new(into_window, at, end, id));
+        others.push(Arrival::new(into_window, at, end, id));
     }
 
-    /// Has a packet arrive where its page has no room yet, or that lies beyond the pages.
+    #[inline]
+    fn part_of(&self, window: u64, into_window: Time) -> usize {
+        page_of(window) * PARTS + (into_window.as_ps() >> self.part_shift) as usize % PARTS
+    }
+
+    /// Has a packet arrive where there is no room yet, or beyond the pages.
     #[cold]
     #[inline(never)]
     fn deliver_anew(&mut self, end: (u32, u32), at: Time, id: PacketId) {
@@ -198,11 +224,13 @@ impl Calendar {
 
     fn arrive_in(&mut self, window: u64, arrival: Arrival) {
         self.mark(window);
-        let page = &mut self.arriving[page_of(window)];
-        if page.capacity() == 0 {
-            *page = self.spare.pop().unwrap_or_default();
+        let part = self.part_of(window, arrival.at(Time::ZERO));
+        self.busy_parts[page_of(window)] |= 1 << (part % PARTS);
+        let others = &mut self.arriving[part];
+        if others.capacity() == 0 {
+            *others = self.spare.pop().unwrap_or_default();
         }
-        page.push(arrival);
+        others.push(arrival);
     }
 
     #[inline]
@@ -248,28 +276,30 @@ impl Calendar {
             return;
         }
         self.busy_pages[page / 64] &= !(1 << (page % 64));
-        let mut arriving = std::mem::take(&mut self.arriving[page]);
+        let mut late = Vec::new();
         if end < self.clock.start_of(window + 1) {
             let start = self.clock.start_of(window);
-            let is_late = |arrival: &Arrival| arrival.at(start) >= end;
-            for late in arriving.iter().copied().filter(is_late) {
-                self.arrive_in(window, late);
+            for part in &mut self.arriving[page * PARTS..][..PARTS] {
+                late.extend(part.iter().filter(|arrival| arrival.at(start) >= end));
+                part.retain(|arrival| arrival.at(start) < end);
             }
-            arriving.retain(|arrival| !is_late(arrival));
         }
-        self.group(page, &arriving, due);
-        if arriving.capacity() > 0 {
-            arriving.clear();
-            self.spare.push(arriving);
+        self.group(page, due);
+        for arrival in late {
+            self.arrive_in(window, arrival);
         }
     }
 
-    /// Puts arrivals together node by node, and lists the nodes with those that are to be woken.
-    fn group(&mut self, page: usize, arriving: &[Arrival], due: &mut Due) {
+    /// Puts a page's arrivals together node by node, and lists the nodes with those that are to be woken.
+    fn group(&mut self, page: usize, due: &mut Due) {
+        let parts = &mut self.arriving[page * PARTS..][..PARTS];
         let words = &mut self.woken[page * self.words_per_page..][..self.words_per_page];
-        for &Arrival { node, .. } in arriving {
-            self.places[node as usize] += 1;
-            words[node as usize / 64] |= 1 << (node % 64);
+        let busy = std::mem::take(&mut self.busy_parts[page]);
+        for part in ones(busy) {
+            for &Arrival { node, .. } in &parts[part] {
+                self.places[node as usize] += 1;
+                words[node as usize / 64] |= 1 << (node % 64);
+            }
         }
         for (word, bits) in words.iter_mut().enumerate() {
             let mut left = std::mem::take(bits);
@@ -280,17 +310,23 @@ impl Calendar {
                 due.count += std::mem::replace(&mut self.places[node as usize], due.count);
             }
         }
-        if due.arrivals.len() < arriving.len() {
-            due.arrivals.resize(arriving.len(), Arrival::default());
+        if due.arrivals.len() < due.count as usize {
+            due.arrivals.resize(due.count as usize, Arrival::default());
         }
-        for arrival in arriving {
-            let place = &mut self.places[arrival.node as usize];
-            due.arrivals[*place as usize] = *arrival;
-            *place += 1;
+        for part in ones(busy) {
+            let mut part = std::mem::take(&mut parts[part]);
+            for arrival in part.drain(..) {
+                let place = &mut self.places[arrival.node as usize];
+                due.arrivals[*place as usize] = arrival;
+                *place += 1;
+            }
+            self.spare.push(part);
         }
         for &(node, _) in &due.nodes {
             self.places[node as usize] = 0;
         }
+        let divisions = if DIVIDED.contains(&due.count) { PARTS.ilog2() } else { 0 };
+        self.part_shift = self.clock.bits().saturating_sub(divisions);
     }
 
     /// Gives pages to what has come near enough.
@@ -308,8 +344,10 @@ impl Calendar {
 
     /// What has not arrived yet: each packet, with the node and its link.
     pub fn on_links(&self) -> impl Iterator<Item = ((u32, u32), PacketId)> {
-        let pages = (self.current..self.current + PAGES)
-            .flat_map(|window| self.arriving[page_of(window)].iter().map(move |arrival| (window, arrival)));
+        let pages = (self.current..self.current + PAGES).flat_map(|window| {
+            let parts = &self.arriving[page_of(window) * PARTS..][..PARTS];
+            parts.iter().flatten().map(move |arrival| (window, arrival))
+        });
         let later = self.later.iter().filter_map(|Reverse((window, later))| match later {
             Later::Arrive(arrival) => Some((*window, arrival)),
             Later::Wake(_) => None,
@@ -323,6 +361,16 @@ impl Calendar {
 #[inline]
 fn page_of(window: u64) -> usize {
     (window % PAGES) as usize
+}
+
+/// Which bits are set.
+#[inline]
+fn ones(mut bits: u16) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lowest = bits.trailing_zeros() as usize;
+        bits &= bits.checked_sub(1)?;
+        Some(lowest)
+    })
 }
 
 #[cfg(test)]

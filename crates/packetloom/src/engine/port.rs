@@ -61,6 +61,15 @@ pub struct PortCounters {
     pub lost: u64,
 }
 
+/// How packets were treated that did not simply pass.
+#[derive(Clone, Copy, Debug, Default)]
+struct Treated {
+    drops: u64,
+    marks: u64,
+    trims: u64,
+    returns: u64,
+}
+
 /// One end of a link, with its queue.
 ///
 /// What is needed of it to put a packet onto the link comes first, in one cache line.
@@ -88,7 +97,7 @@ pub struct Port<H, A = ()> {
     listed: bool,
     discipline: Discipline,
     rate: Rate,
-    counters: PortCounters,
+    treated: Treated,
     /// Packets that went out of the buffer: an event each.
     departures: u64,
     recorder: Option<Box<QueueRecorder>>,
@@ -98,6 +107,8 @@ pub struct Port<H, A = ()> {
     nics: Option<Box<Nics<H, A>>>,
     header: PhantomData<H>,
 }
+
+const _: () = assert!(size_of::<Port<()>>() <= 320, "large networks have many ports");
 
 impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// The port at the near end of `link`, which leads to `end`.
@@ -133,7 +144,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             listed: false,
             discipline,
             rate: link.rate,
-            counters: PortCounters::default(),
+            treated: Treated::default(),
             departures: 0,
             recorder: recorder.map(Box::new),
             random,
@@ -240,7 +251,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Everything that was counted, whether it has started or not.
     pub(super) fn counted(&self) -> PortCounters {
-        PortCounters { packets: self.sent.0, bytes: self.sent.1, ..self.counters }
+        let Treated { drops, marks, trims, returns } = self.treated;
+        let (packets, bytes) = self.sent;
+        PortCounters { packets, bytes, drops, marks, trims, returns, corrupted: 0, lost: 0 }
     }
 
     /// What waits in a buffer that chooses; nothing of a FIFO, whose packets are on the link.
@@ -391,13 +404,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         };
         match verdict {
             Verdict::Drop => {
-                self.counters.drops += 1;
+                self.treated.drops += 1;
                 wires.packets.take(id);
                 return;
             }
             Verdict::Mark if packet.ecn_capable => {
                 packet.congestion_experienced = true;
-                self.counters.marks += 1;
+                self.treated.marks += 1;
             }
             Verdict::Mark | Verdict::Accept => {}
         }
@@ -426,10 +439,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         let effect = buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
         self.waiting = effect == Effect::default() || buffer.queued().packets > 0;
         if effect != Effect::default() {
-            self.counters.drops += u64::from(effect.drops);
-            self.counters.marks += u64::from(effect.marks);
-            self.counters.trims += u64::from(effect.trims);
-            self.counters.returns += u64::from(effect.returns);
+            self.treated.drops += u64::from(effect.drops);
+            self.treated.marks += u64::from(effect.marks);
+            self.treated.trims += u64::from(effect.trims);
+            self.treated.returns += u64::from(effect.returns);
         }
         self.note(now);
     }
@@ -458,7 +471,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.catch_up(now, wires);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         let effect = buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
-        self.counters.drops += u64::from(effect.drops);
+        self.treated.drops += u64::from(effect.drops);
         self.waiting = buffer.is_ready();
         self.note(now);
     }

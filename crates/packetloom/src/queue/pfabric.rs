@@ -106,33 +106,40 @@ impl PFabric {
         Occupancy { bytes: self.queued_bytes, packets: self.waiting.len() as u64 }
     }
 
+    /// Where the packet to send is: of equals the first, or any.
     fn best(&self, random: &mut Stream) -> usize {
-        let smallest = self.waiting.iter().map(|entry| entry.priority).min().unwrap_or(0);
-        let mut equals = self.places_of(smallest);
-        let nth = self.draw(smallest, random);
-        equals.nth(nth).unwrap_or(0)
+        self.extreme(self.waiting.iter().enumerate(), |a, b| a < b, random)
     }
 
+    /// Where the packet to drop is: of equals the last, or any.
     fn worst(&self, random: &mut Stream) -> usize {
-        let largest = self.waiting.iter().map(|entry| entry.priority).max().unwrap_or(0);
-        let mut equals = self.places_of(largest).rev();
-        let nth = self.draw(largest, random);
-        equals.nth(nth).unwrap_or(0)
+        self.extreme(self.waiting.iter().enumerate().rev(), |a, b| a > b, random)
     }
 
-    /// Where packets of a priority wait.
-    fn places_of(&self, priority: u32) -> impl DoubleEndedIterator<Item = usize> {
-        let entries = self.waiting.iter().enumerate();
-        entries.filter(move |(_, entry)| entry.priority == priority).map(|(place, _)| place)
-    }
-
-    /// Which one of those with this priority: the first, or one at random.
-    fn draw(&self, priority: u32, random: &mut Stream) -> usize {
-        if !self.random_ties {
-            return 0;
+    fn extreme<'a>(
+        &self,
+        entries: impl Iterator<Item = (usize, &'a Entry)> + Clone,
+        beats: impl Fn(u32, u32) -> bool,
+        random: &mut Stream,
+    ) -> usize {
+        let mut found = None;
+        let mut equals = 0;
+        for (place, entry) in entries.clone() {
+            match found {
+                Some((_, priority)) if beats(priority, entry.priority) => {}
+                Some((_, priority)) if priority == entry.priority => equals += 1,
+                _ => {
+                    found = Some((place, entry.priority));
+                    equals = 1;
+                }
+            }
         }
-        let equals = self.places_of(priority).count() as u32;
-        if equals > 1 { random.below(equals) as usize } else { 0 }
+        let Some((first, priority)) = found else { return 0 };
+        if equals == 1 || !self.random_ties {
+            return first;
+        }
+        let mut equal = entries.filter(|(_, entry)| entry.priority == priority);
+        equal.nth(random.below(equals) as usize).map_or(first, |(place, _)| place)
     }
 
     fn remove(&mut self, index: usize) -> PacketId {
