@@ -14,10 +14,19 @@ pub fn kbps(rate: Rate) -> Kbps {
     u32::try_from(rate.as_bps() / 1_000).unwrap_or(u32::MAX).max(1)
 }
 
-/// What so many bytes take at a rate.
+/// What so many bytes take at a rate; never more than half of all time, so that it can be added to.
 #[inline]
 pub fn time_at(rate: Kbps, bytes: u64) -> Time {
-    Time(bytes * 8_000_000_000 / u64::from(rate))
+    const BYTE_AT_1_KBPS_PS: u64 = 8_000_000_000;
+    let time_ps = match bytes.checked_mul(BYTE_AT_1_KBPS_PS) {
+        Some(at_1_kbps_ps) => at_1_kbps_ps / u64::from(rate),
+        // Beyond 2.3 GB.
+        None => {
+            let time_ps = u128::from(bytes) * u128::from(BYTE_AT_1_KBPS_PS) / u128::from(rate);
+            u64::try_from(time_ps).unwrap_or(u64::MAX)
+        }
+    };
+    Time(time_ps.min(u64::MAX / 2))
 }
 
 /// How a flow stands at its sender.
@@ -64,5 +73,19 @@ pub trait RateControl: Sized + Send {
     /// Whether the flow can't be whole by its deadline, so that going on would only cost others.
     fn is_hopeless(&self, _standing: &Standing) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_flows_take_long() {
+        let rate = kbps(Rate::from_gbps(10));
+        for bytes in [1_250, 1_250_000_000, 1_250_000_000_000] {
+            assert_eq!(time_at(rate, bytes), Time(bytes * 800));
+        }
+        assert_eq!(time_at(1, 1 << 53), Time(u64::MAX / 2));
     }
 }
