@@ -4,6 +4,7 @@ Nothing finished is lost, and nothing half-written is read as a result. What nee
 the machine lets nobody mount one."""
 
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -108,6 +109,28 @@ def test_a_disk_without_room_keeps_what_is_finished(
     assert half <= kept < CASES
     small_disk.limit("size=100m,nr_inodes=10000")
     assert_goes_on(scenario, out, through)
+
+
+def run_with_files_up_to(limit_bytes: int, scenario: Path, out: Path) -> subprocess.CompletedProcess[str]:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+
+    command = [*COMMAND, str(scenario), "-o", str(out)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, preexec_fn=limit)
+
+
+def test_files_that_may_not_grow_so_large(long_scenario: Path, tmp_path: Path) -> None:
+    """As by `ulimit -f`: some cases' files may be written, others not; then not even the table of cases."""
+    through, out = tmp_path / "through", tmp_path / "out"
+    assert run(long_scenario, through).returncode == 0
+    sizes = sorted(file.stat().st_size for file in (through / "flows.parquet").iterdir())
+    refused = run_with_files_up_to(sizes[CASES // 2] - 1, long_scenario, out)
+    assert_a_message_and_no_traceback(refused, "larger than the system allows", "run the same command again")
+    assert len(fingerprints(out)) < CASES
+    assert not list(out.rglob("*.tmp"))
+    none = run_with_files_up_to((out / "plan.jsonl").stat().st_size + 1, long_scenario, out)
+    assert_a_message_and_no_traceback(none, "larger than the system allows")
+    assert_goes_on(long_scenario, out, through)
 
 
 def test_no_room_at_all_says_so_at_once(scenario: Path, small_disk: SmallDisk) -> None:

@@ -1,15 +1,20 @@
 """The kernel's side of validation: what needs no kernel, and that namespaces of ours do not stay."""
 
+import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from packetloom.results import Results
 from packetloom.validate import kernel
-from packetloom.validate.command import run_validation
+from packetloom.validate.command import KINDS, run_validation
+from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.kernel import Case, compared, simulate, topology_text
 from packetloom.validate.kernel.measure import Trial, mean_between
-from packetloom.validate.kernel.network import Dumbbell, UnavailableError, require
+from packetloom.validate.kernel.network import Dumbbell, UnavailableError, parameters, require
+from packetloom.validate.peers.agreement import agreement
 
 
 def test_a_sample_holds_until_the_next() -> None:
@@ -47,6 +52,43 @@ def test_what_the_machine_has_not_is_said(capsys: pytest.CaptureFixture[str], mo
         require("reno")
     assert run_validation(["kernel"])
     assert "kernel: skipped: there is no `ip`" in capsys.readouterr().out
+
+
+def test_what_one_comparison_lacks_stops_no_other(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def lacking(_: Mapping[str, Results]) -> list[Row]:
+        raise UnavailableError("this kernel has no TCP dctcp")
+
+    row = agreement("a row", "a row", "made up", 1.0, 1.0, 0.1)
+    made_up = [Comparison("with", lambda _: {}, lambda _: [row]), Comparison("without", lambda _: {}, lacking)]
+    monkeypatch.setitem(KINDS, "kernel", ("kernel", lambda: made_up))
+    assert run_validation(["kernel"], tmp_path / "rows.json")
+    assert "without: skipped: this kernel has no TCP dctcp" in capsys.readouterr().out
+    assert [row["id"] for row in json.loads((tmp_path / "rows.json").read_text())] == ["a-row"]
+
+
+def test_what_is_set_for_the_whole_machine_is_put_back() -> None:
+    path = Path("/sys/module/tcp_cubic/parameters/initial_ssthresh")
+    before = path.read_text() if path.exists() else ""
+    try:
+        with parameters("cubic", {"initial_ssthresh": "77"}):
+            assert path.read_text() == "77\n"
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        assert path.read_text() == before
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+
+
+def test_dctcps_switch_marks_in_the_simulation_what_linux_would_mark(tmp_path: Path) -> None:
+    dctcp = next(case for case in kernel.CASES if case.control.marks)
+    queue = kernel.scenario(dctcp, tmp_path)["scheme"][0]["queue"]
+    assert (queue["kind"], queue["mark_above"]) == ("ecn", "22500B")
+    dumbbell = kernel.dumbbell_of(dctcp)
+    assert dumbbell.settings["net.ipv4.tcp_ecn"] == "1"
+    # What waits 9 ms at 20 Mb/s has found 22.5 KB.
+    assert dumbbell.mark_above_us == 22_500 * 8 / 20
 
 
 def test_namespaces_of_ours_do_not_stay() -> None:

@@ -24,6 +24,7 @@ def test_formulas_give_what_is_known() -> None:
     assert formulas.srpt_response(1e-9) == pytest.approx(1)
     assert formulas.srpt_response(0.5) == pytest.approx(1.4254, abs=1e-4)
     assert formulas.square_root_constant() == pytest.approx(1.3098, abs=1e-4)
+    assert formulas.cubic_constant() * 0.4**0.25 == pytest.approx(1.3004, rel=5e-3)
     assert formulas.distinct_paths(2, 2) == 1.5
     # 23 people, one birthday.
     assert formulas.without_collision(365, 23) == pytest.approx(0.4927, abs=1e-4)

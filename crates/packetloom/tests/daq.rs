@@ -88,6 +88,30 @@ share = 0.4
     }
 }
 
+/// A packet that comes cut-through by a slow link leaves by a fast one no sooner than all of it can; tests run audited.
+#[test]
+fn credits_come_back_from_switches_that_cut_through_to_faster_links() {
+    let topology = r#"
+kind = "leaf-spine"
+spines = 1
+leaves = 2
+hosts_per_leaf = 2
+host_link = { rate = "10Gbps", delay = "1us" }
+link = { rate = "40Gbps", delay = "1us" }
+forwarding = "cut-through"
+"#;
+    let workload = r#"
+[[workload]]
+sizes = { kind = "constant", size = "3MB" }
+arrivals = "at-once"
+pattern = "permutation"
+"#;
+    for seed in 1..=4 {
+        let outcome = run(&daq(topology, workload, "", &format!("flows = 4\nseeds = [{seed}]\n")));
+        is_lossless(&outcome, 4_000_000);
+    }
+}
+
 #[test]
 fn five_long_flows_fill_the_link() {
     let workload = r#"

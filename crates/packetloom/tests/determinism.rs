@@ -89,6 +89,7 @@ fn assert_same_whatever_the_windows_and_threads(toml: &str, what: &str, on_threa
 fn fingerprints_are_pinned_for_every_scheme() {
     let pinned = [
         ("tcp", DROP_TAIL, "ecmp", "8778a2e4d853f32e"),
+        ("cubic", DROP_TAIL, "ecmp", "d7a2ed8df3291ec0"),
         ("dctcp", ECN, "ecmp", "d5e4c7dae03b3a6d"),
         ("d2tcp", ECN, "ecmp", "d5e4c7dae03b3a6d"),
         ("rcp", DROP_TAIL, "ecmp", "6c7cc3d0f2ba8d92"),

@@ -9,8 +9,9 @@ use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 16] = [
+const SCHEMES: [(&str, &str, &str); 17] = [
     (r#""tcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
+    (r#""cubic""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""dctcp""#, r#"{ kind = "ecn", capacity = "225KB" }"#, r#""ecmp""#),
     (
         r#"{ kind = "dctcp", fast_retransmit = false }"#,

@@ -10,9 +10,10 @@ use packetloom::topology::Topology;
 use packetloom::units::Time;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 22] = [
+const SCHEMES: [(&str, &str, &str); 23] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
+    ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
     ("dctcp", r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#, "ecmp"),
     ("dctcp", r#"{ kind = "red", capacity = "100KB", min = "5KB", max = "60KB" }"#, "spray-random"),
     ("dctcp", r#"{ kind = "ecn", pool = "60KB", pool_alpha = 0.5 }"#, "ecmp"),

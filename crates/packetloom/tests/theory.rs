@@ -231,13 +231,21 @@ fn dctcp_holds_its_queue_near_the_threshold() {
     }
 }
 
-/// A lone long flow's window saws between what fills the pipe and the buffer, and half of that: 3/4 of it in the mean
-/// (Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997).
-#[test]
-fn tcp_saws_between_the_full_window_and_half_of_it() {
-    for (delay_us, buffer) in [(2.0, 40_000.0), (8.0, 80_000.0), (8.0, 20_000.0)] {
-        let outcome = run(&format!(
-            r#"
+/// What a long flow alone does on the way from a fast link over a slow one.
+struct Saw {
+    /// The window that fills the pipe and the buffer, in packets, and the mean one.
+    full_window: f64,
+    window: f64,
+    round_trip_s: f64,
+    /// What was sent and dropped, in packets.
+    packets: f64,
+    drops: f64,
+    seconds: f64,
+}
+
+fn saw(transport: &str, delay_us: f64, buffer: f64, run_ms: u32) -> Saw {
+    let outcome = run(&format!(
+        r#"
 [topology]
 kind = "leaf-spine"
 spines = 1
@@ -253,32 +261,73 @@ pattern = {{ kind = "pair", src = 0, dst = 1 }}
 
 [[scheme]]
 name = "TCP"
-transport = {{ kind = "tcp", initial_ssthresh = 10 }}
+transport = {transport}
 queue = {{ kind = "drop-tail", capacity = "{buffer}B" }}
 
 [run]
-max_time = "200ms"
+max_time = "{run_ms}ms"
 
 [measure]
 queues = true
 "#
-        ));
-        let port = port(&outcome, "leaf0", "spine0");
-        // A packet and its ACK cross two links of 40 Gb/s and two of 10 Gb/s each.
-        let bytes_per_second = LINK.as_bps() as f64 / 8.0;
-        let serialisation = 2.5 * f64::from(1500 + 40) / bytes_per_second;
-        let empty_round_trip = serialisation + 8.0 * delay_us * 1e-6;
-        let full_window = (empty_round_trip * bytes_per_second + buffer) / 1500.0;
-        let queue = port.queue.as_ref().expect("queues are watched").mean_bytes();
-        let packets = port.counters.packets as f64;
-        let round_trip = empty_round_trip + queue / bytes_per_second;
-        let window = packets / outcome.simulated.as_secs_f64() * round_trip;
+    ));
+    let port = port(&outcome, "leaf0", "spine0");
+    // A packet and its ACK cross two links of 40 Gb/s and two of 10 Gb/s each.
+    let bytes_per_second = LINK.as_bps() as f64 / 8.0;
+    let serialisation = 2.5 * f64::from(1500 + 40) / bytes_per_second;
+    let empty_round_trip = serialisation + 8.0 * delay_us * 1e-6;
+    let queue = port.queue.as_ref().expect("queues are watched").mean_bytes();
+    let (packets, seconds) = (port.counters.packets as f64, outcome.simulated.as_secs_f64());
+    let round_trip_s = empty_round_trip + queue / bytes_per_second;
+    Saw {
+        full_window: (empty_round_trip * bytes_per_second + buffer) / 1500.0,
+        window: packets / seconds * round_trip_s,
+        round_trip_s,
+        packets,
+        drops: port.counters.drops as f64,
+        seconds,
+    }
+}
+
+/// A lone long flow's window saws between what fills the pipe and the buffer, and half of that: 3/4 of it in the mean
+/// (Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997).
+#[test]
+fn tcp_saws_between_the_full_window_and_half_of_it() {
+    for (delay_us, buffer) in [(2.0, 40_000.0), (8.0, 80_000.0), (8.0, 20_000.0)] {
+        let Saw { full_window, window, packets, drops, .. } =
+            saw(r#"{ kind = "tcp", initial_ssthresh = 10 }"#, delay_us, buffer, 200);
         let case = format!("{delay_us} us, {buffer} B");
         assert!((window / (0.75 * full_window) - 1.0).abs() < 0.04, "{case}: {window} of {full_window}");
         // A tooth is 3/8 of the full window's square in packets. At its tip one or two are lost: a packet too many
         // each round trip, until the loss is known.
         let teeth = packets / (0.375 * full_window * full_window);
-        let lost = port.counters.drops as f64 / teeth;
+        let lost = drops / teeth;
         assert!((0.95..2.05).contains(&lost), "{case}: {lost} losses per tooth");
+    }
+}
+
+/// CUBIC's window comes back to where it was K after a loss, and is (3 + beta) / 4 of that in the mean (RFC 9438 §5.1).
+#[test]
+fn cubic_comes_back_to_the_full_window_when_its_function_says() {
+    for beta in [0.7, 0.5] {
+        let (delay_us, buffer) = (20.0, 30_000.0);
+        // K = ∛(W (1 − beta) / C) is to be 40 round trips.
+        let k = 40.0 * 8.0 * delay_us * 1e-6;
+        let c = 157.0 * (1.0 - beta) / (k * k * k);
+        let transport = format!(
+            r#"{{ kind = "cubic", c = {c}, beta = {beta}, reno_friendly = false, fast_convergence = false, initial_ssthresh = 10 }}"#
+        );
+        let Saw { full_window, window, round_trip_s, packets, drops, seconds } =
+            saw(&transport, delay_us, buffer, 1000);
+        assert!(
+            (window / ((3.0 + beta) / 4.0 * full_window) - 1.0).abs() < 0.04,
+            "{window} of {full_window}"
+        );
+        let teeth = seconds / k;
+        assert!((drops / teeth - 1.0).abs() < 0.1, "beta {beta}: {drops} losses in {teeth} teeth");
+        // The same by the share that is lost.
+        let response = (c * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25)
+            * (round_trip_s * packets / drops).powf(0.75);
+        assert!((window / response - 1.0).abs() < 0.04, "beta {beta}: {window} for {response}");
     }
 }

@@ -2,9 +2,11 @@
 
 mod common;
 
-use common::{fct, port, run};
+use common::{fct, port, run, write_file};
+use packetloom::scenario::Scenario;
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
+use std::path::Path;
 
 /// A rack with links of 10 Gb/s and 25 us: a full packet (1.2 us per link) and its ACK (32 ns) take a round trip of
 /// 4 × 25 + 2 × 1.2 + 2 × 0.032 us.
@@ -322,4 +324,55 @@ routing = "{routing}"
             assert!(drops(&outcome) > 300, "{transport}, {queue}: {} drops", drops(&outcome));
         }
     }
+}
+
+/// Senders much too quick to try again have packets on their way when their flows are long over. Tests run audited: no
+/// flow may begin anew with them.
+#[test]
+fn what_arrives_after_its_flow_was_over_starts_nothing() {
+    let dumbbell = "6 2 5\n4 5\n0 4 10Gbps 1000ns 0\n1 4 10Gbps 1000ns 0\n2 5 10Gbps 1000ns 0\n\
+                    3 5 10Gbps 1000ns 0\n4 5 40Gbps 1000ns 0\n";
+    write_file("hasty-topology.txt", dumbbell);
+    let outcome = run(r#"
+[topology]
+kind = "hpcc"
+file = "hasty-topology.txt"
+
+[[workload]]
+sizes = { kind = "pareto", shape = 5.070926340203979, minimum = "1B" }
+
+[[scheme]]
+name = "hasty"
+transport = { kind = "fixed-window", min_rto = "100ns" }
+queue = "pfabric"
+
+[run]
+loads = [0.3]
+flows = 22
+max_time = "300us"
+seeds = [630]
+"#);
+    assert!(outcome.flows.iter().any(|row| row.report.retransmissions > 40));
+}
+
+#[test]
+fn cubic_needs_to_know_round_trips() {
+    let scenario = r#"
+[topology]
+kind = "rack"
+hosts = 2
+
+[[workload]]
+sizes = { kind = "constant", size = "1KB" }
+
+[[scheme]]
+name = "blind"
+transport = { kind = "cubic", rto_estimation = false }
+queue = "drop-tail"
+"#;
+    let problems = Scenario::from_toml(scenario, "test", Path::new(".")).expect_err("blind").to_string();
+    assert!(
+        problems.contains("scheme[0].transport.rto_estimation: cubic looks a round trip ahead"),
+        "{problems}"
+    );
 }

@@ -30,10 +30,16 @@ def run_validation(
         chosen = [one for one in comparisons() if one.quick or not quick]
         if not chosen:
             raise PacketloomError(f"nothing of {kind} is quick: leave out --quick")
-        try:
-            found = run_comparisons(chosen, workers)
-        except UnavailableError as reason:
-            print(f"{kind}: skipped: {reason}")
+        found: list[Row] = []
+        skipped: dict[str, list[str]] = {}
+        for one in chosen:
+            try:
+                found += run_comparisons([one], workers)
+            except UnavailableError as error:
+                skipped.setdefault(str(error), []).append(one.name)
+        for reason, names in skipped.items():
+            print(f"{kind if len(names) == len(chosen) else '; '.join(names)}: skipped: {reason}")
+        if not found:
             continue
         print_rows(kind, theirs, found)
         rows += found

@@ -17,23 +17,36 @@ pub struct Timer {
 }
 
 /// A host's timers. They are not cancelled: their owner looks, when one goes off, whether it still matters.
-#[derive(Clone, Debug, Default)]
-pub struct Agenda(BinaryHeap<Reverse<Timer>>);
+#[derive(Clone, Debug)]
+pub struct Agenda {
+    timers: BinaryHeap<Reverse<Timer>>,
+    /// When the next one goes off, so that nobody has to look into the heap to know that it is not yet due.
+    next_at: Time,
+}
+
+impl Default for Agenda {
+    fn default() -> Agenda {
+        Agenda { timers: BinaryHeap::new(), next_at: Time::NEVER }
+    }
+}
 
 impl Agenda {
     /// Adds a timer.
     pub fn add(&mut self, timer: Timer) {
-        self.0.push(Reverse(timer));
+        self.next_at = self.next_at.min(timer.at);
+        self.timers.push(Reverse(timer));
     }
 
-    /// When the next one goes off.
+    /// When the next one goes off: [`Time::NEVER`] if there is none.
     #[inline]
-    pub fn next_at(&self) -> Option<Time> {
-        self.0.peek().map(|Reverse(timer)| timer.at)
+    pub fn next_at(&self) -> Time {
+        self.next_at
     }
 
     /// The next one.
     pub fn pop(&mut self) -> Option<Timer> {
-        self.0.pop().map(|Reverse(timer)| timer)
+        let Reverse(timer) = self.timers.pop()?;
+        self.next_at = self.timers.peek().map_or(Time::NEVER, |Reverse(next)| next.at);
+        Some(timer)
     }
 }

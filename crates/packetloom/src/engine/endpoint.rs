@@ -31,9 +31,9 @@ pub trait Transport: Send {
     /// A timer went off that this transport set.
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Self::Header, Self::Agent>);
 
-    /// A packet of this flow will arrive soon: asks for the memory that this will take, if it is worth it.
+    /// A packet will arrive soon: asks for the memory of its flow's state, where that is worth it.
     #[inline]
-    fn expect(&self, _flow: FlowId) {}
+    fn expect(&self, _packet: &Packet<Self::Header>) {}
 
     /// What a packet says as TCP would, if it is TCP's.
     fn segment(_packet: &Packet<Self::Header>) -> Segment {

@@ -8,10 +8,11 @@ use super::log::{Event, Log};
 use super::port::Port;
 use super::queries::Queries;
 use super::wires::Wires;
-use crate::flow::{Flow, FlowId, HostId};
+use crate::flow::{Flow, HostId};
 use crate::measure::QueueRecorder;
 use crate::packet::{Kind, Packet};
 use crate::packets::PacketId;
+use crate::prefetch::prefetch_whole;
 use crate::random::{Purpose, Stream};
 use crate::routing::Paths;
 use crate::units::Time;
@@ -19,28 +20,34 @@ use crate::workload::{Chain, Done, Query, Triggers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// A host with all that belongs to it.
+/// A host with all that belongs to it: first what it takes to receive and to send a packet, see [`Host::prefetch`].
+#[repr(C)]
 pub(super) struct Host<T: Transport> {
-    id: HostId,
-    transport: T,
     pub(super) nic: Port<T::Header, T::Agent>,
+    transport: T,
+    turns: Turns,
     /// Where sources choose their packets' paths.
     paths: Option<Paths>,
+    chains: BTreeMap<u32, Chain>,
+    /// What starts flows here when others have ended here.
+    triggers: Option<Box<Triggers>>,
+    queries: Option<Box<Queries>>,
+    random: Stream,
+}
+
+/// What a host looks at in each of its turns.
+struct Turns {
+    id: HostId,
     /// Itself, among the nodes of its shard.
     node: u32,
     agenda: Agenda,
     /// Flows to start, by start and identity; and flows to this host, to be asked for.
     starting: BinaryHeap<Reverse<(Time, Flow)>>,
-    chains: BTreeMap<u32, Chain>,
     ended_chains: Vec<u32>,
-    /// What starts flows here when others have ended here.
-    triggers: Option<Box<Triggers>>,
-    queries: Option<Box<Queries>>,
-    /// Whether there are any of these, which hear of flows that end here.
+    /// Whether it has triggers or queries, which hear of flows that end here.
     listens: bool,
     /// The earliest wake-up that the calendar has for it.
     wake_at: Time,
-    random: Stream,
 }
 
 enum Next {
@@ -58,20 +65,23 @@ impl<T: Transport> Host<T> {
         node: u32,
         seed: u64,
     ) -> Host<T> {
-        Host {
+        let turns = Turns {
             id,
-            transport,
-            nic,
-            paths,
             node,
             agenda: Agenda::default(),
             starting: BinaryHeap::new(),
-            chains: BTreeMap::new(),
             ended_chains: Vec::new(),
-            triggers: None,
-            queries: None,
             listens: false,
             wake_at: Time::NEVER,
+        };
+        Host {
+            nic,
+            transport,
+            turns,
+            paths,
+            chains: BTreeMap::new(),
+            triggers: None,
+            queries: None,
             random: Stream::new(seed, Purpose::Transport, u64::from(id)),
         }
     }
@@ -89,26 +99,40 @@ impl<T: Transport> Host<T> {
         self.transport.standings().into_iter().chain(queries).collect()
     }
 
-    /// A packet of a flow will arrive soon.
+    /// Asks for what it takes to receive a packet, but the flow's state.
     #[inline]
-    pub(super) fn expect(&self, flow: FlowId) {
-        self.transport.expect(flow);
+    pub(super) fn prefetch(&self) {
+        self.nic.prefetch();
+        prefetch_whole(&self.transport);
+        prefetch_whole(&self.turns);
+    }
+
+    /// A packet will arrive soon: asks for its flow's state.
+    #[inline]
+    pub(super) fn expect(&self, packet: &Packet<T::Header>) {
+        self.transport.expect(packet);
     }
 
     /// When its next timer goes off, or its next flow starts.
     pub(super) fn due(&self) -> Option<Time> {
-        self.agenda.next_at().into_iter().chain(self.next_start()).min()
+        let next = self.next_by_itself();
+        (next != Time::NEVER).then_some(next)
     }
 
     #[inline]
-    fn next_start(&self) -> Option<Time> {
-        self.starting.peek().map(|Reverse((start, _))| *start)
+    fn next_start(&self) -> Time {
+        self.turns.starting.peek().map_or(Time::NEVER, |Reverse((start, _))| *start)
+    }
+
+    #[inline]
+    fn next_by_itself(&self) -> Time {
+        self.turns.agenda.next_at().min(self.next_start())
     }
 
     /// Adds a flow that starts in the window about to be processed, or later.
     pub(super) fn add_flow(&mut self, flow: Flow, wires: &mut Wires<T::Header>) {
-        self.starting.push(Reverse((flow.start, flow)));
-        wires.calendar.wake(self.node, flow.start);
+        self.turns.starting.push(Reverse((flow.start, flow)));
+        wires.calendar.wake(self.turns.node, flow.start);
     }
 
     /// Gives the host a closed loop to keep going.
@@ -122,16 +146,16 @@ impl<T: Transport> Host<T> {
     /// Gives the host triggers for flows that wait for others.
     pub(super) fn add_triggers(&mut self, triggers: Triggers) {
         self.triggers = Some(Box::new(triggers));
-        self.listens = true;
+        self.turns.listens = true;
     }
 
     /// Gives the host a query that it sends in the window about to be processed or later, or that will come.
     pub(super) fn add_query(&mut self, query: Query, wires: &mut Wires<T::Header>) {
-        self.queries.get_or_insert_default().add(self.id, query);
-        self.listens = true;
-        if query.flow.dst == self.id {
-            self.starting.push(Reverse((query.at, query.flow)));
-            wires.calendar.wake(self.node, query.at);
+        self.queries.get_or_insert_default().add(self.turns.id, query);
+        self.turns.listens = true;
+        if query.flow.dst == self.turns.id {
+            self.turns.starting.push(Reverse((query.at, query.flow)));
+            wires.calendar.wake(self.turns.node, query.at);
         }
     }
 
@@ -160,19 +184,17 @@ impl<T: Transport> Host<T> {
     /// What happens next before `end`. At equal times what arrives comes before timers, timers before new flows.
     #[inline]
     fn next(&self, end: Time, arrival: Option<&(Time, PacketId)>) -> Option<(Time, Next)> {
-        let timer = self.agenda.next_at().unwrap_or(Time::NEVER);
-        let start = self.next_start().unwrap_or(Time::NEVER);
-        let by_itself = timer.min(start);
+        let by_itself = self.next_by_itself();
         if let Some(&(at, id)) = arrival
             && at <= by_itself
         {
             Some((at, Next::Arrival(id)))
         } else if by_itself >= end {
             None
-        } else if timer == by_itself {
-            Some((timer, Next::Timer))
+        } else if self.turns.agenda.next_at() == by_itself {
+            Some((by_itself, Next::Timer))
         } else {
-            Some((start, Next::Start))
+            Some((by_itself, Next::Start))
         }
     }
 
@@ -200,14 +222,14 @@ impl<T: Transport> Host<T> {
         let told = log.events.len();
         let mut context = Context {
             now,
-            host: self.id,
+            host: self.turns.id,
             random: &mut self.random,
             nic: &mut self.nic,
             paths: self.paths.as_mut(),
             wires,
-            agenda: &mut self.agenda,
+            agenda: &mut self.turns.agenda,
             log,
-            ended_chains: &mut self.ended_chains,
+            ended_chains: &mut self.turns.ended_chains,
         };
         if let Some(mut packet) = packet {
             context.nic.answer(now, &mut packet);
@@ -216,18 +238,18 @@ impl<T: Transport> Host<T> {
             if let Some(timer) = context.agenda.pop() {
                 self.transport.timer(timer, &mut context);
             }
-        } else if let Some(Reverse((_, flow))) = self.starting.pop() {
-            if flow.src == self.id {
+        } else if let Some(Reverse((_, flow))) = self.turns.starting.pop() {
+            if flow.src == self.turns.id {
                 context.log.started(flow);
                 self.transport.start(flow, &mut context);
             } else {
                 self.ask(now, flow, wires);
             }
         }
-        if !self.ended_chains.is_empty() {
+        if !self.turns.ended_chains.is_empty() {
             self.continue_chains(now);
         }
-        if self.listens {
+        if self.turns.listens {
             self.hear_ends(now, &log.events[told..], wires);
         }
     }
@@ -235,7 +257,7 @@ impl<T: Transport> Host<T> {
     fn hear_ends(&mut self, now: Time, events: &[Event], wires: &mut Wires<T::Header>) {
         for (flow, done) in events.iter().filter_map(Event::done) {
             if let Some(triggers) = &mut self.triggers {
-                triggers.hear(flow, done, now, |flow| self.starting.push(Reverse((now, flow))));
+                triggers.hear(flow, done, now, |flow| self.turns.starting.push(Reverse((now, flow))));
             }
             if done == Done::Sent && self.queries.as_mut().is_some_and(|queries| queries.is_last(flow)) {
                 self.nic.give_back(now, wires);
@@ -249,7 +271,7 @@ impl<T: Transport> Host<T> {
             self.nic.credit(now, packet.class, packet.priority.into(), wires);
         } else if let Some((word, answer)) = self.queries.get_or_insert_default().hear(packet, now) {
             self.nic.borrow(now, packet.priority.into(), wires);
-            self.starting.extend(answer.map(|flow| Reverse((flow.start, flow))));
+            self.turns.starting.extend(answer.map(|flow| Reverse((flow.start, flow))));
             self.send(now, word, wires);
         }
     }
@@ -259,13 +281,13 @@ impl<T: Transport> Host<T> {
         let due = self.queries.as_ref().and_then(|queries| queries.due(flow.id, now));
         if let Some((packet, again_at)) = due {
             self.send(now, packet, wires);
-            self.starting.push(Reverse((again_at, flow)));
+            self.turns.starting.push(Reverse((again_at, flow)));
         }
     }
 
     fn send(&mut self, now: Time, mut packet: Packet<T::Header>, wires: &mut Wires<T::Header>) {
         packet.time = now;
-        packet.src = self.id;
+        packet.src = self.turns.id;
         if let Some(paths) = &mut self.paths {
             packet.path = paths.next(packet.dst);
         }
@@ -274,22 +296,22 @@ impl<T: Transport> Host<T> {
     }
 
     fn continue_chains(&mut self, now: Time) {
-        for id in std::mem::take(&mut self.ended_chains) {
+        for id in std::mem::take(&mut self.turns.ended_chains) {
             if let Some(flow) = self.chains.get_mut(&id).and_then(|chain| chain.next(now)) {
-                self.starting.push(Reverse((flow.start, flow)));
+                self.turns.starting.push(Reverse((flow.start, flow)));
             }
         }
     }
 
     fn schedule_wake(&mut self, end: Time, wires: &mut Wires<T::Header>) {
-        if self.wake_at < end {
-            self.wake_at = Time::NEVER;
+        if self.turns.wake_at < end {
+            self.turns.wake_at = Time::NEVER;
         }
         let nic = if self.nic.is_waiting() { self.nic.free_at() } else { Time::NEVER };
-        let next = self.due().unwrap_or(Time::NEVER).min(nic);
-        if next < self.wake_at {
-            self.wake_at = next;
-            wires.calendar.wake(self.node, next);
+        let next = self.next_by_itself().min(nic);
+        if next < self.turns.wake_at {
+            self.turns.wake_at = next;
+            wires.calendar.wake(self.turns.node, next);
         }
     }
 }

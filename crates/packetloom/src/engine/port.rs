@@ -7,6 +7,7 @@ use crate::fault::{LinkFault, Loss};
 use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
 use crate::packets::PacketId;
+use crate::prefetch::{prefetch, prefetch_whole};
 use crate::queue::{Admission, Buffer, Departure, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
 use crate::spec::Values;
@@ -16,6 +17,7 @@ use std::marker::PhantomData;
 
 /// How a port orders what waits.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 pub enum Discipline {
     /// Departures are known on arrival; packets go straight onto the link.
     Fifo(Fifo),
@@ -59,6 +61,15 @@ pub struct PortCounters {
     pub lost: u64,
 }
 
+/// What became of packets in a port's queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct QueueCounters {
+    drops: u64,
+    marks: u64,
+    trims: u64,
+    returns: u64,
+}
+
 /// One end of a link, with its queue.
 ///
 /// What is needed of it to put a packet onto the link comes first, in one cache line.
@@ -86,7 +97,7 @@ pub struct Port<H, A = ()> {
     listed: bool,
     discipline: Discipline,
     rate: Rate,
-    counters: PortCounters,
+    counters: QueueCounters,
     /// Packets that went out of the buffer: an event each.
     departures: u64,
     recorder: Option<Box<QueueRecorder>>,
@@ -131,7 +142,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             listed: false,
             discipline,
             rate: link.rate,
-            counters: PortCounters::default(),
+            counters: QueueCounters::default(),
             departures: 0,
             recorder: recorder.map(Box::new),
             random,
@@ -238,7 +249,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Everything that was counted, whether it has started or not.
     pub(super) fn counted(&self) -> PortCounters {
-        PortCounters { packets: self.sent.0, bytes: self.sent.1, ..self.counters }
+        let ((packets, bytes), QueueCounters { drops, marks, trims, returns }) = (self.sent, self.counters);
+        PortCounters { packets, bytes, drops, marks, trims, returns, corrupted: 0, lost: 0 }
     }
 
     /// What waits in a buffer that chooses; nothing of a FIFO, whose packets are on the link.
@@ -338,6 +350,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.busy_until = free_at.unwrap_or(Time::ZERO);
     }
 
+    /// Asks for what it takes to send a packet.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        if self.is_straight {
+            prefetch(self);
+        } else {
+            prefetch_whole(self);
+        }
+    }
+
     /// Shows the agent a packet that came from the far end of this port's link.
     #[inline]
     pub fn answer(&mut self, now: Time, packet: &mut Packet<H>) {
@@ -413,10 +435,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         let effect = buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
         self.waiting = effect == Effect::default() || buffer.queued().packets > 0;
-        self.counters.drops += u64::from(effect.drops);
-        self.counters.marks += u64::from(effect.marks);
-        self.counters.trims += u64::from(effect.trims);
-        self.counters.returns += u64::from(effect.returns);
+        if effect != Effect::default() {
+            self.counters.drops += u64::from(effect.drops);
+            self.counters.marks += u64::from(effect.marks);
+            self.counters.trims += u64::from(effect.trims);
+            self.counters.returns += u64::from(effect.returns);
+        }
         self.note(now);
     }
 
@@ -495,11 +519,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
-    /// What left the buffer last, and when its transmission began, if it was data that came over a link.
+    /// Sends the next packet from the buffer. If that was data that came over a link, returns it and when it was chosen;
+    /// what cuts through to a faster link may start later than that.
     pub fn depart(&mut self, wires: &mut Wires<H>) -> Option<(Time, Departure)> {
-        let start = self.serve_next(wires)?;
+        let chosen = self.busy_until;
+        self.serve_next(wires)?;
         match &self.discipline {
-            Discipline::Buffered(Buffer::Daq(queue)) => queue.departure().map(|departure| (start, departure)),
+            Discipline::Buffered(Buffer::Daq(queue)) => {
+                queue.departure().map(|departure| (chosen, departure))
+            }
             _ => None,
         }
     }
@@ -573,5 +601,15 @@ fn depart(fifo: &mut Fifo, now: Time, recorder: Option<&mut QueueRecorder>) {
     match recorder {
         Some(recorder) => fifo.depart_until(now, |at, queued| recorder.note(at, queued)),
         None => fifo.depart_until(now, |_: Time, _: Occupancy| {}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_takes_five_cache_lines() {
+        assert_eq!(size_of::<Port<u64>>(), 5 * 64);
     }
 }

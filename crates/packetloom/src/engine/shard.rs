@@ -13,7 +13,6 @@ use super::wires::{Crossing, Wires};
 use crate::flow::{Flow, HostId};
 use crate::measure::QueueRecorder;
 use crate::packets::Packets;
-use crate::prefetch::prefetch_whole;
 use crate::units::Time;
 use crate::workload::{Chain, Query, Triggers};
 
@@ -141,12 +140,12 @@ fn prepare<T: Transport>(near: &[Arrival], far: &[Arrival], hosts: &[Host<T>], p
     for arrival in far {
         packets.prefetch(arrival.id);
         if let Some(host) = hosts.get(arrival.node as usize) {
-            prefetch_whole(host);
+            host.prefetch();
         }
     }
     for arrival in near {
         if let Some(host) = hosts.get(arrival.node as usize) {
-            host.expect(packets.get(arrival.id).flow);
+            host.expect(packets.get(arrival.id));
         }
     }
 }

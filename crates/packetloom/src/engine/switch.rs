@@ -24,6 +24,8 @@ pub(super) struct Switch {
     ways_back: Vec<u32>,
     /// Ports whose buffers hold packets, and until when at least their links are taken.
     waiting: Vec<(u32, Time)>,
+    /// The earliest of these times.
+    next_service: Time,
     pool: Option<Pool>,
     /// The size of a notification, where departures are told to the link that the packet came from.
     credit_bytes: Option<u16>,
@@ -68,6 +70,7 @@ impl Switch {
             node,
             ways_back,
             waiting: Vec::new(),
+            next_service: Time::NEVER,
             pool,
             credit_bytes,
             owed: Vec::new(),
@@ -107,7 +110,7 @@ impl Switch {
         }
         tally.packet_hops += arrivals.len() as u64;
         tally.events += arrivals.len() as u64;
-        if !self.waiting.is_empty() {
+        if self.next_service < end {
             self.serve(end, ports, wires);
         }
     }
@@ -145,9 +148,7 @@ impl Switch {
                 continue;
             }
             port.accept(wires.packets.get(id).time, id, wires, None);
-            if port.enlist() {
-                self.waiting.push((out, Time::ZERO));
-            }
+            self.note_waiting(out, ports);
         }
     }
 
@@ -188,11 +189,9 @@ impl Switch {
             packet.time = port.cut_through_start(from, cut.header_bytes, packet.size_bytes, now);
         }
         port.accept(now, id, wires, self.pool.as_mut());
-        if port.enlist() {
-            self.waiting.push((out, Time::ZERO));
-        }
+        self.note_waiting(out, ports);
         if self.returns
-            && let Some(returned) = port.take_returned()
+            && let Some(returned) = ports[out as usize].take_returned()
         {
             let packet = wires.packets.get_mut(returned);
             packet.time = now;
@@ -264,9 +263,11 @@ impl Switch {
         }
     }
 
+    #[inline]
     fn note_waiting<H: Copy + Default, A: PortAgent<H>>(&mut self, port: u32, ports: &mut [Port<H, A>]) {
         if ports[port as usize].enlist() {
             self.waiting.push((port, Time::ZERO));
+            self.next_service = Time::ZERO;
         }
     }
 
@@ -278,19 +279,21 @@ impl Switch {
         wires: &mut Wires<H>,
     ) {
         let node = self.node;
+        let mut next_service = Time::NEVER;
         self.waiting.retain_mut(|(port, taken_until)| {
-            if *taken_until >= end {
-                return true;
-            }
-            let port = &mut ports[*port as usize];
-            port.serve_until(end, wires);
-            if port.is_waiting() {
+            if *taken_until < end {
+                let port = &mut ports[*port as usize];
+                port.serve_until(end, wires);
+                if !port.is_waiting() {
+                    port.delist();
+                    return false;
+                }
                 *taken_until = port.free_at();
                 wires.calendar.wake(node, *taken_until);
-            } else {
-                port.delist();
             }
-            port.is_waiting()
+            next_service = next_service.min(*taken_until);
+            true
         });
+        self.next_service = next_service;
     }
 }

@@ -1,11 +1,11 @@
 //! A host's own queue: control packets first, then the flows in turn, and nothing is lost.
 
+use super::ring::Ring;
 use super::{Effect, Occupancy, Waiting};
 use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::spec::{Component, anything};
-use std::collections::VecDeque;
 
 /// The component.
 pub const COMPONENT: Component = Component {
@@ -20,10 +20,10 @@ pub const COMPONENT: Component = Component {
 /// A host's packets.
 #[derive(Clone, Debug, Default)]
 pub struct Fair {
-    control: VecDeque<Waiting>,
+    control: Ring<Waiting>,
     /// The flows with data waiting, in the order of their turns, and the lane of each. They are few.
-    turns: VecDeque<(FlowId, usize)>,
-    lanes: Vec<VecDeque<Waiting>>,
+    turns: Ring<(FlowId, usize)>,
+    lanes: Vec<Ring<Waiting>>,
     free: Vec<usize>,
     queued: Occupancy,
 }
@@ -48,7 +48,7 @@ impl Fair {
             return lane;
         }
         let lane = self.free.pop().unwrap_or_else(|| {
-            self.lanes.push(VecDeque::new());
+            self.lanes.push(Ring::default());
             self.lanes.len() - 1
         });
         self.turns.push_back((flow, lane));
@@ -78,7 +78,7 @@ impl Fair {
 
     /// Every packet that waits.
     pub fn packets(&self) -> impl Iterator<Item = PacketId> {
-        self.lanes.iter().flatten().chain(&self.control).map(|waiting| waiting.id)
+        self.lanes.iter().flat_map(Ring::iter).chain(self.control.iter()).map(|waiting| waiting.id)
     }
 
     /// What waits.

@@ -3,17 +3,17 @@
 //! A FIFO port knows on arrival when a packet will leave, so the packet goes straight onto the link and only its
 //! departure is remembered: one event per packet-hop (DESIGN, engine rule 4).
 
+use super::ring::Ring;
 use super::{Admission, Occupancy, Verdict};
 use crate::random::Stream;
 use crate::units::Time;
-use std::collections::VecDeque;
 
 /// What waits at a FIFO port, and who may join.
 #[derive(Clone, Debug)]
 pub struct Fifo {
     admission: Admission,
     /// When each waiting packet starts on the link, and its size.
-    waiting: VecDeque<(Time, u16)>,
+    waiting: Ring<(Time, u16)>,
     queued: Occupancy,
     /// Whether anybody looks at what is queued.
     tracked: bool,
@@ -24,7 +24,7 @@ impl Fifo {
     pub fn new(admission: Admission, observed: bool) -> Fifo {
         Fifo {
             admission,
-            waiting: VecDeque::new(),
+            waiting: Ring::default(),
             queued: Occupancy::default(),
             tracked: observed || admission.looks(),
         }

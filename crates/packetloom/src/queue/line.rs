@@ -1,22 +1,22 @@
 //! First in, first out, holding its packets: a FIFO inside another discipline.
 
+use super::ring::Ring;
 use super::{Admission, Effect, Occupancy, Verdict, Waiting};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use std::collections::VecDeque;
 
 /// Packets in a row.
 #[derive(Clone, Debug)]
 pub struct Line {
     admission: Admission,
-    waiting: VecDeque<Waiting>,
+    waiting: Ring<Waiting>,
     queued: Occupancy,
 }
 
 impl Line {
     /// An empty line.
     pub fn new(admission: Admission) -> Line {
-        Line { admission, waiting: VecDeque::new(), queued: Occupancy::default() }
+        Line { admission, waiting: Ring::default(), queued: Occupancy::default() }
     }
 
     /// Takes a packet in, or drops it.

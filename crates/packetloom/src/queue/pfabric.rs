@@ -4,6 +4,7 @@
 
 use super::{Effect, Occupancy};
 use crate::flow::FlowId;
+use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{Component, Fallback, Kind, Param, Values, anything};
@@ -39,6 +40,7 @@ struct Entry {
     priority: u32,
     flow: FlowId,
     id: PacketId,
+    size_bytes: u16,
 }
 
 /// A pFabric port's packets.
@@ -69,27 +71,29 @@ impl PFabric {
         packets: &mut Packets<H>,
         random: &mut Stream,
     ) -> Effect {
-        let packet = packets.get(id);
-        self.queued_bytes += u64::from(packet.size_bytes);
-        self.waiting.push(Entry { priority: packet.priority, flow: packet.flow, id });
+        let &Packet { priority, flow, size_bytes, .. } = packets.get(id);
+        self.queued_bytes += u64::from(size_bytes);
+        self.waiting.push(Entry { priority, flow, id, size_bytes });
         let mut effect = Effect::default();
         while self.queued_bytes > self.capacity_bytes {
             let worst = self.worst(random);
-            let dropped = self.remove(worst, packets);
-            packets.take(dropped);
+            packets.take(self.remove(worst));
             effect.drops += 1;
         }
         effect
     }
 
     /// The earliest packet of the flow that has the highest-priority packet: so a flow's packets keep their order.
-    pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
-        if self.waiting.is_empty() {
-            return None;
-        }
-        let flow = self.waiting[self.best(random)].flow;
-        let earliest = self.waiting.iter().position(|other| other.flow == flow)?;
-        Some(self.remove(earliest, packets))
+    pub fn take(&mut self, random: &mut Stream) -> Option<PacketId> {
+        let earliest = match self.waiting.len() {
+            0 => return None,
+            1 => 0,
+            _ => {
+                let flow = self.waiting[self.best(random)].flow;
+                self.waiting.iter().position(|other| other.flow == flow)?
+            }
+        };
+        Some(self.remove(earliest))
     }
 
     /// Every packet that waits.
@@ -103,19 +107,23 @@ impl PFabric {
     }
 
     fn best(&self, random: &mut Stream) -> usize {
-        let priorities = self.waiting.iter().map(|entry| entry.priority);
-        let smallest = priorities.clone().min().unwrap_or(0);
-        let mut equals = priorities.enumerate().filter(|(_, priority)| *priority == smallest);
+        let smallest = self.waiting.iter().map(|entry| entry.priority).min().unwrap_or(0);
+        let mut equals = self.places_of(smallest);
         let nth = self.draw(smallest, random);
-        equals.nth(nth).map_or(0, |(index, _)| index)
+        equals.nth(nth).unwrap_or(0)
     }
 
     fn worst(&self, random: &mut Stream) -> usize {
-        let priorities = self.waiting.iter().map(|entry| entry.priority);
-        let largest = priorities.clone().max().unwrap_or(0);
-        let mut equals = priorities.enumerate().rev().filter(|(_, priority)| *priority == largest);
+        let largest = self.waiting.iter().map(|entry| entry.priority).max().unwrap_or(0);
+        let mut equals = self.places_of(largest).rev();
         let nth = self.draw(largest, random);
-        equals.nth(nth).map_or(0, |(index, _)| index)
+        equals.nth(nth).unwrap_or(0)
+    }
+
+    /// Where packets of a priority wait.
+    fn places_of(&self, priority: u32) -> impl DoubleEndedIterator<Item = usize> {
+        let entries = self.waiting.iter().enumerate();
+        entries.filter(move |(_, entry)| entry.priority == priority).map(|(place, _)| place)
     }
 
     /// Which one of those with this priority: the first, or one at random.
@@ -123,21 +131,20 @@ impl PFabric {
         if !self.random_ties {
             return 0;
         }
-        let equals = self.waiting.iter().filter(|entry| entry.priority == priority).count() as u32;
+        let equals = self.places_of(priority).count() as u32;
         if equals > 1 { random.below(equals) as usize } else { 0 }
     }
 
-    fn remove<H: Copy + Default>(&mut self, index: usize, packets: &Packets<H>) -> PacketId {
-        let id = self.waiting.remove(index).id;
-        self.queued_bytes -= u64::from(packets.get(id).size_bytes);
-        id
+    fn remove(&mut self, index: usize) -> PacketId {
+        let removed = self.waiting.remove(index);
+        self.queued_bytes -= u64::from(removed.size_bytes);
+        removed.id
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Packet;
     use crate::queue::Buffer;
     use crate::queue::testing::TestBuffer;
     use crate::random::Purpose;

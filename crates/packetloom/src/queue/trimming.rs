@@ -1,12 +1,12 @@
 //! NDP's switch queue: what does not fit loses its payload, and its header goes on (NDP, SIGCOMM 2017, §3.1).
 
 use super::admission::Limit;
+use super::ring::Ring;
 use super::{Effect, Occupancy, Waiting};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The component.
@@ -104,8 +104,8 @@ pub struct Trimming {
     rules: Arc<Rules>,
     /// Headers sent while data waited, since the last data packet.
     headers_in_a_row: u64,
-    data: VecDeque<Waiting>,
-    headers: VecDeque<Waiting>,
+    data: Ring<Waiting>,
+    headers: Ring<Waiting>,
     data_queued: Occupancy,
     headers_queued: Occupancy,
     /// A header on its way back, until the switch takes it.
@@ -130,8 +130,8 @@ impl Trimming {
         Trimming {
             rules: Arc::new(rules),
             headers_in_a_row: 0,
-            data: VecDeque::new(),
-            headers: VecDeque::new(),
+            data: Ring::default(),
+            headers: Ring::default(),
             data_queued: Occupancy::default(),
             headers_queued: Occupancy::default(),
             returned: None,
@@ -227,12 +227,12 @@ impl Trimming {
     pub fn take(&mut self) -> Option<PacketId> {
         let data_waits = !self.data.is_empty();
         let is_datas_turn = data_waits && self.rules.headers_per_data == Some(self.headers_in_a_row);
-        if !is_datas_turn && let Some(header) = pop(&mut self.headers) {
+        if !is_datas_turn && let Some(header) = self.headers.pop_front() {
             self.headers_queued.remove(header.size_bytes);
             self.headers_in_a_row += u64::from(data_waits);
             return Some(header.id);
         }
-        let data = pop(&mut self.data)?;
+        let data = self.data.pop_front()?;
         self.data_queued.remove(data.size_bytes);
         self.headers_in_a_row = 0;
         Some(data.id)
@@ -240,7 +240,13 @@ impl Trimming {
 
     /// Every packet that waits.
     pub fn packets(&self) -> impl Iterator<Item = PacketId> {
-        self.data.iter().chain(&self.headers).map(|waiting| waiting.id)
+        self.data.iter().chain(self.headers.iter()).map(|waiting| waiting.id)
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty() && self.headers.is_empty()
     }
 
     /// What waits, headers too.
@@ -251,16 +257,6 @@ impl Trimming {
             packets: self.data_queued.packets + self.headers_queued.packets,
         }
     }
-}
-
-/// The first packet. An empty ring begins anew, so that a short queue keeps to the same few places in the cache.
-#[inline]
-fn pop(ring: &mut VecDeque<Waiting>) -> Option<Waiting> {
-    let packet = ring.pop_front();
-    if ring.is_empty() {
-        ring.clear();
-    }
-    packet
 }
 
 #[cfg(test)]

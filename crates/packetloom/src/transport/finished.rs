@@ -6,6 +6,10 @@ use crate::flow::FlowId;
 use crate::units::Time;
 use std::collections::VecDeque;
 
+/// How long a packet may wait somewhere after its flow has ended: 125 MB before a link of 10 Gb/s. Its flow must not
+/// begin anew.
+const LONGEST_WAIT: Time = Time::from_us(100_000);
+
 /// The flows that ended here not long ago, with their length in packets.
 #[derive(Clone, Debug)]
 pub struct Finished {
@@ -15,9 +19,9 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Remembers each flow for `linger`: longer than a sender may stay silent between two tries.
-    pub fn new(linger: Time) -> Finished {
-        Finished { linger, packets: FlowTable::default(), oldest: VecDeque::new() }
+    /// Remembers each flow for `silence`, longer than a sender may stay silent between two tries, if not for longer.
+    pub fn new(silence: Time) -> Finished {
+        Finished { linger: silence.max(LONGEST_WAIT), packets: FlowTable::default(), oldest: VecDeque::new() }
     }
 
     /// A flow ended.

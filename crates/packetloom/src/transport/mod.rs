@@ -1,5 +1,6 @@
 //! Transports: one room per scheme. What two of them share has a room of its own.
 
+mod cubic;
 mod d2tcp;
 mod d3;
 mod daq;
@@ -129,6 +130,7 @@ macro_rules! registry {
 
 registry! {
     tcp::Tcp,
+    cubic::Cubic,
     dctcp::Dctcp,
     d2tcp::D2tcp,
     min_tcp::MinTcp,

@@ -155,7 +155,7 @@ fn every_component_is_drawn_in_a_scenario_that_makes_sense() {
         .collect();
     let mut runner = TestRunner::deterministic();
     let strategy = draw::scenario();
-    for _ in 0..40_000 {
+    for _ in 0..100_000 {
         let scenario = strategy.new_tree(&mut runner).expect("a scenario").current();
         let mut names = BTreeSet::new();
         named("scenario", &scenario, &mut names);

@@ -1,7 +1,4 @@
-"""`packetloom validate kernel`: Linux's own TCP Reno through a slow link, and the same flows simulated.
-
-CUBIC is not among packetloom's transports, and DCTCP is compared with theory and other simulators.
-"""
+"""`packetloom validate kernel`: Linux's own TCP through a slow link, and the same flows simulated."""
 
 from __future__ import annotations
 
@@ -16,14 +13,13 @@ from packetloom.api import run
 from packetloom.results import Results
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.kernel.measure import Trial, measure
-from packetloom.validate.kernel.network import Dumbbell
+from packetloom.validate.kernel.network import Dumbbell, parameters
 from packetloom.validate.peers.agreement import agreement
 
-CONGESTION_CONTROL = "reno"
 WITHIN = 0.10
-TRIALS = 9
 RATE_MBPS = 20
-LIMIT_BYTES = 60_000
+# What DCTCP marks: 22.5 KB at that rate.
+MARK_ABOVE_US = 9_000
 # Tokens for four packets, so that a machine that wakes the queue late loses no rate.
 BURST_BYTES = 6_000
 # Ethernet, IPv4, TCP with timestamps.
@@ -32,10 +28,26 @@ PACKET_BYTES = MSS_BYTES + HEADER_BYTES
 
 
 @dataclass(frozen=True, slots=True)
+class Control:
+    """A congestion control, as people, Linux and packetloom call it."""
+
+    title: str
+    linux: str
+    transport: str
+    marks: bool = False
+
+
+RENO = Control("TCP Reno", "reno", "tcp")
+CUBIC = Control("CUBIC", "cubic", "cubic")
+DCTCP = Control("DCTCP", "dctcp", "dctcp", marks=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """So many flows of a size that start together; `why` says what is known of why it may differ.
 
-    `settings` are sysctls of the kernel's.
+    `settings` are sysctls of the kernel's, `module` parameters of its congestion control's module, `transport` keys of
+    ours. `limit_bytes` may wait.
     """
 
     name: str
@@ -43,15 +55,51 @@ class Case:
     flow_bytes: int
     why: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
+    control: Control = RENO
+    limit_bytes: int = 60_000
+    trials: int = 9
+    module: Mapping[str, str] = field(default_factory=dict)
+    transport: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """With the congestion control."""
+        return f"{self.control.title}, {self.name}"
 
 
 WHY_RACK = (
     "After a timeout the senders overrun the queue again. Linux finds lost retransmissions by time (RACK, RFC 8985), "
     "ours waits for a second timeout. Without RACK Linux does, too: the rows that say so"
 )
+WHY_OVERSHOOT = (
+    "Slow start sends so much too much that 0.7 of it is still more than there is room for, and what is sent again is "
+    "lost. Linux finds that by time (RACK), ours after a timeout. Where slow start ends before, they agree: the row "
+    "that says so"
+)
+WHY_BURST = (
+    "In a window of 0.7 there is room at once for packets that are sent again (RFC 6675): they come together to a full "
+    "queue and are lost again. Linux sends one for each that arrives (PRR, RFC 9937). Where 0.5 is left, on both, they "
+    "agree: the rows that say so"
+)
 WHY_CHANCE = (
     "How many of the sixteen wait for a third timeout is chance: in four series of trials the last took 592 to 694 ms "
     "in the mean on Linux, 650 here"
+)
+
+# Without SACK Linux has no RACK either.
+NO_RACK = {"net.ipv4.tcp_sack": "0"}
+
+# Round trips of 240 ms, three of the cubic function's saws. Linux waits 200 ms longer than the smoothed round trip, RFC
+# 6298 only as long as it varies.
+DEEP = Case(
+    "40 MB, 600 KB may wait, slow start to 280 packets",
+    1,
+    40_000_000,
+    control=CUBIC,
+    limit_bytes=600_000,
+    trials=3,
+    module={"initial_ssthresh": "280"},
+    transport={"initial_ssthresh": 280, "min_rto": "450ms"},
 )
 
 CASES = (
@@ -59,8 +107,32 @@ CASES = (
     Case("four long flows", 4, 1_000_000),
     Case("incast of 8 x 100 KB", 8, 100_000),
     Case("incast of 16 x 30 KB", 16, 30_000, WHY_RACK),
-    # Without SACK Linux has no RACK either.
-    Case("incast of 16 x 30 KB, no RACK", 16, 30_000, WHY_CHANCE, {"net.ipv4.tcp_sack": "0"}),
+    Case("incast of 16 x 30 KB, no RACK", 16, 30_000, WHY_CHANCE, NO_RACK),
+    Case("one long flow", 1, 2_000_000, WHY_OVERSHOOT, control=CUBIC),
+    Case(
+        "one long flow, slow start to 30 packets",
+        1,
+        2_000_000,
+        control=CUBIC,
+        module={"initial_ssthresh": "30"},
+        transport={"initial_ssthresh": 30},
+    ),
+    DEEP,
+    Case("four long flows", 4, 1_000_000, control=CUBIC),
+    Case("incast of 8 x 100 KB", 8, 100_000, WHY_BURST, control=CUBIC),
+    Case(
+        "incast of 8 x 100 KB, beta 0.5",
+        8,
+        100_000,
+        control=CUBIC,
+        module={"beta": "512"},
+        transport={"beta": 0.5},
+    ),
+    Case("incast of 16 x 30 KB", 16, 30_000, WHY_RACK, control=CUBIC),
+    Case("incast of 16 x 30 KB, no RACK", 16, 30_000, WHY_CHANCE, NO_RACK, control=CUBIC),
+    Case("one long flow", 1, 2_000_000, control=DCTCP),
+    Case("four long flows", 4, 1_000_000, control=DCTCP),
+    Case("incast of 8 x 100 KB", 8, 100_000, control=DCTCP),
 )
 
 
@@ -71,15 +143,27 @@ def kernel_comparisons() -> list[Comparison]:
 
 def _comparison(case: Case) -> Comparison:
     def rows(_: Mapping[str, Results]) -> list[Row]:
-        with Dumbbell(
-            case.flows, RATE_MBPS * 1_000_000, LIMIT_BYTES, BURST_BYTES, CONGESTION_CONTROL, case.settings
-        ) as dumbbell:
-            trials = [measure(dumbbell, case.flow_bytes) for _ in range(TRIALS)]
+        with dumbbell_of(case) as dumbbell, parameters(case.control.linux, case.module):
+            trials = [measure(dumbbell, case.flow_bytes) for _ in range(case.trials)]
         with tempfile.TemporaryDirectory(prefix="packetloom-kernel-") as folder:
             simulated = [simulate(case, trial, Path(folder) / str(number)) for number, trial in enumerate(trials)]
         return compared(case, trials, simulated)
 
-    return Comparison(f"kernel-{case.name}", lambda _: {}, rows)
+    return Comparison(f"kernel: {case.title}", lambda _: {}, rows)
+
+
+def dumbbell_of(case: Case) -> Dumbbell:
+    """The kernel's side of a case."""
+    ecn = {"net.ipv4.tcp_ecn": "1"} if case.control.marks else {}
+    return Dumbbell(
+        case.flows,
+        RATE_MBPS * 1_000_000,
+        case.limit_bytes,
+        BURST_BYTES,
+        case.control.linux,
+        {**case.settings, **ecn},
+        MARK_ABOVE_US if case.control.marks else None,
+    )
 
 
 def simulate(case: Case, kernel: Trial, folder: Path) -> Trial:
@@ -88,7 +172,7 @@ def simulate(case: Case, kernel: Trial, folder: Path) -> Trial:
     (folder / "dumbbell.txt").write_text(topology_text(case.flows), encoding="utf-8")
     starts = [f"{src},0,{case.flow_bytes},{start}" for src, start in enumerate(kernel.starts_ns, 1)]
     (folder / "flows.csv").write_text("\n".join(["src,dst,size_bytes,start_ns", *starts, ""]), encoding="utf-8")
-    results = run(scenario(folder), folder / "results", progress=False, cache=False)
+    results = run(scenario(case, folder), folder / "results", progress=False, cache=False)
     flows = results.to_polars().sort("src")
     port = results.to_polars("ports").filter(node=f"switch{case.flows + 1}", peer=f"switch{case.flows + 2}")
     # The kernel's token bucket keeps a packet in the queue until all its tokens are there.
@@ -104,21 +188,24 @@ def topology_text(senders: int) -> str:
     return "\n".join([f"{senders + 3} 2 {len(links)}", f"{near} {far}", *links, ""])
 
 
-def scenario(folder: Path) -> dict[str, Any]:
+def scenario(case: Case, folder: Path) -> dict[str, Any]:
     """TCP as Linux has it: 200 ms is the least timeout, 10 packets the first window."""
-    tcp = {
-        "kind": "tcp",
+    transport = {
+        "kind": case.control.transport,
         "mss": f"{MSS_BYTES}B",
         "header": f"{HEADER_BYTES}B",
         "ack": f"{HEADER_BYTES}B",
         "min_rto": "200ms",
         "max_rto": "120s",
+        **case.transport,
     }
-    queue = {"kind": "drop-tail", "capacity": f"{LIMIT_BYTES - PACKET_BYTES}B"}
+    queue = {"kind": "drop-tail", "capacity": f"{case.limit_bytes - PACKET_BYTES}B"}
+    if case.control.marks:
+        queue |= {"kind": "ecn", "mark_above": f"{MARK_ABOVE_US * RATE_MBPS // 8}B"}
     return {
         "topology": {"kind": "hpcc", "file": str(folder / "dumbbell.txt")},
         "workload": [{"arrivals": {"kind": "list", "file": str(folder / "flows.csv")}}],
-        "scheme": [{"name": "TCP", "transport": tcp, "queue": queue, "nic": "drop-tail"}],
+        "scheme": [{"name": "TCP", "transport": transport, "queue": queue, "nic": "drop-tail"}],
         "run": {"seeds": 1},
         "measure": {"queues": True},
     }
@@ -136,7 +223,7 @@ def compared(case: Case, kernel: Sequence[Trial], simulated: Sequence[Trial]) ->
     rows = []
     for title, figure in figures.items():
         theirs, ours = (statistics.fmean(figure(trial) for trial in trials) for trials in (kernel, simulated))
-        what = f"Linux, TCP Reno, {case.name}: {title}"
+        what = f"Linux, {case.title}: {title}"
         source = f"this kernel, mean of {len(kernel)} trials"
         rows.append(agreement(what, what, source, theirs, ours, WITHIN, case.why))
     return rows

@@ -1,8 +1,8 @@
 """What runs inside a namespace: a script of its own, so that it starts fast, driven by lines on its standard input.
 
-`receive COUNT BYTES` takes so many connections and prints when each had all its bytes. `send ADDRESS BYTES` connects,
-then reads a moment of the monotonic clock, which all namespaces share, and sends from then on. `watch DEVICE` samples
-what waits at a device until its input ends.
+`receive COUNT BYTES CONTROL` takes so many connections and prints when each had all its bytes. `send ADDRESS BYTES
+CONTROL` connects, then reads a moment of the monotonic clock, which all namespaces share, and sends from then on, under
+that congestion control. `watch DEVICE` samples what waits at a device until its input ends.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ READY = "ready"
 SAMPLE_S = 0.001
 
 
-def receive(count: int, size: int) -> None:
+def receive(count: int, size: int, control: bytes) -> None:
     """Takes `count` connections with `size` bytes each; prints the moments of the last bytes by sender's address."""
     listener = socket.create_server(("0.0.0.0", PORT), backlog=count)
+    # Connections inherit it: a DCTCP receiver echoes marks differently.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control)
     listener.settimeout(TIMEOUT_S)
     print(READY, flush=True)
     selector = selectors.DefaultSelector()
@@ -44,9 +46,13 @@ def receive(count: int, size: int) -> None:
     print(json.dumps(ends), flush=True)
 
 
-def send(address: str, size: int) -> None:
+def send(address: str, size: int, control: bytes) -> None:
     """Sends `size` bytes from the moment on that it is told; prints when it really began."""
-    with socket.create_connection((address, PORT), timeout=TIMEOUT_S) as connection:
+    with socket.socket() as connection:
+        connection.settimeout(TIMEOUT_S)
+        # As a sysctl, an administrator would have to allow it to namespaces first.
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control)
+        connection.connect((address, PORT))
         payload = bytes(size)
         print(READY, flush=True)
         start_ns = int(sys.stdin.readline())
@@ -88,8 +94,8 @@ def _queue(kernel: socket.socket, index: int) -> tuple[int, int]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "receive":
-        receive(int(sys.argv[2]), int(sys.argv[3]))
+        receive(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4].encode())
     elif sys.argv[1] == "send":
-        send(sys.argv[2], int(sys.argv[3]))
+        send(sys.argv[2], int(sys.argv[3]), sys.argv[4].encode())
     else:
         watch(sys.argv[2])

@@ -42,8 +42,9 @@ def _attempt(dumbbell: Dumbbell, flow_bytes: int) -> Trial | None:
     hosts = range(1, dumbbell.senders + 1)
     with _endpoints(dumbbell) as start:
         watcher = start(None, ["watch", BOTTLENECK])
-        receiver = start(0, ["receive", str(dumbbell.senders), str(flow_bytes)])
-        senders = [start(host, ["send", dumbbell.address(0), str(flow_bytes)]) for host in hosts]
+        what = [str(flow_bytes), dumbbell.congestion_control]
+        receiver = start(0, ["receive", str(dumbbell.senders), *what])
+        senders = [start(host, ["send", dumbbell.address(0), *what]) for host in hosts]
         start_ns = time.monotonic_ns() + 50_000_000
         for sender in senders:
             _tell(sender, str(start_ns))

@@ -8,7 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +35,9 @@ SYSCTLS = {
     "net.ipv4.tcp_wmem": "4096 4194304 8388608",
 }
 
+# HyStart leaves slow start when delays grow, before anything is lost. RFC 9438 §4.10 leaves that open; ours has none.
+PARAMETERS = {"cubic": {"hystart": "0"}}
+
 _numbers = itertools.count()
 
 
@@ -45,8 +49,8 @@ class UnavailableError(PacketloomError):
 class Dumbbell:
     """Namespaces of our own, from entering until leaving: host 0 receives, hosts 1, 2, ... send.
 
-    The router's port to host 0 sends at `rate_bps` from a token bucket (tbf) and lets `limit_bytes` wait. `settings`
-    are sysctls beyond those that all have.
+    The router's port to host 0 sends at `rate_bps` from a token bucket (tbf) and lets `limit_bytes` wait; with
+    `mark_above_us` it marks what waited longer. `settings` are sysctls beyond those that all have.
     """
 
     senders: int
@@ -55,6 +59,7 @@ class Dumbbell:
     burst_bytes: int
     congestion_control: str
     settings: Mapping[str, str] = field(default_factory=dict)
+    mark_above_us: int | None = None
     names: list[str] = field(default_factory=list)
 
     def __enter__(self) -> Dumbbell:
@@ -94,8 +99,7 @@ class Dumbbell:
         return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
     def _build(self) -> None:
-        control = {"net.ipv4.tcp_congestion_control": self.congestion_control}
-        settings = SYSCTLS | control | dict(self.settings)
+        settings = SYSCTLS | dict(self.settings)
         for name in (self.router, *self.hosts):
             _run(["ip", "netns", "add", name])
             self.names.append(name)
@@ -103,7 +107,12 @@ class Dumbbell:
         for host in range(len(self.hosts)):
             self._connect(host)
         rate = ["rate", f"{self.rate_bps}bit", "burst", str(self.burst_bytes), "limit", str(self.limit_bytes)]
-        self.run(self.router, ["tc", "qdisc", "add", "dev", BOTTLENECK, "root", "tbf", *rate])
+        queue = ["tc", "qdisc", "add", "dev", BOTTLENECK]
+        self.run(self.router, [*queue, "root", "handle", "1:", "tbf", *rate])
+        if self.mark_above_us is not None:
+            # At a constant rate what waits longer is what found more: a threshold as DCTCP's. CoDel itself rests.
+            codel = ["codel", "limit", "1000", "target", "10s", "interval", "20s"]
+            self.run(self.router, [*queue, "parent", "1:1", *codel, "ce_threshold", f"{self.mark_above_us}us"])
 
     def _connect(self, host: int) -> None:
         name, port = self.hosts[host], BOTTLENECK if host == 0 else f"port{host}"
@@ -121,6 +130,24 @@ class Dumbbell:
             subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False, timeout=COMMAND_TIMEOUT_S)
         self.names.clear()
         signal.signal(signal.SIGTERM, self._before)
+
+
+@contextmanager
+def parameters(congestion_control: str, more: Mapping[str, str]) -> Iterator[None]:
+    """Has the congestion control's module as the simulated one is. It is the whole machine's, so it is put back."""
+    before: dict[Path, str] = {}
+    try:
+        for name, value in {**PARAMETERS.get(congestion_control, {}), **more}.items():
+            path = Path(f"/sys/module/tcp_{congestion_control}/parameters/{name}")
+            try:
+                before[path] = path.read_text(encoding="utf-8")
+                path.write_text(value, encoding="utf-8")
+            except OSError as error:
+                raise UnavailableError(f"{path} can not be set: {error.strerror}") from error
+        yield
+    finally:
+        for path, text in before.items():
+            path.write_text(text, encoding="utf-8")
 
 
 def require(congestion_control: str) -> None:

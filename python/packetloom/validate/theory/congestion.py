@@ -1,9 +1,9 @@
-"""Congestion control: TCP's square-root law, DCTCP's saw, RCP's fixed point."""
+"""Congestion control: TCP's and CUBIC's rates under random loss, DCTCP's saw, RCP's fixed point."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -18,11 +18,14 @@ from packetloom.validate.theory.replicates import predicted
 
 PACKET_BYTES, ACK_BYTES = 1500, 40
 
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
 
 def congestion_comparisons() -> list[Comparison]:
     """All of them."""
     return [
         _square_root_comparison(),
+        _cubic_comparison(),
         _dctcp_comparison(flows=2, delay_us=50, threshold=100, run_ms=400, quick=True),
         _dctcp_comparison(flows=2, delay_us=100, threshold=300, run_ms=1000),
         _dctcp_comparison(flows=4, delay_us=50, threshold=100, run_ms=400),
@@ -57,52 +60,81 @@ def round_trip_s(rate_gbps: float, delay_us: float) -> float:
 
 
 def _square_root_comparison() -> Comparison:
-    """The formula is that of windows without end; what small ones do differently goes with 1 / W, so with √p."""
+    return _random_loss(
+        "square-root",
+        "TCP's rate under random loss, C of C / (RTT √p) as p goes to 0",
+        "Ott, Kemperman and Mathis 1996; Mathis et al. 1997",
+        formulas.square_root_constant(),
+        lambda probability, round_trip: {"kind": "tcp"},
+        lambda window, lost, probability: window * np.sqrt(lost),
+    )
+
+
+def _cubic_comparison() -> Comparison:
+    def transport(probability: float, round_trip: float) -> dict[str, Any]:
+        # So steep that there are as many round trips between losses as packets in the window. No Reno-friendly region:
+        # the formula knows none.
+        steepness = probability / round_trip**3
+        return {"kind": "cubic", "c": steepness, "reno_friendly": False, "fast_convergence": False}
+
+    return _random_loss(
+        "cubic",
+        "CUBIC's window under random loss, a of a C^(1/4) (RTT / p)^(3/4) as p goes to 0",
+        "RFC 9438 §5.1, which has a = 1.325 for losses at even distances; here they come at random",
+        formulas.cubic_constant(),
+        transport,
+        lambda window, lost, probability: window * lost**0.75 / probability**0.25,
+        # Its windows vary more than TCP's.
+        longer=2,
+    )
+
+
+def _random_loss(
+    name: str,
+    what: str,
+    source: str,
+    expected: float,
+    transport: Callable[[float, float], dict[str, Any]],
+    constant: Callable[[Floats, Floats, float], Floats],
+    longer: float = 1,
+) -> Comparison:
+    """One flow's mean window. Formulas are those of windows without end; what small ones do differently goes with √p.
+
+    `transport` is made from a probability and the round trip; `constant` from windows, losses as they came out, and the
+    probability.
+    """
     rate_gbps, delay_us = 100, 40
     probabilities = {1e-3: 1.0, 3e-4: 1.5, 1e-4: 3.0}
     round_trip = round_trip_s(rate_gbps, delay_us)
 
     def scenario(probability: float, run_s: float) -> dict[str, Any]:
         # Slow start ends where the window will be.
-        tcp = {"kind": "tcp", "initial_ssthresh": round(1 / math.sqrt(probability)), "min_rto": "1ms"}
-        run = {"seeds": 24, "max_time": f"{run_s}s"}
-        case = one_receiver(1, rate_gbps, delay_us, tcp, "drop-tail", run)
+        begin = {"initial_ssthresh": round(1 / math.sqrt(probability)), "min_rto": "1ms"}
+        run = {"seeds": 24, "max_time": f"{longer * run_s}s"}
+        flow = transport(probability, round_trip) | begin
+        case = one_receiver(1, rate_gbps, delay_us, flow, "drop-tail", run)
         case["fault"] = [{"kind": "corruption", "probability": probability, "between": ["host1", "switch0"]}]
         return case | {"measure": {"series_interval": "100ms"}}
 
-    def constants(results: Results) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """√p and C of every seed, with p as it came out."""
+    def constants(probability: float, results: Results) -> tuple[Floats, Floats]:
+        """√p and the constant of every seed, with p as it came out."""
         port = results.to_polars("ports").filter(node="host1", peer="switch0")
         seconds = results.to_polars("cases")["simulated_ns"].to_numpy() / 1e9
-        lost = np.sqrt((port["corrupted"] / port["tx_packets"]).to_numpy())
-        return lost, port["tx_packets"].to_numpy() / seconds * round_trip * lost
+        lost = (port["corrupted"] / port["tx_packets"]).to_numpy()
+        window = port["tx_packets"].to_numpy() / seconds * round_trip
+        return np.sqrt(lost), constant(window, lost, probability)
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
-        found = [constants(results[_loss_name(probability)]) for probability in probabilities]
+        found = [constants(probability, results[f"loss-{probability:g}"]) for probability in probabilities]
         # Seed by seed a line through the probabilities, drawn on to √p = 0.
         limits = [float(np.polyfit(roots, values, 1)[1]) for roots, values in _by_replicate(found)]
-        return [
-            predicted(
-                "square-root",
-                "TCP's rate under random loss, C of C / (RTT √p) as p goes to 0",
-                "Ott, Kemperman and Mathis 1996; Mathis et al. 1997",
-                formulas.square_root_constant(),
-                limits,
-                known_to=0.03,
-            )
-        ]
+        return [predicted(name, what, source, expected, limits, known_to=0.03)]
 
-    cases = {_loss_name(probability): scenario(probability, run_s) for probability, run_s in probabilities.items()}
-    return Comparison("square-root", lambda _: cases, rows)
+    cases = {f"loss-{probability:g}": scenario(probability, run_s) for probability, run_s in probabilities.items()}
+    return Comparison(name, lambda _: cases, rows)
 
 
-def _loss_name(probability: float) -> str:
-    return f"loss-{probability:g}"
-
-
-def _by_replicate(
-    found: Sequence[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]],
-) -> list[tuple[list[float], list[float]]]:
+def _by_replicate(found: Sequence[tuple[Floats, Floats]]) -> list[tuple[list[float], list[float]]]:
     replicates = range(len(found[0][0]))
     return [([x[one] for x, _ in found], [y[one] for _, y in found]) for one in replicates]
 

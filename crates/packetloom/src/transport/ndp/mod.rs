@@ -83,6 +83,14 @@ impl Transport for Ndp {
         }
     }
 
+    #[inline]
+    fn expect(&self, packet: &Packet<Header>) {
+        match packet.kind {
+            Kind::Data | Kind::Trimmed => self.receivers.prefetch(packet.flow),
+            _ => self.senders.prefetch(packet.flow),
+        }
+    }
+
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {
         if timer.purpose == PULL {
             self.pull_due(context);

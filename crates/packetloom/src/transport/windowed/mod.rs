@@ -94,9 +94,11 @@ impl<C: Congestion> Transport for Windowed<C> {
     }
 
     #[inline]
-    fn expect(&self, flow: FlowId) {
-        self.senders.prefetch(flow);
-        self.receivers.prefetch(flow);
+    fn expect(&self, packet: &Packet<Header>) {
+        match packet.kind {
+            Kind::Ack => self.senders.prefetch(packet.flow),
+            _ => self.receivers.prefetch(packet.flow),
+        }
     }
 
     fn segment(packet: &Packet<Header>) -> Segment {

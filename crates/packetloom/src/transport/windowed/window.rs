@@ -59,10 +59,16 @@ impl Window {
         (self.cwnd / PACKET).max(1) as u32
     }
 
+    /// Whether it is below ssthresh.
+    #[inline]
+    pub fn is_in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
     /// Grows for an acknowledgement of new data: by a packet below ssthresh, by 1/cwnd above (RFC 5681 §3.1).
     #[inline]
     pub fn grow(&mut self) {
-        let step = if self.cwnd < self.ssthresh { PACKET } else { PACKET * PACKET / self.cwnd };
+        let step = if self.is_in_slow_start() { PACKET } else { PACKET * PACKET / self.cwnd };
         self.cwnd = (self.cwnd + step).min(self.largest);
     }
 
@@ -71,10 +77,16 @@ impl Window {
         self.cwnd
     }
 
+    /// Grows to so many 2^-20 of a packet, if that is more.
+    #[inline]
+    pub fn rise_to(&mut self, packets_q20: u64) {
+        self.cwnd = packets_q20.max(self.cwnd).min(self.largest);
+    }
+
     /// Grows as RFC 6356 §3 has it, for so many packets acknowledged: as [`Window::grow`] does below ssthresh; above, by
     /// `step_q20` of 2^20 for each, but by no more than 1/cwnd.
     pub fn grow_coupled(&mut self, packets: u32, step_q20: u64) {
-        if self.cwnd < self.ssthresh {
+        if self.is_in_slow_start() {
             self.grow();
         } else {
             let step = step_q20.min(PACKET * PACKET / self.cwnd);
@@ -84,7 +96,12 @@ impl Window {
 
     /// Sets ssthresh to half of what is in flight, and no less than so many packets (RFC 5681 §3.1).
     pub fn halve_threshold(&mut self, in_flight: u32, least: u32) {
-        self.ssthresh = (u64::from(in_flight) * PACKET / 2).max(u64::from(least) * PACKET);
+        self.set_threshold(u64::from(in_flight) * PACKET / 2, least);
+    }
+
+    /// Sets ssthresh to so many 2^-20 of a packet, and no less than so many packets.
+    pub fn set_threshold(&mut self, packets_q20: u64, least: u32) {
+        self.ssthresh = packets_q20.max(u64::from(least) * PACKET);
     }
 
     /// Continues from ssthresh (fast recovery).
