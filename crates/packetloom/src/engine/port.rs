@@ -335,6 +335,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
+    /// Asks for what it takes to send a packet.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        if self.is_straight {
+            prefetch(self);
+        } else {
+            prefetch_whole(self);
+        }
+    }
+
     /// Has the port take the packet by which it goes.
     #[inline(never)]
     fn hand_on(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
@@ -348,16 +358,6 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         let free_at = self.nics.as_ref().and_then(|nics| nics.free_at());
         self.waiting = free_at.is_some();
         self.busy_until = free_at.unwrap_or(Time::ZERO);
-    }
-
-    /// Asks for what it takes to send a packet.
-    #[inline]
-    pub(super) fn prefetch(&self) {
-        if self.is_straight {
-            prefetch(self);
-        } else {
-            prefetch_whole(self);
-        }
     }
 
     /// Shows the agent a packet that came from the far end of this port's link.
