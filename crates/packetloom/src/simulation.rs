@@ -575,8 +575,7 @@ impl Setting {
         let mut flows = collector.into_rows();
         let mut warnings = self.topology.notes.clone();
         if started > finished {
-            let islands = self.faults.islands(&self.topology);
-            warnings.push(unfinished((started, finished), &flows, standings, &islands, &self.topology));
+            warnings.push(unfinished((started, finished), &flows, standings, &self.faults, &self.topology));
         }
         let foreground = || flows.iter().filter(|row| row.measured);
         let last_start = foreground().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
@@ -683,13 +682,13 @@ fn unfinished(
     (started, finished): (u64, u64),
     flows: &[FlowRow],
     standings: &[Standing],
-    islands: &[u32],
+    faults: &Faults,
     topology: &Topology,
 ) -> String {
     let is_open = |row: &&FlowRow| row.measured && !row.is_over();
     let name = |row: &FlowRow| {
         let [src, dst] = [row.flow.src, row.flow.dst];
-        let is_cut_off = islands[src as usize] != islands[dst as usize];
+        let is_cut_off = faults.cut_off(topology, src, dst);
         let place = standings.binary_search_by_key(&row.flow.id, |one| one.flow);
         let why = match place.map(|place| &standings[place]) {
             _ if is_cut_off => ", cut off for good".to_owned(),

@@ -142,6 +142,23 @@ fn flows_go_round_a_dead_link() {
     }
 }
 
+#[test]
+fn a_host_between_two_halves_does_not_join_them() {
+    write_file(
+        "halves.txt",
+        "5 2 5\n0 1\n2 0 10Gbps 1us 0\n3 0 10Gbps 1us 0\n3 1 10Gbps 1us 0\n4 1 10Gbps 1us 0\n0 1 10Gbps 1us 0\n",
+    );
+    let fault = "[[fault]]\nkind = \"link-down\"\nbetween = [\"switch0\", \"switch1\"]\nat = \"1us\"\nlearn_after = \"1us\"";
+    let workload = format!("{}\n\n{fault}", at_once("146KB", "\"all-to-all\""));
+    let scheme = "transport = \"tcp\"\nqueue = \"drop-tail\"";
+    let outcome = run(&text("halves.txt", &workload, scheme, "max_time = \"100ms\""));
+    let unfinished: Vec<_> = outcome.flows.iter().filter(|row| row.fct().is_none()).collect();
+    let ends: Vec<_> = unfinished.iter().map(|row| (row.flow.src, row.flow.dst)).collect();
+    assert!(ends.len() == 2 && ends.contains(&(0, 2)) && ends.contains(&(2, 0)), "{ends:?}");
+    let told = outcome.warnings.join("\n");
+    assert!(told.contains("(host2 to host4, cut off for good)"), "{told}");
+}
+
 /// What a case comes to, or why it can't be.
 fn outcome(toml: &str) -> Result<Outcome, String> {
     let simulation = Simulation::new(cases(toml).remove(0));

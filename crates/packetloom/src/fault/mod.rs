@@ -8,6 +8,7 @@ mod link;
 pub use components::COMPONENTS;
 pub use link::{LinkFault, Loss, Slow};
 
+use crate::flow::HostId;
 use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
 use crate::units::{ByteTime, Time};
@@ -89,24 +90,23 @@ impl Faults {
         faulty.into_iter().map(of_link).collect()
     }
 
-    /// For each host, a number that it shares with those that it can still reach when all that ends has ended.
-    pub fn islands(&self, topology: &Topology) -> Vec<u32> {
+    /// Whether no way leads from one host to another when all that ends has ended.
+    pub fn cut_off(&self, topology: &Topology, src: HostId, dst: HostId) -> bool {
         let for_good = self.outages.iter().filter(|outage| outage.until == Time::NEVER);
         let mut dead: BTreeSet<usize> = for_good.flat_map(|outage| outage.links.iter().copied()).collect();
         dead.extend(self.corruption.iter().filter(|(_, share)| **share >= 1.0).map(|(link, _)| *link));
-        let mut islands: Vec<Option<u32>> = vec![None; topology.nodes.len()];
-        for host in 0..topology.hosts {
-            let mut found = if islands[host as usize].is_none() { vec![host] } else { Vec::new() };
-            while let Some(node) = found.pop() {
-                if islands[node as usize].replace(host).is_none() {
-                    let links = topology.nodes[node as usize].ports.clone();
-                    let links = links.filter(|link| !dead.contains(&(*link as usize)));
-                    let next = links.map(|link| topology.links[link as usize].dst);
-                    found.extend(next.filter(|next| islands[*next as usize].is_none()));
-                }
+        let mut is_seen = vec![false; topology.nodes.len()];
+        let mut found = vec![src];
+        while let Some(node) = found.pop() {
+            // Hosts pass nothing on.
+            if std::mem::replace(&mut is_seen[node as usize], true) || (node < topology.hosts && node != src)
+            {
+                continue;
             }
+            let links = topology.nodes[node as usize].ports.clone().map(|link| link as usize);
+            found.extend(links.filter(|link| !dead.contains(link)).map(|link| topology.links[link].dst));
         }
-        islands.into_iter().take(topology.hosts as usize).flatten().collect()
+        !is_seen[dst as usize]
     }
 
     /// When switches change their minds, in order, and which links they take for dead from then on.
