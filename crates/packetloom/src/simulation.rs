@@ -413,9 +413,7 @@ impl Simulation {
             "ideal" => {
                 run_fluid(self, |rates, jobs, over| fluid::srpt::run(rates.len() as u32, jobs, over), monitor)
             }
-            "max-min" => {
-                run_fluid(self, |rates, jobs, over| fluid::max_min::run_among(rates, jobs, over), monitor)
-            }
+            "max-min" => run_fluid(self, |rates, jobs, over| fluid::max_min::run(rates, jobs, over), monitor),
             "syn" | "asy" => run_central(self, monitor),
             _ => transport::with_scheme(&kind, OnPackets { simulation: self, monitor })
                 .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}"))),
@@ -607,8 +605,7 @@ impl Setting {
 }
 
 /// Runs a flow-level model, which gets the rates of the hosts' links as parts of the first one's: each flow's work is its
-/// time on the slower of its two; what its first packet takes to cross the
-/// fabric is added to its completion.
+/// time on the slower of its two; what its first packet takes to cross the fabric is added to its completion.
 fn run_fluid(
     simulation: Simulation,
     model: impl Fn(&[f64], &mut dyn Iterator<Item = fluid::Job>, &mut dyn FnMut(u32, Time)),

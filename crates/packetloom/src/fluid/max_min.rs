@@ -9,20 +9,12 @@ use crate::units::Time;
 /// Within so many picoseconds of its end a flow is complete: finishes are rounded to whole ones.
 const ROUNDING_PS: f64 = 0.51;
 
-/// Runs `jobs`, given in order of start, among `hosts` hosts whose links are alike; `finished` hears of each completion, in order of time,
-/// and of number where they coincide. Finishes are rounded to the nearest picosecond.
+/// Runs `jobs`, given in order of start, among hosts whose links have these rates, in any unit; `finished` hears of each
+/// completion, in order of time, and of number where they coincide. Finishes are rounded to the nearest picosecond.
 ///
 /// # Panics
 /// If a job starts before the one given before it, or names a host that there is not.
-pub fn run(hosts: u32, jobs: impl IntoIterator<Item = Job>, finished: impl FnMut(FlowId, Time)) {
-    run_among(&vec![1.0; hosts as usize], jobs, finished);
-}
-
-/// The same among hosts whose links have these rates, in any unit.
-///
-/// # Panics
-/// If a job starts before the one given before it, or names a host that there is not.
-pub fn run_among(rates: &[f64], jobs: impl IntoIterator<Item = Job>, mut finished: impl FnMut(FlowId, Time)) {
+pub fn run(rates: &[f64], jobs: impl IntoIterator<Item = Job>, mut finished: impl FnMut(FlowId, Time)) {
     let mut sharing = Sharing::new(rates);
     let mut jobs = jobs.into_iter().peekable();
     let mut now = Time::ZERO;
@@ -125,7 +117,7 @@ mod tests {
 
     fn finishes(hosts: u32, jobs: &[Job]) -> Vec<(FlowId, u64)> {
         let mut all = Vec::new();
-        run(hosts, jobs.iter().copied(), |id, finish| all.push((id, finish.as_ps())));
+        run(&vec![1.0; hosts as usize], jobs.iter().copied(), |id, finish| all.push((id, finish.as_ps())));
         all
     }
 
@@ -149,7 +141,7 @@ mod tests {
         // Host 0 has twice the rate of 1 and 2. Its flows to them have half of it each, which is all that they can take.
         let mut all = Vec::new();
         let jobs = [job(0, 0, 1, 30, 0), job(1, 0, 2, 40, 0), job(2, 3, 0, 50, 0)];
-        run_among(&[2.0, 1.0, 1.0, 2.0], jobs, |id, finish| all.push((id, finish.as_ps())));
+        run(&[2.0, 1.0, 1.0, 2.0], jobs, |id, finish| all.push((id, finish.as_ps())));
         assert_eq!(all, [(0, 30), (1, 40), (2, 50)]);
     }
 

@@ -80,6 +80,7 @@ fn srpt_on_one_link_is_as_schrage_and_miller_say() {
 fn max_min_on_one_link_is_processor_sharing() {
     // M/M/1-PS: mean work / (1 − ρ).
     let theory = 1.0 / (1.0 - LOAD);
-    let measured = mean_response(|hosts, jobs, finished| max_min::run(hosts, jobs, finished));
+    let measured =
+        mean_response(|hosts, jobs, finished| max_min::run(&vec![1.0; hosts as usize], jobs, finished));
     assert!((measured / theory - 1.0).abs() < 0.025, "{measured} for {theory}");
 }
