@@ -9,8 +9,6 @@ from typing import Any
 from packetloom.validate.kernel.network import Dumbbell
 
 RATE_MBPS = 20
-# What DCTCP marks: 22.5 KB at that rate.
-MARK_ABOVE_US = 9_000
 # Tokens for four packets, so that a machine that wakes the queue late loses no rate.
 BURST_BYTES = 6_000
 # Ethernet, IPv4, TCP with timestamps.
@@ -38,7 +36,8 @@ class Case:
     """So many flows of a size that start together; `why` says what is known of why it may differ.
 
     `settings` are sysctls of the kernel's, `module` parameters of its congestion control's module, `transport` keys of
-    ours. `limit_bytes` may wait.
+    ours. `limit_bytes` may wait; whoever finds more than `mark_above_bytes` is marked, where marks are heeded. With
+    `swings` flows are long enough to compare how the queue swings.
     """
 
     name: str
@@ -48,6 +47,8 @@ class Case:
     settings: Mapping[str, str] = field(default_factory=dict)
     control: Control = RENO
     limit_bytes: int = 60_000
+    mark_above_bytes: int = 22_500
+    swings: bool = False
     trials: int = 9
     module: Mapping[str, str] = field(default_factory=dict)
     transport: Mapping[str, Any] = field(default_factory=dict)
@@ -134,6 +135,26 @@ CASES = (
     Case("one long flow", 1, 2_000_000, control=DCTCP),
     Case("four long flows", 4, 1_000_000, control=DCTCP),
     Case("incast of 8 x 100 KB", 8, 100_000, control=DCTCP),
+    Case(
+        "four flows of 4 MB, marks above 60 KB",
+        4,
+        4_000_000,
+        control=DCTCP,
+        limit_bytes=600_000,
+        mark_above_bytes=60_000,
+        swings=True,
+        trials=3,
+    ),
+    Case(
+        "two flows of 5 MB, marks above 150 KB",
+        2,
+        5_000_000,
+        control=DCTCP,
+        limit_bytes=600_000,
+        mark_above_bytes=150_000,
+        swings=True,
+        trials=3,
+    ),
 )
 
 
@@ -148,5 +169,5 @@ def dumbbell_of(case: Case) -> Dumbbell:
         PACKET_BYTES,
         case.control.linux,
         {**case.settings, **ecn},
-        MARK_ABOVE_US if case.control.marks else None,
+        case.mark_above_bytes * 8 // RATE_MBPS if case.control.marks else None,
     )

@@ -14,13 +14,12 @@ from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.kernel.cases import (
     CASES,
     HEADER_BYTES,
-    MARK_ABOVE_US,
     MSS_BYTES,
     PACKET_BYTES,
     RATE_MBPS,
     Case,
 )
-from packetloom.validate.kernel.measure import Trial, trials_of
+from packetloom.validate.kernel.measure import Trial, swing_of, trials_of
 from packetloom.validate.peers.agreement import agreement
 
 WITHIN = 0.10
@@ -54,7 +53,12 @@ def simulate(case: Case, kernel: Trial, folder: Path) -> Trial:
     port = results.to_polars("ports").filter(node=f"switch{case.flows + 1}", peer=f"switch{case.flows + 2}")
     # The kernel's token bucket keeps a packet in the queue until all its tokens are there.
     queue = port["queue_mean_bytes"][0] + port["utilisation"][0] * PACKET_BYTES
-    return Trial(kernel.starts_ns, tuple((flows["fct_ns"] / 1e6).to_list()), queue, port["drops"][0])
+    swing = None
+    if case.swings:
+        series = results.to_polars("series").filter(port=port["port"][0]).sort("time_ns")
+        samples = list(series.select("time_ns", "queue_bytes").iter_rows())
+        swing = swing_of(samples, 0, min((flows["start_ns"] + flows["fct_ns"]).to_list()))
+    return Trial(kernel.starts_ns, tuple((flows["fct_ns"] / 1e6).to_list()), queue, port["drops"][0], swing)
 
 
 def topology_text(senders: int) -> str:
@@ -78,13 +82,13 @@ def scenario(case: Case, folder: Path) -> dict[str, Any]:
     }
     queue = {"kind": "drop-tail", "capacity": f"{case.limit_bytes - PACKET_BYTES}B"}
     if case.control.marks:
-        queue |= {"kind": "ecn", "mark_above": f"{MARK_ABOVE_US * RATE_MBPS // 8}B"}
+        queue |= {"kind": "ecn", "mark_above": f"{case.mark_above_bytes}B"}
     return {
         "topology": {"kind": "hpcc", "file": str(folder / "dumbbell.txt")},
         "workload": [{"arrivals": {"kind": "list", "file": str(folder / "flows.csv")}}],
         "scheme": [{"name": "TCP", "transport": transport, "queue": queue, "nic": "drop-tail"}],
         "run": {"seeds": 1},
-        "measure": {"queues": True},
+        "measure": {"queues": True, **({"series_interval": "1ms"} if case.swings else {})},
     }
 
 
@@ -94,7 +98,10 @@ def compared(case: Case, kernel: Sequence[Trial], simulated: Sequence[Trial]) ->
         "mean FCT in ms": lambda trial: statistics.fmean(trial.fcts_ms),
         "FCT of the last flow in ms": lambda trial: max(trial.fcts_ms),
         "mean queue in bytes": lambda trial: trial.queue_bytes,
+        "the queue's standard deviation in bytes": lambda trial: trial.swing_bytes or 0.0,
     }
+    if not case.swings:
+        del figures["the queue's standard deviation in bytes"]
     if case.flows == 1:
         del figures["FCT of the last flow in ms"]
     rows = []

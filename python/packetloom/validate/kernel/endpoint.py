@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 PORT = 5001
@@ -24,7 +25,7 @@ TIMEOUT_S = 60
 SAMPLE_S = 0.001
 # Before the flows start, and after they ended: what goes with opening and closing connections is over then.
 REST_S = 0.05
-NAMESPACES = "/run/netns"
+NAMESPACES = Path("/run/netns")
 CLONE_NEWNET = 0x40000000
 BUFFER_BYTES = 1 << 20
 # More than a first window, less than would keep the next flow from its start.
@@ -100,7 +101,8 @@ def _transfer(
     """Sends `size` bytes through each connection; the moments before the first and after the last of them."""
     payload = memoryview(bytes(size))
     buffer = bytearray(BUFFER_BYTES)
-    began, ended = [], {}
+    began: list[int] = []
+    ended: dict[int, int] = {}
     with selectors.DefaultSelector() as selector:
         for number, receiver in enumerate(receivers):
             selector.register(receiver, selectors.EVENT_READ, [number, size])
@@ -176,7 +178,7 @@ class Watcher(threading.Thread):
 def _enter(namespace: str) -> None:
     """Sockets are made there from now on. (`os.setns` came with Python 3.12.)"""
     libc: Any = ctypes.CDLL(None, use_errno=True)
-    with open(f"{NAMESPACES}/{namespace}") as entered:
+    with (NAMESPACES / namespace).open() as entered:
         if libc.setns(entered.fileno(), CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), f"can not enter {namespace}: {os.strerror(ctypes.get_errno())}")
 

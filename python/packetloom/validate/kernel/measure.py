@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,7 @@ class Trial:
     fcts_ms: tuple[float, ...]
     queue_bytes: float
     drops: int
+    swing_bytes: float | None = None
 
 
 def trial_from(plain: Mapping[str, Any]) -> Trial:
@@ -43,7 +45,7 @@ def trials_of(case: Case) -> list[Trial]:
     with dumbbell_of(case) as dumbbell, parameters(case.control.linux, case.module):
         for _ in range(ATTEMPTS):
             seen = _observe(dumbbell, case, case.trials - len(trials))
-            trials += [trial_of(one) for one in seen if on_time(one)]
+            trials += [trial_of(one, case) for one in seen if on_time(one)]
             if len(trials) == case.trials:
                 return trials
     raise UnavailableError(f"the machine is too busy: in {ATTEMPTS} attempts not all senders began on time")
@@ -76,7 +78,7 @@ def on_time(seen: Observed) -> bool:
     return all(later - earlier <= LATE_NS for earlier, later in pairwise(seen.began_ns))
 
 
-def trial_of(seen: Observed) -> Trial:
+def trial_of(seen: Observed, case: Case) -> Trial:
     """Times from the first flow's begin on."""
     first_ns = seen.began_ns[0]
     return Trial(
@@ -84,7 +86,14 @@ def trial_of(seen: Observed) -> Trial:
         fcts_ms=tuple((end - begin) / 1e6 for begin, end in zip(seen.began_ns, seen.ended_ns, strict=True)),
         queue_bytes=mean_between(seen.samples, first_ns, max(seen.ended_ns)),
         drops=seen.drops,
+        swing_bytes=swing_of(seen.samples, first_ns, min(seen.ended_ns)) if case.swings else None,
     )
+
+
+def swing_of(samples: Sequence[tuple[int, float]], begin: int, end: int) -> float:
+    """The queue's standard deviation in the second half of that time."""
+    middle = (begin + end) / 2
+    return statistics.pstdev(value for time_ns, value in samples if middle <= time_ns < end)
 
 
 def mean_between(samples: Sequence[tuple[int, float]], begin: int, end: int) -> float:

@@ -165,8 +165,6 @@ def _batch(options: Sequence[str], lines: Sequence[str]) -> None:
 
 
 def _run(command: Sequence[str], given: str = "") -> None:
-    done = subprocess.run(
-        command, input=given, capture_output=True, text=True, check=False, timeout=COMMAND_TIMEOUT_S
-    )
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=COMMAND_TIMEOUT_S)
     if done.returncode:
         raise UnavailableError(f"`{' '.join(command)}` failed: {done.stderr.strip() or done.returncode}")

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -27,10 +27,11 @@ from packetloom.validate.kernel.network import UnavailableError
 
 KERNEL_PREFIX = "vmlinuz-"
 MODULES_FOLDER = Path("/lib/modules")
-# Where tools for administrators are, and the PATH of others does not lead.
-TOOLS_PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 # mkinitramfs's settings: no modules but those that find the file system.
-INITRAMFS = {"initramfs.conf": "MODULES=list\nBUSYBOX=auto\nCOMPRESS=gzip\n", "modules": "virtio_pci\n9pnet_virtio\n9p\n"}
+INITRAMFS = {
+    "initramfs.conf": "MODULES=list\nBUSYBOX=auto\nCOMPRESS=gzip\n",
+    "modules": "virtio_pci\n9pnet_virtio\n9p\n",
+}
 ROOT_TAG = "root"
 # Of this machine's time, for a boot or a case.
 DEADLINE_S = 900
@@ -71,7 +72,7 @@ class VirtualMachine:
         initrd = folder / "initrd"
         made = subprocess.run(
             [mkinitramfs, "-d", str(folder), "-o", str(initrd), version],
-            env={**os.environ, "PATH": TOOLS_PATH},
+            env={**os.environ, "PATH": _path()},
             capture_output=True,
             text=True,
             check=False,
@@ -89,8 +90,10 @@ class VirtualMachine:
 
     def _ask(self, process: subprocess.Popen[str], request: Mapping[str, Any]) -> dict[str, Any]:
         assert process.stdin
-        process.stdin.write(f"{json.dumps(request)}\n")
-        process.stdin.flush()
+        # Of a machine that has ended, its last words tell.
+        with suppress(BrokenPipeError):
+            process.stdin.write(f"{json.dumps(request)}\n")
+            process.stdin.flush()
         answer: dict[str, Any] = json.loads(self._line(process))
         return answer
 
@@ -127,6 +130,9 @@ def qemu_command(qemu: str, kernel: Path, initrd: Path, console: Path) -> Sequen
         raise UnavailableError(f"the kernel's command line takes no white space: {sys.executable}")
     guest = f"{sys.executable} -- -m packetloom.validate.kernel.guest"
     root = f"root={ROOT_TAG} rootfstype=9p rootflags=trans=virtio,version=9p2000.L,cache=loose,msize=262144 ro"
+    # Where all processors rest, the clock leaps to the next timer; but they also rest while files are read from this
+    # machine, and should not leap far then: `nohz=off` leaves a timer each 4 ms.
+    append = f"console=ttyS0 panic=-1 nohz=off mitigations=off {root} init={guest}"
     options = {
         "accel": "tcg,thread=single",
         # An instruction takes a nanosecond.
@@ -136,14 +142,19 @@ def qemu_command(qemu: str, kernel: Path, initrd: Path, console: Path) -> Sequen
         "display": "none",
         "kernel": str(kernel),
         "initrd": str(initrd),
-        "append": f"console=ttyS0 panic=-1 nohz=off mitigations=off {root} init={guest}",
+        "append": append,
         "virtfs": f"local,path=/,mount_tag={ROOT_TAG},security_model=none,readonly=on,multidevs=remap",
     }
     given = [word for name, value in options.items() for word in (f"-{name}", value)]
     return [qemu, "-nodefaults", "-no-reboot", *given, "-serial", f"file:{console}", "-serial", "stdio"]
 
 
+def _path() -> str:
+    """Where tools for administrators are, and the PATH of others does not lead."""
+    return f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+
+
 def _tool(name: str, package: str) -> str:
-    if (found := shutil.which(name, path=TOOLS_PATH)) is None:
+    if (found := shutil.which(name, path=_path())) is None:
         raise UnavailableError(f"there is no `{name}` (Debian: apt install {package})")
     return found
