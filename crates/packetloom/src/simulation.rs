@@ -68,6 +68,22 @@ impl Monitor {
     }
 }
 
+/// When a case is done: after so many flows or at a time, whichever it names.
+#[derive(Clone, Copy, Debug)]
+struct Goal {
+    flows: Option<u64>,
+    end: Option<Time>,
+}
+
+impl Goal {
+    /// How much is done, when so many flows are over at a time.
+    fn share_done(&self, finished: u64, now: Time) -> f64 {
+        let by_flows = self.flows.map(|flows| finished as f64 / flows as f64);
+        let by_time = self.end.map(|end| now.as_ps() as f64 / end.as_ps() as f64);
+        by_flows.into_iter().chain(by_time).fold(0.0, f64::max).min(1.0)
+    }
+}
+
 /// What went through a port, and how its queue was.
 #[derive(Clone, Debug)]
 pub struct PortRow {
@@ -550,13 +566,11 @@ impl Setting {
         self.case.run.optional_time("max_time").unwrap_or(Time::NEVER)
     }
 
-    /// How much is done, when so many flows are over at a time.
-    fn share_done(&self, finished: u64, now: Time) -> f64 {
+    /// What there is to do.
+    fn goal(&self) -> Goal {
         let run = &self.case.run;
-        let by_flows = run.optional_count("flows").map(|flows| finished as f64 / flows as f64);
         let end = run.optional_time("max_time").or(run.optional_time("duration"));
-        let by_time = end.map(|end| now.as_ps() as f64 / end.as_ps() as f64);
-        by_flows.into_iter().chain(by_time).fold(0.0, f64::max).min(1.0)
+        Goal { flows: run.optional_count("flows"), end }
     }
 
     /// How long a flow takes on the slower of its hosts' links.
@@ -763,6 +777,7 @@ impl Setting {
         let background = workload.background().to_vec();
         let has_background = background.contains(&true);
         let mut collector = Collector::new(self.format, background);
+        let (goal, max_time) = (self.goal(), self.max_time());
         let mut is_wanted = true;
         let ack = match plan.transport.entries.get("ack") {
             Some(Value::Bytes(bytes)) => *bytes,
@@ -783,13 +798,13 @@ impl Setting {
         let stalled = loop {
             let (mut is_suspicious, mut is_over, mut is_due) = (false, false, false);
             let mut events = 0;
-            engine.run(&mut workload, self.max_time(), |log, tally, now, left| {
+            engine.run(&mut workload, max_time, |log, tally, now, left| {
                 if !log.events.is_empty() {
                     audit.iter_mut().for_each(|audit| audit.hear(&log.events));
                     collector.read(log, &self.topology);
                 }
                 let (started, finished) = (collector.started(), collector.finished());
-                is_wanted = monitor.report(tally.packet_hops, self.share_done(finished, now));
+                is_wanted = monitor.report(tally.packet_hops, goal.share_done(finished, now));
                 is_over = has_background && finished == started && !left.has_foreground_left();
                 events = tally.events;
                 is_suspicious = watch.is_suspicious(now, events, started, finished);
@@ -800,9 +815,9 @@ impl Setting {
             if let Some(audit) = &mut audit {
                 let mut seen = engine.inspect(audit.follows_order());
                 // A window that the end cuts short leaves what comes after it undone, and nobody to be woken for it.
-                seen.is_idle &= now < self.max_time();
+                seen.is_idle &= now < max_time;
                 violation = audit.look(&seen, engine.tally().packet_hops).err();
-                let is_at_rest = is_suspicious || is_over || !is_wanted || now >= self.max_time();
+                let is_at_rest = is_suspicious || is_over || !is_wanted || now >= max_time;
                 if violation.is_none() && is_due && !is_at_rest {
                     continue;
                 }
@@ -815,12 +830,12 @@ impl Setting {
             let is_awaited = |flow| collector.awaits(flow) || is_asked_for(flow);
             let unfinished = collector.started() > collector.finished()
                 || engine.standings().iter().any(|one| is_asked_for(one.flow));
-            let why = if is_suspicious && is_wanted && !is_over && now < self.max_time() {
+            let why = if is_suspicious && is_wanted && !is_over && now < max_time {
                 if !watch.is_stalled(events, engine.standings(), is_awaited) || !unfinished {
                     continue;
                 }
                 "packets move, but no flow comes nearer to its end"
-            } else if is_wanted && unfinished && now < self.max_time() && engine.is_idle(&workload) {
+            } else if is_wanted && unfinished && now < max_time && engine.is_idle(&workload) {
                 "nothing is left to happen"
             } else {
                 break None;

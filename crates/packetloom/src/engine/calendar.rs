@@ -68,8 +68,9 @@ pub struct Calendar {
     clock: Clock,
     /// The window that is being processed; nothing is added but to later ones.
     current: u64,
-    /// For each part of each page, what arrives, in the order in which it was sent.
-    arriving: Box<[Vec<Arrival>; PAGES as usize * PARTS]>,
+    /// For each part, then each page, what arrives, in the order in which it was sent. Pages that are not divided have but
+    /// the first part, so that what is used of this lies close together.
+    arriving: Box<[[Vec<Arrival>; PAGES as usize]; PARTS]>,
     /// For each page, which parts have any.
     busy_parts: [u16; PAGES as usize],
     /// By how much a time into a window is shifted to get its part. It may change while a page fills: then what comes
@@ -84,8 +85,17 @@ pub struct Calendar {
     busy_pages: [u64; PAGES as usize / 64],
     /// What lies further ahead, by window.
     later: BinaryHeap<Reverse<(u64, Later)>>,
-    /// For each node, while a window is opened, where its next arrival goes; otherwise 0.
-    places: Vec<u32>,
+    /// For each node, while a window is opened, how much arrives there, then where its next arrival goes.
+    rows: Vec<Row>,
+}
+
+/// A node's arrivals in a window that is being opened.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    /// How many were counted; 0 between windows.
+    count: u32,
+    /// Where the next one goes.
+    next: u32,
 }
 
 /// What lies beyond the pages.
@@ -162,7 +172,7 @@ impl Calendar {
         Calendar {
             clock,
             current: 0,
-            arriving: Box::new([const { Vec::new() }; PAGES as usize * PARTS]),
+            arriving: Box::new([const { [const { Vec::new() }; PAGES as usize] }; PARTS]),
             busy_parts: [0; PAGES as usize],
             part_shift: clock.bits(),
             spare: Vec::new(),
@@ -170,7 +180,7 @@ impl Calendar {
             woken: vec![0; words_per_page * PAGES as usize],
             busy_pages: [0; PAGES as usize / 64],
             later: BinaryHeap::new(),
-            places: vec![0; nodes],
+            rows: vec![Row::default(); nodes],
         }
     }
 
@@ -197,7 +207,7 @@ impl Calendar {
     pub fn deliver(&mut self, end: (u32, u32), at: Time, id: PacketId) {
         let (window, into_window) = self.clock.split(at);
         debug_assert!(window >= self.current, "time went backwards");
-        let others = &mut self.arriving[self.part_of(window, into_window)];
+        let others = &mut self.arriving[self.part_of(into_window)][page_of(window)];
         if window >= self.current + PAGES || others.len() == others.capacity() {
             return self.deliver_anew(end, at, id);
         }
@@ -205,8 +215,8 @@ impl Calendar {
     }
 
     #[inline]
-    fn part_of(&self, window: u64, into_window: Time) -> usize {
-        page_of(window) * PARTS + (into_window.as_ps() >> self.part_shift) as usize % PARTS
+    fn part_of(&self, into_window: Time) -> usize {
+        (into_window.as_ps() >> self.part_shift) as usize % PARTS
     }
 
     /// Has a packet arrive where there is no room yet, or beyond the pages.
@@ -224,9 +234,9 @@ impl Calendar {
 
     fn arrive_in(&mut self, window: u64, arrival: Arrival) {
         self.mark(window);
-        let part = self.part_of(window, arrival.at(Time::ZERO));
-        self.busy_parts[page_of(window)] |= 1 << (part % PARTS);
-        let others = &mut self.arriving[part];
+        let (part, page) = (self.part_of(arrival.at(Time::ZERO)), page_of(window));
+        self.busy_parts[page] |= 1 << part;
+        let others = &mut self.arriving[part][page];
         if others.capacity() == 0 {
             *others = self.spare.pop().unwrap_or_default();
         }
@@ -279,7 +289,7 @@ impl Calendar {
         let mut late = Vec::new();
         if end < self.clock.start_of(window + 1) {
             let start = self.clock.start_of(window);
-            for part in &mut self.arriving[page * PARTS..][..PARTS] {
+            for part in self.arriving.iter_mut().map(|part| &mut part[page]) {
                 late.extend(part.iter().filter(|arrival| arrival.at(start) >= end));
                 part.retain(|arrival| arrival.at(start) < end);
             }
@@ -292,12 +302,11 @@ impl Calendar {
 
     /// Puts a page's arrivals together node by node, and lists the nodes with those that are to be woken.
     fn group(&mut self, page: usize, due: &mut Due) {
-        let parts = &mut self.arriving[page * PARTS..][..PARTS];
         let words = &mut self.woken[page * self.words_per_page..][..self.words_per_page];
         let busy = std::mem::take(&mut self.busy_parts[page]);
         for part in ones(busy) {
-            for &Arrival { node, .. } in &parts[part] {
-                self.places[node as usize] += 1;
+            for &Arrival { node, .. } in &self.arriving[part][page] {
+                self.rows[node as usize].count += 1;
                 words[node as usize / 64] |= 1 << (node % 64);
             }
         }
@@ -307,23 +316,22 @@ impl Calendar {
                 let node = (word * 64) as u32 + left.trailing_zeros();
                 left &= left - 1;
                 due.nodes.push((node, due.count));
-                due.count += std::mem::replace(&mut self.places[node as usize], due.count);
+                let row = &mut self.rows[node as usize];
+                row.next = due.count;
+                due.count += std::mem::take(&mut row.count);
             }
         }
         if due.arrivals.len() < due.count as usize {
             due.arrivals.resize(due.count as usize, Arrival::default());
         }
         for part in ones(busy) {
-            let mut part = std::mem::take(&mut parts[part]);
+            let mut part = std::mem::take(&mut self.arriving[part][page]);
             for arrival in part.drain(..) {
-                let place = &mut self.places[arrival.node as usize];
-                due.arrivals[*place as usize] = arrival;
-                *place += 1;
+                let row = &mut self.rows[arrival.node as usize];
+                due.arrivals[row.next as usize] = arrival;
+                row.next += 1;
             }
             self.spare.push(part);
-        }
-        for &(node, _) in &due.nodes {
-            self.places[node as usize] = 0;
         }
         let divisions = if DIVIDED.contains(&due.count) { PARTS.ilog2() } else { 0 };
         self.part_shift = self.clock.bits().saturating_sub(divisions);
@@ -345,8 +353,8 @@ impl Calendar {
     /// What has not arrived yet: each packet, with the node and its link.
     pub fn on_links(&self) -> impl Iterator<Item = ((u32, u32), PacketId)> {
         let pages = (self.current..self.current + PAGES).flat_map(|window| {
-            let parts = &self.arriving[page_of(window) * PARTS..][..PARTS];
-            parts.iter().flatten().map(move |arrival| (window, arrival))
+            let parts = self.arriving.iter().flat_map(move |part| &part[page_of(window)]);
+            parts.map(move |arrival| (window, arrival))
         });
         let later = self.later.iter().filter_map(|Reverse((window, later))| match later {
             Later::Arrive(arrival) => Some((*window, arrival)),

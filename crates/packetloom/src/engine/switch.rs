@@ -44,6 +44,9 @@ pub(super) struct Switch {
 /// Packets in the order in which a switch forwards them, each with the port that it leaves by.
 pub(super) type Routed = Vec<(PacketId, u32)>;
 
+/// From how many arrivals on it pays to ask for the ports first.
+const MANY: usize = 2;
+
 /// What a cut-through switch must know not to send what has not arrived.
 pub(super) struct CutThrough {
     pub(super) header_bytes: u16,
@@ -94,8 +97,7 @@ impl Switch {
         tally: &mut Tally,
     ) {
         if self.is_plain && !A::ACTIVE {
-            self.route(arrivals, routed, ports, wires);
-            self.forward_plainly(routed, ports, wires);
+            self.forward_plainly(arrivals, routed, ports, wires);
         } else {
             for arrival in arrivals {
                 let now = arrival.at(start);
@@ -115,41 +117,49 @@ impl Switch {
         }
     }
 
-    /// Finds the ports for all that arrives, before the first of it is forwarded, so that the ports' memory is asked for in
-    /// good time.
+    /// Forwards packets where switches do nothing but that. Where many arrive, the ports for all of them are found before the
+    /// first is sent, so that the ports' memory is asked for in good time.
     #[inline]
-    fn route<H: Copy + Default, A>(
+    fn forward_plainly<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         arrivals: &[Arrival],
         routed: &mut Routed,
-        ports: &[Port<H, A>],
-        wires: &Wires<H>,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
     ) {
+        if arrivals.len() < MANY {
+            for &Arrival { id, .. } in arrivals {
+                let out = self.router.port_for(wires.packets.get(id));
+                self.pass_on(id, out, ports, wires);
+            }
+            return;
+        }
         routed.clear();
         routed.extend(arrivals.iter().map(|&Arrival { id, .. }| {
             let out = self.router.port_for(wires.packets.get(id));
             prefetch(&ports[out as usize]);
             (id, out)
         }));
+        for &(id, out) in &*routed {
+            self.pass_on(id, out, ports, wires);
+        }
     }
 
-    /// Forwards packets where switches do nothing but that.
-    #[inline]
-    fn forward_plainly<H: Copy + Default, A: PortAgent<H>>(
+    /// Has a packet leave by a port.
+    #[inline(always)]
+    fn pass_on<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
-        routed: &Routed,
+        id: PacketId,
+        out: u32,
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        for &(id, out) in routed {
-            let port = &mut ports[out as usize];
-            if port.is_straight() {
-                port.accept_straight(id, wires);
-                continue;
-            }
-            port.accept(wires.packets.get(id).time, id, wires, None);
-            self.note_waiting(out, ports);
+        let port = &mut ports[out as usize];
+        if port.is_straight() {
+            return port.accept_straight(id, wires);
         }
+        port.accept(wires.packets.get(id).time, id, wires, None);
+        self.note_waiting(out, port);
     }
 
     fn forward<H: Copy + Default, A: PortAgent<H>>(
@@ -189,7 +199,7 @@ impl Switch {
             packet.time = port.cut_through_start(from, cut.header_bytes, packet.size_bytes, now);
         }
         port.accept(now, id, wires, self.pool.as_mut());
-        self.note_waiting(out, ports);
+        self.note_waiting(out, &mut ports[out as usize]);
         if self.returns
             && let Some(returned) = ports[out as usize].take_returned()
         {
@@ -197,7 +207,7 @@ impl Switch {
             packet.time = now;
             let back = self.router.port_for(packet);
             ports[back as usize].accept(now, returned, wires, None);
-            self.note_waiting(back, ports);
+            self.note_waiting(back, &mut ports[back as usize]);
         }
     }
 
@@ -216,7 +226,7 @@ impl Switch {
         }
         let back = self.ways_back[link as usize];
         ports[back as usize].credit(now, packet.class, bytes, wires);
-        self.note_waiting(back, ports);
+        self.note_waiting(back, &mut ports[back as usize]);
     }
 
     /// Lets packets leave in order of time, then port, and tells the links that they came from, each at that moment: the
@@ -259,14 +269,14 @@ impl Switch {
             let back = self.ways_back[usize::from(from)];
             let id = wires.packets.add(packet);
             ports[back as usize].accept(now, id, wires, None);
-            self.note_waiting(back, ports);
+            self.note_waiting(back, &mut ports[back as usize]);
         }
     }
 
     #[inline]
-    fn note_waiting<H: Copy + Default, A: PortAgent<H>>(&mut self, port: u32, ports: &mut [Port<H, A>]) {
-        if ports[port as usize].enlist() {
-            self.waiting.push((port, Time::ZERO));
+    fn note_waiting<H: Copy + Default, A: PortAgent<H>>(&mut self, number: u32, port: &mut Port<H, A>) {
+        if port.enlist() {
+            self.waiting.push((number, Time::ZERO));
             self.next_service = Time::ZERO;
         }
     }
@@ -278,7 +288,6 @@ impl Switch {
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        let node = self.node;
         let mut next_service = Time::NEVER;
         self.waiting.retain_mut(|(port, taken_until)| {
             if *taken_until < end {
@@ -289,11 +298,13 @@ impl Switch {
                     return false;
                 }
                 *taken_until = port.free_at();
-                wires.calendar.wake(node, *taken_until);
             }
             next_service = next_service.min(*taken_until);
             true
         });
         self.next_service = next_service;
+        if next_service != Time::NEVER {
+            wires.calendar.wake(self.node, next_service);
+        }
     }
 }

@@ -151,7 +151,7 @@ impl Classes {
         let class = &mut self.classes[usize::from(packet.class).min(last)];
         let before = class.buffer.queued();
         let mut effect = class.buffer.put(id, packets, serving_bytes, random);
-        effect.marks += u32::from(marks);
+        effect.marks += u16::from(marks);
         let after = class.buffer.queued();
         self.queued.bytes = self.queued.bytes + after.bytes - before.bytes;
         self.queued.packets = self.queued.packets + after.packets - before.packets;

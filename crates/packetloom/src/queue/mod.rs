@@ -135,13 +135,13 @@ struct Waiting {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
     /// How many were dropped: the arrival or others in its stead.
-    pub drops: u32,
+    pub drops: u16,
     /// How many were marked.
-    pub marks: u32,
+    pub marks: u16,
     /// How many were trimmed.
-    pub trims: u32,
+    pub trims: u16,
     /// How many are to go back to their senders: see [`Buffer::take_returned`].
-    pub returns: u32,
+    pub returns: u16,
 }
 
 /// A discipline that holds its packets and chooses the next when the link is free.

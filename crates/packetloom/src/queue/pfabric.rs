@@ -108,38 +108,36 @@ impl PFabric {
 
     /// Where the packet to send is: of equals the first, or any.
     fn best(&self, random: &mut Stream) -> usize {
-        self.extreme(self.waiting.iter().enumerate(), |a, b| a < b, random)
+        self.extreme(self.waiting.iter().enumerate(), (0, u32::MAX), |a, b| a < b, random)
     }
 
     /// Where the packet to drop is: of equals the last, or any.
     fn worst(&self, random: &mut Stream) -> usize {
-        self.extreme(self.waiting.iter().enumerate().rev(), |a, b| a > b, random)
+        self.extreme(self.waiting.iter().enumerate().rev(), (self.waiting.len() - 1, 0), |a, b| a > b, random)
     }
 
+    /// Where the packet is whose priority beats the others', and that of the one to begin with.
+    #[inline]
     fn extreme<'a>(
         &self,
         entries: impl Iterator<Item = (usize, &'a Entry)> + Clone,
+        (mut found, mut priority): (usize, u32),
         beats: impl Fn(u32, u32) -> bool,
         random: &mut Stream,
     ) -> usize {
-        let mut found = None;
         let mut equals = 0;
         for (place, entry) in entries.clone() {
-            match found {
-                Some((_, priority)) if beats(priority, entry.priority) => {}
-                Some((_, priority)) if priority == entry.priority => equals += 1,
-                _ => {
-                    found = Some((place, entry.priority));
-                    equals = 1;
-                }
+            if beats(entry.priority, priority) {
+                (found, priority, equals) = (place, entry.priority, 1);
+            } else {
+                equals += u32::from(entry.priority == priority);
             }
         }
-        let Some((first, priority)) = found else { return 0 };
         if equals == 1 || !self.random_ties {
-            return first;
+            return found;
         }
         let mut equal = entries.filter(|(_, entry)| entry.priority == priority);
-        equal.nth(random.below(equals) as usize).map_or(first, |(place, _)| place)
+        equal.nth(random.below(equals) as usize).map_or(found, |(place, _)| place)
     }
 
     fn remove(&mut self, index: usize) -> PacketId {

@@ -301,7 +301,7 @@ mod tests {
         let mut random = stream();
         for flow in 0..3 {
             let effect = queue.put(packet(flow, Kind::Data), 9_064, &mut random);
-            assert_eq!(effect, Effect { trims: u32::from(flow == 2), ..Effect::default() });
+            assert_eq!(effect, Effect { trims: u16::from(flow == 2), ..Effect::default() });
         }
         assert_eq!(queue.queued(), Occupancy { bytes: 2 * 9_064 + 64, packets: 3 });
         let order: Vec<_> =
