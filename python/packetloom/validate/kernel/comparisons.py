@@ -14,6 +14,7 @@ from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.kernel.cases import (
     CASES,
     HEADER_BYTES,
+    LINUX,
     MSS_BYTES,
     PACKET_BYTES,
     RATE_MBPS,
@@ -70,14 +71,14 @@ def topology_text(senders: int) -> str:
 
 
 def scenario(case: Case, folder: Path) -> dict[str, Any]:
-    """TCP as Linux has it: 200 ms is the least timeout, 10 packets the first window."""
+    """TCP as Linux has it."""
     transport = {
         "kind": case.control.transport,
         "mss": f"{MSS_BYTES}B",
         "header": f"{HEADER_BYTES}B",
         "ack": f"{HEADER_BYTES}B",
-        "min_rto": "200ms",
         "max_rto": "120s",
+        **LINUX,
         **case.transport,
     }
     queue = {"kind": "drop-tail", "capacity": f"{case.limit_bytes - PACKET_BYTES}B"}

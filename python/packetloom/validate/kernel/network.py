@@ -20,14 +20,13 @@ COMMAND_TIMEOUT_S = 60
 TERMINATED = 143
 BOTTLENECK = "slow"
 
-# As the simulated TCP has it: no ECN, SACK with three duplicates (RFC 6675) instead of RACK, no tail loss probe, no
-# undone timeouts, nothing carried over from earlier connections, buffers that never limit.
+# As the simulated TCP has it: no ECN, no tail loss probe, no undone timeouts, nothing carried over from earlier
+# connections, buffers that never limit.
 SYSCTLS = {
     "net.ipv4.ip_forward": "1",
     "net.ipv4.tcp_ecn": "0",
     "net.ipv4.tcp_sack": "1",
     "net.ipv4.tcp_timestamps": "1",
-    "net.ipv4.tcp_recovery": "0",
     "net.ipv4.tcp_early_retrans": "0",
     "net.ipv4.tcp_frto": "0",
     "net.ipv4.tcp_no_metrics_save": "1",
