@@ -115,6 +115,27 @@ fn fingerprints_are_pinned_for_every_scheme() {
     assert_eq!(found, pinned.map(|(transport, _, _, hash)| (transport, hash.to_owned())));
 }
 
+/// RACK has a timer of its own, which goes off where packets come out of order.
+#[test]
+fn loss_recovery_by_time_is_pinned_and_does_not_depend_on_windows_nor_threads() {
+    let pinned = [
+        ("tcp", r#"loss_detection = "rack""#, "ecmp", "b97270e233f5d999"),
+        ("tcp", r#"loss_detection = "rack", reduction = "prr""#, "spray-random", "c41e2949cb8f16cc"),
+        ("cubic", r#"reduction = "prr", min_rto_bounds = "variation""#, "ecmp", "b90277c4459c338b"),
+        ("mptcp", r#"loss_detection = "rack", reduction = "prr""#, "ecmp", "c775a85ce297fbea"),
+    ];
+    let found = pinned.map(|(transport, keys, routing, _)| {
+        let toml = |workload: &str, flows: u32| {
+            let plain = format!("transport = \"{transport}\"");
+            let with_keys = format!("transport = {{ kind = \"{transport}\", {keys} }}");
+            scenario(workload, transport, DROP_TAIL, routing, flows).replace(&plain, &with_keys)
+        };
+        assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 60), transport, true);
+        (transport, keys, hash(&run(&toml(WEB_SEARCH, 300))))
+    });
+    assert_eq!(found, pinned.map(|(transport, keys, _, hash)| (transport, keys, hash.to_owned())));
+}
+
 #[test]
 fn central_control_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
     let pinned = [("syn", "controller", "1799e376952ac74b"), ("asy", "ecmp", "1ea1d4c99df8ea0e")];

@@ -74,8 +74,8 @@ fn a_fixed_window_is_sent_every_round_trip() {
     }
 }
 
-/// One flow of 30 packets whose first 20 leave at 40 Gb/s, for a link of 10 Gb/s with room for so many.
-fn burst(transport: &str, room: u32) -> Outcome {
+/// One flow of so many packets, the first 20 of which leave at 40 Gb/s, for a link of 10 Gb/s with room for so many.
+fn burst(transport: &str, packets: u32, room: u32) -> Outcome {
     run(&format!(
         r#"
 [topology]
@@ -87,7 +87,7 @@ host_link = {{ rate = "40Gbps", delay = "5us" }}
 link = {{ rate = "10Gbps", delay = "5us" }}
 
 [[workload]]
-sizes = {{ kind = "constant", size = "43800B" }}
+sizes = {{ kind = "constant", size = "{}B" }}
 arrivals = "at-once"
 pattern = {{ kind = "pair", src = 0, dst = 1 }}
 
@@ -96,7 +96,8 @@ name = "burst"
 transport = {transport}
 queue = {{ kind = "drop-tail", capacity = "{room} packets" }}
 nic = "drop-tail"
-"#
+"#,
+        packets * 1460
     ))
 }
 
@@ -105,6 +106,7 @@ fn tcp_burst(fast_retransmit: bool, room: u32) -> Outcome {
         &format!(
             r#"{{ kind = "tcp", initial_window = 20, initial_ssthresh = 20, min_rto = "5ms", fast_retransmit = {fast_retransmit} }}"#
         ),
+        30,
         room,
     )
 }
@@ -148,6 +150,81 @@ fn selective_acknowledgements_repair_several_losses_without_sending_anything_twi
             assert_eq!(report.timeouts, u32::from(!fast_retransmit), "room for {room}");
         }
     }
+}
+
+/// A burst of TCP's with keys beside the window.
+fn burst_with(keys: &str, packets: u32, room: u32) -> Outcome {
+    let window = "initial_window = 20, initial_ssthresh = 20";
+    burst(&format!(r#"{{ kind = "tcp", {window}, min_rto = "5ms", {keys} }}"#), packets, room)
+}
+
+#[test]
+fn rack_finds_a_loss_as_soon_as_something_sent_a_round_trip_later_has_arrived() {
+    // The twentieth of the burst is lost. What comes next was sent when the first was acknowledged.
+    let rack = burst_with(r#"loss_detection = "rack""#, 30, 14);
+    let duplicates = tcp_burst(true, 14);
+    assert_eq!(rack.flows[0].report, duplicates.flows[0].report);
+    assert_eq!(fct(&rack.flows[0]) + Time::from_ns(2 * 1_200), fct(&duplicates.flows[0]));
+}
+
+#[test]
+fn rack_waits_a_quarter_of_a_round_trip_for_what_was_sent_together() {
+    // A burst of 21, of which the twentieth is lost: too late for three duplicates.
+    let end_of_a_burst = |detection: &str| {
+        let keys = format!("initial_window = 21, loss_detection = {detection:?}");
+        burst(&format!(r#"{{ kind = "tcp", min_rto = "5ms", {keys} }}"#), 21, 14)
+    };
+    let duplicates = end_of_a_burst("rfc6675");
+    assert_eq!((drops(&duplicates), duplicates.flows[0].report.timeouts), (1, 1));
+    let rack = end_of_a_burst("rack");
+    let report = rack.flows[0].report;
+    assert_eq!((drops(&rack), report.retransmissions, report.timeouts), (1, 1, 0));
+    // The first round trip is the shortest; the last packet is the twentieth on the slow link. A quarter of a round trip
+    // later the lost one leaves.
+    let one_way_ns = 4 * 5_000 + 2 * (300 + 1_200);
+    let shortest_ns = one_way_ns + 4 * 5_000 + 2 * (8 + 32);
+    let left_ns = shortest_ns + 19 * 1_200 + shortest_ns / 4;
+    assert_eq!(fct(&rack.flows[0]), Time::from_ns(left_ns + one_way_ns));
+}
+
+/// A burst of 40 packets for a queue of four, most of which are lost.
+fn lossy_burst(keys: &str) -> Outcome {
+    let window = "initial_window = 40, initial_ssthresh = 40";
+    burst(&format!(r#"{{ kind = "tcp", {window}, min_rto = "5ms", {keys} }}"#), 120, 4)
+}
+
+#[test]
+fn rack_finds_that_a_retransmission_was_lost() {
+    // What is sent again comes together to the queue, and some of it is lost again.
+    let [duplicates, rack] =
+        ["rfc6675", "rack"].map(|detection| lossy_burst(&format!("loss_detection = {detection:?}")));
+    assert_eq!(duplicates.flows[0].report.timeouts, 1);
+    let report = rack.flows[0].report;
+    assert_eq!((u64::from(report.retransmissions), report.timeouts), (drops(&rack), 0));
+    assert!(fct(&rack.flows[0]) < Time::from_us(300) && fct(&duplicates.flows[0]) > Time::from_us(5_000));
+}
+
+#[test]
+fn with_prr_what_is_sent_again_does_not_come_together() {
+    // While they come, for 11.7 us, ten go to the link; four wait.
+    let lost_at_first = 40 - 10 - 4;
+    assert!(drops(&lossy_burst("")) > lost_at_first);
+    for detection in ["rfc6675", "rack"] {
+        let prr = lossy_burst(&format!(r#"loss_detection = {detection:?}, reduction = "prr""#));
+        let report = prr.flows[0].report;
+        assert_eq!((u64::from(report.retransmissions), report.timeouts), (lost_at_first, 0), "{detection}");
+        assert_eq!(drops(&prr), lost_at_first, "{detection}");
+    }
+}
+
+#[test]
+fn a_least_variation_is_added_to_the_round_trip_time() {
+    // All but the last packet come; that one is lost, alone, and timed from the last acknowledgement before it.
+    let [timeout, variation] = ["timeout", "variation"]
+        .map(|bounds| fct(&burst_with(&format!("min_rto_bounds = {bounds:?}"), 20, 14).flows[0]));
+    let longer = variation - timeout;
+    // A smoothed round-trip time of a burst's, from 43 to 60 us.
+    assert!((Time::from_us(43)..Time::from_us(60)).contains(&longer), "{longer}");
 }
 
 #[test]
@@ -356,23 +433,36 @@ seeds = [630]
 }
 
 #[test]
-fn cubic_needs_to_know_round_trips() {
-    let scenario = r#"
+fn parameters_that_make_no_sense_together_are_refused() {
+    let complaints = [
+        (r#"kind = "cubic", rto_estimation = false"#, "rto_estimation: cubic looks a round trip ahead"),
+        (
+            r#"kind = "tcp", loss_detection = "rack", fast_retransmit = false"#,
+            "loss_detection: RACK retransmits before a timeout, which fast_retransmit = false rules out",
+        ),
+        (
+            r#"kind = "dctcp", reduction = "prr", window_measure = "sequence""#,
+            "reduction: PRR regulates the pipe, which window_measure = \"sequence\" does not count",
+        ),
+    ];
+    for (transport, complaint) in complaints {
+        let scenario = format!(
+            r#"
 [topology]
 kind = "rack"
 hosts = 2
 
 [[workload]]
-sizes = { kind = "constant", size = "1KB" }
+sizes = {{ kind = "constant", size = "1KB" }}
 
 [[scheme]]
-name = "blind"
-transport = { kind = "cubic", rto_estimation = false }
+name = "senseless"
+transport = {{ {transport} }}
 queue = "drop-tail"
-"#;
-    let problems = Scenario::from_toml(scenario, "test", Path::new(".")).expect_err("blind").to_string();
-    assert!(
-        problems.contains("scheme[0].transport.rto_estimation: cubic looks a round trip ahead"),
-        "{problems}"
-    );
+"#
+        );
+        let problems =
+            Scenario::from_toml(&scenario, "test", Path::new(".")).expect_err(transport).to_string();
+        assert!(problems.contains(&format!("scheme[0].transport.{complaint}")), "{problems}");
+    }
 }

@@ -7,6 +7,8 @@ use crate::units::Time;
 #[derive(Clone, Copy, Debug)]
 pub struct RtoRule {
     least: Time,
+    /// Whether it is the least that is added to the round-trip time, instead of the least timeout.
+    least_is_added: bool,
     greatest: Time,
     estimate: bool,
     backoff: bool,
@@ -17,6 +19,7 @@ impl RtoRule {
     pub fn of(values: &Values) -> RtoRule {
         RtoRule {
             least: values.time("min_rto"),
+            least_is_added: values.text("min_rto_bounds") == "variation",
             greatest: values.time("max_rto"),
             estimate: values.flag("rto_estimation"),
             backoff: values.flag("backoff"),
@@ -26,7 +29,7 @@ impl RtoRule {
 
     /// Estimated and doubled, between two bounds.
     pub fn between(least: Time, greatest: Time) -> RtoRule {
-        RtoRule { least, greatest, estimate: true, backoff: true, initial_rtt: None }
+        RtoRule { least, least_is_added: false, greatest, estimate: true, backoff: true, initial_rtt: None }
     }
 
     /// The longest a sender waits before it tries again.
@@ -89,8 +92,13 @@ impl Rto {
 
     /// The timeout now.
     pub fn current(&self, rule: &RtoRule) -> Time {
-        let estimate = self.smoothed + self.variation.times(4);
-        let doubled = estimate.max(rule.least).times(1 << self.doublings.min(30));
+        let variation = self.variation.times(4);
+        let estimate = if rule.least_is_added {
+            self.smoothed + variation.max(rule.least)
+        } else {
+            (self.smoothed + variation).max(rule.least)
+        };
+        let doubled = estimate.times(1 << self.doublings.min(30));
         doubled.min(rule.greatest.max(rule.least))
     }
 }

@@ -17,6 +17,10 @@ pub struct Config {
     pub(super) rto: RtoRule,
     /// How many packets beyond a hole prove it lost; `None`: only a timeout does.
     pub(super) duplicate_threshold: Option<u32>,
+    /// Whether what is lost is found by time (RACK).
+    pub(super) rack: bool,
+    /// Whether the pipe comes down to the window in proportion to what arrives (PRR).
+    pub(super) prr: bool,
     /// Whether acknowledgements echo when the data was sent.
     pub(super) timestamps: bool,
     pub(super) ack_every: u32,
@@ -87,7 +91,7 @@ const fn value(
 }
 
 /// The core's parameters under these defaults.
-pub const fn core(d: Defaults) -> [Param; 19] {
+pub const fn core(d: Defaults) -> [Param; 22] {
     [
         packet_format::MSS,
         packet_format::HEADER,
@@ -112,6 +116,13 @@ pub const fn core(d: Defaults) -> [Param; 19] {
             d.min_rto.0,
             "The least retransmission timeout, and the one before any RTT is known.",
             d.min_rto.1,
+        ),
+        value(
+            "min_rto_bounds",
+            Kind::Choice(&["timeout", "variation"]),
+            "timeout",
+            "What min_rto is the least of: the timeout; or, as on Linux, what four times the round-trip time's variation adds to it, so that a timeout is that much longer than the round-trip time.",
+            "RFC 6298 §2.4",
         ),
         value(
             "max_rto",
@@ -147,6 +158,20 @@ pub const fn core(d: Defaults) -> [Param; 19] {
             "3",
             "How many packets must have arrived beyond a hole to prove it lost.",
             "RFC 6675: DupThresh",
+        ),
+        value(
+            "loss_detection",
+            Kind::Choice(&["rfc6675", "rack"]),
+            "rfc6675",
+            "What proves a loss before a timeout: packets that have arrived beyond a hole; or, with \"rack\", a packet that was sent later has arrived, and so has time, which finds lost retransmissions too.",
+            "RFC 6675: IsLost; RFC 8985: RACK",
+        ),
+        value(
+            "reduction",
+            Kind::Choice(&["at-once", "prr"]),
+            "at-once",
+            "How a window is reduced at a loss: at once, so that packets sent again fill it together; or in proportion to what arrives, so that they leave one by one.",
+            "RFC 6675 §5; RFC 9937: PRR",
         ),
         value(
             "delayed_ack",
@@ -213,6 +238,19 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
     if values.time("min_rto") > values.time("max_rto") {
         return Err(Complaint::new("min_rto", "min_rto must not be above max_rto"));
     }
+    check_repair(values)
+}
+
+/// RACK and PRR need what they work on.
+fn check_repair(values: &Values) -> Result<(), Complaint> {
+    if values.text("loss_detection") == "rack" && !values.flag("fast_retransmit") {
+        let message = "RACK retransmits before a timeout, which fast_retransmit = false rules out; leave one of them out";
+        return Err(Complaint::new("loss_detection", message));
+    }
+    if values.text("reduction") == "prr" && values.text("window_measure") == "sequence" {
+        let message = "PRR regulates the pipe, which window_measure = \"sequence\" does not count; leave one of them out";
+        return Err(Complaint::new("reduction", message));
+    }
     Ok(())
 }
 
@@ -235,6 +273,8 @@ impl Config {
             limit: WindowMeasure::of(values),
             rto: RtoRule::of(values),
             duplicate_threshold: fast.then(|| values.count("duplicate_threshold") as u32),
+            rack: values.text("loss_detection") == "rack",
+            prr: values.text("reduction") == "prr",
             timestamps: values.flag("timestamps"),
             ack_every: if values.flag("delayed_ack") { 2 } else { 1 },
             ack_delay: values.time("ack_delay"),

@@ -6,8 +6,10 @@
 
 mod config;
 mod header;
+mod prr;
+mod rack;
 mod receiver;
-
+mod repair;
 mod sender;
 mod window;
 

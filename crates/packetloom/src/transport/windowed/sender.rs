@@ -1,10 +1,14 @@
 //! The sending side: what to send, when it is lost, when to stop.
 //!
 //! A packet from `una` to below `next` is in the pipe unless it was acknowledged or is held lost. Held lost are those
-//! below `lost_below` that are not acknowledged; below `retransmit_next` they were sent again.
+//! below `lost_below` that are not acknowledged; below `retransmit_next` they were sent again. Under RACK it is RACK that
+//! holds packets lost, each by itself.
 
 use super::config::{Config, WindowMeasure};
 use super::header::Header;
+use super::prr::Prr;
+use super::rack::{Arrival, Found, Rack};
+use super::repair::Repair;
 use super::window::{Acked, Congestion, Window};
 use super::{RETRANSMIT, purpose_of};
 use crate::engine::{Context, Report, Standing};
@@ -39,6 +43,7 @@ pub struct Sender<C> {
     expires: Time,
     alarm: Time,
     timeouts_in_a_row: u32,
+    repair: Option<Box<Repair>>,
     report: Report,
 }
 
@@ -63,6 +68,7 @@ impl<C: Congestion> Sender<C> {
             expires: Time::NEVER,
             alarm: Time::NEVER,
             timeouts_in_a_row: 0,
+            repair: Repair::new(config),
             report: Report::default(),
         }
     }
@@ -117,9 +123,7 @@ impl<C: Congestion> Sender<C> {
 
     /// Whether the window has room for a packet beyond all that there are.
     pub fn wants_more(&self, config: &Config) -> bool {
-        self.next == self.packets
-            && self.candidate() == self.next
-            && self.has_room(self.window.packets(), config)
+        self.next == self.packets && self.candidate() == self.next && self.has_room(self.allowance(), config)
     }
 
     /// There is a packet more to send.
@@ -129,11 +133,26 @@ impl<C: Congestion> Sender<C> {
 
     /// Sends what the window allows: what is held lost first, then new data.
     pub fn transmit(&mut self, config: &Config, context: &mut Context<'_, Header>) {
-        let window = self.window.packets();
+        let window = self.allowance();
         while self.has_room(window, config) && self.send_next(config, context) {}
         if self.expires == Time::NEVER && self.una < self.next {
             self.restart_timer(config, context);
         }
+    }
+
+    /// Whole packets that may be in flight: the window, or what PRR lets it be on its way there.
+    #[inline]
+    fn allowance(&self) -> u32 {
+        let prr = self.repair.as_ref().and_then(|repair| repair.prr.as_ref());
+        prr.map_or_else(|| self.window.packets(), Prr::limit)
+    }
+
+    fn rack(&self) -> Option<&Rack> {
+        self.repair.as_ref()?.rack.as_ref()
+    }
+
+    fn rack_mut(&mut self) -> Option<&mut Rack> {
+        self.repair.as_mut()?.rack.as_mut()
     }
 
     /// Sends what is held lost, or else new data; returns whether there was any.
@@ -155,11 +174,18 @@ impl<C: Congestion> Sender<C> {
 
     /// The first packet that may be sent, or sent again.
     fn candidate(&self) -> u32 {
+        if let Some(rack) = self.rack() {
+            return rack.next_lost().unwrap_or(self.next);
+        }
         let hole = self.sacked.first_absent(self.retransmit_next);
         if hole < self.lost_below { hole } else { self.next }
     }
 
     fn choose(&mut self) -> Option<u32> {
+        if let Some(seq) = self.rack().and_then(Rack::next_lost) {
+            self.report.retransmissions += 1;
+            return Some(seq);
+        }
         if self.retransmit_next < self.lost_below {
             let hole = self.sacked.first_absent(self.retransmit_next);
             self.retransmit_next = (hole + 1).min(self.lost_below);
@@ -175,6 +201,9 @@ impl<C: Congestion> Sender<C> {
     }
 
     fn send_data(&mut self, seq: u32, config: &Config, context: &mut Context<'_, Header>) {
+        if let Some(repair) = &mut self.repair {
+            repair.sent(seq, context.now);
+        }
         let last = seq + 1 == self.packets;
         let is_new = seq + 1 == self.next;
         if is_new && self.timed.is_none() {
@@ -210,10 +239,16 @@ impl<C: Congestion> Sender<C> {
         self.timeouts_in_a_row = 0;
         self.measure_round_trip(header, config, context.now);
         let advanced = header.ack > self.una;
-        let packets = self.advance(header.ack) + self.note_blocks(header);
-        let enters_recovery = config.duplicate_threshold.is_some_and(|threshold| self.detect_loss(threshold));
-        if self.recovery.is_some_and(|point| self.una >= point) {
-            self.recovery = None;
+        let arrival = Arrival { now: context.now, echo: config.timestamps.then_some(header.sent_at) };
+        let packets = self.advance(header.ack, arrival) + self.note_blocks(header, arrival);
+        let found = self.detect(config, context);
+        let enters_recovery = self.is_congestion(found);
+        if enters_recovery {
+            self.enter_recovery(packets, config);
+        }
+        self.leave_recovery();
+        if let Some(prr) = self.repair.as_mut().and_then(|repair| repair.prr.as_mut()) {
+            prr.acknowledged(packets, self.pipe, advanced && found.lost == 0);
         }
         if self.recovery.is_none() {
             let acked = Acked {
@@ -230,7 +265,7 @@ impl<C: Congestion> Sender<C> {
         if advanced {
             self.expires = Time::NEVER;
         }
-        if enters_recovery {
+        if enters_recovery && !config.prr {
             // RFC 6675 §5 (4.3): the first loss is repaired at once, whatever the window says.
             self.send_next(config, context);
         }
@@ -257,16 +292,23 @@ impl<C: Congestion> Sender<C> {
     }
 
     /// Every packet before `ack` arrived; returns how many of them are news.
-    fn advance(&mut self, ack: u32) -> u32 {
+    fn advance(&mut self, ack: u32, arrival: Arrival) -> u32 {
         let mut news = 0;
         for seq in self.una..ack {
             if !self.sacked.contains(seq) {
                 news += 1;
-                self.pipe -= u32::from(self.in_pipe(seq));
+                let left_pipe = match self.rack_mut() {
+                    None => self.in_pipe(seq),
+                    Some(rack) => rack.delivered(seq, arrival),
+                };
+                self.pipe -= u32::from(left_pipe);
             }
         }
         if ack > self.una {
             self.una = ack;
+            if let Some(rack) = self.rack_mut() {
+                rack.acknowledged(ack);
+            }
             self.lost_below = self.lost_below.max(ack);
             self.retransmit_next = self.retransmit_next.max(ack);
             self.sacked.drop_below(ack);
@@ -274,38 +316,104 @@ impl<C: Congestion> Sender<C> {
         news
     }
 
-    fn note_blocks(&mut self, header: &Header) -> u32 {
+    fn note_blocks(&mut self, header: &Header, arrival: Arrival) -> u32 {
         let (lost_below, retransmit_next) = (self.lost_below, self.retransmit_next);
+        let mut rack = self.repair.as_mut().and_then(|repair| repair.rack.as_mut());
         let (mut news, mut left_pipe) = (0, 0);
         for block in header.blocks.iter().filter(|block| block.length > 0) {
             let from = (header.ack + u32::from(block.offset)).max(self.una);
             let to = header.ack + u32::from(block.offset) + u32::from(block.length);
             self.sacked.insert_range(from, to.max(from), |seq| {
                 news += 1;
-                left_pipe += u32::from(seq >= lost_below || seq < retransmit_next);
+                left_pipe += u32::from(match &mut rack {
+                    None => seq >= lost_below || seq < retransmit_next,
+                    Some(rack) => rack.delivered(seq, arrival),
+                });
             });
         }
         self.pipe -= left_pipe;
         news
     }
 
-    /// RFC 6675's IsLost: a hole is lost once `threshold` packets beyond it have arrived. Returns whether loss recovery
-    /// begins.
-    fn detect_loss(&mut self, threshold: u32) -> bool {
-        let Some(proof) = self.sacked.nth_largest(threshold) else { return false };
+    /// Finds what is lost, and takes it from the pipe.
+    fn detect(&mut self, config: &Config, context: &mut Context<'_, Header>) -> Found {
+        let Some(threshold) = config.duplicate_threshold else { return Found::default() };
+        let found = if self.rack().is_some() {
+            self.detect_by_time(threshold, context)
+        } else {
+            Found { lost: self.detect_by_count(threshold), again: false }
+        };
+        self.pipe -= found.lost;
+        found
+    }
+
+    /// RFC 6675's IsLost: a hole is lost once `threshold` packets beyond it have arrived. Returns how many are newly so.
+    fn detect_by_count(&mut self, threshold: u32) -> u32 {
+        let Some(proof) = self.sacked.nth_largest(threshold) else { return 0 };
         if proof <= self.lost_below {
-            return false;
+            return 0;
         }
         let from = self.lost_below;
-        let lost = proof - from - self.sacked.count_in(from, proof);
         self.lost_below = proof;
-        self.pipe -= lost;
-        let begins = lost > 0 && self.recovery.is_none();
-        if begins {
-            self.recovery = Some(self.next);
-            self.congestion.lost(self.flight_size(), &mut self.window);
+        proof - from - self.sacked.count_in(from, proof)
+    }
+
+    /// RFC 8985 §6.2, after its step 3.
+    fn detect_by_time(&mut self, threshold: u32, context: &mut Context<'_, Header>) -> Found {
+        self.leave_recovery();
+        let window = self.reordering_window(threshold);
+        let Some(rack) = self.repair.as_mut().and_then(|repair| repair.rack.as_mut()) else {
+            return Found::default();
+        };
+        let before = rack.looks_again;
+        let found = rack.detect(context.now, window, &self.sacked);
+        if let Some(at) = rack.looks_again.filter(|&at| before != Some(at)) {
+            context.set_timer(at, self.flow.id, purpose_of(RETRANSMIT, self.subflow));
         }
-        begins
+        found
+    }
+
+    /// How long RACK waits for what may come out of order.
+    fn reordering_window(&self, threshold: u32) -> Time {
+        self.rack().map_or(Time::ZERO, |rack| {
+            let is_repairing = self.recovery.is_some() || rack.after_timeout.is_some();
+            rack.reordering_window(is_repairing || self.sacked.len() >= threshold, self.rto.smoothed())
+        })
+    }
+
+    /// Whether a loss begins a recovery, in which the window is reduced. After a timeout, which reduced it, only the loss
+    /// of a retransmission does (RFC 5681 §4.3: it counts twice).
+    fn is_congestion(&self, found: Found) -> bool {
+        let is_after_timeout = || self.rack().is_some_and(|rack| rack.after_timeout.is_some());
+        found.lost > 0 && self.recovery.is_none() && (found.again || !is_after_timeout())
+    }
+
+    /// A loss was found as so many packets turned out to have arrived.
+    fn enter_recovery(&mut self, delivered: u32, config: &Config) {
+        self.recovery = Some(self.next);
+        self.congestion.lost(self.flight_size(), &mut self.window);
+        let Some(repair) = &mut self.repair else { return };
+        if config.prr {
+            let outstanding = self.next - self.una - self.sacked.len();
+            repair.prr = Some(Prr::new(outstanding + delivered, self.window.packets(), self.pipe));
+        }
+        if let Some(rack) = &mut repair.rack {
+            rack.after_timeout = None;
+        }
+    }
+
+    /// Ends loss recovery when all that was sent before it is acknowledged.
+    fn leave_recovery(&mut self) {
+        if self.recovery.is_some_and(|point| self.una >= point) {
+            self.recovery = None;
+            self.end_prr();
+        }
+    }
+
+    fn end_prr(&mut self) {
+        if let Some(repair) = &mut self.repair {
+            repair.prr = None;
+        }
     }
 
     /// What was sent and not cumulatively acknowledged (RFC 5681 §2: FlightSize). Where selective acknowledgements
@@ -316,6 +424,9 @@ impl<C: Congestion> Sender<C> {
 
     /// The alarm of the retransmission timer went off.
     pub fn timer(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        if self.rack().and_then(|rack| rack.looks_again).is_some_and(|at| at <= context.now) {
+            self.look_again(config, context);
+        }
         if context.now < self.alarm {
             return;
         }
@@ -328,11 +439,9 @@ impl<C: Congestion> Sender<C> {
         self.timeouts_in_a_row += 1;
         let in_flight = self.flight_size();
         self.congestion.timed_out(in_flight, self.timeouts_in_a_row > 1, &mut self.window);
+        self.hold_lost(config, context.now);
         self.recovery = None;
         self.timed = None;
-        self.lost_below = self.next;
-        self.retransmit_next = self.una;
-        self.pipe = 0;
         self.rto.expired(&config.rto);
         self.expires = Time::NEVER;
         if config.probe_after.is_some_and(|limit| self.timeouts_in_a_row >= limit) {
@@ -341,6 +450,30 @@ impl<C: Congestion> Sender<C> {
         } else {
             self.transmit(config, context);
         }
+    }
+
+    /// After a timeout: all that was sent and not acknowledged is lost, under RACK only what was sent long enough ago. There
+    /// is room for one packet in any case (RFC 6298 §5.4).
+    fn hold_lost(&mut self, config: &Config, now: Time) {
+        self.end_prr();
+        let window = self.reordering_window(config.duplicate_threshold.unwrap_or(u32::MAX));
+        if let Some(rack) = self.repair.as_mut().and_then(|repair| repair.rack.as_mut()) {
+            self.pipe -= rack.timed_out(self.next, now, window, &self.sacked);
+            self.window.make_room(self.pipe + 1);
+        } else {
+            self.lost_below = self.next;
+            self.retransmit_next = self.una;
+            self.pipe = 0;
+        }
+    }
+
+    /// RACK's reordering timer went off: what has not come by now is lost.
+    fn look_again(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        let found = self.detect(config, context);
+        if self.is_congestion(found) {
+            self.enter_recovery(0, config);
+        }
+        self.transmit(config, context);
     }
 
     /// A packet without payload that asks what arrived (pFabric's probe mode).

@@ -114,6 +114,11 @@ impl Window {
         self.cwnd = PACKET;
     }
 
+    /// Is so many packets, if it was less.
+    pub(super) fn make_room(&mut self, packets: u32) {
+        self.rise_to(u64::from(packets) * PACKET);
+    }
+
     /// Shrinks by `fraction_q20` of 2^20, ends slow start, and stays at two packets or more.
     pub fn shrink(&mut self, fraction_q20: u64) {
         let cut = ((u128::from(self.cwnd) * u128::from(fraction_q20)) >> 20) as u64;
