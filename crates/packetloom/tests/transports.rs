@@ -433,23 +433,36 @@ seeds = [630]
 }
 
 #[test]
-fn cubic_needs_to_know_round_trips() {
-    let scenario = r#"
+fn parameters_that_make_no_sense_together_are_refused() {
+    let complaints = [
+        (r#"kind = "cubic", rto_estimation = false"#, "rto_estimation: cubic looks a round trip ahead"),
+        (
+            r#"kind = "tcp", loss_detection = "rack", fast_retransmit = false"#,
+            "loss_detection: RACK retransmits before a timeout, which fast_retransmit = false rules out",
+        ),
+        (
+            r#"kind = "dctcp", reduction = "prr", window_measure = "sequence""#,
+            "reduction: PRR regulates the pipe, which window_measure = \"sequence\" does not count",
+        ),
+    ];
+    for (transport, complaint) in complaints {
+        let scenario = format!(
+            r#"
 [topology]
 kind = "rack"
 hosts = 2
 
 [[workload]]
-sizes = { kind = "constant", size = "1KB" }
+sizes = {{ kind = "constant", size = "1KB" }}
 
 [[scheme]]
-name = "blind"
-transport = { kind = "cubic", rto_estimation = false }
+name = "senseless"
+transport = {{ {transport} }}
 queue = "drop-tail"
-"#;
-    let problems = Scenario::from_toml(scenario, "test", Path::new(".")).expect_err("blind").to_string();
-    assert!(
-        problems.contains("scheme[0].transport.rto_estimation: cubic looks a round trip ahead"),
-        "{problems}"
-    );
+"#
+        );
+        let problems =
+            Scenario::from_toml(&scenario, "test", Path::new(".")).expect_err(transport).to_string();
+        assert!(problems.contains(&format!("scheme[0].transport.{complaint}")), "{problems}");
+    }
 }
