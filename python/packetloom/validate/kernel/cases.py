@@ -93,7 +93,7 @@ DEEP = Case(
     40_000_000,
     control=CUBIC,
     limit_bytes=600_000,
-    trials=3,
+    trials=2,
     module={"initial_ssthresh": "280"},
     transport={"initial_ssthresh": 280},
 )
@@ -138,7 +138,7 @@ CASES = (
         limit_bytes=600_000,
         mark_above_bytes=60_000,
         swings=True,
-        trials=3,
+        trials=2,
     ),
     Case(
         "two flows of 5 MB, marks above 150 KB",
@@ -148,7 +148,7 @@ CASES = (
         limit_bytes=600_000,
         mark_above_bytes=150_000,
         swings=True,
-        trials=3,
+        trials=2,
     ),
 )
 
