@@ -79,8 +79,8 @@ WHY_CHANCE = (
 )
 
 WHY_WHOLE_PACKETS = (
-    "Windows are of ten packets. Linux rounds what marks take from them down to whole packets, half a packet in the mean; "
-    "here fractions count. With windows of fifty packets the swing agrees: the row that says so"
+    "Windows are of ten packets. Linux rounds what marks take from them down to whole packets, half a packet in the "
+    "mean; here fractions count. With windows of fifty packets the swing agrees: the row of two flows"
 )
 
 # What Linux does unless it is told otherwise: RACK (RFC 8985), PRR (RFC 9937), and timeouts that are 200 ms longer than
