@@ -80,7 +80,9 @@ class VirtualMachine:
         if made.returncode:
             raise UnavailableError(f"mkinitramfs failed: {made.stderr.strip()}")
         pipe = subprocess.PIPE
-        command = qemu_command(qemu, self.kernel, initrd, self._console)
+        # Whatever ends us ends it: a machine that waits for us never rests.
+        command = [_tool("setpriv", "util-linux"), "--pdeathsig", "KILL"]
+        command += qemu_command(qemu, self.kernel, initrd, self._console)
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
         self._held.callback(process.wait)
         self._held.callback(process.kill)
