@@ -363,12 +363,22 @@ def validate(
     quick: Annotated[bool, typer.Option("--quick", help="Only comparisons that take seconds.")] = False,
     json_file: JsonOption = None,
     workers: WorkersOption = None,
+    virtual_kernel: Annotated[
+        Path | None,
+        typer.Option(
+            "--vm",
+            metavar="KERNEL",
+            help="With kernel: not the one that runs here, but this one (/boot/vmlinuz-...) in a virtual machine.",
+        ),
+    ] = None,
 ) -> None:
     """Compare with theory, other simulators, Linux's TCP. Exits with 1 where something differs unexplained."""
     from packetloom.validate.command import run_validation
 
     try:
-        agreed = run_validation(against or [Against.THEORY, Against.PEERS], json_file, workers, quick=quick)
+        agreed = run_validation(
+            against or [Against.THEORY, Against.PEERS], json_file, workers, quick=quick, virtual_kernel=virtual_kernel
+        )
     except Interrupted as interrupted:
         print(f"stopped: {interrupted}. The same command begins anew.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

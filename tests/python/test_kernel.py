@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from packetloom.results import Results
-from packetloom.validate import kernel
 from packetloom.validate.command import KINDS, run_validation
 from packetloom.validate.comparison import Comparison, Row
-from packetloom.validate.kernel import Case, compared, simulate, topology_text
-from packetloom.validate.kernel.measure import Trial, mean_between
-from packetloom.validate.kernel.network import Dumbbell, UnavailableError, parameters, require
+from packetloom.validate.kernel.cases import CASES, Case, dumbbell_of
+from packetloom.validate.kernel.comparisons import compared, kernel_comparisons, scenario, simulate, topology_text
+from packetloom.validate.kernel.endpoint import Observed
+from packetloom.validate.kernel.measure import LATE_NS, Trial, mean_between, on_time, swing_of, trials_of
+from packetloom.validate.kernel.network import UnavailableError, parameters, require
 from packetloom.validate.peers.agreement import agreement
 
 
@@ -21,6 +22,30 @@ def test_a_sample_holds_until_the_next() -> None:
     samples = [(0, 5.0), (10, 10.0), (20, 20.0), (40, 0.0)]
     assert mean_between(samples, 10, 40) == (10 * 10 + 20 * 20) / 30
     assert mean_between(samples, 15, 60) == (5 * 10 + 20 * 20) / 45
+
+
+def test_a_queue_swings_about_its_mean_once_flows_have_settled() -> None:
+    settled = [(time, 40.0 if time % 2 else 60.0) for time in range(50, 90)]
+    assert swing_of([(0, 500.0), *settled, (95, 0.0)], 0, 90) == 10
+
+
+def test_a_flow_that_had_to_wait_spoils_the_trial() -> None:
+    assert on_time(Observed([0, LATE_NS, 2 * LATE_NS], [], [], 0))
+    assert not on_time(Observed([0, LATE_NS, 2 * LATE_NS + 1], [], [], 0))
+
+
+def test_flows_share_the_kernels_slow_link() -> None:
+    try:
+        (trial,) = trials_of(Case("two", 2, 30_000, trials=1))
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+    assert len(trial.starts_ns) == len(trial.fcts_ms) == 2
+    # Bytes and the headers of 42 packets at 20 Mb/s, less what passes at once.
+    alone_ms = (60_000 + 42 * 66 - 6_000) * 8 / 20e3
+    last_ms = max(start / 1e6 + fct for start, fct in zip(trial.starts_ns, trial.fcts_ms, strict=True))
+    assert alone_ms < last_ms < 2 * alone_ms
+    assert 0 < trial.queue_bytes < 60_000
+    assert trial.drops == 0
 
 
 def test_the_simulated_dumbbell_has_the_slow_link_between_its_switches() -> None:
@@ -82,10 +107,10 @@ def test_what_is_set_for_the_whole_machine_is_put_back() -> None:
 
 
 def test_dctcps_switch_marks_in_the_simulation_what_linux_would_mark(tmp_path: Path) -> None:
-    dctcp = next(case for case in kernel.CASES if case.control.marks)
-    queue = kernel.scenario(dctcp, tmp_path)["scheme"][0]["queue"]
+    dctcp = next(case for case in CASES if case.control.marks)
+    queue = scenario(dctcp, tmp_path)["scheme"][0]["queue"]
     assert (queue["kind"], queue["mark_above"]) == ("ecn", "22500B")
-    dumbbell = kernel.dumbbell_of(dctcp)
+    dumbbell = dumbbell_of(dctcp)
     assert dumbbell.settings["net.ipv4.tcp_ecn"] == "1"
     # What waits 9 ms at 20 Mb/s has found 22.5 KB.
     assert dumbbell.mark_above_us == 22_500 * 8 / 20
@@ -96,7 +121,7 @@ def test_namespaces_of_ours_do_not_stay() -> None:
         listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
         return [line for line in listed.splitlines() if line.startswith(dumbbell.router.removesuffix("router"))]
 
-    dumbbell = Dumbbell(2, 10_000_000, 30_000, 6_000, "reno")
+    dumbbell = dumbbell_of(Case("two", 2, 30_000))
     try:
         with dumbbell:
             assert len(ours()) == 4
@@ -108,5 +133,5 @@ def test_namespaces_of_ours_do_not_stay() -> None:
 
 
 def test_every_case_has_a_name_of_its_own() -> None:
-    names = [one.name for one in kernel.kernel_comparisons()]
+    names = [one.name for one in kernel_comparisons()]
     assert len(names) == len(set(names))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from packetloom.errors import PacketloomError
 from packetloom.validate.comparison import Comparison, Row, print_rows, run_comparisons, write_rows
-from packetloom.validate.kernel import kernel_comparisons
+from packetloom.validate.kernel.comparisons import kernel_comparisons
 from packetloom.validate.kernel.network import UnavailableError
+from packetloom.validate.kernel.virtual_machine import VirtualMachine
 from packetloom.validate.peers import peer_comparisons
 from packetloom.validate.theory import theory_comparisons
 
-KINDS: dict[str, tuple[str, Callable[[], list[Comparison]]]] = {
+# What the others' figures are called, and the comparisons.
+Kind = tuple[str, Callable[[], list[Comparison]]]
+
+KINDS: dict[str, Kind] = {
     "theory": ("predicted", theory_comparisons),
     "peers": ("theirs", peer_comparisons),
     "kernel": ("kernel", kernel_comparisons),
@@ -20,13 +24,33 @@ KINDS: dict[str, tuple[str, Callable[[], list[Comparison]]]] = {
 
 
 def run_validation(
-    against: Sequence[str], json_file: Path | None = None, workers: int | None = None, *, quick: bool = False
+    against: Sequence[str],
+    json_file: Path | None = None,
+    workers: int | None = None,
+    *,
+    quick: bool = False,
+    virtual_kernel: Path | None = None,
 ) -> bool:
-    """Whether every row holds, or it is known why not; theory must hold."""
+    """Whether every row holds, or it is known why not; theory must hold.
+
+    The kernel is that of a virtual machine, if one is given.
+    """
+    if virtual_kernel is None:
+        return _run(KINDS, against, json_file, workers, quick)
+    if "kernel" not in against:
+        raise PacketloomError("--vm goes with `packetloom validate kernel`: nothing else needs a kernel")
+    with VirtualMachine(virtual_kernel) as machine:
+        kinds = KINDS | {"kernel": ("kernel", lambda: kernel_comparisons(machine.trials_of))}
+        return _run(kinds, against, json_file, workers, quick)
+
+
+def _run(
+    kinds: Mapping[str, Kind], against: Sequence[str], json_file: Path | None, workers: int | None, quick: bool
+) -> bool:
     rows: list[Row] = []
     agreed = True
     for kind in against:
-        theirs, comparisons = KINDS[kind]
+        theirs, comparisons = kinds[kind]
         chosen = [one for one in comparisons() if one.quick or not quick]
         if not chosen:
             raise PacketloomError(f"nothing of {kind} is quick: leave out --quick")

@@ -116,13 +116,16 @@ pub struct Due {
     count: u32,
     /// How many of them [`Due::coming`] has told of as near.
     near: usize,
+    /// Whether it tells of them at all.
+    is_crowded: bool,
 }
 
 /// How many arrivals [`Due::coming`] tells of at once.
 const BATCH: usize = 32;
 
-/// Where fewer packets arrive in a window, what belongs to them stays in the processor's nearer caches.
-const MANY: u32 = 4096;
+/// Where fewer packets arrive in a window, or at fewer nodes, what belongs to them stays in the processor's nearer caches.
+const MANY: u32 = 2048;
+const MANY_NODES: usize = 512;
 
 impl Due {
     /// How many nodes have something to do.
@@ -141,7 +144,7 @@ impl Due {
     /// this window that preparing for it does not pay.
     #[inline]
     pub fn coming(&mut self, nth: usize) -> Option<(&[Arrival], &[Arrival])> {
-        if self.count < MANY || self.near >= self.end_of(nth) {
+        if !self.is_crowded || self.near >= self.end_of(nth) {
             return None;
         }
         let (begin, count) = (self.near, self.count as usize);
@@ -281,6 +284,7 @@ impl Calendar {
         due.nodes.clear();
         due.count = 0;
         due.near = 0;
+        due.is_crowded = false;
         let page = page_of(window);
         if self.busy_pages[page / 64] >> (page % 64) & 1 == 0 {
             return;
@@ -333,6 +337,7 @@ impl Calendar {
             }
             self.spare.push(part);
         }
+        due.is_crowded = due.count >= MANY && self.rows.len() >= MANY_NODES;
         let divisions = if DIVIDED.contains(&due.count) { PARTS.ilog2() } else { 0 };
         self.part_shift = self.clock.bits().saturating_sub(divisions);
     }

@@ -17,9 +17,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-/// How often a thread looks for what it waits for before it sleeps. Windows take tens of microseconds and more, a look
-/// takes some ten nanoseconds, and being woken takes as long as a window.
+/// How often a thread looks for what it waits for before it lets others run between two looks. Windows take tens of
+/// microseconds and more, a look takes some ten nanoseconds.
 const LOOKS: u32 = 2_000;
+
+/// How often it then looks before it sleeps: being woken takes as long as a window, and shards are done at different times.
+const PATIENT_LOOKS: u32 = 2_000;
 
 /// A window to be processed.
 #[derive(Clone, Copy, Debug)]
@@ -171,11 +174,11 @@ fn hire<'scope, T: Transport>(
 
 /// Waits for a message, at first wide awake; `None` when there will be none.
 fn receive<M>(from: &Receiver<M>) -> Option<M> {
-    for _ in 0..LOOKS {
+    for look in 0..LOOKS + PATIENT_LOOKS {
         if let Ok(message) = from.try_recv() {
             return Some(message);
         }
-        std::hint::spin_loop();
+        if look < LOOKS { std::hint::spin_loop() } else { std::thread::yield_now() }
     }
     from.recv().ok()
 }

@@ -1,19 +1,23 @@
-"""A trial on the kernel: flows that start together through the slow link, their FCTs, and what waited."""
+"""A case on the kernel that runs here: flows that start together through the slow link, their FCTs, and what waited."""
 
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
-from packetloom.validate.kernel.endpoint import READY, TIMEOUT_S
-from packetloom.validate.kernel.network import BOTTLENECK, Dumbbell, UnavailableError
+from packetloom.validate.kernel import endpoint
+from packetloom.validate.kernel.cases import Case, dumbbell_of
+from packetloom.validate.kernel.endpoint import TIMEOUT_S, Observed, Plan
+from packetloom.validate.kernel.network import BOTTLENECK, Dumbbell, UnavailableError, parameters
 
-# A sender that is woken later than this after the common start spoils the trial.
+# A flow that begins so long after the one before it spoils the trial: something else had the processor.
 LATE_NS = 3_000_000
 ATTEMPTS = 8
 DEADLINE_S = TIMEOUT_S + 30
@@ -27,39 +31,69 @@ class Trial:
     fcts_ms: tuple[float, ...]
     queue_bytes: float
     drops: int
+    swing_bytes: float | None = None
 
 
-def measure(dumbbell: Dumbbell, flow_bytes: int) -> Trial:
-    """A trial in which all senders began on time; a busy machine may take several attempts."""
-    for _ in range(ATTEMPTS):
-        trial = _attempt(dumbbell, flow_bytes)
-        if trial:
-            return trial
+def trial_from(plain: Mapping[str, Any]) -> Trial:
+    """A trial that was made plain for JSON."""
+    return Trial(**{**plain, "starts_ns": tuple(plain["starts_ns"]), "fcts_ms": tuple(plain["fcts_ms"])})
+
+
+def trials_of(case: Case) -> list[Trial]:
+    """Trials in which all flows began on time; a busy machine may take several attempts."""
+    trials: list[Trial] = []
+    with dumbbell_of(case) as dumbbell, parameters(case.control.linux, case.module):
+        for _ in range(ATTEMPTS):
+            seen = _observe(dumbbell, case, case.trials - len(trials))
+            trials += [trial_of(one, case) for one in seen if on_time(one)]
+            if len(trials) == case.trials:
+                return trials
     raise UnavailableError(f"the machine is too busy: in {ATTEMPTS} attempts not all senders began on time")
 
 
-def _attempt(dumbbell: Dumbbell, flow_bytes: int) -> Trial | None:
-    hosts = range(1, dumbbell.senders + 1)
-    with _endpoints(dumbbell) as start:
-        watcher = start(None, ["watch", BOTTLENECK])
-        what = [str(flow_bytes), dumbbell.congestion_control]
-        receiver = start(0, ["receive", str(dumbbell.senders), *what])
-        senders = [start(host, ["send", dumbbell.address(0), *what]) for host in hosts]
-        start_ns = time.monotonic_ns() + 50_000_000
-        for sender in senders:
-            _tell(sender, str(start_ns))
-        ends = json.loads(_line(receiver))
-        began = [json.loads(_line(sender)) for sender in senders]
-        _tell(watcher, "")
-        watched = json.loads(_line(watcher))
-    if len(ends) < dumbbell.senders:
-        raise UnavailableError(f"not all flows ended within {TIMEOUT_S} s")
-    if max(began) > start_ns + LATE_NS:
-        return None
-    fcts = tuple((ends[dumbbell.address(host)] - begin) / 1e6 for host, begin in zip(hosts, began, strict=True))
-    first_ns = min(began)
-    queue = mean_between(watched["samples"], first_ns, max(ends.values()))
-    return Trial(tuple(begin - first_ns for begin in began), fcts, queue, watched["drops"])
+def _observe(dumbbell: Dumbbell, case: Case, trials: int) -> list[Observed]:
+    receiver, *senders = dumbbell.hosts
+    plan = Plan(
+        receiver=receiver,
+        address=dumbbell.address(0),
+        senders=senders,
+        router=dumbbell.router,
+        device=BOTTLENECK,
+        flow_bytes=case.flow_bytes,
+        congestion_control=case.control.linux,
+        trials=trials,
+    )
+    command = [sys.executable, "-S", str(Path(endpoint.__file__)), json.dumps(asdict(plan))]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=trials * DEADLINE_S)
+    except subprocess.TimeoutExpired as error:
+        raise UnavailableError(f"the endpoints took longer than {error.timeout:.0f} s") from None
+    if done.returncode:
+        raise UnavailableError(f"the endpoints failed: {done.stderr.strip() or done.returncode}")
+    return [Observed(**json.loads(line)) for line in done.stdout.splitlines()]
+
+
+def on_time(seen: Observed) -> bool:
+    """Whether no flow waited to begin."""
+    return all(later - earlier <= LATE_NS for earlier, later in pairwise(seen.began_ns))
+
+
+def trial_of(seen: Observed, case: Case) -> Trial:
+    """Times from the first flow's begin on."""
+    first_ns = seen.began_ns[0]
+    return Trial(
+        starts_ns=tuple(begin - first_ns for begin in seen.began_ns),
+        fcts_ms=tuple((end - begin) / 1e6 for begin, end in zip(seen.began_ns, seen.ended_ns, strict=True)),
+        queue_bytes=mean_between(seen.samples, first_ns, max(seen.ended_ns)),
+        drops=seen.drops,
+        swing_bytes=swing_of(seen.samples, first_ns, min(seen.ended_ns)) if case.swings else None,
+    )
+
+
+def swing_of(samples: Sequence[tuple[int, float]], begin: int, end: int) -> float:
+    """The queue's standard deviation in the second half of that time."""
+    middle = (begin + end) / 2
+    return statistics.pstdev(value for time_ns, value in samples if middle <= time_ns < end)
 
 
 def mean_between(samples: Sequence[tuple[int, float]], begin: int, end: int) -> float:
@@ -68,55 +102,3 @@ def mean_between(samples: Sequence[tuple[int, float]], begin: int, end: int) -> 
     for (time_ns, value), (next_ns, _) in zip(samples, [*samples[1:], (end, 0)], strict=True):
         area += value * max(0, min(next_ns, end) - max(time_ns, begin))
     return area / (end - begin)
-
-
-@contextmanager
-def _endpoints(dumbbell: Dumbbell) -> Iterator[_Starter]:
-    starter = _Starter(dumbbell)
-    # Whatever hangs ends then, and whoever reads from it gets nothing.
-    deadline = threading.Timer(DEADLINE_S, starter.end)
-    deadline.start()
-    try:
-        yield starter
-    finally:
-        deadline.cancel()
-        starter.end()
-
-
-class _Starter:
-    """Starts endpoints, waits until each is ready, and ends them all."""
-
-    def __init__(self, dumbbell: Dumbbell) -> None:
-        self.dumbbell = dumbbell
-        self.running: list[subprocess.Popen[str]] = []
-
-    def __call__(self, host: int | None, arguments: Sequence[str]) -> subprocess.Popen[str]:
-        endpoint = self.dumbbell.start(host, arguments)
-        self.running.append(endpoint)
-        if (said := _line(endpoint).strip()) != READY:
-            raise UnavailableError(f"an endpoint said {said!r} instead of {READY!r}")
-        return endpoint
-
-    def end(self) -> None:
-        """Ends what still runs."""
-        for endpoint in self.running:
-            endpoint.kill()
-        for endpoint in self.running:
-            endpoint.wait()
-
-
-def _tell(endpoint: subprocess.Popen[str], line: str) -> None:
-    assert endpoint.stdin
-    endpoint.stdin.write(f"{line}\n")
-    endpoint.stdin.flush()
-
-
-def _line(endpoint: subprocess.Popen[str]) -> str:
-    """The next line that an endpoint writes."""
-    assert endpoint.stdout
-    assert endpoint.stderr
-    line = endpoint.stdout.readline()
-    if not line:
-        endpoint.wait()
-        raise UnavailableError(f"an endpoint ended: {endpoint.stderr.read().strip() or 'it took too long'}")
-    return line

@@ -16,7 +16,7 @@ from types import TracebackType
 
 from packetloom.errors import PacketloomError
 
-COMMAND_TIMEOUT_S = 20
+COMMAND_TIMEOUT_S = 60
 TERMINATED = 143
 BOTTLENECK = "slow"
 
@@ -56,6 +56,7 @@ class Dumbbell:
     rate_bps: int
     limit_bytes: int
     burst_bytes: int
+    packet_bytes: int
     congestion_control: str
     settings: Mapping[str, str] = field(default_factory=dict)
     mark_above_us: int | None = None
@@ -85,44 +86,35 @@ class Dumbbell:
         """A host's address."""
         return f"10.77.{host}.2"
 
-    def run(self, namespace: str, command: Sequence[str]) -> str:
+    def run(self, namespace: str, command: Sequence[str]) -> None:
         """A command inside one of the namespaces."""
-        return _run(["ip", "netns", "exec", namespace, *command])
-
-    def start(self, host: int | None, arguments: Sequence[str]) -> subprocess.Popen[str]:
-        """An endpoint inside a host's namespace, or the router's."""
-        script = Path(__file__).with_name("endpoint.py")
-        namespace = self.router if host is None else self.hosts[host]
-        command = ["ip", "netns", "exec", namespace, sys.executable, "-S", str(script), *arguments]
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        _run(["ip", "netns", "exec", namespace, *command])
 
     def _build(self) -> None:
-        settings = SYSCTLS | dict(self.settings)
+        settings = [f"{key}={value}" for key, value in (SYSCTLS | dict(self.settings)).items()]
         for name in (self.router, *self.hosts):
             _run(["ip", "netns", "add", name])
             self.names.append(name)
-            self.run(name, ["sysctl", "-qw", *(f"{key}={value}" for key, value in settings.items())])
-        for host in range(len(self.hosts)):
-            self._connect(host)
+            self.run(name, ["sysctl", "-qw", *settings])
+        ports = [BOTTLENECK, *(f"port{host}" for host in range(1, len(self.hosts)))]
+        peers = zip(ports, self.hosts, strict=True)
+        _batch([], [f"link add {port} netns {self.router} type veth peer eth0 netns {name}" for port, name in peers])
+        gateways = [f"10.77.{host}.1" for host in range(len(self.hosts))]
+        _batch(
+            ["-n", self.router],
+            [line for device, address in zip(ports, gateways, strict=True) for line in _up(device, address)],
+        )
+        for host, name in enumerate(self.hosts):
+            # An ACK for every packet.
+            route = f"route add default via {gateways[host]} quickack 1"
+            _batch(["-n", name], [*_up("eth0", self.address(host)), route])
         rate = ["rate", f"{self.rate_bps}bit", "burst", str(self.burst_bytes), "limit", str(self.limit_bytes)]
         queue = ["tc", "qdisc", "add", "dev", BOTTLENECK]
         self.run(self.router, [*queue, "root", "handle", "1:", "tbf", *rate])
         if self.mark_above_us is not None:
             # At a constant rate what waits longer is what found more: a threshold as DCTCP's. CoDel itself rests.
-            codel = ["codel", "limit", "1000", "target", "10s", "interval", "20s"]
+            codel = ["codel", "limit", str(self.limit_bytes // self.packet_bytes), "target", "10s", "interval", "20s"]
             self.run(self.router, [*queue, "parent", "1:1", *codel, "ce_threshold", f"{self.mark_above_us}us"])
-
-    def _connect(self, host: int) -> None:
-        name, port = self.hosts[host], BOTTLENECK if host == 0 else f"port{host}"
-        router = f"10.77.{host}.1"
-        _run(["ip", "link", "add", port, "netns", self.router, "type", "veth", "peer", "name", "eth0", "netns", name])
-        for namespace, device, address in ((self.router, port, router), (name, "eth0", self.address(host))):
-            self.run(namespace, ["ip", "address", "add", f"{address}/24", "dev", device])
-            # One packet at a time: no segmentation offload.
-            self.run(namespace, ["ip", "link", "set", device, "up", "gso_max_segs", "1"])
-        # An ACK for every packet.
-        self.run(name, ["ip", "route", "add", "default", "via", router, "quickack", "1"])
 
     def _remove(self) -> None:
         for name in self.names:
@@ -161,8 +153,17 @@ def require(congestion_control: str) -> None:
         raise UnavailableError(f"this kernel has no TCP {congestion_control} (it has {', '.join(known)})")
 
 
-def _run(command: Sequence[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=COMMAND_TIMEOUT_S)
+def _up(device: str, address: str) -> list[str]:
+    """One packet at a time: no segmentation offload."""
+    return [f"address add {address}/24 dev {device}", f"link set {device} up gso_max_segs 1"]
+
+
+def _batch(options: Sequence[str], lines: Sequence[str]) -> None:
+    """Several of `ip`'s commands at once."""
+    _run(["ip", *options, "-batch", "-"], "\n".join(lines))
+
+
+def _run(command: Sequence[str], given: str = "") -> None:
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=COMMAND_TIMEOUT_S)
     if done.returncode:
         raise UnavailableError(f"`{' '.join(command)}` failed: {done.stderr.strip() or done.returncode}")
-    return done.stdout
