@@ -163,7 +163,7 @@ pub const fn core(d: Defaults) -> [Param; 22] {
             "loss_detection",
             Kind::Choice(&["rfc6675", "rack"]),
             "rfc6675",
-            "What proves a loss before a timeout: packets that have arrived beyond a hole; or, with \"rack\", a packet that was sent later has arrived, and so has time, which finds lost retransmissions too.",
+            "What proves a loss before a timeout: packets that arrived beyond a hole; or, with \"rack\", one that arrived and was sent later, which finds lost retransmissions too (there are no tail loss probes, and no DSACKs to answer).",
             "RFC 6675: IsLost; RFC 8985: RACK",
         ),
         value(
