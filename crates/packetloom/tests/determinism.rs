@@ -123,12 +123,14 @@ fn loss_recovery_by_time_is_pinned_and_does_not_depend_on_windows_nor_threads() 
         ("tcp", r#"loss_detection = "rack", reduction = "prr""#, "spray-random", "c41e2949cb8f16cc"),
         ("cubic", r#"reduction = "prr", min_rto_bounds = "variation""#, "ecmp", "b90277c4459c338b"),
         ("mptcp", r#"loss_detection = "rack", reduction = "prr""#, "ecmp", "c775a85ce297fbea"),
+        ("dctcp", r#"reduction = "prr""#, "ecmp", "7444fae935c269d0"),
     ];
     let found = pinned.map(|(transport, keys, routing, _)| {
+        let queue = if transport == "dctcp" { ECN } else { DROP_TAIL };
         let toml = |workload: &str, flows: u32| {
             let plain = format!("transport = \"{transport}\"");
             let with_keys = format!("transport = {{ kind = \"{transport}\", {keys} }}");
-            scenario(workload, transport, DROP_TAIL, routing, flows).replace(&plain, &with_keys)
+            scenario(workload, transport, queue, routing, flows).replace(&plain, &with_keys)
         };
         assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 60), transport, true);
         (transport, keys, hash(&run(&toml(WEB_SEARCH, 300))))

@@ -217,6 +217,54 @@ fn with_prr_what_is_sent_again_does_not_come_together() {
     }
 }
 
+/// The longest time in us for which a DCTCP sender sends nothing: its window of 100 packets is halved at the first mark
+/// and lasts for the rest of the flow.
+fn longest_pause_us(reduction: &str) -> u32 {
+    let toml = format!(
+        r#"
+[topology]
+kind = "leaf-spine"
+spines = 1
+leaves = 2
+hosts_per_leaf = 1
+host_link = {{ rate = "40Gbps", delay = "5us" }}
+link = {{ rate = "10Gbps", delay = "5us" }}
+
+[[workload]]
+sizes = {{ kind = "constant", size = "438kB" }}
+arrivals = "at-once"
+pattern = {{ kind = "pair", src = 0, dst = 1 }}
+
+[[scheme]]
+name = "marked"
+transport = {{ kind = "dctcp", initial_window = 100, initial_ssthresh = 100, reduction = {reduction:?} }}
+queue = {{ kind = "ecn", mark_above = "80 packets" }}
+
+[measure]
+series_interval = "1us"
+"#
+    );
+    let outcome = run(&toml);
+    let host = port(&outcome, "host0", "leaf0").link as u32;
+    let sent = outcome.samples().filter(|sample| sample.0 == host).map(|sample| sample.3 > 0);
+    let sent: Vec<bool> = sent.collect();
+    let last = sent.iter().rposition(|&sends| sends).expect("it sent something");
+    // After the first window has left, before the first acknowledgement, it waits in any case.
+    let after = sent[..last].iter().enumerate().filter(|(at, _)| *at > 45);
+    let pauses = after.scan(0, |pause, (_, &sends)| {
+        *pause = if sends { 0 } else { *pause + 1 };
+        Some(*pause)
+    });
+    pauses.max().expect("it sent for longer than a round trip")
+}
+
+#[test]
+fn with_prr_a_window_shrinks_for_marks_without_a_pause() {
+    // Fifty packets come to the receiver in the meantime, one in 1.2 us.
+    assert!((50..=70).contains(&longest_pause_us("at-once")), "{}", longest_pause_us("at-once"));
+    assert!(longest_pause_us("prr") <= 3, "{}", longest_pause_us("prr"));
+}
+
 #[test]
 fn a_least_variation_is_added_to_the_round_trip_time() {
     // All but the last packet come; that one is lost, alone, and timed from the last acknowledgement before it.

@@ -30,6 +30,7 @@ pub struct Fair {
 
 impl Fair {
     /// Takes a packet in.
+    #[inline(always)]
     pub fn put<H: Copy + Default>(&mut self, id: PacketId, packets: &Packets<H>) -> Effect {
         let &Packet { size_bytes, kind, flow, .. } = packets.get(id);
         self.queued.add(size_bytes);
@@ -56,6 +57,7 @@ impl Fair {
     }
 
     /// The next packet.
+    #[inline(always)]
     pub fn take(&mut self) -> Option<PacketId> {
         let Waiting { id, size_bytes } = match self.control.pop_front() {
             Some(control) => control,

@@ -65,6 +65,7 @@ impl PFabric {
     }
 
     /// Takes a packet in; while too much waits, drops the packet with the lowest priority, perhaps this one.
+    #[inline(always)]
     pub fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,
@@ -84,6 +85,7 @@ impl PFabric {
     }
 
     /// The earliest packet of the flow that has the highest-priority packet: so a flow's packets keep their order.
+    #[inline(always)]
     pub fn take(&mut self, random: &mut Stream) -> Option<PacketId> {
         let earliest = match self.waiting.len() {
             0 => return None,

@@ -139,7 +139,7 @@ impl Trimming {
     }
 
     /// Takes a packet in; trims it or the last data packet where data does not fit, drops headers that do not fit.
-    #[inline]
+    #[inline(always)]
     pub fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,
@@ -199,6 +199,7 @@ impl Trimming {
         self.data.push_back(data);
     }
 
+    #[inline(always)]
     fn put_header<H: Copy + Default>(&mut self, header: Waiting, packets: &mut Packets<H>) -> Effect {
         let mut with_it = self.headers_queued;
         with_it.add(header.size_bytes);
@@ -223,7 +224,7 @@ impl Trimming {
     }
 
     /// The next packet.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self) -> Option<PacketId> {
         let data_waits = !self.data.is_empty();
         let is_datas_turn = data_waits && self.rules.headers_per_data == Some(self.headers_in_a_row);

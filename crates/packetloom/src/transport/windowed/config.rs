@@ -170,7 +170,7 @@ pub const fn core(d: Defaults) -> [Param; 22] {
             "reduction",
             Kind::Choice(&["at-once", "prr"]),
             "at-once",
-            "How a window is reduced at a loss: at once, so that packets sent again fill it together; or in proportion to what arrives, so that they leave one by one.",
+            "How a window is reduced at a loss or for marks: at once, so that a sender pauses, or packets sent again fill it together; or in proportion to what arrives, so that packets leave one by one.",
             "RFC 6675 §5; RFC 9937: PRR",
         ),
         value(

@@ -1,7 +1,7 @@
 //! Proportional rate reduction (RFC 9937): in loss recovery packets are sent as others arrive, so that the pipe comes
-//! down to the window without a pause or a burst.
+//! down to the window without a pause or a burst. Linux does the same where marks reduce the window.
 
-/// A recovery's state.
+/// A reduction's state.
 #[derive(Clone, Copy, Debug)]
 pub struct Prr {
     /// The pipe at its beginning (RecoverFS), and what it is to become (ssthresh).

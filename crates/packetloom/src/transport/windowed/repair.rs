@@ -9,14 +9,16 @@ use crate::units::Time;
 #[derive(Clone, Debug)]
 pub struct Repair {
     pub rack: Option<Rack>,
-    /// In loss recovery.
+    /// In loss recovery, and while a window is reduced because of marks.
     pub prr: Option<Prr>,
+    /// It ends as all packets before this one are acknowledged.
+    pub reduces_until: u32,
 }
 
 impl Repair {
     pub fn new(config: &Config) -> Option<Box<Repair>> {
         let rack = config.rack.then(Rack::new);
-        (config.rack || config.prr).then(|| Box::new(Repair { rack, prr: None }))
+        (config.rack || config.prr).then(|| Box::new(Repair { rack, prr: None, reduces_until: 0 }))
     }
 
     /// A packet is sent.

@@ -253,14 +253,18 @@ impl<C: Congestion> Sender<C> {
         if self.recovery.is_none() {
             let acked = Acked {
                 packets,
-                advanced,
+                advanced: advanced && !self.is_reducing(),
                 echo: header.echo,
                 una: self.una,
                 next: self.next,
                 now: context.now,
                 rtt: self.rto.smoothed().unwrap_or(Time::ZERO),
             };
+            let before = self.window.packets();
             self.congestion.acknowledged(acked, &mut self.window);
+            if config.prr && self.window.packets() < before {
+                self.reduce_for_marks(acked);
+            }
         }
         if advanced {
             self.expires = Time::NEVER;
@@ -396,16 +400,34 @@ impl<C: Congestion> Sender<C> {
         if config.prr {
             let outstanding = self.next - self.una - self.sacked.len();
             repair.prr = Some(Prr::new(outstanding + delivered, self.window.packets(), self.pipe));
+            repair.reduces_until = self.next;
         }
         if let Some(rack) = &mut repair.rack {
             rack.after_timeout = None;
         }
     }
 
+    /// The window shrank because of marks: the pipe follows as in loss recovery, until something is acknowledged that was
+    /// sent after (RFC 3168 §6.1.2), as on Linux.
+    fn reduce_for_marks(&mut self, acked: Acked) {
+        let Some(repair) = &mut self.repair else { return };
+        let mut prr = Prr::new(self.pipe + acked.packets, self.window.packets(), self.pipe);
+        prr.acknowledged(acked.packets, self.pipe, acked.advanced);
+        repair.prr = Some(prr);
+        repair.reduces_until = acked.next + 1;
+    }
+
+    /// Whether the pipe is on its way to a smaller window.
+    fn is_reducing(&self) -> bool {
+        self.repair.as_ref().is_some_and(|repair| repair.prr.is_some())
+    }
+
     /// Ends loss recovery when all that was sent before it is acknowledged.
     fn leave_recovery(&mut self) {
         if self.recovery.is_some_and(|point| self.una >= point) {
             self.recovery = None;
+        }
+        if self.repair.as_ref().is_some_and(|repair| self.una >= repair.reduces_until) {
             self.end_prr();
         }
     }

@@ -132,7 +132,7 @@ impl Window {
 pub struct Acked {
     /// Packets that it newly acknowledges, cumulatively or selectively.
     pub packets: u32,
-    /// Whether the cumulative acknowledgement moved.
+    /// Whether the cumulative acknowledgement moved, and the window is not just being reduced.
     pub advanced: bool,
     /// Whether it echoes a mark.
     pub echo: bool,
