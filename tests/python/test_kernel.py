@@ -13,7 +13,7 @@ from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.kernel.cases import CASES, Case, dumbbell_of
 from packetloom.validate.kernel.comparisons import compared, kernel_comparisons, scenario, simulate, topology_text
 from packetloom.validate.kernel.endpoint import Observed
-from packetloom.validate.kernel.measure import LATE_NS, Trial, mean_between, on_time, swing_of, trials_of
+from packetloom.validate.kernel.measure import LATE_NS, STILL_NS, Trial, mean_between, on_time, swing_of, trials_of
 from packetloom.validate.kernel.network import UnavailableError, parameters, require
 from packetloom.validate.peers.agreement import agreement
 
@@ -32,6 +32,8 @@ def test_a_queue_swings_about_its_mean_once_flows_have_settled() -> None:
 def test_a_flow_that_had_to_wait_spoils_the_trial() -> None:
     assert on_time(Observed([0, LATE_NS, 2 * LATE_NS], [], [], 0))
     assert not on_time(Observed([0, LATE_NS, 2 * LATE_NS + 1], [], [], 0))
+    assert on_time(Observed([0], [], [(-STILL_NS, 0), (1, 0), (STILL_NS, 0)], 0))
+    assert not on_time(Observed([0], [], [(0, 0), (STILL_NS + 1, 0)], 0))
 
 
 def test_flows_share_the_kernels_slow_link() -> None:
