@@ -2,7 +2,8 @@
 
 use super::Plan;
 use super::agent::{Place, PortAgent};
-use super::calendar::{Calendar, Due};
+use super::calendar::Calendar;
+use super::due::Due;
 use super::endpoint::Transport;
 use super::host::Host;
 use super::nics::Nics;

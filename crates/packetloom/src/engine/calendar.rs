@@ -8,6 +8,8 @@
 //! node is nearly in order of time, and sorted with little effort.
 
 use super::arrival::Arrival;
+use super::clock::Clock;
+use super::due::Due;
 use crate::packets::PacketId;
 use crate::units::Time;
 use std::cmp::Reverse;
@@ -22,45 +24,6 @@ const PARTS: usize = 16;
 /// How many arrivals in a window make it worth dividing the next ones: with fewer, most parts would be empty; more, and
 /// what is written to so many places at once no longer stays in the processor's nearer caches.
 const DIVIDED: std::ops::Range<u32> = 512..16_384;
-
-/// Where windows begin and end.
-#[derive(Clone, Copy, Debug)]
-pub struct Clock {
-    window_ps: u64,
-    /// 2^64 / window_ps, so that a division is a multiplication and a correction.
-    per_window_q64: u64,
-}
-
-impl Clock {
-    fn new(window: Time) -> Clock {
-        let window_ps = window.as_ps().max(1);
-        Clock { window_ps, per_window_q64: u64::MAX / window_ps }
-    }
-
-    /// The window that a time falls into.
-    #[inline]
-    pub fn window_of(&self, time: Time) -> u64 {
-        self.split(time).0
-    }
-
-    /// The window that a time falls into, and how long it has then lasted.
-    #[inline]
-    fn split(&self, time: Time) -> (u64, Time) {
-        let below = ((u128::from(time.as_ps()) * u128::from(self.per_window_q64)) >> 64) as u64;
-        let rest = time.as_ps() - below * self.window_ps;
-        if rest < self.window_ps { (below, Time(rest)) } else { (below + 1, Time(rest - self.window_ps)) }
-    }
-
-    /// How many bits the length of a window has.
-    fn bits(&self) -> u32 {
-        u64::BITS - (self.window_ps - 1).leading_zeros()
-    }
-
-    /// The first moment of a window.
-    pub fn start_of(&self, window: u64) -> Time {
-        Time(window.saturating_mul(self.window_ps))
-    }
-}
 
 /// The calendar of a shard's nodes.
 #[derive(Clone, Debug)]
@@ -103,68 +66,6 @@ struct Row {
 enum Later {
     Wake(u32),
     Arrive(Arrival),
-}
-
-/// What is due in a window.
-#[derive(Clone, Debug, Default)]
-pub struct Due {
-    /// The nodes, ascending; of each, where what arrives there begins in `arrivals`.
-    nodes: Vec<(u32, u32)>,
-    /// What arrives, node by node; beyond the last node's there is no more than waste of earlier windows.
-    arrivals: Vec<Arrival>,
-    /// How many of them there are.
-    count: u32,
-    /// How many of them [`Due::coming`] has told of as near.
-    near: usize,
-    /// Whether it tells of them at all.
-    is_crowded: bool,
-}
-
-/// How many arrivals [`Due::coming`] tells of at once.
-const BATCH: usize = 32;
-
-/// Where fewer packets arrive in a window, or at fewer nodes, what belongs to them stays in the processor's nearer caches.
-const MANY: u32 = 2048;
-const MANY_NODES: usize = 512;
-
-impl Due {
-    /// How many nodes have something to do.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// Whether no node has.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
-    }
-
-    /// What arrives soon, and what arrives after that, to prepare for it: each arrival is told of twice, first as far, then
-    /// as near, before its node has its turn. `None`: all that arrives at the nth node was told of; or so little arrives in
-    /// this window that preparing for it does not pay.
-    #[inline]
-    pub fn coming(&mut self, nth: usize) -> Option<(&[Arrival], &[Arrival])> {
-        if !self.is_crowded || self.near >= self.end_of(nth) {
-            return None;
-        }
-        let (begin, count) = (self.near, self.count as usize);
-        self.near = (begin + BATCH).min(count);
-        let far_end = (self.near + BATCH).min(count);
-        Some((&self.arrivals[begin..self.near], &self.arrivals[self.near..far_end]))
-    }
-
-    #[inline]
-    fn end_of(&self, nth: usize) -> usize {
-        self.nodes.get(nth + 1).map_or(self.count, |next| next.1) as usize
-    }
-
-    /// The nth node, and what arrives there, nearly in order.
-    #[inline]
-    pub fn node(&mut self, nth: usize) -> (u32, &mut [Arrival]) {
-        let (node, first) = self.nodes[nth];
-        let end = self.end_of(nth);
-        (node, &mut self.arrivals[first as usize..end])
-    }
 }
 
 impl Calendar {
@@ -281,10 +182,7 @@ impl Calendar {
     pub fn open(&mut self, window: u64, end: Time, due: &mut Due) {
         self.current = window;
         self.take_up_later();
-        due.nodes.clear();
-        due.count = 0;
-        due.near = 0;
-        due.is_crowded = false;
+        due.clear();
         let page = page_of(window);
         if self.busy_pages[page / 64] >> (page % 64) & 1 == 0 {
             return;
@@ -337,7 +235,7 @@ impl Calendar {
             }
             self.spare.push(part);
         }
-        due.is_crowded = due.count >= MANY && self.rows.len() >= MANY_NODES;
+        due.complete(self.rows.len());
         let divisions = if DIVIDED.contains(&due.count) { PARTS.ilog2() } else { 0 };
         self.part_shift = self.clock.bits().saturating_sub(divisions);
     }
@@ -391,20 +289,6 @@ mod tests {
     use super::*;
     use crate::packet::Packet;
     use crate::packets::Packets;
-
-    #[test]
-    fn every_time_lies_in_its_window() {
-        for window_ps in [1, 2, 3, 512, 1_000, 1_005_120, 1_005_121, 40_000_001] {
-            let clock = Clock::new(Time(window_ps));
-            for window in [0, 1, 2, 3, 1_000, 123_456_789, u64::MAX / window_ps / 4] {
-                let start = window * window_ps;
-                assert_eq!(clock.start_of(window + 1), Time(start + window_ps));
-                for time in [start, start + window_ps / 2, start + window_ps - 1] {
-                    assert_eq!(clock.window_of(Time(time)), window, "{time} of {window_ps}");
-                }
-            }
-        }
-    }
 
     fn nodes(due: &mut Due) -> Vec<u32> {
         (0..due.len()).map(|nth| due.node(nth).0).collect()

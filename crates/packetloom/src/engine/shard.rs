@@ -2,8 +2,8 @@
 
 use super::Tally;
 use super::arrival::{self, Arrival};
-use super::calendar::Due;
 use super::crew::{Basket, Turn};
+use super::due::Due;
 use super::endpoint::Transport;
 use super::host::Host;
 use super::log::Log;

@@ -1,0 +1,78 @@
+//! What is due in a window, node by node.
+
+use super::arrival::Arrival;
+
+/// How many arrivals [`Due::coming`] tells of at once.
+const BATCH: usize = 32;
+
+/// Where fewer packets arrive in a window, or at fewer nodes, what belongs to them stays in the processor's nearer caches.
+const MANY: u32 = 2048;
+const MANY_NODES: usize = 512;
+
+/// What is due in a window.
+#[derive(Clone, Debug, Default)]
+pub struct Due {
+    /// The nodes, ascending; of each, where what arrives there begins in `arrivals`.
+    pub(super) nodes: Vec<(u32, u32)>,
+    /// What arrives, node by node; beyond the last node's there is no more than waste of earlier windows.
+    pub(super) arrivals: Vec<Arrival>,
+    /// How many of them there are.
+    pub(super) count: u32,
+    /// How many of them [`Due::coming`] has told of as near.
+    near: usize,
+    /// Whether it tells of them at all.
+    is_crowded: bool,
+}
+
+impl Due {
+    /// How many nodes have something to do.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Nothing is due.
+    pub(super) fn clear(&mut self) {
+        self.nodes.clear();
+        self.count = 0;
+        self.near = 0;
+        self.is_crowded = false;
+    }
+
+    /// All is there that arrives in the window, in a network of so many nodes.
+    pub(super) fn complete(&mut self, nodes: usize) {
+        self.is_crowded = self.count >= MANY && nodes >= MANY_NODES;
+    }
+
+    /// Whether no node has.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// What arrives soon, and what arrives after that, to prepare for it: each arrival is told of twice, first as far, then
+    /// as near, before its node has its turn. `None`: all that arrives at the nth node was told of; or so little arrives in
+    /// this window that preparing for it does not pay.
+    #[inline]
+    pub fn coming(&mut self, nth: usize) -> Option<(&[Arrival], &[Arrival])> {
+        if !self.is_crowded || self.near >= self.end_of(nth) {
+            return None;
+        }
+        let (begin, count) = (self.near, self.count as usize);
+        self.near = (begin + BATCH).min(count);
+        let far_end = (self.near + BATCH).min(count);
+        Some((&self.arrivals[begin..self.near], &self.arrivals[self.near..far_end]))
+    }
+
+    #[inline]
+    fn end_of(&self, nth: usize) -> usize {
+        self.nodes.get(nth + 1).map_or(self.count, |next| next.1) as usize
+    }
+
+    /// The nth node, and what arrives there, nearly in order.
+    #[inline]
+    pub fn node(&mut self, nth: usize) -> (u32, &mut [Arrival]) {
+        let (node, first) = self.nodes[nth];
+        let end = self.end_of(nth);
+        (node, &mut self.arrivals[first as usize..end])
+    }
+}
