@@ -21,6 +21,10 @@ const PAGES: u64 = 512;
 /// Into how many parts a page may be divided by time.
 const PARTS: usize = 16;
 
+/// How far apart in memory two parts of a page are: not as many as there are pages, or all parts of a page would share one set
+/// of lines of the processor's nearest cache.
+const STRIDE: usize = PAGES as usize + 8;
+
 /// How many arrivals in a window make it worth dividing the next ones: with fewer, most parts would be empty; more, and
 /// what is written to so many places at once no longer stays in the processor's nearer caches.
 const DIVIDED: std::ops::Range<u32> = 512..16_384;
@@ -33,7 +37,7 @@ pub struct Calendar {
     current: u64,
     /// For each part, then each page, what arrives, in the order in which it was sent. Pages that are not divided have but
     /// the first part, so that what is used of this lies close together.
-    arriving: Box<[[Vec<Arrival>; PAGES as usize]; PARTS]>,
+    arriving: Box<[[Vec<Arrival>; STRIDE]; PARTS]>,
     /// For each page, which parts have any.
     busy_parts: [u16; PAGES as usize],
     /// By how much a time into a window is shifted to get its part. It may change while a page fills: then what comes
@@ -76,7 +80,7 @@ impl Calendar {
         Calendar {
             clock,
             current: 0,
-            arriving: Box::new([const { [const { Vec::new() }; PAGES as usize] }; PARTS]),
+            arriving: Box::new([const { [const { Vec::new() }; STRIDE] }; PARTS]),
             busy_parts: [0; PAGES as usize],
             part_shift: clock.bits(),
             spare: Vec::new(),
