@@ -47,7 +47,7 @@ fn packet(number: usize, random: &mut Stream) -> Packet<Header> {
         dst: random.below(128),
         priority: random.below(1_000),
         size_bytes: 1_500,
-        kind: if number % 4 == 0 { Kind::Ack } else { Kind::Data },
+        kind: if number.is_multiple_of(4) { Kind::Ack } else { Kind::Data },
         class: (number % 8) as u8,
         ..Packet::default()
     }

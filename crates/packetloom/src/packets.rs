@@ -8,11 +8,6 @@ use crate::prefetch::prefetch;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PacketId(u32);
 
-impl PacketId {
-    /// No place.
-    const NONE: PacketId = PacketId(u32::MAX);
-}
-
 /// A packet begins a cache line, so that most take but one.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
@@ -22,15 +17,16 @@ struct Place<H>(Packet<H>);
 #[derive(Clone, Debug)]
 pub struct Packets<H> {
     places: Vec<Place<H>>,
-    /// For each place, another: what comes after it in a queue, or among the free ones.
+    /// For each place, the one that comes after it in a queue.
     next: Vec<PacketId>,
-    /// The place that was left last, so that the same few are used over and over; beyond all places if none is free.
-    free: PacketId,
+    /// The place that was left last comes last, so that the same few are used over and over. Apart from `next`, because it is read
+    /// and written in a stream.
+    free: Vec<PacketId>,
 }
 
 impl<H> Default for Packets<H> {
     fn default() -> Packets<H> {
-        Packets { places: Vec::new(), next: Vec::new(), free: PacketId::NONE }
+        Packets { places: Vec::new(), next: Vec::new(), free: Vec::new() }
     }
 }
 
@@ -38,27 +34,26 @@ impl<H: Copy + Default> Packets<H> {
     /// Takes a packet in.
     #[inline]
     pub fn add(&mut self, packet: Packet<H>) -> PacketId {
-        let id = self.free;
-        if id == PacketId::NONE {
-            return self.add_place(packet);
+        match self.free.pop() {
+            Some(id) => {
+                *self.get_mut(id) = packet;
+                id
+            }
+            None => self.add_place(packet),
         }
-        self.free = self.next(id);
-        *self.get_mut(id) = packet;
-        id
     }
 
     #[cold]
     fn add_place(&mut self, packet: Packet<H>) -> PacketId {
         self.places.push(Place(packet));
-        self.next.push(PacketId::NONE);
+        self.next.push(PacketId::default());
         PacketId(self.places.len() as u32 - 1)
     }
 
     /// Takes a packet out.
     #[inline]
     pub fn take(&mut self, id: PacketId) -> Packet<H> {
-        self.link(id, self.free);
-        self.free = id;
+        self.free.push(id);
         *self.get(id)
     }
 

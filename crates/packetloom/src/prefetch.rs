@@ -15,8 +15,14 @@ pub(crate) fn prefetch<T>(value: &T) {
 /// Asks for all of a value.
 #[inline(always)]
 pub(crate) fn prefetch_whole<T>(value: &T) {
+    prefetch_lines(value, size_of::<T>().div_ceil(LINE_BYTES));
+}
+
+/// Asks for the first lines of a value.
+#[inline(always)]
+pub(crate) fn prefetch_lines<T>(value: &T, lines: usize) {
     let first = std::ptr::from_ref(value).cast::<i8>();
-    for line in 0..size_of::<T>().div_ceil(LINE_BYTES) {
+    for line in 0..lines {
         ask(first.wrapping_add(line * LINE_BYTES));
     }
 }

@@ -18,8 +18,8 @@ pub struct Due {
     pub(super) arrivals: Vec<Arrival>,
     /// How many of them there are.
     pub(super) count: u32,
-    /// How many of them [`Due::coming`] has told of as near.
-    near: usize,
+    /// How many of them [`Due::coming`] has told of for the last time.
+    soon: usize,
     /// Whether it tells of them at all.
     is_crowded: bool,
 }
@@ -35,7 +35,7 @@ impl Due {
     pub(super) fn clear(&mut self) {
         self.nodes.clear();
         self.count = 0;
-        self.near = 0;
+        self.soon = 0;
         self.is_crowded = false;
     }
 
@@ -49,18 +49,30 @@ impl Due {
         self.nodes.is_empty()
     }
 
-    /// What arrives soon, and what arrives after that, to prepare for it: each arrival is told of twice, first as far, then
-    /// as near, before its node has its turn. `None`: all that arrives at the nth node was told of; or so little arrives in
-    /// this window that preparing for it does not pay.
+    /// What arrives soon, what arrives after that, and what still later, to prepare for it: each arrival is told of three times, the
+    /// last time before its node has its turn. `None`: all that arrives at the nth node was told of; or so little
+    /// arrives in this window that preparing for it does not pay.
     #[inline]
-    pub fn coming(&mut self, nth: usize) -> Option<(&[Arrival], &[Arrival])> {
-        if !self.is_crowded || self.near >= self.end_of(nth) {
+    pub fn coming(&mut self, nth: usize) -> Option<[&[Arrival]; 3]> {
+        if !self.is_crowded || self.soon >= self.end_of(nth) {
             return None;
         }
-        let (begin, count) = (self.near, self.count as usize);
-        self.near = (begin + BATCH).min(count);
-        let far_end = (self.near + BATCH).min(count);
-        Some((&self.arrivals[begin..self.near], &self.arrivals[self.near..far_end]))
+        let count = self.count as usize;
+        let ends = [0, 1, 2, 3].map(|batches| (self.soon + batches * BATCH).min(count));
+        self.soon = ends[1];
+        Some([0, 1, 2].map(|batch| &self.arrivals[ends[batch]..ends[batch + 1]]))
+    }
+
+    /// Whether so much arrives in the window that it pays to prepare for it.
+    #[inline]
+    pub(super) fn is_crowded(&self) -> bool {
+        self.is_crowded
+    }
+
+    /// The nodes from the nth on, and where what arrives at each begins.
+    #[inline]
+    pub(super) fn nodes_from(&self, nth: usize) -> &[(u32, u32)] {
+        &self.nodes[nth..]
     }
 
     #[inline]

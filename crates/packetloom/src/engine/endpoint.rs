@@ -35,6 +35,10 @@ pub trait Transport: Send {
     #[inline]
     fn expect(&self, _packet: &Packet<Self::Header>) {}
 
+    /// It will arrive even sooner, and its flow's state is there: asks for what that leads to.
+    #[inline]
+    fn expect_soon(&self, _packet: &Packet<Self::Header>) {}
+
     /// What a packet says as TCP would, if it is TCP's.
     fn segment(_packet: &Packet<Self::Header>) -> Segment {
         Segment::Datagram

@@ -11,7 +11,7 @@ use super::wires::Wires;
 use crate::flow::{Flow, HostId};
 use crate::measure::QueueRecorder;
 use crate::packet::{Kind, Packet};
-use crate::packets::PacketId;
+use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_whole;
 use crate::random::{Purpose, Stream};
 use crate::routing::Paths;
@@ -101,16 +101,38 @@ impl<T: Transport> Host<T> {
 
     /// Asks for what it takes to receive a packet, but the flow's state.
     #[inline]
-    pub(super) fn prefetch(&self) {
-        self.nic.prefetch();
+    pub(super) fn prefetch(&self, is_simple: bool) {
+        if is_simple {
+            self.nic.prefetch_straight();
+        } else {
+            self.nic.prefetch();
+            prefetch_whole(&self.paths);
+        }
         prefetch_whole(&self.transport);
         prefetch_whole(&self.turns);
+    }
+
+    /// Whether what it sends neither waits at the NIC nor has a path chosen.
+    #[inline]
+    pub(super) fn is_simple(&self) -> bool {
+        self.nic.is_straight() && self.paths.is_none()
     }
 
     /// A packet will arrive soon: asks for its flow's state.
     #[inline]
     pub(super) fn expect(&self, packet: &Packet<T::Header>) {
         self.transport.expect(packet);
+    }
+
+    /// It will arrive even sooner: asks for what the flow's state leads to, for what waits at the NIC, and for the paths of an
+    /// answer.
+    #[inline]
+    pub(super) fn expect_soon(&self, packet: &Packet<T::Header>, packets: &Packets<T::Header>) {
+        self.transport.expect_soon(packet);
+        self.nic.prefetch_packets(packets);
+        if let Some(paths) = &self.paths {
+            paths.prefetch(packet.src);
+        }
     }
 
     /// When its next timer goes off, or its next flow starts.

@@ -6,8 +6,8 @@ use super::wires::{LinkEnd, Wires};
 use crate::fault::{LinkFault, Loss};
 use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
-use crate::packets::PacketId;
-use crate::prefetch::{prefetch, prefetch_whole};
+use crate::packets::{PacketId, Packets};
+use crate::prefetch::prefetch_lines;
 use crate::queue::{Admission, Buffer, Departure, Effect, Fifo, Occupancy, Pool, Verdict};
 use crate::random::Stream;
 use crate::spec::Values;
@@ -335,13 +335,23 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
-    /// Asks for what it takes to send a packet.
-    #[inline]
+    /// Asks for what it takes to queue a packet, and to send one that waited.
+    #[inline(always)]
     pub(super) fn prefetch(&self) {
-        if self.is_straight {
-            prefetch(self);
-        } else {
-            prefetch_whole(self);
+        prefetch_lines(self, 3);
+    }
+
+    /// Asks for what it takes to send a packet at a port that is straight.
+    #[inline(always)]
+    pub(super) fn prefetch_straight(&self) {
+        prefetch_lines(self, 1);
+    }
+
+    /// Asks for the packets that it sends first, unless others come that go before them.
+    #[inline]
+    pub(super) fn prefetch_packets(&self, packets: &Packets<H>) {
+        if let Discipline::Buffered(buffer) = &self.discipline {
+            buffer.prefetch(packets);
         }
     }
 

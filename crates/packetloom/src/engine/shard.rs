@@ -1,6 +1,7 @@
 //! A shard: some of a network's nodes, processed by one thread, with all that belongs to them.
 
 use super::Tally;
+use super::agent::PortAgent;
 use super::arrival::{self, Arrival};
 use super::crew::{Basket, Turn};
 use super::due::Due;
@@ -13,6 +14,7 @@ use super::wires::{Crossing, Wires};
 use crate::flow::{Flow, HostId};
 use crate::measure::QueueRecorder;
 use crate::packets::Packets;
+use crate::prefetch::prefetch_whole;
 use crate::units::Time;
 use crate::workload::{Chain, Query, Triggers};
 
@@ -92,9 +94,13 @@ impl<T: Transport> Shard<T> {
         let Turn { window, start, end } = turn;
         let Shard { hosts, switches, ports, wires, tally, due, routed, .. } = self;
         wires.calendar.open(window, end, due);
+        let packets_wait = ports.first().is_some_and(|port| !port.is_straight());
         for nth in 0..due.len() {
-            while let Some((near, far)) = due.coming(nth) {
-                prepare(near, far, hosts, &wires.packets);
+            while let Some(coming) = due.coming(nth) {
+                prepare(coming, hosts, &wires.packets);
+            }
+            if packets_wait && due.is_crowded() {
+                prepare_switches(due.nodes_from(nth), end, (hosts.len(), switches, ports), &wires.packets);
             }
             let (node, arrivals) = due.node(nth);
             arrival::sort(arrivals);
@@ -134,18 +140,54 @@ impl<T: Transport> Shard<T> {
 }
 
 /// Asks for what nodes will read when packets arrive, so that on large networks they need not wait for the memory: first for
-/// the packets and the hosts, then, once those are there, for the flows' states.
-#[inline]
-fn prepare<T: Transport>(near: &[Arrival], far: &[Arrival], hosts: &[Host<T>], packets: &Packets<T::Header>) {
+/// the packets and the hosts, then, once those are there, for the flows' states, and last for what these lead to.
+#[inline(never)]
+fn prepare<T: Transport>(
+    [soon, near, far]: [&[Arrival]; 3],
+    hosts: &[Host<T>],
+    packets: &Packets<T::Header>,
+) {
+    // What holds of one host holds of all: of which it is true is not to be looked up in each.
+    let are_simple = hosts.first().is_some_and(Host::is_simple);
+    // There the last step has nothing to do, so the others need not come so early.
+    let (near, far) = if are_simple { (soon, near) } else { (near, far) };
     for arrival in far {
         packets.prefetch(arrival.id);
         if let Some(host) = hosts.get(arrival.node as usize) {
-            host.prefetch();
+            host.prefetch(are_simple);
         }
     }
     for arrival in near {
         if let Some(host) = hosts.get(arrival.node as usize) {
             host.expect(packets.get(arrival.id));
         }
+    }
+    if are_simple {
+        return;
+    }
+    for arrival in soon {
+        if let Some(host) = hosts.get(arrival.node as usize) {
+            host.expect_soon(packets.get(arrival.id), packets);
+        }
+    }
+}
+
+/// If it is a switch's turn, asks for what the next switches will read: first for themselves, then for the ports where packets
+/// wait, then for those packets.
+#[inline]
+fn prepare_switches<H: Copy + Default, A: PortAgent<H>>(
+    nodes: &[(u32, u32)],
+    end: Time,
+    (hosts, switches, ports): (usize, &[Switch], &[Port<H, A>]),
+    packets: &Packets<H>,
+) {
+    let switch = |nth: usize| switches.get((nodes.get(nth)?.0 as usize).checked_sub(hosts)?);
+    let Some(now) = switch(0) else { return };
+    now.expect_packets(end, &ports[now.ports()], packets);
+    if let Some(next) = switch(1) {
+        next.expect_ports(end, &ports[next.ports()]);
+    }
+    if let Some(after_next) = switch(2) {
+        prefetch_whole(after_next);
     }
 }

@@ -6,8 +6,7 @@ use super::arrival::Arrival;
 use super::port::Port;
 use super::wires::Wires;
 use crate::packet::{Kind, Packet};
-use crate::packets::PacketId;
-use crate::prefetch::prefetch;
+use crate::packets::{PacketId, Packets};
 use crate::queue::{Departure, Loans, Pool, credit_packet};
 use crate::routing::Router;
 use crate::units::{ByteTime, Time};
@@ -87,6 +86,29 @@ impl Switch {
         self.ports.clone()
     }
 
+    /// Asks for the ports that have packets to send before `end`.
+    pub(super) fn expect_ports<H: Copy + Default, A: PortAgent<H>>(&self, end: Time, ports: &[Port<H, A>]) {
+        for &(port, taken_until) in &self.waiting {
+            if taken_until < end {
+                ports[port as usize].prefetch();
+            }
+        }
+    }
+
+    /// Asks for the packets that these ports send first, unless others come that go before them.
+    pub(super) fn expect_packets<H: Copy + Default, A: PortAgent<H>>(
+        &self,
+        end: Time,
+        ports: &[Port<H, A>],
+        packets: &Packets<H>,
+    ) {
+        for &(port, taken_until) in &self.waiting {
+            if taken_until < end {
+                ports[port as usize].prefetch_packets(packets);
+            }
+        }
+    }
+
     /// Does all that happens here, and at the switch's `ports`, from `start` to before `end`; `arrivals` are in order.
     pub(super) fn run_window<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
@@ -134,15 +156,31 @@ impl Switch {
             }
             return;
         }
-        routed.clear();
-        routed.extend(arrivals.iter().map(|&Arrival { id, .. }| {
-            let out = self.router.port_for(wires.packets.get(id));
-            prefetch(&ports[out as usize]);
-            (id, out)
-        }));
+        if ports[0].is_straight() {
+            self.route(arrivals, routed, &wires.packets, |out| ports[out as usize].prefetch_straight());
+        } else {
+            self.route(arrivals, routed, &wires.packets, |out| ports[out as usize].prefetch());
+        }
         for &(id, out) in &*routed {
             self.pass_on(id, out, ports, wires);
         }
+    }
+
+    /// Finds the ports for packets, and asks for them.
+    #[inline(always)]
+    fn route<H: Copy + Default>(
+        &mut self,
+        arrivals: &[Arrival],
+        routed: &mut Routed,
+        packets: &Packets<H>,
+        ask: impl Fn(u32),
+    ) {
+        routed.clear();
+        routed.extend(arrivals.iter().map(|&Arrival { id, .. }| {
+            let out = self.router.port_for(packets.get(id));
+            ask(out);
+            (id, out)
+        }));
     }
 
     /// Has a packet leave by a port.

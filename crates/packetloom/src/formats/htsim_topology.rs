@@ -196,7 +196,9 @@ impl FatTree {
         if self.tiers[0].bundle != 1 {
             return error("hosts have one link each; leave the bundle of tier 0 out".to_owned());
         }
-        if self.hosts % self.pod_hosts != 0 || (self.tiers.len() == 2 && self.hosts != self.pod_hosts) {
+        if !self.hosts.is_multiple_of(self.pod_hosts)
+            || (self.tiers.len() == 2 && self.hosts != self.pod_hosts)
+        {
             let message = format!("{} nodes are not whole pods of {}", self.hosts, self.pod_hosts);
             return error(message);
         }

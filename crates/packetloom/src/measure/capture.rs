@@ -225,7 +225,7 @@ fn tcp(packet: &Captured, seq: u32, ack: u32, flags: u8, blocks: &[(u32, u32)]) 
             header.extend(end.to_be_bytes());
         }
     }
-    debug_assert!(header.len() >= TCP_BYTES && header.len() % 4 == 0);
+    debug_assert!(header.len() >= TCP_BYTES && header.len().is_multiple_of(4));
     header[12] = (header.len() as u8 / 4) << 4;
     header
 }

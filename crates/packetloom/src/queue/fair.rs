@@ -70,6 +70,13 @@ impl Fair {
         id
     }
 
+    /// Asks for the packets that go first.
+    #[inline]
+    pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
+        self.control.prefetch(packets);
+        self.flows.front().inspect(|(_, waiting)| waiting.prefetch(packets));
+    }
+
     /// Every packet that waits.
     pub fn packets<H: Copy + Default>(&self, packets: &Packets<H>) -> impl Iterator<Item = PacketId> {
         let data = self.flows.iter().flat_map(|(_, waiting)| waiting.iter(packets));

@@ -48,6 +48,12 @@ impl Line {
         self.waiting.pop_front(packets)
     }
 
+    /// Asks for the packets that go first.
+    #[inline]
+    pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
+        self.waiting.prefetch(packets);
+    }
+
     /// Every packet that waits.
     pub fn packets<H: Copy + Default>(&self, packets: &Packets<H>) -> impl Iterator<Item = PacketId> {
         self.waiting.iter(packets)

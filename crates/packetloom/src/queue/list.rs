@@ -28,8 +28,19 @@ impl List {
 
     /// The first.
     #[inline]
-    pub fn first(&self) -> Option<PacketId> {
+    fn first(&self) -> Option<PacketId> {
         (!self.is_empty()).then_some(self.first)
+    }
+
+    /// Asks for the first two packets.
+    #[inline]
+    pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
+        if !self.is_empty() {
+            packets.prefetch(self.first);
+            if self.queued.packets > 1 {
+                packets.prefetch(packets.next(self.first));
+            }
+        }
     }
 
     /// Adds one at the end.

@@ -204,6 +204,17 @@ impl Buffer {
         }
     }
 
+    /// Asks for the packets that [`Buffer::take`] returns next if nothing else comes, where these are easy to tell.
+    #[inline]
+    pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
+        match self {
+            Buffer::Line(line) => line.prefetch(packets),
+            Buffer::Trimming(queue) => queue.prefetch(packets),
+            Buffer::Fair(queue) => queue.prefetch(packets),
+            Buffer::PFabric(_) | Buffer::Classes(_) | Buffer::Daq(_) => {}
+        }
+    }
+
     /// A header that did not fit and is to go back to its sender, after each [`Buffer::put`].
     pub fn take_returned(&mut self) -> Option<PacketId> {
         match self {

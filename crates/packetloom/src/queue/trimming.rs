@@ -228,6 +228,13 @@ impl Trimming {
         Some(data)
     }
 
+    /// Asks for the packets that go first.
+    #[inline]
+    pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
+        self.headers.prefetch(packets);
+        self.data.prefetch(packets);
+    }
+
     /// Every packet that waits.
     pub fn packets<H: Copy + Default>(&self, packets: &Packets<H>) -> impl Iterator<Item = PacketId> {
         self.data.iter(packets).chain(self.headers.iter(packets))

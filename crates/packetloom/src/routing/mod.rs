@@ -15,6 +15,7 @@ use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything}
 use crate::topology::{Node, PathNumber, Reach, Routes, Topology};
 use crate::units::Time;
 use paths::Digit;
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 /// Every component of the section "routing".
@@ -226,11 +227,13 @@ impl Router {
     #[inline]
     pub fn port_for<H>(&mut self, packet: &Packet<H>) -> u32 {
         let offset = packet.dst.wrapping_sub(self.first_host);
-        if offset < self.hosts {
-            ((u64::from(offset) * self.ports_per_host_q40) >> 40) as u32
-        } else {
-            self.first_up_port + self.policy.choose(self.up_ports, packet)
+        let leads_down = offset < self.hosts;
+        let down = ((u64::from(offset) * self.ports_per_host_q40) >> 40) as u32;
+        if let Policy::Source(digit) = self.policy {
+            // The processor can't foresee which way a packet goes; to have both ports ready takes less than its wrong guesses.
+            return select_unpredictable(leads_down, down, self.first_up_port + digit.of(packet.path));
         }
+        if leads_down { down } else { self.first_up_port + self.policy.choose(self.up_ports, packet) }
     }
 }
 

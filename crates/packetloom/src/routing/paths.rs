@@ -5,6 +5,7 @@
 
 use super::scoreboard::{Fate, Penalties, Scoreboard};
 use crate::flow::HostId;
+use crate::prefetch::prefetch;
 use crate::random::{Purpose, Stream};
 use crate::spec::Values;
 use crate::topology::{Routes, Topology};
@@ -157,6 +158,16 @@ impl Paths {
         let new = || self.choice.to(dst).map(|paths| Round::of(&paths, self.penalties));
         let round = self.rounds.entry(dst).or_insert_with(new);
         round.as_mut().map_or(0, |round| round.next(&mut self.random))
+    }
+
+    /// Asks for the paths to `dst`.
+    #[inline]
+    pub fn prefetch(&self, dst: HostId) {
+        if let Some(Some(round)) = self.rounds.get(&dst)
+            && let Some(next) = round.order.get(round.used)
+        {
+            prefetch(next);
+        }
     }
 
     /// Learns what became of a packet to `dst` that took a path.

@@ -73,10 +73,10 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
         }
     }
     for run in scenario.run.iter().map(|variant| &variant.value) {
-        if let (Some(stop), Some(duration)) = (run.optional_time("max_time"), run.optional_time("duration")) {
-            if stop <= duration {
-                warn("run.max_time", format!("{stop} ends the run before the duration of {duration} does"));
-            }
+        if let (Some(stop), Some(duration)) = (run.optional_time("max_time"), run.optional_time("duration"))
+            && stop <= duration
+        {
+            warn("run.max_time", format!("{stop} ends the run before the duration of {duration} does"));
         }
     }
     warnings

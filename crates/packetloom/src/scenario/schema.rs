@@ -57,10 +57,8 @@ fn with_kind(component: &Component, is_one_of_several: bool) -> Json {
     if let Some(Json::Object(properties)) = schema.get_mut("properties") {
         properties.shift_insert(0, "kind".to_owned(), kind);
     }
-    if is_one_of_several {
-        if let Some(Json::Array(required)) = schema.get_mut("required") {
-            required.insert(0, "kind".into());
-        }
+    if is_one_of_several && let Some(Json::Array(required)) = schema.get_mut("required") {
+        required.insert(0, "kind".into());
     }
     schema.into()
 }

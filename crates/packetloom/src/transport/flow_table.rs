@@ -33,6 +33,13 @@ impl<S> FlowTable<S> {
         if place == EMPTY { None } else { self.states[place as usize].as_mut() }
     }
 
+    /// A flow's state, to be read.
+    #[inline]
+    pub fn get(&self, flow: FlowId) -> Option<&S> {
+        let (_, place) = self.buckets[self.find(flow)];
+        if place == EMPTY { None } else { self.states[place as usize].as_ref() }
+    }
+
     /// Asks for a flow's state, which will be read soon.
     #[inline]
     pub fn prefetch(&self, flow: FlowId) {

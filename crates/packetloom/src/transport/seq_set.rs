@@ -1,5 +1,6 @@
 //! A set of sequence numbers above a rising floor: what arrived out of order, what was acknowledged selectively.
 
+use crate::prefetch::prefetch;
 use std::collections::VecDeque;
 
 const BITS: u32 = 64;
@@ -24,6 +25,12 @@ impl SeqSet {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// Asks for the memory of the first numbers.
+    #[inline]
+    pub fn prefetch(&self) {
+        self.words.front().inspect(|first| prefetch(*first));
     }
 
     /// Whether a number is in it.

@@ -127,7 +127,7 @@ impl Side {
         self.edges.fill(NONE);
         for leaf in self.free.chunks_exact_mut(self.words.max(1)) {
             leaf.fill(u64::MAX);
-            if colours % 64 != 0 {
+            if !colours.is_multiple_of(64) {
                 leaf[self.words - 1] = (1 << (colours % 64)) - 1;
             }
         }

@@ -91,6 +91,18 @@ impl Transport for Ndp {
         }
     }
 
+    #[inline]
+    fn expect_soon(&self, packet: &Packet<Header>) {
+        match packet.kind {
+            Kind::Data | Kind::Trimmed => {
+                self.receivers.get(packet.flow).inspect(|receiver| receiver.prefetch());
+            }
+            _ => {
+                self.senders.get(packet.flow).inspect(|sender| sender.prefetch());
+            }
+        }
+    }
+
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {
         if timer.purpose == PULL {
             self.pull_due(context);

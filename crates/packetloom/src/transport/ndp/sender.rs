@@ -6,6 +6,7 @@ use super::header::Header;
 use crate::engine::{Context, Report, Standing};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
+use crate::prefetch::prefetch;
 use crate::routing::Fate;
 use crate::transport::seq_set::SeqSet;
 use crate::units::Time;
@@ -215,6 +216,13 @@ impl Sender {
         if self.settle(seq, Fate::Trimmed, context) && !self.is_acked(seq) {
             self.trimmed.push_back(seq);
         }
+    }
+
+    /// Asks for what it takes to hear of a packet in flight.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        self.in_flight.front().inspect(|first| prefetch(*first));
+        self.acked.prefetch();
     }
 
     /// Something was heard of a packet in flight; returns whether it counted as that. Words come nearly in the order
