@@ -8,6 +8,11 @@ use crate::prefetch::prefetch;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PacketId(u32);
 
+impl PacketId {
+    /// No place.
+    const NONE: PacketId = PacketId(u32::MAX);
+}
+
 /// A packet begins a cache line, so that most take but one.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
@@ -17,13 +22,15 @@ struct Place<H>(Packet<H>);
 #[derive(Clone, Debug)]
 pub struct Packets<H> {
     places: Vec<Place<H>>,
-    /// The place that was left last comes last, so that the same few are used over and over.
-    free: Vec<PacketId>,
+    /// For each place, another: what comes after it in a queue, or among the free ones.
+    next: Vec<PacketId>,
+    /// The place that was left last, so that the same few are used over and over; beyond all places if none is free.
+    free: PacketId,
 }
 
 impl<H> Default for Packets<H> {
     fn default() -> Packets<H> {
-        Packets { places: Vec::new(), free: Vec::new() }
+        Packets { places: Vec::new(), next: Vec::new(), free: PacketId::NONE }
     }
 }
 
@@ -31,26 +38,45 @@ impl<H: Copy + Default> Packets<H> {
     /// Takes a packet in.
     #[inline]
     pub fn add(&mut self, packet: Packet<H>) -> PacketId {
-        match self.free.pop() {
-            Some(id) => {
-                *self.get_mut(id) = packet;
-                id
-            }
-            None => self.add_place(packet),
+        let id = self.free;
+        if id == PacketId::NONE {
+            return self.add_place(packet);
         }
+        self.free = self.next(id);
+        *self.get_mut(id) = packet;
+        id
     }
 
     #[cold]
     fn add_place(&mut self, packet: Packet<H>) -> PacketId {
         self.places.push(Place(packet));
+        self.next.push(PacketId::NONE);
         PacketId(self.places.len() as u32 - 1)
     }
 
     /// Takes a packet out.
     #[inline]
     pub fn take(&mut self, id: PacketId) -> Packet<H> {
-        self.free.push(id);
+        self.link(id, self.free);
+        self.free = id;
         *self.get(id)
+    }
+
+    /// What was linked to a packet's place as the next.
+    #[inline]
+    pub fn next(&self, id: PacketId) -> PacketId {
+        self.next[id.0 as usize]
+    }
+
+    /// Has another packet's place come after this one's.
+    #[inline]
+    pub fn link(&mut self, id: PacketId, next: PacketId) {
+        self.next[id.0 as usize] = next;
+    }
+
+    /// Has two packets change places.
+    pub fn exchange(&mut self, one: PacketId, other: PacketId) {
+        self.places.swap(one.0 as usize, other.0 as usize);
     }
 
     /// A packet.

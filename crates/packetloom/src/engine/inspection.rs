@@ -196,7 +196,7 @@ fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, wires: &Wires
         counters: port.counted(),
         most_queued_bytes: port.most_queued_bytes(),
         queued: buffer.map_or(Vec::new(), |buffer| {
-            buffer.packets().map(|id| Held::of(wires.packets.get(id))).collect()
+            buffer.packets(&wires.packets).map(|id| Held::of(wires.packets.get(id))).collect()
         }),
         sends_at: port.is_waiting().then(|| port.free_at()),
         on_link: Vec::new(),

@@ -95,12 +95,12 @@ pub struct Port<H, A = ()> {
     waiting: bool,
     /// Whether the node has this port on its list of those that wait.
     listed: bool,
-    discipline: Discipline,
-    rate: Rate,
-    counters: QueueCounters,
     /// Packets that went out of the buffer: an event each.
     departures: u64,
     recorder: Option<Box<QueueRecorder>>,
+    discipline: Discipline,
+    rate: Rate,
+    counters: QueueCounters,
     /// The port's own, so that what it draws does not depend on when its node serves other ports.
     random: Stream,
     agent: A,

@@ -219,8 +219,11 @@ impl Classes {
     }
 
     /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
-        self.classes.iter().flat_map(|class| class.buffer.packets())
+    pub fn packets<'a, H: Copy + Default>(
+        &'a self,
+        packets: &'a Packets<H>,
+    ) -> impl Iterator<Item = PacketId> + 'a {
+        self.classes.iter().flat_map(|class| class.buffer.packets(packets))
     }
 
     /// What waits.

@@ -1,7 +1,8 @@
 //! A host's own queue: control packets first, then the flows in turn, and nothing is lost.
 
+use super::list::List;
 use super::ring::Ring;
-use super::{Effect, Occupancy, Waiting};
+use super::{Effect, Occupancy};
 use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
@@ -20,67 +21,59 @@ pub const COMPONENT: Component = Component {
 /// A host's packets.
 #[derive(Clone, Debug, Default)]
 pub struct Fair {
-    control: Ring<Waiting>,
-    /// The flows with data waiting, in the order of their turns, and the lane of each. They are few.
-    turns: Ring<(FlowId, usize)>,
-    lanes: Vec<Ring<Waiting>>,
-    free: Vec<usize>,
+    control: List,
+    /// The flows with data waiting, the one whose turn it is first.
+    flows: Ring<(FlowId, List)>,
     queued: Occupancy,
 }
 
 impl Fair {
     /// Takes a packet in.
     #[inline(always)]
-    pub fn put<H: Copy + Default>(&mut self, id: PacketId, packets: &Packets<H>) -> Effect {
+    pub fn put<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) -> Effect {
         let &Packet { size_bytes, kind, flow, .. } = packets.get(id);
         self.queued.add(size_bytes);
-        let waiting = Waiting { id, size_bytes };
         if kind == Kind::Data {
-            let lane = self.lane_of(flow);
-            self.lanes[lane].push_back(waiting);
+            self.put_data(id, flow, packets);
         } else {
-            self.control.push_back(waiting);
+            self.control.push_back(id, packets);
         }
         Effect::default()
     }
 
-    fn lane_of(&mut self, flow: FlowId) -> usize {
-        if let Some(&(_, lane)) = self.turns.iter().find(|(other, _)| *other == flow) {
-            return lane;
+    fn put_data<H: Copy + Default>(&mut self, id: PacketId, flow: FlowId, packets: &mut Packets<H>) {
+        if let Some((_, waiting)) = self.flows.iter_mut().find(|(other, _)| *other == flow) {
+            return waiting.push_back(id, packets);
         }
-        let lane = self.free.pop().unwrap_or_else(|| {
-            self.lanes.push(Ring::default());
-            self.lanes.len() - 1
-        });
-        self.turns.push_back((flow, lane));
-        lane
+        let mut waiting = List::default();
+        waiting.push_back(id, packets);
+        self.flows.push_back((flow, waiting));
     }
 
-    /// The next packet.
+    /// The next packet: control before data, the flows in turn.
     #[inline(always)]
-    pub fn take(&mut self) -> Option<PacketId> {
-        let Waiting { id, size_bytes } = match self.control.pop_front() {
+    pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<PacketId> {
+        let id = match self.control.pop_front(packets) {
             Some(control) => control,
-            None => self.take_data()?,
+            None => self.take_data(packets)?,
         };
-        self.queued.remove(size_bytes);
+        self.queued.remove(packets.get(id).size_bytes);
         Some(id)
     }
 
-    fn take_data(&mut self) -> Option<Waiting> {
-        let (flow, lane) = self.turns.pop_front()?;
-        let packet = self.lanes[lane].pop_front();
-        if self.lanes[lane].is_empty() {
-            self.free.push(lane);
-        } else {
-            self.turns.push_back((flow, lane));
+    fn take_data<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<PacketId> {
+        let (flow, mut waiting) = self.flows.pop_front()?;
+        let id = waiting.pop_front(packets);
+        if !waiting.is_empty() {
+            self.flows.push_back((flow, waiting));
         }
-        packet
+        id
     }
 
     /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
-        self.lanes.iter().flat_map(Ring::iter).chain(self.control.iter()).map(|waiting| waiting.id)
+    pub fn packets<H: Copy + Default>(&self, packets: &Packets<H>) -> impl Iterator<Item = PacketId> {
+        let data = self.flows.iter().flat_map(|(_, waiting)| waiting.iter(packets));
+        self.control.iter(packets).chain(data)
     }
 
     /// What waits.

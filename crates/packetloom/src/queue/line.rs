@@ -1,7 +1,7 @@
 //! First in, first out, holding its packets: a FIFO inside another discipline.
 
-use super::ring::Ring;
-use super::{Admission, Effect, Occupancy, Verdict, Waiting};
+use super::list::List;
+use super::{Admission, Effect, Occupancy, Verdict};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 
@@ -9,14 +9,13 @@ use crate::random::Stream;
 #[derive(Clone, Debug)]
 pub struct Line {
     admission: Admission,
-    waiting: Ring<Waiting>,
-    queued: Occupancy,
+    waiting: List,
 }
 
 impl Line {
     /// An empty line.
     pub fn new(admission: Admission) -> Line {
-        Line { admission, waiting: Ring::default(), queued: Occupancy::default() }
+        Line { admission, waiting: List::default() }
     }
 
     /// Takes a packet in, or drops it.
@@ -28,8 +27,7 @@ impl Line {
     ) -> Effect {
         let mut effect = Effect::default();
         let packet = packets.get_mut(id);
-        let size_bytes = packet.size_bytes;
-        match self.admission.judge(self.queued, size_bytes, random) {
+        match self.admission.judge(self.waiting.queued(), packet.size_bytes, random) {
             Verdict::Drop => {
                 packets.take(id);
                 effect.drops = 1;
@@ -41,25 +39,22 @@ impl Line {
             }
             Verdict::Mark | Verdict::Accept => {}
         }
-        self.queued.add(size_bytes);
-        self.waiting.push_back(Waiting { id, size_bytes });
+        self.waiting.push_back(id, packets);
         effect
     }
 
     /// The first in the line.
-    pub fn take(&mut self) -> Option<PacketId> {
-        let Waiting { id, size_bytes } = self.waiting.pop_front()?;
-        self.queued.remove(size_bytes);
-        Some(id)
+    pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<PacketId> {
+        self.waiting.pop_front(packets)
     }
 
     /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
-        self.waiting.iter().map(|waiting| waiting.id)
+    pub fn packets<H: Copy + Default>(&self, packets: &Packets<H>) -> impl Iterator<Item = PacketId> {
+        self.waiting.iter(packets)
     }
 
     /// What waits.
     pub fn queued(&self) -> Occupancy {
-        self.queued
+        self.waiting.queued()
     }
 }

@@ -9,6 +9,7 @@ mod daq;
 mod fair;
 mod fifo;
 mod line;
+mod list;
 mod loans;
 mod pfabric;
 mod ring;
@@ -124,13 +125,6 @@ impl Occupancy {
     }
 }
 
-/// A packet that waits.
-#[derive(Clone, Copy, Debug, Default)]
-struct Waiting {
-    id: PacketId,
-    size_bytes: u16,
-}
-
 /// What became of packets that were put into a buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
@@ -201,11 +195,11 @@ impl Buffer {
     #[inline(always)]
     pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
         match self {
-            Buffer::Line(line) => line.take(),
+            Buffer::Line(line) => line.take(packets),
             Buffer::PFabric(queue) => queue.take(random),
             Buffer::Classes(classes) => classes.take(packets, random),
-            Buffer::Trimming(queue) => queue.take(),
-            Buffer::Fair(queue) => queue.take(),
+            Buffer::Trimming(queue) => queue.take(packets),
+            Buffer::Fair(queue) => queue.take(packets),
             Buffer::Daq(queue) => queue.take(),
         }
     }
@@ -240,13 +234,16 @@ impl Buffer {
     }
 
     /// Every packet that waits, in any order: for whoever looks from outside.
-    pub fn packets(&self) -> Box<dyn Iterator<Item = PacketId> + '_> {
+    pub fn packets<'a, H: Copy + Default>(
+        &'a self,
+        packets: &'a Packets<H>,
+    ) -> Box<dyn Iterator<Item = PacketId> + 'a> {
         match self {
-            Buffer::Line(line) => Box::new(line.packets()),
+            Buffer::Line(line) => Box::new(line.packets(packets)),
             Buffer::PFabric(queue) => Box::new(queue.packets()),
-            Buffer::Classes(classes) => Box::new(classes.packets()),
-            Buffer::Trimming(queue) => Box::new(queue.packets()),
-            Buffer::Fair(queue) => Box::new(queue.packets()),
+            Buffer::Classes(classes) => Box::new(classes.packets(packets)),
+            Buffer::Trimming(queue) => Box::new(queue.packets(packets)),
+            Buffer::Fair(queue) => Box::new(queue.packets(packets)),
             Buffer::Daq(queue) => Box::new(queue.packets()),
         }
     }

@@ -30,7 +30,7 @@ impl<H: Copy + Default> TestBuffer<H> {
     }
 
     pub fn waiting(&self) -> Vec<Packet<H>> {
-        self.buffer.packets().map(|id| *self.packets.get(id)).collect()
+        self.buffer.packets(&self.packets).map(|id| *self.packets.get(id)).collect()
     }
 
     pub fn queued(&self) -> Occupancy {

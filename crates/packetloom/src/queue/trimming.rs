@@ -1,8 +1,8 @@
 //! NDP's switch queue: what does not fit loses its payload, and its header goes on (NDP, SIGCOMM 2017, §3.1).
 
 use super::admission::Limit;
-use super::ring::Ring;
-use super::{Effect, Occupancy, Waiting};
+use super::list::List;
+use super::{Effect, Occupancy};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
@@ -104,10 +104,8 @@ pub struct Trimming {
     rules: Arc<Rules>,
     /// Headers sent while data waited, since the last data packet.
     headers_in_a_row: u64,
-    data: Ring<Waiting>,
-    headers: Ring<Waiting>,
-    data_queued: Occupancy,
-    headers_queued: Occupancy,
+    data: List,
+    headers: List,
     /// A header on its way back, until the switch takes it.
     returned: Option<PacketId>,
 }
@@ -130,10 +128,8 @@ impl Trimming {
         Trimming {
             rules: Arc::new(rules),
             headers_in_a_row: 0,
-            data: Ring::default(),
-            headers: Ring::default(),
-            data_queued: Occupancy::default(),
-            headers_queued: Occupancy::default(),
+            data: List::default(),
+            headers: List::default(),
             returned: None,
         }
     }
@@ -148,21 +144,20 @@ impl Trimming {
         random: &mut Stream,
     ) -> Effect {
         let &Packet { kind, size_bytes, .. } = packets.get(id);
-        let arriving = Waiting { id, size_bytes };
         if kind != Kind::Data {
-            return self.put_header(arriving, packets);
+            return self.put_header(id, packets);
         }
-        let mut before = self.data_queued;
+        let mut before = self.data.queued();
         if self.rules.count_service && serving_bytes > 0 {
             before.add(serving_bytes);
         }
         if self.fits(before, size_bytes) {
-            self.put_data(arriving);
+            self.data.push_back(id, packets);
             return Effect::default();
         }
-        let chosen = self.choose(arriving, before, random);
-        let trimmed = self.trim(chosen, packets);
-        Effect { trims: 1, ..self.put_header(trimmed, packets) }
+        self.choose(id, before, packets, random);
+        self.trim(id, packets);
+        Effect { trims: 1, ..self.put_header(id, packets) }
     }
 
     fn fits(&self, before: Occupancy, size_bytes: u16) -> bool {
@@ -171,50 +166,46 @@ impl Trimming {
         !self.rules.capacity.exceeded_by(with_it)
     }
 
-    /// The packet to trim: the arriving one, or the last in the queue if that makes room for the arriving one.
-    fn choose(&mut self, arriving: Waiting, mut before: Occupancy, random: &mut Stream) -> Waiting {
+    /// Has the packet to trim be at the arriving one's place: that one, or the last in the queue, if that makes room for the
+    /// arriving one.
+    fn choose<H: Copy + Default>(
+        &mut self,
+        arriving: PacketId,
+        mut before: Occupancy,
+        packets: &mut Packets<H>,
+        random: &mut Stream,
+    ) {
         if !self.rules.by_coin || random.below(2) == 0 {
-            return arriving;
+            return;
         }
-        let Some(last) = self.data.back().copied() else { return arriving };
-        before.remove(last.size_bytes);
-        if !self.fits(before, arriving.size_bytes) {
-            return arriving;
+        let Some(last) = self.data.last() else { return };
+        before.remove(packets.get(last).size_bytes);
+        if self.fits(before, packets.get(arriving).size_bytes) {
+            self.data.exchange_last(arriving, packets);
         }
-        self.data.pop_back();
-        self.data_queued.remove(last.size_bytes);
-        self.put_data(arriving);
-        last
     }
 
-    fn trim<H: Copy + Default>(&self, Waiting { id, .. }: Waiting, packets: &mut Packets<H>) -> Waiting {
+    fn trim<H: Copy + Default>(&self, id: PacketId, packets: &mut Packets<H>) {
         let packet = packets.get_mut(id);
         packet.kind = Kind::Trimmed;
         packet.size_bytes = packet.size_bytes.min(self.rules.trim_to_bytes);
-        Waiting { id, size_bytes: packet.size_bytes }
-    }
-
-    fn put_data(&mut self, data: Waiting) {
-        self.data_queued.add(data.size_bytes);
-        self.data.push_back(data);
     }
 
     #[inline(always)]
-    fn put_header<H: Copy + Default>(&mut self, header: Waiting, packets: &mut Packets<H>) -> Effect {
-        let mut with_it = self.headers_queued;
-        with_it.add(header.size_bytes);
+    fn put_header<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) -> Effect {
+        let packet = packets.get_mut(id);
+        let mut with_it = self.headers.queued();
+        with_it.add(packet.size_bytes);
         if !self.rules.header_capacity.exceeded_by(with_it) {
-            self.headers_queued = with_it;
-            self.headers.push_back(header);
+            self.headers.push_back(id, packets);
             return Effect::default();
         }
-        let packet = packets.get_mut(header.id);
         if packet.kind != Kind::Trimmed || !self.rules.return_to_sender {
-            packets.take(header.id);
+            packets.take(id);
             return Effect { drops: 1, ..Effect::default() };
         }
         *packet = Packet { kind: Kind::Returned, src: packet.dst, dst: packet.src, ..*packet };
-        self.returned = Some(header.id);
+        self.returned = Some(id);
         Effect { returns: 1, ..Effect::default() }
     }
 
@@ -225,23 +216,21 @@ impl Trimming {
 
     /// The next packet.
     #[inline(always)]
-    pub fn take(&mut self) -> Option<PacketId> {
+    pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<PacketId> {
         let data_waits = !self.data.is_empty();
         let is_datas_turn = data_waits && self.rules.headers_per_data == Some(self.headers_in_a_row);
-        if !is_datas_turn && let Some(header) = self.headers.pop_front() {
-            self.headers_queued.remove(header.size_bytes);
+        if !is_datas_turn && let Some(header) = self.headers.pop_front(packets) {
             self.headers_in_a_row += u64::from(data_waits);
-            return Some(header.id);
+            return Some(header);
         }
-        let data = self.data.pop_front()?;
-        self.data_queued.remove(data.size_bytes);
+        let data = self.data.pop_front(packets)?;
         self.headers_in_a_row = 0;
-        Some(data.id)
+        Some(data)
     }
 
     /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
-        self.data.iter().chain(self.headers.iter()).map(|waiting| waiting.id)
+    pub fn packets<H: Copy + Default>(&self, packets: &Packets<H>) -> impl Iterator<Item = PacketId> {
+        self.data.iter(packets).chain(self.headers.iter(packets))
     }
 
     /// Whether nothing waits.
@@ -253,10 +242,8 @@ impl Trimming {
     /// What waits, headers too.
     #[inline]
     pub fn queued(&self) -> Occupancy {
-        Occupancy {
-            bytes: self.data_queued.bytes + self.headers_queued.bytes,
-            packets: self.data_queued.packets + self.headers_queued.packets,
-        }
+        let (data, headers) = (self.data.queued(), self.headers.queued());
+        Occupancy { bytes: data.bytes + headers.bytes, packets: data.packets + headers.packets }
     }
 }
 
