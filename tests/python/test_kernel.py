@@ -53,16 +53,16 @@ def test_flows_share_the_kernels_slow_link() -> None:
 def test_the_simulated_dumbbell_has_the_slow_link_between_its_switches() -> None:
     lines = topology_text(2).splitlines()
     assert lines[:2] == ["5 2 4", "3 4"]
-    assert "3 4 20Mbps 5000ns 0" in lines
+    assert "3 4 20Mbps 100ns 0" in lines
     assert {line.split()[0] for line in lines[4:]} == {"1", "2"}
 
 
 def test_flows_are_simulated_with_the_starts_that_they_had(tmp_path: Path) -> None:
     measured = Trial((0, 30_000_000), (0.0, 0.0), 0, 0)
     simulated = simulate(Case("two", 2, 14_480), measured, tmp_path / "trial")
-    # Ten packets of 1514 B at 20 Mb/s, one after the other; 15 us of delay, and the other links' 1.2 us twice.
-    alone_ms = 10 * 1514 * 8 / 20e3 + 0.015 + 2 * 1514 * 8 / 10e6
-    assert simulated.fcts_ms == pytest.approx((alone_ms, alone_ms), rel=1e-4)
+    # Ten packets of 1514 B at 20 Mb/s, one after the other; 0.3 us of delay, and the other links' 0.12 us twice.
+    alone_ms = 10 * 1514 * 8 / 20e3 + 0.0003 + 2 * 1514 * 8 / 100e6
+    assert simulated.fcts_ms == pytest.approx((alone_ms, alone_ms), rel=1e-6)
     assert simulated.drops == 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from packetloom.validate.kernel.network import Dumbbell
 
 RATE_MBPS = 20
-# Tokens for four packets, so that a machine that wakes the queue late loses no rate.
+# Without netem: tokens for four packets, so that a machine that wakes the queue late loses no rate.
 BURST_BYTES = 6_000
 # Ethernet, IPv4, TCP with timestamps.
 MSS_BYTES, HEADER_BYTES = 1448, 66
@@ -64,9 +64,9 @@ def case_from(plain: Mapping[str, Any]) -> Case:
 
 
 WHY_BUCKET = (
-    "After a pause Linux's bucket lets four packets through at once, which then do not wait. With buckets for four, "
-    "two and one packet (which loses a percent of the rate) its queue is 36, 38 and 38 KB with beta 0.5, where ours is "
-    "41, and 39, 41 and 42 KB with 0.7, where ours is 42 to 43"
+    "Where this kernel has no netem its token bucket lets four packets through at once after a pause, which then do "
+    "not wait. Behind such a bucket the mean FCT of Reno's incast of 16 x 30 KB is 180 ms on Linux 6.1, behind netem "
+    "260, where ours is 263"
 )
 WHY_WHOLE_PACKETS = (
     "Windows are of ten packets. Linux rounds what marks take from them down to whole packets, half a packet in the "
@@ -92,8 +92,8 @@ DEEP = Case(
 CASES = (
     Case("one long flow", 1, 2_000_000),
     Case("four long flows", 4, 1_000_000),
-    Case("incast of 8 x 100 KB", 8, 100_000),
-    Case("incast of 16 x 30 KB", 16, 30_000),
+    Case("incast of 8 x 100 KB", 8, 100_000, WHY_BUCKET),
+    Case("incast of 16 x 30 KB", 16, 30_000, WHY_BUCKET),
     Case("one long flow", 1, 2_000_000, control=CUBIC),
     Case(
         "one long flow, slow start to 30 packets",
@@ -106,16 +106,17 @@ CASES = (
     DEEP,
     Case("four long flows", 4, 1_000_000, control=CUBIC),
     Case("incast of 8 x 100 KB", 8, 100_000, WHY_BUCKET, control=CUBIC),
+    # What Linux takes from beta for the growth where Reno's is larger it takes at boot, so that rests.
     Case(
-        "incast of 8 x 100 KB, beta 0.5",
+        "incast of 8 x 100 KB, beta 0.5, no Reno-friendly growth",
         8,
         100_000,
         WHY_BUCKET,
         control=CUBIC,
-        module={"beta": "512"},
-        transport={"beta": 0.5},
+        module={"beta": "512", "tcp_friendliness": "0"},
+        transport={"beta": 0.5, "reno_friendly": False},
     ),
-    Case("incast of 16 x 30 KB", 16, 30_000, control=CUBIC),
+    Case("incast of 16 x 30 KB", 16, 30_000, WHY_BUCKET, control=CUBIC),
     Case("one long flow", 1, 2_000_000, control=DCTCP),
     Case("four long flows", 4, 1_000_000, control=DCTCP),
     Case("incast of 8 x 100 KB", 8, 100_000, control=DCTCP),
@@ -138,7 +139,7 @@ CASES = (
         limit_bytes=600_000,
         mark_above_bytes=150_000,
         swings=True,
-        trials=2,
+        trials=6,
     ),
 )
 

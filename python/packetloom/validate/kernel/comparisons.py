@@ -52,7 +52,7 @@ def simulate(case: Case, kernel: Trial, folder: Path) -> Trial:
     results = run(scenario(case, folder), folder / "results", progress=False, cache=False)
     flows = results.to_polars().sort("src")
     port = results.to_polars("ports").filter(node=f"switch{case.flows + 1}", peer=f"switch{case.flows + 2}")
-    # The kernel's token bucket keeps a packet in the queue until all its tokens are there.
+    # The kernel keeps a packet in the queue until all of it has been sent.
     queue = port["queue_mean_bytes"][0] + port["utilisation"][0] * PACKET_BYTES
     swing = None
     if case.swings:
@@ -63,10 +63,14 @@ def simulate(case: Case, kernel: Trial, folder: Path) -> Trial:
 
 
 def topology_text(senders: int) -> str:
-    """HPCC's format: hosts 0 to `senders`, a switch on either side of the slow link."""
+    """HPCC's format: hosts 0 to `senders`, a switch on either side of the slow link.
+
+    From the slow link to the receiver and back, and to the queue with what is sent next, is one run of the kernel's, in
+    which no other sender's packet comes between. So all other delays are next to nothing.
+    """
     near, far = senders + 1, senders + 2
-    links = [f"{near} {far} {RATE_MBPS}Mbps 5000ns 0", f"{far} 0 10Gbps 5000ns 0"]
-    links += [f"{host} {near} 10Gbps 5000ns 0" for host in range(1, near)]
+    links = [f"{near} {far} {RATE_MBPS}Mbps 100ns 0", f"{far} 0 100Gbps 100ns 0"]
+    links += [f"{host} {near} 100Gbps 100ns 0" for host in range(1, near)]
     return "\n".join([f"{senders + 3} 2 {len(links)}", f"{near} {far}", *links, ""])
 
 

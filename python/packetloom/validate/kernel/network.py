@@ -48,8 +48,8 @@ class UnavailableError(PacketloomError):
 class Dumbbell:
     """Namespaces of our own, from entering until leaving: host 0 receives, hosts 1, 2, ... send.
 
-    The router's port to host 0 sends at `rate_bps` from a token bucket (tbf) and lets `limit_bytes` wait; with
-    `mark_above_us` it marks what waited longer. `settings` are sysctls beyond those that all have.
+    The router's port to host 0 sends at `rate_bps` and lets `limit_bytes` wait; with `mark_above_us` it marks what
+    waited longer. `settings` are sysctls beyond those that all have.
     """
 
     senders: int
@@ -108,13 +108,28 @@ class Dumbbell:
             # An ACK for every packet.
             route = f"route add default via {gateways[host]} quickack 1"
             _batch(["-n", name], [*_up("eth0", self.address(host)), route])
-        rate = ["rate", f"{self.rate_bps}bit", "burst", str(self.burst_bytes), "limit", str(self.limit_bytes)]
-        queue = ["tc", "qdisc", "add", "dev", BOTTLENECK]
-        self.run(self.router, [*queue, "root", "handle", "1:", "tbf", *rate])
-        if self.mark_above_us is not None:
+        if self.mark_above_us is None:
+            try:
+                self._shape("root", "netem", "rate", f"{self.rate_bps}bit", "limit", self._limit_packets)
+            except UnavailableError:
+                self._fill_from_bucket()
+        else:
+            self._fill_from_bucket()
             # At a constant rate what waits longer is what found more: a threshold as DCTCP's. CoDel itself rests.
-            codel = ["codel", "limit", str(self.limit_bytes // self.packet_bytes), "target", "10s", "interval", "20s"]
-            self.run(self.router, [*queue, "parent", "1:1", *codel, "ce_threshold", f"{self.mark_above_us}us"])
+            rests = ["limit", self._limit_packets, "target", "10s", "interval", "20s"]
+            self._shape("parent", "1:1", "codel", *rests, "ce_threshold", f"{self.mark_above_us}us")
+
+    def _fill_from_bucket(self) -> None:
+        """A token bucket: what a kernel has without netem, and what can have a queue of another kind."""
+        rate = ["rate", f"{self.rate_bps}bit", "burst", str(self.burst_bytes), "limit", str(self.limit_bytes)]
+        self._shape("root", "handle", "1:", "tbf", *rate)
+
+    @property
+    def _limit_packets(self) -> str:
+        return str(self.limit_bytes // self.packet_bytes)
+
+    def _shape(self, *queue: str) -> None:
+        self.run(self.router, ["tc", "qdisc", "add", "dev", BOTTLENECK, *queue])
 
     def _remove(self) -> None:
         for name in self.names:
