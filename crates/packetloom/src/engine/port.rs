@@ -70,6 +70,9 @@ struct QueueCounters {
     returns: u64,
 }
 
+/// So many cache lines of a port are read and changed when a packet is queued or sent; one, if packets go straight onto the link.
+const BUSY_LINES: usize = 3;
+
 /// One end of a link, with its queue.
 ///
 /// What is needed of it to put a packet onto the link comes first, in one cache line.
@@ -338,7 +341,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// Asks for what it takes to queue a packet, and to send one that waited.
     #[inline(always)]
     pub(super) fn prefetch(&self) {
-        prefetch_lines(self, 3);
+        prefetch_lines(self, BUSY_LINES);
     }
 
     /// Asks for what it takes to send a packet at a port that is straight.
@@ -617,9 +620,20 @@ fn depart(fifo: &mut Fifo, now: Time, recorder: Option<&mut QueueRecorder>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::{Fair, PFabric, Trimming};
+    use std::mem::offset_of;
 
     #[test]
     fn a_port_takes_five_cache_lines() {
         assert_eq!(size_of::<Port<u64>>(), 5 * 64);
+    }
+
+    #[test]
+    fn what_changes_with_each_packet_lies_in_the_first_three() {
+        assert_eq!(offset_of!(Port<u64>, departures), 64);
+        let tags = 2 * size_of::<u64>();
+        for queue in [size_of::<Trimming>(), size_of::<PFabric>(), size_of::<Fair>()] {
+            assert!(offset_of!(Port<u64>, discipline) + tags + queue <= BUSY_LINES * 64);
+        }
     }
 }

@@ -211,7 +211,8 @@ impl Buffer {
             Buffer::Line(line) => line.prefetch(packets),
             Buffer::Trimming(queue) => queue.prefetch(packets),
             Buffer::Fair(queue) => queue.prefetch(packets),
-            Buffer::PFabric(_) | Buffer::Classes(_) | Buffer::Daq(_) => {}
+            Buffer::PFabric(queue) => queue.prefetch(packets),
+            Buffer::Classes(_) | Buffer::Daq(_) => {}
         }
     }
 

@@ -98,6 +98,12 @@ impl PFabric {
         Some(self.remove(earliest))
     }
 
+    /// Asks for the packet that came first, which often goes first.
+    #[inline]
+    pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
+        self.waiting.first().inspect(|entry| packets.prefetch(entry.id));
+    }
+
     /// Every packet that waits.
     pub fn packets(&self) -> impl Iterator<Item = PacketId> {
         self.waiting.iter().map(|entry| entry.id)

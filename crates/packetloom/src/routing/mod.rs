@@ -228,7 +228,8 @@ impl Router {
     pub fn port_for<H>(&mut self, packet: &Packet<H>) -> u32 {
         let offset = packet.dst.wrapping_sub(self.first_host);
         let leads_down = offset < self.hosts;
-        let down = ((u64::from(offset) * self.ports_per_host_q40) >> 40) as u32;
+        // Without meaning where it does not lead down.
+        let down = (u64::from(offset).wrapping_mul(self.ports_per_host_q40) >> 40) as u32;
         if let Policy::Source(digit) = self.policy {
             // The processor can't foresee which way a packet goes; to have both ports ready takes less than its wrong guesses.
             return select_unpredictable(leads_down, down, self.first_up_port + digit.of(packet.path));
