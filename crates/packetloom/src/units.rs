@@ -170,6 +170,15 @@ mod tests {
     }
 
     #[test]
+    fn where_a_rate_does_not_divide_both_round_to_neighbouring_picoseconds() {
+        let rate = Rate(9_953_000_000);
+        let apart = |bytes| ByteTime::at(rate).of(bytes).as_ps().abs_diff(rate.time_for(bytes).as_ps());
+        let apart: Vec<u64> = (1..=9_064).map(apart).collect();
+        assert_eq!(apart.iter().max(), Some(&1));
+        assert!(apart.iter().filter(|&&apart| apart > 0).count() < 1_000);
+    }
+
+    #[test]
     fn quantities_print_with_their_unit() {
         assert_eq!(Time(12_190_000).to_string(), "12.19us");
         assert_eq!(Rate::from_gbps(10).to_string(), "10Gbps");

@@ -3,7 +3,7 @@
 use super::{Verdict, ensure};
 use crate::engine::{Held, Inspection, LinkState, Passage};
 use crate::topology::{Forwarding, Link, Topology};
-use crate::units::Time;
+use crate::units::{ByteTime, Time};
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,8 @@ impl<'a> Links<'a> {
         let number = passage.link as usize;
         let link = &self.topology.links[number];
         let size = u64::from(passage.packet.size_bytes);
-        let takes = |bytes| link.rate.time_for(bytes + self.topology.framing_bytes);
+        // As ports round it: where the rate does not divide, that may be the next picosecond.
+        let takes = |bytes| ByteTime::at(link.rate).of(bytes + self.topology.framing_bytes);
         let seen = match self.topology.forwarding {
             Forwarding::CutThrough { header_bytes, .. } if self.is_switch(link.dst) => {
                 size.min(header_bytes.into())
