@@ -73,6 +73,14 @@ def test_means_over_trials_are_compared() -> None:
     assert [row.verdict for row in rows] == ["differs" if "last" in row.what else "holds" for row in rows]
 
 
+def test_what_a_bucket_explains_it_explains_behind_a_bucket_only() -> None:
+    ours = [Trial((0, 0), (100.0, 300.0), 31_000, 0)]
+    case = Case("two", 2, 1, why_behind_bucket="the bucket")
+    for behind_bucket, why in ((False, ""), (True, "the bucket")):
+        theirs = [Trial((0, 0), (100.0, 200.0), 31_000, 0, behind_bucket=behind_bucket)]
+        assert {row.why for row in compared(case, theirs, ours)} == {why}
+
+
 def test_what_the_machine_has_not_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda tool: None)
     with pytest.raises(UnavailableError, match="there is no `ip`"):

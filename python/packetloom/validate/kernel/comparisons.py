@@ -109,10 +109,11 @@ def compared(case: Case, kernel: Sequence[Trial], simulated: Sequence[Trial]) ->
         del figures["the queue's standard deviation in bytes"]
     if case.flows == 1:
         del figures["FCT of the last flow in ms"]
+    why = case.why or (case.why_behind_bucket if any(trial.behind_bucket for trial in kernel) else "")
     rows = []
     for title, figure in figures.items():
         theirs, ours = (statistics.fmean(figure(trial) for trial in trials) for trials in (kernel, simulated))
         what = f"Linux, {case.title}: {title}"
         source = f"this kernel, mean of {len(kernel)} trials"
-        rows.append(agreement(what, what, source, theirs, ours, WITHIN, case.why))
+        rows.append(agreement(what, what, source, theirs, ours, WITHIN, why))
     return rows

@@ -34,6 +34,7 @@ class Trial:
     queue_bytes: float
     drops: int
     swing_bytes: float | None = None
+    behind_bucket: bool = False
 
 
 def trial_from(plain: Mapping[str, Any]) -> Trial:
@@ -47,7 +48,7 @@ def trials_of(case: Case) -> list[Trial]:
     with dumbbell_of(case) as dumbbell, parameters(case.control.linux, case.module):
         for _ in range(ATTEMPTS):
             seen = _observe(dumbbell, case, case.trials - len(trials))
-            trials += [trial_of(one, case) for one in seen if on_time(one)]
+            trials += [trial_of(one, case, dumbbell.has_bucket) for one in seen if on_time(one)]
             if len(trials) == case.trials:
                 return trials
     raise UnavailableError(
@@ -85,7 +86,7 @@ def on_time(seen: Observed) -> bool:
     )
 
 
-def trial_of(seen: Observed, case: Case) -> Trial:
+def trial_of(seen: Observed, case: Case, behind_bucket: bool) -> Trial:
     """Times from the first flow's begin on."""
     first_ns = seen.began_ns[0]
     return Trial(
@@ -94,6 +95,7 @@ def trial_of(seen: Observed, case: Case) -> Trial:
         queue_bytes=mean_between(seen.samples, first_ns, max(seen.ended_ns)),
         drops=seen.drops,
         swing_bytes=swing_of(seen.samples, first_ns, min(seen.ended_ns)) if case.swings else None,
+        behind_bucket=behind_bucket,
     )
 
 

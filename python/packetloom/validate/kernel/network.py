@@ -49,7 +49,8 @@ class Dumbbell:
     """Namespaces of our own, from entering until leaving: host 0 receives, hosts 1, 2, ... send.
 
     The router's port to host 0 sends at `rate_bps` and lets `limit_bytes` wait; with `mark_above_us` it marks what
-    waited longer. `settings` are sysctls beyond those that all have.
+    waited longer. `settings` are sysctls beyond those that all have; `has_bucket` tells whether it sends from a token
+    bucket.
     """
 
     senders: int
@@ -61,6 +62,7 @@ class Dumbbell:
     settings: Mapping[str, str] = field(default_factory=dict)
     mark_above_us: int | None = None
     names: list[str] = field(default_factory=list)
+    has_bucket: bool = field(default=False, init=False)
 
     def __enter__(self) -> Dumbbell:
         number = next(_numbers)
@@ -123,6 +125,7 @@ class Dumbbell:
         """A token bucket: what a kernel has without netem, and what can have a queue of another kind."""
         rate = ["rate", f"{self.rate_bps}bit", "burst", str(self.burst_bytes), "limit", str(self.limit_bytes)]
         self._shape("root", "handle", "1:", "tbf", *rate)
+        self.has_bucket = True
 
     @property
     def _limit_packets(self) -> str:
