@@ -45,7 +45,8 @@ impl<'a> Links<'a> {
         let link = &self.topology.links[number];
         let size = u64::from(passage.packet.size_bytes);
         // As ports round it: where the rate does not divide, that may be the next picosecond.
-        let takes = |bytes| ByteTime::at(link.rate).of(bytes + self.topology.framing_bytes);
+        let byte_time = ByteTime::at(link.rate);
+        let takes = |bytes| byte_time.of(bytes + self.topology.framing_bytes);
         let seen = match self.topology.forwarding {
             Forwarding::CutThrough { header_bytes, .. } if self.is_switch(link.dst) => {
                 size.min(header_bytes.into())

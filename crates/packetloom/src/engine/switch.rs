@@ -86,27 +86,25 @@ impl Switch {
         self.ports.clone()
     }
 
-    /// Asks for the ports that have packets to send before `end`.
-    pub(super) fn expect_ports<H: Copy + Default, A: PortAgent<H>>(&self, end: Time, ports: &[Port<H, A>]) {
-        for &(port, taken_until) in &self.waiting {
-            if taken_until < end {
-                ports[port as usize].prefetch();
-            }
-        }
+    /// Those of its ports that may have packets to send before `end`.
+    fn due<'a, H, A>(&self, end: Time, ports: &'a [Port<H, A>]) -> impl Iterator<Item = &'a Port<H, A>> {
+        let due = self.waiting.iter().filter(move |(_, taken_until)| *taken_until < end);
+        due.map(|&(port, _)| &ports[port as usize])
     }
 
-    /// Asks for the packets that these ports send first, unless others come that go before them.
+    /// Asks for these.
+    pub(super) fn expect_ports<H: Copy + Default, A: PortAgent<H>>(&self, end: Time, ports: &[Port<H, A>]) {
+        self.due(end, ports).for_each(Port::prefetch);
+    }
+
+    /// Asks for the packets that they send first, unless others come that go before them.
     pub(super) fn expect_packets<H: Copy + Default, A: PortAgent<H>>(
         &self,
         end: Time,
         ports: &[Port<H, A>],
         packets: &Packets<H>,
     ) {
-        for &(port, taken_until) in &self.waiting {
-            if taken_until < end {
-                ports[port as usize].prefetch_packets(packets);
-            }
-        }
+        self.due(end, ports).for_each(|port| port.prefetch_packets(packets));
     }
 
     /// Does all that happens here, and at the switch's `ports`, from `start` to before `end`; `arrivals` are in order.

@@ -42,7 +42,7 @@ impl Fair {
     }
 
     fn put_data<H: Copy + Default>(&mut self, id: PacketId, flow: FlowId, packets: &mut Packets<H>) {
-        if let Some((_, waiting)) = self.flows.iter_mut().find(|(other, _)| *other == flow) {
+        if let Some((_, waiting)) = self.flows.find_mut(|(other, _)| *other == flow) {
             return waiting.push_back(id, packets);
         }
         let mut waiting = List::default();
