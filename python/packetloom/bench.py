@@ -8,27 +8,33 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from packetloom import _core
 from packetloom.errors import PacketloomError
 
+if TYPE_CHECKING:
+    from packetloom.circumstances import Circumstances
+
 
 def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[str, Any]]:
     """Runs these benchmarks (all, if none is named), prints a table, and writes the figures as JSON."""
+    from packetloom.circumstances import Circumstances  # here, so that it is not in the memory of what is measured
+
     known = _core.bench_names()
     for name in names:
         if name not in known:
             raise PacketloomError(f"there is no benchmark {name!r}; there are {', '.join(known)}")
+    circumstances = Circumstances()
     figures = []
     for name in names or known:
         print(f"running {name}", file=sys.stderr, flush=True)
         figures.append(in_process_of(Path(sys.executable), name))
-    _print(figures)
+    _print(figures, circumstances)
     if json_file:
         from packetloom.storage import write_json
 
-        write_json(json_file, figures, "the figures")
+        write_json(json_file, [circumstances.of(figure) for figure in figures], "the figures")
     return figures
 
 
@@ -59,7 +65,7 @@ def in_process_of(python: Path, name: str) -> dict[str, Any]:
     return figure
 
 
-def _print(figures: Sequence[dict[str, Any]]) -> None:
+def _print(figures: Sequence[dict[str, Any]], circumstances: Circumstances) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -85,7 +91,9 @@ def _print(figures: Sequence[dict[str, Any]]) -> None:
             f"{figure['wall_s']:.2f}",
             f"{figure['peak_memory_bytes'] / 1e6:,.0f} MB",
         )
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(f"\n{circumstances}", markup=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

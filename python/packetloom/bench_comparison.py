@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,6 +10,8 @@ from pathlib import Path
 
 from packetloom import _core
 from packetloom.bench import in_process_of
+from packetloom.build import build_of
+from packetloom.circumstances import Circumstances
 from packetloom.errors import PacketloomError
 
 
@@ -30,27 +30,22 @@ def compare_builds(names: Sequence[str], other: Path, pairs: int, json_file: Pat
     """Runs the benchmarks that both builds have in `pairs` pairs; `other` is the Python that has the other build."""
     if pairs < 1:
         raise PacketloomError(f"{pairs} pairs of runs show nothing; write 1 or more")
+    theirs, their_names = build_of(other)
+    circumstances = Circumstances(other_build=theirs)
     ratios = []
-    for name in _common(names, other):
+    for name in _common(names, their_names):
         print(f"running {name}", file=sys.stderr, flush=True)
         ratios.append(_compare(name, other, pairs))
-    _print(ratios)
+    _print(ratios, circumstances)
     if json_file:
         from packetloom.storage import write_json
 
-        write_json(json_file, [asdict(ratio) for ratio in ratios], "the ratios")
+        write_json(json_file, [circumstances.of(asdict(ratio)) for ratio in ratios], "the ratios")
     return ratios
 
 
-def _common(names: Sequence[str], other: Path) -> list[str]:
-    ours = _core.bench_names()
-    command = [str(other), "-c", "import json, packetloom._core as core; print(json.dumps(core.bench_names()))"]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise PacketloomError(f"{other} is no Python with a packetloom: {error}") from None
-    theirs = json.loads(found.stdout)
-    common = [name for name in ours if name in theirs]
+def _common(names: Sequence[str], theirs: Sequence[str]) -> list[str]:
+    common = [name for name in _core.bench_names() if name in theirs]
     missing = [name for name in names if name not in common]
     if missing:
         raise PacketloomError(f"not both builds have {', '.join(missing)}; both have {', '.join(common)}")
@@ -73,7 +68,7 @@ def _rate(python: Path, name: str) -> float:
     return float(in_process_of(python, name)["packet_hops_per_cpu_s"])
 
 
-def _print(ratios: Sequence[Ratio]) -> None:
+def _print(ratios: Sequence[Ratio], circumstances: Circumstances) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -83,4 +78,6 @@ def _print(ratios: Sequence[Ratio]) -> None:
         table.add_column(heading, justify="right")
     for ratio in ratios:
         table.add_row(ratio.name, f"{ratio.median:.3f}", f"{ratio.least:.3f}", f"{ratio.most:.3f}", f"{ratio.pairs}")
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(f"\n{circumstances}", markup=False, soft_wrap=True)

@@ -27,7 +27,7 @@ KEYS = {
 def test_benchmark(name: str, tmp_path: Path) -> None:
     run_benchmarks([name], tmp_path / "bench.json")
     (figure,) = json.loads((tmp_path / "bench.json").read_text())
-    assert set(figure) == KEYS
+    assert set(figure) == {*KEYS, "measured_on"}
     assert figure["name"] == name
     assert figure["packet_hops"] > 400_000
     assert 1 <= figure["events"] / figure["packet_hops"] <= 2
@@ -38,6 +38,7 @@ def test_a_build_compared_with_itself_is_as_fast(tmp_path: Path) -> None:
     (ratio,) = compare_builds(["pfabric-websearch-k6"], Path(sys.executable), 1, tmp_path / "ratios.json")
     (written,) = json.loads((tmp_path / "ratios.json").read_text())
     assert written["name"] == ratio.name == "pfabric-websearch-k6"
+    assert written["measured_on"]["other_build"] == written["measured_on"]["build"]
     assert 0.2 < ratio.least == ratio.median == ratio.most < 5
 
 
