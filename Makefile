@@ -88,7 +88,8 @@ bench: .venv/.installed
 bench-parts:
 	cargo bench --locked -p packetloom --bench parts
 
-# BASE's build stays in target/bench-base, so that the next comparison with it starts at once.
+# Both builds at once, on a core each, so that they have the same neighbours; in turn where there are too few cores. BASE's
+# build stays in target/bench-base, so that the next comparison with it starts at once.
 PAIRS ?= 5
 bench-compare: .venv/.installed
 	@test -n "$(BASE)" || { echo "which revision? make bench-compare BASE=main~1" >&2; exit 2; }

@@ -16,6 +16,11 @@ from packetloom.errors import PacketloomError
 if TYPE_CHECKING:
     from packetloom.circumstances import Circumstances
 
+ON_CORES = (
+    "import json, os, sys; os.sched_setaffinity(0, json.loads(sys.argv[1])); os.execvp(sys.argv[2], sys.argv[2:])"
+)
+"""A process that binds itself to cores, then becomes another: so any build can be bound, of whatever age."""
+
 
 def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[str, Any]]:
     """Runs these benchmarks (all, if none is named), prints a table, and writes the figures as JSON."""
@@ -57,9 +62,11 @@ def _peak_memory_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
 
 
-def in_process_of(python: Path, name: str) -> dict[str, Any]:
-    """Runs one benchmark of the build that this Python has, in a process of its own."""
+def in_process_of(python: Path, name: str, cores: Sequence[int] = ()) -> dict[str, Any]:
+    """Runs one benchmark of the build that this Python has, in a process of its own; on these cores only, if given."""
     command = [str(python), "-m", "packetloom.bench", name]
+    if cores:
+        command = [str(python), "-c", ON_CORES, json.dumps([*cores]), *command]
     finished = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     figure: dict[str, Any] = json.loads(finished.stdout)
     return figure
