@@ -11,6 +11,12 @@ from pathlib import Path
 from packetloom import _core
 from packetloom.errors import PacketloomError
 
+ASK = """\
+import json, packetloom._core as core
+guided = getattr(core, "profile_guided", lambda: None)()
+print(json.dumps([core.version(), core.__file__, guided, core.bench_names()]))
+"""
+
 
 @dataclass(frozen=True)
 class Build:
@@ -18,27 +24,27 @@ class Build:
 
     version: str
     digest: str
+    profile_guided: bool | None
+    """None where the build is older than the question."""
 
     def __str__(self) -> str:
-        return f"packetloom {self.version} (build {self.digest})"
+        guided = ", profile-guided" if self.profile_guided else ""
+        return f"packetloom {self.version} (build {self.digest}{guided})"
 
 
 def this_build() -> Build:
     """The build that runs here."""
-    return Build(_core.version(), _digest(Path(_core.__file__)))
+    return Build(_core.version(), _digest(Path(_core.__file__)), _core.profile_guided())
 
 
 def build_of(python: Path) -> tuple[Build, list[str]]:
     """The build that this Python has, and its benchmarks."""
-    code = (
-        "import json, packetloom._core as core; print(json.dumps([core.version(), core.__file__, core.bench_names()]))"
-    )
     try:
-        found = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=True)
+        found = subprocess.run([str(python), "-c", ASK], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise PacketloomError(f"{python} is no Python with a packetloom: {error}") from None
-    version, file, benchmarks = json.loads(found.stdout)
-    return Build(version, _digest(Path(file))), benchmarks
+    version, file, guided, benchmarks = json.loads(found.stdout)
+    return Build(version, _digest(Path(file)), guided), benchmarks
 
 
 def _digest(compiled: Path) -> str:

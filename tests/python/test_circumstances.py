@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from packetloom import _core
-from packetloom.build import build_of, this_build
+from packetloom.build import Build, build_of, this_build
 from packetloom.circumstances import Circumstances
 from packetloom.machine import this_machine
 
@@ -24,7 +24,8 @@ def test_a_figure_says_what_it_was_measured_on() -> None:
     where = written.pop("measured_on")
     assert written == {"name": "any", "cpu_s": 1.5}
     digest = hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
-    assert where["build"] == {"version": _core.version(), "digest": digest[:16]}
+    guided = _core.profile_guided()
+    assert where["build"] == {"version": _core.version(), "digest": digest[:16], "profile_guided": guided}
     assert where["python"] == platform.python_version()
     assert set(where["machine"]) == {"processor", "cores", "system"}  # a host's name would tell too much
     assert where["machine"]["cores"] == len(os.sched_getaffinity(0))
@@ -39,6 +40,11 @@ def test_a_comparison_names_both_builds() -> None:
     circumstances = Circumstances(other_build=other)
     assert circumstances.of({})["measured_on"]["other_build"]["digest"] == other.digest
     assert f"against {other}" in str(circumstances)
+
+
+def test_a_profile_guided_build_says_so() -> None:
+    assert str(Build("1.2.3", "abc", True)) == "packetloom 1.2.3 (build abc, profile-guided)"
+    assert str(Build("1.2.3", "abc", False)) == str(Build("1.2.3", "abc", None)) == "packetloom 1.2.3 (build abc)"
 
 
 @pytest.mark.parametrize(("cpuinfo", "processor"), [(X86, "Xeon Gold 6130 @ 2.10GHz"), (ARM, platform.machine())])
