@@ -8,7 +8,7 @@ use packetloom::control::matching::{Candidate, greedy};
 use packetloom::engine::{Calendar, Due};
 use packetloom::packet::{Kind, Packet};
 use packetloom::packets::Packets;
-use packetloom::queue::Buffer;
+use packetloom::queue::{Buffer, Counts};
 use packetloom::random::{Purpose, Stream};
 use packetloom::routing::{self, Router};
 use packetloom::scenario::Scenario;
@@ -100,15 +100,16 @@ fn queue(bencher: Bencher<'_, '_>, queue: &str) {
     let (_, scheme) = parts(queue, "\"ecmp\"");
     let mut random = Stream::new(1, Purpose::Queue, 0);
     let mut packets = Packets::default();
+    let mut counts = Counts::default();
     let mut buffer = Buffer::build(&scheme.component("queue"));
     for number in 0..12 {
         let id = packets.add(packet(number, &mut random));
-        buffer.put(id, &mut packets, 0, &mut random);
+        buffer.put(id, &mut packets, 0, None, (&mut random, &mut counts));
     }
     bencher.counter(ItemsCount::new(PACKETS)).bench_local(|| {
         for number in 0..PACKETS {
             let id = packets.add(packet(number, &mut random));
-            buffer.put(id, &mut packets, 0, &mut random);
+            buffer.put(id, &mut packets, 0, None, (&mut random, &mut counts));
             if let Some(id) = buffer.take(&packets, &mut random) {
                 packets.take(id);
             }

@@ -220,6 +220,33 @@ fn results_stay_the_same() {
     assert_eq!(prints, ["3d43e8694f5a68d0", "a863e4341247653f"]);
 }
 
+/// Where queues are watched, headers wait in them like data; otherwise those that go first are on the link at once.
+#[test]
+fn headers_leave_as_they_would_if_they_waited() {
+    let seen = |outcome: &Outcome| {
+        let ports = outcome.ports.iter().map(|row| {
+            let counters = row.counters;
+            [counters.packets, counters.bytes, counters.drops, counters.trims, counters.returns]
+        });
+        (fingerprint(&outcome.flows), outcome.tally, ports.collect::<Vec<_>>())
+    };
+    for queue in [
+        "service = \"strict\", count_service = true",
+        "service = \"weighted\"",
+        "service = \"weighted\", weight = 2, trim_to = \"100B\"",
+        "service = \"strict\", header_capacity = \"3packets\"",
+        "service = \"weighted\", header_capacity = \"500B\", return_to_sender = true",
+    ] {
+        for make in [|| incast(4, 15, 180_000, 1), || permutation(4, 450_000, 1)] {
+            let [alone, watched] = ["", "\n[measure]\nqueues = true"].map(|measure| {
+                let setting = make();
+                Setting { queue, run: setting.run + measure, ..setting }.simulate()
+            });
+            assert_eq!(seen(&alone), seen(&watched), "{queue}");
+        }
+    }
+}
+
 #[test]
 fn an_outcast_shares_its_senders_link() {
     let pattern = "{ kind = \"outcast\", fan_out = 12, sender = 0 }";

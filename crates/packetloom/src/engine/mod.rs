@@ -171,7 +171,7 @@ impl<T: Transport> Engine<T> {
 
     /// What was done.
     pub fn tally(&self) -> Tally {
-        self.shards.iter().map(Shard::tally).fold(Tally::default(), |sum, one| sum + one)
+        self.shards.iter().map(|shard| shard.tally(self.now)).fold(Tally::default(), |sum, one| sum + one)
     }
 
     /// Whether nothing is left to happen.

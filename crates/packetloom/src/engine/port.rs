@@ -8,7 +8,7 @@ use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_lines;
-use crate::queue::{Admission, Buffer, Departure, Effect, Fifo, Occupancy, Pool, Verdict};
+use crate::queue::{Admission, Buffer, Counts, Departure, Fifo, Joined, Occupancy, Opening, Pool, Verdict};
 use crate::random::Stream;
 use crate::spec::Values;
 use crate::topology::{Forwarding, Link, Topology};
@@ -61,15 +61,6 @@ pub struct PortCounters {
     pub lost: u64,
 }
 
-/// What became of packets in a port's queue.
-#[derive(Clone, Copy, Debug, Default)]
-struct QueueCounters {
-    drops: u64,
-    marks: u64,
-    trims: u64,
-    returns: u64,
-}
-
 /// So many cache lines of a port are read and changed when a packet is queued or sent; one, if packets go straight onto the link.
 const BUSY_LINES: usize = 3;
 
@@ -90,20 +81,27 @@ pub struct Port<H, A = ()> {
     framing_bytes: u32,
     /// The far node decides once this much of a packet is there.
     cut_bytes: u16,
-    /// The size of what is in service, if that is data.
+    /// The size of the last data packet that left a buffer, which is in service until `serving_until`.
     serving_bytes: u16,
     /// Whether it is a FIFO that nobody watches: all that comes goes straight onto the link.
     is_straight: bool,
+    /// Whether what comes when nothing waits and the link is free goes straight onto it.
+    is_direct: bool,
     /// Whether packets wait in the buffer.
     waiting: bool,
     /// Whether the node has this port on its list of those that wait.
     listed: bool,
+    /// Whether there is a recorder.
+    is_watched: bool,
     /// Packets that went out of the buffer: an event each.
     departures: u64,
-    recorder: Option<Box<QueueRecorder>>,
+    serving_until: Time,
     discipline: Discipline,
+    recorder: Option<Box<QueueRecorder>>,
     rate: Rate,
-    counters: QueueCounters,
+    counters: Counts,
+    /// A header that found no room and is to go back to its sender, until the switch takes it.
+    returned: Option<PacketId>,
     /// The port's own, so that what it draws does not depend on when its node serves other ports.
     random: Stream,
     agent: A,
@@ -141,12 +139,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             cut_bytes,
             serving_bytes: 0,
             is_straight: matches!(&discipline, Discipline::Fifo(fifo) if !fifo.is_tracked()),
+            is_direct: !matches!(&discipline, Discipline::Buffered(Buffer::Daq(_)) | Discipline::Several),
             waiting: false,
             listed: false,
+            is_watched: recorder.is_some(),
+            departures: 0,
+            serving_until: Time::ZERO,
             discipline,
             rate: link.rate,
-            counters: QueueCounters::default(),
-            departures: 0,
+            counters: Counts::default(),
+            returned: None,
             recorder: recorder.map(Box::new),
             random,
             agent,
@@ -190,7 +192,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             Discipline::Fifo(_) => self.busy_until,
             Discipline::Several => self.all().iter().map(Port::drained_at).max().unwrap_or(Time::ZERO),
             Discipline::Buffered(buffer) => {
-                let queued = buffer.queued();
+                let queued = buffer.unbooked();
                 self.busy_until
                     + self.serialisation(queued.bytes + queued.packets * u64::from(self.framing_bytes))
             }
@@ -252,7 +254,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Everything that was counted, whether it has started or not.
     pub(super) fn counted(&self) -> PortCounters {
-        let ((packets, bytes), QueueCounters { drops, marks, trims, returns }) = (self.sent, self.counters);
+        let ((packets, bytes), Counts { drops, marks, trims, returns }) = (self.sent, self.counters);
         PortCounters { packets, bytes, drops, marks, trims, returns, corrupted: 0, lost: 0 }
     }
 
@@ -285,9 +287,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         wires.sent(self.end)
     }
 
-    /// How many packets went out of the buffer.
-    pub fn departures(&self) -> u64 {
-        self.departures
+    /// How many packets went out of the buffer before `end`.
+    pub fn departures(&self, end: Time) -> u64 {
+        self.departures - self.buffer().map_or(0, |buffer| buffer.booked().from(end))
     }
 
     /// The queue's record, if one was asked for, closed at `end`.
@@ -329,8 +331,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             let moment = self.moment(now);
             self.agent.forward(moment, wires.packets.get_mut(id));
         }
+        if self.is_straight {
+            return self.accept_straight(id, wires);
+        }
+        let start = self.busy_until.max(wires.packets.get(id).time);
+        if self.is_direct && !self.waiting && start <= now {
+            return self.send(start, id, wires);
+        }
         match &self.discipline {
-            _ if self.is_straight => self.accept_straight(id, wires),
             Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
             Discipline::Buffered(Buffer::Daq(_)) => self.accept_behind_credits(now, id, wires),
             Discipline::Buffered(_) => self.accept_buffered(now, id, wires),
@@ -441,26 +449,42 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         if self.waiting {
             self.serve_through(now, wires);
         }
-        if !self.waiting && self.busy_until <= now && wires.packets.get(id).time <= now {
-            self.transmit(now, id, wires);
-            return;
+        let start = self.busy_until.max(wires.packets.get(id).time).max(now);
+        if (self.waiting || start > now) && !self.is_booked(now, start, id, &mut wires.packets) {
+            return self.note(now);
         }
-        let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let effect = buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
-        self.waiting = effect == Effect::default() || buffer.queued().packets > 0;
-        if effect != Effect::default() {
-            self.counters.drops += u64::from(effect.drops);
-            self.counters.marks += u64::from(effect.marks);
-            self.counters.trims += u64::from(effect.trims);
-            self.counters.returns += u64::from(effect.returns);
+        self.send(start, id, wires);
+    }
+
+    /// Puts a packet that cannot start now into the buffer. Returns whether it is to start at `start` whatever comes.
+    #[inline(always)]
+    fn is_booked(&mut self, now: Time, start: Time, id: PacketId, packets: &mut Packets<H>) -> bool {
+        let opening = self.opening(now, start);
+        let serving_bytes = if now < self.serving_until { self.serving_bytes } else { 0 };
+        let Discipline::Buffered(buffer) = &mut self.discipline else { return false };
+        match buffer.put(id, packets, serving_bytes, opening, (&mut self.random, &mut self.counters)) {
+            Joined::Booked => {
+                self.departures += 1;
+                return true;
+            }
+            Joined::Waits => self.waiting = true,
+            Joined::Dropped => self.waiting = buffer.is_ready(),
+            Joined::Returned => self.returned = Some(id),
         }
-        self.note(now);
+        false
+    }
+
+    /// For a packet that joins now and may start at `start`; only where nobody but the buffer has to know what waits.
+    #[inline]
+    fn opening(&self, now: Time, start: Time) -> Option<Opening> {
+        let &Port { byte_time, framing_bytes, is_watched, .. } = self;
+        (!is_watched && !A::ACTIVE).then_some(Opening { now, start, byte_time, framing_bytes })
     }
 
     /// Has the queue's record, if there is one, know what waits.
     #[inline(always)]
     fn note(&mut self, at: Time) {
-        if self.recorder.is_some() {
+        if self.is_watched {
             self.record(at);
         }
     }
@@ -480,18 +504,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     fn accept_behind_credits(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         self.catch_up(now, wires);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
-        let effect = buffer.put(id, &mut wires.packets, self.serving_bytes, &mut self.random);
-        self.counters.drops += u64::from(effect.drops);
+        buffer.put(id, &mut wires.packets, 0, None, (&mut self.random, &mut self.counters));
         self.waiting = buffer.is_ready();
         self.note(now);
     }
 
     /// A header that found no room and is to go back to its sender, after each packet that the port accepts.
     pub fn take_returned(&mut self) -> Option<PacketId> {
-        match &mut self.discipline {
-            Discipline::Buffered(buffer) => buffer.take_returned(),
-            Discipline::Fifo(_) | Discipline::Several => None,
-        }
+        self.returned.take()
     }
 
     /// The far end has told that there is room for so much more.
@@ -574,9 +594,18 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.waiting = buffer.is_ready();
         let start = self.busy_until.max(wires.packets.get(id).time);
         self.note(start);
-        self.transmit(start, id, wires);
+        self.send(start, id, wires);
         self.departures += 1;
         Some(start)
+    }
+
+    /// Transmits a packet that a buffer may have to know to be in service.
+    #[inline(always)]
+    fn send(&mut self, start: Time, id: PacketId, wires: &mut Wires<H>) {
+        let data_bytes = self.transmit(start, id, wires);
+        if data_bytes > 0 {
+            (self.serving_bytes, self.serving_until) = (data_bytes, self.busy_until);
+        }
     }
 
     /// From a packet's start until as much of it is out as the far node waits for; all of it `takes` so long.
@@ -585,18 +614,20 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         if size_bytes <= self.cut_bytes { takes } else { self.time_for(self.cut_bytes.into()) }
     }
 
+    /// Puts a packet onto the link; returns its size if it is data, otherwise 0.
     #[inline(always)]
-    fn transmit(&mut self, start: Time, id: PacketId, wires: &mut Wires<H>) {
+    fn transmit(&mut self, start: Time, id: PacketId, wires: &mut Wires<H>) -> u16 {
         debug_assert!(start >= self.busy_until, "two packets at once on a link");
         let packet = wires.packets.get_mut(id);
         let bytes = u64::from(packet.size_bytes) + u64::from(self.framing_bytes);
         let takes = self.serialisation(bytes);
-        self.serving_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
         packet.time = start + self.until_seen(packet.size_bytes, takes) + self.latency;
         self.sent.0 += 1;
         self.sent.1 += u64::from(packet.size_bytes);
+        let data_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
         let late = wires.carry(self.end, start, bytes, takes, id);
         self.busy_until = start + takes + late;
+        data_bytes
     }
 
     /// Lets the packets go that have started, so that a pool knows what is free.

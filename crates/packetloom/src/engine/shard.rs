@@ -115,9 +115,9 @@ impl<T: Transport> Shard<T> {
         }
     }
 
-    /// What was done here.
-    pub(super) fn tally(&self) -> Tally {
-        let departures: u64 = self.all_ports().map(Port::departures).sum();
+    /// What was done here before `end`.
+    pub(super) fn tally(&self, end: Time) -> Tally {
+        let departures: u64 = self.all_ports().map(|port| port.departures(end)).sum();
         Tally { events: self.tally.events + departures, ..self.tally }
     }
 

@@ -3,7 +3,7 @@
 //! Surplus round robin (Adiseshu, Parulkar and Varghese, SIGCOMM 1996) shares the link by bytes: a class sends while
 //! its balance is above zero, so which packet it sends is chosen only when the link is free.
 
-use super::{Admission, Buffer, Effect, Occupancy, Verdict};
+use super::{Admission, Buffer, Counts, Joined, Occupancy, Verdict};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
@@ -137,30 +137,27 @@ impl Classes {
         id: PacketId,
         packets: &mut Packets<H>,
         serving_bytes: u16,
-        random: &mut Stream,
-    ) -> Effect {
+        (random, counts): (&mut Stream, &mut Counts),
+    ) -> Joined {
         let packet = packets.get_mut(id);
         let verdict = self.port.judge(self.queued, packet.size_bytes, random);
         if verdict == Verdict::Drop {
             packets.take(id);
-            return Effect { drops: 1, ..Effect::default() };
+            counts.drops += 1;
+            return Joined::Dropped;
         }
         let marks = verdict == Verdict::Mark && packet.ecn_capable;
         packet.congestion_experienced |= marks;
         let last = self.classes.len() - 1;
         let class = &mut self.classes[usize::from(packet.class).min(last)];
         let before = class.buffer.queued();
-        let mut effect = class.buffer.put(id, packets, serving_bytes, random);
-        effect.marks += u16::from(marks);
+        // The classes decide what goes when, so nothing is booked.
+        let joined = class.buffer.put(id, packets, serving_bytes, None, (random, counts));
+        counts.marks += u64::from(marks);
         let after = class.buffer.queued();
         self.queued.bytes = self.queued.bytes + after.bytes - before.bytes;
         self.queued.packets = self.queued.packets + after.packets - before.packets;
-        effect
-    }
-
-    /// A header that did not fit into its class.
-    pub fn take_returned(&mut self) -> Option<PacketId> {
-        self.classes.iter_mut().find_map(|class| class.buffer.take_returned())
+        joined
     }
 
     /// The next packet of the class whose turn it is.
@@ -275,7 +272,7 @@ mod tests {
         let mut classes = build([("strict", Value::Count(2)), ("port", port)]);
         let mut put = |class, ecn_capable| {
             let packet = Packet { ecn_capable, ..packet(class, 1_000) };
-            let Effect { drops, marks, .. } = classes.put(packet, 0, &mut stream);
+            let Counts { drops, marks, .. } = classes.put(packet, 0, &mut stream);
             (drops, marks)
         };
         assert_eq!(

@@ -1,7 +1,7 @@
 //! DAQ's port (Ding and Rojas-Cessa): urgent short flows before others, weighted round robin by bytes between short
 //! and long flows, and credits for the buffer at the far end, so that nothing is ever lost.
 
-use super::{Effect, Occupancy};
+use super::{Counts, Joined, Occupancy};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Value, Values};
@@ -260,21 +260,27 @@ impl Daq {
 
     /// Takes a packet in. Credits see to it that there is room at a switch, if hosts have this queue too; what hosts
     /// without credits send too much is dropped.
-    pub fn put<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) -> Effect {
+    pub fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        counts: &mut Counts,
+    ) -> Joined {
         let packet = packets.get(id);
         let size_bytes = packet.size_bytes;
         let waiting = Waiting { id, size_bytes, from: packet.path };
         if packet.kind != Kind::Data {
             self.control.push_back(waiting);
             self.queued.add(size_bytes);
-            return Effect::default();
+            return Joined::Waits;
         }
         let class = class_of(packet);
         let size = u64::from(size_bytes);
         if self.bytes[class] + size > self.capacity[class] && self.is_switch {
             debug_assert!(false, "credits let a packet through for which there is no room");
             packets.take(id);
-            return Effect { drops: 1, ..Effect::default() };
+            counts.drops += 1;
+            return Joined::Dropped;
         }
         self.bytes[class] += size;
         self.queued.add(size_bytes);
@@ -284,7 +290,7 @@ impl Daq {
         } else {
             self.short[usize::from(packet.priority > self.threshold_us)].push_back(waiting);
         }
-        Effect::default()
+        Joined::Waits
     }
 
     /// Whether something may be sent now.

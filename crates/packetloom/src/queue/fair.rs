@@ -1,8 +1,9 @@
 //! A host's own queue: control packets first, then the flows in turn, and nothing is lost.
 
+use super::booked::{Booked, Opening};
 use super::list::List;
 use super::ring::Ring;
-use super::{Effect, Occupancy};
+use super::{Joined, Occupancy};
 use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
@@ -21,24 +22,42 @@ pub const COMPONENT: Component = Component {
 /// A host's packets.
 #[derive(Clone, Debug, Default)]
 pub struct Fair {
+    /// Control packets.
+    booked: Booked,
+    /// Those that could not be booked.
     control: List,
     /// The flows with data waiting, the one whose turn it is first.
     flows: Ring<(FlowId, List)>,
-    queued: Occupancy,
+    /// What waits but for what is booked.
+    unbooked: Occupancy,
 }
 
 impl Fair {
-    /// Takes a packet in.
+    /// Takes a packet in: see [`super::Buffer::put`].
     #[inline(always)]
-    pub fn put<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) -> Effect {
+    pub fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        opening: Option<Opening>,
+    ) -> Joined {
         let &Packet { size_bytes, kind, flow, .. } = packets.get(id);
-        self.queued.add(size_bytes);
+        if kind != Kind::Data
+            && let Some(opening) = opening
+            && self.control.is_empty()
+        {
+            self.booked.depart_until(opening.now);
+            if self.booked.add(size_bytes, opening) {
+                return Joined::Booked;
+            }
+        }
+        self.unbooked.add(size_bytes);
         if kind == Kind::Data {
             self.put_data(id, flow, packets);
         } else {
             self.control.push_back(id, packets);
         }
-        Effect::default()
+        Joined::Waits
     }
 
     fn put_data<H: Copy + Default>(&mut self, id: PacketId, flow: FlowId, packets: &mut Packets<H>) {
@@ -53,11 +72,13 @@ impl Fair {
     /// The next packet: control before data, the flows in turn.
     #[inline(always)]
     pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<PacketId> {
+        // What goes next goes after all that is booked.
+        self.booked.depart();
         let id = match self.control.pop_front(packets) {
             Some(control) => control,
             None => self.take_data(packets)?,
         };
-        self.queued.remove(packets.get(id).size_bytes);
+        self.unbooked.remove(packets.get(id).size_bytes);
         Some(id)
     }
 
@@ -70,6 +91,11 @@ impl Fair {
         id
     }
 
+    /// The booked packets.
+    pub fn booked(&self) -> Booked {
+        self.booked
+    }
+
     /// Asks for the packets that go first.
     #[inline]
     pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
@@ -77,7 +103,7 @@ impl Fair {
         self.flows.front().inspect(|(_, waiting)| waiting.prefetch(packets));
     }
 
-    /// Every packet that waits.
+    /// Every packet that waits but what is booked.
     pub fn packets<H: Copy + Default>(&self, packets: &Packets<H>) -> impl Iterator<Item = PacketId> {
         let data = self.flows.iter().flat_map(|(_, waiting)| waiting.iter(packets));
         self.control.iter(packets).chain(data)
@@ -85,7 +111,13 @@ impl Fair {
 
     /// What waits.
     pub fn queued(&self) -> Occupancy {
-        self.queued
+        self.unbooked + self.booked.queued()
+    }
+
+    /// The same but for what is booked.
+    #[inline]
+    pub fn unbooked(&self) -> Occupancy {
+        self.unbooked
     }
 }
 

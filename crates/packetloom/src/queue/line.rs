@@ -1,7 +1,7 @@
 //! First in, first out, holding its packets: a FIFO inside another discipline.
 
 use super::list::List;
-use super::{Admission, Effect, Occupancy, Verdict};
+use super::{Admission, Counts, Joined, Occupancy, Verdict};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 
@@ -24,23 +24,23 @@ impl Line {
         id: PacketId,
         packets: &mut Packets<H>,
         random: &mut Stream,
-    ) -> Effect {
-        let mut effect = Effect::default();
+        counts: &mut Counts,
+    ) -> Joined {
         let packet = packets.get_mut(id);
         match self.admission.judge(self.waiting.queued(), packet.size_bytes, random) {
             Verdict::Drop => {
                 packets.take(id);
-                effect.drops = 1;
-                return effect;
+                counts.drops += 1;
+                return Joined::Dropped;
             }
             Verdict::Mark if packet.ecn_capable => {
                 packet.congestion_experienced = true;
-                effect.marks = 1;
+                counts.marks += 1;
             }
             Verdict::Mark | Verdict::Accept => {}
         }
         self.waiting.push_back(id, packets);
-        effect
+        Joined::Waits
     }
 
     /// The first in the line.

@@ -4,6 +4,7 @@
 //! hold packets in a [`Buffer`] and choose when the link is free.
 
 mod admission;
+mod booked;
 mod classes;
 mod daq;
 mod fair;
@@ -18,6 +19,7 @@ mod testing;
 mod trimming;
 
 pub use admission::{Admission, Pool, Verdict};
+pub use booked::{Booked, Opening};
 pub use classes::Classes;
 pub use daq::{
     Daq, Departure, check_credits, class_of, credit_bytes, credit_packet, threshold, without_loans,
@@ -125,17 +127,39 @@ impl Occupancy {
     }
 }
 
-/// What became of packets that were put into a buffer.
+impl std::ops::Add for Occupancy {
+    type Output = Occupancy;
+
+    #[inline]
+    fn add(self, other: Occupancy) -> Occupancy {
+        Occupancy { bytes: self.bytes + other.bytes, packets: self.packets + other.packets }
+    }
+}
+
+/// What queues did with packets beside sending them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Effect {
-    /// How many were dropped: the arrival or others in its stead.
-    pub drops: u16,
-    /// How many were marked.
-    pub marks: u16,
-    /// How many were trimmed.
-    pub trims: u16,
-    /// How many are to go back to their senders: see [`Buffer::take_returned`].
-    pub returns: u16,
+pub struct Counts {
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Packets trimmed.
+    pub trims: u64,
+    /// Headers of packets that go back to their senders.
+    pub returns: u64,
+}
+
+/// What became of the place of a packet that was put into a buffer: in its stead another may be there by then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// It waits.
+    Waits,
+    /// It goes before all else, and is to be put onto the link at once.
+    Booked,
+    /// It is empty, or another's: the packet, or another, was dropped.
+    Dropped,
+    /// It holds a header that is to go back to its sender.
+    Returned,
 }
 
 /// A discipline that holds its packets and chooses the next when the link is free.
@@ -172,22 +196,24 @@ impl Buffer {
     }
 
     /// Takes a packet in, or drops or trims it or others. The data packet in service, if there is one, has
-    /// `serving_bytes`.
+    /// `serving_bytes`. With an opening the packet may be booked: then it is to be put onto the link at once. Where anybody
+    /// else decides what goes when, or watches what waits, there is none.
     #[inline(always)]
     pub fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,
         packets: &mut Packets<H>,
         serving_bytes: u16,
-        random: &mut Stream,
-    ) -> Effect {
+        opening: Option<Opening>,
+        (random, counts): (&mut Stream, &mut Counts),
+    ) -> Joined {
         match self {
-            Buffer::Line(line) => line.put(id, packets, random),
-            Buffer::PFabric(queue) => queue.put(id, packets, random),
-            Buffer::Classes(classes) => classes.put(id, packets, serving_bytes, random),
-            Buffer::Trimming(queue) => queue.put(id, packets, serving_bytes, random),
-            Buffer::Fair(queue) => queue.put(id, packets),
-            Buffer::Daq(queue) => queue.put(id, packets),
+            Buffer::Line(line) => line.put(id, packets, random, counts),
+            Buffer::PFabric(queue) => queue.put(id, packets, random, counts),
+            Buffer::Classes(classes) => classes.put(id, packets, serving_bytes, (random, counts)),
+            Buffer::Trimming(queue) => queue.put(id, packets, serving_bytes, opening, (random, counts)),
+            Buffer::Fair(queue) => queue.put(id, packets, opening),
+            Buffer::Daq(queue) => queue.put(id, packets, counts),
         }
     }
 
@@ -216,22 +242,22 @@ impl Buffer {
         }
     }
 
-    /// A header that did not fit and is to go back to its sender, after each [`Buffer::put`].
-    pub fn take_returned(&mut self) -> Option<PacketId> {
+    /// The booked packets, as of the last that was put in or taken.
+    pub fn booked(&self) -> Booked {
         match self {
-            Buffer::Trimming(queue) => queue.take_returned(),
-            Buffer::Classes(classes) => classes.take_returned(),
-            _ => None,
+            Buffer::Trimming(queue) => queue.booked(),
+            Buffer::Fair(queue) => queue.booked(),
+            _ => Booked::default(),
         }
     }
 
-    /// Whether what waits may be sent: where credits are needed, there may be none.
+    /// Whether what waits may be sent: where credits are needed, there may be none; and what is booked was sent already.
     #[inline]
     pub fn is_ready(&self) -> bool {
         match self {
             Buffer::Daq(queue) => queue.is_ready(),
             Buffer::Trimming(queue) => !queue.is_empty(),
-            _ => self.queued().packets > 0,
+            _ => self.unbooked().packets > 0,
         }
     }
 
@@ -245,7 +271,7 @@ impl Buffer {
         }
     }
 
-    /// Every packet that waits, in any order: for whoever looks from outside.
+    /// Every packet that waits but what is booked, in any order: for whoever looks from outside.
     pub fn packets<'a, H: Copy + Default>(
         &'a self,
         packets: &'a Packets<H>,
@@ -257,6 +283,16 @@ impl Buffer {
             Buffer::Trimming(queue) => Box::new(queue.packets(packets)),
             Buffer::Fair(queue) => Box::new(queue.packets(packets)),
             Buffer::Daq(queue) => Box::new(queue.packets()),
+        }
+    }
+
+    /// What waits but for what is booked.
+    #[inline]
+    pub fn unbooked(&self) -> Occupancy {
+        match self {
+            Buffer::Trimming(queue) => queue.unbooked(),
+            Buffer::Fair(queue) => queue.unbooked(),
+            _ => self.queued(),
         }
     }
 

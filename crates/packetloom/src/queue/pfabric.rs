@@ -2,7 +2,7 @@
 //!
 //! At most a few dozen packets wait, so the smallest and the largest priority are found by a scan.
 
-use super::{Effect, Occupancy};
+use super::{Counts, Joined, Occupancy};
 use crate::flow::FlowId;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
@@ -71,17 +71,20 @@ impl PFabric {
         id: PacketId,
         packets: &mut Packets<H>,
         random: &mut Stream,
-    ) -> Effect {
+        counts: &mut Counts,
+    ) -> Joined {
         let &Packet { priority, flow, size_bytes, .. } = packets.get(id);
         self.queued_bytes += u64::from(size_bytes);
         self.waiting.push(Entry { priority, flow, id, size_bytes });
-        let mut effect = Effect::default();
+        if self.queued_bytes <= self.capacity_bytes {
+            return Joined::Waits;
+        }
         while self.queued_bytes > self.capacity_bytes {
             let worst = self.worst(random);
             packets.take(self.remove(worst));
-            effect.drops += 1;
+            counts.drops += 1;
         }
-        effect
+        Joined::Dropped
     }
 
     /// The earliest packet of the flow that has the highest-priority packet: so a flow's packets keep their order.

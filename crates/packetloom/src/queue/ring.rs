@@ -5,7 +5,7 @@
 #[derive(Clone, Debug, Default)]
 pub struct Ring<T> {
     /// As many places as a power of two, or none.
-    places: Vec<T>,
+    places: Box<[T]>,
     first: u32,
     len: u32,
 }
@@ -67,9 +67,11 @@ impl<T: Copy + Default> Ring<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        self.places.rotate_left(self.first as usize);
+        let mut places = std::mem::take(&mut self.places).into_vec();
+        places.rotate_left(self.first as usize);
         self.first = 0;
-        self.places.resize((self.places.len() * 2).max(4), T::default());
+        places.resize((places.len() * 2).max(4), T::default());
+        self.places = places.into_boxed_slice();
     }
 }
 

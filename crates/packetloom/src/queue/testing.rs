@@ -1,24 +1,28 @@
 //! A buffer as tests use it: packets go in and come out.
 
-use super::{Buffer, Effect, Occupancy};
+use super::{Buffer, Counts, Joined, Occupancy};
 use crate::packet::Packet;
-use crate::packets::Packets;
+use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 
 /// A buffer and its packets.
 pub struct TestBuffer<H> {
     buffer: Buffer,
     packets: Packets<H>,
+    returned: Option<PacketId>,
 }
 
 impl<H: Copy + Default> TestBuffer<H> {
     pub fn new(buffer: Buffer) -> TestBuffer<H> {
-        TestBuffer { buffer, packets: Packets::default() }
+        TestBuffer { buffer, packets: Packets::default(), returned: None }
     }
 
-    pub fn put(&mut self, packet: Packet<H>, serving_bytes: u16, random: &mut Stream) -> Effect {
+    pub fn put(&mut self, packet: Packet<H>, serving_bytes: u16, random: &mut Stream) -> Counts {
         let id = self.packets.add(packet);
-        self.buffer.put(id, &mut self.packets, serving_bytes, random)
+        let mut counts = Counts::default();
+        let joined = self.buffer.put(id, &mut self.packets, serving_bytes, None, (random, &mut counts));
+        self.returned = (joined == Joined::Returned).then_some(id);
+        counts
     }
 
     pub fn take(&mut self, random: &mut Stream) -> Option<Packet<H>> {
@@ -26,7 +30,7 @@ impl<H: Copy + Default> TestBuffer<H> {
     }
 
     pub fn take_returned(&mut self) -> Option<Packet<H>> {
-        self.buffer.take_returned().map(|id| self.packets.take(id))
+        self.returned.take().map(|id| self.packets.take(id))
     }
 
     pub fn waiting(&self) -> Vec<Packet<H>> {

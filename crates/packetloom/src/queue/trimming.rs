@@ -1,8 +1,9 @@
 //! NDP's switch queue: what does not fit loses its payload, and its header goes on (NDP, SIGCOMM 2017, §3.1).
 
 use super::admission::Limit;
+use super::booked::{Booked, Opening};
 use super::list::List;
-use super::{Effect, Occupancy};
+use super::{Counts, Joined, Occupancy};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
@@ -84,6 +85,9 @@ fn check(values: &Values) -> Result<(), Complaint> {
     }
 }
 
+/// More headers than will ever be sent.
+const NO_END: u64 = u64::MAX;
+
 /// What the queues of all ports have in common.
 #[derive(Clone, Debug)]
 struct Rules {
@@ -93,8 +97,8 @@ struct Rules {
     by_coin: bool,
     trim_to_bytes: u16,
     return_to_sender: bool,
-    /// Headers sent while data waits before a data packet is; `None`: no end of them.
-    headers_per_data: Option<u64>,
+    /// Headers sent while data waits before a data packet is.
+    headers_per_data: u64,
 }
 
 /// The two queues of a port.
@@ -105,9 +109,10 @@ pub struct Trimming {
     /// Headers sent while data waited, since the last data packet.
     headers_in_a_row: u64,
     data: List,
+    /// Headers that go before any data packet, whatever comes.
+    booked: Booked,
+    /// The others.
     headers: List,
-    /// A header on its way back, until the switch takes it.
-    returned: Option<PacketId>,
 }
 
 impl Trimming {
@@ -120,7 +125,10 @@ impl Trimming {
             by_coin: values.text("trim") == "coin",
             trim_to_bytes: values.bytes("trim_to") as u16,
             return_to_sender: values.flag("return_to_sender"),
-            headers_per_data: (values.text("service") == "weighted").then(|| values.count("weight")),
+            headers_per_data: match values.text("service").as_str() {
+                "weighted" => values.count("weight"),
+                _ => NO_END,
+            },
         })
     }
 
@@ -129,23 +137,29 @@ impl Trimming {
             rules: Arc::new(rules),
             headers_in_a_row: 0,
             data: List::default(),
+            booked: Booked::default(),
             headers: List::default(),
-            returned: None,
         }
     }
 
-    /// Takes a packet in; trims it or the last data packet where data does not fit, drops headers that do not fit.
+    /// Takes a packet in; trims it or the last data packet where data does not fit, drops headers that do not fit. See
+    /// [`super::Buffer::put`].
     #[inline(always)]
     pub fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,
         packets: &mut Packets<H>,
         serving_bytes: u16,
-        random: &mut Stream,
-    ) -> Effect {
+        opening: Option<Opening>,
+        (random, counts): (&mut Stream, &mut Counts),
+    ) -> Joined {
+        if let Some(Opening { now, .. }) = opening {
+            let started = self.booked.depart_until(now);
+            self.count_in_a_row(started);
+        }
         let &Packet { kind, size_bytes, .. } = packets.get(id);
         if kind != Kind::Data {
-            return self.put_header(id, packets);
+            return self.put_header(id, packets, opening, counts);
         }
         let mut before = self.data.queued();
         if self.rules.count_service && serving_bytes > 0 {
@@ -153,11 +167,12 @@ impl Trimming {
         }
         if self.fits(before, size_bytes) {
             self.data.push_back(id, packets);
-            return Effect::default();
+            return Joined::Waits;
         }
         self.choose(id, before, packets, random);
         self.trim(id, packets);
-        Effect { trims: 1, ..self.put_header(id, packets) }
+        counts.trims += 1;
+        self.put_header(id, packets, opening, counts)
     }
 
     fn fits(&self, before: Occupancy, size_bytes: u16) -> bool {
@@ -192,33 +207,62 @@ impl Trimming {
     }
 
     #[inline(always)]
-    fn put_header<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) -> Effect {
+    fn put_header<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        opening: Option<Opening>,
+        counts: &mut Counts,
+    ) -> Joined {
         let packet = packets.get_mut(id);
-        let mut with_it = self.headers.queued();
+        let mut with_it = self.headers.queued() + self.booked.queued();
         with_it.add(packet.size_bytes);
         if !self.rules.header_capacity.exceeded_by(with_it) {
+            if let Some(opening) = opening
+                && self.is_next_header_first()
+                && self.booked.add(packet.size_bytes, opening)
+            {
+                return Joined::Booked;
+            }
             self.headers.push_back(id, packets);
-            return Effect::default();
+            return Joined::Waits;
         }
         if packet.kind != Kind::Trimmed || !self.rules.return_to_sender {
             packets.take(id);
-            return Effect { drops: 1, ..Effect::default() };
+            counts.drops += 1;
+            return Joined::Dropped;
         }
         *packet = Packet { kind: Kind::Returned, src: packet.dst, dst: packet.src, ..*packet };
-        self.returned = Some(id);
-        Effect { returns: 1, ..Effect::default() }
+        counts.returns += 1;
+        Joined::Returned
     }
 
-    /// A header that did not fit and is to go back to its sender.
-    pub fn take_returned(&mut self) -> Option<PacketId> {
-        self.returned.take()
+    /// Whether the next header goes before any data packet, even if data waits from now on.
+    #[inline]
+    fn is_next_header_first(&self) -> bool {
+        let in_a_row = self.headers_in_a_row + self.booked.queued().packets;
+        self.headers.is_empty() && in_a_row < self.rules.headers_per_data
+    }
+
+    /// So many booked headers started since anything was put in or taken.
+    #[inline]
+    fn count_in_a_row(&mut self, started: u32) {
+        self.headers_in_a_row += if self.data.is_empty() { 0 } else { u64::from(started) };
+    }
+
+    /// The booked headers.
+    pub fn booked(&self) -> Booked {
+        self.booked
     }
 
     /// The next packet.
     #[inline(always)]
     pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<PacketId> {
+        // What goes next goes after all that is booked.
+        let started = self.booked.depart();
+        self.count_in_a_row(started);
         let data_waits = !self.data.is_empty();
-        let is_datas_turn = data_waits && self.rules.headers_per_data == Some(self.headers_in_a_row);
+        let is_datas_turn = data_waits && self.headers_in_a_row == self.rules.headers_per_data;
         if !is_datas_turn && let Some(header) = self.headers.pop_front(packets) {
             self.headers_in_a_row += u64::from(data_waits);
             return Some(header);
@@ -235,12 +279,12 @@ impl Trimming {
         self.data.prefetch(packets);
     }
 
-    /// Every packet that waits.
+    /// Every packet that waits but what is booked.
     pub fn packets<H: Copy + Default>(&self, packets: &Packets<H>) -> impl Iterator<Item = PacketId> {
         self.data.iter(packets).chain(self.headers.iter(packets))
     }
 
-    /// Whether nothing waits.
+    /// Whether nothing waits but what is booked.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.data.is_empty() && self.headers.is_empty()
@@ -249,8 +293,13 @@ impl Trimming {
     /// What waits, headers too.
     #[inline]
     pub fn queued(&self) -> Occupancy {
-        let (data, headers) = (self.data.queued(), self.headers.queued());
-        Occupancy { bytes: data.bytes + headers.bytes, packets: data.packets + headers.packets }
+        self.unbooked() + self.booked.queued()
+    }
+
+    /// The same but for what is booked.
+    #[inline]
+    pub fn unbooked(&self) -> Occupancy {
+        self.data.queued() + self.headers.queued()
     }
 }
 
@@ -261,7 +310,7 @@ mod tests {
     use crate::queue::testing::TestBuffer;
     use crate::random::Purpose;
 
-    fn rules(capacity: u64, headers: u64, by_coin: bool, headers_per_data: Option<u64>) -> Rules {
+    fn rules(capacity: u64, headers: u64, by_coin: bool, headers_per_data: u64) -> Rules {
         Rules {
             capacity: Limit::Packets(capacity),
             count_service: false,
@@ -273,7 +322,7 @@ mod tests {
         }
     }
 
-    fn queue(capacity: u64, headers: u64, by_coin: bool, headers_per_data: Option<u64>) -> TestBuffer<()> {
+    fn queue(capacity: u64, headers: u64, by_coin: bool, headers_per_data: u64) -> TestBuffer<()> {
         under(rules(capacity, headers, by_coin, headers_per_data))
     }
 
@@ -292,11 +341,11 @@ mod tests {
 
     #[test]
     fn data_beyond_the_capacity_is_trimmed_on_arrival_and_overtakes() {
-        let mut queue = queue(2, 8, false, None);
+        let mut queue = queue(2, 8, false, NO_END);
         let mut random = stream();
         for flow in 0..3 {
-            let effect = queue.put(packet(flow, Kind::Data), 9_064, &mut random);
-            assert_eq!(effect, Effect { trims: u16::from(flow == 2), ..Effect::default() });
+            let counts = queue.put(packet(flow, Kind::Data), 9_064, &mut random);
+            assert_eq!(counts, Counts { trims: u64::from(flow == 2), ..Counts::default() });
         }
         assert_eq!(queue.queued(), Occupancy { bytes: 2 * 9_064 + 64, packets: 3 });
         let order: Vec<_> =
@@ -308,7 +357,7 @@ mod tests {
     #[test]
     fn what_is_in_service_takes_room_if_it_counts_and_is_data() {
         for (counts, serving_bytes, trims) in [(false, 9_064, 0), (true, 9_064, 1), (true, 0, 0)] {
-            let mut queue = under(Rules { count_service: counts, ..rules(1, 8, false, None) });
+            let mut queue = under(Rules { count_service: counts, ..rules(1, 8, false, NO_END) });
             assert_eq!(queue.put(packet(0, Kind::Data), serving_bytes, &mut stream()).trims, trims);
         }
     }
@@ -318,7 +367,7 @@ mod tests {
         let mut random = stream();
         let mut tails = 0;
         for _ in 0..10_000 {
-            let mut queue = queue(2, 8, true, None);
+            let mut queue = queue(2, 8, true, NO_END);
             for flow in 0..3 {
                 queue.put(packet(flow, Kind::Data), 0, &mut random);
             }
@@ -333,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_tail_that_would_not_make_room_is_spared() {
-        let mut queue = under(Rules { capacity: Limit::Bytes(9_500), ..rules(1, 8, true, None) });
+        let mut queue = under(Rules { capacity: Limit::Bytes(9_500), ..rules(1, 8, true, NO_END) });
         let mut random = stream();
         queue.put(packet(0, Kind::Data), 0, &mut random);
         queue.put(Packet { size_bytes: 400, ..packet(1, Kind::Data) }, 0, &mut random);
@@ -346,31 +395,31 @@ mod tests {
 
     #[test]
     fn headers_beyond_their_capacity_are_dropped() {
-        let mut queue = queue(0, 2, true, None);
+        let mut queue = queue(0, 2, true, NO_END);
         let mut random = stream();
-        let effects = [Kind::Data, Kind::Ack, Kind::Data, Kind::Control]
+        let all = [Kind::Data, Kind::Ack, Kind::Data, Kind::Control]
             .map(|kind| queue.put(packet(0, kind), 0, &mut random));
-        assert_eq!(effects.map(|effect| (effect.trims, effect.drops)), [(1, 0), (0, 0), (1, 1), (0, 1)]);
+        assert_eq!(all.map(|counts| (counts.trims, counts.drops)), [(1, 0), (0, 0), (1, 1), (0, 1)]);
     }
 
     #[test]
     fn a_data_packets_header_beyond_the_capacity_turns_round_once() {
-        let mut queue = under(Rules { return_to_sender: true, ..rules(0, 1, true, None) });
+        let mut queue = under(Rules { return_to_sender: true, ..rules(0, 1, true, NO_END) });
         let mut random = stream();
         let sent = Packet { src: 3, dst: 5, ..packet(7, Kind::Data) };
-        assert_eq!(queue.put(sent, 0, &mut random), Effect { trims: 1, ..Effect::default() });
-        assert_eq!(queue.put(sent, 0, &mut random), Effect { trims: 1, returns: 1, ..Effect::default() });
+        assert_eq!(queue.put(sent, 0, &mut random), Counts { trims: 1, ..Counts::default() });
+        assert_eq!(queue.put(sent, 0, &mut random), Counts { trims: 1, returns: 1, ..Counts::default() });
         let back = queue.take_returned().expect("a header on its way back");
         assert_eq!((back.kind, back.src, back.dst, back.size_bytes), (Kind::Returned, 5, 3, 64));
         assert!(queue.take_returned().is_none());
         for dropped in [back, packet(7, Kind::Ack)] {
-            assert_eq!(queue.put(dropped, 0, &mut random), Effect { drops: 1, ..Effect::default() });
+            assert_eq!(queue.put(dropped, 0, &mut random), Counts { drops: 1, ..Counts::default() });
         }
     }
 
     #[test]
     fn weighted_service_sends_so_many_headers_for_each_data_packet() {
-        let mut queue = queue(8, 100, false, Some(10));
+        let mut queue = queue(8, 100, false, 10);
         let mut random = stream();
         for flow in 0..40 {
             queue.put(packet(flow, Kind::Ack), 0, &mut random);
