@@ -88,7 +88,11 @@ def distributions() -> list[str]:
     """The names of the flow-size distributions that packetloom carries."""
 
 def version() -> str: ...
+def profile_guided() -> bool:
+    """Whether a profile of earlier runs guided the compiler (`make fast`)."""
+
 def bench_names() -> list[str]: ...
+def bench_threads(name: str) -> int: ...
 def bench(name: str) -> dict[str, str | int | float]:
     """Runs a benchmark: name, packet_hops, events, cpu_s."""
 

@@ -8,27 +8,38 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from packetloom import _core
 from packetloom.errors import PacketloomError
 
+if TYPE_CHECKING:
+    from packetloom.circumstances import Circumstances
+
+ON_CORES = (
+    "import json, os, sys; os.sched_setaffinity(0, json.loads(sys.argv[1])); os.execvp(sys.argv[2], sys.argv[2:])"
+)
+"""A process that binds itself to cores, then becomes another: so any build can be bound, of whatever age."""
+
 
 def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[str, Any]]:
     """Runs these benchmarks (all, if none is named), prints a table, and writes the figures as JSON."""
+    from packetloom.circumstances import Circumstances  # here, so that it is not in the memory of what is measured
+
     known = _core.bench_names()
     for name in names:
         if name not in known:
             raise PacketloomError(f"there is no benchmark {name!r}; there are {', '.join(known)}")
+    circumstances = Circumstances()
     figures = []
     for name in names or known:
         print(f"running {name}", file=sys.stderr, flush=True)
         figures.append(in_process_of(Path(sys.executable), name))
-    _print(figures)
+    _print(figures, circumstances)
     if json_file:
         from packetloom.storage import write_json
 
-        write_json(json_file, figures, "the figures")
+        write_json(json_file, [circumstances.of(figure) for figure in figures], "the figures")
     return figures
 
 
@@ -51,15 +62,17 @@ def _peak_memory_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
 
 
-def in_process_of(python: Path, name: str) -> dict[str, Any]:
-    """Runs one benchmark of the build that this Python has, in a process of its own."""
+def in_process_of(python: Path, name: str, cores: Sequence[int] = ()) -> dict[str, Any]:
+    """Runs one benchmark of the build that this Python has, in a process of its own; on these cores only, if given."""
     command = [str(python), "-m", "packetloom.bench", name]
+    if cores:
+        command = [str(python), "-c", ON_CORES, json.dumps([*cores]), *command]
     finished = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     figure: dict[str, Any] = json.loads(finished.stdout)
     return figure
 
 
-def _print(figures: Sequence[dict[str, Any]]) -> None:
+def _print(figures: Sequence[dict[str, Any]], circumstances: Circumstances) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -85,7 +98,9 @@ def _print(figures: Sequence[dict[str, Any]]) -> None:
             f"{figure['wall_s']:.2f}",
             f"{figure['peak_memory_bytes'] / 1e6:,.0f} MB",
         )
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(f"\n{circumstances}", markup=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -1,86 +1,104 @@
-"""Two builds' benchmarks in turn, so that both see the same machine: the ratios hold where seconds do not."""
+"""Two builds' benchmarks in pairs of runs: the ratios hold where seconds do not."""
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from packetloom import _core
-from packetloom.bench import in_process_of
+from packetloom.bench_pairs import Figure, Pair, pair_runner
+from packetloom.build import build_of
+from packetloom.circumstances import Circumstances
 from packetloom.errors import PacketloomError
+
+ENOUGH_FOR_QUARTILES = 4
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """This build's packet-hops per CPU-second over the other's: the median of pairs of runs, and their spread."""
+class Comparison:
+    """One benchmark's pairs of runs."""
 
     name: str
-    median: float
-    least: float
-    most: float
-    pairs: int
+    runs: str
+    pairs: list[Pair]
+
+    @property
+    def ratios(self) -> list[float]:
+        """Of each pair: this build's packet-hops per CPU-second over the other's."""
+        return [_rate(ours) / _rate(theirs) for ours, theirs in self.pairs]
+
+    @property
+    def median(self) -> float:
+        """Of the ratios."""
+        return statistics.median(self.ratios)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The ratios' quartiles; their least and most where there are too few."""
+        if len(self.pairs) < ENOUGH_FOR_QUARTILES:
+            return min(self.ratios), max(self.ratios)
+        lower, _, upper = statistics.quantiles(self.ratios, n=4, method="inclusive")
+        return lower, upper
+
+    def as_figure(self) -> Figure:
+        """What goes into a file: every run, and what comes of them."""
+        lower, upper = self.spread
+        spread = "quartiles" if len(self.pairs) >= ENOUGH_FOR_QUARTILES else "least_and_most"
+        ratio: dict[str, Any] = {"median": self.median, spread: [lower, upper], "of_pairs": self.ratios}
+        pairs = [{"this": ours, "other": theirs} for ours, theirs in self.pairs]
+        return {"name": self.name, "runs": self.runs, "ratio": ratio, "pairs": pairs}
 
 
-def compare_builds(names: Sequence[str], other: Path, pairs: int, json_file: Path | None) -> list[Ratio]:
+def compare_builds(names: Sequence[str], other: Path, pairs: int, json_file: Path | None) -> list[Comparison]:
     """Runs the benchmarks that both builds have in `pairs` pairs; `other` is the Python that has the other build."""
     if pairs < 1:
         raise PacketloomError(f"{pairs} pairs of runs show nothing; write 1 or more")
-    ratios = []
-    for name in _common(names, other):
-        print(f"running {name}", file=sys.stderr, flush=True)
-        ratios.append(_compare(name, other, pairs))
-    _print(ratios)
+    theirs, their_names = build_of(other)
+    circumstances = Circumstances(other_build=theirs)
+    comparisons = []
+    for name in _common(names, their_names):
+        runs, run_pair = pair_runner(name, other)
+        print(f"running {name}, both builds {runs}", file=sys.stderr, flush=True)
+        comparisons.append(Comparison(name, runs, [run_pair(number) for number in range(pairs)]))
+    _print(comparisons, circumstances)
     if json_file:
         from packetloom.storage import write_json
 
-        write_json(json_file, [asdict(ratio) for ratio in ratios], "the ratios")
-    return ratios
+        figures = [circumstances.of(comparison.as_figure()) for comparison in comparisons]
+        write_json(json_file, figures, "the ratios")
+    return comparisons
 
 
-def _common(names: Sequence[str], other: Path) -> list[str]:
-    ours = _core.bench_names()
-    command = [str(other), "-c", "import json, packetloom._core as core; print(json.dumps(core.bench_names()))"]
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise PacketloomError(f"{other} is no Python with a packetloom: {error}") from None
-    theirs = json.loads(found.stdout)
-    common = [name for name in ours if name in theirs]
+def _common(names: Sequence[str], theirs: Sequence[str]) -> list[str]:
+    common = [name for name in _core.bench_names() if name in theirs]
     missing = [name for name in names if name not in common]
     if missing:
         raise PacketloomError(f"not both builds have {', '.join(missing)}; both have {', '.join(common)}")
     return list(names) or common
 
 
-def _compare(name: str, other: Path, pairs: int) -> Ratio:
-    ratios = []
-    for pair in range(pairs):
-        # Who goes first changes, so that a machine that gets slower favours neither.
-        if pair % 2 == 0:
-            ours, theirs = _rate(Path(sys.executable), name), _rate(other, name)
-        else:
-            theirs, ours = _rate(other, name), _rate(Path(sys.executable), name)
-        ratios.append(ours / theirs)
-    return Ratio(name, statistics.median(ratios), min(ratios), max(ratios), pairs)
+def _rate(figure: Figure) -> float:
+    return float(figure["packet_hops_per_cpu_s"])
 
 
-def _rate(python: Path, name: str) -> float:
-    return float(in_process_of(python, name)["packet_hops_per_cpu_s"])
-
-
-def _print(ratios: Sequence[Ratio]) -> None:
+def _print(comparisons: Sequence[Comparison], circumstances: Circumstances) -> None:
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("benchmark")
-    for heading in ("times as fast", "least", "most", "pairs"):
+    table.add_column("benchmark", no_wrap=True)
+    pairs = max((len(comparison.pairs) for comparison in comparisons), default=0)
+    spread = "quartiles" if pairs >= ENOUGH_FOR_QUARTILES else "least, most"
+    for heading in ("times as fast", spread, "pairs", "runs"):
         table.add_column(heading, justify="right")
-    for ratio in ratios:
-        table.add_row(ratio.name, f"{ratio.median:.3f}", f"{ratio.least:.3f}", f"{ratio.most:.3f}", f"{ratio.pairs}")
-    Console(highlight=False).print(table)
+    for comparison in comparisons:
+        lower, upper = comparison.spread
+        row = (f"{comparison.median:.3f}", f"{lower:.3f}, {upper:.3f}", f"{len(comparison.pairs)}", comparison.runs)
+        table.add_row(comparison.name, *row)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(f"\n{circumstances}", markup=False, soft_wrap=True)

@@ -6,7 +6,6 @@ any time. A case is found by its identity and by the compiled simulator: another
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
@@ -15,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from packetloom import _core
+from packetloom.build import this_build
 from packetloom.case_files import COMMIT, OTHERS, CaseFiles
 from packetloom.outcome import Outcome
 from packetloom.results import FORMAT, CaseRow
@@ -50,10 +49,9 @@ def open_cache() -> ResultCache | None:
 
 
 def build_fingerprint() -> str:
-    """A hash over the compiled simulator: whatever changes its code changes this."""
-    with Path(_core.__file__).open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return f"{_core.version()}-{FORMAT}-{digest[:16]}"
+    """Whatever changes the simulator's code, or the format of its results, changes this."""
+    build = this_build()
+    return f"{build.version}-{FORMAT}-{build.digest}"
 
 
 class ResultCache:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from packetloom import _core
+from packetloom.circumstances import Circumstances
 
 SERVERS = (120, 256, 1024, 4096)
 SLOT_BITS = 1500 * 8
@@ -16,15 +17,16 @@ Figure = dict[str, Any]
 
 def run_control_benchmarks(json_file: Path | None, servers: Sequence[int] = SERVERS) -> list[Figure]:
     """Measures every algorithm for these numbers of servers, prints a table, and writes the figures as JSON."""
+    circumstances = Circumstances()
     figures = [with_rates(figure) for count in servers for figure in _core.control_bench(count)]
     growth = growth_exponents(figures)
     for figure in figures:
         figure["growth_exponent"] = growth[figure["algorithm"]]
-    _print(figures)
+    _print(figures, circumstances)
     if json_file:
         from packetloom.storage import write_json
 
-        write_json(json_file, figures, "the figures")
+        write_json(json_file, [circumstances.of(figure) for figure in figures], "the figures")
     return figures
 
 
@@ -56,7 +58,7 @@ def items_per_server(figure: Figure) -> float:
     return float(figure["waiting_pairs"] / figure["servers"]) if figure["item"] == "entry" else 1.0
 
 
-def _print(figures: Sequence[Figure]) -> None:
+def _print(figures: Sequence[Figure], circumstances: Circumstances) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -85,3 +87,4 @@ def _print(figures: Sequence[Figure]) -> None:
         "Load 0.9, slots of 1500 B, one core; Tbit/s at the slowest of the sizes (Fastpass: 0.28).\n"
         "Growth: the time of a whole slot or matrix goes with servers to this power."
     )
+    console.print(f"\n{circumstances}", markup=False, soft_wrap=True)

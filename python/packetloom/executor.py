@@ -12,6 +12,7 @@ from typing import Protocol
 
 from packetloom import _core
 from packetloom.errors import LawError, PacketloomError
+from packetloom.machine import usable_cores
 from packetloom.outcome import Outcome
 from packetloom.results import row_label
 
@@ -55,11 +56,6 @@ class Executor(Protocol):
         """Lets go of the workers; call `cancel` first if something may be in hand."""
 
 
-def usable_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 @dataclass(slots=True)
 class _Task:
     case: _core.Case
@@ -74,7 +70,7 @@ class LocalExecutor:
     def __init__(self, workers: int | None, audit: bool = False) -> None:
         if workers is not None and workers < 1:
             raise PacketloomError(f"workers is {workers}: give at least 1, or leave it out to use every core")
-        self.workers = workers or usable_cores()
+        self.workers = workers or len(usable_cores())
         self._audit = audit or is_audit_asked()
         self._pool = ThreadPoolExecutor(self.workers)
         self._stop = threading.Event()

@@ -72,7 +72,7 @@ def test_another_build_never_answers(
     packetloom.run(scenario, tmp_path / "first", progress=False)
     built = tmp_path / "_core.so"
     built.write_bytes(b"another")
-    monkeypatch.setattr("packetloom.cache._core.__file__", str(built))
+    monkeypatch.setattr("packetloom.build._core.__file__", str(built))
     assert cache.files.path.name != build_fingerprint()
     other = open_cache()
     assert other

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from packetloom import _core
 from packetloom.control_bench import growth_exponents, run_control_benchmarks, with_rates
 
 
@@ -26,6 +27,8 @@ def test_growth_is_of_a_whole_slot_or_matrix() -> None:
 
 def test_every_algorithm_is_measured(tmp_path: Path) -> None:
     figures = run_control_benchmarks(tmp_path / "control.json", servers=(120,))
-    assert json.loads((tmp_path / "control.json").read_text()) == figures
+    written = json.loads((tmp_path / "control.json").read_text())
+    assert [figure.pop("measured_on")["build"]["version"] for figure in written] == [_core.version()] * len(figures)
+    assert written == figures
     assert {figure["item"] for figure in figures} == {"matched packet", "edge", "entry"}
     assert all(0 < figure["ns_per_item"] < 100_000 for figure in figures)

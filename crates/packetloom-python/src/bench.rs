@@ -26,12 +26,22 @@ pub fn bench_names() -> Vec<&'static str> {
     BENCHES.iter().map(|(name, _, _)| *name).collect()
 }
 
+/// How many threads a benchmark runs on.
+#[pyfunction]
+pub fn bench_threads(name: &str) -> PyResult<u32> {
+    find(name).map(|(_, threads)| threads)
+}
+
+fn find(name: &str) -> PyResult<(&'static str, u32)> {
+    let found = BENCHES.iter().find(|(known, _, _)| *known == name);
+    let found = found.map(|&(_, text, threads)| (text, threads));
+    found.ok_or_else(|| ScenarioError::new_err(format!("no benchmark is called {name}")))
+}
+
 /// Runs a benchmark, network and traffic built outside the time that counts.
 #[pyfunction]
 pub fn bench<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
-    let found = BENCHES.iter().find(|(known, _, _)| *known == name);
-    let &(_, text, threads) =
-        found.ok_or_else(|| ScenarioError::new_err(format!("no benchmark is called {name}")))?;
+    let (text, threads) = find(name)?;
     let scenario = Scenario::from_toml(text, name, Path::new(""))
         .map_err(|problems| ScenarioError::new_err(problems.to_string()))?;
     let case = scenario.cases().next();

@@ -55,6 +55,12 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// Whether a profile of earlier runs guided the compiler.
+#[pyfunction]
+fn profile_guided() -> bool {
+    env!("PACKETLOOM_PROFILE_GUIDED") == "true"
+}
+
 /// The simulator, as Python sees it.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -69,8 +75,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(column_meanings, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(profile_guided, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_names, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench_threads, module)?)?;
     module.add_function(wrap_pyfunction!(control_bench::control_bench, module)?)?;
     control::add_to(module)
 }

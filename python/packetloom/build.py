@@ -1,0 +1,52 @@
+"""Which build of packetloom this is, or another: its version, and a hash over the compiled simulator."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from packetloom import _core
+from packetloom.errors import PacketloomError
+
+ASK = """\
+import json, packetloom._core as core
+guided = getattr(core, "profile_guided", lambda: None)()
+print(json.dumps([core.version(), core.__file__, guided, core.bench_names()]))
+"""
+
+
+@dataclass(frozen=True)
+class Build:
+    """A compiled simulator. Whatever changes its code changes the digest."""
+
+    version: str
+    digest: str
+    profile_guided: bool | None
+    """None where the build is older than the question."""
+
+    def __str__(self) -> str:
+        guided = ", profile-guided" if self.profile_guided else ""
+        return f"packetloom {self.version} (build {self.digest}{guided})"
+
+
+def this_build() -> Build:
+    """The build that runs here."""
+    return Build(_core.version(), _digest(Path(_core.__file__)), _core.profile_guided())
+
+
+def build_of(python: Path) -> tuple[Build, list[str]]:
+    """The build that this Python has, and its benchmarks."""
+    try:
+        found = subprocess.run([str(python), "-c", ASK], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise PacketloomError(f"{python} is no Python with a packetloom: {error}") from None
+    version, file, guided, benchmarks = json.loads(found.stdout)
+    return Build(version, _digest(Path(file)), guided), benchmarks
+
+
+def _digest(compiled: Path) -> str:
+    with compiled.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
