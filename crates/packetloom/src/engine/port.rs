@@ -450,28 +450,28 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             self.serve_through(now, wires);
         }
         let start = self.busy_until.max(wires.packets.get(id).time).max(now);
-        if (self.waiting || start > now) && !self.is_booked(now, start, id, &mut wires.packets) {
-            return self.note(now);
+        let is_next = !self.waiting && start <= now;
+        if is_next || self.put(now, start, id, &mut wires.packets) == Joined::Booked {
+            return self.send(start, id, wires);
         }
-        self.send(start, id, wires);
+        self.note(now);
     }
 
-    /// Puts a packet that cannot start now into the buffer. Returns whether it is to start at `start` whatever comes.
+    /// Puts a packet that cannot start now, but could at `start`, into the buffer.
     #[inline(always)]
-    fn is_booked(&mut self, now: Time, start: Time, id: PacketId, packets: &mut Packets<H>) -> bool {
+    fn put(&mut self, now: Time, start: Time, id: PacketId, packets: &mut Packets<H>) -> Joined {
         let opening = self.opening(now, start);
         let serving_bytes = if now < self.serving_until { self.serving_bytes } else { 0 };
-        let Discipline::Buffered(buffer) = &mut self.discipline else { return false };
-        match buffer.put(id, packets, serving_bytes, opening, (&mut self.random, &mut self.counters)) {
-            Joined::Booked => {
-                self.departures += 1;
-                return true;
-            }
+        let Discipline::Buffered(buffer) = &mut self.discipline else { return Joined::Dropped };
+        let noted = (&mut self.random, &mut self.counters);
+        let joined = buffer.put(id, packets, serving_bytes, opening, noted);
+        match joined {
+            Joined::Booked => self.departures += 1,
             Joined::Waits => self.waiting = true,
             Joined::Dropped => self.waiting = buffer.is_ready(),
             Joined::Returned => self.returned = Some(id),
         }
-        false
+        joined
     }
 
     /// For a packet that joins now and may start at `start`; only where nobody but the buffer has to know what waits.
