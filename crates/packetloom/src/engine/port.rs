@@ -403,6 +403,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// Takes a packet at a port that is straight, and has no agent.
     #[inline(always)]
     pub fn accept_straight(&mut self, id: PacketId, wires: &mut Wires<H>) {
+        debug_assert!(self.is_straight, "its queue decides");
         let start = self.busy_until.max(wires.packets.get(id).time);
         self.transmit(start, id, wires);
     }

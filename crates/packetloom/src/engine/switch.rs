@@ -154,11 +154,15 @@ impl Switch {
             }
             return;
         }
+        // What holds of one port holds of all.
         if ports[0].is_straight() {
             self.route(arrivals, routed, &wires.packets, |out| ports[out as usize].prefetch_straight());
-        } else {
-            self.route(arrivals, routed, &wires.packets, |out| ports[out as usize].prefetch());
+            for &(id, out) in &*routed {
+                ports[out as usize].accept_straight(id, wires);
+            }
+            return;
         }
+        self.route(arrivals, routed, &wires.packets, |out| ports[out as usize].prefetch());
         for &(id, out) in &*routed {
             self.pass_on(id, out, ports, wires);
         }
@@ -191,9 +195,6 @@ impl Switch {
         wires: &mut Wires<H>,
     ) {
         let port = &mut ports[out as usize];
-        if port.is_straight() {
-            return port.accept_straight(id, wires);
-        }
         port.accept(wires.packets.get(id).time, id, wires, None);
         self.note_waiting(out, port);
     }
