@@ -1,5 +1,7 @@
-"""A small scenario that every test starts from."""
+"""A small scenario that every test starts from, and an end to the figures that it leaves open."""
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,13 @@ queues = true
 
 CASES = 8
 FLOWS = 50
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Iterator[None]:
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.fixture
