@@ -1,0 +1,117 @@
+//! What parts of a case do not go together.
+
+use super::queues;
+use crate::central;
+use crate::engine::PathNeeds;
+use crate::measure::Format;
+use crate::queue;
+use crate::routing;
+use crate::scenario::Case;
+use crate::spec::{Complaint, Value, Values};
+use crate::topology::Topology;
+use crate::transport;
+use crate::workload::Workload;
+use std::collections::BTreeSet;
+
+/// Credits must be enough to send a packet, must not be lost, and use the field in which sources write paths.
+pub(super) fn check_credits(
+    case: &Case,
+    workload: &Workload,
+    topology: &Topology,
+    format: Format,
+) -> Result<(), Complaint> {
+    let Some((queue, nic)) = queues(case, workload) else { return Ok(()) };
+    queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
+    let transport = case.scheme.component("transport").kind;
+    if queue::credit_bytes(&queue).is_none() {
+        if transport::needs(&transport).no_losses {
+            let message = format!("{transport} does not repair losses; write \"daq\", which has none");
+            return Err(Complaint::new("scheme.queue", message));
+        }
+        return Ok(());
+    }
+    if !case.faults.is_empty() {
+        let message = "a lost credit never comes back, so its link would stand still; leave faults out where the queue is \"daq\"";
+        return Err(Complaint::new("fault", message));
+    }
+    if case.scheme.component("routing").kind == "permutation" {
+        return Err(Complaint::new(
+            "scheme.routing",
+            "credits need switches to choose paths; write \"ecmp\"",
+        ));
+    }
+    Ok(())
+}
+
+/// The links whose packets are to be captured.
+pub(super) fn captured(
+    case: &Case,
+    topology: &Topology,
+    is_fluid: bool,
+) -> Result<BTreeSet<usize>, Complaint> {
+    let key = "measure.capture";
+    let mut links = BTreeSet::new();
+    for port in case.measure.optional_list("capture").into_iter().flatten() {
+        let Value::Text(port) = &port else { panic!("a port's name is {port:?}") };
+        links.extend(topology.links_called(port, key)?);
+    }
+    if is_fluid && !links.is_empty() {
+        let message = "a flow-level model has no packets to capture; leave this, or the scheme, out";
+        return Err(Complaint::new(key, message));
+    }
+    Ok(links)
+}
+
+/// Headers go back only from switches, and only NDP's senders know what to do with them.
+pub(super) fn check_returns(case: &Case) -> Result<(), Complaint> {
+    let returns = |key| case.scheme.optional_component(key).as_ref().is_some_and(queue::returns_to_sender);
+    let transport = case.scheme.component("transport").kind;
+    if returns("nic") {
+        let message = "a host's own queue returns nothing; leave return_to_sender out of it";
+        return Err(Complaint::new("scheme.nic", message));
+    }
+    if returns("queue") && transport != "ndp" {
+        let message = format!("{transport} does not know headers that come back; leave return_to_sender out");
+        return Err(Complaint::new("scheme.queue", message));
+    }
+    Ok(())
+}
+
+/// Some schemes know of one link at each host: their controllers plan for it, or they keep its books.
+pub(super) fn check_links(scheme: &Values, topology: &Topology) -> Result<(), Complaint> {
+    let transport = scheme.component("transport").kind;
+    let has_credits =
+        scheme.optional_component("queue").is_some_and(|queue| queue::credit_bytes(&queue).is_some());
+    let (key, what, instead) =
+        if central::is_central(&transport) || transport::needs(&transport).one_link_a_host {
+            ("scheme.transport", transport, "\"dctcp\"")
+        } else if has_credits {
+            ("scheme.queue", "a queue with credits".to_owned(), "\"ecn\"")
+        } else {
+            return Ok(());
+        };
+    if !topology.has_hosts_with_several_links() {
+        return Ok(());
+    }
+    let message = format!(
+        "{what} knows of one link at each host, and here some have several; write another, such as {instead}"
+    );
+    Err(Complaint::new(key, message))
+}
+
+/// What switches remember of a flow is right only if its packets keep coming by.
+pub(super) fn check_paths(transport: &str, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
+    let (one_per_flow, symmetric) = routing::path_per_flow(routing, topology);
+    let (is_met, what, instead) = match transport::needs(transport).paths {
+        PathNeeds::Nothing => return Ok(()),
+        PathNeeds::OnePerFlow => (one_per_flow, "all of a flow's packets to take one path", "\"ecmp\""),
+        PathNeeds::Symmetric => {
+            let instead = "{ kind = \"ecmp\", symmetric = true }";
+            (symmetric, "answers to come back by the path of the data", instead)
+        }
+    };
+    if is_met {
+        return Ok(());
+    }
+    Err(Complaint::new("scheme.routing", format!("{transport} needs {what}; write {instead}")))
+}

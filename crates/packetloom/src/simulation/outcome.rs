@@ -1,0 +1,204 @@
+//! What came of a case.
+
+use crate::audit::Violation;
+use crate::central::ControlTraffic;
+use crate::engine::{PortCounters, Tally};
+use crate::flow::HostId;
+use crate::measure::{Capture, Captured, FlowRow, Format, QueueRecorder, SentRecorder, pcapng};
+use crate::topology::{Link, Topology};
+use crate::units::Time;
+use crate::workload::Job;
+use std::time::Duration;
+
+/// What went through a port, and how its queue was.
+#[derive(Clone, Debug)]
+pub struct PortRow {
+    /// The index of its link in the topology.
+    pub link: usize,
+    /// What went through.
+    pub counters: PortCounters,
+    /// Its queue, if it was watched.
+    pub queue: Option<QueueRecorder>,
+    /// What its link carried over time, if that was asked for.
+    pub sent: Option<SentRecorder>,
+}
+
+/// A sample of a traffic class at a port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassSample {
+    /// The port.
+    pub port: u32,
+    /// When it was taken, in ns.
+    pub time_ns: f64,
+    /// The class.
+    pub class: u8,
+    /// Bytes of its data packets that were put onto the link from this sample to the next.
+    pub data_bytes: u64,
+    /// What waited of it, if the queue knows classes.
+    pub queue_bytes: Option<u64>,
+    /// How much of the far end's buffer it used, if there are credits.
+    pub credit_bytes: Option<u64>,
+}
+
+/// What came of a case.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Whether it was ended before its time.
+    pub cancelled: bool,
+    /// A row per flow, in order of identity.
+    pub flows: Vec<FlowRow>,
+    /// A row per port, in the order of the topology's links.
+    pub ports: Vec<PortRow>,
+    /// The queue of pulls of each host, where the transport has one and it was watched.
+    pub pulls: Vec<(HostId, QueueRecorder)>,
+    /// The network.
+    pub topology: Topology,
+    /// What was done.
+    pub tally: Tally,
+    /// When the last flow ended, or the run was stopped.
+    pub simulated: Time,
+    /// The processor time of all threads but the one that asked for the run.
+    pub helpers_took: Duration,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    /// Why the case could not go on, if it could not: which flows wait, and for what.
+    pub stalled: Option<String>,
+    /// The law that was found broken, if one was: then the run ended there, and its results are not to be believed.
+    pub violation: Option<Violation>,
+    /// What central control took, where there was any.
+    pub control: Option<Control>,
+    /// A row per operation among hosts.
+    pub jobs: Vec<JobRow>,
+    /// What went over the links that were to be captured.
+    pub captures: Vec<Capture>,
+    /// How the transport cuts flows into packets.
+    pub format: Format,
+}
+
+/// An operation among hosts, and what became of it.
+#[derive(Clone, Debug)]
+pub struct JobRow {
+    /// The operation.
+    pub job: Job,
+    /// When its first flow started; [`Time::NEVER`] if none did.
+    pub start: Time,
+    /// When its last byte was received; [`Time::NEVER`] if not all were.
+    pub end: Time,
+}
+
+impl JobRow {
+    /// From the flows' rows, in order of identity.
+    pub(super) fn of(job: &Job, flows: &[FlowRow]) -> JobRow {
+        let place = |id| flows.partition_point(|row| row.flow.id < id);
+        let rows = &flows[place(job.flows.start)..place(job.flows.end)];
+        let is_whole = rows.len() == job.flows.len();
+        let end = rows.iter().map(|row| row.delivered).max().filter(|_| is_whole);
+        let start = rows.iter().map(|row| row.flow.start).min();
+        JobRow { job: job.clone(), start: start.unwrap_or(Time::NEVER), end: end.unwrap_or(Time::NEVER) }
+    }
+
+    /// How long it took, if it was done.
+    pub fn completion_time(&self) -> Option<Time> {
+        (self.end != Time::NEVER).then(|| self.end - self.start)
+    }
+
+    /// Its bytes over its time in Gb/s, if it was done.
+    pub fn algorithm_gbps(&self) -> Option<f64> {
+        self.completion_time().map(|took| self.job.collective.size_bytes as f64 * 8.0 / took.as_ns_f64())
+    }
+
+    /// What of that each host's link carried in Gb/s.
+    pub fn bus_gbps(&self) -> Option<f64> {
+        self.algorithm_gbps().map(|gbps| gbps * self.job.collective.bus_factor(self.job.ranks))
+    }
+}
+
+/// What central control took, and where packets spent their time under it.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// Reports, grants and rates.
+    pub traffic: ControlTraffic,
+    /// How long packets waited at their servers, in ps, in increasing order.
+    pub server_latencies_ps: Vec<u64>,
+    /// How long they were in the network after that, in ps, in increasing order.
+    pub network_latencies_ps: Vec<u64>,
+}
+
+impl Outcome {
+    /// The share of the simulated time for which a port's link was sending.
+    pub fn utilisation(&self, row: &PortRow) -> f64 {
+        let framing_bytes = row.counters.packets * self.topology.framing_bytes;
+        let busy = self.topology.links[row.link].rate.time_for(row.counters.bytes + framing_bytes);
+        if self.simulated == Time::ZERO { 0.0 } else { busy.as_secs_f64() / self.simulated.as_secs_f64() }
+    }
+
+    pub(super) fn capture(&self, link: usize, packets: Vec<Captured>) -> Capture {
+        let Link { src, dst, rate, .. } = self.topology.links[link];
+        let name = format!("{} to {}", self.topology.node_name(src), self.topology.node_name(dst));
+        Capture { name, rate, packets }
+    }
+
+    /// What was captured, as a pcapng file; nothing where nothing was to be.
+    pub fn pcapng(&self) -> Vec<u8> {
+        if self.captures.is_empty() {
+            return Vec::new();
+        }
+        let size_of = |id| {
+            let place = self.flows.binary_search_by_key(&id, |row| row.flow.id);
+            place.map_or(0, |place| self.flows[place].flow.size_bytes)
+        };
+        pcapng(&self.captures, self.format, size_of)
+    }
+
+    /// Every sample of every host's queue of pulls: host, time in ns, pulls.
+    pub fn pull_samples(&self) -> impl Iterator<Item = (HostId, f64, u64)> {
+        self.pulls
+            .iter()
+            .flat_map(|(host, queue)| queue.samples().map(move |(at, pulls)| (*host, at.as_ns_f64(), pulls)))
+    }
+
+    /// Every sample of every port: port, time in ns, bytes that waited, bytes put onto the link until the next sample.
+    pub fn samples(&self) -> impl Iterator<Item = (u32, f64, u64, u64)> {
+        self.ports.iter().flat_map(|row| {
+            let samples = row.queue.iter().flat_map(|queue| queue.samples().enumerate());
+            samples.map(move |(nth, (at, bytes))| {
+                let sent = row.sent.as_ref().map_or(0, |sent| sent.bytes(nth));
+                (row.link as u32, at.as_ns_f64(), bytes, sent)
+            })
+        })
+    }
+
+    /// The same for every traffic class at every port.
+    pub fn class_samples(&self) -> impl Iterator<Item = ClassSample> {
+        let pairs = self
+            .ports
+            .iter()
+            .filter_map(|row| Some((row.link as u32, row.queue.as_ref()?, row.sent.as_ref()?)));
+        let pairs = pairs.filter(|(_, queue, _)| queue.follows_classes());
+        pairs.flat_map(|(port, queue, sent)| {
+            let classes = queue.classes().len().max(sent.classes());
+            (0..classes).flat_map(move |class| class_samples(port, class, queue, sent))
+        })
+    }
+}
+
+fn class_samples(
+    port: u32,
+    class: usize,
+    queue: &QueueRecorder,
+    sent: &SentRecorder,
+) -> impl Iterator<Item = ClassSample> {
+    // A class of which nothing was noted before had nothing.
+    let of = |recorder: &QueueRecorder| recorder.samples().map(|(_, bytes)| bytes).collect::<Vec<u64>>();
+    let record = queue.classes().get(class);
+    let waited = record.map(|record| of(&record.queue));
+    let credit = record.and_then(|record| record.credit.as_ref()).map(of);
+    queue.samples().enumerate().map(move |(nth, (at, _))| ClassSample {
+        port,
+        time_ns: at.as_ns_f64(),
+        class: class as u8,
+        data_bytes: sent.data_bytes(class, nth),
+        queue_bytes: waited.as_ref().and_then(|samples| samples.get(nth).copied()),
+        credit_bytes: credit.as_ref().and_then(|samples| samples.get(nth).copied()),
+    })
+}

@@ -1,0 +1,196 @@
+//! Cases packet by packet.
+
+use super::warnings::{never_started, useless_threshold};
+use super::{JobRow, Monitor, Outcome, PortRow, Setting, Simulation, queues};
+use crate::audit::{Audit, Terms, Violation};
+use crate::engine::{Engine, Plan, Transport};
+use crate::measure::{Collector, QueueRecorder};
+use crate::queue;
+use crate::routing;
+use crate::spec::{Value, Values};
+use crate::stall::{self, StallWatch};
+use crate::transport::{PacketFormat, Scheme, WithScheme};
+use crate::workload::Workload;
+
+/// A simulation packet by packet, once the transport's type is known.
+pub(super) struct OnPackets<'a> {
+    pub(super) simulation: Simulation,
+    pub(super) monitor: &'a Monitor,
+}
+
+impl WithScheme for OnPackets<'_> {
+    type Output = Outcome;
+
+    fn run<T: Scheme>(self) -> Outcome {
+        let OnPackets { simulation: Simulation { setting, workload, .. }, monitor } = self;
+        let transport = setting.case.scheme.component("transport");
+        let config = T::configure(&transport);
+        let smallest = PacketFormat::of(&transport).smallest_bytes();
+        let routing = setting.case.scheme.component("routing");
+        setting.run_packets(workload, &routing, smallest, monitor, || T::new(&config))
+    }
+}
+
+/// How a run ended.
+struct End {
+    /// Nobody cancelled it.
+    is_wanted: bool,
+    /// Why it could not go on, if it could not.
+    stalled: Option<String>,
+    /// The law that was found broken, if one was.
+    violation: Option<Violation>,
+}
+
+impl Setting {
+    /// How queues are watched, if they are.
+    pub(super) fn recorder(&self) -> Option<QueueRecorder> {
+        let interval = self.case.measure.optional_time("series_interval");
+        let recorder = QueueRecorder::new(interval);
+        let recorder = if self.case.measure.flag("by_class") { recorder.by_class() } else { recorder };
+        (self.case.measure.flag("queues") || interval.is_some()).then_some(recorder)
+    }
+
+    /// Runs a transport packet by packet.
+    pub(super) fn run_packets<T: Transport>(
+        self,
+        mut workload: Workload,
+        routing: &Values,
+        smallest_packet_bytes: u64,
+        monitor: &Monitor,
+        transport: impl Fn() -> T,
+    ) -> Outcome {
+        let (queue, nic) = queues(&self.case, &workload).expect("a scheme with packets has a queue");
+        let trimmed = [&queue, &nic].into_iter().filter_map(queue::trims_to_bytes);
+        let queries = workload.asking().map(|asking| asking.size_bytes.into());
+        let smallest = trimmed.chain(queue::credit_bytes(&queue)).chain(queries);
+        let plan = Plan {
+            topology: &self.topology,
+            queue: &queue,
+            nic: &nic,
+            transport: &self.case.scheme.component("transport"),
+            routing,
+            faults: &self.faults,
+            seed: self.case.seed,
+            smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
+            recorder: self.recorder(),
+            captured: &self.captured,
+            sent_interval: self.case.measure.optional_time("series_interval"),
+            audited: self.is_audited,
+            longest_window: self.longest_window.min(workload.word_takes()),
+            threads: self.threads,
+        };
+        let mut engine = Engine::<T>::new(&plan, transport);
+        let mut collector = Collector::new(self.format, workload.background().to_vec());
+        let audit = self.is_audited.then(|| Audit::new(self.terms(&plan)));
+        let End { is_wanted, stalled, violation } =
+            self.drive(&mut engine, &mut workload, &mut collector, audit, monitor);
+        let (tally, end) = (engine.tally(), engine.now());
+        let is_watched = self.recorder().is_some();
+        let mut outcome = self.outcome(collector, &engine.standings(), tally);
+        outcome.violation = violation;
+        outcome.jobs = workload.jobs().iter().map(|job| JobRow::of(job, &outcome.flows)).collect();
+        outcome.warnings.extend(never_started(workload.waiting()));
+        outcome.simulated = outcome.simulated.min(end);
+        outcome.cancelled = !is_wanted;
+        outcome.helpers_took = engine.helpers_took();
+        outcome.warnings.extend(stalled.clone());
+        outcome.stalled = stalled;
+        outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
+        // The engine goes on until the last timer; queues are watched until the last flow ended.
+        let ports = engine.ports(outcome.simulated).into_iter().enumerate();
+        let row = |(link, (counters, queue, sent))| {
+            let queue: Option<QueueRecorder> = queue;
+            PortRow { link, counters, queue: queue.filter(|_| is_watched), sent }
+        };
+        outcome.ports = ports.map(row).collect();
+        outcome.pulls = engine.pulls(outcome.simulated).collect();
+        let captures = engine.captured(outcome.simulated);
+        outcome.captures =
+            captures.into_iter().map(|(link, packets)| outcome.capture(link, packets)).collect();
+        outcome
+    }
+
+    /// What the laws are checked against.
+    fn terms<'a>(&'a self, plan: &Plan<'a>) -> Terms<'a> {
+        let ack = match plan.transport.entries.get("ack") {
+            Some(Value::Bytes(bytes)) => *bytes,
+            _ => 0,
+        };
+        Terms {
+            topology: &self.topology,
+            queue: plan.queue,
+            nic: plan.nic,
+            format: self.format,
+            largest_packet_bytes: ack.max(self.format.mss_bytes + self.format.header_bytes),
+            one_path: routing::path_per_flow(plan.routing, &self.topology).0,
+            has_faults: !self.case.faults.is_empty() || !self.topology.error_rates.is_empty(),
+        }
+    }
+
+    /// Has the engine run until the case is done, or nothing more will come of it.
+    fn drive<T: Transport>(
+        &self,
+        engine: &mut Engine<T>,
+        workload: &mut Workload,
+        collector: &mut Collector,
+        mut audit: Option<Audit<'_>>,
+        monitor: &Monitor,
+    ) -> End {
+        let (goal, max_time) = (self.goal(), self.max_time());
+        let has_background = workload.background().contains(&true);
+        let mut watch = StallWatch::new(self.faults.last_change());
+        let mut is_wanted = true;
+        let mut violation = None;
+        let stalled = loop {
+            let (mut is_suspicious, mut is_over, mut is_due) = (false, false, false);
+            let mut events = 0;
+            engine.run(workload, max_time, |log, tally, now, left| {
+                if !log.events.is_empty() {
+                    audit.iter_mut().for_each(|audit| audit.hear(&log.events));
+                    collector.read(log, &self.topology);
+                }
+                let (started, finished) = (collector.started(), collector.finished());
+                is_wanted = monitor.report(tally.packet_hops, goal.share_done(finished, now));
+                is_over = has_background && finished == started && !left.has_foreground_left();
+                events = tally.events;
+                is_suspicious = watch.is_suspicious(now, events, started, finished);
+                is_due = audit.as_ref().is_some_and(|audit| audit.is_due(tally.packet_hops));
+                is_wanted && !is_over && !is_suspicious && !is_due
+            });
+            let now = engine.now();
+            if let Some(audit) = &mut audit {
+                let mut seen = engine.inspect(audit.follows_order());
+                // A window that the end cuts short leaves what comes after it undone, and nobody to be woken for it.
+                seen.is_idle &= now < max_time;
+                violation = audit.look(&seen, engine.tally().packet_hops).err();
+                let is_at_rest = is_suspicious || is_over || !is_wanted || now >= max_time;
+                if violation.is_none() && is_due && !is_at_rest {
+                    continue;
+                }
+            }
+            if violation.is_some() {
+                break None;
+            }
+            // Of a flow that is asked for nothing is known until the query has come.
+            let is_asked_for = |flow| !collector.knows(flow);
+            let is_awaited = |flow| collector.awaits(flow) || is_asked_for(flow);
+            let unfinished = collector.started() > collector.finished()
+                || engine.standings().iter().any(|one| is_asked_for(one.flow));
+            let why = if is_suspicious && is_wanted && !is_over && now < max_time {
+                if !watch.is_stalled(events, engine.standings(), is_awaited) || !unfinished {
+                    continue;
+                }
+                "packets move, but no flow comes nearer to its end"
+            } else if is_wanted && unfinished && now < max_time && engine.is_idle(workload) {
+                "nothing is left to happen"
+            } else {
+                break None;
+            };
+            let mut standings = engine.standings();
+            standings.retain(|one| is_awaited(one.flow));
+            break Some(stall::message(why, now, &standings, |flow| collector.pair(flow)));
+        };
+        let violation = violation.or_else(|| audit.and_then(|audit| audit.finish().err()));
+        End { is_wanted, stalled, violation }
+    }
+}

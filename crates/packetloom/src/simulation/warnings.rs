@@ -1,0 +1,54 @@
+//! What the user should know of a run.
+
+use crate::engine::Standing;
+use crate::fault::Faults;
+use crate::measure::FlowRow;
+use crate::queue;
+use crate::spec::Values;
+use crate::topology::Topology;
+
+/// A threshold beyond every deadline makes every flow urgent: then DAQ's two queues are one.
+pub(super) fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<String> {
+    let threshold = queue::threshold(queue)?;
+    let spans = flows.iter().filter_map(|row| row.deadline().map(|deadline| deadline.since(row.flow.start)));
+    let longest = spans.max().filter(|&longest| longest <= threshold)?;
+    Some(format!(
+        "every flow is urgent: the threshold, {threshold}, is beyond the longest deadline, {longest}"
+    ))
+}
+
+pub(super) fn never_started(waiting: u64) -> Option<String> {
+    let message = format!("{waiting} flows never started, as what they wait for did not come");
+    (waiting > 0).then_some(message)
+}
+
+/// So many of the flows that could not be finished are named.
+const MOST_NAMED: usize = 5;
+
+/// Which flows were not finished, and why, where that is known.
+pub(super) fn unfinished(
+    (started, finished): (u64, u64),
+    flows: &[FlowRow],
+    standings: &[Standing],
+    faults: &Faults,
+    topology: &Topology,
+) -> String {
+    let is_open = |row: &&FlowRow| row.measured && !row.is_over();
+    let name = |row: &FlowRow| {
+        let [src, dst] = [row.flow.src, row.flow.dst];
+        let is_cut_off = faults.cut_off(topology, src, dst);
+        let place = standings.binary_search_by_key(&row.flow.id, |one| one.flow);
+        let why = match place.map(|place| &standings[place]) {
+            _ if is_cut_off => ", cut off for good".to_owned(),
+            Ok(Standing { arrived, packets, waits_for, .. }) => {
+                format!(", {arrived} of {packets} packets arrived, waits for {waits_for}")
+            }
+            Err(_) => String::new(),
+        };
+        format!("{} ({} to {}{why})", row.flow.id, topology.node_name(src), topology.node_name(dst))
+    };
+    let named: Vec<String> = flows.iter().filter(is_open).take(MOST_NAMED).map(name).collect();
+    let more = if started - finished > MOST_NAMED as u64 { ", ..." } else { "" };
+    let left = started - finished;
+    format!("{left} of {started} flows were not finished when the run ended: {}{more}", named.join(", "))
+}
