@@ -124,6 +124,9 @@ def test_the_real_benchmark_can_be_bound_to_a_core(tmp_path: Path) -> None:
     ((ours, theirs),) = comparison.pairs
     assert ours["packet_hops"] == theirs["packet_hops"] > 400_000
     assert 0.2 < comparison.median < 5
+    assert comparison.spread == (comparison.median, comparison.median)
+    (written,) = json.loads((tmp_path / "ratios.json").read_text())
+    assert written["name"] == comparison.name == "pfabric-websearch-k6"
 
 
 def test_what_cannot_be_compared_is_said(builds: Builds, tmp_path: Path) -> None:
