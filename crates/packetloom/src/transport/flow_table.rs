@@ -2,21 +2,25 @@
 
 use crate::flow::FlowId;
 use crate::prefetch::prefetch_whole;
+use smallvec::{SmallVec, smallvec};
 
 const EMPTY: u32 = u32::MAX;
+
+/// So many buckets lie in the table itself, so that to find one of a host's only flows is not to wait for the memory.
+const NEAR_BUCKETS: usize = 4;
 
 /// A map from flow to state, by open addressing with linear probing. Its order is never seen.
 #[derive(Clone, Debug)]
 pub struct FlowTable<S> {
     /// Flow and place of its state; a power of two, at most half full.
-    buckets: Vec<(FlowId, u32)>,
+    buckets: SmallVec<[(FlowId, u32); NEAR_BUCKETS]>,
     states: Vec<Option<S>>,
     free: Vec<u32>,
 }
 
 impl<S> Default for FlowTable<S> {
     fn default() -> FlowTable<S> {
-        FlowTable { buckets: vec![(0, EMPTY); 8], states: Vec::new(), free: Vec::new() }
+        FlowTable { buckets: smallvec![(0, EMPTY); NEAR_BUCKETS], states: Vec::new(), free: Vec::new() }
     }
 }
 
@@ -116,7 +120,7 @@ impl<S> FlowTable<S> {
     }
 
     fn grow(&mut self) {
-        let larger = vec![(0, EMPTY); self.buckets.len() * 2];
+        let larger = smallvec![(0, EMPTY); self.buckets.len() * 2];
         for (flow, place) in std::mem::replace(&mut self.buckets, larger) {
             if place != EMPTY {
                 let bucket = self.find(flow);

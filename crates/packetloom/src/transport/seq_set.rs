@@ -1,17 +1,19 @@
 //! A set of sequence numbers above a rising floor: what arrived out of order, what was acknowledged selectively.
 
-use crate::prefetch::prefetch;
-use std::collections::VecDeque;
+use smallvec::SmallVec;
 
 const BITS: u32 = 64;
+
+/// So many words lie in the set itself: of windows up to a hundred packets nothing lies elsewhere.
+const NEAR_WORDS: usize = 2;
 
 /// A sliding bitmap. It costs nothing while it is empty.
 #[derive(Clone, Debug, Default)]
 pub struct SeqSet {
     /// The number of the first word.
     first_word: u32,
-    words: VecDeque<u64>,
     count: u32,
+    words: SmallVec<[u64; NEAR_WORDS]>,
 }
 
 impl SeqSet {
@@ -25,12 +27,6 @@ impl SeqSet {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
-    }
-
-    /// Asks for the memory of the first numbers.
-    #[inline]
-    pub fn prefetch(&self) {
-        self.words.front().inspect(|first| prefetch(*first));
     }
 
     /// Whether a number is in it.
@@ -53,7 +49,7 @@ impl SeqSet {
             self.first_word = from / BITS;
         }
         while from < self.first_word * BITS {
-            self.words.push_front(0);
+            self.words.insert(0, 0);
             self.first_word -= 1;
         }
         let mut seq = from;
@@ -78,14 +74,12 @@ impl SeqSet {
 
     /// Forgets every number below `floor`, which then counts as absent.
     pub fn drop_below(&mut self, floor: u32) {
-        while let Some(&word) = self.words.front()
-            && (self.first_word + 1) * BITS <= floor
-        {
-            self.count -= word.count_ones();
-            self.words.pop_front();
-            self.first_word += 1;
+        let passed = (floor / BITS).saturating_sub(self.first_word).min(self.words.len() as u32);
+        if passed > 0 {
+            self.count -= self.words.drain(..passed as usize).map(u64::count_ones).sum::<u32>();
+            self.first_word += passed;
         }
-        if let Some(word) = self.words.front_mut()
+        if let Some(word) = self.words.first_mut()
             && floor > self.first_word * BITS
         {
             let below = *word & ones(0, floor - self.first_word * BITS);

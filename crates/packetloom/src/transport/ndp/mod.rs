@@ -93,13 +93,8 @@ impl Transport for Ndp {
 
     #[inline]
     fn expect_soon(&self, packet: &Packet<Header>) {
-        match packet.kind {
-            Kind::Data | Kind::Trimmed => {
-                self.receivers.get(packet.flow).inspect(|receiver| receiver.prefetch());
-            }
-            _ => {
-                self.senders.get(packet.flow).inspect(|sender| sender.prefetch());
-            }
+        if !matches!(packet.kind, Kind::Data | Kind::Trimmed) {
+            self.senders.get(packet.flow).inspect(|sender| sender.prefetch());
         }
     }
 

@@ -26,12 +26,6 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Asks for what it takes to note a packet.
-    #[inline]
-    pub(super) fn prefetch(&self) {
-        self.arrived.above().prefetch();
-    }
-
     /// The connection of so many packets that this one opens.
     pub(super) fn new(packet: &Packet<Header>, packets: u32) -> Receiver {
         Receiver {

@@ -222,7 +222,6 @@ impl Sender {
     #[inline]
     pub(super) fn prefetch(&self) {
         self.in_flight.front().inspect(|first| prefetch(*first));
-        self.acked.prefetch();
     }
 
     /// Something was heard of a packet in flight; returns whether it counted as that. Words come nearly in the order
