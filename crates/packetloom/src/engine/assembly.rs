@@ -17,7 +17,7 @@ use crate::measure::{QueueRecorder, SentRecorder};
 use crate::queue::{self, Loans, Pool};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, PathCode, Paths, Router};
-use crate::topology::{Forwarding, Topology};
+use crate::topology::{Forwarding, Link, Topology};
 use crate::units::{ByteTime, Time};
 use std::collections::BTreeMap;
 
@@ -31,6 +31,8 @@ pub(super) struct Assembly<'a> {
     code: Option<PathCode>,
     detours: Option<Vec<Detours>>,
     faults: BTreeMap<usize, LinkFault>,
+    /// For each node, the links into it, numbered as [`FarEnd`](super::partition::FarEnd) has them.
+    links_in: Vec<Vec<u32>>,
 }
 
 impl<'a> Assembly<'a> {
@@ -45,6 +47,7 @@ impl<'a> Assembly<'a> {
             code: routing::path_code(plan.routing, plan.topology),
             detours: (!beliefs.is_empty()).then(|| Detours::of(plan.topology, &beliefs)),
             faults: plan.faults.links(plan.seed),
+            links_in: links_in(plan.topology),
         }
     }
 
@@ -165,18 +168,19 @@ impl<'a> Assembly<'a> {
 
     fn switch<T: Transport>(&self, id: u32, ports: std::ops::Range<usize>, node: u32) -> Switch {
         let (plan, topology) = (self.plan, self.plan.topology);
+        let links_in = || self.links_in[id as usize].iter().map(|&link| &topology.links[link as usize]);
         let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
         let looks_back = T::Agent::ACTIVE || credit_bytes.is_some();
-        let back = if looks_back { ways_back(topology, id) } else { Vec::new() };
+        let back = if looks_back { ways_back(topology, id, links_in()) } else { Vec::new() };
         Switch::new(
             self.router(id),
             ports,
             node,
             back,
             Pool::build(plan.queue),
-            (credit_bytes, Loans::build(plan.queue, &hosts_at(topology, id))),
+            (credit_bytes, Loans::build(plan.queue, &hosts_at(topology, links_in()))),
             queue::returns_to_sender(plan.queue),
-            cut_through(topology, id),
+            cut_through(topology, links_in()),
         )
     }
 }
@@ -187,17 +191,25 @@ fn shortest_way(topology: &Topology, smallest_packet_bytes: u64) -> Time {
         Forwarding::CutThrough { header_bytes, .. } => smallest_packet_bytes.min(header_bytes.into()),
         Forwarding::StoreAndForward => smallest_packet_bytes,
     };
-    let way = |link: &crate::topology::Link| {
+    let way = |link: &Link| {
         link.latency + Time(link.rate.time_for(seen + topology.framing_bytes).as_ps().saturating_sub(1))
     };
     topology.links.iter().map(way).min().unwrap_or(Time(1))
 }
 
+/// The links into each node, in the order of all links.
+fn links_in(topology: &Topology) -> Vec<Vec<u32>> {
+    let mut links_in = vec![Vec::new(); topology.nodes.len()];
+    for (link, number) in topology.links.iter().zip(0..) {
+        links_in[link.dst as usize].push(number);
+    }
+    links_in
+}
+
 /// For each link into a node, in order, the node's port that leads back; parallel links pair up in order.
-fn ways_back(topology: &Topology, node: u32) -> Vec<u32> {
+fn ways_back<'a>(topology: &Topology, node: u32, links_in: impl Iterator<Item = &'a Link>) -> Vec<u32> {
     let links_out = &topology.links[range_of(topology, node)];
     let mut taken = vec![false; links_out.len()];
-    let links_in = topology.links.iter().filter(|link| link.dst == node);
     links_in
         .map(|link| {
             let mut ports = links_out.iter().zip(&taken);
@@ -210,8 +222,8 @@ fn ways_back(topology: &Topology, node: u32) -> Vec<u32> {
 }
 
 /// The links from hosts into a node: the host, and the link's number there.
-fn hosts_at(topology: &Topology, node: u32) -> Vec<(u32, u32)> {
-    let links_in = (0..).zip(topology.links.iter().filter(|link| link.dst == node));
+fn hosts_at<'a>(topology: &Topology, links_in: impl Iterator<Item = &'a Link>) -> Vec<(u32, u32)> {
+    let links_in = (0..).zip(links_in);
     links_in.filter(|(_, link)| link.src < topology.hosts).map(|(number, link)| (link.src, number)).collect()
 }
 
@@ -220,9 +232,7 @@ fn range_of(topology: &Topology, node: u32) -> std::ops::Range<usize> {
     ports.start as usize..ports.end as usize
 }
 
-fn cut_through(topology: &Topology, node: u32) -> Option<CutThrough> {
+fn cut_through<'a>(topology: &Topology, links_in: impl Iterator<Item = &'a Link>) -> Option<CutThrough> {
     let Forwarding::CutThrough { header_bytes, underrun: false } = topology.forwarding else { return None };
-    // Links into a node are numbered in the order in which they stand among all links.
-    let links_in = topology.links.iter().filter(|link| link.dst == node);
     Some(CutThrough { header_bytes, byte_times: links_in.map(|link| ByteTime::at(link.rate)).collect() })
 }

@@ -25,9 +25,15 @@ const PARTS: usize = 16;
 /// of lines of the processor's nearest cache.
 const STRIDE: usize = PAGES as usize + 8;
 
-/// How many arrivals in a window make it worth dividing the next ones: with fewer, most parts would be empty; more, and
-/// what is written to so many places at once no longer stays in the processor's nearer caches.
-const DIVIDED: std::ops::Range<u32> = 512..16_384;
+/// Into how many parts, as a power of two, the next windows are divided after one with so many arrivals. With few, most parts
+/// would be empty; with very many, what is written to so many places at once no longer stays in the processor's nearer caches.
+fn division(arrivals: u32) -> u32 {
+    match arrivals {
+        0..512 => 0,
+        512..16_384 => PARTS.ilog2(),
+        _ => 2,
+    }
+}
 
 /// The calendar of a shard's nodes.
 #[derive(Clone, Debug)]
@@ -240,8 +246,7 @@ impl Calendar {
             self.spare.push(part);
         }
         due.complete(self.rows.len());
-        let divisions = if DIVIDED.contains(&due.count) { PARTS.ilog2() } else { 0 };
-        self.part_shift = self.clock.bits().saturating_sub(divisions);
+        self.part_shift = self.clock.bits().saturating_sub(division(due.count));
     }
 
     /// Gives pages to what has come near enough.
