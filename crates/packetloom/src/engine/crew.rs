@@ -5,7 +5,7 @@
 //! shard does depends on nothing but what it was handed, so results are the same for any number of threads.
 
 use super::Tally;
-use super::endpoint::Transport;
+use super::endpoint::{Standing, Transport};
 use super::log::Log;
 use super::shard::Shard;
 use super::wires::Crossing;
@@ -62,12 +62,27 @@ impl<H> Basket<H> {
     }
 }
 
+/// What a worker is told to do.
+enum Order<H> {
+    /// To take its shard through a window.
+    Turn(Turn, Basket<H>),
+    /// To tell how its hosts' flows stand.
+    Standings,
+}
+
 /// A thread with a shard of its own.
 struct Worker<'scope, H> {
-    turns: Sender<(Turn, Basket<H>)>,
+    orders: Sender<Order<H>>,
     done: Receiver<Basket<H>>,
-    /// Ends when there are no more turns, with the processor time that it took.
+    standings: Receiver<Vec<Standing>>,
+    /// Ends when there are no more orders, with the processor time that it took.
     thread: ScopedJoinHandle<'scope, Duration>,
+}
+
+impl<H> Worker<'_, H> {
+    fn order(&self, order: Order<H>) {
+        assert!(self.orders.send(order).is_ok(), "a worker lives until its orders end");
+    }
 }
 
 /// The leader's shard and the other threads.
@@ -111,7 +126,7 @@ impl<'scope, T: Transport + 'scope> Crew<'scope, T> {
         let (first, others) = self.baskets.split_at_mut(1);
         for (worker, basket) in self.workers.iter().zip(&mut *others) {
             let basket = std::mem::replace(basket, Basket::new(0, None));
-            worker.turns.send((turn, basket)).expect("a worker lives until its turns end");
+            worker.order(Order::Turn(turn, basket));
         }
         self.own.take_turn(turn, &mut first[0]);
         for (worker, basket) in self.workers.iter().zip(others) {
@@ -132,6 +147,17 @@ impl<'scope, T: Transport + 'scope> Crew<'scope, T> {
         }
     }
 
+    /// How every unfinished flow stands, in order of identity.
+    pub(super) fn standings(&self) -> Vec<Standing> {
+        self.workers.iter().for_each(|worker| worker.order(Order::Standings));
+        let mut standings = self.own.standings();
+        for worker in &self.workers {
+            standings.extend(receive(&worker.standings).into_iter().flatten());
+        }
+        standings.sort_unstable();
+        standings
+    }
+
     /// What all hosts told since it was last emptied, in the order of nodes.
     pub(super) fn log(&mut self) -> &mut Log {
         let (first, others) = self.baskets.split_at_mut(1);
@@ -145,7 +171,7 @@ impl<'scope, T: Transport + 'scope> Crew<'scope, T> {
     /// the processor time that the workers took.
     pub(super) fn end(self) -> (Vec<Crossings<T::Header>>, Duration) {
         let took = self.workers.into_iter().map(|worker| {
-            drop(worker.turns);
+            drop(worker.orders);
             worker.thread.join().expect("a worker that did not panic ends")
         });
         let took = took.sum();
@@ -157,19 +183,26 @@ fn hire<'scope, T: Transport>(
     scope: &'scope Scope<'scope, '_>,
     shard: &'scope mut Shard<T>,
 ) -> Worker<'scope, T::Header> {
-    let (turns, next) = channel::<(Turn, Basket<T::Header>)>();
+    let (orders, next) = channel();
     let (report, done) = channel();
+    let (tell, standings) = channel();
     let thread = scope.spawn(move || {
         let clock = ThreadTime::now();
-        while let Some((turn, mut basket)) = receive(&next) {
-            shard.take_turn(turn, &mut basket);
-            if report.send(basket).is_err() {
+        while let Some(order) = receive(&next) {
+            let is_heard = match order {
+                Order::Turn(turn, mut basket) => {
+                    shard.take_turn(turn, &mut basket);
+                    report.send(basket).is_ok()
+                }
+                Order::Standings => tell.send(shard.standings()).is_ok(),
+            };
+            if !is_heard {
                 break;
             }
         }
         clock.elapsed()
     });
-    Worker { turns, done, thread }
+    Worker { orders, done, standings, thread }
 }
 
 /// Waits for a message, at first wide awake; `None` when there will be none.

@@ -48,7 +48,6 @@ use crate::units::Time;
 use crate::workload::{Start, Workload};
 use assembly::Assembly;
 use crew::{Crew, Turn};
-use host::Host;
 use partition::{FarEnd, Partition};
 use shard::Shard;
 use std::collections::BTreeSet;
@@ -69,6 +68,20 @@ impl std::ops::Add for Tally {
     fn add(self, other: Tally) -> Tally {
         Tally { packet_hops: self.packet_hops + other.packet_hops, events: self.events + other.events }
     }
+}
+
+/// What can be seen of a run between two windows.
+pub struct AfterWindow<'a> {
+    /// What hosts told, to read and empty.
+    pub log: &'a mut Log,
+    /// What was done so far, but for departures from buffers.
+    pub tally: Tally,
+    /// The time up to which everything happened.
+    pub now: Time,
+    /// What is left of the workload.
+    pub left: &'a Workload,
+    /// Asks all hosts how every unfinished flow stands, in order of identity.
+    pub standings: &'a dyn Fn() -> Vec<Standing>,
 }
 
 /// Everything an engine is built from.
@@ -123,14 +136,13 @@ impl<T: Transport> Engine<T> {
         Engine { shards, partition, now: Time::ZERO, helpers_took: Duration::ZERO }
     }
 
-    /// Runs the workload to its end, or to `max_time`; what was stopped between two windows goes on where it was. After
-    /// every window `after_window` gets the log to read and empty, the tally, the time, and what is left of the
-    /// workload; it returns whether to go on.
+    /// Runs the workload to its end, or to `max_time`; what was stopped between two windows goes on where it was.
+    /// `after_window` returns whether to go on.
     pub fn run(
         &mut self,
         workload: &mut Workload,
         max_time: Time,
-        after_window: impl FnMut(&mut Log, &Tally, Time, &Workload) -> bool,
+        after_window: impl FnMut(AfterWindow<'_>) -> bool,
     ) {
         for chain in workload.take_chains() {
             self.shard_of(chain.src).add_chain(chain);
@@ -181,8 +193,7 @@ impl<T: Transport> Engine<T> {
 
     /// How every unfinished flow stands, in order of identity.
     pub fn standings(&self) -> Vec<Standing> {
-        let hosts = self.shards.iter().flat_map(|shard| &shard.hosts);
-        let mut standings: Vec<Standing> = hosts.flat_map(Host::standings).collect();
+        let mut standings: Vec<Standing> = self.shards.iter().flat_map(Shard::standings).collect();
         standings.sort_unstable();
         standings
     }
@@ -250,7 +261,7 @@ fn lead<T: Transport>(
     places: &[(u32, u32)],
     workload: &mut Workload,
     (mut now, max_time): (Time, Time),
-    mut after_window: impl FnMut(&mut Log, &Tally, Time, &Workload) -> bool,
+    mut after_window: impl FnMut(AfterWindow<'_>) -> bool,
 ) -> Time {
     loop {
         let flow = workload.peek_start().map(|start| clock.window_of(start));
@@ -274,8 +285,12 @@ fn lead<T: Transport>(
         if workload.has_dependencies() {
             crew.log().tell(workload);
         }
+        let log = &mut std::mem::take(crew.log());
+        let standings = &|| crew.standings();
+        let goes_on = after_window(AfterWindow { log, tally, now, left: workload, standings });
+        std::mem::swap(crew.log(), log);
         // What is left of a window that max_time cuts short must not be asked for again.
-        if !after_window(crew.log(), &tally, end, workload) || end == max_time {
+        if !goes_on || end == max_time {
             return now;
         }
     }

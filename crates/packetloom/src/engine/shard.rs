@@ -5,7 +5,7 @@ use super::agent::PortAgent;
 use super::arrival::{self, Arrival};
 use super::crew::{Basket, Turn};
 use super::due::Due;
-use super::endpoint::Transport;
+use super::endpoint::{Standing, Transport};
 use super::host::Host;
 use super::log::Log;
 use super::port::Port;
@@ -19,6 +19,10 @@ use crate::units::Time;
 use crate::workload::{Chain, Query, Triggers};
 
 /// Nodes and the links that end at them.
+///
+/// Shards lie side by side, each changed by a thread of its own: none may share a cache line with the next, nor a pair of lines,
+/// which processors fetch together.
+#[repr(align(128))]
 pub(super) struct Shard<T: Transport> {
     /// The first of the hosts, which follow each other.
     pub(super) first_host: HostId,
@@ -113,6 +117,11 @@ impl<T: Transport> Shard<T> {
                 }
             }
         }
+    }
+
+    /// How its hosts' unfinished flows stand, in no order.
+    pub(super) fn standings(&self) -> Vec<Standing> {
+        self.hosts.iter().flat_map(Host::standings).collect()
     }
 
     /// What was done here before `end`.

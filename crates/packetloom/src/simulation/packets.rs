@@ -3,7 +3,8 @@
 use super::warnings::{never_started, useless_threshold};
 use super::{JobRow, Monitor, Outcome, PortRow, Setting, Simulation, queues};
 use crate::audit::{Audit, Terms, Violation};
-use crate::engine::{Engine, Plan, Transport};
+use crate::engine::{AfterWindow, Engine, Plan, Standing, Transport};
+use crate::flow::FlowId;
 use crate::measure::{Collector, QueueRecorder};
 use crate::queue;
 use crate::routing;
@@ -142,9 +143,8 @@ impl Setting {
         let mut is_wanted = true;
         let mut violation = None;
         let stalled = loop {
-            let (mut is_suspicious, mut is_over, mut is_due) = (false, false, false);
-            let mut events = 0;
-            engine.run(workload, max_time, |log, tally, now, left| {
+            let (mut is_stalled, mut is_over, mut is_due) = (false, false, false);
+            engine.run(workload, max_time, |AfterWindow { log, tally, now, left, standings }| {
                 if !log.events.is_empty() {
                     audit.iter_mut().for_each(|audit| audit.hear(&log.events));
                     collector.read(log, &self.topology);
@@ -152,10 +152,15 @@ impl Setting {
                 let (started, finished) = (collector.started(), collector.finished());
                 is_wanted = monitor.report(tally.packet_hops, goal.share_done(finished, now));
                 is_over = has_background && finished == started && !left.has_foreground_left();
-                events = tally.events;
-                is_suspicious = watch.is_suspicious(now, events, started, finished);
+                let is_open = is_wanted && !is_over && now < max_time;
+                if watch.is_suspicious(now, tally.events, started, finished) && is_open {
+                    let standings = standings();
+                    let is_unfinished = is_unfinished(collector, &standings);
+                    let is_awaited = |flow| awaits(collector, flow);
+                    is_stalled = watch.is_stalled(tally.events, standings, is_awaited) && is_unfinished;
+                }
                 is_due = audit.as_ref().is_some_and(|audit| audit.is_due(tally.packet_hops));
-                is_wanted && !is_over && !is_suspicious && !is_due
+                is_wanted && !is_over && !is_stalled && !is_due
             });
             let now = engine.now();
             if let Some(audit) = &mut audit {
@@ -163,34 +168,36 @@ impl Setting {
                 // A window that the end cuts short leaves what comes after it undone, and nobody to be woken for it.
                 seen.is_idle &= now < max_time;
                 violation = audit.look(&seen, engine.tally().packet_hops).err();
-                let is_at_rest = is_suspicious || is_over || !is_wanted || now >= max_time;
+                let is_at_rest = is_stalled || is_over || !is_wanted || now >= max_time;
                 if violation.is_none() && is_due && !is_at_rest {
                     continue;
                 }
             }
-            if violation.is_some() {
+            if violation.is_some() || !is_wanted || now >= max_time {
                 break None;
             }
-            // Of a flow that is asked for nothing is known until the query has come.
-            let is_asked_for = |flow| !collector.knows(flow);
-            let is_awaited = |flow| collector.awaits(flow) || is_asked_for(flow);
-            let unfinished = collector.started() > collector.finished()
-                || engine.standings().iter().any(|one| is_asked_for(one.flow));
-            let why = if is_suspicious && is_wanted && !is_over && now < max_time {
-                if !watch.is_stalled(events, engine.standings(), is_awaited) || !unfinished {
-                    continue;
-                }
+            let mut standings = engine.standings();
+            let why = if is_stalled {
                 "packets move, but no flow comes nearer to its end"
-            } else if is_wanted && unfinished && now < max_time && engine.is_idle(workload) {
+            } else if is_unfinished(collector, &standings) && engine.is_idle(workload) {
                 "nothing is left to happen"
             } else {
                 break None;
             };
-            let mut standings = engine.standings();
-            standings.retain(|one| is_awaited(one.flow));
+            standings.retain(|one| awaits(collector, one.flow));
             break Some(stall::message(why, now, &standings, |flow| collector.pair(flow)));
         };
         let violation = violation.or_else(|| audit.and_then(|audit| audit.finish().err()));
         End { is_wanted, stalled, violation }
     }
+}
+
+/// Whether the case waits for flows.
+fn is_unfinished(collector: &Collector, standings: &[Standing]) -> bool {
+    collector.started() > collector.finished() || standings.iter().any(|one| !collector.knows(one.flow))
+}
+
+/// Whether a flow is to end, or its query is still on its way: till it has come nothing is known of the flow.
+fn awaits(collector: &Collector, flow: FlowId) -> bool {
+    collector.awaits(flow) || !collector.knows(flow)
 }
