@@ -14,6 +14,7 @@ const BENCHES: &[(&str, &str, u32)] = &[
     ("fifo-permutation-k8", include_str!("../../../benches/fifo-permutation-k8.toml"), 1),
     ("fifo-permutation-k16", include_str!("../../../benches/fifo-permutation-k16.toml"), 1),
     ("fifo-permutation-k16-two-threads", include_str!("../../../benches/fifo-permutation-k16.toml"), 2),
+    ("fifo-permutation-k32", include_str!("../../../benches/fifo-permutation-k32.toml"), 1),
     ("dctcp-websearch-k8", include_str!("../../../benches/dctcp-websearch-k8.toml"), 1),
     ("pfabric-websearch-k6", include_str!("../../../benches/pfabric-websearch-k6.toml"), 1),
     ("ndp-permutation-k8", include_str!("../../../benches/ndp-permutation-k8.toml"), 1),

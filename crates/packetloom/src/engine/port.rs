@@ -622,11 +622,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         let packet = wires.packets.get_mut(id);
         let bytes = u64::from(packet.size_bytes) + u64::from(self.framing_bytes);
         let takes = self.serialisation(bytes);
-        packet.time = start + self.until_seen(packet.size_bytes, takes) + self.latency;
+        let arrival = start + self.until_seen(packet.size_bytes, takes) + self.latency;
+        packet.time = arrival;
         self.sent.0 += 1;
         self.sent.1 += u64::from(packet.size_bytes);
         let data_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
-        let late = wires.carry(self.end, start, bytes, takes, id);
+        let late = wires.carry(self.end, (start, arrival), bytes, takes, id);
         self.busy_until = start + takes + late;
         data_bytes
     }

@@ -86,38 +86,52 @@ impl<H: Copy + Default> Wires<H> {
         }
     }
 
-    /// Puts a packet on the link to this end, at `start`; its `time` says when it arrives, if its
-    /// `bytes` on the link take as long as `usual`. Returns how much longer they take.
+    /// Puts a packet on the link to this end, with when it starts and when it arrives, if its `bytes` on the link take as long as
+    /// `usual`. Returns how much longer they take.
     #[inline(always)]
-    pub fn carry(&mut self, end: LinkEnd, start: Time, bytes: u64, usual: Time, id: PacketId) -> Time {
+    pub fn carry(
+        &mut self,
+        end: LinkEnd,
+        times: (Time, Time),
+        bytes: u64,
+        usual: Time,
+        id: PacketId,
+    ) -> Time {
         if end.node == LinkEnd::SPECIAL {
-            return self.carry_specially(end.link, start, bytes, usual, id);
+            return self.carry_specially(end.link, times, bytes, usual, id);
         }
-        let at = self.packets.get(id).time;
-        self.calendar.deliver((end.node, end.link), at, id);
+        self.calendar.deliver((end.node, end.link), times.1, id);
         Time::ZERO
     }
 
     #[inline(never)]
-    fn carry_specially(&mut self, link: u32, start: Time, bytes: u64, usual: Time, id: PacketId) -> Time {
+    fn carry_specially(
+        &mut self,
+        link: u32,
+        (start, at): (Time, Time),
+        bytes: u64,
+        usual: Time,
+        id: PacketId,
+    ) -> Time {
         let packet = self.packets.get_mut(id);
         match &mut self.special[link as usize] {
             Special::Crossing(end) => {
-                self.earliest_crossing = self.earliest_crossing.min(packet.time);
+                self.earliest_crossing = self.earliest_crossing.min(at);
                 self.outboxes[end.shard as usize].push(((end.node, end.link), self.packets.take(id)));
                 Time::ZERO
             }
             Special::Captured(beyond, packets) => {
                 packets.push((start, *packet));
                 let beyond = *beyond;
-                self.carry(beyond, start, bytes, usual, id)
+                self.carry(beyond, (start, at), bytes, usual, id)
             }
             Special::Faulty(beyond, fault) => {
-                let delay = fault.slow_down((start, packet.time), bytes, usual);
+                let delay = fault.slow_down((start, at), bytes, usual);
                 packet.time += delay;
-                if fault.lets_through(start, packet.time, packet.size_bytes) {
+                let late = packet.time;
+                if fault.lets_through(start, late, packet.size_bytes) {
                     let beyond = *beyond;
-                    self.carry(beyond, start, bytes, usual, id);
+                    self.carry(beyond, (start, late), bytes, usual, id);
                 } else {
                     self.packets.take(id);
                 }
@@ -127,11 +141,11 @@ impl<H: Copy + Default> Wires<H> {
                 let class = (packet.kind == Kind::Data).then_some(packet.class);
                 sent.note(start, packet.size_bytes, class);
                 let beyond = *beyond;
-                self.carry(beyond, start, bytes, usual, id)
+                self.carry(beyond, (start, at), bytes, usual, id)
             }
             Special::Audited(beyond, link) => {
                 let (beyond, link, packet) = (*beyond, *link, *packet);
-                let delay = self.carry(beyond, start, bytes, usual, id);
+                let delay = self.carry(beyond, (start, at), bytes, usual, id);
                 self.audited.push(Put { link, start, delay, packet });
                 delay
             }
