@@ -230,16 +230,13 @@ impl<T: Transport> Host<T> {
         tally: &mut Tally,
     ) {
         tally.events += 1;
-        let packet = match next {
-            Next::Arrival(id) => Some(wires.packets.take(id)),
-            _ => None,
-        };
-        if packet.is_some() {
+        if let Next::Arrival(id) = next {
             tally.packet_hops += 1;
-        }
-        if let Some(packet) = packet.filter(|packet| !packet.kind.is_transports()) {
-            self.take_word(now, packet, wires);
-            return;
+            if !wires.packets.get(id).kind.is_transports() {
+                let packet = wires.packets.take(id);
+                self.take_word(now, packet, wires);
+                return;
+            }
         }
         let told = log.events.len();
         let mut context = Context {
@@ -253,19 +250,24 @@ impl<T: Transport> Host<T> {
             log,
             ended_chains: &mut self.turns.ended_chains,
         };
-        if let Some(mut packet) = packet {
-            context.nic.answer(now, &mut packet);
-            self.transport.receive(packet, &mut context);
-        } else if let Next::Timer = next {
-            if let Some(timer) = context.agenda.pop() {
+        match next {
+            Next::Arrival(id) => {
+                let mut packet = context.wires.packets.take(id);
+                context.nic.answer(now, &mut packet);
+                self.transport.receive(packet, &mut context);
+            }
+            Next::Timer => {
+                let Some(timer) = context.agenda.pop() else { return };
                 self.transport.timer(timer, &mut context);
             }
-        } else if let Some(Reverse((_, flow))) = self.turns.starting.pop() {
-            if flow.src == self.turns.id {
-                context.log.started(flow);
-                self.transport.start(flow, &mut context);
-            } else {
-                self.ask(now, flow, wires);
+            Next::Start => {
+                let Some(Reverse((_, flow))) = self.turns.starting.pop() else { return };
+                if flow.src == self.turns.id {
+                    context.log.started(flow);
+                    self.transport.start(flow, &mut context);
+                } else {
+                    self.ask(now, flow, wires);
+                }
             }
         }
         if !self.turns.ended_chains.is_empty() {
