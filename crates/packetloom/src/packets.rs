@@ -32,20 +32,17 @@ impl<H> Default for Packets<H> {
 
 impl<H: Copy + Default> Packets<H> {
     /// Takes a packet in.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, packet: Packet<H>) -> PacketId {
-        match self.free.pop() {
-            Some(id) => {
-                *self.get_mut(id) = packet;
-                id
-            }
-            None => self.add_place(packet),
-        }
+        let id = self.free.pop().unwrap_or_else(|| self.add_place());
+        *self.get_mut(id) = packet;
+        id
     }
 
     #[cold]
-    fn add_place(&mut self, packet: Packet<H>) -> PacketId {
-        self.places.push(Place(packet));
+    #[inline(never)]
+    fn add_place(&mut self) -> PacketId {
+        self.places.push(Place(Packet::default()));
         self.next.push(PacketId::default());
         PacketId(self.places.len() as u32 - 1)
     }

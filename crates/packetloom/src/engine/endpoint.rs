@@ -11,6 +11,7 @@ use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::measure::{QueueRecorder, Segment};
 use crate::packet::Packet;
+use crate::packets::PacketId;
 use crate::random::Stream;
 use crate::routing::{Fate, Paths};
 use crate::units::{Rate, Time};
@@ -90,7 +91,10 @@ pub struct Context<'a, H, A = ()> {
 
 impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     /// Hands a packet to the NIC's queue; returns the path that it takes.
-    #[inline]
+    ///
+    /// Inlined with what it calls up to the NIC, so that the sender writes the packet's fields where it will lie. Otherwise they
+    /// go to the stack one by one and are read back many at once, for which the processor has to wait.
+    #[inline(always)]
     pub fn send(&mut self, mut packet: Packet<H>) -> u16 {
         if let Some(paths) = &mut self.paths {
             packet.path = paths.next(packet.dst);
@@ -108,12 +112,17 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     }
 
     /// Hands a packet to the NIC's queue that takes a path of a controller's choice.
-    #[inline]
+    #[inline(always)]
     pub fn send_by(&mut self, path: u16, mut packet: Packet<H>) {
         packet.time = self.now;
         packet.src = self.host;
         packet.path = path;
         let id = self.wires.packets.add(packet);
+        self.hand_over(id);
+    }
+
+    #[inline(never)]
+    fn hand_over(&mut self, id: PacketId) {
         self.nic.accept(self.now, id, self.wires, None);
     }
 
