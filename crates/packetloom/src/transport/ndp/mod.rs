@@ -34,7 +34,8 @@ pub struct Ndp {
     config: Config,
     senders: FlowTable<Sender>,
     receivers: FlowTable<Receiver>,
-    finished: Finished,
+    /// Apart: it is of use only when a flow ends, and all the rest is fetched for each packet.
+    finished: Box<Finished>,
     pacer: Pacer,
 }
 
@@ -58,7 +59,7 @@ impl Scheme for Ndp {
             config: *config,
             senders: FlowTable::default(),
             receivers: FlowTable::default(),
-            finished: Finished::new(config.longest_silence().times(4)),
+            finished: Box::new(Finished::new(config.longest_silence().times(4))),
             pacer: Pacer::default(),
         }
     }

@@ -51,7 +51,8 @@ pub struct Windowed<C: Congestion> {
     config: Arc<Config>,
     senders: FlowTable<Sender<C>>,
     receivers: FlowTable<Receiver>,
-    finished: Finished,
+    /// Apart: it is of use only when a flow ends, and all the rest is fetched for each packet.
+    finished: Box<Finished>,
     congestion: PhantomData<C>,
 }
 
@@ -65,7 +66,7 @@ impl<C: Congestion> Scheme for Windowed<C> {
 
     fn new(config: &Arc<Config>) -> Windowed<C> {
         Windowed {
-            finished: config.finished(),
+            finished: Box::new(config.finished()),
             config: config.clone(),
             senders: FlowTable::default(),
             receivers: FlowTable::default(),
