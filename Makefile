@@ -15,7 +15,7 @@ help:
 	@echo "make test-ray   campaigns on a Ray cluster of two nodes; installs Ray"
 	@echo "make lint       formatting, clippy, ruff, mypy"
 	@echo "make format     format all sources"
-	@echo "make fast       a profile-guided build instead of the plain one: a tenth faster, minutes to make"
+	@echo "make fast       a profile-guided build instead of the plain one: a little faster, minutes to make"
 	@echo "make bench      speed and memory"
 	@echo "make bench-parts   the speed of the engine's parts"
 	@echo "make bench-compare BASE=main~1   speed beside another revision's, in pairs of runs"

@@ -76,8 +76,8 @@ def _print(figures: Sequence[dict[str, Any]], circumstances: Circumstances) -> N
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("\nbenchmark")
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column("\nbenchmark", overflow="fold")  # names that are cut look all the same
     headings = (
         "million\npacket-hops",
         "million per\nCPU second",
