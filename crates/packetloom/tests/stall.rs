@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::run;
+use common::{cases, run};
+use packetloom::measure::fingerprint;
+use packetloom::simulation::{Monitor, Simulation};
 use packetloom::units::Time;
 
 fn scenario(bytes: &str, faults: &str, transport: &str, rest: &str) -> String {
@@ -55,6 +57,20 @@ fn a_link_that_stays_dead_ends_the_run_with_the_reason() {
         assert_eq!(outcome.flows[0].delivered, Time::NEVER);
         assert!(outcome.warnings.contains(&why));
     }
+}
+
+#[test]
+fn threads_are_asked_how_long_flows_stand_and_go_on() {
+    let long_flows = scenario("20MB", "", r#""tcp""#, "").replace("hosts = 4", "hosts = 32");
+    let long_flows = long_flows.replace(r#"{ kind = "pair", src = 1, dst = 0 }"#, r#""permutation""#);
+    let on_threads = |threads| {
+        let simulation = Simulation::new(cases(&long_flows).remove(0)).expect("a sound case");
+        let outcome = simulation.with_threads(threads).run(&Monitor::default()).expect("a sound case");
+        (outcome.stalled, outcome.tally, fingerprint(&outcome.flows))
+    };
+    let (stalled, tally, hash) = on_threads(1);
+    assert!(stalled.is_none() && tally.events > 1_500_000, "too short for anybody to be asked: {tally:?}");
+    assert_eq!(on_threads(2), (stalled, tally, hash));
 }
 
 #[test]

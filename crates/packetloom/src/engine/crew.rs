@@ -150,7 +150,7 @@ impl<'scope, T: Transport + 'scope> Crew<'scope, T> {
         self.workers.iter().for_each(|worker| worker.order(Order::Standings));
         let mut standings = self.own.standings();
         for worker in &self.workers {
-            standings.extend(receive(&worker.standings).into_iter().flatten());
+            standings.extend(receive(&worker.standings).expect("a worker that did not panic answers"));
         }
         standings.sort_unstable();
         standings
