@@ -31,8 +31,6 @@ pub(super) struct Assembly<'a> {
     code: Option<PathCode>,
     detours: Option<Vec<Detours>>,
     faults: BTreeMap<usize, LinkFault>,
-    /// For each node, the links into it, numbered as [`FarEnd`](super::partition::FarEnd) has them.
-    links_in: Vec<Vec<u32>>,
 }
 
 impl<'a> Assembly<'a> {
@@ -47,7 +45,6 @@ impl<'a> Assembly<'a> {
             code: routing::path_code(plan.routing, plan.topology),
             detours: (!beliefs.is_empty()).then(|| Detours::of(plan.topology, &beliefs)),
             faults: plan.faults.links(plan.seed),
-            links_in: links_in(plan.topology),
         }
     }
 
@@ -168,7 +165,8 @@ impl<'a> Assembly<'a> {
 
     fn switch<T: Transport>(&self, id: u32, ports: std::ops::Range<usize>, node: u32) -> Switch {
         let (plan, topology) = (self.plan, self.plan.topology);
-        let links_in = || self.links_in[id as usize].iter().map(|&link| &topology.links[link as usize]);
+        let links_in = &self.partition.links_in[id as usize];
+        let links_in = || links_in.iter().map(|&link| &topology.links[link as usize]);
         let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
         let looks_back = T::Agent::ACTIVE || credit_bytes.is_some();
         let back = if looks_back { ways_back(topology, id, links_in()) } else { Vec::new() };
@@ -195,15 +193,6 @@ fn shortest_way(topology: &Topology, smallest_packet_bytes: u64) -> Time {
         link.latency + Time(link.rate.time_for(seen + topology.framing_bytes).as_ps().saturating_sub(1))
     };
     topology.links.iter().map(way).min().unwrap_or(Time(1))
-}
-
-/// The links into each node, in the order of all links.
-fn links_in(topology: &Topology) -> Vec<Vec<u32>> {
-    let mut links_in = vec![Vec::new(); topology.nodes.len()];
-    for (link, number) in topology.links.iter().zip(0..) {
-        links_in[link.dst as usize].push(number);
-    }
-    links_in
 }
 
 /// For each link into a node, in order, the node's port that leads back; parallel links pair up in order.

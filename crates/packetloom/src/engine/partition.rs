@@ -1,6 +1,6 @@
 //! Which nodes a thread processes: its shard.
 
-use crate::topology::Topology;
+use crate::topology::{Link, Topology};
 
 /// A link's far end: the shard there, the node's place in it, and the link's number among those into the node, in the
 /// order of all links.
@@ -19,6 +19,8 @@ pub(super) struct Partition {
     pub(super) places: Vec<(u32, u32)>,
     /// Each link's far end.
     pub(super) far_ends: Vec<FarEnd>,
+    /// The links into each node, by the numbers that far ends give them.
+    pub(super) links_in: Vec<Vec<u32>>,
 }
 
 impl Partition {
@@ -34,15 +36,15 @@ impl Partition {
                 places.push((shard as u32, own.len() as u32 - 1));
             }
         }
-        let mut links_into = vec![0_u32; topology.nodes.len()];
-        let far_end = |link: &crate::topology::Link| {
+        let mut links_in = vec![Vec::new(); topology.nodes.len()];
+        let far_end = |(link, number): (&Link, u32)| {
             let (shard, node) = places[link.dst as usize];
-            let number = &mut links_into[link.dst as usize];
-            *number += 1;
-            FarEnd { shard, node, link: *number - 1 }
+            let links_in = &mut links_in[link.dst as usize];
+            links_in.push(number);
+            FarEnd { shard, node, link: links_in.len() as u32 - 1 }
         };
-        let far_ends = topology.links.iter().map(far_end).collect();
-        Partition { nodes, places, far_ends }
+        let far_ends = topology.links.iter().zip(0..).map(far_end).collect();
+        Partition { nodes, places, far_ends, links_in }
     }
 }
 
@@ -61,9 +63,10 @@ mod tests {
             for (node, &(shard, place)) in partition.places.iter().enumerate() {
                 assert_eq!(partition.nodes[shard as usize][place as usize], node as u32);
             }
-            for (link, end) in topology.links.iter().zip(&partition.far_ends) {
+            for ((number, link), end) in (0..).zip(&topology.links).zip(&partition.far_ends) {
                 let (shard, place) = partition.places[link.dst as usize];
                 assert_eq!((shard, place), (end.shard, end.node));
+                assert_eq!(partition.links_in[link.dst as usize][end.link as usize], number);
             }
             let mut ends: Vec<_> =
                 partition.far_ends.iter().map(|end| (end.shard, end.node, end.link)).collect();

@@ -11,8 +11,13 @@ use std::collections::VecDeque;
 const LONGEST_WAIT: Time = Time::from_us(100_000);
 
 /// The flows that ended here not long ago, with their length in packets.
+///
+/// Apart from what holds it: a transport's own memory is fetched for each packet, and this is of use only when a flow ends.
 #[derive(Clone, Debug)]
-pub struct Finished {
+pub struct Finished(Box<Ended>);
+
+#[derive(Clone, Debug)]
+struct Ended {
     linger: Time,
     packets: FlowTable<u32>,
     oldest: VecDeque<(Time, FlowId)>,
@@ -21,23 +26,25 @@ pub struct Finished {
 impl Finished {
     /// Remembers each flow for `silence`, longer than a sender may stay silent between two tries, if not for longer.
     pub fn new(silence: Time) -> Finished {
-        Finished { linger: silence.max(LONGEST_WAIT), packets: FlowTable::default(), oldest: VecDeque::new() }
+        let linger = silence.max(LONGEST_WAIT);
+        Finished(Box::new(Ended { linger, packets: FlowTable::default(), oldest: VecDeque::new() }))
     }
 
     /// A flow ended.
     pub fn add(&mut self, now: Time, flow: FlowId, packets: u32) {
-        while let Some(&(ended, old)) = self.oldest.front()
-            && now.since(ended) > self.linger
+        let Ended { linger, packets: lengths, oldest } = &mut *self.0;
+        while let Some(&(ended, old)) = oldest.front()
+            && now.since(ended) > *linger
         {
-            self.oldest.pop_front();
-            self.packets.remove(old);
+            oldest.pop_front();
+            lengths.remove(old);
         }
-        self.oldest.push_back((now, flow));
-        self.packets.insert(flow, packets);
+        oldest.push_back((now, flow));
+        lengths.insert(flow, packets);
     }
 
     /// How many packets the flow had, if it ended here.
     pub fn packets(&mut self, flow: FlowId) -> Option<u32> {
-        self.packets.get_mut(flow).copied()
+        self.0.packets.get_mut(flow).copied()
     }
 }

@@ -34,8 +34,7 @@ pub struct Ndp {
     config: Config,
     senders: FlowTable<Sender>,
     receivers: FlowTable<Receiver>,
-    /// Apart: it is of use only when a flow ends, and all the rest is fetched for each packet.
-    finished: Box<Finished>,
+    finished: Finished,
     pacer: Pacer,
 }
 
@@ -59,7 +58,7 @@ impl Scheme for Ndp {
             config: *config,
             senders: FlowTable::default(),
             receivers: FlowTable::default(),
-            finished: Box::new(Finished::new(config.longest_silence().times(4))),
+            finished: Finished::new(config.longest_silence().times(4)),
             pacer: Pacer::default(),
         }
     }

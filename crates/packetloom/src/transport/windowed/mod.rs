@@ -51,8 +51,7 @@ pub struct Windowed<C: Congestion> {
     config: Arc<Config>,
     senders: FlowTable<Sender<C>>,
     receivers: FlowTable<Receiver>,
-    /// Apart: it is of use only when a flow ends, and all the rest is fetched for each packet.
-    finished: Box<Finished>,
+    finished: Finished,
     congestion: PhantomData<C>,
 }
 
@@ -66,7 +65,7 @@ impl<C: Congestion> Scheme for Windowed<C> {
 
     fn new(config: &Arc<Config>) -> Windowed<C> {
         Windowed {
-            finished: Box::new(config.finished()),
+            finished: config.finished(),
             config: config.clone(),
             senders: FlowTable::default(),
             receivers: FlowTable::default(),
