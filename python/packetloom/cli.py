@@ -314,15 +314,25 @@ def reproduce(
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where the runs and the page go.")
     ] = None,
     workers: WorkersOption = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Commit this run's verdicts: the list and the paper's README.")
+    ] = False,
 ) -> None:
-    """Redo a paper's experiments and check its claims one by one."""
-    from packetloom.reproduce import reproduce_paper
+    """Redo a paper's experiments and check its claims one by one.
 
+    The exit code is 1 if a verdict is another than the committed one.
+    """
+    from packetloom.reproduce import check_acceptable, check_verdicts, reproduce_paper
+
+    if accept:
+        check_acceptable(paper, figure)
     try:
-        reproduce_paper(paper, figure, scale, json_file, output, workers)
+        findings = reproduce_paper(paper, figure, scale, json_file, output, workers)
     except Interrupted as interrupted:
         print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
+    if not check_verdicts(paper, figure, scale, findings, accept=accept):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -1,6 +1,7 @@
 """The frame that papers are redone in."""
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,13 +11,35 @@ from conftest import SCENARIO
 from packetloom import reproduce
 from packetloom.charts import Panel
 from packetloom.claims import Claim, Measured, NotComparable, judge, value_of
+from packetloom.cli import main
 from packetloom.errors import PacketloomError
-from packetloom.reproduce import Experiment, Paper, PaperEntry, PaperFigure, reproduce_paper
+from packetloom.reproduce import (
+    PAPERS,
+    Experiment,
+    Paper,
+    PaperEntry,
+    PaperFigure,
+    check_acceptable,
+    check_verdicts,
+    reproduce_paper,
+    tables,
+)
+from packetloom.reproduce.tables import (
+    BEGIN,
+    END,
+    claims_table,
+    number_text,
+    numbers_text,
+    readme_of,
+    readme_with_table,
+    with_table,
+)
 from packetloom.results import Results
 
 
 def never(_: object) -> list[Measured]:
-    raise NotComparable("the paper does not give its buffer size")
+    buffers = [Measured(f"with {size} KB", size / 10, size / 10 - 1, size / 10 + 1) for size in (100, 200)]
+    raise NotComparable("the paper does not give its buffer size", buffers)
 
 
 def tail(results: Mapping[str, Results]) -> list[Measured]:
@@ -25,7 +48,8 @@ def tail(results: Mapping[str, Results]) -> list[Measured]:
 
 
 def two_numbers(_: object) -> list[Measured]:
-    return [Measured("a", 1, band=(1, 1)), Measured("b", 3, band=(2, 2))]
+    fitted = Measured("b, fitted", 2.25, 2, 2.5, band=(3, 4), decides=False)
+    return [Measured("a", 1, band=(1, 1)), Measured("b", 3, band=(2, 2)), fitted]
 
 
 def at_a_load_that_was_not_run(results: Mapping[str, Results]) -> list[Measured]:
@@ -50,6 +74,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "papers" / "toy" / "scenarios").mkdir(parents=True)
     (tmp_path / "papers" / "toy" / "scenarios" / "main.toml").write_text(SCENARIO)
     monkeypatch.setattr(reproduce, "PAPERS_FOLDER", tmp_path / "papers")
+    monkeypatch.setattr(tables, "readme_of", lambda paper: tmp_path / "readmes" / paper / "README.md")
     monkeypatch.setitem(reproduce.PAPERS, "toy", PaperEntry("A toy paper", lambda: PAPER))
 
 
@@ -61,11 +86,18 @@ def test_claims_as_table_json_and_page(tmp_path: Path, capsys: pytest.CaptureFix
     assert set(rows[0]) == {"id", "claim", "paper", "measured", "interval", "band", "verdict"}
     assert rows[0]["interval"][0] < rows[0]["measured"] < rows[0]["interval"][1]
     assert rows[1]["measured"] == {"a": 1, "b": 3}
+    assert rows[1]["outside"] == ["b"]
+    assert rows[1]["beside"] == {"b, fitted": {"measured": 2.25, "interval": [2, 2.5]}}
     assert rows[1]["reason"] == "b counts the root, too"
     assert rows[2]["reason"] == "the paper does not give its buffer size"
-    assert "1 of 3 claims hold" in capsys.readouterr().out
+    assert rows[2]["measured"] is None
+    assert list(rows[2]["beside"]) == ["with 100 KB", "with 200 KB"]
+    printed = "".join(capsys.readouterr().out.split())
+    assert "1of3claimshold" in printed
     page = (tmp_path / "out" / "index.html").read_text()
     assert "Figure 2: tails" in page
+    assert "beside the verdict: b, fitted 2.25 (2 to 2.5)" in page
+    assert "beside the verdict: with 100 KB 10 (9 to 11)" in page
 
 
 def test_one_figure_runs_and_judges_only_what_it_shows(tmp_path: Path) -> None:
@@ -86,3 +118,146 @@ def test_statistic_without_flows_is_not_comparable(tmp_path: Path) -> None:
     finding = reproduce_paper("toy", "2", "quick", None, tmp_path / "out")[0]
     assert finding.verdict == "holds"
     assert judge(claim, {"main": Results(tmp_path / "out" / "main")}).verdict == "not comparable"
+
+
+def test_numbers_beside_decide_nothing_and_choices_are_always_told() -> None:
+    fitted = Measured("fitted", 9, band=(0, 1), decides=False)
+    claim = Claim("X", "", "", "", (), lambda _: [Measured("a", 1, band=(1, 1)), fitted], choices="33 workers: ours.")
+    finding = judge(claim, {})
+    assert finding.verdict == "holds"
+    assert finding.to_dict()["reason"] == "33 workers: ours."
+    alone = judge(Claim("Y", "", "", "", (), lambda _: [fitted], explanation="not published"), {})
+    assert (alone.verdict, alone.why) == ("not comparable", "not published")
+
+
+def test_two_numbers_of_one_name_are_refused() -> None:
+    twice = Claim("X", "", "", "", (), lambda _: [Measured("a", 1), Measured("a", 2)])
+    with pytest.raises(PacketloomError, match="two numbers are called 'a'"):
+        judge(twice, {})
+
+
+def test_verdicts_are_held_against_the_committed_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    findings = reproduce_paper("toy", None, "quick", None, tmp_path / "out")
+    capsys.readouterr()
+    assert check_verdicts("toy", None, "quick", findings, accept=False)
+    assert "no verdicts are committed for toy at --scale quick" in capsys.readouterr().out
+    committed = accepted(tmp_path)
+    capsys.readouterr()
+    assert check_verdicts("toy", None, "quick", findings, accept=False)
+    assert "every verdict is the committed one" in capsys.readouterr().out
+    rows = json.loads(committed.read_text())
+    rows[0]["verdict"] = "differs"
+    committed.write_text(json.dumps([*rows[:2], rows[2] | {"id": "T9"}]))
+    assert not check_verdicts("toy", None, "quick", findings, accept=False)
+    said = capsys.readouterr().out
+    assert "T1: differs is committed, holds today" in said
+    assert "T2" not in said
+    assert "T3: not comparable today; no verdict is committed" in said
+    assert "T9: not comparable is committed; today there is no such claim" in said
+    assert not check_verdicts("toy", "2", "quick", findings[:1], accept=False)
+    assert "of 1 of 3 claims: a figure was chosen" in capsys.readouterr().out
+
+
+def test_damaged_committed_verdicts_are_named(tmp_path: Path) -> None:
+    findings = reproduce_paper("toy", "2", "quick", None, tmp_path / "out")
+    committed = accepted(tmp_path)
+    for text, said in (("[", "not JSON"), ("{}", "not a list of claims"), ('[{"id": "T1"}]', "not a list of claims")):
+        committed.write_text(text)
+        with pytest.raises(PacketloomError, match=f"quick.json: {said}"):
+            check_verdicts("toy", "2", "quick", findings, accept=False)
+
+
+def test_only_whole_papers_with_a_place_for_the_table_are_accepted(tmp_path: Path) -> None:
+    with pytest.raises(PacketloomError, match="leave --figure out"):
+        check_acceptable("toy", "2")
+    with pytest.raises(PacketloomError, match=r"README.md: there is no such file"):
+        check_acceptable("toy", None)
+    tables.readme_of("toy").parent.mkdir(parents=True)
+    tables.readme_of("toy").write_text("# Toy\n")
+    with pytest.raises(PacketloomError, match="has no place for the claims"):
+        check_acceptable("toy", None)
+
+
+def accepted(tmp_path: Path) -> Path:
+    """The toy paper's committed verdicts, after `--accept`; its README has the table."""
+    findings = reproduce_paper("toy", None, "quick", None, tmp_path / "out")
+    readme = tables.readme_of("toy")
+    readme.parent.mkdir(parents=True)
+    readme.write_text(f"# Toy\n\n{BEGIN}\n{END}\n\nProse.\n")
+    check_acceptable("toy", None)
+    check_verdicts("toy", None, "quick", findings, accept=True)
+    text = readme.read_text()
+    assert text.startswith("# Toy\n")
+    assert text.endswith("Prose.\n")
+    assert "1 of 3 claims hold" in text
+    assert "| T2 | two numbers | 1; 2 | a: 1; **b: 3**; *beside the verdict:* b, fitted: 2.2 ± 0.2 |" in text
+    assert "| *beside the verdict:* with 100 KB: 10.0 ± 1.0; with 200 KB: 20.0 ± 1.0 |" in text
+    assert readme_with_table("toy") == text
+    return tmp_path / "papers" / "toy" / "verdicts" / "quick.json"
+
+
+def test_a_table_of_two_scales() -> None:
+    def row(id: str, verdict: str, **more: object) -> dict[str, object]:
+        return {"id": id, "claim": "a | b", "paper": "1", "measured": 1.5, "interval": None, "verdict": verdict} | more
+
+    quick = [row("A", "differs", reason="too short."), row("B", "holds"), row("C", "differs", reason="x.")]
+    full = [row("A", "holds"), row("B", "holds", interval=[1.45, 1.55]), row("C", "not comparable", reason="y.")]
+    lines = claims_table({"quick": quick, "full": full}).splitlines()
+    assert lines[0].startswith("At `--scale quick` 1 of 3 claims hold, at `--scale full` 2 of 3 claims hold.")
+    assert lines[-3:] == [
+        r"| A | a \| b | 1 | 1.5 | 1.5 | differs at `quick`, holds at `full`: too short. |",
+        r"| B | a \| b | 1 | 1.5 | 1.50 ± 0.05 | holds |",
+        r"| C | a \| b | 1 | 1.5 | 1.5 | `quick`: differs: x.; `full`: not comparable: y. |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "text"),
+    [
+        (1.0537, [0.9937, 1.1137], "1.05 ± 0.06"),
+        (25.4, [13.4, 37.4], "25 ± 12"),
+        (123456, [120456, 126456], "123000 ± 3000"),
+        (0.99931, [0.99928, 0.99934], "0.9993"),
+        (2.5, [2.4, 4.9], "2.5 (2.4 to 4.9)"),
+        (0.0, [0.0, 0.0], "0"),
+        (1 / 3, None, "0.3333"),
+    ],
+)
+def test_digits_that_the_interval_supports(value: float, interval: list[float] | None, text: str) -> None:
+    assert number_text(value, interval) == text
+
+
+def test_many_numbers_are_told_as_ranges_but_for_those_outside() -> None:
+    measured = {f"{short} TCP/DCTCP at {load}": load + 1 for short in ("WS", "DM") for load in (0.2, 0.5, 0.8, 0.9)}
+    interval = {what: [value - 0.1, value + 0.1] for what, value in measured.items()}
+    row = {"measured": measured, "interval": interval, "outside": ["DM TCP/DCTCP at 0.9"]}
+    assert numbers_text(row) == (
+        "WS TCP/DCTCP at 0.2 to 0.9: 1.20 to 1.90 (± 0.10 at most); "
+        "DM TCP/DCTCP at 0.2 to 0.8: 1.20 to 1.80 (± 0.10 at most); **DM TCP/DCTCP at 0.9: 1.90 ± 0.10**"
+    )
+
+
+def test_a_table_needs_both_marks() -> None:
+    with pytest.raises(PacketloomError, match="put these two lines"):
+        with_table(f"{END} {BEGIN}", "table", Path("README.md"))
+
+
+def test_the_command_exits_with_1_when_a_verdict_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    committed = accepted(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["packetloom", "reproduce", "toy", "-o", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as same:
+        main()
+    assert same.value.code == 0
+    committed.write_text(committed.read_text().replace('"verdict": "differs"', '"verdict": "holds"'))
+    with pytest.raises(SystemExit) as another:
+        main()
+    assert another.value.code == 1
+    assert "T2: holds is committed, differs today" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("paper", [paper for paper in PAPERS if readme_of(paper).with_name("verdicts").exists()])
+def test_readmes_have_the_tables_of_the_committed_verdicts(paper: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert readme_of(paper).read_text() == readme_with_table(paper), "python -m packetloom.reproduce.tables"

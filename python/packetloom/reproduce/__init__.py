@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 Scale = Literal["quick", "full"]
 
-# A paper's scenarios lie beside the code that judges them, so that they are installed with it;
-# papers/NAME/scenarios links to them.
+# A paper's scenarios and committed verdicts lie beside the code that judges, so that they are installed with it;
+# papers/NAME/ links to them.
 PAPERS_FOLDER = Path(__file__).parent
 
 
@@ -132,12 +132,42 @@ def reproduce_paper(
     return findings
 
 
+def check_acceptable(name: str, figure: str | None) -> None:
+    """Whether verdicts can be committed here, before minutes are spent on them."""
+    from packetloom.reproduce.tables import readme_with_table
+
+    find_paper(name)
+    if figure is not None:
+        raise PacketloomError("--accept commits the verdicts of a whole paper: leave --figure out")
+    readme_with_table(name)
+
+
+def check_verdicts(name: str, figure: str | None, scale: Scale, findings: list[Finding], *, accept: bool) -> bool:
+    """Whether the verdicts are the committed ones; or commits them, and writes the README's table."""
+    from packetloom.claims import write_findings
+    from packetloom.reproduce.tables import write_readme
+    from packetloom.reproduce.verdicts import hold_against_committed, verdicts_file
+
+    if not accept:
+        return hold_against_committed(name, scale, findings, whole=figure is None)
+    file = verdicts_file(name, scale)
+    file.parent.mkdir(exist_ok=True)
+    write_findings(findings, file)
+    print(f"accepted: {file}; {write_readme(name)}")
+    return True
+
+
 def find_paper(name: str) -> Paper:
     """The paper of that name."""
     if name not in PAPERS:
         known = ", ".join(PAPERS) or "none yet"
         raise PacketloomError(f"there is no paper {name!r} to reproduce; there are: {known}")
     return PAPERS[name].load()
+
+
+def paper_folder(name: str) -> Path:
+    """Where a paper's scenarios and its committed verdicts lie."""
+    return PAPERS_FOLDER / name.replace("-", "_")
 
 
 def chosen_parts(paper: Paper, figure: str | None) -> tuple[list[Claim], list[PaperFigure]]:
@@ -157,7 +187,7 @@ def run_experiment(paper: Paper, experiment: Experiment, scale: Scale, folder: P
     from packetloom.progress import reporter_for
     from packetloom.scenario import read_plan
 
-    scenario = PAPERS_FOLDER / paper.name.replace("-", "_") / "scenarios" / experiment.scenario
+    scenario = paper_folder(paper.name) / "scenarios" / experiment.scenario
     if not scenario.is_file():
         raise PacketloomError(f"{scenario}: there is no such file; it is part of packetloom: install it again")
     settings = experiment.quick if scale == "quick" else experiment.full

@@ -27,6 +27,10 @@ class Interval:
         """The number as a claim's."""
         return Measured(what, self.value, self.low, self.high, band)
 
+    def beside(self, what: str) -> Measured:
+        """The number as one that stands beside a claim's verdict and decides nothing."""
+        return Measured(what, self.value, self.low, self.high, decides=False)
+
 
 def interval(per_seed: pl.DataFrame, what: str) -> Interval:
     """The mean over seeds of the column `value`, and its interval."""

@@ -1,0 +1,199 @@
+"""The tables of papers/*/README.md, written from the claims that are committed.
+
+`packetloom reproduce PAPER --accept` writes a paper's; `python -m packetloom.reproduce.tables` writes all of them anew.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import get_args
+
+from packetloom.claims import BESIDE
+from packetloom.errors import PacketloomError
+from packetloom.reproduce import PAPERS, PAPERS_FOLDER, Scale
+from packetloom.reproduce.verdicts import ClaimRow, committed_verdicts
+from packetloom.storage import write_text
+
+BEGIN = "<!-- claims: written by `packetloom reproduce --accept`; what stands between these lines is replaced -->"
+END = "<!-- end of claims -->"
+
+# So many numbers are told one by one; of more, those that differ by a number in their name are told as a range.
+FEW = 6
+NUMBER_IN_NAME = re.compile(r"(?<![\w.:])\d+(?:\.\d+)?(?!\w|[.:]\d)")
+
+# A number's value and its interval, as the JSON has them.
+Number = tuple[float, "tuple[float, float] | None"]
+
+
+def readme_of(paper: str) -> Path:
+    """A paper's README in the source tree; an installed package has none."""
+    return PAPERS_FOLDER.parents[2] / "papers" / paper / "README.md"
+
+
+def write_readme(paper: str) -> Path:
+    """Puts the table of the committed claims into the paper's README."""
+    text = readme_with_table(paper)
+    write_text(readme_of(paper), text)
+    return readme_of(paper)
+
+
+def readme_with_table(paper: str) -> str:
+    """The paper's README as it should be."""
+    path = readme_of(paper)
+    if not path.is_file():
+        raise PacketloomError(f"{path}: there is no such file: verdicts are committed in packetloom's source tree")
+    by_scale = {scale: committed_verdicts(paper, scale) for scale in get_args(Scale)}
+    table = claims_table({scale: rows for scale, rows in by_scale.items() if rows is not None})
+    return with_table(path.read_text(encoding="utf-8"), table, path)
+
+
+def with_table(text: str, table: str, path: Path) -> str:
+    """The README's text with another table between the two marks."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise PacketloomError(
+            f"{path}: has no place for the claims: put these two lines where they should be:\n{BEGIN}\n{END}"
+        )
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+def claims_table(by_scale: Mapping[str, Sequence[ClaimRow]]) -> str:
+    """How many claims hold, and each with what was measured at each scale, in Markdown."""
+    if not by_scale:
+        return "No verdicts are committed."
+    found = {scale: {row["id"]: row for row in rows} for scale, rows in by_scale.items()}
+    claims = {id: row for rows in found.values() for id, row in rows.items()}
+    header = ["", "Claim", "Paper", *(scale.capitalize() for scale in found), "Verdict and why"]
+    lines = [_line(header), "|" + "---|" * len(header)]
+    for id, row in claims.items():
+        here = {scale: rows[id] for scale, rows in found.items() if id in rows}
+        numbers = [numbers_text(here[scale]) if scale in here else "" for scale in found]
+        lines.append(_line([id, row["claim"], row["paper"], *numbers, verdict_text(here)]))
+    return "\n".join([tally_text(by_scale), "", *lines])
+
+
+def tally_text(by_scale: Mapping[str, Sequence[ClaimRow]]) -> str:
+    """How many claims hold at each scale."""
+    counts = [
+        f"at `--scale {scale}` {sum(row['verdict'] == 'holds' for row in rows)} of {len(rows)} claims hold"
+        for scale, rows in by_scale.items()
+    ]
+    text = ", ".join(counts)
+    return f"{text[0].upper()}{text[1:]}. Means and their 95 % intervals over seeds; **bold** is outside the band."
+
+
+def verdict_text(by_scale: Mapping[str, ClaimRow]) -> str:
+    """The verdict and its reason, once where the scales agree."""
+    told = {scale: _sentence(row["verdict"], row.get("reason", "")) for scale, row in by_scale.items()}
+    if len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    verdicts = {row["verdict"] for row in by_scale.values()}
+    reasons = {row["reason"] for row in by_scale.values() if "reason" in row}
+    if len(verdicts) > 1 and len(reasons) == 1:
+        each = ", ".join(f"{row['verdict']} at `{scale}`" for scale, row in by_scale.items())
+        return _sentence(each, reasons.pop())
+    return "; ".join(f"`{scale}`: {text}" for scale, text in told.items())
+
+
+def numbers_text(row: ClaimRow) -> str:
+    """What was measured for a claim: the numbers that decide, then those beside."""
+    beside = {what: (one["measured"], one["interval"]) for what, one in row.get("beside", {}).items()}
+    parts = [_joined(_deciding(row), frozenset(row.get("outside", ())))]
+    if beside:
+        parts.append(f"*{BESIDE}:* {_joined(beside, frozenset())}")
+    return "; ".join(part for part in parts if part)
+
+
+def number_text(value: float, interval: Sequence[float] | None = None) -> str:
+    """A number to the digits that its interval supports, at most four: "1.05 ± 0.06"; lopsided, "2 (1.9 to 4)"."""
+    if not value or not math.isfinite(value):
+        return f"{value:g}"
+    low, high = interval or (value, value)
+    half = (high - low) / 2
+    places = min(_places(value, 4), _places(half, 1))
+    middle = f"{round(value, places):.{max(places, 0)}f}"
+    if round(half, places) == 0 or not math.isfinite(half):
+        return f"{value:.4g}" if interval is None else middle
+    if abs(high + low - 2 * value) > half / 5:
+        return f"{middle} ({number_text(low)} to {number_text(high)})"
+    return f"{middle} ± {round(half, places):.{max(places, 0)}f}"
+
+
+def _deciding(row: ClaimRow) -> dict[str, Number]:
+    measured, interval = row["measured"], row["interval"]
+    if measured is None:
+        return {}
+    if isinstance(measured, Mapping):
+        return {what: (value, interval[what]) for what, value in measured.items()}
+    return {"": (measured, interval)}
+
+
+def _joined(numbers: Mapping[str, Number], outside: frozenset[str]) -> str:
+    groups: dict[str, list[str]] = {}
+    for what in numbers:
+        few = len(numbers) <= FEW or what in outside
+        groups.setdefault(what if few else NUMBER_IN_NAME.sub("…", what), []).append(what)
+    return "; ".join(
+        _one_text(names[0], numbers[names[0]], names[0] in outside) if len(names) == 1 else _group_text(names, numbers)
+        for names in groups.values()
+    )
+
+
+def _one_text(what: str, number: Number, outside: bool) -> str:
+    text = f"{what}: {number_text(*number)}" if what else number_text(*number)
+    return f"**{text}**" if outside else text
+
+
+def _group_text(names: Sequence[str], numbers: Mapping[str, Number]) -> str:
+    """Numbers whose names differ in numbers: "load 0.2 to 0.8: 1.1 to 2.3 (± 0.2 at most)"."""
+    values = [numbers[name][0] for name in names]
+    halves = [(high - low) / 2 for low, high in (numbers[name][1] or (0, 0) for name in names)]
+    places = min(_places(max(values, key=abs), 3), _places(max(halves), 1))
+    low, high = (f"{round(value, places):.{max(places, 0)}f}" for value in (min(values), max(values)))
+    span = low if low == high else f"{low} to {high}"
+    most = round(max(halves), places)
+    return f"{_range_name(names)}: {span}" + (f" (± {most:.{max(places, 0)}f} at most)" if most else "")
+
+
+def _range_name(names: Sequence[str]) -> str:
+    """The first of several names, and the last's where it has another number."""
+    ends = [NUMBER_IN_NAME.findall(name) for name in names]
+    spans = iter(zip(*ends, strict=True))
+
+    def span(_: object) -> str:
+        texts = sorted(set(next(spans)), key=float)
+        return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
+
+    return NUMBER_IN_NAME.sub(span, names[0])
+
+
+def _places(value: float, digits: int) -> int:
+    """Decimal places that show so many digits; one more where the first is 1 and only one was asked for."""
+    if not value or not math.isfinite(value):
+        return 12
+    exponent = math.floor(math.log10(abs(value)))
+    leading = int(abs(value) / 10**exponent + 1e-9)
+    return digits - 1 - exponent + (digits == 1 and leading == 1)
+
+
+def _sentence(verdict: str, reason: str) -> str:
+    return f"{verdict}: {reason}" if reason else verdict
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |"
+
+
+def main() -> None:
+    """Writes the tables of the papers that were named, or of all."""
+    for paper in sys.argv[1:] or PAPERS:
+        print(write_readme(paper))
+
+
+if __name__ == "__main__":
+    main()
