@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from made_results import Runs, failing, runs, values
-from packetloom.claims import NotComparable
+from packetloom.claims import Claim, NotComparable, judge
 from packetloom.reproduce import PAPERS, PaperEntry, reproduce_paper
-from packetloom.reproduce.pfabric import PAPER, claims
+from packetloom.reproduce.pfabric import PAPER, claims, measure
 from packetloom.reproduce.pfabric.figures import FIGURES
 from packetloom.reproduce.pfabric.measure import SMALL, Slowdowns
 from packetloom.statistics import ALL_SIZES
@@ -28,6 +28,10 @@ for one in PAPER.experiments:
 
 def every_size(small: float, medium: float = 1.0, large: float = 1.0) -> dict[str, list[Any]]:
     return {"size_bytes": [1_000, 1_000_000, 50_000_000], "slowdown": [float(small), float(medium), float(large)]}
+
+
+def claim_of(id: str) -> Claim:
+    return next(claim for claim in PAPER.claims if claim.id == id)
 
 
 def test_all_sizes_means_the_workload_but_a_bin_takes_all_its_flows() -> None:
@@ -59,17 +63,94 @@ def test_a_scheme_that_was_not_run_is_not_comparable() -> None:
         slowdowns.of("DCTCP", 0.8, SMALL, "mean")
 
 
-def test_small_flows_within_half_as_much_again_of_the_range() -> None:
-    tails = {claims.TCP: 60.0, claims.DCTCP: 2.0, claims.MIN_TCP: 1.0, claims.LINE_RATE: 1.0}
-    one = Runs(*(({"scheme": name}, every_size(slow)) for name, slow in tails.items()))
-    measure = claims.small_flows("sender's p99", {claims.TCP: (33, 69), claims.DCTCP: (7, 17)})
-    found = measure(runs(data_mining=one, web_search=one))
-    assert values(found)["WS TCP/MinTCP"] == 60.0
-    assert failing(found) == [f"{short} DCTCP/{name}" for short in ("DM", "WS") for name in ("MinTCP", "LineRate")]
+def by_load(slowdown: dict[str, dict[float, float]]) -> Runs:
+    """Small flows' slowdown of each scheme at each load; at the receiver it is half of that at the sender."""
+    best = 10_000.0 + 6 * 432
+
+    def flow(slow: float) -> dict[str, list[Any]]:
+        return {"size_bytes": [1_000], "slowdown": [slow / 2], "sender_fct_ns": [slow * best]}
+
+    return Runs(
+        *(
+            ({"scheme": scheme, "load": load}, flow(slow))
+            for scheme, loads in slowdown.items()
+            for load, slow in loads.items()
+        )
+    )
+
+
+def test_small_flows_within_half_as_much_again_of_the_range_at_both_ends_of_the_loads() -> None:
+    tails = {
+        measure.TCP: {0.1: 21.0, 0.5: 200.0, 0.8: 60.0},
+        measure.DCTCP: {0.1: 5.0, 0.5: 1.0, 0.8: 26.0},
+        measure.MIN_TCP: dict.fromkeys((0.1, 0.5, 0.8), 1.0),
+        measure.LINE_RATE: dict.fromkeys((0.1, 0.5, 0.8), 1.0),
+    }
+    one = by_load(tails)
+    found = judge(claim_of("PF3"), runs(data_mining=one, web_search=one))
+    assert values(found.deciding)["WS 0.8 TCP/MinTCP"] == 60.0
+    assert failing(found.deciding) == [
+        f"{short} {where}/{name}"
+        for where in ("0.1 TCP", "0.8 DCTCP")
+        for short in ("DM", "WS")
+        for name in ("MinTCP", "LineRate")
+    ]
+    # Other loads are shown, and do not decide.
+    assert values(found.beside) == {
+        "TCP/pFabric, smallest of all loads": 21.0,
+        "TCP/pFabric, largest of all loads": 200.0,
+        "DCTCP/pFabric, smallest of all loads": 1.0,
+        "DCTCP/pFabric, largest of all loads": 26.0,
+    }
+
+
+def test_no_other_load_stands_for_the_papers_lowest_and_highest() -> None:
+    schemes = (measure.TCP, measure.DCTCP, measure.MIN_TCP, measure.LINE_RATE)
+    for loads in ((0.2, 0.8), (0.1, 0.7)):
+        one = by_load({scheme: dict.fromkeys(loads, 1.2) for scheme in schemes})
+        for claim in (claim_of(id) for id in ("PF2", "PF3", "PF4", "PF5")):
+            assert judge(claim, runs(data_mining=one, web_search=one)).verdict == "not comparable"
+    tail = judge(claim_of("PF7"), runs(web_search=one))
+    assert tail.verdict == "not comparable"
+
+
+def test_data_minings_small_flows_are_judged_at_both_ends_of_the_loads_at_the_sender() -> None:
+    one = by_load({measure.LINE_RATE: {0.1: 1.7, 0.2: 9.0, 0.8: 1.25}})
+    found = judge(claim_of("PF4"), runs(data_mining=one))
+    assert values(found.deciding) == {"mean at 0.1": 1.7, "mean at 0.8": 1.25, "p99 at 0.1": 1.7, "p99 at 0.8": 1.25}
+    assert failing(found.deciding) == ["mean at 0.1", "p99 at 0.8"]
+    assert values(found.beside)["p99 at 0.1, at the receiver"] == 0.85
+
+
+def test_web_searchs_tail_is_judged_at_the_sender() -> None:
+    printed = {measure.LINE_RATE: 1.5, measure.DCTCP: 12.0, measure.TCP: 40.0}
+    found = judge(claim_of("PF7"), runs(web_search=by_load({name: {0.8: slow} for name, slow in printed.items()})))
+    assert found.verdict == "holds"
+    assert values(found.deciding) == {"LineRate": 1.5, "DCTCP": 12.0, "TCP": 40.0}
+    assert failing(found.beside) == []
+    assert values(found.beside)["LineRate, at the receiver"] == 0.75
+    late = judge(claim_of("PF7"), runs(web_search=by_load({name: {0.8: 2 * slow} for name, slow in printed.items()})))
+    assert failing(late.deciding) == ["LineRate", "DCTCP"]
+
+
+def test_schemes_must_be_apart_in_order() -> None:
+    slow = {measure.TCP: 3.0, measure.DCTCP: 1.0, measure.MIN_TCP: 1.0, measure.LINE_RATE: 1.2}
+    one = Runs(*(({"scheme": name}, every_size(slow, slow, slow)) for name, slow in slow.items()))
+    found = judge(claim_of("PF1"), runs(data_mining=one, web_search=one))
+    assert failing(found.deciding) == [
+        f"{short} 0.8 DCTCP/{name}" for short in ("DM", "WS") for name in ("MinTCP", "LineRate")
+    ]
+
+
+def test_close_to_ideal_is_neither_above_nor_below_it() -> None:
+    slow = {measure.IDEAL: 1.0, measure.LINE_RATE: 0.8}
+    one = Runs(*(({"scheme": name}, every_size(1, medium, 1)) for name, medium in slow.items()))
+    found = judge(claim_of("PF6"), runs(data_mining=one))
+    assert failing(found.deciding) == ["(100KB, 10MB] at 0.8"]
 
 
 def test_elephants_order_and_band() -> None:
-    slow = {claims.TCP: 2.0, claims.DCTCP: 2.2, claims.MIN_TCP: 2.5, claims.LINE_RATE: 2.4}
+    slow = {measure.TCP: 2.0, measure.DCTCP: 2.2, measure.MIN_TCP: 2.5, measure.LINE_RATE: 2.4}
     one = Runs(*(({"scheme": name}, every_size(1, 1, large)) for name, large in slow.items()))
     found = list(claims.web_search_elephants(runs(web_search=one)))
     assert values(found)["MinTCP/TCP"] == 1.25
@@ -86,8 +167,8 @@ def test_workload_facts_are_shares_of_flows_and_bytes() -> None:
 
 
 def test_the_best_timeout_is_that_of_the_sweep() -> None:
-    sweep = {claims.TCP: {100: 2.0, 200: 2.2}, claims.DCTCP: {200: 1.0, 400: 1.5},
-             claims.MIN_TCP: {20: 1.0, 40: 1.04}, claims.LINE_RATE: {40: 1.0}}  # fmt: skip
+    sweep = {measure.TCP: {100: 2.0, 200: 2.2}, measure.DCTCP: {200: 1.0, 400: 1.5},
+             measure.MIN_TCP: {20: 1.0, 40: 1.04}, measure.LINE_RATE: {40: 1.0}}  # fmt: skip
     made = Runs(
         *(
             ({"scheme": scheme, "transport.min_rto_ns": 1e3 * timeout}, {"slowdown": [slow]})
@@ -101,7 +182,7 @@ def test_the_best_timeout_is_that_of_the_sweep() -> None:
 
 
 def test_missed_deadlines_and_class_shares() -> None:
-    met = {claims.TCP: [False, False], "SRPT": [True, False], "EDF": [True, True]}
+    met = {measure.TCP: [False, False], "SRPT": [True, False], "EDF": [True, True]}
     deadlines = Runs(*(({"scheme": name}, {"met_deadline": flags}) for name, flags in met.items()))
     flows: dict[str, list[Any]] = {
         "class": [0, 0, 1, 1, 0],
@@ -122,8 +203,20 @@ def test_missed_deadlines_and_class_shares() -> None:
     }
 
 
+def test_edf_misses_fewer_or_does_not_hold() -> None:
+    def missed(edf: list[bool], other: list[bool]) -> list[str]:
+        deadlines = {measure.TCP: [False, False], "SRPT": other, "EDF": edf}
+        made = Runs(*(({"scheme": name}, {"met_deadline": flags}) for name, flags in deadlines.items()))
+        return failing(list(claims._missed_deadlines(made)))
+
+    assert missed([True, True], [True, False]) == []
+    assert missed([True, False], [True, False]) == ["missed, EDF/SRPT at 0.8"]
+    with pytest.raises(NotComparable, match="SRPT misses no deadline at load"):
+        missed([True, False], [True, True])
+
+
 def test_figures_have_a_line_per_scheme_and_their_numbers() -> None:
-    schemes = (claims.TCP, claims.IDEAL)
+    schemes = (measure.TCP, measure.IDEAL)
     cases = [({"scheme": name, "load": load}, every_size(2)) for name in schemes for load in (0.2, 0.8)]
     made = runs(data_mining=Runs(*cases), web_search=Runs(*cases))
     for figure in FIGURES:
@@ -148,8 +241,8 @@ def test_every_claim_needs_experiments_that_there_are() -> None:
 
 
 TINY = {
-    "web-search": ("run.loads=[0.2, 0.8]", "run.flows=60", "run.warm_up=0us"),
-    "data-mining": ("run.loads=[0.2, 0.8]", "run.duration=5ms", "run.warm_up=0us", "run.max_time=5ms"),
+    "web-search": ("run.loads=[0.1, 0.8]", "run.flows=60", "run.warm_up=0us"),
+    "data-mining": ("run.loads=[0.1, 0.8]", "run.duration=5ms", "run.warm_up=0us", "run.max_time=5ms"),
     "ecmp": ("run.loads=[0.8]", "run.flows=60", "run.warm_up=0us"),
     "timeouts": ("run.flows=20", "run.warm_up=0us"),
     "deadlines": ("run.loads=[0.8]", "run.flows=300"),

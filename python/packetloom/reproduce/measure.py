@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -61,6 +62,16 @@ def per_case(results: Results, columns: Sequence[str]) -> list[tuple[CaseRow, pl
 def within(value: float, share: float) -> tuple[float, float]:
     """The band of a printed number."""
     return value * (1 - share), value * (1 + share)
+
+
+def above(value: float) -> tuple[float, float]:
+    """The band of all that is more."""
+    return math.nextafter(value, NO_LIMIT), NO_LIMIT
+
+
+def below(value: float) -> tuple[float, float]:
+    """The band of all that is less, down to 0."""
+    return 0.0, math.nextafter(value, 0.0)
 
 
 def listed(numbers: Callable[[Runs], Iterable[Measured]]) -> Callable[[Runs], Sequence[Measured]]:

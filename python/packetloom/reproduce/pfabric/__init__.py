@@ -9,7 +9,8 @@ from packetloom.reproduce import Experiment, Paper
 from packetloom.reproduce.pfabric.claims import CLAIMS
 from packetloom.reproduce.pfabric.figures import FIGURES
 
-FEW_LOADS = "run.loads=[0.2, 0.5, 0.8]"
+# With both ends of the paper's.
+FEW_LOADS = "run.loads=[0.1, 0.2, 0.5, 0.8]"
 # By time instead of flows: a high load, which takes longest to settle, gets more of them.
 WEB_SEARCH_QUICK = ("run.duration=100ms", "run.warm_up=30ms")
 # Flows of 1 GB that nobody waits for: those under way at the end count as unfinished.

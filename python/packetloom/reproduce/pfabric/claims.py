@@ -1,26 +1,35 @@
 """Claims PF1 to PF12: what pFabric's paper (HotNets 2012) says, what we measure of it, and what counts as holding.
 
-Where the paper prints a number for small flows (PF2 to PF5 and PF7), we take times as its ns-2 code does, to the last
-ACK at the sender; everywhere else slowdown is packetloom's. papers/pfabric/README.md has the runs behind explanations.
+Where the paper prints a number for small flows (small_flows.py), we take times as its ns-2 code does, to the last ACK
+at the sender; everywhere else slowdown is packetloom's. papers/pfabric/README.md has the runs behind explanations.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 import polars as pl
 
-from packetloom.claims import Claim, Measured
-from packetloom.reproduce.measure import NO_LIMIT, Runs, interval_of, listed, per_case, within
-from packetloom.reproduce.pfabric.measure import LARGE, MEDIUM, SMALL, Slowdowns
+from packetloom.claims import Claim, Measured, NotComparable
+from packetloom.reproduce.measure import NO_LIMIT, Runs, above, below, interval_of, listed, per_case, within
+from packetloom.reproduce.pfabric import small_flows
+from packetloom.reproduce.pfabric.measure import (
+    DCTCP,
+    IDEAL,
+    LARGE,
+    LINE_RATE,
+    MEDIUM,
+    MIN_TCP,
+    PFABRIC,
+    TCP,
+    WORKLOADS,
+    Slowdowns,
+    short_name,
+)
+from packetloom.reproduce.pfabric.small_flows import HIGHEST_LOAD
 from packetloom.results import Results
 from packetloom.statistics import ALL_SIZES
-
-TCP, DCTCP, MIN_TCP, LINE_RATE, IDEAL = "TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric", "Ideal"
-PFABRIC = (MIN_TCP, LINE_RATE)
-WORKLOADS = {"data-mining": "DM", "web-search": "WS"}
-BOTH = tuple(WORKLOADS)
 
 
 def factor_better(runs: Runs) -> Iterator[Measured]:
@@ -30,48 +39,12 @@ def factor_better(runs: Runs) -> Iterator[Measured]:
         for load in slowdowns.loads:
             for scheme in PFABRIC:
                 ratio = slowdowns.ratio(TCP, scheme, load, ALL_SIZES, "mean")
-                band = (2.5 if load >= 0.6 else 1.0, NO_LIMIT)
+                band = (2.5, NO_LIMIT) if load >= 0.6 else above(1.0)
                 yield ratio.measured(f"{short} {load:g} TCP/{short_name(scheme)}", band)
                 ratio = slowdowns.ratio(DCTCP, scheme, load, ALL_SIZES, "mean")
-                yield ratio.measured(f"{short} {load:g} DCTCP/{short_name(scheme)}", (1.0, NO_LIMIT))
+                yield ratio.measured(f"{short} {load:g} DCTCP/{short_name(scheme)}", above(1.0))
             ratio = slowdowns.ratio(TCP, DCTCP, load, ALL_SIZES, "mean")
-            yield ratio.measured(f"{short} {load:g} TCP/DCTCP", (1.0, NO_LIMIT))
-
-
-def small_flows(statistic: str, ranges: Mapping[str, tuple[float, float]]) -> Callable[[Runs], Sequence[Measured]]:
-    """PF2 and PF3, at the highest load: each ratio within a factor 1.5 of the paper's range."""
-
-    def measure(runs: Runs) -> list[Measured]:
-        found = []
-        for workload, short in WORKLOADS.items():
-            slowdowns = Slowdowns(runs[workload])
-            for other, (low, high) in ranges.items():
-                for scheme in PFABRIC:
-                    ratio = slowdowns.ratio(other, scheme, slowdowns.loads[-1], SMALL, statistic)
-                    name = f"{short} {short_name(other)}/{short_name(scheme)}"
-                    found.append(ratio.measured(name, (low / 1.5, high * 1.5)))
-        return found
-
-    return measure
-
-
-def data_mining_small(
-    scheme: str, mean: tuple[float, float], p99: tuple[float, float]
-) -> Callable[[Runs], Sequence[Measured]]:
-    """PF4 and PF5: the paper's ranges begin at the lowest load and end at the highest."""
-
-    def measure(runs: Runs) -> list[Measured]:
-        slowdowns = Slowdowns(runs["data-mining"])
-        ends = (slowdowns.loads[0], slowdowns.loads[-1])
-        return [
-            slowdowns.of(scheme, load, SMALL, f"sender's {statistic}").measured(
-                f"{statistic} at {load:g}", within(printed, 0.15)
-            )
-            for statistic, printed_ends in (("mean", mean), ("p99", p99))
-            for load, printed in zip(ends, printed_ends, strict=True)
-        ]
-
-    return measure
+            yield ratio.measured(f"{short} {load:g} TCP/DCTCP", above(1.0))
 
 
 def close_to_ideal(runs: Runs) -> Iterator[Measured]:
@@ -80,25 +53,16 @@ def close_to_ideal(runs: Runs) -> Iterator[Measured]:
     for load in slowdowns.loads:
         for bin in (MEDIUM, LARGE):
             ratio = slowdowns.ratio(LINE_RATE, IDEAL, load, bin, "mean")
-            yield ratio.measured(f"{bin} at {load:g}", (0.0, 1.15))
-
-
-def web_search_tail(runs: Runs) -> Iterator[Measured]:
-    """PF7."""
-    slowdowns = Slowdowns(runs["web-search"])
-    for scheme, printed, share in ((LINE_RATE, 1.75, 0.15), (DCTCP, 16.97, 0.30), (TCP, 66.03, 0.40)):
-        yield slowdowns.of(scheme, slowdowns.loads[-1], SMALL, "p99").measured(
-            short_name(scheme), within(printed, share)
-        )
+            yield ratio.measured(f"{bin} at {load:g}", within(1.0, 0.15))
 
 
 def web_search_elephants(runs: Runs) -> Iterator[Measured]:
     """PF8."""
     slowdowns = Slowdowns(runs["web-search"])
-    load = slowdowns.loads[-1]
+    load = HIGHEST_LOAD
     for other in (MIN_TCP, DCTCP, TCP):
         ratio = slowdowns.ratio(LINE_RATE, other, load, LARGE, "mean")
-        yield ratio.measured(f"LineRate/{short_name(other)}", (1.0, NO_LIMIT))
+        yield ratio.measured(f"LineRate/{short_name(other)}", above(1.0))
     for other in (TCP, DCTCP):
         ratio = slowdowns.ratio(MIN_TCP, other, load, LARGE, "mean")
         yield ratio.measured(f"MinTCP/{short_name(other)}", (1.10, 1.40))
@@ -109,14 +73,14 @@ def workload_facts(runs: Runs) -> Iterator[Measured]:
     size, total = pl.col("size_bytes"), pl.col("size_bytes").sum()
     facts = {
         "data-mining-sizes": {
-            "DM flows < 10 KB": ((size < 10e3).mean(), (0.80, 1.0)),
-            "DM bytes in flows > 100 MB": (size.filter(size > 100e6).sum() / total, (0.80, 1.0)),
-            "DM bytes in flows < 10 MB": (size.filter(size < 10e6).sum() / total, (0.0, 0.05)),
+            "DM flows < 10 KB": ((size < 10e3).mean(), above(0.80)),
+            "DM bytes in flows > 100 MB": (size.filter(size > 100e6).sum() / total, above(0.80)),
+            "DM bytes in flows < 10 MB": (size.filter(size < 10e6).sum() / total, below(0.05)),
         },
         "web-search-sizes": {
-            "WS flows of 1-20 MB": (size.is_between(1e6, 20e6).mean(), within(0.30, 0.05)),
-            "WS bytes in flows of 1-20 MB": (size.filter(size.is_between(1e6, 20e6)).sum() / total, (0.95, 1.0)),
-            "WS bytes in flows < 10 MB": (size.filter(size < 10e6).sum() / total, (0.65, 1.0)),
+            "WS flows of 1-20 MB": (size.is_between(1e6, 20e6).mean(), (0.295, 0.305)),
+            "WS bytes in flows of 1-20 MB": (size.filter(size.is_between(1e6, 20e6)).sum() / total, above(0.95)),
+            "WS bytes in flows < 10 MB": (size.filter(size < 10e6).sum() / total, above(0.65)),
         },
     }
     for run, wanted in facts.items():
@@ -128,13 +92,12 @@ def workload_facts(runs: Runs) -> Iterator[Measured]:
 
 def spraying_against_ecmp(runs: Runs) -> Iterator[Measured]:
     """PF10."""
-    sprayed, hashed = Slowdowns(runs["web-search"]), Slowdowns(runs["ecmp"])
-    together = Slowdowns(runs["web-search"])
-    together.per_seed = pl.concat([sprayed.per_seed, hashed.per_seed])
+    slowdowns, hashed = Slowdowns(runs["web-search"]), Slowdowns(runs["ecmp"])
+    slowdowns.per_seed = pl.concat([slowdowns.per_seed, hashed.per_seed])
     for load in hashed.loads:
         for scheme in (TCP, DCTCP):
-            ratio = together.ratio(f"{scheme}, ECMP", scheme, load, ALL_SIZES, "mean")
-            yield ratio.measured(f"{short_name(scheme)} ECMP/spraying at {load:g}", (1.0, NO_LIMIT))
+            ratio = slowdowns.ratio(f"{scheme}, ECMP", scheme, load, ALL_SIZES, "mean")
+            yield ratio.measured(f"{short_name(scheme)} ECMP/spraying at {load:g}", above(1.0))
 
 
 def best_timeouts(runs: Runs) -> Iterator[Measured]:
@@ -167,9 +130,12 @@ def _missed_deadlines(results: Results) -> Iterator[Measured]:
     for load in sorted({load for load, _ in missed}):
         edf = missed[load, "EDF"]
         for other in ("SRPT", TCP):
-            ratios = [(seed, edf[seed] / value) for seed, value in missed[load, other].items() if value > 0]
+            theirs = missed[load, other]
+            if not all(theirs.values()):
+                raise NotComparable(f"{other} misses no deadline at load {load:g}: none can be fewer")
+            ratios = [(seed, edf[seed] / value) for seed, value in theirs.items()]
             found = interval_of(ratios, f"missed deadlines under {other} at load {load:g}")
-            yield found.measured(f"missed, EDF/{short_name(other)} at {load:g}", (0.0, 1.0))
+            yield found.measured(f"missed, EDF/{short_name(other)} at {load:g}", below(1.0))
 
 
 def _class_shares(results: Results) -> Iterator[Measured]:
@@ -187,10 +153,15 @@ def _class_shares(results: Results) -> Iterator[Measured]:
         yield found.measured(f"{scheme}, class {number}: share/weight", within(1.0, 0.05))
 
 
-def short_name(scheme: str) -> str:
-    """A scheme in a list of numbers."""
-    return scheme.partition("+")[0]
+ENDS = (
+    "The paper does not say which loads and workloads its range spans: every ratio at either end of its loads, 10 % "
+    "and 80 %, is held against the whole range."
+)
 
+LOW_LOADS = (
+    "Cause unknown. At low load the authors' published code is below the range, too: under data mining at load 0.2 TCP "
+    "and DCTCP have 4.5 and 1.5 times pFabric's mean, 23 and 3.8 times its p99 (validation/ns2-data-mining.toml)."
+)
 
 CLAIMS = (
     Claim(
@@ -198,7 +169,7 @@ CLAIMS = (
         "overall mean slowdown: pFabric, both variants, below DCTCP, and DCTCP below TCP",
         "2.5 to 11 times lower, most at high load",
         "TCP at least 2.5 times pFabric at load ≥ 0.6; the order at every load",
-        BOTH,
+        tuple(WORKLOADS),
         listed(factor_better),
         ("2",),
     ),
@@ -206,89 +177,90 @@ CLAIMS = (
         "PF2",
         "(0, 100KB] mean slowdown: TCP and DCTCP against pFabric",
         "TCP 7-11 times, DCTCP 2.5-4 times",
-        "within a factor 1.5 of the range, at the highest load",
-        BOTH,
-        small_flows("sender's mean", {TCP: (7, 11), DCTCP: (2.5, 4)}),
+        "within a factor 1.5 of the range",
+        tuple(WORKLOADS),
+        listed(small_flows.against_pfabric("sender's mean", {TCP: (7, 11), DCTCP: (2.5, 4)})),
         ("3", "4"),
-        explanation="Data mining is far from settled at `--scale quick`: its elephants take seconds to build up. "
-        "The paper does not say which loads and workloads its ranges span.",
+        explanation=LOW_LOADS,
+        choices=ENDS,
     ),
     Claim(
         "PF3",
         "(0, 100KB] p99 slowdown: TCP and DCTCP against pFabric",
         "TCP 33-69 times, DCTCP 7-17 times",
-        "within a factor 1.5 of the range, at the highest load",
-        BOTH,
-        small_flows("sender's p99", {TCP: (33, 69), DCTCP: (7, 17)}),
+        "within a factor 1.5 of the range",
+        tuple(WORKLOADS),
+        listed(small_flows.against_pfabric("sender's p99", {TCP: (33, 69), DCTCP: (7, 17)})),
         ("3", "4"),
-        explanation="As PF2, and pFabric's own tail lacks the handshakes of PF4.",
+        explanation=LOW_LOADS,
+        choices=ENDS,
     ),
     Claim(
         "PF4",
-        "data mining, (0, 100KB], LineRate, lowest to highest load",
+        "data mining, (0, 100KB], LineRate, loads 0.1 and 0.8",
         "mean 1.04-1.25; p99 1.68-2.18",
         "±15 % at both ends",
         ("data-mining",),
-        data_mining_small(LINE_RATE, (1.04, 1.25), (1.68, 2.18)),
+        listed(small_flows.data_mining(LINE_RATE, (1.04, 1.25), (1.68, 2.18))),
         ("3",),
-        explanation="In the authors' ns-2 code the time of a flow that finds no idle connection includes a handshake. "
-        "Its p99 of pFabric (web search, load 0.5) is 1.71 with such flows, 1.49 without; ours have no handshakes.",
+        explanation="Cause unknown: see PF5.",
     ),
     Claim(
         "PF5",
-        "data mining, (0, 100KB], MinTCP, lowest to highest load",
+        "data mining, (0, 100KB], MinTCP, loads 0.1 and 0.8",
         "mean 1.04-1.21; p99 1.90-2.12",
         "±15 % at both ends",
         ("data-mining",),
-        data_mining_small(MIN_TCP, (1.04, 1.21), (1.90, 2.12)),
+        listed(small_flows.data_mining(MIN_TCP, (1.04, 1.21), (1.90, 2.12))),
         ("3",),
-        explanation="As PF4.",
+        explanation="Cause unknown. The authors' published code has no such tail either: 1.40 at load 0.2, and ours "
+        "1.41 for the same flows (validation/ns2-data-mining.toml).",
     ),
     Claim(
         "PF6",
         "data mining, medium and large flows: mean slowdown of LineRate against Ideal",
         "within about 10 % at every load",
-        "at most 1.15",
+        "within 15 %",
         ("data-mining",),
         listed(close_to_ideal),
         ("3",),
     ),
     Claim(
         "PF7",
-        "web search at the highest load, (0, 100KB] p99 slowdown",
+        "web search at load 0.8, (0, 100KB] p99 slowdown",
         "LineRate 1.75; DCTCP 16.97; TCP 66.03",
         "±15 %; ±30 %; ±40 %",
         ("web-search",),
-        listed(web_search_tail),
+        listed(small_flows.web_search_tail),
         ("4",),
-        explanation="LineRate: as PF4.",
+        explanation="Cause unknown.",
     ),
     Claim(
         "PF8",
-        "web search at the highest load, (10MB, ∞) mean slowdown",
+        "web search at load 0.8, (10MB, ∞) mean slowdown",
         "LineRate worst; MinTCP 20-28 % slower than TCP and DCTCP",
         "the order; MinTCP 10-40 % slower",
         ("web-search",),
         listed(web_search_elephants),
         ("4",),
-        explanation="In the authors' published code, too, large flows are slower under TCP than under MinTCP "
-        "(2.97 against 2.65 at load 0.5), and MinTCP is 8 % slower than DCTCP.",
+        explanation="Cause unknown. The authors' published code has TCP's large flows slower than MinTCP's, too: 2.97 "
+        "and 2.61 at load 0.5, and ours 2.92 and 2.62 for the same flows (validation/ns2-web-search.toml).",
     ),
     Claim(
         "PF9",
         "what the workloads are made of",
         "DM: > 80 % of flows < 10 KB, > 80 % of bytes in flows > 100 MB, < 5 % in flows < 10 MB; "
         "WS: > 95 % of bytes in the 30 % of flows of 1-20 MB, > 65 % in flows < 10 MB",
-        "as stated",
+        "as stated; 30 % to its last digit",
         ("data-mining-sizes", "web-search-sizes"),
         listed(workload_facts),
-        explanation="The tables in the authors' code are not what the text says: see workloads/README.md.",
+        explanation="The tables in the authors' code are not what the text says (workloads/README.md).",
     ),
     Claim(
         "PF10",
         "TCP and DCTCP do better sprayed, without fast retransmit, than on per-flow ECMP with it",
         "significantly better",
-        "the order (overall mean slowdown, web search)",
+        "the order (overall mean slowdown, web search at load 0.8)",
         ("web-search", "ecmp"),
         listed(spraying_against_ecmp),
     ),

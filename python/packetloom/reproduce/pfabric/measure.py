@@ -8,6 +8,9 @@ from packetloom.reproduce.measure import Interval, interval, links_between
 from packetloom.results import CaseRow, Results
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, over_seeds, polars_frame
 
+TCP, DCTCP, MIN_TCP, LINE_RATE, IDEAL = "TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric", "Ideal"
+PFABRIC = (MIN_TCP, LINE_RATE)
+WORKLOADS = {"data-mining": "DM", "web-search": "WS"}
 SMALL, MEDIUM, LARGE = (one.label for one in DEFAULT_BINS)
 STATISTICS = {
     "mean": pl.col("slowdown").mean(),
@@ -19,6 +22,11 @@ COLUMNS = ("src", "dst", "size_bytes", "slowdown", "best_fct_ns", "sender_fct_ns
 K = 6
 # An ACK of 40 B takes 0.032 us at 10 Gb/s and 0.4 us of propagation per link.
 ACK_NS_PER_LINK = 432
+
+
+def short_name(scheme: str) -> str:
+    """A scheme in a list of numbers."""
+    return scheme.partition("+")[0]
 
 
 class Slowdowns:
