@@ -8,21 +8,21 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
 from packetloom.claims import BESIDE
 from packetloom.errors import PacketloomError
-from packetloom.reproduce import PAPERS, PAPERS_FOLDER, Scale
+from packetloom.reproduce import PAPERS, PAPERS_FOLDER, Scale, find_paper
 from packetloom.reproduce.verdicts import ClaimRow, committed_verdicts
 from packetloom.storage import write_text
 
 BEGIN = "<!-- claims: written by `packetloom reproduce --accept`; what stands between these lines is replaced -->"
 END = "<!-- end of claims -->"
 
-# So many numbers are told one by one; of more, those that differ by a number in their name are told as a range.
-FEW = 6
+# So many numbers are told one by one; of more, those whose names differ in a number are told as a range.
+FEW = 12
 NUMBER_IN_NAME = re.compile(r"(?<![\w.:])\d+(?:\.\d+)?(?!\w|[.:]\d)")
 
 # A number's value and its interval, as the JSON has them.
@@ -134,42 +134,51 @@ def _deciding(row: ClaimRow) -> dict[str, Number]:
 
 
 def _joined(numbers: Mapping[str, Number], outside: frozenset[str]) -> str:
+    """All of them: those whose names differ in one number together, where they are many from lowest to highest."""
+    few = len(numbers) <= FEW
     groups: dict[str, list[str]] = {}
     for what in numbers:
-        few = len(numbers) <= FEW or what in outside
-        groups.setdefault(what if few else NUMBER_IN_NAME.sub("…", what), []).append(what)
+        alone = not few and what in outside
+        groups.setdefault(what if alone else NUMBER_IN_NAME.sub("…", what), []).append(what)
     return "; ".join(
-        _one_text(names[0], numbers[names[0]], names[0] in outside) if len(names) == 1 else _group_text(names, numbers)
+        text
         for names in groups.values()
+        for text in (_listed(names, numbers, outside) if few or len(names) == 1 else [_range_text(names, numbers)])
     )
 
 
-def _one_text(what: str, number: Number, outside: bool) -> str:
-    text = f"{what}: {number_text(*number)}" if what else number_text(*number)
+def _listed(names: Sequence[str], numbers: Mapping[str, Number], outside: frozenset[str]) -> list[str]:
+    """ "load 0.2, 0.5: 1.1 ± 0.1, 2.3 ± 0.2"; where names differ in more than one number, each has its own."""
+    values = [_bold(number_text(*numbers[name]), name in outside) for name in names]
+    together = _merged(names, ", ".join)
+    if together is None:
+        return [f"{name}: {value}" for name, value in zip(names, values, strict=True)]
+    return [f"{together}: {', '.join(values)}" if together else values[0]]
+
+
+def _bold(text: str, outside: bool) -> str:
     return f"**{text}**" if outside else text
 
 
-def _group_text(names: Sequence[str], numbers: Mapping[str, Number]) -> str:
-    """Numbers whose names differ in numbers: "load 0.2 to 0.8: 1.1 to 2.3 (± 0.2 at most)"."""
+def _range_text(names: Sequence[str], numbers: Mapping[str, Number]) -> str:
+    """ "load 0.2 to 0.8: 1.1 to 2.3 (± 0.2 at most)"."""
     values = [numbers[name][0] for name in names]
     halves = [(high - low) / 2 for low, high in (numbers[name][1] or (0, 0) for name in names)]
     places = min(_places(max(values, key=abs), 3), _places(max(halves), 1))
     low, high = (f"{round(value, places):.{max(places, 0)}f}" for value in (min(values), max(values)))
     span = low if low == high else f"{low} to {high}"
     most = round(max(halves), places)
-    return f"{_range_name(names)}: {span}" + (f" (± {most:.{max(places, 0)}f} at most)" if most else "")
+    name = _merged(names, lambda texts: f"{texts[0]} to {texts[-1]}", at_most=99)
+    return f"{name}: {span}" + (f" (± {most:.{max(places, 0)}f} at most)" if most else "")
 
 
-def _range_name(names: Sequence[str]) -> str:
-    """The first of several names, and the last's where it has another number."""
-    ends = [NUMBER_IN_NAME.findall(name) for name in names]
-    spans = iter(zip(*ends, strict=True))
-
-    def span(_: object) -> str:
-        texts = sorted(set(next(spans)), key=float)
-        return texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
-
-    return NUMBER_IN_NAME.sub(span, names[0])
+def _merged(names: Sequence[str], told: Callable[[list[str]], str], at_most: int = 1) -> str | None:
+    """One name for several that differ in numbers; none if in more of them than `at_most`."""
+    columns = [list(dict.fromkeys(column)) for column in zip(*map(NUMBER_IN_NAME.findall, names), strict=True)]
+    if sum(len(column) > 1 for column in columns) > at_most:
+        return None
+    texts = iter([column[0] if len(column) == 1 else told(sorted(column, key=float)) for column in columns])
+    return NUMBER_IN_NAME.sub(lambda _: next(texts), names[0])
 
 
 def _places(value: float, digits: int) -> int:
@@ -191,8 +200,13 @@ def _line(cells: Sequence[str]) -> str:
 
 def main() -> None:
     """Writes the tables of the papers that were named, or of all."""
-    for paper in sys.argv[1:] or PAPERS:
-        print(write_readme(paper))
+    try:
+        for paper in sys.argv[1:] or PAPERS:
+            find_paper(paper)
+            print(write_readme(paper))
+    except PacketloomError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":
