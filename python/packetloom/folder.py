@@ -23,6 +23,7 @@ from packetloom.results import (
     PLAN,
     CaseRow,
     index_table,
+    parameter_types,
     read_marker,
     read_rows,
 )
@@ -43,6 +44,7 @@ class ResultsFolder:
         self.path = path
         self.files = CaseFiles(path)
         self._order = {case.id: place for place, case in enumerate(plan.cases)}
+        self._types = parameter_types(case.parameters for case in plan.cases)
         self._settle_at = 0.0
         self._index_at = 0.0
         if (path / MARKER).exists():
@@ -97,7 +99,7 @@ class ResultsFolder:
         if not at_once and began < self._index_at:
             return
         rows = sorted(self.rows.values(), key=lambda row: self._order[row.case_id])
-        write_table(self.path / INDEX, index_table(rows))
+        write_table(self.path / INDEX, index_table(rows, self._types))
         now = time.monotonic()
         self._index_at = now + max(INDEX_PERIOD_S, (now - began) / INDEX_SHARE)
 

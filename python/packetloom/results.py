@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +17,7 @@ from packetloom import _core
 from packetloom.errors import PacketloomError
 from packetloom.quantities import axis_text
 from packetloom.scenario import Parameter, Plan, Precision, plan_from_text
-from packetloom.storage import CASE_ROW_KEY, read_parquet, table_of
+from packetloom.storage import CASE_ROW_KEY, as_type, common_type, read_parquet, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +46,13 @@ PARTITIONED: dict[str, str] = {
     "captures": CAPTURES,
 }
 EVERY_CASE_HAS = ("scheme", "load", "seed")
+ARROW_TYPES: dict[type | None, pa.DataType] = {
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    str: pa.string(),
+    None: pa.null(),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +152,7 @@ class Results:
     @property
     def cases(self) -> pa.Table:
         """A row per finished case: parameters, counters, fingerprint."""
-        return index_table(self.rows())
+        return index_table(self.rows(), self.parameter_types())
 
     @property
     def flows(self) -> pa.Table:
@@ -181,13 +189,18 @@ class Results:
         """The parameters that the scenario varies beside scheme, load and seed."""
         return axes_of(self.rows())
 
+    def parameter_types(self) -> dict[str, type | None]:
+        """The type of each parameter's column: one for all tables, and for all cases, finished or not."""
+        planned = [line["parameters"] for line in self.plan_lines()]
+        return parameter_types([*planned, *(row.parameters for row in self.rows())])
+
     def table(self, name: TableName, columns: Sequence[str] | None = None) -> pa.Table:
         """One of the tables; of the large ones, only these columns, when given."""
         if name == "cases":
             table = self.cases
             return table if columns is None else table.select(list(columns))
-        axes = self.axes
-        tables = [_with_axes(table, row, axes) for row, table in self.partitions(name, columns)]
+        axes, types = self.axes, self.parameter_types()
+        tables = [_with_axes(table, row, axes, types) for row, table in self.partitions(name, columns)]
         if not tables:
             return pa.table({})
         return pa.concat_tables(tables, promote_options="permissive")
@@ -240,11 +253,25 @@ def axes_of(rows: Sequence[CaseRow]) -> list[str]:
     return [name for name in names if name not in EVERY_CASE_HAS]
 
 
-def _with_axes(table: pa.Table, row: CaseRow, axes: Sequence[str]) -> pa.Table:
+def parameter_types(several: Iterable[Mapping[str, Parameter]]) -> dict[str, type | None]:
+    """The type of each parameter over these cases."""
+    values: dict[str, list[Parameter]] = defaultdict(list)
+    for parameters in several:
+        for name, value in parameters.items():
+            values[name].append(value)
+    return {name: common_type(of_name) for name, of_name in values.items()}
+
+
+def parameter_column(rows: Sequence[CaseRow], name: str, types: Mapping[str, type | None]) -> pa.Array:
+    """A parameter's values, a case each, in the type that it has in every table."""
+    kind = types[name]
+    return pa.array([as_type(row.parameters.get(name), kind) for row in rows], ARROW_TYPES[kind])
+
+
+def _with_axes(table: pa.Table, row: CaseRow, axes: Sequence[str], types: Mapping[str, type | None]) -> pa.Table:
     for axis in axes:
-        value = row.parameters.get(axis)
-        text = None if value is None else str(value)
-        table = table.append_column(axis, pa.repeat(pa.scalar(text, pa.string()), table.num_rows))
+        (value,) = parameter_column([row], axis, types)
+        table = table.append_column(axis, pa.repeat(value, table.num_rows))
     return table
 
 
@@ -307,12 +334,12 @@ def _row_in(file: Path) -> CaseRow:
         raise PacketloomError(f"{file}: damaged; delete it and run again: only its case is redone") from None
 
 
-def index_table(rows: Sequence[CaseRow]) -> pa.Table:
-    """`cases.parquet`: a row per case."""
+def index_table(rows: Sequence[CaseRow], types: Mapping[str, type | None]) -> pa.Table:
+    """`cases.parquet`: a row per case; `types` are those of the parameters' columns."""
     parameters = list(dict.fromkeys(name for row in rows for name in row.parameters))
     counters = list(dict.fromkeys(name for row in rows for name in row.counters))
     columns: dict[str, Any] = {"case_id": [row.case_id for row in rows]}
-    columns |= {name: [row.parameters.get(name) for row in rows] for name in parameters}
+    columns |= {name: parameter_column(rows, name, types) for name in parameters}
     columns |= {name: [row.counters.get(name) for row in rows] for name in counters}
     columns |= {
         "fingerprint": [row.fingerprint for row in rows],

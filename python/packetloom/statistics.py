@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from packetloom.confidence import PERCENTILES, t_quantile
 from packetloom.errors import PacketloomError
 from packetloom.quantities import size_text
-from packetloom.results import axes_of
+from packetloom.results import axes_of, parameter_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,7 +100,9 @@ def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.Data
     if not rows:
         raise PacketloomError(f"{results.path}: no case is finished yet, so there is nothing to sum up")
     values = pl.DataFrame([(place, *statistic) for place, statistic in statistics], schema=SCHEMA, orient="row")
-    return over_seeds(_parameters(rows).join(values, on="case", maintain_order="left_right").drop("case"))
+    return over_seeds(
+        _parameters(rows, results.parameter_types()).join(values, on="case", maintain_order="left_right").drop("case")
+    )
 
 
 def polars_frame(table: pa.Table) -> pl.DataFrame:
@@ -110,7 +112,7 @@ def polars_frame(table: pa.Table) -> pl.DataFrame:
     return frame
 
 
-def _parameters(rows: Sequence[CaseRow]) -> pl.DataFrame:
+def _parameters(rows: Sequence[CaseRow], types: Mapping[str, type | None]) -> pl.DataFrame:
     """What tells the cases apart, numbered by their place."""
     columns = {
         "case": pl.Series(range(len(rows)), dtype=pl.Int64),
@@ -119,13 +121,8 @@ def _parameters(rows: Sequence[CaseRow]) -> pl.DataFrame:
         "load": pl.Series([row.load for row in rows], dtype=pl.Float64),
     }
     for axis in axes_of(rows):
-        texts = [_axis_text(row.parameters.get(axis)) for row in rows]
-        columns[axis] = pl.Series(texts, dtype=pl.String)
+        columns[axis] = pl.Series(parameter_column(rows, axis, types))
     return pl.DataFrame(columns | {"seed": pl.Series([row.seed for row in rows], dtype=pl.Int64)})
-
-
-def _axis_text(value: object) -> str | None:
-    return None if value is None else str(value)
 
 
 def _statistics_of(flows: pa.Table, bins: Sequence[SizeBin]) -> list[Statistic]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -127,13 +127,26 @@ def _array(values: Any) -> pa.Array:
 
 
 def unify(values: Sequence[Any]) -> list[Any]:
+    """The values of a column in one type."""
+    kind = common_type(values)
+    return [as_type(value, kind) for value in values]
+
+
+def common_type(values: Iterable[Any]) -> type | None:
     """One type for a column: numbers become floats where one is, everything becomes text where one is."""
     kinds = {type(value) for value in values if value is not None}
     if len(kinds) <= 1:
-        return list(values)
-    if kinds <= {int, float}:
-        return [None if value is None else float(value) for value in values]
-    return [None if value is None else _as_text(value) for value in values]
+        return next(iter(kinds), None)
+    return float if kinds <= {int, float} else str
+
+
+def as_type(value: Any, kind: type | None) -> Any:
+    """A value in the type of its column."""
+    if value is None or type(value) is kind:
+        return value
+    if kind is float:
+        return float(value)
+    return _as_text(value) if kind is str else value
 
 
 def _as_text(value: Any) -> str:

@@ -31,6 +31,9 @@ class Runs(Results):
     def rows(self) -> list[CaseRow]:
         return [_row(parameters) for parameters, _ in self.made]
 
+    def plan_lines(self) -> list[dict[str, Any]]:
+        return [{"id": "", "parameters": parameters} for parameters, _ in self.made]
+
 
 def _row(parameters: Mapping[str, Any]) -> CaseRow:
     return CaseRow("", {"load": 0.8, "seed": 1, **parameters}, {}, "", "", ())

@@ -70,8 +70,10 @@ def test_two_scenarios_are_not_combined(scenario: Path, tmp_path: Path) -> None:
 def test_a_case_with_two_results_is_refused(scenario: Path, tmp_path: Path) -> None:
     packetloom.run(scenario, tmp_path / "a", progress=False)
     packetloom.run(scenario, tmp_path / "b", progress=False)
-    row, *others = Results(tmp_path / "b").rows()
-    write_table(tmp_path / "b" / INDEX, index_table([replace(row, fingerprint="0" * 16), *others]))
+    second = Results(tmp_path / "b")
+    row, *others = second.rows()
+    changed = [replace(row, fingerprint="0" * 16), *others]
+    write_table(tmp_path / "b" / INDEX, index_table(changed, second.parameter_types()))
     with pytest.raises(PacketloomError, match=f"differ in case {row.case_id}"):
         combine([tmp_path / "a", tmp_path / "b"], tmp_path / "all")
     assert not (tmp_path / "all").exists()
