@@ -90,7 +90,7 @@ def plot_panels(panels: Sequence[Panel], columns: int) -> Figure:
         draw(panel, ax)
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
-    _legend_above(figure, list(axes.flat), columns=min(5, 2 * columns))
+    _legend_above(figure, list(axes.flat), columns=5)
     return figure
 
 
@@ -113,10 +113,12 @@ def _legend_above(figure: Figure, axes: Sequence[Axes], columns: int) -> int:
         return 0
     letters = max(map(len, handles)) + 6  # and what stands before the words
     fitting = max(1, min(columns, int(figure.get_figwidth() * LETTERS_PER_INCH / letters)))
+    lines = -(-len(handles) // fitting)
+    even = -(-len(handles) // lines)
     figure.legend(
-        handles.values(), handles.keys(), loc="outside upper center", ncols=fitting, fontsize="small", frameon=False
+        handles.values(), handles.keys(), loc="outside upper center", ncols=even, fontsize="small", frameon=False
     )
-    return -(-len(handles) // fitting)
+    return lines
 
 
 def draw(panel: Panel, ax: Axes) -> None:

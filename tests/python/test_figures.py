@@ -13,11 +13,11 @@ import pytest
 
 import packetloom
 from packetloom import curves
-from packetloom.charts import Curve
+from packetloom.charts import Curve, Panel
 from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view, topology
 from packetloom.figures import FIGURES, chart
-from packetloom.plots import save_figure
+from packetloom.plots import plot_panels, save_figure
 from packetloom.results import Results
 from packetloom.view import server
 
@@ -153,3 +153,13 @@ def test_a_page_holds_only_so_many_links(incast: Results, monkeypatch: pytest.Mo
     view = fabric_view(incast)
     assert view
     assert (len(view["cases"]), view["left_out"]) == (2, 4)
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(2, [5]), (1, [3, 2])])
+def test_a_legend_fills_its_lines_evenly(columns: int, lines: list[int]) -> None:
+    names = ("TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric", "Ideal")
+    drawn = [Curve(name, curves.style_at(order), [0.1, 0.8], [1, 2]) for order, name in enumerate(names)]
+    figure = plot_panels([Panel("slowdown", "load", "mean", drawn)] * columns, columns)
+    figure.draw_without_rendering()
+    heights = [round(text.get_window_extent().y0) for text in figure.legends[0].get_texts()]
+    assert sorted((heights.count(height) for height in set(heights)), reverse=True) == lines

@@ -37,8 +37,8 @@ EXPERIMENTS = (
         full=("run.flows=12000",),
     ),
     Experiment("classes", "classes.toml"),
-    Experiment("data-mining-sizes", "data-mining-sizes.toml", quick=("run.flows=20000",)),
-    Experiment("web-search-sizes", "web-search-sizes.toml", quick=("run.flows=20000",)),
+    Experiment("data-mining-sizes", "data-mining-sizes.toml"),
+    Experiment("web-search-sizes", "web-search-sizes.toml"),
 )
 
 PAPER = Paper(
