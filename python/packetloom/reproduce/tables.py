@@ -118,7 +118,7 @@ def number_text(value: float, interval: Sequence[float] | None = None) -> str:
     places = min(_places(value, 4), _places(half, 1))
     middle = f"{round(value, places):.{max(places, 0)}f}"
     if round(half, places) == 0 or not math.isfinite(half):
-        return f"{value:.4g}" if interval is None else middle
+        return f"{value:.4g}"
     if abs(high + low - 2 * value) > half / 5:
         return f"{middle} ({number_text(low)} to {number_text(high)})"
     return f"{middle} ± {round(half, places):.{max(places, 0)}f}"
