@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help demo test test-ray lint format fast bench bench-parts bench-compare docs wheel validate reproduce fuzz clean
+.PHONY: help demo test test-ray lint format fast bench bench-parts bench-compare docs wheel validate verdicts reproduce fuzz clean
 
 help:
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
@@ -19,8 +19,9 @@ help:
 	@echo "make bench      speed and memory"
 	@echo "make bench-parts   the speed of the engine's parts"
 	@echo "make bench-compare BASE=main~1   speed beside another revision's, in pairs of runs"
-	@echo "make validate   the long comparisons with theory and other simulators"
-	@echo "make reproduce  redo the papers (PAPER=pfabric SCALE=quick)"
+	@echo "make validate   the long comparisons with theory and other simulators; every paper's verdicts"
+	@echo "make verdicts   redo every paper quickly, and hold its verdicts against the committed ones"
+	@echo "make reproduce  redo one paper (PAPER=pfabric SCALE=quick)"
 	@echo "make fuzz       throw broken files at every reader (FUZZ_SECONDS=60 each)"
 	@echo "make docs       the documentation as a site in target/site; the Rust reference in target/doc"
 	@echo "make wheel      a wheel for any Linux in dist/, tested in a clean environment"
@@ -116,6 +117,15 @@ validate: test-ray
 	cargo test --workspace --release --locked -- --ignored
 	$(BIN)/pytest -m slow
 	$(BIN)/packetloom validate theory peers kernel --json results/validate.json
+	@$(MAKE) --no-print-directory verdicts
+
+# Every paper at once, so that one whose verdicts changed hides no other.
+PAPERS ?= $(patsubst papers/%/README.md,%,$(wildcard papers/*/README.md))
+verdicts: .venv/.installed
+	@mkdir -p results
+	@changed=; for paper in $(PAPERS); do \
+	  $(BIN)/packetloom reproduce $$paper --scale quick --json results/$$paper-quick.json || changed="$$changed $$paper"; \
+	done; test -z "$$changed" || { echo "verdicts are not the committed ones:$$changed" >&2; exit 1; }
 
 PAPER ?= pfabric
 SCALE ?= quick

@@ -382,7 +382,7 @@ def validate(
         ),
     ] = None,
 ) -> None:
-    """Compare with theory, other simulators, Linux's TCP. Exits with 1 where something differs unexplained."""
+    """Compare with theory, other simulators, Linux's TCP. Exits with 1 if something differs beyond what is known."""
     from packetloom.validate.command import run_validation
 
     try:

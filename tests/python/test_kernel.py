@@ -12,6 +12,7 @@ from packetloom.validate.command import KINDS, run_validation
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.kernel.cases import CASES, Case, dumbbell_of
 from packetloom.validate.kernel.comparisons import compared, kernel_comparisons, scenario, simulate, topology_text
+from packetloom.validate.kernel.deviations import ANYWHERE, BEHIND_BUCKET
 from packetloom.validate.kernel.endpoint import Observed
 from packetloom.validate.kernel.measure import LATE_NS, STILL_NS, Trial, mean_between, on_time, swing_of, trials_of
 from packetloom.validate.kernel.network import UnavailableError, parameters, require
@@ -73,12 +74,33 @@ def test_means_over_trials_are_compared() -> None:
     assert [row.verdict for row in rows] == ["differs" if "last" in row.what else "holds" for row in rows]
 
 
-def test_what_a_bucket_explains_it_explains_behind_a_bucket_only() -> None:
-    ours = [Trial((0, 0), (100.0, 300.0), 31_000, 0)]
-    case = Case("two", 2, 1, why_behind_bucket="the bucket")
-    for behind_bucket, why in ((False, ""), (True, "the bucket")):
-        theirs = [Trial((0, 0), (100.0, 200.0), 31_000, 0, behind_bucket=behind_bucket)]
-        assert {row.why for row in compared(case, theirs, ours)} == {why}
+@pytest.mark.parametrize(
+    ("linux_ms", "behind_bucket", "verdict"),
+    [
+        (250.0, True, "holds"),
+        (180.0, True, "differs as known"),
+        (180.0, False, "differs"),
+        (165.0, True, "differs"),
+        (300.0, True, "differs"),
+    ],
+)
+def test_a_bucket_explains_as_much_as_was_measured_behind_one(
+    linux_ms: float, behind_bucket: bool, verdict: str
+) -> None:
+    case = next(case for case in CASES if case.title == "TCP Reno, incast of 16 x 30 KB")
+    theirs = [Trial((0, 0), (linux_ms, linux_ms), 24_000, 0, behind_bucket=behind_bucket)]
+    ours = [Trial((0, 0), (263.0, 263.0), 24_000, 0)]
+    mean, _, queue = compared(case, theirs, ours)
+    assert (mean.verdict, queue.verdict) == (verdict, "holds")
+    assert not mean.known_no_longer
+
+
+def test_what_is_known_is_of_cases_and_figures_that_there_are() -> None:
+    assert {*BEHIND_BUCKET, *ANYWHERE} <= {case.title for case in CASES}
+    for case in CASES:
+        trial = Trial((0,) * case.flows, (1.0,) * case.flows, 1, 0, swing_bytes=1.0)
+        known = [row for row in compared(case, [trial], [trial]) if row.known]
+        assert len(known) == len(ANYWHERE.get(case.title, {}))
 
 
 def test_what_the_machine_has_not_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

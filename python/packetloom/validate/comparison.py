@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from packetloom.campaign import run_plan
 from packetloom.progress import reporter_for
@@ -18,15 +19,30 @@ from packetloom.storage import write_json
 FOLDER = Path("results") / "validate"
 
 Span = tuple[float, float]
-Verdict = Literal["holds", "differs"]
+Verdict = Literal["holds", "differs as known", "differs"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Why a row is known to differ, and the `band` that it lies in then; `rule` says in words how that was made.
+
+    What is known `always` differs; where it is not, as on another machine's kernel, the row may hold as well.
+    """
+
+    reason: str
+    band: Span
+    rule: str
+    always: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One figure that somebody else says (`expected`, a number or from where to where), and what we measure.
 
-    It holds if the measured value lies in the `band`; `rule` says in words how the band was made. `why` says what is
-    known of why it does not hold.
+    It holds if the measured value lies in the `band`; `rule` says in words how the band was made. Where it is `known`
+    to differ, it lies in another band, or something has changed. `why` is what can be said of a row that nothing is
+    known of, and excuses nothing.
     """
 
     id: str
@@ -37,17 +53,27 @@ class Row:
     interval: Span | None = None
     band: Span
     rule: str
+    known: Known | None = None
     why: str = ""
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the measured value lies in the band."""
-        return "holds" if self.band[0] <= self.measured <= self.band[1] else "differs"
+        """Whether the measured value lies in the band, or in the one of what is known."""
+        if self._lies_in(self.band):
+            return "holds"
+        return "differs as known" if self.known and self._lies_in(self.known.band) else "differs"
 
     @property
-    def accounted_for(self) -> bool:
-        """Whether it holds, or it is known why not."""
-        return self.verdict == "holds" or bool(self.why)
+    def known_no_longer(self) -> bool:
+        """Whether it holds, against what is known: that can be deleted then."""
+        return self.known is not None and self.known.always and self.verdict == "holds"
+
+    @property
+    def reason(self) -> str:
+        """What is known or can be said of why it does not hold."""
+        if self.known and self.verdict == "differs":
+            return f"beyond {span_text(self.known.band)}, which would be known: {self.known.reason}"
+        return self.known.reason if self.known else self.why
 
     def to_dict(self) -> dict[str, Any]:
         """The row for JSON."""
@@ -61,8 +87,12 @@ class Row:
             "interval": None if self.interval is None else list(self.interval),
             "rule": self.rule,
             "verdict": self.verdict,
-            **({"reason": self.why} if self.verdict == "differs" and self.why else {}),
+            **({"known": {"band": list(self.known.band), "rule": self.known.rule}} if self.known else {}),
+            **({"reason": self.reason} if self.verdict != "holds" and self.reason else {}),
         }
+
+    def _lies_in(self, band: Span) -> bool:
+        return band[0] <= self.measured <= band[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +124,33 @@ def print_rows(title: str, theirs: str, rows: Sequence[Row]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    colours = {"holds": "green", "differs as known": "yellow", "differs": "red"}
     console = Console(highlight=False)
     table = Table(title=title, title_justify="left", header_style="bold", show_lines=True)
     for heading in ("what", theirs, "measured", "interval", "holds if", "holds?"):
         table.add_column(heading, overflow="fold")
     for row in rows:
         cells = [f"{row.what}\n{row.source}", span_text(row.expected), f"{row.measured:.4g}"]
-        cells += ["" if row.interval is None else span_text(row.interval), row.rule]
-        mark = "[green]holds[/]" if row.verdict == "holds" else "[red]differs[/]"
+        known = f"; known: {span_text(row.known.band)} ({row.known.rule})" if row.known else ""
+        cells += ["" if row.interval is None else span_text(row.interval), row.rule + known]
+        mark = f"[{colours[row.verdict]}]{row.verdict}[/]"
         table.add_row(*(cell.replace("[", "\\[") for cell in cells), mark)
     console.print(table)
-    console.print(f"{sum(row.verdict == 'holds' for row in rows)} of {len(rows)} hold")
-    differing = [row for row in rows if row.verdict == "differs"]
-    for why in dict.fromkeys(row.why for row in differing):
-        ids = ", ".join(row.id for row in differing if row.why == why)
-        console.print(f"{ids}: {why or 'differs, and it is not known why'}", markup=False)
+    counts = Counter(row.verdict for row in rows)
+    told = [f"{counts['holds']} of {len(rows)} hold"]
+    told += [f"{counts[verdict]} {_plural(verdict, counts[verdict])}" for verdict in VERDICTS[1:] if counts[verdict]]
+    console.print(", ".join(told))
+    differing = [row for row in rows if row.verdict != "holds"]
+    for reason in dict.fromkeys(row.reason for row in differing):
+        ids = ", ".join(row.id for row in differing if row.reason == reason)
+        console.print(f"{ids}: {reason or 'differs, and it is not known why'}", markup=False)
+    for row in rows:
+        if row.known_no_longer:
+            console.print(f"{row.id}: holds now; what was known of it can be deleted: {row.reason}", markup=False)
+
+
+def _plural(verdict: Verdict, count: int) -> str:
+    return verdict if count == 1 else verdict.replace("differs", "differ", 1)
 
 
 def span_text(span: Span) -> str:

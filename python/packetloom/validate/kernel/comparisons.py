@@ -20,6 +20,7 @@ from packetloom.validate.kernel.cases import (
     RATE_MBPS,
     Case,
 )
+from packetloom.validate.kernel.deviations import LAST_FCT, MEAN_FCT, MEAN_QUEUE, SWING, deviations_of
 from packetloom.validate.kernel.measure import Trial, swing_of, trials_of
 from packetloom.validate.peers.agreement import agreement
 
@@ -100,20 +101,20 @@ def scenario(case: Case, folder: Path) -> dict[str, Any]:
 def compared(case: Case, kernel: Sequence[Trial], simulated: Sequence[Trial]) -> list[Row]:
     """The means over trials of both."""
     figures: dict[str, Callable[[Trial], float]] = {
-        "mean FCT in ms": lambda trial: statistics.fmean(trial.fcts_ms),
-        "FCT of the last flow in ms": lambda trial: max(trial.fcts_ms),
-        "mean queue in bytes": lambda trial: trial.queue_bytes,
-        "the queue's standard deviation in bytes": lambda trial: trial.swing_bytes or 0.0,
+        MEAN_FCT: lambda trial: statistics.fmean(trial.fcts_ms),
+        LAST_FCT: lambda trial: max(trial.fcts_ms),
+        MEAN_QUEUE: lambda trial: trial.queue_bytes,
+        SWING: lambda trial: trial.swing_bytes or 0.0,
     }
     if not case.swings:
-        del figures["the queue's standard deviation in bytes"]
+        del figures[SWING]
     if case.flows == 1:
-        del figures["FCT of the last flow in ms"]
-    why = case.why or (case.why_behind_bucket if any(trial.behind_bucket for trial in kernel) else "")
+        del figures[LAST_FCT]
+    deviations = deviations_of(case.title, behind_bucket=any(trial.behind_bucket for trial in kernel))
     rows = []
     for title, figure in figures.items():
         theirs, ours = (statistics.fmean(figure(trial) for trial in trials) for trials in (kernel, simulated))
         what = f"Linux, {case.title}: {title}"
         source = f"this kernel, mean of {len(kernel)} trials"
-        rows.append(agreement(what, what, source, theirs, ours, WITHIN, why))
+        rows.append(agreement(what, what, source, theirs, ours, WITHIN, deviations.get(title)))
     return rows

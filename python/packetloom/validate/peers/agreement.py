@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from packetloom.validate.comparison import Row, Span
+from packetloom.validate.comparison import Known, Row, Span, span_text
 
 # What others measured comes with the source tree, as the papers' scenarios do.
 PEERS_FOLDER = Path(__file__).parents[4] / "validation"
@@ -15,6 +17,24 @@ P99_WITHIN = 0.08
 GOODPUT_WITHIN_POINTS = 1.5
 
 
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """A known ratio of ours to theirs, or the range of it, and why.
+
+    A row that deviates may be as far from that as another from 1, unless the range has been `measured` as a whole.
+    """
+
+    reason: str
+    ratio: Span
+    measured: bool = False
+    always: bool = True
+
+
+# Of some statistics of a case; the others have to agree.
+Deviations = Mapping[str, Deviation]
+NONE: Deviations = {}
+
+
 def agreement(
     id: str,
     what: str,
@@ -22,13 +42,14 @@ def agreement(
     theirs: float,
     ours: float,
     tolerance: float,
-    why: str = "",
+    deviation: Deviation | None = None,
     *,
     points: bool = False,
     interval: Span | None = None,
 ) -> Row:
     """Holds if ours is within the tolerance of theirs: a fraction of it, or percentage points."""
     slack = tolerance if points else abs(theirs) * tolerance
+    rule = f"within {tolerance:g} points" if points else f"within {tolerance * 100:g} %"
     return Row(
         id=_as_id(id),
         what=what,
@@ -37,9 +58,16 @@ def agreement(
         measured=ours,
         interval=interval,
         band=(theirs - slack, theirs + slack),
-        rule=f"within {tolerance:g} points" if points else f"within {tolerance * 100:g} %",
-        why=why,
+        rule=rule,
+        known=None if deviation is None else _known(deviation, theirs, slack, rule),
     )
+
+
+def _known(deviation: Deviation, theirs: float, slack: float, rule: str) -> Known:
+    around = 0.0 if deviation.measured else slack
+    band = (theirs * deviation.ratio[0] - around, theirs * deviation.ratio[1] + around)
+    words = f"{span_text(deviation.ratio)} times theirs" + ("" if deviation.measured else f", {rule}")
+    return Known(deviation.reason, band, words, deviation.always)
 
 
 def _as_id(text: str) -> str:

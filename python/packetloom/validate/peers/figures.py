@@ -12,7 +12,14 @@ import polars as pl
 from packetloom.confidence import half_interval
 from packetloom.errors import PacketloomError
 from packetloom.validate.comparison import Row
-from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement
+from packetloom.validate.peers.agreement import (
+    MEAN_WITHIN,
+    NONE,
+    P99_WITHIN,
+    PEERS_FOLDER,
+    Deviations,
+    agreement,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ def figure_rows(
     theirs: Mapping[str, Any],
     flows: pl.DataFrame,
     statistics: Mapping[str, Statistic],
-    why: str = "",
+    deviations: Deviations = NONE,
 ) -> list[Row]:
     """A row for each statistic that the peer has a figure of."""
     rows = []
@@ -79,7 +86,7 @@ def figure_rows(
                 theirs[name],
                 ours,
                 statistic.within,
-                why,
+                deviations.get(name),
                 points=statistic.points,
                 interval=(ours - half, ours + half) if len(per_seed) > 1 else None,
             )

@@ -9,7 +9,7 @@ import polars as pl
 
 from packetloom.results import Results
 from packetloom.validate.comparison import Comparison, Row
-from packetloom.validate.peers.agreement import GOODPUT_WITHIN_POINTS
+from packetloom.validate.peers.agreement import GOODPUT_WITHIN_POINTS, Deviation
 from packetloom.validate.peers.figures import Statistic, fct_statistics, figure_rows, read_figures
 
 SOURCE = "ns3/figures.toml"
@@ -25,6 +25,11 @@ WHY = (
     "our draws with 128 hosts are slower than theirs (mean 3846 us), with it 7 %; with 16 hosts 4 % and 1 %: there the "
     "draw is unlucky, too"
 )
+# Ours over theirs: with 16 hosts of 400 seeds, with 128 of the 40 here, whose p99 agrees.
+KNOWN = {
+    16: {"fct_mean": 0.773, "fct_p50": 0.659, "fct_p99": 0.810, "goodput": 1.277},
+    128: {"fct_mean": 0.938, "fct_p50": 0.969, "goodput": 1.069},
+}
 
 
 def ns3_comparisons() -> list[Comparison]:
@@ -35,6 +40,7 @@ def ns3_comparisons() -> list[Comparison]:
 def _permutation(theirs: Mapping[str, Any]) -> Comparison:
     k = theirs["k"]
     hosts = k**3 // 4
+    deviations = {name: Deviation(WHY, (ratio, ratio)) for name, ratio in KNOWN[hosts].items()}
     dctcp = {
         "kind": "dctcp",
         "mss": "1448B",
@@ -55,6 +61,6 @@ def _permutation(theirs: Mapping[str, Any]) -> Comparison:
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
         case = f"ns-3, DCTCP, permutation of {hosts} hosts, 2 MB"
-        return figure_rows(case, SOURCE, theirs, results["dctcp"].to_polars(), STATISTICS, WHY)
+        return figure_rows(case, SOURCE, theirs, results["dctcp"].to_polars(), STATISTICS, deviations)
 
     return Comparison(f"ns3-{hosts}", lambda _: {"dctcp": scenario}, rows)
