@@ -155,8 +155,8 @@ def _class_shares(results: Results) -> Iterator[Measured]:
 
 ENDS = (
     "The paper does not say which loads and workloads its range spans. Its ends are not those of the loads: PF7's "
-    "ratios at 80 %, 37.7 and 9.7 in the p99, lie in the lower half. So every ratio at 10 % and at 80 % is held against "
-    "the whole range."
+    "ratios at 80 %, 37.7 and 9.7 in the p99, lie in the lower half. So every ratio at 10 % and at 80 % is held "
+    "against all of it."
 )
 
 LOW_LOADS = (
