@@ -21,6 +21,7 @@ from packetloom.reproduce import (
     PaperFigure,
     check_acceptable,
     check_verdicts,
+    find_paper,
     reproduce_paper,
     tables,
 )
@@ -34,6 +35,7 @@ from packetloom.reproduce.tables import (
     readme_with_table,
     with_table,
 )
+from packetloom.reproduce.verdicts import committed_verdicts, verdicts_file
 from packetloom.results import Results
 
 
@@ -266,7 +268,15 @@ def test_the_command_exits_with_1_when_a_verdict_is_another(
     assert "T2: holds is committed, differs today" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("paper", [paper for paper in PAPERS if readme_of(paper).with_name("verdicts").exists()])
-def test_readmes_have_the_tables_of_the_committed_verdicts(paper: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("paper", [*PAPERS])
+def test_every_paper_has_committed_verdicts_and_its_readme_their_table(
+    paper: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.undo()
+    committed = committed_verdicts(paper, "quick")
+    assert committed is not None
+    assert [row["id"] for row in committed] == [claim.id for claim in find_paper(paper).claims]
     assert readme_of(paper).read_text() == readme_with_table(paper), "python -m packetloom.reproduce.tables"
+    link = readme_of(paper).with_name("verdicts")
+    assert link.is_symlink()
+    assert link.resolve() == verdicts_file(paper, "quick").parent
