@@ -10,12 +10,13 @@ packetloom.plot("slowdown-by-load", results)
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in `typing`, which takes a while to load: see `start`
 if TYPE_CHECKING:
-    from packetloom._core import ScenarioError
+    from typing import Any
+
     from packetloom.api import run
-    from packetloom.errors import Interrupted, LawError, PacketloomError
+    from packetloom.errors import ArgumentError, Interrupted, LawError, PacketloomError, ScenarioError
     from packetloom.exchange.fct import read_fct
     from packetloom.plots import plot
     from packetloom.report import write_report
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "ArgumentError",
     "Interrupted",
     "LawError",
     "PacketloomError",
@@ -44,12 +46,13 @@ __all__ = [
 ]
 
 _HOME = {
+    "ArgumentError": "errors",
     "Interrupted": "errors",
     "LawError": "errors",
     "PacketloomError": "errors",
     "Results": "results",
     "Scenario": "scenario",
-    "ScenarioError": "_core",
+    "ScenarioError": "errors",
     "Scheme": "scenario",
     "largest_held": "search",
     "plot": "plots",

@@ -5,10 +5,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Parameter = str | int | float | bool | None
+from packetloom.errors import ScenarioError as ScenarioError
 
-class ScenarioError(Exception):
-    """A mistake in a scenario; the message says file and line, what is wrong and what to write instead."""
+Parameter = str | int | float | bool | None
 
 class Scenario:
     @staticmethod

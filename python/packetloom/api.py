@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from packetloom import arguments
 from packetloom.campaign import run_plan
 from packetloom.progress import Reporter, SilentReporter, reporter_for
 from packetloom.results import Results
@@ -34,8 +35,13 @@ def run(
     `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on this machine. With `audit` the laws that hold
     in every simulation are checked as it runs, and `LawError` is raised if one does not.
     """
-    share = None if shard is None else Shard.parse(shard)
+    text = "a text such as"
+    share = None if shard is None else Shard.parse(arguments.instance("shard", shard, str, f'{text} "2/8"'))
+    address = None if ray is None else arguments.instance("ray", ray, str, f'{text} "local"')
+    given = None if output is None else arguments.path("output", output)
+    limit = arguments.workers(workers)
+    keep, checked = arguments.flag("cache", cache), arguments.flag("audit", audit)
+    reporter: Reporter = reporter_for(sys.stderr) if arguments.flag("progress", progress) else SilentReporter()
     plan = read_plan(scenario, overrides)
-    folder = Path(output) if output is not None else Path(tempfile.mkdtemp(prefix="packetloom-"))
-    reporter: Reporter = reporter_for(sys.stderr) if progress else SilentReporter()
-    return run_plan(plan, folder, workers, reporter, shard=share, cache=cache, ray=ray, audit=audit)
+    folder = Path(tempfile.mkdtemp(prefix="packetloom-")) if given is None else given
+    return run_plan(plan, folder, limit, reporter, shard=share, cache=keep, ray=address, audit=checked)

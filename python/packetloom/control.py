@@ -3,8 +3,8 @@
 Pairs are given as two arrays, ``src`` and ``dst``: one entry for each pair of servers that has something to send, so
 that a sparse matrix stays sparse (``src, dst = np.nonzero(matrix)``). Servers, leaves and links are numbered from 0.
 In complexities E is the number of pairs and V the number of servers or leaves. Whatever is not as described raises
-``ValueError``. The algorithms run in Rust, without the interpreter's lock; a controller that calls them slot after
-slot without allocating uses the Rust library (``packetloom::control``).
+``packetloom.ArgumentError``, a ``ValueError``. The algorithms run in Rust, without the interpreter's lock; a controller
+that calls them slot after slot without allocating uses the Rust library (``packetloom::control``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from packetloom import _core
+from packetloom import _core, arguments
+from packetloom.errors import ArgumentError
+
+MOST_NODES = 1 << 20
+MOST_ROUNDS = 1_000_000
 
 Indices = NDArray[np.uint32]
 Rates = NDArray[np.float64]
@@ -47,7 +51,9 @@ def greedy_matching(src: ArrayLike, dst: ArrayLike, key: ArrayLike, *, servers: 
     equal ones by ``src``, then ``dst``. Returns the matched pairs as indices into these arrays, in the order in which
     they were taken: shape (at most ``servers``,). O(E log E).
     """
-    return _core.greedy_matching(_indices("src", src), _indices("dst", dst), _whole("key", key, np.uint64), servers)
+    return _core.greedy_matching(
+        _indices("src", src), _indices("dst", dst), _whole("key", key, np.uint64), _nodes("servers", servers)
+    )
 
 
 def batch_matching(src: ArrayLike, dst: ArrayLike, packets: ArrayLike, *, servers: int, slots: int = 64) -> Grants:
@@ -57,7 +63,7 @@ def batch_matching(src: ArrayLike, dst: ArrayLike, packets: ArrayLike, *, server
     Returns three arrays of shape (granted packets,). Each slot's matching is maximal. O(granted packets + E).
     """
     pairs = _indices("src", src), _indices("dst", dst), _indices("packets", packets)
-    return Grants(*_core.batch_matching(*pairs, servers, slots))
+    return Grants(*_core.batch_matching(*pairs, _nodes("servers", servers), arguments.whole("slots", slots, 1, 64)))
 
 
 def maximum_matching(src: ArrayLike, dst: ArrayLike, *, servers: int) -> Indices:
@@ -65,7 +71,7 @@ def maximum_matching(src: ArrayLike, dst: ArrayLike, *, servers: int) -> Indices
 
     ``src``, ``dst``: shape (E,), servers. Returns the matched pairs as indices, in order of source. O(E √V).
     """
-    return _core.maximum_matching(_indices("src", src), _indices("dst", dst), servers)
+    return _core.maximum_matching(_indices("src", src), _indices("dst", dst), _nodes("servers", servers))
 
 
 def edge_colouring(
@@ -78,8 +84,10 @@ def edge_colouring(
     ``"euler-split"``: O(E log Δ + V² log Δ) for Δ colours. ``"paull"``: O(E (Δ/64 + V)).
     """
     if method not in ("euler-split", "paull"):
-        raise ValueError(f'method is "euler-split" or "paull", not {method!r}')
-    return _core.edge_colouring(_indices("src", src), _indices("dst", dst), leaves, method == "euler-split")
+        raise ArgumentError(f'method is "euler-split" or "paull", not {method!r}')
+    return _core.edge_colouring(
+        _indices("src", src), _indices("dst", dst), _nodes("leaves", leaves), method == "euler-split"
+    )
 
 
 def normalise_rates(
@@ -99,7 +107,10 @@ def normalise_rates(
     all (within 1e-9), and no pair can have more unless another has less. O(rounds × E + V).
     """
     pairs = _indices("src", src), _indices("dst", dst)
-    return _core.normalise_rates(*pairs, _numbers(offered), servers, rounds, up_to_offered)
+    limits = _nodes("servers", servers), arguments.whole("rounds", rounds, 0, MOST_ROUNDS)
+    return _core.normalise_rates(
+        *pairs, _numbers("offered", offered), *limits, arguments.flag("up_to_offered", up_to_offered)
+    )
 
 
 def max_min_rates(
@@ -119,9 +130,9 @@ def max_min_rates(
     """
     first = _indices("first_link", first_link)
     flows = max(len(first) - 1, 0)
-    weights = np.ones(flows) if weight is None else _numbers(weight)
-    limits = np.full(flows, np.inf) if limit is None else _numbers(limit)
-    return _core.max_min_rates(first, _indices("links", links), _numbers(capacity), weights, limits)
+    weights = np.ones(flows) if weight is None else _numbers("weight", weight)
+    limits = np.full(flows, np.inf) if limit is None else _numbers("limit", limit)
+    return _core.max_min_rates(first, _indices("links", links), _numbers("capacity", capacity), weights, limits)
 
 
 def utility_rates(
@@ -142,11 +153,19 @@ def utility_rates(
     that no link carries more than its capacity even before prices have settled. Returns rates, shape (F,), in
     capacity's unit, and prices, shape (L,). O(H) per round.
     """
-    first, capacities = _indices("first_link", first_link), _numbers(capacity)
-    weights = np.ones(max(len(first) - 1, 0)) if weight is None else _numbers(weight)
-    start = np.ones(len(capacities)) if prices is None else _numbers(prices)
-    found = _core.ned_rates(first, _indices("links", links), capacities, weights, start, rounds, step, normalise)
+    first, capacities = _indices("first_link", first_link), _numbers("capacity", capacity)
+    weights = np.ones(max(len(first) - 1, 0)) if weight is None else _numbers("weight", weight)
+    start = np.ones(len(capacities)) if prices is None else _numbers("prices", prices)
+    times = arguments.whole("rounds", rounds, 0, MOST_ROUNDS)
+    if not isinstance(step, int | float):
+        raise arguments.wrong("step", step, "a number above 0 and at most 1")
+    scaled = arguments.flag("normalise", normalise)
+    found = _core.ned_rates(first, _indices("links", links), capacities, weights, start, times, step, scaled)
     return Utility(*found)
+
+
+def _nodes(name: str, count: int) -> int:
+    return arguments.whole(name, count, 0, MOST_NODES)
 
 
 def _indices(name: str, values: ArrayLike) -> Indices:
@@ -155,13 +174,23 @@ def _indices(name: str, values: ArrayLike) -> Indices:
 
 def _whole(name: str, values: ArrayLike, kind: type[Whole]) -> NDArray[Whole]:
     """The values as an array of whole numbers, none of which changes on the way."""
-    given = np.asarray(values)
+    given = _array(name, values)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise ValueError(f"{name} is a one-dimensional array of whole numbers")
+        raise ArgumentError(f"{name} is a one-dimensional array of whole numbers")
     if given.size and not 0 <= int(given.min()) <= int(given.max()) <= np.iinfo(kind).max:
-        raise ValueError(f"{name} is from 0 to {np.iinfo(kind).max}")
+        raise ArgumentError(f"{name} is from 0 to {np.iinfo(kind).max}")
     return np.ascontiguousarray(given, dtype=kind)
 
 
-def _numbers(values: ArrayLike) -> Rates:
-    return np.ascontiguousarray(values, dtype=np.float64)
+def _numbers(name: str, values: ArrayLike) -> Rates:
+    given = _array(name, values)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iuf"):
+        raise ArgumentError(f"{name} is a one-dimensional array of numbers")
+    return np.ascontiguousarray(given, dtype=np.float64)
+
+
+def _array(name: str, values: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(f"{name} is no array: {error}") from None

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from packetloom import arguments
 from packetloom.errors import PacketloomError
 from packetloom.quantities import axis_text
 from packetloom.results import CaseRow, Results, Snapshot
@@ -37,7 +38,10 @@ class Style:
 
 def as_list(results: SomeResults) -> list[Results]:
     """One or several results."""
-    return [results] if isinstance(results, Results) else list(results)
+    several = [results] if isinstance(results, Results) else results
+    if not isinstance(several, Sequence) or not all(isinstance(one, Results) for one in several) or not several:
+        raise arguments.wrong("results", results, "a packetloom.Results, or a list of them")
+    return list(several)
 
 
 def style_at(place: int) -> Style:

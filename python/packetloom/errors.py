@@ -5,6 +5,14 @@ class PacketloomError(Exception):
     """A mistake or a circumstance outside the program; the message says what and where, and what to do."""
 
 
+class ScenarioError(PacketloomError):
+    """A mistake in a scenario: where it is, what is wrong and what to write instead."""
+
+
+class ArgumentError(PacketloomError, ValueError):
+    """What a Python function was given is of the wrong type, or out of range."""
+
+
 class LawError(PacketloomError):
     """A simulation was audited, and a law did not hold: a fault of packetloom."""
 

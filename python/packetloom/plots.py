@@ -14,6 +14,7 @@ from matplotlib.axis import Axis, XAxis
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from packetloom import arguments
 from packetloom.charts import Bars, Curve, HeatMap, Panel, Stack, errors_of
 from packetloom.curves import SomeResults, Style, style_at
 from packetloom.errors import PacketloomError
@@ -52,6 +53,8 @@ def plot(figure: str, results: SomeResults, ax: Axes | None = None, **choices: C
 
     Choices are `load`, `statistic` and `bin`, where the figure has them.
     """
+    if ax is not None:
+        arguments.instance("ax", ax, Axes, "matplotlib's Axes")
     panel = _panel(figure, results, choices)
     ax = ax or plt.subplots(figsize=SIZE_INCHES, layout="constrained")[1]
     draw(panel, ax)
@@ -94,8 +97,17 @@ def plot_panels(panels: Sequence[Panel], columns: int) -> Figure:
     return figure
 
 
+def literal(name: str) -> str:
+    """A name as it is: to matplotlib, dollars are mathematics, and a label that begins with _ is none."""
+    escaped = name.replace("$", r"\$")
+    return f" {escaped}" if escaped.startswith("_") else escaped
+
+
 def _panel(figure: str, results: SomeResults, choices: Mapping[str, Choice]) -> Panel:
-    drawn = chart(figure, results)
+    drawn = chart(arguments.instance("figure", figure, str, "a name that `packetloom list` shows"), results)
+    for name, value in choices.items():
+        if not isinstance(value, str | int | float | None):
+            raise arguments.wrong(name, value, "a text or a number")
     for choice in choices.keys() - set(drawn.choices):
         raise PacketloomError(f"the figure {figure} has no option --{choice}")
     return drawn.panel(choices)
@@ -154,7 +166,7 @@ def draw(panel: Panel, ax: Axes) -> None:
 def _draw_curve(mark: Curve, ax: Axes) -> None:
     look = line_look(mark.look) | ({} if mark.points else {"marker": "none"})
     drawstyle = "steps-post" if mark.step else "default"
-    ax.errorbar(mark.x, mark.y, yerr=errors_of(mark), label=mark.label, drawstyle=drawstyle, **look)
+    ax.errorbar(mark.x, mark.y, yerr=errors_of(mark), label=literal(mark.label), drawstyle=drawstyle, **look)
 
 
 def _draw_bars(bars: Sequence[Bars], ax: Axes) -> None:
@@ -166,9 +178,17 @@ def _draw_bars(bars: Sequence[Bars], ax: Axes) -> None:
         aside = 0.0 if alone else (place - (len(bars) - 1) / 2) * width
         positions = np.array([names.index(name) for name in mark.x]) + aside
         hatch = HATCHES[mark.look.dash % len(HATCHES)]
-        ax.bar(positions, mark.y, width, yerr=errors_of(mark), label=mark.label, color=mark.look.colour, hatch=hatch)
+        ax.bar(
+            positions,
+            mark.y,
+            width,
+            yerr=errors_of(mark),
+            label=literal(mark.label),
+            color=mark.look.colour,
+            hatch=hatch,
+        )
     if names:
-        shown = [] if alone else [name.replace(" to ", "\nto ") for name in names]
+        shown = [] if alone else [literal(name).replace(" to ", "\nto ") for name in names]
         ax.set_xticks(range(len(shown)), shown)
         if len(shown) > MANY_NAMES:
             plt.setp(ax.get_xticklabels(), rotation=40, ha="right", rotation_mode="anchor")

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from packetloom import _core
+from packetloom.arguments import AUTO, LOCAL
 from packetloom.errors import LawError, PacketloomError
 from packetloom.executor import Finished, Running, is_audit_asked, refuse_if_broken
 from packetloom.outcome import Outcome
 
-LOCAL = "local"
-AUTO = "auto"
 DEFAULT_PORT = 6379
 ANSWER_WITHIN_S = 5.0
 # RFC 9113, section 3.4: each side of HTTP/2, which Ray speaks, begins with SETTINGS, the client with more.

@@ -7,21 +7,23 @@ from pathlib import Path
 
 import polars as pl
 
-from packetloom import _core, curves
+from packetloom import _core, arguments, curves
 from packetloom.charts import look_json
 from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view
 from packetloom.figures import FIGURES
 from packetloom.page import Page
 from packetloom.results import Results, Snapshot
-from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
+from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, check_bins
 from packetloom.tables import Column, results_columns, results_lines, significant
 
 
 def write_report(results: curves.SomeResults, output: str | Path, *, bins: Sequence[SizeBin] = DEFAULT_BINS) -> Path:
     """Writes the page, and gives its path."""
-    report_page(curves.as_list(results), bins).write(Path(output))
-    return Path(output)
+    several, page = curves.as_list(results), arguments.path("output", output)
+    check_bins(bins)
+    report_page(several, bins).write(page)
+    return page
 
 
 def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BINS) -> Page:

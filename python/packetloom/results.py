@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from packetloom import _core
+from packetloom import _core, arguments
 from packetloom.errors import PacketloomError
 from packetloom.quantities import axis_text
 from packetloom.scenario import Parameter, Plan, Precision, plan_from_text
@@ -117,7 +117,7 @@ class Results:
     """A results folder: its cases and flows as Arrow tables. It can be read while it is being written."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = arguments.path("path", path)
         self.marker = read_marker(self.path)
 
     def __repr__(self) -> str:

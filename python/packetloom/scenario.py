@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from packetloom import _core
-from packetloom.errors import PacketloomError
+from packetloom import _core, arguments
+from packetloom.errors import PacketloomError, ScenarioError
+from packetloom.plain import plain
+from packetloom.text_files import MOST_SCENARIO_BYTES, read_text
 
 Component = str | Mapping[str, Any]
 Parameter = str | int | float | bool | None
@@ -44,17 +46,20 @@ class Scenario:
 
     def to_dict(self) -> dict[str, Any]:
         """The experiment as the scenario format has it."""
-        topology = {"kind": self.topology} if isinstance(self.topology, str) else dict(self.topology)
-        schemes = [scheme.to_dict() if isinstance(scheme, Scheme) else dict(scheme) for scheme in self.schemes]
-        sections = {
-            "topology": topology,
-            "workload": [dict(source) for source in self.workload],
-            "scheme": schemes,
-            "run": dict(self.run),
+        schemes = self.schemes if isinstance(self.schemes, Sequence) and not isinstance(self.schemes, str) else ()
+        sections: dict[str, Any] = {
+            "topology": {"kind": self.topology} if isinstance(self.topology, str) else self.topology,
+            "workload": self.workload,
+            "scheme": [one.to_dict() if isinstance(one, Scheme) else one for one in schemes] or self.schemes,
+            "run": self.run,
         }
-        if self.faults:
-            sections["fault"] = [dict(fault) for fault in self.faults]
-        return sections | ({"measure": dict(self.measure)} if self.measure else {})
+        # What is no list, or no table, is told when the scenario is read.
+        sections |= {} if _is_empty(self.faults) else {"fault": self.faults}
+        return sections | ({} if _is_empty(self.measure) else {"measure": self.measure})
+
+
+def _is_empty(value: object) -> bool:
+    return isinstance(value, list | tuple | dict) and not value
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +101,21 @@ ScenarioSource = str | Path | Mapping[str, Any] | Scenario
 
 def read_plan(source: ScenarioSource, overrides: Sequence[str] = ()) -> Plan:
     """Reads a scenario and works out its cases; raises `ScenarioError` or `PacketloomError` with what to change."""
+    overrides = arguments.settings(overrides)
     if isinstance(source, Scenario):
         source = source.to_dict()
     if isinstance(source, Mapping):
-        return _plan(_to_json(source), "json", "", overrides)
-    path = Path(source)
+        return _plan(json.dumps(plain(source), indent=2), "json", "", overrides)
+    if not isinstance(source, str | Path):
+        raise arguments.wrong("scenario", source, "a file's path, a dict, or a packetloom.Scenario")
+    path = arguments.path("scenario", source)
     if path.is_dir():
         from packetloom.results import stored_plan
 
         return stored_plan(path, overrides)
-    return _plan(_read_text(path), "json" if path.suffix == ".json" else "toml", str(path), overrides)
+    missing = f"there is no such file{_nearby(path)}"
+    text = read_text(_readable_name(path), MOST_SCENARIO_BYTES, missing)
+    return _plan(text, "json" if path.suffix == ".json" else "toml", str(path), overrides)
 
 
 def plan_from_text(text: str, format: Literal["toml", "json"], origin: str, overrides: Sequence[str]) -> Plan:
@@ -121,25 +131,12 @@ def _plan(text: str, format: Literal["toml", "json"], origin: str, overrides: Se
         text = override(text, format, overrides)
         try:
             scenario = _core.Scenario.read(text, origin, format)
-        except _core.ScenarioError as error:
+        except ScenarioError as error:
             settings = " ".join(f"--set {setting}" for setting in overrides)
-            raise _core.ScenarioError(f"with {settings}: {error}") from None
+            raise ScenarioError(f"with {settings}: {error}") from None
     cases = tuple(scenario.cases())
     precision = Precision(*scenario.precision) if scenario.precision else None
     return Plan(text, format, origin, tuple(overrides), cases, tuple(scenario.warnings), precision)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise PacketloomError(f"{path}: there is no such file{_nearby(path)}") from None
-    except UnicodeDecodeError as error:
-        raise PacketloomError(
-            f"{path}: not a text file (byte {error.start} is not UTF-8); a scenario is a TOML or JSON file"
-        ) from None
-    except OSError as error:
-        raise PacketloomError(f"{path}: {error.strerror}") from None
 
 
 def _nearby(path: Path) -> str:
@@ -150,21 +147,13 @@ def _nearby(path: Path) -> str:
     return f"; in {folder} there are: {', '.join(scenarios)}" if scenarios else ""
 
 
-def _to_json(scenario: Mapping[str, Any]) -> str:
+def _readable_name(path: Path) -> Path:
+    """The path itself: the simulator looks for other files beside it, and knows names in UTF-8 only."""
     try:
-        return json.dumps(scenario, indent=2, allow_nan=False, default=_plain)
-    except (TypeError, ValueError) as error:
-        raise PacketloomError(f"the scenario holds a value that JSON cannot: {error}") from None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if hasattr(value, "tolist"):  # numpy's arrays and scalars
-        return value.tolist()
-    raise TypeError(f"{value!r} of type {type(value).__name__}")
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise PacketloomError(f"{path}: the name of this file is not UTF-8; give it another") from None
+    return path
 
 
 def facts(cases: Sequence[_core.Case]) -> list[str]:

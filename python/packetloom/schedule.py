@@ -28,7 +28,7 @@ class Shard:
     @staticmethod
     def parse(text: str) -> Shard:
         """Reads `2/8`."""
-        match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
+        match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text.strip())
         if not match:
             raise PacketloomError(f"--shard {text}: write it as i/n, for example 2/8 for the second of eight shards")
         index, count = int(match[1]), int(match[2])

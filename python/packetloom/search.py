@@ -17,6 +17,7 @@ from pathlib import Path
 
 import polars as pl
 
+from packetloom import arguments
 from packetloom.campaign import run_plan
 from packetloom.errors import PacketloomError
 from packetloom.progress import Reporter, SilentReporter
@@ -26,6 +27,8 @@ from packetloom.statistics import over_seeds, polars_frame
 from packetloom.storage import write_json
 
 DEFAULT_SHARE = 0.99
+MOST = 10**18
+"""Of what can be searched: larger numbers are none of a scenario's."""
 
 Sample = tuple[str, int | None]
 """A scheme (with the values of other axes) and a seed."""
@@ -42,7 +45,7 @@ class Range:
     @staticmethod
     def parse(text: str) -> Range:
         """From KEY=LOW..HIGH."""
-        found = re.fullmatch(r"\s*([^=\s]+)\s*=\s*(\d+)\.\.(\d+)\s*", text)
+        found = re.fullmatch(r"\s*([^=\s]+)\s*=\s*([0-9]{1,18})\.\.([0-9]{1,18})\s*", text)
         if not found:
             raise PacketloomError(
                 f"--vary {text}: write it as KEY=LOW..HIGH with whole numbers, such as workload.0.pattern.fan_in=1..80"
@@ -51,6 +54,8 @@ class Range:
 
     def check(self) -> None:
         """The lower end must come first."""
+        for name, end in (("lowest", self.lowest), ("highest", self.highest)):
+            arguments.whole(name, end, 0, MOST)
         if self.lowest > self.highest:
             raise PacketloomError(f"{self.key}: {self.lowest}..{self.highest} holds no number; swap them")
 
@@ -151,6 +156,8 @@ def run_search(
 ) -> Results:
     """Runs what the search needs; `held_values` says what it found."""
     range.check()
+    if not isinstance(share, int | float):
+        raise arguments.wrong("share", share, "a number above 0, up to 1")
     if not 0 < share <= 1:
         raise PacketloomError(f"the share to hold is {share:g}; write one above 0, up to 1")
     search = _Search(scenario, range, share, tuple(overrides), output, workers, reporter or SilentReporter())
@@ -196,9 +203,13 @@ def largest_held(
     `value` (the mean over seeds), `low` and `high` (its 95 % interval; null with one seed), `seeds`, and `capped`: in
     how many seeds even `highest` held, so that the true value is higher. `lowest - 1`: not even `lowest` held.
     """
-    folder = Path(output) if output is not None else Path(tempfile.mkdtemp(prefix="packetloom-"))
-    range = Range(key, lowest, highest)
-    results = run_search(scenario, range, share=share, overrides=overrides, workers=workers, output=folder)
+    given = None if output is None else arguments.path("output", output)
+    range = Range(arguments.instance("key", key, str, 'a key such as "workload.pattern.fan_in"'), lowest, highest)
+    range.check()
+    folder = Path(tempfile.mkdtemp(prefix="packetloom-")) if given is None else given
+    results = run_search(
+        scenario, range, share=share, overrides=overrides, workers=arguments.workers(workers), output=folder
+    )
     return held_values(results, range, share)
 
 
@@ -217,8 +228,9 @@ def application_throughput(results: Results) -> list[tuple[CaseRow, float]]:
 def print_held(found: pl.DataFrame, range: Range, share: float) -> None:
     """The outcome in the terminal."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
+
+    from packetloom.terminal import console
 
     title = f"Largest {range.key} that still meets {100 * share:g}% of the deadlines"
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
@@ -234,7 +246,7 @@ def print_held(found: pl.DataFrame, range: Range, share: float) -> None:
         elif row["value"] < range.lowest:
             note = f"not even {range.lowest} held"
         table.add_row(row["scheme"], f"{row['value']:.3g}", interval, str(row["seeds"]), note)
-    Console(highlight=False).print(table)
+    console().print(table)
 
 
 def write_held(found: pl.DataFrame, path: Path) -> None:

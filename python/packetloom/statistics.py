@@ -16,15 +16,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from packetloom import arguments
 from packetloom.confidence import PERCENTILES, t_quantile
 from packetloom.errors import PacketloomError
 from packetloom.quantities import size_text
-from packetloom.results import axes_of, parameter_column
+from packetloom.results import Results, axes_of, parameter_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from packetloom.results import CaseRow, Results
+    from packetloom.results import CaseRow
 
 STATISTICS = ("mean", *PERCENTILES)
 ALL_SIZES = "all"
@@ -92,6 +93,8 @@ def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.Data
     fraction never finished), `server_share` (of all flows; `jain`: Jain's index over senders, see `jain_of_servers`).
     `low` and `high` are null with one seed.
     """
+    arguments.instance("results", results, Results, "a packetloom.Results")
+    check_bins(bins)
     rows: list[CaseRow] = []
     statistics: list[tuple[int, Statistic]] = []
     for place, (row, flows) in enumerate(results.partitions("flows", FLOW_COLUMNS)):
@@ -103,6 +106,12 @@ def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.Data
     return over_seeds(
         _parameters(rows, results.parameter_types()).join(values, on="case", maintain_order="left_right").drop("case")
     )
+
+
+def check_bins(bins: object) -> None:
+    """Refuses what are no size bins."""
+    if not isinstance(bins, Sequence) or not all(isinstance(one, SizeBin) for one in bins):
+        raise arguments.wrong("bins", bins, "a list of packetloom.statistics.SizeBin")
 
 
 def polars_frame(table: pa.Table) -> pl.DataFrame:

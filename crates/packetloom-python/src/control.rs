@@ -1,10 +1,10 @@
 //! The control algorithms on arrays. Lengths and ranges are checked here: the algorithms would panic.
 
+use crate::ArgumentError;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use packetloom::control::colouring::{EulerSplit, Paull, largest_degree};
 use packetloom::control::matching::{Batch, Candidate, Demand, Grant, HopcroftKarp, greedy};
 use packetloom::control::{Ceiling, MaxMin, Ned, Normaliser, Pair, Routes};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 type Indices<'py> = PyReadonlyArray1<'py, u32>;
@@ -12,7 +12,7 @@ type Numbers<'py> = PyReadonlyArray1<'py, f64>;
 type Vector<'py, T> = Bound<'py, PyArray1<T>>;
 
 fn wrong<T>(message: String) -> PyResult<T> {
-    Err(PyValueError::new_err(message))
+    Err(ArgumentError::new_err(message))
 }
 
 /// The pairs, all below `bound`.
@@ -31,6 +31,9 @@ fn same_length(one: &str, one_length: usize, other: &str, other_length: usize) -
     }
     wrong(format!("{one} has {one_length} entries, {other} has {other_length}; they need as many"))
 }
+
+/// Entries of 8 B in each of Paull's tables.
+const LARGEST_TABLE: u64 = 1 << 26;
 
 /// What an array of numbers may hold.
 #[derive(Clone, Copy)]
@@ -117,12 +120,16 @@ pub fn edge_colouring<'py>(
     euler_split: bool,
 ) -> PyResult<Vector<'py, u32>> {
     let edges = pairs(&src, &dst, leaves)?;
+    let degree = largest_degree(leaves, &edges);
+    if u64::from(leaves) * u64::from(degree) > LARGEST_TABLE {
+        return wrong(format!("{leaves} leaves of {degree} edges take more than 1 GiB; give fewer"));
+    }
     let mut colours = vec![0; edges.len()];
     py.detach(|| {
         if euler_split {
             EulerSplit::new(leaves).colour(&edges, &mut colours);
         } else {
-            Paull::new(leaves, largest_degree(leaves, &edges)).colour(&edges, &mut colours);
+            Paull::new(leaves, degree).colour(&edges, &mut colours);
         }
     });
     Ok(colours.into_pyarray(py))

@@ -10,12 +10,8 @@ mod simulation;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
-pyo3::create_exception!(
-    _core,
-    ScenarioError,
-    pyo3::exceptions::PyException,
-    "A mistake in a scenario: where it is, what is wrong and what to write instead."
-);
+pyo3::import_exception!(packetloom.errors, ArgumentError);
+pyo3::import_exception!(packetloom.errors, ScenarioError);
 
 /// JSON: every component with its parameters, defaults, explanations and sources.
 #[pyfunction]

@@ -12,12 +12,15 @@ from typing import Literal
 
 import polars as pl
 
+from packetloom import arguments
 from packetloom.errors import PacketloomError
+from packetloom.text_files import MOST_LIST_BYTES, read_text
 
 Dialect = Literal["hpcc", "conweave"]
 
 FIELDS = ("src", "dst", "sport", "dport", "size_bytes", "start_ns", "fct_ns", "ideal_fct_ns")
 FIRST_ADDRESS = 0x0B000001
+MOST_DIGITS = 19
 FIRST_PORT = 10_000
 """HPCC counts a pair's flows from here in the source port."""
 USUAL_PORT = 100
@@ -49,10 +52,7 @@ def address(node: int) -> str:
 
 def read_fct(path: str | Path) -> pl.DataFrame:
     """The flows of an `fct.txt` in either dialect, with the columns that `FIELDS` names."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PacketloomError(f"{path}: cannot read this file: {error}") from None
+    text = read_text(arguments.path("path", path), MOST_LIST_BYTES)
     rows = [_row(line.split(), f"{path}:{number}") for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     return pl.DataFrame(rows, schema=dict.fromkeys(FIELDS, pl.Int64), orient="row")
 
@@ -77,8 +77,8 @@ def _node(field: str, place: str) -> int:
 
 
 def _count(field: str, name: str, place: str) -> int:
-    if not (field.isascii() and field.isdigit()):
+    if not field.isdecimal() or not field.isascii():
         raise PacketloomError(f"{place}: {name} is {field!r}; write a whole number that is not negative")
-    if int(field) >= 1 << 63:
+    if len(field) > MOST_DIGITS or int(field) >= 1 << 63:
         raise PacketloomError(f"{place}: {name} is {field}, which is too large")
     return int(field)

@@ -1,0 +1,35 @@
+"""Text files that a user names. Only regular files are read, and only up to a size, as the simulator does: a pipe could
+be waited for, and a device read, for ever."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from packetloom.errors import PacketloomError
+
+MOST_SCENARIO_BYTES = 4 << 20
+MOST_LIST_BYTES = 1 << 30
+
+KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+
+
+def read_text(path: Path, most_bytes: int, missing: str = "there is no such file") -> str:
+    """What a text file holds; raises `PacketloomError` with the file and what is wrong."""
+    try:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            kind = KINDS.get(stat.S_IFMT(about.st_mode), "a device")
+            raise PacketloomError(f"{path}: it is {kind}, not a regular file")
+        with path.open("rb") as file:
+            content = b"" if about.st_size > most_bytes else file.read(most_bytes + 1)
+    except FileNotFoundError:
+        raise PacketloomError(f"{path}: {missing}") from None
+    except OSError as error:
+        raise PacketloomError(f"{path}: {error.strerror}") from None
+    if max(about.st_size, len(content)) > most_bytes:
+        raise PacketloomError(f"{path}: it is larger than {most_bytes >> 20} MiB, the most that is read")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise PacketloomError(f"{path}: not a text file (byte {error.start} is not UTF-8)") from None
