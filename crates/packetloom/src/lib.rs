@@ -5,6 +5,7 @@ pub mod central;
 pub mod control;
 pub mod engine;
 pub mod fault;
+pub mod files;
 pub mod flow;
 pub mod fluid;
 pub mod formats;

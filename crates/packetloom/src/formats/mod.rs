@@ -7,6 +7,9 @@ pub mod hpcc_topology;
 pub mod htsim_connections;
 pub mod htsim_topology;
 
+use crate::files::{self, MOST_LIST_BYTES};
+use std::path::Path;
+
 /// What is wrong with a file, and in which line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
@@ -32,6 +35,7 @@ pub fn read<T>(
     reader: impl FnOnce(&str) -> Result<T, FileError>,
 ) -> Result<T, crate::spec::Complaint> {
     let complain = |message: String| crate::spec::Complaint::new("file", message);
-    let text = std::fs::read_to_string(file).map_err(|error| complain(format!("{file}: {error}")))?;
+    let text = files::read_text(Path::new(file), MOST_LIST_BYTES)
+        .map_err(|error| complain(format!("{file}: {error}")))?;
     reader(&text).map_err(|error| complain(format!("{file}:{}: {}", error.line, error.message)))
 }

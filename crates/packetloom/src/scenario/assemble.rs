@@ -10,6 +10,7 @@ use super::sections::SCENARIO;
 use super::seeds;
 use super::tree::{Item, Node};
 use super::variant::Variant;
+use crate::files::{self, MOST_SCENARIO_BYTES};
 use crate::spec::{Kind, Value, Values};
 use std::path::Path;
 
@@ -19,7 +20,7 @@ impl Scenario {
     /// Reads a scenario from a file: JSON if it is called so, else TOML.
     pub fn read(path: &Path) -> Result<Scenario, Problems> {
         let source = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = files::read_text(path, MOST_SCENARIO_BYTES)
             .map_err(|error| Problems::one(&source, None, format!("cannot read this file: {error}")))?;
         let directory = path.parent().unwrap_or(Path::new(""));
         if path.extension().is_some_and(|extension| extension == "json") {

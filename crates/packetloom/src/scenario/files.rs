@@ -5,6 +5,7 @@ use super::hash;
 use super::read::Reader;
 use super::suggest;
 use super::tree::{Entry, Item, Node};
+use crate::files::{self, MOST_LIST_BYTES, MOST_SCENARIO_BYTES};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,7 @@ pub struct Library {
 /// The path of a file that a scenario in `directory` names, and a hash of what it holds.
 pub(super) fn path_and_hash(directory: &Path, name: &str) -> Result<(PathBuf, String), String> {
     let path = beside(directory, name)?;
-    let content = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
+    let content = files::read(&path, MOST_LIST_BYTES).map_err(|error| unreadable(&path, &error))?;
     Ok((path, hash::hex(&content)))
 }
 
@@ -65,7 +66,7 @@ impl Reader<'_> {
 
     fn text_beside(&self, name: &str) -> Result<String, String> {
         let path = beside(self.directory, name)?;
-        std::fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))
+        files::read_text(&path, MOST_SCENARIO_BYTES).map_err(|error| unreadable(&path, &error))
     }
 }
 
