@@ -1,5 +1,6 @@
 """`python -m packetloom`."""
 
-from packetloom.cli import main
+from packetloom.start import main
 
-main()
+if __name__ == "__main__":
+    main()

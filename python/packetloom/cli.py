@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
+from packetloom import start
+from packetloom.arguments import MOST_WORKERS, with_values
 from packetloom.errors import Interrupted, LawError, PacketloomError
+from packetloom.start import INTERRUPTED
 
 if TYPE_CHECKING:
     from packetloom.results import Results
 
-INTERRUPTED = 130
 MISTAKE = 2
 STALLED = 3
 LAW_BROKEN = 4
@@ -33,11 +37,19 @@ class Commands(TyperGroup):
     """The commands; one that is interrupted before it has anything of its own to say about that is no riddle."""
 
     def invoke(self, ctx: Any) -> Any:
+        start.loaded()
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             print("stopped. The same command goes on from there.", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
+
+
+def _can_be_written(file: Path | None) -> Path | None:
+    """Told before the work, which may take hours."""
+    if file and (file.is_dir() or not file.parent.is_dir()):
+        raise typer.BadParameter(f"{file} is a folder" if file.is_dir() else f"there is no folder {file.parent}")
+    return file
 
 
 app = typer.Typer(
@@ -57,12 +69,14 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key, for example scheme.DCTCP.queue.capacity=100KB."),
 ]
-WorkersOption = Annotated[int | None, typer.Option(help="Cases to run at a time; every core if not given.", min=1)]
+WorkersOption = Annotated[
+    int | None, typer.Option(help="Cases to run at a time; every core if not given.", min=1, max=MOST_WORKERS)
+]
 ShardOption = Annotated[
     str | None, typer.Option(metavar="I/N", help="Run only the I-th of N shares, counted from 1; see `combine`.")
 ]
-CacheOption = Annotated[
-    bool, typer.Option(" /--no-cache", help="Compute every case anew, even if an earlier run has its result.")
+NoCacheOption = Annotated[
+    bool, typer.Option("--no-cache", help="Compute every case anew, even if an earlier run has its result.")
 ]
 RayOption = Annotated[
     str | None,
@@ -71,21 +85,51 @@ RayOption = Annotated[
 AuditOption = Annotated[
     bool, typer.Option("--audit", help="Check the laws of every simulation as it runs; computes every case anew.")
 ]
-FoldersArgument = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders.")]
-JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the outcome as JSON, too.")]
+FoldersArgument = Annotated[list[Path], typer.Argument(metavar="DIR", help="Results folders.")]
+JsonOption = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Write the outcome as JSON, too.", callback=_can_be_written),
+]
 
 
 def main() -> None:
     """Runs the command line; a user's mistake is a message and exit code 2."""
-    from packetloom import _core
-    from packetloom.arguments import with_values
-
+    _print_what_it_can()
     try:
-        app(with_values(sys.argv[1:]))
-    except (PacketloomError, _core.ScenarioError) as error:
-        for line in str(error).splitlines():
-            print(f"error: {line}", file=sys.stderr)
-        sys.exit(LAW_BROKEN if isinstance(error, LawError) else MISTAKE)
+        try:
+            app(with_values(sys.argv[1:]))
+        finally:
+            _flush()
+    except PacketloomError as error:
+        _fail(str(error), LAW_BROKEN if isinstance(error, LawError) else MISTAKE)
+    except OSError as error:
+        _fail(f"{error.filename or 'standard output, or a file that was open'}: {error.strerror or error}", MISTAKE)
+    except MemoryError:
+        _fail("there is not enough memory for this", MISTAKE)
+
+
+def _print_what_it_can() -> None:
+    """A letter that a terminal's encoding does not have is written as its number."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _flush() -> None:
+    """Now, where it can be told that the output can't be written: a full disk, or a reader that has left."""
+    try:
+        if sys.stdout:
+            sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try again as it ends
+        if not isinstance(error, BrokenPipeError):
+            _fail(f"standard output: {error.strerror}", MISTAKE)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    for line in message.splitlines():
+        print(f"error: {line}", file=sys.stderr)
+    sys.exit(code)
 
 
 def _version(asked: bool) -> None:
@@ -114,7 +158,7 @@ def run(
     workers: WorkersOption = None,
     settings: SetOption = None,
     shard: ShardOption = None,
-    cache: CacheOption = True,
+    no_cache: NoCacheOption = False,
     ray: RayOption = None,
     audit: AuditOption = False,
 ) -> None:
@@ -133,7 +177,7 @@ def run(
         folder = folder.with_name(f"{folder.name}-{share}")
     try:
         reporter = reporter_for(sys.stderr)
-        results = run_plan(plan, folder, workers, reporter, shard=share, cache=cache, ray=ray, audit=audit)
+        results = run_plan(plan, folder, workers, reporter, shard=share, cache=not no_cache, ray=ray, audit=audit)
     except Interrupted as interrupted:
         print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
@@ -337,13 +381,13 @@ def reproduce(
 
 @app.command()
 def bench(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="All if not given.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="All if not given.")] = None,
     json_file: JsonOption = None,
     against: Annotated[
         Path | None,
         typer.Option(metavar="PYTHON", help="Compare with the build that this Python has, in pairs of runs."),
     ] = None,
-    pairs: Annotated[int, typer.Option(help="With --against: how many.")] = 5,
+    pairs: Annotated[int, typer.Option(help="With --against: how many.", min=1)] = 5,
 ) -> None:
     """Measure the simulator's speed and memory."""
     if against:
@@ -368,7 +412,7 @@ def bench_control(json_file: JsonOption = None) -> None:
 def validate(
     against: Annotated[
         list[Against] | None,
-        typer.Argument(metavar="[theory|peers|kernel]", help="What to compare with; theory and peers if not given."),
+        typer.Argument(metavar="theory|peers|kernel", help="What to compare with; theory and peers if not given."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Only comparisons that take seconds.")] = False,
     json_file: JsonOption = None,
@@ -409,12 +453,11 @@ def _exit_if_stalled(results: Results) -> None:
 
 
 def _print_results(results: Results) -> None:
-    from rich.console import Console
-
     from packetloom.statistics import summary
     from packetloom.tables import print_results
+    from packetloom.terminal import console
 
     if not results.rows():
         print("no case is finished")
         return
-    print_results(summary(results), Console())
+    print_results(summary(results), console())

@@ -102,12 +102,14 @@ class LogReporter:
         print(line, file=self._stream, flush=True)
 
 
-def reporter_for(stream: TextIO) -> Reporter:
-    """A live view in a notebook or on a terminal, otherwise plain lines."""
+def reporter_for(stream: TextIO | None) -> Reporter:
+    """A live view in a notebook or on a terminal, otherwise plain lines; nothing, if there is nowhere to say it."""
     if _in_notebook():
         from packetloom.notebook import NotebookReporter
 
         return NotebookReporter()
+    if stream is None:
+        return SilentReporter()
     if stream.isatty():
         from packetloom.live import TerminalReporter
 

@@ -1,0 +1,36 @@
+"""Where the command begins.
+
+Loading the rest takes a while, and Ctrl-C may come meanwhile; so nothing large is loaded before that is provided for.
+"""
+
+import os
+import signal
+
+INTERRUPTED = 130
+NOTHING_BEGAN = b"stopped before anything began\n"
+
+
+def main() -> None:
+    """Loads the command line and runs it."""
+    asked = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else it is ignored, and stays so
+    if asked:
+        signal.signal(signal.SIGINT, _stop_at_once)
+    from packetloom.cli import main as command_line
+
+    try:
+        command_line()
+    finally:
+        if asked:  # while Python ends, an exception would be nothing but noise
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def loaded() -> None:
+    """From here on Ctrl-C is an exception, as usual."""
+    if signal.getsignal(signal.SIGINT) is _stop_at_once:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _stop_at_once(_signal: int, _frame: object) -> None:
+    """Ends the process: an exception could be lost where a library catches all that go wrong as it is loaded."""
+    os.write(2, NOTHING_BEGAN)
+    os._exit(INTERRUPTED)
