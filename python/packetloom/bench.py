@@ -73,8 +73,9 @@ def in_process_of(python: Path, name: str, cores: Sequence[int] = ()) -> dict[st
 
 
 def _print(figures: Sequence[dict[str, Any]], circumstances: Circumstances) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from packetloom.terminal import console
 
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("\nbenchmark", overflow="fold")  # names that are cut look all the same
@@ -98,9 +99,9 @@ def _print(figures: Sequence[dict[str, Any]], circumstances: Circumstances) -> N
             f"{figure['wall_s']:.2f}",
             f"{figure['peak_memory_bytes'] / 1e6:,.0f} MB",
         )
-    console = Console(highlight=False)
-    console.print(table)
-    console.print(f"\n{circumstances}", markup=False, soft_wrap=True)
+    screen = console()
+    screen.print(table)
+    screen.print(f"\n{circumstances}", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -86,8 +86,9 @@ def _rate(figure: Figure) -> float:
 
 
 def _print(comparisons: Sequence[Comparison], circumstances: Circumstances) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from packetloom.terminal import console
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("benchmark", no_wrap=True)
@@ -99,6 +100,6 @@ def _print(comparisons: Sequence[Comparison], circumstances: Circumstances) -> N
         lower, upper = comparison.spread
         row = (f"{comparison.median:.3f}", f"{lower:.3f}, {upper:.3f}", f"{len(comparison.pairs)}", comparison.runs)
         table.add_row(comparison.name, *row)
-    console = Console(highlight=False)
-    console.print(table)
-    console.print(f"\n{circumstances}", markup=False, soft_wrap=True)
+    screen = console()
+    screen.print(table)
+    screen.print(f"\n{circumstances}", soft_wrap=True)

@@ -147,21 +147,22 @@ def judge(claim: Claim, results: Mapping[str, Results]) -> Finding:
 
 def print_findings(findings: Sequence[Finding]) -> None:
     """The claims as a table in the terminal."""
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
+
+    from packetloom.terminal import console
 
     colours = {"holds": "green", "differs": "red", "not comparable": "yellow"}
-    console = Console(highlight=False)
+    screen = console()
     table = Table(header_style="bold", show_lines=True)
     for heading in ("id", "claim", "in the paper", "measured", "band", "verdict"):
         table.add_column(heading, overflow="fold")
     for finding in findings:
         claim, verdict = finding.claim, finding.verdict
-        mark = f"[{colours[verdict]}]{verdict}[/]"
-        texts = [text.replace("[", "\\[") for text in (claim.claim, claim.paper, finding.measured_text(), claim.band)]
-        table.add_row(claim.id, *texts, mark)
-    console.print(table)
-    console.print(tally(findings))
+        texts = (claim.claim, claim.paper, finding.measured_text(), claim.band)
+        table.add_row(claim.id, *texts, Text(verdict, style=colours[verdict]))
+    screen.print(table)
+    screen.print(tally(findings))
 
 
 def tally(findings: Sequence[Finding]) -> str:

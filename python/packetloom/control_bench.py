@@ -59,8 +59,9 @@ def items_per_server(figure: Figure) -> float:
 
 
 def _print(figures: Sequence[Figure], circumstances: Circumstances) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from packetloom.terminal import console
 
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     for heading in ("\nalgorithm", "\nns per"):
@@ -81,10 +82,10 @@ def _print(figures: Sequence[Figure], circumstances: Circumstances) -> None:
             f"{min(slowest):.2f}" if slowest else "",
             "" if growth is None else f"{growth:.2f}",
         )
-    console = Console(highlight=False)
-    console.print(table)
-    console.print(
+    screen = console()
+    screen.print(table)
+    screen.print(
         "Load 0.9, slots of 1500 B, one core; Tbit/s at the slowest of the sizes (Fastpass: 0.28).\n"
         "Growth: the time of a whole slot or matrix goes with servers to this power."
     )
-    console.print(f"\n{circumstances}", markup=False, soft_wrap=True)
+    screen.print(f"\n{circumstances}", soft_wrap=True)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live
-from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from packetloom import terminal
 from packetloom.progress import Snapshot, outcome_text
 from packetloom.results import CaseRow, row_label
 from packetloom.standings import Standing
@@ -24,11 +24,11 @@ class TerminalReporter:
     """A live view that goes away when the campaign ends."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True, highlight=False)
+        self._console = console or terminal.console(stderr=True)
         self._live = Live(console=self._console, transient=True, auto_refresh=False)
 
     def start(self, opening: str, total: int) -> None:
-        self._console.print(opening, markup=False)
+        self._console.print(opening)
         self._live.start()
 
     def update(self, snapshot: Snapshot) -> None:
@@ -36,12 +36,12 @@ class TerminalReporter:
 
     def finished(self, row: CaseRow) -> None:
         if row.warnings:
-            self._console.print(f"{row_label(row.parameters)}: {outcome_text(row)}", markup=False)
+            self._console.print(f"{row_label(row.parameters)}: {outcome_text(row)}")
 
     def close(self, notes: Sequence[str]) -> None:
         self._live.stop()
         for note in notes:
-            self._console.print(note, markup=False)
+            self._console.print(note)
 
 
 class View:
@@ -65,7 +65,7 @@ class View:
         running = self._snapshot.running
         for label, fraction in running[:most]:
             percent = f"{100 * fraction:3.0f}%" if fraction else ""
-            lines.add_row(ProgressBar(total=1.0, completed=fraction, width=24), percent, escape(label))
+            lines.add_row(ProgressBar(total=1.0, completed=fraction, width=24), percent, label)
         if len(running) > most:
             lines.add_row("", "", f"and {len(running) - most} more", style="dim")
         return lines
@@ -84,7 +84,7 @@ def cells(line: Standing, asked: int) -> list[str]:
     """A line of the table of results so far."""
     numbers = [line.mean("slowdown_mean"), line.mean("slowdown_p99")]
     return [
-        escape(line.label),
+        line.label,
         "" if line.load is None else f"{line.load:g}",
         f"{line.seeds}/{asked}",
         *("" if number is None else significant(number, 3) for number in numbers),

@@ -117,7 +117,7 @@ def print_results(statistics: pl.DataFrame, console: Console, bins: Sequence[Siz
     else:
         spread = f"mean over {seeds} seeds (95 % confidence intervals: in the report, or a wider terminal)"
     console.print("slowdown = completion time / that of the flow alone on an empty network", style="dim")
-    console.print(spread, style="dim", highlight=False)
+    console.print(spread, style="dim")
 
 
 def _table(statistics: pl.DataFrame, load: float | None, columns: Sequence[Column], *, intervals: bool) -> Table:

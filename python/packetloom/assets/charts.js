@@ -91,7 +91,9 @@ function errorBars(mark) {
   return { error_y: { type: "data", array: above, arrayminus: below, symmetric: false, thickness: 1.5, width: 4 } };
 }
 
-const twoLines = (name) => String(name).replace(" to ", "<br>to ");
+/** A name as it is: plotly takes <...> for marks, and &...; for letters. */
+const literal = (name) => String(name).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const twoLines = (name) => literal(name).replace(" to ", "<br>to ");
 
 /** Traces of a mark, each with what it needs to be named. */
 function traces(mark, panel) {
@@ -105,7 +107,7 @@ function traces(mark, panel) {
     const hovertemplate = `${panel.x.title} %{x}, ${panel.y.title} %{y}: %{z} ${mark.unit}<extra></extra>`;
     return [{ type: "heatmap", z: mark.rows, colorscale: "Viridis", showscale: false, name: mark.unit, hovertemplate }];
   }
-  const look = mark.look, named = { name: mark.label, ...errorBars(mark) };
+  const look = mark.look, named = { name: literal(mark.label), label: mark.label, places: mark.x, ...errorBars(mark) };
   if (mark.kind === "bars") {
     const alone = mark.x.length === 1 && mark.x[0] === mark.label;
     return [{
@@ -328,10 +330,10 @@ class Chart {
     const before = this.at || { curve: 0, point: point < 0 ? 1 : -1 };
     const curve = (before.curve + series + drawn.length) % drawn.length, trace = drawn[curve], count = trace.x.length;
     this.at = { curve, point: Math.min(count - 1, Math.max(0, before.point + point)) };
-    const { x, y, xaxis, yaxis } = trace, at = this.at.point;
+    const { y, xaxis, yaxis } = trace, x = trace.places || trace.x, at = this.at.point;
     const axes = this.plot.layout, title = (axis, key) => axes[key + axis.slice(1)].title?.text || "";
     const where = trace.panel ? `, ${trace.panel}` : "";
-    this.readout.textContent = `${trace.name}${where}: ${title(xaxis, "xaxis")} ${number(x[at])}; ${title(yaxis, "yaxis")} ${number(y[at])} (${at + 1} of ${count})`;
+    this.readout.textContent = `${trace.label ?? trace.name}${where}: ${title(xaxis, "xaxis")} ${number(x[at])}; ${title(yaxis, "yaxis")} ${number(y[at])} (${at + 1} of ${count})`;
     Plotly.Fx.hover(this.plot, [{ curveNumber: this.plot.data.indexOf(trace), pointNumber: at }], xaxis + yaxis);
   }
 

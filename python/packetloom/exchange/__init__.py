@@ -18,6 +18,8 @@ from packetloom.results import CaseRow, Results
 from packetloom.storage import explain_os_error, write_whole
 
 PCAPNG = "pcapng"
+MOST_LETTERS = 100
+"""Of a label in a file name: file systems allow 255 in all."""
 Writer = Callable[[pl.DataFrame], str]
 
 
@@ -75,7 +77,7 @@ def _captures(results: Results) -> Iterator[tuple[CaseRow, str, bytes]]:
 
 def _file_name(row: CaseRow) -> str:
     """What the case is, and enough of its identity that no two files have the same name."""
-    label = re.sub(r"[^A-Za-z0-9.+-]+", "-", row.label).strip("-")
+    label = re.sub(r"[^A-Za-z0-9.+-]+", "-", row.label)[:MOST_LETTERS].strip(".-") or "scheme"
     load = "" if row.load is None else f"-load-{row.load:g}"
     return f"{label}{load}-seed-{row.seed}-{row.case_id[:6]}"
 

@@ -121,11 +121,13 @@ def run_comparisons(chosen: Sequence[Comparison], workers: int | None = None, fo
 
 def print_rows(title: str, theirs: str, rows: Sequence[Row]) -> None:
     """The table in the terminal; `theirs` says what `expected` is."""
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
+
+    from packetloom.terminal import console
 
     colours = {"holds": "green", "differs as known": "yellow", "differs": "red"}
-    console = Console(highlight=False)
+    screen = console()
     table = Table(title=title, title_justify="left", header_style="bold", show_lines=True)
     for heading in ("what", theirs, "measured", "interval", "holds if", "holds?"):
         table.add_column(heading, overflow="fold")
@@ -133,20 +135,19 @@ def print_rows(title: str, theirs: str, rows: Sequence[Row]) -> None:
         cells = [f"{row.what}\n{row.source}", span_text(row.expected), f"{row.measured:.4g}"]
         known = f"; known: {span_text(row.known.band)} ({row.known.rule})" if row.known else ""
         cells += ["" if row.interval is None else span_text(row.interval), row.rule + known]
-        mark = f"[{colours[row.verdict]}]{row.verdict}[/]"
-        table.add_row(*(cell.replace("[", "\\[") for cell in cells), mark)
-    console.print(table)
+        table.add_row(*cells, Text(row.verdict, style=colours[row.verdict]))
+    screen.print(table)
     counts = Counter(row.verdict for row in rows)
     told = [f"{counts['holds']} of {len(rows)} hold"]
     told += [f"{counts[verdict]} {_plural(verdict, counts[verdict])}" for verdict in VERDICTS[1:] if counts[verdict]]
-    console.print(", ".join(told))
+    screen.print(", ".join(told))
     differing = [row for row in rows if row.verdict != "holds"]
     for reason in dict.fromkeys(row.reason for row in differing):
         ids = ", ".join(row.id for row in differing if row.reason == reason)
-        console.print(f"{ids}: {reason or 'differs, and it is not known why'}", markup=False)
+        screen.print(f"{ids}: {reason or 'differs, and it is not known why'}")
     for row in rows:
         if row.known_no_longer:
-            console.print(f"{row.id}: holds now; what was known of it can be deleted: {row.reason}", markup=False)
+            screen.print(f"{row.id}: holds now; what was known of it can be deleted: {row.reason}")
 
 
 def _plural(verdict: Verdict, count: int) -> str:
