@@ -8,6 +8,7 @@ import json
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from packetloom.errors import PacketloomError
@@ -15,6 +16,8 @@ from packetloom.report import report_page
 from packetloom.results import FLOWS, Results
 
 HERE = "127.0.0.1"
+OWN_NAMES = {HERE, "localhost", "[::1]"}
+"""What a browser on this machine calls it, with whatever port: a tunnel from another machine may have its own there."""
 
 
 class Live:
@@ -43,13 +46,15 @@ class Live:
 
 
 def server(several: Sequence[Results], port: int) -> ThreadingHTTPServer:
-    """A server of the page, which nobody but this machine can reach."""
+    """A server of the page, for this machine only."""
     live = Live(several)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             with suppress(ConnectionError):  # who asked has left
-                if self.path == "/":
+                if not self._is_for_us():
+                    self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
+                elif self.path == "/":
                     self._page()
                 elif self.path == "/state":
                     self._answer("application/json", json.dumps({"stamp": live.stamp()}).encode())
@@ -57,6 +62,11 @@ def server(several: Sequence[Results], port: int) -> ThreadingHTTPServer:
                     self._answer("image/x-icon", b"")
                 else:
                     self.send_error(404)
+
+        def _is_for_us(self) -> bool:
+            """A page from elsewhere, whose name was made to lead here (DNS rebinding), asks for that name."""
+            name, colon, number = self.headers.get("Host", "").strip().lower().rpartition(":")
+            return (name if colon and number.isdecimal() else f"{name}{colon}{number}") in OWN_NAMES
 
         def _page(self) -> None:
             try:
