@@ -79,3 +79,19 @@ def test_it_carries_papers_and_types(clean: tuple[Path, dict[str, str]]) -> None
     assert (package / "py.typed").exists()
     assert (package / "_core.pyi").exists()
     assert list(package.glob("reproduce/*/scenarios/*.toml"))
+
+
+def test_papers_come_with_their_scenarios_and_verdicts(clean: tuple[Path, dict[str, str]]) -> None:
+    commands, environment = clean
+    look = (
+        "from packetloom.reproduce import PAPERS, paper_folder\n"
+        "from packetloom.reproduce.verdicts import committed_verdicts\n"
+        "for paper in PAPERS:\n"
+        "    assert committed_verdicts(paper, 'quick'), paper\n"
+        "    assert [*(paper_folder(paper) / 'scenarios').glob('*.toml')], paper\n"
+    )
+    subprocess.run([str(commands / "python"), "-c", look], env=environment, check=True)
+    accept = [str(commands / "packetloom"), "reproduce", "daq", "--accept"]
+    done = subprocess.run(accept, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "verdicts are committed in packetloom's source tree" in done.stderr
