@@ -144,7 +144,9 @@ def draw(panel: Panel, ax: Axes) -> None:
             case Stack():
                 bottom = [0.0] * len(mark.x)
                 for place, layer in enumerate(mark.layers):
-                    ax.bar(mark.x, layer, bottom=bottom, color=style_at(place).colour, width=0.9)
+                    look = style_at(place)
+                    hatch = HATCHES[look.dash % len(HATCHES)]
+                    ax.bar(mark.x, layer, bottom=bottom, color=look.colour, hatch=hatch, width=0.9)
                     bottom = [below + height for below, height in zip(bottom, layer, strict=True)]
             case HeatMap():
                 image = ax.imshow(mark.rows, origin="lower", aspect="auto", interpolation="nearest")

@@ -13,7 +13,7 @@ import pytest
 
 import packetloom
 from packetloom import curves
-from packetloom.charts import Curve, Panel
+from packetloom.charts import Curve, Panel, Stack
 from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view, topology
 from packetloom.figures import FIGURES, chart
@@ -163,3 +163,9 @@ def test_a_legend_fills_its_lines_evenly(columns: int, lines: list[int]) -> None
     figure.draw_without_rendering()
     heights = [round(text.get_window_extent().y0) for text in figure.legends[0].get_texts()]
     assert sorted((heights.count(height) for height in set(heights)), reverse=True) == lines
+
+
+def test_layers_beyond_the_colours_are_told_apart() -> None:
+    twelve = Stack([1, 2], [[1, 1]] * 12)
+    ax = plot_panels([Panel("packets", "core switch", "packets", [twelve])], 1).axes[0]
+    assert len({(bar.get_facecolor(), bar.get_hatch()) for bar in ax.patches}) == 12

@@ -100,7 +100,8 @@ function traces(mark, panel) {
   const values = `${panel.x.title ? `${panel.x.title}: %{x:,.6~r}<br>` : ""}${panel.y.title}: %{y:,.6~r}<extra>%{fullData.name}</extra>`;
   if (mark.kind === "stack") {
     return mark.layers.map((layer, place) => ({
-      type: "bar", x: mark.x, y: layer, name: `layer ${place + 1}`, marker: { color: mark.looks[place].colour },
+      type: "bar", x: mark.x, y: layer, name: `layer ${place + 1}`,
+      marker: { color: mark.looks[place].colour, pattern: { shape: pick(PATTERNS, mark.looks[place].dash) } },
     }));
   }
   if (mark.kind === "heat") {

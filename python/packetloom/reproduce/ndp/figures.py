@@ -182,7 +182,7 @@ FIGURES = (
     PaperFigure("6", "2000 flows of 150 KB beside background traffic", ("background",), experiment_1, columns=3),
     PaperFigure(
         "7",
-        "packets per port of the core switches, a colour per pod",
+        "packets per port of the core switches, a colour or hatch per pod",
         ("load-balancing",),
         experiment_2,
         table=variations_table,
