@@ -207,9 +207,9 @@ def test_a_table_of_two_scales() -> None:
     lines = claims_table({"quick": quick, "full": full}).splitlines()
     assert lines[0].startswith("At `--scale quick` 1 of 3 claims hold, at `--scale full` 2 of 3 claims hold.")
     assert lines[-3:] == [
-        r"| A | a \| b | 1 | 1.5 | 1.5 | differs at `quick`, holds at `full`: too short. |",
+        r"| A | a \| b | 1 | **1.5** | 1.5 | differs at `quick`, holds at `full`: too short. |",
         r"| B | a \| b | 1 | 1.5 | 1.50 ± 0.05 | holds |",
-        r"| C | a \| b | 1 | 1.5 | 1.5 | `quick`: differs: x.; `full`: not comparable: y. |",
+        r"| C | a \| b | 1 | **1.5** | 1.5 | `quick`: differs: x.; `full`: not comparable: y. |",
     ]
 
 
@@ -235,7 +235,7 @@ LOADS = (0.2, 0.3, 0.4, 0.5, 0.7, 0.8, 0.9)
 def test_many_numbers_are_told_as_ranges_but_for_those_outside() -> None:
     measured = {f"{short} TCP/DCTCP at {load}": load + 1 for short in ("WS", "DM") for load in LOADS}
     interval = {what: [value - 0.1, value + 0.1] for what, value in measured.items()}
-    row = {"measured": measured, "interval": interval, "outside": ["DM TCP/DCTCP at 0.9"]}
+    row = {"verdict": "differs", "measured": measured, "interval": interval, "outside": ["DM TCP/DCTCP at 0.9"]}
     assert numbers_text(row) == (
         "WS TCP/DCTCP at 0.2 to 0.9: 1.20 to 1.90 (± 0.10 at most); "
         "DM TCP/DCTCP at 0.2 to 0.8: 1.20 to 1.80 (± 0.10 at most); DM TCP/DCTCP at 0.9: **1.90 ± 0.10**"
@@ -243,9 +243,17 @@ def test_many_numbers_are_told_as_ranges_but_for_those_outside() -> None:
 
 
 def test_a_few_numbers_are_told_one_by_one() -> None:
-    measured = {"WS at 0.2": 1.0, "WS at 0.8": 2.0, "DM at 0.2, k 4": 3.0, "DM at 0.8, k 6": 4.0}
-    row = {"measured": measured, "interval": dict.fromkeys(measured), "outside": ["WS at 0.8"]}
-    assert numbers_text(row) == "WS at 0.2, 0.8: 1, **2**; DM at 0.2, k 4: 3; DM at 0.8, k 6: 4"
+    measured = {"WS at 0.8": 2.0, "WS at 0.2": 1.0, "DM at 0.2, k 4": 3.0, "DM at 0.8, k 6": 4.0}
+    row = {
+        "verdict": "differs",
+        "measured": measured,
+        "interval": dict.fromkeys(measured),
+        "outside": ["WS at 0.8"],
+    }
+    assert numbers_text(row) == "WS at 0.8, 0.2: **2**, 1; DM at 0.2, k 4: 3; DM at 0.8, k 6: 4"
+    alone = {"measured": 0.5, "interval": None}
+    assert numbers_text(alone | {"verdict": "differs"}) == "**0.5**"
+    assert numbers_text(alone | {"verdict": "holds"}) == "0.5"
 
 
 def test_a_table_needs_both_marks() -> None:

@@ -103,7 +103,9 @@ def verdict_text(by_scale: Mapping[str, ClaimRow]) -> str:
 def numbers_text(row: ClaimRow) -> str:
     """What was measured for a claim: the numbers that decide, then those beside."""
     beside = {what: (one["measured"], one["interval"]) for what, one in row.get("beside", {}).items()}
-    parts = [_joined(_deciding(row), frozenset(row.get("outside", ())))]
+    # One number alone has no name; it is what the verdict says.
+    outside = frozenset(row.get("outside", [""] if row["verdict"] == "differs" else []))
+    parts = [_joined(_deciding(row), outside)]
     if beside:
         parts.append(f"*{BESIDE}:* {_joined(beside, frozenset())}")
     return "; ".join(part for part in parts if part)
@@ -168,7 +170,7 @@ def _range_text(names: Sequence[str], numbers: Mapping[str, Number]) -> str:
     low, high = (f"{round(value, places):.{max(places, 0)}f}" for value in (min(values), max(values)))
     span = low if low == high else f"{low} to {high}"
     most = round(max(halves), places)
-    name = _merged(names, lambda texts: f"{texts[0]} to {texts[-1]}", at_most=99)
+    name = _merged(names, lambda texts: f"{min(texts, key=float)} to {max(texts, key=float)}", at_most=99)
     return f"{name}: {span}" + (f" (± {most:.{max(places, 0)}f} at most)" if most else "")
 
 
@@ -177,7 +179,7 @@ def _merged(names: Sequence[str], told: Callable[[list[str]], str], at_most: int
     columns = [list(dict.fromkeys(column)) for column in zip(*map(NUMBER_IN_NAME.findall, names), strict=True)]
     if sum(len(column) > 1 for column in columns) > at_most:
         return None
-    texts = iter([column[0] if len(column) == 1 else told(sorted(column, key=float)) for column in columns])
+    texts = iter([column[0] if len(column) == 1 else told(column) for column in columns])
     return NUMBER_IN_NAME.sub(lambda _: next(texts), names[0])
 
 
