@@ -8,7 +8,7 @@ use packetloom::control::matching::{Candidate, greedy};
 use packetloom::engine::{Calendar, Due};
 use packetloom::packet::{Kind, Packet};
 use packetloom::packets::Packets;
-use packetloom::queue::{Buffer, Counts};
+use packetloom::queue::{Buffer, Counts, Holds};
 use packetloom::random::{Purpose, Stream};
 use packetloom::routing::{self, Router};
 use packetloom::scenario::Scenario;

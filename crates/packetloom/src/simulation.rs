@@ -21,13 +21,13 @@ use crate::measure::{Collector, Format};
 use crate::queue;
 use crate::routing;
 use crate::scenario::{Case, Problems, Scenario};
-use crate::spec::{Complaint, Component, Values};
+use crate::spec::{self, Complaint, Component, Made, Values};
 use crate::topology::Topology;
 use crate::transport::{self, PacketFormat};
 use crate::units::Time;
 use crate::workload::{Environment, SourceFacts, Workload};
 use checks::{captured, check_credits, check_links, check_paths, check_returns};
-use flow_level::run_fluid;
+use flow_level::{Model, run_fluid};
 use monitor::Goal;
 use packets::OnPackets;
 use planned::run_central;
@@ -36,24 +36,37 @@ use std::time::Duration;
 use warnings::unfinished;
 
 /// The flow-level models: transports without packets.
-pub const FLUID_COMPONENTS: &[Component] = &[
-    Component {
-        section: "transport",
-        kind: "ideal",
-        doc: "Ideal end-to-end SRPT at flow level: flows are served greedily in order of remaining size, each alone on its source's and destination's edge link.",
-        source: "pFabric §2.1, §3: Ideal",
-        params: &[transport::FORMAT_PARAMS],
-        check: transport::check_format,
+const FLUID_MODELS: &[Made<Model>] = &[
+    Made {
+        component: Component {
+            section: "transport",
+            kind: "ideal",
+            doc: "Ideal end-to-end SRPT at flow level: flows are served greedily in order of remaining size, each alone on its source's and destination's edge link.",
+            source: "pFabric §2.1, §3: Ideal",
+            params: &[transport::FORMAT_PARAMS],
+            check: transport::check_format,
+        },
+        how: |rates, jobs, over| fluid::srpt::run(rates.len() as u32, jobs, over),
     },
-    Component {
-        section: "transport",
-        kind: "max-min",
-        doc: "Max-min fair sharing of the edge links at flow level.",
-        source: "Bertsekas and Gallager, Data Networks, §6.5.2",
-        params: &[transport::FORMAT_PARAMS],
-        check: transport::check_format,
+    Made {
+        component: Component {
+            section: "transport",
+            kind: "max-min",
+            doc: "Max-min fair sharing of the edge links at flow level.",
+            source: "Bertsekas and Gallager, Data Networks, §6.5.2",
+            params: &[transport::FORMAT_PARAMS],
+            check: transport::check_format,
+        },
+        how: |rates, jobs, over| fluid::max_min::run(rates, jobs, over),
     },
 ];
+
+/// Their components.
+pub const FLUID_COMPONENTS: &[Component] = &spec::components::<_, { FLUID_MODELS.len() }>(FLUID_MODELS);
+
+fn is_fluid(transport: &str) -> bool {
+    FLUID_COMPONENTS.iter().any(|fluid| fluid.kind == transport)
+}
 
 /// Below so many hosts a thread costs more in handing over than it saves (docs/performance.md).
 const HOSTS_PER_THREAD: u32 = 64;
@@ -106,7 +119,7 @@ impl Simulation {
         let routing = case.scheme.component("routing");
         central::check(&transport.kind, &routing.kind, &topology)?;
         transport::check_network(&transport, &topology)?;
-        let is_fluid = FLUID_COMPONENTS.iter().any(|fluid| fluid.kind == transport.kind);
+        let is_fluid = is_fluid(&transport.kind);
         if !is_fluid && case.scheme.optional_component("queue").is_none() {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
         }
@@ -203,14 +216,13 @@ impl Simulation {
         let answered = !central::is_central(&kind);
         let (one_path, is_audited) =
             (takes_one_path(scheme, &self.setting.topology), self.setting.is_audited);
-        let mut outcome = match kind.as_str() {
-            "ideal" => {
-                run_fluid(self, |rates, jobs, over| fluid::srpt::run(rates.len() as u32, jobs, over), monitor)
-            }
-            "max-min" => run_fluid(self, |rates, jobs, over| fluid::max_min::run(rates, jobs, over), monitor),
-            "syn" | "asy" => run_central(self, monitor),
-            _ => transport::with_scheme(&kind, OnPackets { simulation: self, monitor })
-                .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}"))),
+        let mut outcome = if is_fluid(&kind) {
+            run_fluid(self, spec::how(FLUID_MODELS, &kind), monitor)
+        } else if !answered {
+            run_central(self, monitor)
+        } else {
+            transport::with_scheme(&kind, OnPackets { simulation: self, monitor })
+                .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}")))
         }?;
         if is_audited && outcome.violation.is_none() {
             let checked = check_rows(&outcome.flows, &outcome.topology, outcome.format, (one_path, answered));

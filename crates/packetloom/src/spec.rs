@@ -100,6 +100,35 @@ impl Component {
     }
 }
 
+/// A component and what is made of it. A room whose list has both in one place can name nothing that it does not make.
+#[derive(Clone, Copy, Debug)]
+pub struct Made<M: 'static> {
+    /// How it describes itself.
+    pub component: Component,
+    /// What makes it, or all that a room must know of it.
+    pub how: M,
+}
+
+/// The components of a room's list.
+pub const fn components<M: Copy, const N: usize>(room: &[Made<M>]) -> [Component; N] {
+    let mut components = [room[0].component; N];
+    let mut place = 0;
+    while place < N {
+        components[place] = room[place].component;
+        place += 1;
+    }
+    components
+}
+
+/// How a room makes what is called `kind`.
+///
+/// # Panics
+/// If its list has no such component: a scenario that was read names none.
+pub fn how<M: Copy>(room: &[Made<M>], kind: &str) -> M {
+    let made = room.iter().find(|made| made.component.kind == kind);
+    made.unwrap_or_else(|| panic!("nothing here is called {kind}")).how
+}
+
 /// A check for components that need none.
 pub fn anything(_: &Values) -> Result<(), Complaint> {
     Ok(())
@@ -177,6 +206,13 @@ impl Values {
         self.entries.get(key).unwrap_or_else(|| panic!("{} declares no {key}", self.kind))
     }
 
+    /// What the word `key` stands for; panics at a word without a meaning: that is a fault of the program.
+    pub fn meaning<M: Copy>(&self, key: &str, meanings: &[(&str, M)]) -> M {
+        let word = self.text(key);
+        let found = meanings.iter().find(|(known, _)| *known == word);
+        found.unwrap_or_else(|| panic!("{}.{key}: {word} has no meaning", self.kind)).1
+    }
+
     getters! {
         /// The time `key`.
         time, optional_time: Time => Time;
@@ -196,5 +232,18 @@ impl Values {
         component, optional_component: Component => Values;
         /// The list `key`.
         list, optional_list: List => Vec<Value>;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "ecn.ties: lifo has no meaning")]
+    fn a_word_that_means_nothing_does_not_mean_another() {
+        let entries = [("ties".to_owned(), Value::Text("lifo".to_owned()))].into();
+        let values = Values { kind: "ecn".to_owned(), entries };
+        values.meaning("ties", &[("random", true), ("order", false)]);
     }
 }

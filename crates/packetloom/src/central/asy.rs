@@ -123,6 +123,7 @@ pub fn plan(
     topology: &Topology,
     queues: &mut Queues<'_>,
     channel: &mut Channel,
+    _: u64,
     until: Time,
 ) {
     let mut rates = Rates::new(values, topology, queues, channel);
@@ -182,11 +183,14 @@ impl<'a, 'q> Rates<'a, 'q> {
         Rates {
             queues,
             channel,
-            estimator: match values.text("estimator").as_str() {
-                "backlog" => Estimator::Backlog,
-                "arrivals" => Estimator::Arrivals,
-                _ => Estimator::Active,
-            },
+            estimator: values.meaning(
+                "estimator",
+                &[
+                    ("backlog", Estimator::Backlog),
+                    ("arrivals", Estimator::Arrivals),
+                    ("active", Estimator::Active),
+                ],
+            ),
             window_ps: values.time("window").as_ps() as f64,
             period: values.time("period"),
             ceiling: if values.flag("up_to_offered") { Ceiling::Offered } else { Ceiling::Link },

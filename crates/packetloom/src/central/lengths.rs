@@ -1,7 +1,7 @@
 //! How long packets are: the distributions of To sync or not to sync §III-C.
 
 use crate::random::{Purpose, Stream};
-use crate::spec::{Component, Fallback, Kind, Param, Values, anything};
+use crate::spec::{self, Component, Fallback, Kind, Made, Param, Values, anything};
 
 /// A full packet at the IP layer.
 pub const FULL_BYTES: u16 = 1500;
@@ -24,30 +24,52 @@ const FACEBOOK_WEB: &[(u16, f64)] = &[
     (1500, 1.00),
 ];
 
-const fn plain(kind: &'static str, doc: &'static str, source: &'static str) -> Component {
-    Component { section: "lengths", kind, doc, source, params: &[], check: anything }
+type Build = fn(&Values) -> Lengths;
+
+const fn plain(kind: &'static str, doc: &'static str, source: &'static str, how: Build) -> Made<Build> {
+    Made { component: Component { section: "lengths", kind, doc, source, params: &[], check: anything }, how }
 }
 
-/// What a scenario can write as `lengths`.
-pub const COMPONENTS: &[Component] = &[
-    plain("full", "Every packet has 1500 B, but a flow's last.", "SYN and ASY §III-C: bulk data transfers"),
-    Component {
-        params: &[&[Param {
-            name: "short",
-            kind: Kind::Number(0.0, 1.0),
-            default: Fallback::Value("0.4"),
-            doc: "The share of packets of 40 B.",
-            source: "SYN and ASY §III-C",
-        }]],
-        ..plain("bimodal", "Packets of 40 B or 1500 B, drawn one by one.", "SYN and ASY §III-C: Hadoop")
+const BIMODAL: Made<Build> = plain(
+    "bimodal",
+    "Packets of 40 B or 1500 B, drawn one by one.",
+    "SYN and ASY §III-C: Hadoop",
+    |values| Lengths::Bimodal(values.number("short")),
+);
+
+const LENGTHS: &[Made<Build>] = &[
+    plain(
+        "full",
+        "Every packet has 1500 B, but a flow's last.",
+        "SYN and ASY §III-C: bulk data transfers",
+        |_| Lengths::Full,
+    ),
+    Made {
+        component: Component {
+            params: &[&[Param {
+                name: "short",
+                kind: Kind::Number(0.0, 1.0),
+                default: Fallback::Value("0.4"),
+                doc: "The share of packets of 40 B.",
+                source: "SYN and ASY §III-C",
+            }]],
+            ..BIMODAL.component
+        },
+        ..BIMODAL
     },
     plain(
         "facebook-web",
         "A Facebook web server's packets: median 150 B, 15 % of 1500 B.",
         "packetloom: a curve with the median and the share of full packets of Roy et al., SIGCOMM 2015; SYN and ASY §III-C",
+        |_| Lengths::FacebookWeb,
     ),
-    plain("alternating", "1500 B and 40 B in turn.", "SYN and ASY §III-F: an adversarial pattern"),
+    plain("alternating", "1500 B and 40 B in turn.", "SYN and ASY §III-F: an adversarial pattern", |_| {
+        Lengths::Alternating
+    }),
 ];
+
+/// What a scenario can write as `lengths`.
+pub const COMPONENTS: &[Component] = &spec::components::<_, { LENGTHS.len() }>(LENGTHS);
 
 /// A distribution of packet lengths.
 #[derive(Clone, Copy, Debug)]
@@ -65,12 +87,7 @@ pub enum Lengths {
 impl Lengths {
     /// From a component that was read.
     pub fn build(values: &Values) -> Lengths {
-        match values.kind.as_str() {
-            "bimodal" => Lengths::Bimodal(values.number("short")),
-            "facebook-web" => Lengths::FacebookWeb,
-            "alternating" => Lengths::Alternating,
-            _ => Lengths::Full,
-        }
+        spec::how(LENGTHS, &values.kind)(values)
     }
 
     /// Cuts the flow `flow` of so many bytes into packets, appended to `packets`; the last has what is left.

@@ -16,7 +16,7 @@ pub use settings::ControlTraffic;
 
 use crate::flow::Flow;
 use crate::measure::{Format, QueueRecorder};
-use crate::spec::{Complaint, Component, Values};
+use crate::spec::{self, Complaint, Component, Made, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use lengths::{FULL_BYTES, Lengths};
@@ -25,8 +25,14 @@ use std::sync::{Arc, Mutex};
 use syn::Fabric;
 use traffic::{Queues, Traffic};
 
+/// Plans all departures, of a network's queues, over a channel, with a seed, until a time.
+type Decide = fn(&Values, &Traffic, &Topology, &mut Queues<'_>, &mut Channel, u64, Time);
+
+const CONTROLLERS: &[Made<Decide>] =
+    &[Made { component: syn::COMPONENT, how: syn::plan }, Made { component: asy::COMPONENT, how: asy::plan }];
+
 /// The transports.
-pub const COMPONENTS: &[Component] = &[syn::COMPONENT, asy::COMPONENT];
+pub const COMPONENTS: &[Component] = &spec::components::<_, { CONTROLLERS.len() }>(CONTROLLERS);
 
 /// How long packets can be.
 pub const LENGTH_COMPONENTS: &[Component] = lengths::COMPONENTS;
@@ -112,11 +118,8 @@ impl Plan {
         let traffic = Traffic::new(flows, lengths, seed);
         let mut queues = Queues::new(&traffic, topology.hosts, recorder);
         let mut channel = Channel::new(values, seed);
-        if values.kind == "syn" {
-            syn::plan(values, &traffic, topology, &mut queues, &mut channel, seed, until);
-        } else {
-            asy::plan(values, &traffic, topology, &mut queues, &mut channel, until);
-        }
+        let decide = spec::how(CONTROLLERS, &values.kind);
+        decide(values, &traffic, topology, &mut queues, &mut channel, seed, until);
         let (departures, servers) = queues.finish();
         Plan {
             book: Arc::new(Book { traffic, departures, latencies_ps: Mutex::default() }),

@@ -131,7 +131,7 @@ fn first_slot_from(time: Time, slot: Time) -> Time {
 /// How late each server's clock is; the earliest is on time.
 fn clocks(values: &Values, servers: u32, seed: u64) -> Vec<Time> {
     let error_ps = values.time("clock_error").as_ps() as f64;
-    let is_gaussian = values.text("clock_distribution") == "gaussian";
+    let is_gaussian = values.meaning("clock_distribution", &[("gaussian", true), ("uniform", false)]);
     let mut random = Stream::new(seed, Purpose::Control, 1);
     let errors: Vec<f64> =
         (0..servers).map(|_| error_ps * if is_gaussian { random.normal() } else { random.unit() }).collect();

@@ -13,7 +13,7 @@ use super::{Engine, PortAgent};
 use crate::fault::LinkFault;
 use crate::flow::{FlowId, HostId};
 use crate::packet::{Kind, Packet};
-use crate::queue::{Buffer, class_of};
+use crate::queue::{Buffer, Holds, class_of};
 use crate::units::Time;
 use std::fmt::{Debug, Write};
 

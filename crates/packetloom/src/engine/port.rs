@@ -8,7 +8,9 @@ use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_lines;
-use crate::queue::{Admission, Buffer, Counts, Departure, Fifo, Joined, Occupancy, Opening, Pool, Verdict};
+use crate::queue::{
+    Buffer, Built, Counts, Departure, Fifo, Holds, Joined, Occupancy, Opening, Pool, Verdict,
+};
 use crate::random::Stream;
 use crate::spec::Values;
 use crate::topology::{Forwarding, Link, Topology};
@@ -30,12 +32,11 @@ pub enum Discipline {
 impl Discipline {
     /// The discipline of a scenario's queue, with nothing waiting; `observed`: whether anybody watches what does.
     pub fn build(queue: &Values, observed: bool) -> Discipline {
-        match queue.kind.as_str() {
-            "drop-tail" | "ecn" | "red" => {
-                let observed = observed || Pool::build(queue).is_some();
-                Discipline::Fifo(Fifo::new(Admission::build(queue), observed))
+        match Built::of(queue) {
+            Built::Fifo(admission) => {
+                Discipline::Fifo(Fifo::new(admission, observed || Pool::build(queue).is_some()))
             }
-            _ => Discipline::Buffered(Buffer::build(queue)),
+            Built::Held(buffer) => Discipline::Buffered(buffer),
         }
     }
 }

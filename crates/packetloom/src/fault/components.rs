@@ -1,6 +1,6 @@
 //! What can break, as a scenario says it.
 
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Values};
 use crate::topology::SLOWEST;
 
 const BETWEEN: Param = Param {
@@ -33,76 +33,103 @@ const LEARN_AFTER: Param = Param {
     source: "packetloom",
 };
 
-/// Every component of the section "fault".
-pub const COMPONENTS: &[Component] = &[
-    Component {
-        section: "fault",
-        kind: "corruption",
-        doc: "Packets are damaged on links at random, each by itself, and thrown away at the far end.",
-        source: "packetloom",
-        params: &[&[
-            Param {
-                name: "probability",
-                kind: Kind::Number(0.0, 1.0),
-                default: Fallback::Required,
-                doc: "The probability for each packet on each such link.",
-                source: "packetloom",
-            },
-            Param {
-                default: Fallback::Absent,
-                doc: "Which links, in both directions: those between two nodes, each given as one node (\"edge0\") or as all of a tier (\"core\"); left out: every link.",
-                ..BETWEEN
-            },
-        ]],
-        check: check_between,
+/// What a fault does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Does {
+    /// Some packets are damaged.
+    Corrupts,
+    /// Links are slow.
+    Slows,
+    /// The links between two nodes are down.
+    CutsLinks,
+    /// All links of a switch are down.
+    CutsSwitch,
+}
+
+pub(super) const FAULTS: &[Made<Does>] = &[
+    Made {
+        how: Does::Corrupts,
+        component: Component {
+            section: "fault",
+            kind: "corruption",
+            doc: "Packets are damaged on links at random, each by itself, and thrown away at the far end.",
+            source: "packetloom",
+            params: &[&[
+                Param {
+                    name: "probability",
+                    kind: Kind::Number(0.0, 1.0),
+                    default: Fallback::Required,
+                    doc: "The probability for each packet on each such link.",
+                    source: "packetloom",
+                },
+                Param {
+                    default: Fallback::Absent,
+                    doc: "Which links, in both directions: those between two nodes, each given as one node (\"edge0\") or as all of a tier (\"core\"); left out: every link.",
+                    ..BETWEEN
+                },
+            ]],
+            check: check_between,
+        },
     },
-    Component {
-        section: "fault",
-        kind: "link-down",
-        doc: "Links carry nothing for a while.",
-        source: "packetloom",
-        params: &[&[BETWEEN, AT, UNTIL, LEARN_AFTER]],
-        check: check_link_down,
+    Made {
+        how: Does::CutsLinks,
+        component: Component {
+            section: "fault",
+            kind: "link-down",
+            doc: "Links carry nothing for a while.",
+            source: "packetloom",
+            params: &[&[BETWEEN, AT, UNTIL, LEARN_AFTER]],
+            check: check_link_down,
+        },
     },
-    Component {
-        section: "fault",
-        kind: "link-degraded",
-        doc: "Links are slower for a while, as after renegotiating their speed. Nobody is told: queues, pulls and paths are as before.",
-        source: "NDP §3.2.3: a link that negotiated 1 Gb/s instead of 10",
-        params: &[&[
-            BETWEEN,
-            Param {
-                name: "rate",
-                kind: Kind::Rate,
-                default: Fallback::Required,
-                doc: "What is left of their rate. A packet goes at the rate that holds when it starts.",
-                source: "packetloom",
-            },
-            Param { doc: "When it becomes slow.", ..AT },
-            Param { doc: "When it has its full rate again; left out: never.", ..UNTIL },
-        ]],
-        check: check_degraded,
+    Made {
+        how: Does::Slows,
+        component: Component {
+            section: "fault",
+            kind: "link-degraded",
+            doc: "Links are slower for a while, as after renegotiating their speed. Nobody is told: queues, pulls and paths are as before.",
+            source: "NDP §3.2.3: a link that negotiated 1 Gb/s instead of 10",
+            params: &[&[
+                BETWEEN,
+                Param {
+                    name: "rate",
+                    kind: Kind::Rate,
+                    default: Fallback::Required,
+                    doc: "What is left of their rate. A packet goes at the rate that holds when it starts.",
+                    source: "packetloom",
+                },
+                Param { doc: "When it becomes slow.", ..AT },
+                Param { doc: "When it has its full rate again; left out: never.", ..UNTIL },
+            ]],
+            check: check_degraded,
+        },
     },
-    Component {
-        section: "fault",
-        kind: "switch-down",
-        doc: "A switch is off for a while, as when it reboots: none of its links carries anything.",
-        source: "packetloom",
-        params: &[&[
-            Param {
-                name: "node",
-                kind: Kind::Text,
-                default: Fallback::Required,
-                doc: "Which switch, such as \"core0\".",
-                source: "packetloom",
-            },
-            AT,
-            UNTIL,
-            LEARN_AFTER,
-        ]],
-        check: check_times,
+    Made {
+        how: Does::CutsSwitch,
+        component: Component {
+            section: "fault",
+            kind: "switch-down",
+            doc: "A switch is off for a while, as when it reboots: none of its links carries anything.",
+            source: "packetloom",
+            params: &[&[
+                Param {
+                    name: "node",
+                    kind: Kind::Text,
+                    default: Fallback::Required,
+                    doc: "Which switch, such as \"core0\".",
+                    source: "packetloom",
+                },
+                AT,
+                UNTIL,
+                LEARN_AFTER,
+            ]],
+            check: check_times,
+        },
     },
 ];
+
+/// Every component of the section "fault".
+pub const COMPONENTS: &[Component] = &spec::components::<_, { FAULTS.len() }>(FAULTS);
 
 fn check_between(values: &Values) -> Result<(), Complaint> {
     match values.optional_list("between").map(|ends| ends.len()) {

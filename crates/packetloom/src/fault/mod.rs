@@ -6,10 +6,11 @@ mod components;
 mod link;
 
 pub use components::COMPONENTS;
+use components::{Does, FAULTS};
 pub use link::{LinkFault, Loss, Slow};
 
 use crate::flow::HostId;
-use crate::spec::{Complaint, Value, Values};
+use crate::spec::{self, Complaint, Value, Values};
 use crate::topology::Topology;
 use crate::units::{ByteTime, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,17 +52,17 @@ impl Faults {
     }
 
     fn add(&mut self, fault: &Values, topology: &Topology) -> Result<(), Complaint> {
-        match fault.kind.as_str() {
-            "corruption" => {
+        match spec::how(FAULTS, &fault.kind) {
+            Does::Corrupts => {
                 let probability = fault.number("probability");
                 for link in links_between(fault, topology)? {
                     let whole = self.corruption.entry(link).or_insert(0.0);
                     *whole = 1.0 - (1.0 - *whole) * (1.0 - probability);
                 }
             }
-            "link-degraded" => self.slow.push(degraded(fault, topology)?),
-            "link-down" => self.outages.push(Outage::of(fault, links_between(fault, topology)?)),
-            _ => self.outages.push(Outage::of(fault, links_of_switch(fault, topology)?)),
+            Does::Slows => self.slow.push(degraded(fault, topology)?),
+            Does::CutsLinks => self.outages.push(Outage::of(fault, links_between(fault, topology)?)),
+            Does::CutsSwitch => self.outages.push(Outage::of(fault, links_of_switch(fault, topology)?)),
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Who may join a FIFO queue, and who is marked: drop-tail, ECN threshold, RED-style marking, shared buffers.
 
-use super::Occupancy;
+use super::{Built, Occupancy, Queue, limit, pool_bytes};
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
+use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Value, Values, anything};
 
 const CAPACITY: Param = Param {
     name: "capacity",
@@ -26,71 +26,105 @@ const POOL_ALPHA: Param = Param {
     source: "Choudhury and Hahne, ToN 1998: alpha = 1",
 };
 
+/// A queue that is first in, first out.
+const fn fifo(component: Component, queue: Queue) -> Made<Queue> {
+    Made { component, how: Queue { most_bytes: |values, packet| limit(values, "capacity", packet), ..queue } }
+}
+
 /// Plain FIFO.
-pub const DROP_TAIL: Component = Component {
-    section: "queue",
-    kind: "drop-tail",
-    doc: "First in, first out; what does not fit is dropped.",
-    source: "packetloom",
-    params: &[&[CAPACITY, POOL, POOL_ALPHA]],
-    check: anything,
-};
+pub const DROP_TAIL: Made<Queue> = fifo(
+    Component {
+        section: "queue",
+        kind: "drop-tail",
+        doc: "First in, first out; what does not fit is dropped.",
+        source: "packetloom",
+        params: &[&[CAPACITY, POOL, POOL_ALPHA]],
+        check: anything,
+    },
+    Queue::new(|values| Built::Fifo(Admission::of(values, Marking::Never))),
+);
 
 /// FIFO with DCTCP's marking.
-pub const ECN: Component = Component {
-    section: "queue",
-    kind: "ecn",
-    doc: "Drop-tail that marks an ECN-capable packet when more than a threshold waits as it arrives.",
-    source: "DCTCP, SIGCOMM 2010, §3.1",
-    params: &[&[
-        CAPACITY,
-        POOL,
-        POOL_ALPHA,
-        Param {
-            name: "mark_above",
-            kind: Kind::Buffer,
-            default: Fallback::Value("22.5KB"),
-            doc: "The marking threshold K: an arrival is marked when more than this waits before it.",
-            source: "pFabric §3: 22.5 KB",
-        },
-    ]],
-    check: anything,
-};
+pub const ECN: Made<Queue> = fifo(
+    Component {
+        section: "queue",
+        kind: "ecn",
+        doc: "Drop-tail that marks an ECN-capable packet when more than a threshold waits as it arrives.",
+        source: "DCTCP, SIGCOMM 2010, §3.1",
+        params: &[&[
+            CAPACITY,
+            POOL,
+            POOL_ALPHA,
+            Param {
+                name: "mark_above",
+                kind: Kind::Buffer,
+                default: Fallback::Value("22.5KB"),
+                doc: "The marking threshold K: an arrival is marked when more than this waits before it.",
+                source: "pFabric §3: 22.5 KB",
+            },
+        ]],
+        check: anything,
+    },
+    Queue {
+        marks: |_| true,
+        ..Queue::new(|values| {
+            let above = Marking::Above(Limit::of(values.get("mark_above")));
+            Built::Fifo(Admission::of(values, above))
+        })
+    },
+);
 
 /// FIFO with probabilistic marking between two thresholds.
-pub const RED: Component = Component {
-    section: "queue",
-    kind: "red",
-    doc: "Drop-tail that marks by the instantaneous queue: never below min, always above max, in between with a probability that rises linearly.",
-    source: "Floyd and Jacobson, ToN 1993, on the instantaneous queue as DCQCN (SIGCOMM 2015, §3.1) has it",
-    params: &[&[
-        CAPACITY,
-        POOL,
-        POOL_ALPHA,
-        Param {
-            name: "min",
-            kind: Kind::Bytes,
-            default: Fallback::Value("5KB"),
-            doc: "Below this nothing is marked.",
-            source: "DCQCN §5: Kmin = 5 KB",
+pub const RED: Made<Queue> = fifo(
+    Component {
+        section: "queue",
+        kind: "red",
+        doc: "Drop-tail that marks by the instantaneous queue: never below min, always above max, in between with a probability that rises linearly.",
+        source: "Floyd and Jacobson, ToN 1993, on the instantaneous queue as DCQCN (SIGCOMM 2015, §3.1) has it",
+        params: &[&[
+            CAPACITY,
+            POOL,
+            POOL_ALPHA,
+            Param {
+                name: "min",
+                kind: Kind::Bytes,
+                default: Fallback::Value("5KB"),
+                doc: "Below this nothing is marked.",
+                source: "DCQCN §5: Kmin = 5 KB",
+            },
+            Param {
+                name: "max",
+                kind: Kind::Bytes,
+                default: Fallback::Value("200KB"),
+                doc: "Above this everything is marked.",
+                source: "DCQCN §5: Kmax = 200 KB",
+            },
+            Param {
+                name: "max_probability",
+                kind: Kind::Number(0.0, 1.0),
+                default: Fallback::Value("0.01"),
+                doc: "The probability of a mark as the queue reaches max.",
+                source: "DCQCN §5: Pmax = 1 %",
+            },
+        ]],
+        check: check_red,
+    },
+    Queue {
+        marks: |values| {
+            values.number("max_probability") > 0.0
+                || limit(values, "capacity", 1).is_none_or(|capacity| capacity > values.bytes("max"))
         },
-        Param {
-            name: "max",
-            kind: Kind::Bytes,
-            default: Fallback::Value("200KB"),
-            doc: "Above this everything is marked.",
-            source: "DCQCN §5: Kmax = 200 KB",
-        },
-        Param {
-            name: "max_probability",
-            kind: Kind::Number(0.0, 1.0),
-            default: Fallback::Value("0.01"),
-            doc: "The probability of a mark as the queue reaches max.",
-            source: "DCQCN §5: Pmax = 1 %",
-        },
-    ]],
-    check: check_red,
-};
+        ..Queue::new(|values| Built::Fifo(Admission::of(values, between(values))))
+    },
+);
+
+fn between(values: &Values) -> Marking {
+    Marking::Between {
+        min: values.bytes("min"),
+        max: values.bytes("max"),
+        probability_q32: (values.number("max_probability") * 4_294_967_296.0) as u64,
+    }
+}
 
 fn check_red(values: &Values) -> Result<(), Complaint> {
     if values.bytes("min") < values.bytes("max") {
@@ -113,7 +147,8 @@ impl Limit {
         match value {
             Value::Bytes(bytes) => Limit::Bytes(*bytes),
             Value::Packets(packets) => Limit::Packets(*packets),
-            _ => Limit::None,
+            Value::Absent => Limit::None,
+            other => panic!("a buffer is {other:?}"),
         }
     }
 
@@ -162,8 +197,7 @@ pub struct Pool {
 impl Pool {
     /// The pool that a queue's values ask for.
     pub fn build(values: &Values) -> Option<Pool> {
-        let shares = matches!(values.kind.as_str(), "drop-tail" | "ecn" | "red");
-        let size_bytes = shares.then(|| values.optional_bytes("pool"))??;
+        let size_bytes = pool_bytes(values)?;
         Some(Pool { size_bytes, alpha_q10: (values.number("pool_alpha") * 1024.0) as u64, used_bytes: 0 })
     }
 
@@ -191,17 +225,8 @@ impl Admission {
     /// Everyone joins, nobody is marked.
     pub const UNLIMITED: Admission = Admission { capacity: Limit::None, marking: Marking::Never };
 
-    /// The rule of a "drop-tail", "ecn" or "red" queue.
-    pub fn build(values: &Values) -> Admission {
-        let marking = match values.kind.as_str() {
-            "ecn" => Marking::Above(Limit::of(values.get("mark_above"))),
-            "red" => Marking::Between {
-                min: values.bytes("min"),
-                max: values.bytes("max"),
-                probability_q32: (values.number("max_probability") * 4_294_967_296.0) as u64,
-            },
-            _ => Marking::Never,
-        };
+    /// What does not fit into a queue's `capacity` is dropped; what joins is marked so.
+    fn of(values: &Values, marking: Marking) -> Admission {
         Admission { capacity: Limit::of(values.get("capacity")), marking }
     }
 
@@ -254,7 +279,7 @@ mod tests {
             ("max_probability", Value::Number(max_probability)),
         ];
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
-        Admission::build(&Values { kind: "red".to_owned(), entries })
+        crate::queue::rule(&Values { kind: "red".to_owned(), entries })
     }
 
     #[test]
@@ -288,7 +313,7 @@ mod tests {
             (Value::Absent, 9_000, Verdict::Accept),
         ] {
             let entries = [("capacity".to_owned(), limit.clone())].into();
-            let rule = Admission::build(&Values { kind: "drop-tail".to_owned(), entries });
+            let rule = crate::queue::rule(&Values { kind: "drop-tail".to_owned(), entries });
             assert_eq!(rule.judge(queued, size, &mut stream), expected, "{limit:?}, {size} B");
         }
     }

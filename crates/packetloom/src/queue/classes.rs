@@ -3,16 +3,15 @@
 //! Surplus round robin (Adiseshu, Parulkar and Varghese, SIGCOMM 1996) shares the link by bytes: a class sends while
 //! its balance is above zero, so which packet it sends is chosen only when the link is free.
 
-use super::{Admission, Buffer, Counts, Joined, Occupancy, Verdict};
+use super::{Admission, Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, Verdict};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
+use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
 
 /// Added to a class's balance per turn and unit of weight: about one full packet, so that a turn is worth taking.
 const QUANTUM_BYTES: i64 = 1_500;
 
-/// The component.
-pub const COMPONENT: Component = Component {
+const COMPONENT: Component = Component {
     section: "queue",
     kind: "classes",
     doc: "Traffic classes share the link by weight (surplus round robin), or the lowest always goes first; inside each, a queue of its own.",
@@ -49,6 +48,33 @@ pub const COMPONENT: Component = Component {
     ]],
     check,
 };
+
+/// The queue.
+pub const QUEUE: Made<Queue> = Made {
+    component: COMPONENT,
+    how: Queue {
+        most_bytes,
+        marks: |values| {
+            let port = values.optional_component("port");
+            port.is_some_and(|port| super::marks(&port)) || super::marks(&values.component("queue"))
+        },
+        trims_to_bytes: |values| super::trims_to_bytes(&values.component("queue")),
+        returns_to_sender: |values| super::returns_to_sender(&values.component("queue")),
+        ..Queue::new(|values| Built::Held(Buffer::Classes(Box::new(Classes::build(values)))))
+    },
+};
+
+/// How many classes there are.
+fn count(values: &Values) -> u64 {
+    values.optional_count("strict").unwrap_or_else(|| values.list("weights").len() as u64)
+}
+
+fn most_bytes(values: &Values, packet_bytes: u64) -> Option<u64> {
+    let most = |queue: &Values| super::most_bytes(queue, packet_bytes);
+    let each = most(&values.component("queue")).map(|bytes| count(values) * bytes);
+    let all = values.optional_component("port").and_then(|port| most(&port));
+    each.into_iter().chain(all).min()
+}
 
 /// More classes than a packet can tell apart.
 const MOST_CLASSES: u64 = 256;
@@ -122,56 +148,11 @@ impl Classes {
                 None => values.list("weights").iter().map(weighted).collect(),
             },
             is_strict: strict.is_some(),
-            port: values
-                .optional_component("port")
-                .map_or(Admission::UNLIMITED, |port| Admission::build(&port)),
+            port: values.optional_component("port").map_or(Admission::UNLIMITED, |port| super::rule(&port)),
             turn: 0,
             served: false,
             queued: Occupancy::default(),
         }
-    }
-
-    /// Takes a packet into its class; a class number beyond the last counts as the last.
-    pub fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        serving_bytes: u16,
-        (random, counts): (&mut Stream, &mut Counts),
-    ) -> Joined {
-        let packet = packets.get_mut(id);
-        let verdict = self.port.judge(self.queued, packet.size_bytes, random);
-        if verdict == Verdict::Drop {
-            packets.take(id);
-            counts.drops += 1;
-            return Joined::Dropped;
-        }
-        let marks = verdict == Verdict::Mark && packet.ecn_capable;
-        packet.congestion_experienced |= marks;
-        let last = self.classes.len() - 1;
-        let class = &mut self.classes[usize::from(packet.class).min(last)];
-        let before = class.buffer.queued();
-        // The classes decide what goes when, so nothing is booked.
-        let joined = class.buffer.put(id, packets, serving_bytes, None, (random, counts));
-        counts.marks += u64::from(marks);
-        let after = class.buffer.queued();
-        self.queued.bytes = self.queued.bytes + after.bytes - before.bytes;
-        self.queued.packets = self.queued.packets + after.packets - before.packets;
-        joined
-    }
-
-    /// The next packet of the class whose turn it is.
-    pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
-        if self.queued.packets == 0 {
-            return None;
-        }
-        let id = if self.is_strict {
-            self.take_first(packets, random)
-        } else {
-            self.take_in_turn(packets, random)
-        }?;
-        self.queued.remove(packets.get(id).size_bytes);
-        Some(id)
     }
 
     fn take_first<H: Copy + Default>(
@@ -207,24 +188,66 @@ impl Classes {
             self.served = false;
         }
     }
+}
 
-    /// What waits of each class.
-    pub fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {
+impl Holds for Classes {
+    // A class number beyond the last counts as the last.
+    fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        serving_bytes: u16,
+        _: Option<Opening>,
+        (random, counts): (&mut Stream, &mut Counts),
+    ) -> Joined {
+        let packet = packets.get_mut(id);
+        let verdict = self.port.judge(self.queued, packet.size_bytes, random);
+        if verdict == Verdict::Drop {
+            packets.take(id);
+            counts.drops += 1;
+            return Joined::Dropped;
+        }
+        let marks = verdict == Verdict::Mark && packet.ecn_capable;
+        packet.congestion_experienced |= marks;
+        let last = self.classes.len() - 1;
+        let class = &mut self.classes[usize::from(packet.class).min(last)];
+        let before = class.buffer.queued();
+        // The classes decide what goes when, so nothing is booked.
+        let joined = class.buffer.put(id, packets, serving_bytes, None, (random, counts));
+        counts.marks += u64::from(marks);
+        let after = class.buffer.queued();
+        self.queued.bytes = self.queued.bytes + after.bytes - before.bytes;
+        self.queued.packets = self.queued.packets + after.packets - before.packets;
+        joined
+    }
+
+    fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
+        if self.queued.packets == 0 {
+            return None;
+        }
+        let id = if self.is_strict {
+            self.take_first(packets, random)
+        } else {
+            self.take_in_turn(packets, random)
+        }?;
+        self.queued.remove(packets.get(id).size_bytes);
+        Some(id)
+    }
+
+    fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {
         for (number, class) in self.classes.iter().enumerate() {
             tell(number, class.buffer.queued().bytes, None);
         }
     }
 
-    /// Every packet that waits.
-    pub fn packets<'a, H: Copy + Default>(
+    fn packets<'a, H: Copy + Default>(
         &'a self,
         packets: &'a Packets<H>,
     ) -> impl Iterator<Item = PacketId> + 'a {
         self.classes.iter().flat_map(|class| class.buffer.packets(packets))
     }
 
-    /// What waits.
-    pub fn queued(&self) -> Occupancy {
+    fn queued(&self) -> Occupancy {
         self.queued
     }
 }

@@ -1,10 +1,11 @@
 //! DAQ's port (Ding and Rojas-Cessa): urgent short flows before others, weighted round robin by bytes between short
 //! and long flows, and credits for the buffer at the far end, so that nothing is ever lost.
 
-use super::{Counts, Joined, Occupancy};
+use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Value, Values};
+use crate::random::Stream;
+use crate::spec::{Complaint, Component, Fallback, Kind as Written, Made, Param, Value, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -15,8 +16,7 @@ const QUANTUM_BYTES: f64 = 1_500.0;
 /// A priority from here on says that the flow has no deadline to meet (`transport/priority.rs`).
 const NO_DEADLINE: u32 = 1 << 31;
 
-/// The component.
-pub const COMPONENT: Component = Component {
+const COMPONENT: Component = Component {
     section: "queue",
     kind: "daq",
     doc: "DAQ: flows with a near deadline before those with a far one, both by weight beside flows without; a port sends data only into room that the next switch has told it of, so nothing is lost. For transports whose priority is the time left to the deadline.",
@@ -24,42 +24,42 @@ pub const COMPONENT: Component = Component {
     params: &[&[
         Param {
             name: "ratio",
-            kind: Holds::Number(0.0, 1e9),
+            kind: Written::Number(0.0, 1e9),
             default: Fallback::Value("30"),
             doc: "The threshold in round-trip times: a flow with no more time left is urgent. 0: none is.",
             source: "DAQ §III-A.1: about 30 RTTs is an optimal value",
         },
         Param {
             name: "rtt",
-            kind: Holds::Time,
+            kind: Written::Time,
             default: Fallback::Value("300us"),
             doc: "The round-trip time that the threshold counts in.",
             source: "DAQ §III: 300 us",
         },
         Param {
             name: "weight_ratio",
-            kind: Holds::Number(0.000_1, 10_000.0),
+            kind: Written::Number(0.000_1, 10_000.0),
             default: Fallback::Value("0.01"),
             doc: "WRRr: bytes of flows with deadlines per byte of flows without, where both wait.",
             source: "DAQ §III: 0.01",
         },
         Param {
             name: "short_capacity",
-            kind: Holds::Bytes,
+            kind: Written::Bytes,
             default: Fallback::Value("2MB"),
             doc: "The buffer for flows with deadlines.",
             source: "DAQ §III: 2 Mbytes",
         },
         Param {
             name: "long_capacity",
-            kind: Holds::Bytes,
+            kind: Written::Bytes,
             default: Fallback::Value("2MB"),
             doc: "The buffer for flows without.",
             source: "DAQ §III: another 2 Mbytes",
         },
         Param {
             name: "query_share",
-            kind: Holds::Number(0.0, 1.0),
+            kind: Written::Number(0.0, 1.0),
             default: Fallback::Value("0.5"),
             doc: "The part of the short flows' buffer at a switch that is for workers whom a query asks: each may use it over \
                   their number, until it has answered. The rest belongs to all links alike; without queries all of it does.",
@@ -67,13 +67,19 @@ pub const COMPONENT: Component = Component {
         },
         Param {
             name: "credit",
-            kind: Holds::Bytes,
+            kind: Written::Bytes,
             default: Fallback::Value("40B"),
             doc: "Bytes on the wire of the notification that a packet has left the buffer.",
             source: "packetloom: a header",
         },
     ]],
     check,
+};
+
+/// The queue.
+pub const QUEUE: Made<Queue> = Made {
+    component: COMPONENT,
+    how: Queue::new(|values| Built::Held(Buffer::Daq(Box::new(Daq::build(values))))),
 };
 
 fn check(values: &Values) -> Result<(), Complaint> {
@@ -258,46 +264,6 @@ impl Daq {
         self.credit_bytes
     }
 
-    /// Takes a packet in. Credits see to it that there is room at a switch, if hosts have this queue too; what hosts
-    /// without credits send too much is dropped.
-    pub fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        counts: &mut Counts,
-    ) -> Joined {
-        let packet = packets.get(id);
-        let size_bytes = packet.size_bytes;
-        let waiting = Waiting { id, size_bytes, from: packet.path };
-        if packet.kind != Kind::Data {
-            self.control.push_back(waiting);
-            self.queued.add(size_bytes);
-            return Joined::Waits;
-        }
-        let class = class_of(packet);
-        let size = u64::from(size_bytes);
-        if self.bytes[class] + size > self.capacity[class] && self.is_switch {
-            debug_assert!(false, "credits let a packet through for which there is no room");
-            packets.take(id);
-            counts.drops += 1;
-            return Joined::Dropped;
-        }
-        self.bytes[class] += size;
-        self.queued.add(size_bytes);
-        // Algorithm 1.
-        if class == LONG {
-            self.long.push_back(waiting);
-        } else {
-            self.short[usize::from(packet.priority > self.threshold_us)].push_back(waiting);
-        }
-        Joined::Waits
-    }
-
-    /// Whether something may be sent now.
-    pub fn is_ready(&self) -> bool {
-        !self.control.is_empty() || self.head(SHORT).is_some() || self.head(LONG).is_some()
-    }
-
     /// The line whose first packet a class would send now: it is there, and the far end has room for it.
     fn head(&self, class: usize) -> Option<usize> {
         let line = match class {
@@ -308,34 +274,6 @@ impl Daq {
         let packet = if line == 2 { self.long.front() } else { self.short[line].front() };
         let room = self.credits.map_or(u64::MAX, |credits| credits[class]);
         packet.filter(|packet| u64::from(packet.size_bytes) <= room).map(|_| line)
-    }
-
-    /// The packet to send next.
-    pub fn take(&mut self) -> Option<PacketId> {
-        self.last = None;
-        if let Some(control) = self.control.pop_front() {
-            self.queued.remove(control.size_bytes);
-            return Some(control.id);
-        }
-        if !self.is_ready() {
-            return None;
-        }
-        loop {
-            let class = self.turn;
-            if let Some(line) = self.head(class) {
-                if !self.served {
-                    self.balance[class] += self.quantum[class];
-                    self.served = true;
-                }
-                if self.balance[class] > 0 {
-                    return self.send(class, line);
-                }
-            } else {
-                self.balance[class] = self.balance[class].min(0);
-            }
-            self.turn = (class + 1) % CLASSES;
-            self.served = false;
-        }
     }
 
     fn send(&mut self, class: usize, line: usize) -> Option<PacketId> {
@@ -382,22 +320,89 @@ impl Daq {
         self.borrowed -= bytes;
         (bytes > 0).then(|| credit_packet(SHORT as u8, bytes as u32, self.credit_bytes))
     }
+}
 
-    /// What waits of each class, and how much of the far end's buffer it uses, where that is counted.
-    pub fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {
+impl Holds for Daq {
+    // Credits see to it that there is room at a switch, if hosts have this queue too; what hosts without credits send too
+    // much is dropped.
+    fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        _: u16,
+        _: Option<Opening>,
+        (_, counts): (&mut Stream, &mut Counts),
+    ) -> Joined {
+        let packet = packets.get(id);
+        let size_bytes = packet.size_bytes;
+        let waiting = Waiting { id, size_bytes, from: packet.path };
+        if packet.kind != Kind::Data {
+            self.control.push_back(waiting);
+            self.queued.add(size_bytes);
+            return Joined::Waits;
+        }
+        let class = class_of(packet);
+        let size = u64::from(size_bytes);
+        if self.bytes[class] + size > self.capacity[class] && self.is_switch {
+            debug_assert!(false, "credits let a packet through for which there is no room");
+            packets.take(id);
+            counts.drops += 1;
+            return Joined::Dropped;
+        }
+        self.bytes[class] += size;
+        self.queued.add(size_bytes);
+        // Algorithm 1.
+        if class == LONG {
+            self.long.push_back(waiting);
+        } else {
+            self.short[usize::from(packet.priority > self.threshold_us)].push_back(waiting);
+        }
+        Joined::Waits
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.control.is_empty() || self.head(SHORT).is_some() || self.head(LONG).is_some()
+    }
+
+    fn take<H: Copy + Default>(&mut self, _: &Packets<H>, _: &mut Stream) -> Option<PacketId> {
+        self.last = None;
+        if let Some(control) = self.control.pop_front() {
+            self.queued.remove(control.size_bytes);
+            return Some(control.id);
+        }
+        if !self.is_ready() {
+            return None;
+        }
+        loop {
+            let class = self.turn;
+            if let Some(line) = self.head(class) {
+                if !self.served {
+                    self.balance[class] += self.quantum[class];
+                    self.served = true;
+                }
+                if self.balance[class] > 0 {
+                    return self.send(class, line);
+                }
+            } else {
+                self.balance[class] = self.balance[class].min(0);
+            }
+            self.turn = (class + 1) % CLASSES;
+            self.served = false;
+        }
+    }
+
+    fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {
         for class in 0..CLASSES {
             let used = self.credits.map(|credits| self.windows[class] - credits[class]);
             tell(class, self.bytes[class], used);
         }
     }
 
-    /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
+    fn packets<'a, H: Copy + Default>(&'a self, _: &'a Packets<H>) -> impl Iterator<Item = PacketId> + 'a {
         self.short.iter().flatten().chain(&self.long).chain(&self.control).map(|waiting| waiting.id)
     }
 
-    /// What waits.
-    pub fn queued(&self) -> Occupancy {
+    fn queued(&self) -> Occupancy {
         self.queued
     }
 }

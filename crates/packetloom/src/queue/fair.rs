@@ -3,14 +3,14 @@
 use super::booked::{Booked, Opening};
 use super::list::List;
 use super::ring::Ring;
-use super::{Joined, Occupancy};
+use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Queue};
 use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::spec::{Component, anything};
+use crate::random::Stream;
+use crate::spec::{Component, Made, anything};
 
-/// The component.
-pub const COMPONENT: Component = Component {
+const COMPONENT: Component = Component {
     section: "queue",
     kind: "fair",
     doc: "For hosts: control packets go before data, and flows take turns, a packet each. Nothing is dropped.",
@@ -18,6 +18,10 @@ pub const COMPONENT: Component = Component {
     params: &[],
     check: anything,
 };
+
+/// The queue.
+pub const QUEUE: Made<Queue> =
+    Made { component: COMPONENT, how: Queue::new(|_| Built::Held(Buffer::Fair(Fair::default()))) };
 
 /// A host's packets.
 #[derive(Clone, Debug, Default)]
@@ -33,13 +37,34 @@ pub struct Fair {
 }
 
 impl Fair {
-    /// Takes a packet in: see [`super::Buffer::put`].
+    fn put_data<H: Copy + Default>(&mut self, id: PacketId, flow: FlowId, packets: &mut Packets<H>) {
+        if let Some((_, waiting)) = self.flows.find_mut(|(other, _)| *other == flow) {
+            return waiting.push_back(id, packets);
+        }
+        let mut waiting = List::default();
+        waiting.push_back(id, packets);
+        self.flows.push_back((flow, waiting));
+    }
+
+    fn take_data<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<PacketId> {
+        let (flow, mut waiting) = self.flows.pop_front()?;
+        let id = waiting.pop_front(packets);
+        if !waiting.is_empty() {
+            self.flows.push_back((flow, waiting));
+        }
+        id
+    }
+}
+
+impl Holds for Fair {
     #[inline(always)]
-    pub fn put<H: Copy + Default>(
+    fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,
         packets: &mut Packets<H>,
+        _: u16,
         opening: Option<Opening>,
+        _: (&mut Stream, &mut Counts),
     ) -> Joined {
         let &Packet { size_bytes, kind, flow, .. } = packets.get(id);
         if kind != Kind::Data
@@ -60,18 +85,8 @@ impl Fair {
         Joined::Waits
     }
 
-    fn put_data<H: Copy + Default>(&mut self, id: PacketId, flow: FlowId, packets: &mut Packets<H>) {
-        if let Some((_, waiting)) = self.flows.find_mut(|(other, _)| *other == flow) {
-            return waiting.push_back(id, packets);
-        }
-        let mut waiting = List::default();
-        waiting.push_back(id, packets);
-        self.flows.push_back((flow, waiting));
-    }
-
-    /// The next packet: control before data, the flows in turn.
     #[inline(always)]
-    pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<PacketId> {
+    fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, _: &mut Stream) -> Option<PacketId> {
         // What goes next goes after all that is booked.
         self.booked.depart();
         let id = match self.control.pop_front(packets) {
@@ -82,41 +97,30 @@ impl Fair {
         Some(id)
     }
 
-    fn take_data<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<PacketId> {
-        let (flow, mut waiting) = self.flows.pop_front()?;
-        let id = waiting.pop_front(packets);
-        if !waiting.is_empty() {
-            self.flows.push_back((flow, waiting));
-        }
-        id
-    }
-
-    /// The booked packets.
-    pub fn booked(&self) -> Booked {
+    fn booked(&self) -> Booked {
         self.booked
     }
 
-    /// Asks for the packets that go first.
     #[inline]
-    pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
+    fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
         self.control.prefetch(packets);
         self.flows.front().inspect(|(_, waiting)| waiting.prefetch(packets));
     }
 
-    /// Every packet that waits but what is booked.
-    pub fn packets<H: Copy + Default>(&self, packets: &Packets<H>) -> impl Iterator<Item = PacketId> {
+    fn packets<'a, H: Copy + Default>(
+        &'a self,
+        packets: &'a Packets<H>,
+    ) -> impl Iterator<Item = PacketId> + 'a {
         let data = self.flows.iter().flat_map(|(_, waiting)| waiting.iter(packets));
         self.control.iter(packets).chain(data)
     }
 
-    /// What waits.
-    pub fn queued(&self) -> Occupancy {
+    fn queued(&self) -> Occupancy {
         self.unbooked + self.booked.queued()
     }
 
-    /// The same but for what is booked.
     #[inline]
-    pub fn unbooked(&self) -> Occupancy {
+    fn unbooked(&self) -> Occupancy {
         self.unbooked
     }
 }
@@ -124,9 +128,8 @@ impl Fair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Buffer;
     use crate::queue::testing::TestBuffer;
-    use crate::random::{Purpose, Stream};
+    use crate::random::Purpose;
 
     #[test]
     fn control_goes_first_and_flows_take_turns() {

@@ -1,7 +1,7 @@
 //! First in, first out, holding its packets: a FIFO inside another discipline.
 
 use super::list::List;
-use super::{Admission, Counts, Joined, Occupancy, Verdict};
+use super::{Admission, Counts, Holds, Joined, Occupancy, Opening, Verdict};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 
@@ -17,14 +17,16 @@ impl Line {
     pub fn new(admission: Admission) -> Line {
         Line { admission, waiting: List::default() }
     }
+}
 
-    /// Takes a packet in, or drops it.
-    pub fn put<H: Copy + Default>(
+impl Holds for Line {
+    fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,
         packets: &mut Packets<H>,
-        random: &mut Stream,
-        counts: &mut Counts,
+        _: u16,
+        _: Option<Opening>,
+        (random, counts): (&mut Stream, &mut Counts),
     ) -> Joined {
         let packet = packets.get_mut(id);
         match self.admission.judge(self.waiting.queued(), packet.size_bytes, random) {
@@ -43,24 +45,23 @@ impl Line {
         Joined::Waits
     }
 
-    /// The first in the line.
-    pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<PacketId> {
+    fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, _: &mut Stream) -> Option<PacketId> {
         self.waiting.pop_front(packets)
     }
 
-    /// Asks for the packets that go first.
     #[inline]
-    pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
+    fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
         self.waiting.prefetch(packets);
     }
 
-    /// Every packet that waits.
-    pub fn packets<H: Copy + Default>(&self, packets: &Packets<H>) -> impl Iterator<Item = PacketId> {
+    fn packets<'a, H: Copy + Default>(
+        &'a self,
+        packets: &'a Packets<H>,
+    ) -> impl Iterator<Item = PacketId> + 'a {
         self.waiting.iter(packets)
     }
 
-    /// What waits.
-    pub fn queued(&self) -> Occupancy {
+    fn queued(&self) -> Occupancy {
         self.waiting.queued()
     }
 }

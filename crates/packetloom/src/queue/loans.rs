@@ -21,7 +21,7 @@ pub struct Loans {
 impl Loans {
     /// A switch's with this queue, with these hosts and their links' numbers.
     pub fn build(queue: &Values, hosts: &[(HostId, u32)]) -> Option<Loans> {
-        if queue.kind != daq::COMPONENT.kind || hosts.is_empty() {
+        if queue.kind != daq::QUEUE.component.kind || hosts.is_empty() {
             return None;
         }
         let bytes = daq::lent_bytes(queue);

@@ -9,6 +9,7 @@ mod classes;
 mod daq;
 mod fair;
 mod fifo;
+mod holds;
 mod line;
 mod list;
 mod loans;
@@ -26,6 +27,7 @@ pub use daq::{
 };
 pub use fair::Fair;
 pub use fifo::Fifo;
+pub use holds::Holds;
 pub use line::Line;
 pub use loans::Loans;
 pub use pfabric::PFabric;
@@ -33,36 +35,78 @@ pub use trimming::Trimming;
 
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{Component, Value, Values};
+use crate::spec::{self, Component, Made, Value, Values};
 
-/// Every component of the section "queue".
-pub const COMPONENTS: &[Component] = &[
-    admission::DROP_TAIL,
-    admission::ECN,
-    admission::RED,
-    pfabric::COMPONENT,
-    classes::COMPONENT,
-    trimming::COMPONENT,
-    fair::COMPONENT,
-    daq::COMPONENT,
-];
+/// A queue as a room keeps it beside its component: how it is built, and what must be known of it before a packet comes.
+/// Each is asked with the queue's values.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    /// Builds it, empty.
+    build: fn(&Values) -> Built,
+    /// The most bytes that may wait, if packets have up to so many, the pool of its switch aside; `None`: any.
+    most_bytes: fn(&Values, u64) -> Option<u64>,
+    /// Whether it marks packets.
+    marks: fn(&Values) -> bool,
+    /// The size to which it trims packets.
+    trims_to_bytes: fn(&Values) -> Option<u64>,
+    /// Whether headers that do not fit go back to their senders.
+    returns_to_sender: fn(&Values) -> bool,
+}
+
+impl Queue {
+    /// A queue that holds any number of packets and changes none.
+    const fn new(build: fn(&Values) -> Built) -> Queue {
+        Queue {
+            build,
+            most_bytes: |_, _| None,
+            marks: |_| false,
+            trims_to_bytes: |_| None,
+            returns_to_sender: |_| false,
+        }
+    }
+
+    fn of(values: &Values) -> Queue {
+        spec::how(QUEUES, &values.kind)
+    }
+}
+
+/// What is built of a scenario's queue.
+#[derive(Debug)]
+pub enum Built {
+    /// First in, first out: only who joins is to be decided.
+    Fifo(Admission),
+    /// One that holds its packets.
+    Held(Buffer),
+}
+
+impl Built {
+    /// From a `queue` component that was read.
+    pub fn of(values: &Values) -> Built {
+        (Queue::of(values).build)(values)
+    }
+}
+
+/// The rule of a queue that is first in, first out.
+fn rule(values: &Values) -> Admission {
+    match Built::of(values) {
+        Built::Fifo(admission) => admission,
+        Built::Held(_) => panic!("{:?} is more than a rule", values.kind),
+    }
+}
+
+/// Whether a queue, or one inside it, marks packets.
+pub fn marks(values: &Values) -> bool {
+    (Queue::of(values).marks)(values)
+}
 
 /// The size to which a queue, or one inside it, trims packets.
 pub fn trims_to_bytes(values: &Values) -> Option<u64> {
-    match values.kind.as_str() {
-        "ndp" => Some(values.bytes("trim_to")),
-        "classes" => trims_to_bytes(&values.component("queue")),
-        _ => None,
-    }
+    (Queue::of(values).trims_to_bytes)(values)
 }
 
 /// Whether headers that do not fit into a queue, or one inside it, go back to their senders.
 pub fn returns_to_sender(values: &Values) -> bool {
-    match values.kind.as_str() {
-        "ndp" => values.flag("return_to_sender"),
-        "classes" => returns_to_sender(&values.component("queue")),
-        _ => false,
-    }
+    (Queue::of(values).returns_to_sender)(values)
 }
 
 /// The queue of a host's port, where a scenario names none: the switches' own; but a host that trimmed what it sends
@@ -70,30 +114,23 @@ pub fn returns_to_sender(values: &Values) -> bool {
 pub fn default_nic(queue: &Values) -> Values {
     match trims_to_bytes(queue) {
         None => queue.clone(),
-        Some(_) => Values { kind: fair::COMPONENT.kind.to_owned(), ..Values::default() },
+        Some(_) => Values { kind: fair::QUEUE.component.kind.to_owned(), ..Values::default() },
     }
 }
 
 /// The most bytes that may wait at a port with this queue, if packets have up to `packet_bytes`, the pool of
 /// its switch aside; `None`: there is no bound.
 pub fn most_bytes(values: &Values, packet_bytes: u64) -> Option<u64> {
-    let limit = |key| match values.get(key) {
+    (Queue::of(values).most_bytes)(values, packet_bytes)
+}
+
+/// What a parameter allows in bytes, if packets have `packet_bytes`; `None`: any number.
+fn limit(values: &Values, key: &str, packet_bytes: u64) -> Option<u64> {
+    match values.get(key) {
         Value::Bytes(bytes) => Some(*bytes),
-        Value::Packets(packets) => Some(packets * packet_bytes),
-        _ => None,
-    };
-    match values.kind.as_str() {
-        "drop-tail" | "ecn" | "red" => limit("capacity"),
-        "pfabric" => limit("capacity"),
-        "ndp" => Some(limit("capacity")? + limit("header_capacity")?),
-        "classes" => {
-            let classes = values.optional_count("strict");
-            let classes = classes.unwrap_or_else(|| values.list("weights").len() as u64);
-            let each = most_bytes(&values.component("queue"), packet_bytes).map(|bytes| classes * bytes);
-            let all = values.optional_component("port").and_then(|port| most_bytes(&port, packet_bytes));
-            each.into_iter().chain(all).min()
-        }
-        _ => None,
+        Value::Packets(packets) => Some(packets.saturating_mul(packet_bytes)),
+        Value::Absent => None,
+        other => panic!("{}.{key} is {other:?}", values.kind),
     }
 }
 
@@ -162,150 +199,126 @@ pub enum Joined {
     Returned,
 }
 
-/// A discipline that holds its packets and chooses the next when the link is free.
-///
-/// Its tag is a byte of its own: one that hides in a field costs more to read than what it saves.
-#[derive(Clone, Debug)]
-#[repr(u8)]
-pub enum Buffer {
-    /// First in, first out.
-    Line(Line),
-    /// pFabric's priority scheduling and dropping.
-    PFabric(PFabric),
-    /// Weighted traffic classes, each with a buffer of its own.
-    Classes(Box<Classes>),
-    /// NDP's trimming.
-    Trimming(Trimming),
-    /// Control packets first, then flows in turn.
-    Fair(Fair),
-    /// DAQ's three queues behind credits.
-    Daq(Box<Daq>),
+/// The queues. A line has a discipline that holds packets, and the kinds that a scenario can name which are built of it.
+macro_rules! queues {
+    ($($name:ident($type:ty) = [$($queue:path),+],)*) => {
+        const QUEUES: &[Made<Queue>] = &[$($($queue),+),*];
+
+        /// A discipline that holds its packets and chooses the next when the link is free; see [`Holds`].
+        ///
+        /// Its tag is a byte of its own: one that hides in a field costs more to read than what it saves.
+        #[derive(Clone, Debug)]
+        #[repr(u8)]
+        #[allow(missing_docs)]
+        pub enum Buffer {
+            $($name($type)),*
+        }
+
+        impl Holds for Buffer {
+            #[inline(always)]
+            fn put<H: Copy + Default>(
+                &mut self,
+                id: PacketId,
+                packets: &mut Packets<H>,
+                serving_bytes: u16,
+                opening: Option<Opening>,
+                chance: (&mut Stream, &mut Counts),
+            ) -> Joined {
+                match self {
+                    $(Buffer::$name(queue) => queue.put(id, packets, serving_bytes, opening, chance)),*
+                }
+            }
+
+            #[inline(always)]
+            fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
+                match self {
+                    $(Buffer::$name(queue) => queue.take(packets, random)),*
+                }
+            }
+
+            fn packets<'a, H: Copy + Default>(
+                &'a self,
+                packets: &'a Packets<H>,
+            ) -> impl Iterator<Item = PacketId> + 'a {
+                let all: Box<dyn Iterator<Item = PacketId> + 'a> = match self {
+                    $(Buffer::$name(queue) => Box::new(queue.packets(packets))),*
+                };
+                all
+            }
+
+            #[inline]
+            fn queued(&self) -> Occupancy {
+                match self {
+                    $(Buffer::$name(queue) => queue.queued()),*
+                }
+            }
+
+            #[inline]
+            fn unbooked(&self) -> Occupancy {
+                match self {
+                    $(Buffer::$name(queue) => queue.unbooked()),*
+                }
+            }
+
+            #[inline]
+            fn booked(&self) -> Booked {
+                match self {
+                    $(Buffer::$name(queue) => queue.booked()),*
+                }
+            }
+
+            #[inline]
+            fn is_ready(&self) -> bool {
+                match self {
+                    $(Buffer::$name(queue) => queue.is_ready()),*
+                }
+            }
+
+            #[inline]
+            fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
+                match self {
+                    $(Buffer::$name(queue) => queue.prefetch(packets)),*
+                }
+            }
+
+            fn classes(&self, tell: impl FnMut(usize, u64, Option<u64>)) {
+                match self {
+                    $(Buffer::$name(queue) => queue.classes(tell)),*
+                }
+            }
+        }
+    };
 }
+
+queues! {
+    Line(Line) = [admission::DROP_TAIL, admission::ECN, admission::RED],
+    PFabric(PFabric) = [pfabric::QUEUE],
+    Classes(Box<Classes>) = [classes::QUEUE],
+    Trimming(Trimming) = [trimming::QUEUE],
+    Fair(Fair) = [fair::QUEUE],
+    Daq(Box<Daq>) = [daq::QUEUE],
+}
+
+/// Every component of the section "queue".
+pub const COMPONENTS: &[Component] = &spec::components::<_, { QUEUES.len() }>(QUEUES);
 
 impl Buffer {
     /// The buffer that a scenario's queue asks for.
     pub fn build(values: &Values) -> Buffer {
-        match values.kind.as_str() {
-            "pfabric" => Buffer::PFabric(PFabric::build(values)),
-            "classes" => Buffer::Classes(Box::new(Classes::build(values))),
-            "ndp" => Buffer::Trimming(Trimming::build(values)),
-            "daq" => Buffer::Daq(Box::new(Daq::build(values))),
-            "fair" => Buffer::Fair(Fair::default()),
-            _ => Buffer::Line(Line::new(Admission::build(values))),
+        match Built::of(values) {
+            Built::Fifo(admission) => Buffer::Line(Line::new(admission)),
+            Built::Held(buffer) => buffer,
         }
     }
+}
 
-    /// Takes a packet in, or drops or trims it or others. The data packet in service, if there is one, has
-    /// `serving_bytes`. With an opening the packet may be booked: then it is to be put onto the link at once. Where anybody
-    /// else decides what goes when, or watches what waits, there is none.
-    #[inline(always)]
-    pub fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        serving_bytes: u16,
-        opening: Option<Opening>,
-        (random, counts): (&mut Stream, &mut Counts),
-    ) -> Joined {
-        match self {
-            Buffer::Line(line) => line.put(id, packets, random, counts),
-            Buffer::PFabric(queue) => queue.put(id, packets, random, counts),
-            Buffer::Classes(classes) => classes.put(id, packets, serving_bytes, (random, counts)),
-            Buffer::Trimming(queue) => queue.put(id, packets, serving_bytes, opening, (random, counts)),
-            Buffer::Fair(queue) => queue.put(id, packets, opening),
-            Buffer::Daq(queue) => queue.put(id, packets, counts),
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// The packet to send next.
-    #[inline(always)]
-    pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
-        match self {
-            Buffer::Line(line) => line.take(packets),
-            Buffer::PFabric(queue) => queue.take(random),
-            Buffer::Classes(classes) => classes.take(packets, random),
-            Buffer::Trimming(queue) => queue.take(packets),
-            Buffer::Fair(queue) => queue.take(packets),
-            Buffer::Daq(queue) => queue.take(),
-        }
-    }
-
-    /// Asks for the packets that [`Buffer::take`] returns next if nothing else comes, where these are easy to tell.
-    #[inline]
-    pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
-        match self {
-            Buffer::Line(line) => line.prefetch(packets),
-            Buffer::Trimming(queue) => queue.prefetch(packets),
-            Buffer::Fair(queue) => queue.prefetch(packets),
-            Buffer::PFabric(queue) => queue.prefetch(packets),
-            Buffer::Classes(_) | Buffer::Daq(_) => {}
-        }
-    }
-
-    /// The booked packets, as of the last that was put in or taken.
-    pub fn booked(&self) -> Booked {
-        match self {
-            Buffer::Trimming(queue) => queue.booked(),
-            Buffer::Fair(queue) => queue.booked(),
-            _ => Booked::default(),
-        }
-    }
-
-    /// Whether what waits may be sent: where credits are needed, there may be none; and what is booked was sent already.
-    #[inline]
-    pub fn is_ready(&self) -> bool {
-        match self {
-            Buffer::Daq(queue) => queue.is_ready(),
-            Buffer::Trimming(queue) => !queue.is_empty(),
-            _ => self.unbooked().packets > 0,
-        }
-    }
-
-    /// Tells of each class, where there are classes: its number, what waits of it in bytes, and how much of the far
-    /// end's buffer it uses, where that is counted.
-    pub fn classes(&self, tell: impl FnMut(usize, u64, Option<u64>)) {
-        match self {
-            Buffer::Daq(queue) => queue.classes(tell),
-            Buffer::Classes(classes) => classes.classes(tell),
-            _ => {}
-        }
-    }
-
-    /// Every packet that waits but what is booked, in any order: for whoever looks from outside.
-    pub fn packets<'a, H: Copy + Default>(
-        &'a self,
-        packets: &'a Packets<H>,
-    ) -> Box<dyn Iterator<Item = PacketId> + 'a> {
-        match self {
-            Buffer::Line(line) => Box::new(line.packets(packets)),
-            Buffer::PFabric(queue) => Box::new(queue.packets()),
-            Buffer::Classes(classes) => Box::new(classes.packets(packets)),
-            Buffer::Trimming(queue) => Box::new(queue.packets(packets)),
-            Buffer::Fair(queue) => Box::new(queue.packets(packets)),
-            Buffer::Daq(queue) => Box::new(queue.packets()),
-        }
-    }
-
-    /// What waits but for what is booked.
-    #[inline]
-    pub fn unbooked(&self) -> Occupancy {
-        match self {
-            Buffer::Trimming(queue) => queue.unbooked(),
-            Buffer::Fair(queue) => queue.unbooked(),
-            _ => self.queued(),
-        }
-    }
-
-    /// What waits.
-    #[inline]
-    pub fn queued(&self) -> Occupancy {
-        match self {
-            Buffer::Line(line) => line.queued(),
-            Buffer::PFabric(queue) => queue.queued(),
-            Buffer::Classes(classes) => classes.queued(),
-            Buffer::Trimming(queue) => queue.queued(),
-            Buffer::Fair(queue) => queue.queued(),
-            Buffer::Daq(queue) => queue.queued(),
-        }
+    #[test]
+    #[should_panic(expected = "nothing here is called nobodys")]
+    fn a_queue_that_nobody_builds_does_not_become_another() {
+        Built::of(&Values { kind: "nobodys".to_owned(), ..Values::default() });
     }
 }

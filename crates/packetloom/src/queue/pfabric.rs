@@ -2,15 +2,14 @@
 //!
 //! At most a few dozen packets wait, so the smallest and the largest priority are found by a scan.
 
-use super::{Counts, Joined, Occupancy};
+use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, limit};
 use crate::flow::FlowId;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{Component, Fallback, Kind, Param, Values, anything};
+use crate::spec::{Component, Fallback, Kind, Made, Param, Values, anything};
 
-/// The component.
-pub const COMPONENT: Component = Component {
+const COMPONENT: Component = Component {
     section: "queue",
     kind: "pfabric",
     doc: "Sends the highest-priority flow's earliest packet; drops the lowest-priority packet when full.",
@@ -32,6 +31,15 @@ pub const COMPONENT: Component = Component {
         },
     ]],
     check: anything,
+};
+
+/// The queue.
+pub const QUEUE: Made<Queue> = Made {
+    component: COMPONENT,
+    how: Queue {
+        most_bytes: |values, packet| limit(values, "capacity", packet),
+        ..Queue::new(|values| Built::Held(Buffer::PFabric(PFabric::build(values))))
+    },
 };
 
 /// A packet that waits.
@@ -58,63 +66,10 @@ impl PFabric {
     pub fn build(values: &Values) -> PFabric {
         PFabric {
             capacity_bytes: values.bytes("capacity"),
-            random_ties: values.text("ties") == "random",
+            random_ties: values.meaning("ties", &[("random", true), ("order", false)]),
             queued_bytes: 0,
             waiting: Vec::new(),
         }
-    }
-
-    /// Takes a packet in; while too much waits, drops the packet with the lowest priority, perhaps this one.
-    #[inline(always)]
-    pub fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        random: &mut Stream,
-        counts: &mut Counts,
-    ) -> Joined {
-        let &Packet { priority, flow, size_bytes, .. } = packets.get(id);
-        self.queued_bytes += u64::from(size_bytes);
-        self.waiting.push(Entry { priority, flow, id, size_bytes });
-        if self.queued_bytes <= self.capacity_bytes {
-            return Joined::Waits;
-        }
-        while self.queued_bytes > self.capacity_bytes {
-            let worst = self.worst(random);
-            packets.take(self.remove(worst));
-            counts.drops += 1;
-        }
-        Joined::Dropped
-    }
-
-    /// The earliest packet of the flow that has the highest-priority packet: so a flow's packets keep their order.
-    #[inline(always)]
-    pub fn take(&mut self, random: &mut Stream) -> Option<PacketId> {
-        let earliest = match self.waiting.len() {
-            0 => return None,
-            1 => 0,
-            _ => {
-                let flow = self.waiting[self.best(random)].flow;
-                self.waiting.iter().position(|other| other.flow == flow)?
-            }
-        };
-        Some(self.remove(earliest))
-    }
-
-    /// Asks for the packet that came first, which often goes first.
-    #[inline]
-    pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
-        self.waiting.first().inspect(|entry| packets.prefetch(entry.id));
-    }
-
-    /// Every packet that waits.
-    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
-        self.waiting.iter().map(|entry| entry.id)
-    }
-
-    /// What waits.
-    pub fn queued(&self) -> Occupancy {
-        Occupancy { bytes: self.queued_bytes, packets: self.waiting.len() as u64 }
     }
 
     /// Where the packet to send is: of equals the first, or any.
@@ -158,10 +113,62 @@ impl PFabric {
     }
 }
 
+impl Holds for PFabric {
+    // While too much waits, drops the packet with the lowest priority, perhaps this one.
+    #[inline(always)]
+    fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        _: u16,
+        _: Option<Opening>,
+        (random, counts): (&mut Stream, &mut Counts),
+    ) -> Joined {
+        let &Packet { priority, flow, size_bytes, .. } = packets.get(id);
+        self.queued_bytes += u64::from(size_bytes);
+        self.waiting.push(Entry { priority, flow, id, size_bytes });
+        if self.queued_bytes <= self.capacity_bytes {
+            return Joined::Waits;
+        }
+        while self.queued_bytes > self.capacity_bytes {
+            let worst = self.worst(random);
+            packets.take(self.remove(worst));
+            counts.drops += 1;
+        }
+        Joined::Dropped
+    }
+
+    #[inline(always)]
+    // The earliest packet of the flow that has the highest-priority packet: so a flow's packets keep their order.
+    fn take<H: Copy + Default>(&mut self, _: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
+        let earliest = match self.waiting.len() {
+            0 => return None,
+            1 => 0,
+            _ => {
+                let flow = self.waiting[self.best(random)].flow;
+                self.waiting.iter().position(|other| other.flow == flow)?
+            }
+        };
+        Some(self.remove(earliest))
+    }
+
+    #[inline]
+    fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
+        self.waiting.first().inspect(|entry| packets.prefetch(entry.id));
+    }
+
+    fn packets<'a, H: Copy + Default>(&'a self, _: &'a Packets<H>) -> impl Iterator<Item = PacketId> + 'a {
+        self.waiting.iter().map(|entry| entry.id)
+    }
+
+    fn queued(&self) -> Occupancy {
+        Occupancy { bytes: self.queued_bytes, packets: self.waiting.len() as u64 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Buffer;
     use crate::queue::testing::TestBuffer;
     use crate::random::Purpose;
     use crate::spec::Value;

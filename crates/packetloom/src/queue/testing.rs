@@ -1,6 +1,6 @@
 //! A buffer as tests use it: packets go in and come out.
 
-use super::{Buffer, Counts, Joined, Occupancy};
+use super::{Buffer, Counts, Holds, Joined, Occupancy};
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;

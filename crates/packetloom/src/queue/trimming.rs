@@ -3,15 +3,14 @@
 use super::admission::Limit;
 use super::booked::{Booked, Opening};
 use super::list::List;
-use super::{Counts, Joined, Occupancy};
+use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Queue, limit};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{Complaint, Component, Fallback, Kind as Written, Made, Param, Values};
 use std::sync::Arc;
 
-/// The component.
-pub const COMPONENT: Component = Component {
+const COMPONENT: Component = Component {
     section: "queue",
     kind: "ndp",
     doc: "A short queue for data and one for headers: data that does not fit is trimmed to its header, which joins the acknowledgements, pulls and other control packets.",
@@ -19,62 +18,75 @@ pub const COMPONENT: Component = Component {
     params: &[&[
         Param {
             name: "capacity",
-            kind: Holds::Buffer,
+            kind: Written::Buffer,
             default: Fallback::Value("8packets"),
             doc: "What data may wait beside the packet in service.",
             source: "NDP in a fat-tree §4: 8 packets",
         },
         Param {
             name: "count_service",
-            kind: Holds::Flag,
+            kind: Written::Flag,
             default: Fallback::Value("false"),
             doc: "Whether a data packet in service takes room of the capacity too.",
             source: "packetloom; csg-htsim counts it",
         },
         Param {
             name: "header_capacity",
-            kind: Holds::Buffer,
+            kind: Written::Buffer,
             default: Fallback::Value("144KB"),
             doc: "What headers and control packets may wait; more are dropped.",
             source: "csg-htsim: twice the 72 KB of its data queue",
         },
         Param {
             name: "trim",
-            kind: Holds::Choice(&["coin", "arrival"]),
+            kind: Written::Choice(&["coin", "arrival"]),
             default: Fallback::Value("coin"),
             doc: "What is trimmed when the data queue is full: by a fair coin the arriving packet or the last in the queue; or always the arriving one.",
             source: "NDP §3.1: with 50 % probability the newly arrived or the packet at the tail",
         },
         Param {
             name: "trim_to",
-            kind: Holds::Bytes,
+            kind: Written::Bytes,
             default: Fallback::Value("64B"),
             doc: "What is left of a trimmed packet.",
             source: "NDP §3.1: 64-byte headers",
         },
         Param {
             name: "return_to_sender",
-            kind: Holds::Flag,
+            kind: Written::Flag,
             default: Fallback::Value("false"),
             doc: "Whether a data packet's header that does not fit at a switch goes back to its sender instead of being dropped. One that does not fit on its way back is dropped.",
             source: "NDP §3.2.4: return-to-sender; optional here",
         },
         Param {
             name: "service",
-            kind: Holds::Choice(&["weighted", "strict"]),
+            kind: Written::Choice(&["weighted", "strict"]),
             default: Fallback::Value("weighted"),
             doc: "While both queues hold packets: so many headers by `weight`, then one data packet; or headers only.",
             source: "NDP §3.1: weighted round robin; csg-htsim: strict",
         },
         Param {
             name: "weight",
-            kind: Holds::Count(1),
+            kind: Written::Count(1),
             default: Fallback::Value("10"),
             doc: "With service = \"weighted\": how many headers are sent for each data packet while both wait.",
             source: "NDP §3.1: a 10:1 ratio of headers to packets",
         },
     ]],
     check,
+};
+
+/// The queue.
+pub const QUEUE: Made<Queue> = Made {
+    component: COMPONENT,
+    how: Queue {
+        most_bytes: |values, packet| {
+            Some(limit(values, "capacity", packet)? + limit(values, "header_capacity", packet)?)
+        },
+        trims_to_bytes: |values| Some(values.bytes("trim_to")),
+        returns_to_sender: |values| values.flag("return_to_sender"),
+        ..Queue::new(|values| Built::Held(Buffer::Trimming(Trimming::build(values))))
+    },
 };
 
 fn check(values: &Values) -> Result<(), Complaint> {
@@ -122,13 +134,11 @@ impl Trimming {
             capacity: Limit::of(values.get("capacity")),
             count_service: values.flag("count_service"),
             header_capacity: Limit::of(values.get("header_capacity")),
-            by_coin: values.text("trim") == "coin",
+            by_coin: values.meaning("trim", &[("coin", true), ("arrival", false)]),
             trim_to_bytes: values.bytes("trim_to") as u16,
             return_to_sender: values.flag("return_to_sender"),
-            headers_per_data: match values.text("service").as_str() {
-                "weighted" => values.count("weight"),
-                _ => NO_END,
-            },
+            headers_per_data: values
+                .meaning("service", &[("weighted", values.count("weight")), ("strict", NO_END)]),
         })
     }
 
@@ -140,39 +150,6 @@ impl Trimming {
             booked: Booked::default(),
             headers: List::default(),
         }
-    }
-
-    /// Takes a packet in; trims it or the last data packet where data does not fit, drops headers that do not fit. See
-    /// [`super::Buffer::put`].
-    #[inline(always)]
-    pub fn put<H: Copy + Default>(
-        &mut self,
-        id: PacketId,
-        packets: &mut Packets<H>,
-        serving_bytes: u16,
-        opening: Option<Opening>,
-        (random, counts): (&mut Stream, &mut Counts),
-    ) -> Joined {
-        if let Some(Opening { now, .. }) = opening {
-            let started = self.booked.depart_until(now);
-            self.count_in_a_row(started);
-        }
-        let &Packet { kind, size_bytes, .. } = packets.get(id);
-        if kind != Kind::Data {
-            return self.put_header(id, packets, opening, counts);
-        }
-        let mut before = self.data.queued();
-        if self.rules.count_service && serving_bytes > 0 {
-            before.add(serving_bytes);
-        }
-        if self.fits(before, size_bytes) {
-            self.data.push_back(id, packets);
-            return Joined::Waits;
-        }
-        self.choose(id, before, packets, random);
-        self.trim(id, packets);
-        counts.trims += 1;
-        self.put_header(id, packets, opening, counts)
     }
 
     fn fits(&self, before: Occupancy, size_bytes: u16) -> bool {
@@ -249,15 +226,43 @@ impl Trimming {
     fn count_in_a_row(&mut self, started: u32) {
         self.headers_in_a_row += if self.data.is_empty() { 0 } else { u64::from(started) };
     }
+}
 
-    /// The booked headers.
-    pub fn booked(&self) -> Booked {
-        self.booked
+impl Holds for Trimming {
+    // Trims it or the last data packet where data does not fit, drops headers that do not fit.
+    #[inline(always)]
+    fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        serving_bytes: u16,
+        opening: Option<Opening>,
+        (random, counts): (&mut Stream, &mut Counts),
+    ) -> Joined {
+        if let Some(Opening { now, .. }) = opening {
+            let started = self.booked.depart_until(now);
+            self.count_in_a_row(started);
+        }
+        let &Packet { kind, size_bytes, .. } = packets.get(id);
+        if kind != Kind::Data {
+            return self.put_header(id, packets, opening, counts);
+        }
+        let mut before = self.data.queued();
+        if self.rules.count_service && serving_bytes > 0 {
+            before.add(serving_bytes);
+        }
+        if self.fits(before, size_bytes) {
+            self.data.push_back(id, packets);
+            return Joined::Waits;
+        }
+        self.choose(id, before, packets, random);
+        self.trim(id, packets);
+        counts.trims += 1;
+        self.put_header(id, packets, opening, counts)
     }
 
-    /// The next packet.
     #[inline(always)]
-    pub fn take<H: Copy + Default>(&mut self, packets: &Packets<H>) -> Option<PacketId> {
+    fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, _: &mut Stream) -> Option<PacketId> {
         // What goes next goes after all that is booked.
         let started = self.booked.depart();
         self.count_in_a_row(started);
@@ -272,33 +277,35 @@ impl Trimming {
         Some(data)
     }
 
-    /// Asks for the packets that go first.
+    fn booked(&self) -> Booked {
+        self.booked
+    }
+
     #[inline]
-    pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
+    fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
         self.headers.prefetch(packets);
         self.data.prefetch(packets);
     }
 
-    /// Every packet that waits but what is booked.
-    pub fn packets<H: Copy + Default>(&self, packets: &Packets<H>) -> impl Iterator<Item = PacketId> {
+    fn packets<'a, H: Copy + Default>(
+        &'a self,
+        packets: &'a Packets<H>,
+    ) -> impl Iterator<Item = PacketId> + 'a {
         self.data.iter(packets).chain(self.headers.iter(packets))
     }
 
-    /// Whether nothing waits but what is booked.
     #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.data.is_empty() && self.headers.is_empty()
+    fn is_ready(&self) -> bool {
+        !self.data.is_empty() || !self.headers.is_empty()
     }
 
-    /// What waits, headers too.
     #[inline]
-    pub fn queued(&self) -> Occupancy {
+    fn queued(&self) -> Occupancy {
         self.unbooked() + self.booked.queued()
     }
 
-    /// The same but for what is booked.
     #[inline]
-    pub fn unbooked(&self) -> Occupancy {
+    fn unbooked(&self) -> Occupancy {
         self.data.queued() + self.headers.queued()
     }
 }
@@ -306,7 +313,6 @@ impl Trimming {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::Buffer;
     use crate::queue::testing::TestBuffer;
     use crate::random::Purpose;
 

@@ -11,81 +11,168 @@ pub use scoreboard::Fate;
 use crate::flow::{FlowId, HostId};
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream, mix};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
+use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Values, anything};
 use crate::topology::{Node, PathNumber, Reach, Routes, Topology};
 use crate::units::Time;
 use paths::Digit;
 use std::hint::select_unpredictable;
 use std::sync::Arc;
 
-/// Every component of the section "routing".
-pub const COMPONENTS: &[Component] = &[
-    Component {
-        section: "routing",
-        kind: "ecmp",
-        doc: "Per-flow ECMP: a hash of the flow and the switch picks one next hop for all of a flow's packets.",
-        source: "RFC 2992",
-        params: &[&[Param {
-            name: "symmetric",
-            kind: Kind::Flag,
-            default: Fallback::Value("false"),
-            doc: "Switches agree, and a flow's answers come back by the path that its data takes.",
-            source: "packetloom; PDQ §3 needs it",
-        }]],
-        check: anything,
+/// A routing as the room keeps it beside its component.
+#[derive(Clone, Copy, Debug)]
+struct Routing {
+    /// Who chooses the path of a packet.
+    chooser: Chooser,
+    /// How the nodes choose that the packets do not tell.
+    policy: fn(&Values, &Place) -> Policy,
+}
+
+/// Who chooses the path of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chooser {
+    /// Each switch, for a flow as a whole.
+    SwitchByFlow,
+    /// Each switch, for each packet.
+    SwitchByPacket,
+    /// The host that sends it.
+    Host,
+    /// A controller.
+    Controller,
+}
+
+/// A node whose policy is asked for.
+#[derive(Debug)]
+struct Place {
+    tier: u8,
+    hosts: u32,
+    has_tables: bool,
+    seed: u64,
+    /// Random numbers of the node.
+    stream: Stream,
+}
+
+impl Place {
+    fn is_switch(&self) -> bool {
+        self.tier > 0
+    }
+}
+
+const ROUTINGS: &[Made<Routing>] = &[
+    Made {
+        component: Component {
+            section: "routing",
+            kind: "ecmp",
+            doc: "Per-flow ECMP: a hash of the flow and the switch picks one next hop for all of a flow's packets.",
+            source: "RFC 2992",
+            params: &[&[Param {
+                name: "symmetric",
+                kind: Kind::Flag,
+                default: Fallback::Value("false"),
+                doc: "Switches agree, and a flow's answers come back by the path that its data takes.",
+                source: "packetloom; PDQ §3 needs it",
+            }]],
+            check: anything,
+        },
+        how: Routing {
+            chooser: Chooser::SwitchByFlow,
+            policy: |values, place| if values.flag("symmetric") { symmetric(place) } else { by_flow(place) },
+        },
     },
-    Component {
-        section: "routing",
-        kind: "spray-random",
-        doc: "Each packet takes a next hop drawn at random.",
-        source: "NDP in a fat-tree §3: per-packet ECMP",
-        params: &[],
-        check: anything,
+    Made {
+        component: Component {
+            section: "routing",
+            kind: "spray-random",
+            doc: "Each packet takes a next hop drawn at random.",
+            source: "NDP in a fat-tree §3: per-packet ECMP",
+            params: &[],
+            check: anything,
+        },
+        how: Routing {
+            chooser: Chooser::SwitchByPacket,
+            policy: |_, place| {
+                if place.is_switch() { Policy::Random(place.stream.clone()) } else { by_flow(place) }
+            },
+        },
     },
-    Component {
-        section: "routing",
-        kind: "spray-round-robin",
-        doc: "Packets take the next hops in turn.",
-        source: "pFabric §3: each switch blindly sprays packets among all shortest-path next hops in round-robin fashion",
-        params: &[&[Param {
-            name: "per",
-            kind: Kind::Choice(&["destination", "source", "switch"]),
-            default: Fallback::Value("destination"),
-            doc: "Whose turn is counted: one counter per destination host, per source host, or one for all.",
-            source: "pFabric's own ns-2 code: per destination",
-        }]],
-        check: anything,
+    Made {
+        component: Component {
+            section: "routing",
+            kind: "spray-round-robin",
+            doc: "Packets take the next hops in turn.",
+            source: "pFabric §3: each switch blindly sprays packets among all shortest-path next hops in round-robin fashion",
+            params: &[&[Param {
+                name: "per",
+                kind: Kind::Choice(&["destination", "source", "switch"]),
+                default: Fallback::Value("destination"),
+                doc: "Whose turn is counted: one counter per destination host, per source host, or one for all.",
+                source: "pFabric's own ns-2 code: per destination",
+            }]],
+            check: anything,
+        },
+        how: Routing {
+            chooser: Chooser::SwitchByPacket,
+            policy: |values, place| {
+                if place.is_switch() { Policy::round_robin(values, place.hosts) } else { by_flow(place) }
+            },
+        },
     },
-    Component {
-        section: "routing",
-        kind: "permutation",
-        doc: "The source sends its packets to a destination over all paths in random order, and draws a new order once each was used.",
-        source: "NDP, SIGCOMM 2017, §3.1.1",
-        params: &[scoreboard::PARAMS],
-        check: anything,
+    Made {
+        component: Component {
+            section: "routing",
+            kind: "permutation",
+            doc: "The source sends its packets to a destination over all paths in random order, and draws a new order once each was used.",
+            source: "NDP, SIGCOMM 2017, §3.1.1",
+            params: &[scoreboard::PARAMS],
+            check: anything,
+        },
+        how: Routing { chooser: Chooser::Host, policy: |_, place| by_flow(place) },
     },
-    Component {
-        section: "routing",
-        kind: "controller",
-        doc: "A central controller chooses the path of each packet: of the transports, syn has one that does.",
-        source: "SYN and ASY §II-A",
-        params: &[],
-        check: anything,
+    Made {
+        component: Component {
+            section: "routing",
+            kind: "controller",
+            doc: "A central controller chooses the path of each packet: of the transports, syn has one that does.",
+            source: "SYN and ASY §II-A",
+            params: &[],
+            check: anything,
+        },
+        how: Routing { chooser: Chooser::Controller, policy: |_, place| by_flow(place) },
     },
 ];
 
+/// Every component of the section "routing".
+pub const COMPONENTS: &[Component] = &spec::components::<_, { ROUTINGS.len() }>(ROUTINGS);
+
+fn by_flow(place: &Place) -> Policy {
+    Policy::Ecmp { salt: place.stream.clone().bits() }
+}
+
+fn symmetric(place: &Place) -> Policy {
+    // Nodes' own streams are numbered from 0; the tiers' are beyond. Without tiers all switches agree.
+    let tier = if place.has_tables { 1 } else { u64::from(place.tier) };
+    Policy::SymmetricEcmp { salt: Stream::new(place.seed, Purpose::Paths, tier << 32).bits() }
+}
+
+fn chooser(routing: &Values) -> Chooser {
+    spec::how(ROUTINGS, &routing.kind).chooser
+}
+
 /// Where sources choose the paths: how they are written in a packet.
 pub fn path_code(routing: &Values, topology: &Topology) -> Option<PathCode> {
-    if ["permutation", "controller"].contains(&routing.kind.as_str()) {
-        PathCode::new(topology)
-    } else {
-        None
+    match chooser(routing) {
+        Chooser::Host | Chooser::Controller => PathCode::new(topology),
+        Chooser::SwitchByFlow | Chooser::SwitchByPacket => None,
     }
 }
 
 /// Whether each host draws the paths of what it sends.
 pub fn hosts_choose(routing: &Values) -> bool {
-    routing.kind == "permutation"
+    chooser(routing) == Chooser::Host
+}
+
+/// Whether a controller chooses them.
+pub fn controller_chooses(routing: &Values) -> bool {
+    chooser(routing) == Chooser::Controller
 }
 
 /// What must hold of a routing on a network.
@@ -93,7 +180,7 @@ pub fn hosts_choose(routing: &Values) -> bool {
 /// # Errors
 /// Where there are more paths than it can tell apart.
 pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
-    if routing.kind == "permutation" && PathCode::new(topology).is_none() {
+    if hosts_choose(routing) && PathCode::new(topology).is_none() {
         let message = "this network has too many paths to number; write another, such as \"spray-random\"";
         return Err(Complaint::new("scheme.routing", message));
     }
@@ -107,8 +194,8 @@ pub fn path_per_flow(routing: &Values, topology: &Topology) -> (bool, bool) {
         Some(routes) => !routes.has_choice(),
         None => !topology.nodes.iter().any(has_choice),
     };
-    let is_ecmp = routing.kind == "ecmp";
-    (is_only || is_ecmp, is_only || (is_ecmp && routing.flag("symmetric")))
+    let is_by_flow = chooser(routing) == Chooser::SwitchByFlow;
+    (is_only || is_by_flow, is_only || (is_by_flow && routing.flag("symmetric")))
 }
 
 /// A switch's way to decide the port for a packet.
@@ -175,22 +262,17 @@ impl Router {
     /// subflow) keeps to one. Where sources choose the paths, `code` says how they write them.
     pub fn new(topology: &Topology, id: u32, routing: &Values, code: Option<&PathCode>, seed: u64) -> Router {
         let node = &topology.nodes[id as usize];
-        let mut stream = Stream::new(seed, Purpose::Paths, u64::from(id));
-        let policy = match (code, routing.kind.as_str()) {
-            (Some(PathCode::UpPorts(digits)), _) => Policy::Source(digits[usize::from(node.tier)]),
-            (Some(PathCode::Places(_)), _) => {
+        let policy = match code {
+            Some(PathCode::UpPorts(digits)) => Policy::Source(digits[usize::from(node.tier)]),
+            Some(PathCode::Places(_)) => {
                 Policy::SourceRoute(Stream::new(seed, Purpose::Detours, u64::from(id)))
             }
-            (None, "spray-random") if node.tier > 0 => Policy::Random(stream),
-            (None, "spray-round-robin") if node.tier > 0 => {
-                Policy::round_robin(&routing.text("per"), topology.hosts)
+            None => {
+                let stream = Stream::new(seed, Purpose::Paths, u64::from(id));
+                let (tier, hosts, has_tables) = (node.tier, topology.hosts, topology.routes().is_some());
+                let place = Place { tier, hosts, has_tables, seed, stream };
+                (spec::how(ROUTINGS, &routing.kind).policy)(routing, &place)
             }
-            _ if routing.kind == "ecmp" && routing.flag("symmetric") => {
-                // Nodes' own streams are numbered from 0; the tiers' are beyond. Without tiers all switches agree.
-                let tier = if topology.routes().is_some() { 1 } else { u64::from(node.tier) };
-                Policy::SymmetricEcmp { salt: Stream::new(seed, Purpose::Paths, tier << 32).bits() }
-            }
-            _ => Policy::Ecmp { salt: stream.bits() },
         };
         let reach = match topology.routes() {
             Some(_) => Reach { hosts_per_port: 1, ..Reach::default() },
@@ -239,12 +321,13 @@ impl Router {
 }
 
 impl Policy {
-    fn round_robin(per: &str, hosts: u32) -> Policy {
-        let (per, counters) = match per {
-            "switch" => (Per::Switch, 1),
-            "source" => (Per::Source, hosts),
-            _ => (Per::Destination, hosts),
-        };
+    fn round_robin(routing: &Values, hosts: u32) -> Policy {
+        let each = [
+            ("switch", (Per::Switch, 1)),
+            ("source", (Per::Source, hosts)),
+            ("destination", (Per::Destination, hosts)),
+        ];
+        let (per, counters) = routing.meaning("per", &each);
         Policy::RoundRobin { turns: vec![0; counters as usize], per }
     }
 
@@ -345,5 +428,19 @@ impl Learning {
             Policy::Source(_) => open[self.random.below(open.len() as u32) as usize],
             _ => open[self.policy.choose(open.len() as u32, packet) as usize],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "nothing here is called nobodys")]
+    fn a_routing_that_nobody_follows_does_not_become_another() {
+        let topology =
+            Topology::of_text("{ kind = \"rack\", hosts = 2, link = { rate = \"1Gbps\", delay = \"1us\" } }");
+        let routing = Values { kind: "nobodys".to_owned(), ..Values::default() };
+        Router::new(&topology, 2, &routing, None, 1);
     }
 }

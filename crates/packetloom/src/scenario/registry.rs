@@ -11,6 +11,8 @@ use serde_json::{Value as Json, json};
 const ROOMS: &[&[Component]] = &[
     sections::COMPONENTS,
     topology::COMPONENTS,
+    topology::LINK_COMPONENTS,
+    topology::FORWARDING_COMPONENTS,
     workload::COMPONENTS,
     transport::COMPONENTS,
     simulation::FLUID_COMPONENTS,

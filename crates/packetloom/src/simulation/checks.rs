@@ -34,7 +34,7 @@ pub(super) fn check_credits(
         let message = "a lost credit never comes back, so its link would stand still; leave faults out where the queue is \"daq\"";
         return Err(Complaint::new("fault", message));
     }
-    if case.scheme.component("routing").kind == "permutation" {
+    if routing::hosts_choose(&case.scheme.component("routing")) {
         return Err(Complaint::new(
             "scheme.routing",
             "credits need switches to choose paths; write \"ecmp\"",

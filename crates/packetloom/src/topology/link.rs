@@ -1,6 +1,6 @@
 //! What cables and switches have in common in every topology.
 
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
+use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Value, Values, anything};
 use crate::units::{Rate, Time};
 
 /// A cable's two figures.
@@ -126,18 +126,26 @@ pub enum Forwarding {
 
 impl Forwarding {
     pub(super) fn of(values: &Values) -> Forwarding {
-        match values.kind.as_str() {
-            "cut-through" => Forwarding::CutThrough {
-                header_bytes: values.bytes("header") as u16,
-                underrun: values.flag("underrun"),
-            },
-            _ => Forwarding::StoreAndForward,
-        }
+        spec::how(FORWARDINGS, &values.kind)(values)
     }
 }
 
+type Build = fn(&Values) -> Forwarding;
+
+/// How switches can forward.
+pub(super) const FORWARDINGS: &[Made<Build>] = &[
+    Made { component: STORE_AND_FORWARD, how: |_| Forwarding::StoreAndForward },
+    Made {
+        component: CUT_THROUGH,
+        how: |values| Forwarding::CutThrough {
+            header_bytes: values.bytes("header") as u16,
+            underrun: values.flag("underrun"),
+        },
+    },
+];
+
 /// Store-and-forward switches.
-pub const STORE_AND_FORWARD: Component = Component {
+const STORE_AND_FORWARD: Component = Component {
     section: "forwarding",
     kind: "store-and-forward",
     doc: "A switch forwards a packet once its last bit is there.",
@@ -147,7 +155,7 @@ pub const STORE_AND_FORWARD: Component = Component {
 };
 
 /// Cut-through switches.
-pub const CUT_THROUGH: Component = Component {
+const CUT_THROUGH: Component = Component {
     section: "forwarding",
     kind: "cut-through",
     doc: "A switch forwards a packet once its header is there; the last hop delivers it whole.",

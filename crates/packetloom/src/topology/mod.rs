@@ -17,23 +17,31 @@ pub use link::{Forwarding, SLOWEST};
 pub use routes::{PathNumber, Routes};
 
 use crate::flow::HostId;
-use crate::spec::{Complaint, Component, Values};
+use crate::spec::{self, Complaint, Component, Made, Values};
 use crate::units::{Rate, Time};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Every component of the sections "topology", "link" and "forwarding".
-pub const COMPONENTS: &[Component] = &[
-    fat_tree::COMPONENT,
-    leaf_spine::COMPONENT,
-    rack::COMPONENT,
-    hpcc::COMPONENT,
-    htsim::COMPONENT,
-    link::COMPONENT,
-    link::STORE_AND_FORWARD,
-    link::CUT_THROUGH,
+type Build = fn(&Values) -> Result<Topology, Complaint>;
+
+const TOPOLOGIES: &[Made<Build>] = &[
+    Made { component: fat_tree::COMPONENT, how: fat_tree::build },
+    Made { component: leaf_spine::COMPONENT, how: leaf_spine::build },
+    Made { component: rack::COMPONENT, how: rack::build },
+    Made { component: hpcc::COMPONENT, how: hpcc::build },
+    Made { component: htsim::COMPONENT, how: htsim::build },
 ];
+
+/// Every component of the section "topology".
+pub const COMPONENTS: &[Component] = &spec::components::<_, { TOPOLOGIES.len() }>(TOPOLOGIES);
+
+/// What topologies are made of: the component of the section "link".
+pub const LINK_COMPONENTS: &[Component] = &[link::COMPONENT];
+
+/// Every component of the section "forwarding".
+pub const FORWARDING_COMPONENTS: &[Component] =
+    &spec::components::<_, { link::FORWARDINGS.len() }>(link::FORWARDINGS);
 
 /// A directed link, which is also the port at its near end.
 #[derive(Clone, Copy, Debug)]
@@ -100,14 +108,7 @@ pub struct Topology {
 impl Topology {
     /// Builds the topology that a scenario asks for.
     pub fn build(values: &Values) -> Result<Topology, Complaint> {
-        match values.kind.as_str() {
-            "fat-tree" => fat_tree::build(values),
-            "leaf-spine" => leaf_spine::build(values),
-            "rack" => rack::build(values),
-            "hpcc" => hpcc::build(values),
-            "htsim" => htsim::build(values),
-            other => Err(Complaint::new("kind", format!("no topology is called {other}"))),
-        }
+        spec::how(TOPOLOGIES, &values.kind)(values)
     }
 
     /// The topology that a scenario would have with this text.

@@ -40,12 +40,13 @@ pub const fn param(default: &'static str, source: &'static str) -> Param {
 impl Priority {
     /// Reads [`PARAM`].
     pub fn of(values: &Values) -> Priority {
-        match values.text("priority").as_str() {
-            "remaining" => Priority::Remaining,
-            "size" => Priority::Size,
-            "deadline" => Priority::Deadline,
-            _ => Priority::None,
-        }
+        let words = [
+            ("none", Priority::None),
+            ("remaining", Priority::Remaining),
+            ("size", Priority::Size),
+            ("deadline", Priority::Deadline),
+        ];
+        values.meaning("priority", &words)
     }
 
     /// The number for a packet of `flow` that is sent `now` with so much left. Data never comes before control.

@@ -19,7 +19,7 @@ impl RtoRule {
     pub fn of(values: &Values) -> RtoRule {
         RtoRule {
             least: values.time("min_rto"),
-            least_is_added: values.text("min_rto_bounds") == "variation",
+            least_is_added: values.meaning("min_rto_bounds", &[("timeout", false), ("variation", true)]),
             greatest: values.time("max_rto"),
             estimate: values.flag("rto_estimation"),
             backoff: values.flag("backoff"),

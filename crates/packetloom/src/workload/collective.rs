@@ -117,7 +117,7 @@ impl Collective {
             operation,
             size_bytes: values.bytes("size"),
             ranks: values.optional_count("ranks"),
-            shuffled: values.text("order") == "random",
+            shuffled: values.meaning("order", &[("by-number", false), ("random", true)]),
             repeat: values.count("repeat"),
         }
     }

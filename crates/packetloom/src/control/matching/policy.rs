@@ -33,7 +33,8 @@ impl Policy {
             "ocf" => Policy::OldestCellFirst,
             "srjf" => Policy::ShortestRemainingJobFirst,
             "least-recent" => Policy::LeastRecentlyServed,
-            _ => Policy::MaxMinFair,
+            "mmf" => Policy::MaxMinFair,
+            other => panic!("no policy is called {other}"),
         }
     }
 

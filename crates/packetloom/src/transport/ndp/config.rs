@@ -104,12 +104,11 @@ impl Config {
             format: PacketFormat::of(values),
             initial_window: u32::try_from(values.count("initial_window")).unwrap_or(u32::MAX),
             pull_rate: values.number("pull_rate"),
-            pull_order: match values.text("pull_order").as_str() {
-                "class" => PullOrder::Class,
-                "shortest" => PullOrder::Shortest,
-                _ => PullOrder::Fair,
-            },
-            pull_for_each: values.text("pull_for") == "each",
+            pull_order: values.meaning(
+                "pull_order",
+                &[("fair", PullOrder::Fair), ("class", PullOrder::Class), ("shortest", PullOrder::Shortest)],
+            ),
+            pull_for_each: values.meaning("pull_for", &[("needed", false), ("each", true)]),
             pull_on_ack: values.flag("pull_on_ack"),
             rto: values.time("rto"),
         }
