@@ -14,7 +14,7 @@ mod tests;
 
 pub use rows::check_rows;
 
-use crate::engine::{Event, Inspection};
+use crate::engine::{Event, Inspection, Report};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::measure::Format;
 use crate::packet::Kind;
@@ -69,7 +69,7 @@ pub struct Terms<'a> {
 struct FlowBook {
     /// The flow, once it has started.
     flow: Option<Flow>,
-    /// How many data packets its sender said it sent, once it was done.
+    /// How many data packets its sender said it sent: once it was done, or in the end.
     said: Option<u32>,
     packets_sent: u64,
     payload_received: u64,
@@ -87,9 +87,10 @@ pub struct Audit<'a> {
     flows: BTreeMap<FlowId, FlowBook>,
     /// Flows that were said to be whole since the last look, and when.
     delivered: Vec<(FlowId, Time)>,
-    /// Hosts whose own queues have dropped or trimmed packets, and whether nothing was left to do, as of the last look.
+    /// Hosts whose own queues have dropped or trimmed packets.
     lossy_hosts: BTreeSet<HostId>,
-    is_idle: bool,
+    /// How many data packets of each flow waited at its host, as of the last look.
+    waiting: BTreeMap<FlowId, u64>,
     /// When to look next.
     look_at_hops: u64,
 }
@@ -117,7 +118,7 @@ impl<'a> Audit<'a> {
             flows: BTreeMap::new(),
             delivered: Vec::new(),
             lossy_hosts: BTreeSet::new(),
-            is_idle: false,
+            waiting: BTreeMap::new(),
             look_at_hops: 0,
         }
     }
@@ -183,13 +184,24 @@ impl<'a> Audit<'a> {
         self.credits.compare(seen)?;
         self.nothing_is_late(seen)?;
         self.delivered_flows_are_whole()?;
-        let nics = self.terms.topology.links.iter().zip(&seen.links);
-        let nics = nics.filter(|(link, port)| {
-            link.src < self.terms.topology.hosts && port.counters.drops + port.counters.trims > 0
-        });
-        self.lossy_hosts.extend(nics.map(|(link, _)| link.src));
-        (self.now, self.is_idle) = (seen.now, seen.is_idle);
+        self.look_at_hosts(seen);
+        self.now = seen.now;
         Ok(())
+    }
+
+    /// Which hosts have lost packets before these left, and what waits there.
+    fn look_at_hosts(&mut self, seen: &Inspection) {
+        let nics = self.terms.topology.links.iter().zip(&seen.links);
+        let nics = nics.filter(|(link, _)| link.src < self.terms.topology.hosts);
+        self.waiting.clear();
+        for (link, port) in nics {
+            if port.counters.drops + port.counters.trims > 0 {
+                self.lossy_hosts.insert(link.src);
+            }
+            for packet in port.queued.iter().filter(|packet| packet.kind == Kind::Data) {
+                *self.waiting.entry(packet.flow).or_default() += 1;
+            }
+        }
     }
 
     /// Timers go off and flows start at their time.
@@ -215,20 +227,28 @@ impl<'a> Audit<'a> {
         Ok(())
     }
 
-    /// Compares what senders said with what they put onto their links.
+    /// Compares what senders said with what they put onto their links and what waits there; `unfinished`: what was done for
+    /// flows whose senders are not done.
     ///
     /// # Errors
     /// A sender that miscounted.
-    pub fn finish(&self) -> Verdict {
+    pub fn finish(mut self, unfinished: impl Iterator<Item = (FlowId, Report)>) -> Verdict {
+        for (flow, report) in unfinished {
+            self.flows.entry(flow).or_default().said = Some(report.packets_sent);
+        }
         for (id, book) in &self.flows {
-            let (Some(flow), Some(said)) = (book.flow, book.said) else { continue };
-            let (said, sent) = (u64::from(said), book.packets_sent);
-            let is_all = self.is_idle && !self.lossy_hosts.contains(&flow.src);
+            let FlowBook { flow: Some(flow), packets_sent, .. } = book else { continue };
+            let waiting = self.waiting.get(id).copied().unwrap_or(0);
+            let (said, sent) = (u64::from(book.said.unwrap_or(0)), packets_sent + waiting);
+            let is_lossy = self.lossy_hosts.contains(&flow.src);
             ensure(
-                if is_all { sent == said } else { sent <= said },
+                if is_lossy { sent <= said } else { sent == said },
                 "senders count what they send",
                 self.now,
-                || format!("flow {id}: its sender counted {said} data packets, its link {sent}"),
+                || {
+                    let at_host = format!("{packets_sent} went onto its link, {waiting} wait before it");
+                    format!("flow {id}: its sender counted {said} data packets; {at_host}")
+                },
             )?;
         }
         Ok(())

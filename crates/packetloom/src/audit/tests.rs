@@ -160,7 +160,11 @@ fn law_broken_by_flow(size_bytes: u64, packets_sent: u32) -> Option<&'static str
         Event::Delivered { flow: id, at },
         Event::Closed { flow: id, at, report },
     ]);
-    audit.look(&sound(), 4).and_then(|()| audit.finish()).err().map(|violation| violation.law)
+    audit
+        .look(&sound(), 4)
+        .and_then(|()| audit.finish(std::iter::empty()))
+        .err()
+        .map(|violation| violation.law)
 }
 
 #[test]
@@ -168,6 +172,20 @@ fn flows_are_whole_and_senders_count_right() {
     assert_eq!(law_broken_by_flow(2_920, 2), None);
     assert_eq!(law_broken_by_flow(2_921, 2), Some("a flow is whole only when all its bytes have come"));
     assert_eq!(law_broken_by_flow(2_920, 3), Some("senders count what they send"));
+}
+
+#[test]
+fn what_is_reported_of_an_unfinished_flow_was_sent() {
+    let law_broken_by = |packets_sent| {
+        let (topology, queue) = (rack(), drop_tail(Value::Bytes(3_000)));
+        let mut audit = audit_of(&topology, &queue);
+        audit.hear(&[Event::Started(flow(9_000))]);
+        audit.look(&sound(), 4).expect("a sound look");
+        let report = Report { packets_sent, ..Report::default() };
+        audit.finish([(5, report)].into_iter()).err().map(|violation| violation.law)
+    };
+    assert_eq!(law_broken_by(2), None);
+    assert_eq!([0, 1, 3].map(law_broken_by), [Some("senders count what they send"); 3]);
 }
 
 #[test]

@@ -88,6 +88,14 @@ impl Transport for Carrier {
         }
     }
 
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        let report = |(&flow, &(_, next, _)): (&FlowId, &(Flow, usize, usize))| {
+            let first = self.book.traffic.packets_of(self.book.traffic.index_of(flow)).start;
+            (flow, Report { packets_sent: (next - first) as u32, ..Report::default() })
+        };
+        self.sending.iter().map(report).collect()
+    }
+
     fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
         // What a queue has trimmed is as lost as what it has dropped: nothing is sent twice.
         if packet.kind != Kind::Data {

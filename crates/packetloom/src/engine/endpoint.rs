@@ -45,6 +45,9 @@ pub trait Transport: Send {
         Segment::Datagram
     }
 
+    /// What was done so far for each flow that this host has not finished sending, in any order.
+    fn reports(&self) -> Vec<(FlowId, Report)>;
+
     /// How the flows stand that this host has not finished sending, in any order: asked only when a case seems to stand
     /// still. A transport that does not tell is taken to go on.
     fn standings(&self) -> Vec<Standing> {

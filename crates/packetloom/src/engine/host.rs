@@ -4,11 +4,11 @@ use super::Tally;
 use super::agenda::Agenda;
 use super::arrival::Arrival;
 use super::endpoint::{Context, Standing, Transport};
-use super::log::{Event, Log};
+use super::log::{Event, Log, Report};
 use super::port::Port;
 use super::queries::Queries;
 use super::wires::Wires;
-use crate::flow::{Flow, HostId};
+use crate::flow::{Flow, FlowId, HostId};
 use crate::measure::QueueRecorder;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
@@ -91,6 +91,11 @@ impl<T: Transport> Host<T> {
         let recorder = self.transport.pulls()?;
         recorder.close(end);
         Some(recorder.clone())
+    }
+
+    /// What its unfinished flows' sender did so far.
+    pub(super) fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.transport.reports()
     }
 
     /// How its unfinished flows stand.

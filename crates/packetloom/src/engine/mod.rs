@@ -39,7 +39,7 @@ pub use log::{Event, Log, Report};
 pub use port::{Port, PortCounters};
 
 use crate::fault::Faults;
-use crate::flow::HostId;
+use crate::flow::{FlowId, HostId};
 use crate::measure::{Captured, QueueRecorder, SentRecorder};
 use crate::packet::Packet;
 use crate::spec::Values;
@@ -189,6 +189,11 @@ impl<T: Transport> Engine<T> {
     /// Whether nothing is left to happen.
     pub fn is_idle(&self, workload: &Workload) -> bool {
         workload.peek_start().is_none() && self.shards.iter().all(|shard| shard.next_window().is_none())
+    }
+
+    /// What was done so far for every flow whose sender is not done, in no order.
+    pub fn reports(&self) -> impl Iterator<Item = (FlowId, Report)> {
+        self.shards.iter().flat_map(Shard::reports)
     }
 
     /// How every unfinished flow stands, in order of identity.

@@ -7,11 +7,11 @@ use super::crew::{Basket, Turn};
 use super::due::Due;
 use super::endpoint::{Standing, Transport};
 use super::host::Host;
-use super::log::Log;
+use super::log::{Log, Report};
 use super::port::Port;
 use super::switch::{Routed, Switch};
 use super::wires::{Crossing, Wires};
-use crate::flow::{Flow, HostId};
+use crate::flow::{Flow, FlowId, HostId};
 use crate::measure::QueueRecorder;
 use crate::packets::Packets;
 use crate::prefetch::prefetch_whole;
@@ -117,6 +117,11 @@ impl<T: Transport> Shard<T> {
                 }
             }
         }
+    }
+
+    /// What was done so far for its hosts' unfinished flows, in no order.
+    pub(super) fn reports(&self) -> impl Iterator<Item = (FlowId, Report)> {
+        self.hosts.iter().flat_map(Host::reports)
     }
 
     /// How its hosts' unfinished flows stand, in no order.

@@ -119,6 +119,11 @@ impl Collector {
         }
     }
 
+    /// What a sender did so far for a flow that it has not finished.
+    pub fn note(&mut self, flow: FlowId, report: Report) {
+        self.update(flow, |row| row.report = report);
+    }
+
     fn is_background(&self, flow: &Flow) -> bool {
         self.background.get(usize::from(flow.source)).is_some_and(|&is_background| is_background)
     }

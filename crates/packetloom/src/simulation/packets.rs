@@ -85,6 +85,7 @@ impl Setting {
         let audit = self.is_audited.then(|| Audit::new(self.terms(&plan)));
         let End { is_wanted, stalled, violation } =
             self.drive(&mut engine, &mut workload, &mut collector, audit, monitor);
+        engine.reports().for_each(|(flow, report)| collector.note(flow, report));
         let (tally, end) = (engine.tally(), engine.now());
         let is_watched = self.recorder().is_some();
         let mut outcome = self.outcome(collector, &engine.standings(), tally);
@@ -187,7 +188,7 @@ impl Setting {
             standings.retain(|one| awaits(collector, one.flow));
             break Some(stall::message(why, now, &standings, |flow| collector.pair(flow)));
         };
-        let violation = violation.or_else(|| audit.and_then(|audit| audit.finish().err()));
+        let violation = violation.or_else(|| audit.and_then(|audit| audit.finish(engine.reports()).err()));
         End { is_wanted, stalled, violation }
     }
 }

@@ -188,6 +188,10 @@ impl Transport for LineRate {
         }
     }
 
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.senders.states().map(|sender| (sender.flow.id, sender.report)).collect()
+    }
+
     fn standings(&self) -> Vec<Standing> {
         self.senders.states().map(Sender::standing).collect()
     }

@@ -12,8 +12,8 @@ use super::Scheme;
 use super::flow_table::FlowTable;
 use super::packet_format::{self, PacketFormat};
 use super::reassembly::Reassembly;
-use crate::engine::{Context, Standing, Timer, Transport};
-use crate::flow::Flow;
+use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::units::Time;
@@ -148,6 +148,10 @@ impl Transport for Daq {
     }
 
     fn timer(&mut self, _: Timer, _: &mut Context<'_, Header, Meter>) {}
+
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
+    }
 
     fn standings(&self) -> Vec<Standing> {
         self.senders.states().map(Sender::standing).collect()

@@ -13,8 +13,8 @@ use super::flow_table::FlowTable;
 use super::packet_format::{self, PacketFormat};
 use super::reassembly::Reassembly;
 use crate::control::matching::Policy;
-use crate::engine::{Context, Timer, Transport};
-use crate::flow::{Flow, HostId};
+use crate::engine::{Context, Report, Timer, Transport};
+use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::topology::Topology;
@@ -255,6 +255,10 @@ impl Transport for Fastpass {
             (_, Header::Data { seq, last }) => self.arrived(&packet, seq, last, context),
             (_, Header::Ack { seq }) => self.senders.acknowledged(packet.flow, seq, &self.config, context),
         }
+    }
+
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.senders.reports().collect()
     }
 
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {

@@ -72,6 +72,11 @@ impl Senders {
         self.flows.insert(flow.id, sender);
     }
 
+    /// What was done so far for each flow that is not over. For those that wait for a number that is nothing.
+    pub fn reports(&self) -> impl Iterator<Item = (FlowId, Report)> {
+        self.flows.states().map(|sender| (sender.flow.id, sender.report))
+    }
+
     /// An allocation came: each slot gets a timer.
     pub fn allocated(
         &mut self,

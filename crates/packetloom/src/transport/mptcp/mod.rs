@@ -14,8 +14,8 @@ use super::flow_table::FlowTable;
 use super::windowed::{
     self, Config as Core, Congestion, Header, RETRANSMIT, Windowed, ack_packet, purpose_and_subflow,
 };
-use crate::engine::{Context, Standing, Timer, Transport};
-use crate::flow::Flow;
+use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use arrivals::Arrivals;
@@ -112,6 +112,10 @@ impl Transport for Mptcp {
         } else if let Some(arrivals) = self.arrivals.get_mut(timer.key) {
             arrivals.delay_over(subflow, &self.config.core, context);
         }
+    }
+
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.connections.states().map(|connection| (connection.flow().id, connection.report())).collect()
     }
 
     fn standings(&self) -> Vec<Standing> {

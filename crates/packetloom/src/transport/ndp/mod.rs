@@ -13,8 +13,8 @@ mod sender;
 use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
-use crate::engine::{Context, Standing, Timer, Transport};
-use crate::flow::Flow;
+use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::flow::{Flow, FlowId};
 use crate::measure::QueueRecorder;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
@@ -112,6 +112,10 @@ impl Transport for Ndp {
 
     fn pulls(&mut self) -> Option<&mut QueueRecorder> {
         self.pacer.recorder()
+    }
+
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
     }
 
     fn standings(&self) -> Vec<Standing> {

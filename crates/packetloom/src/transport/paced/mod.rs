@@ -17,8 +17,8 @@ use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::reassembly::Reassembly;
-use crate::engine::{Context, Standing as AtSender, Timer, Transport};
-use crate::flow::Flow;
+use crate::engine::{Context, Report, Standing as AtSender, Timer, Transport};
+use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
 use config::Config;
@@ -78,6 +78,10 @@ impl<C: RateControl> Transport for Paced<C> {
         let Some(sender) = self.senders.get_mut(timer.key) else { return };
         sender.timer(&self.config, context);
         self.end_if_over(timer.key, context);
+    }
+
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
     }
 
     fn standings(&self) -> Vec<AtSender> {

@@ -22,7 +22,7 @@ pub use window::{Acked, Congestion, Window};
 use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
-use crate::engine::{Context, Standing, Timer, Transport};
+use crate::engine::{Context, Report, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::measure::Segment;
 use crate::packet::{Kind, Packet};
@@ -122,6 +122,10 @@ impl<C: Congestion> Transport for Windowed<C> {
         } else if let Some(receiver) = self.receivers.get_mut(flow) {
             receiver.delay_over(&self.config, context);
         }
+    }
+
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
     }
 
     fn standings(&self) -> Vec<Standing> {
