@@ -125,7 +125,7 @@ verdicts: .venv/.installed
 	@mkdir -p results
 	@changed=; for paper in $(PAPERS); do \
 	  $(BIN)/packetloom reproduce $$paper --scale quick --json results/$$paper-quick.json || changed="$$changed $$paper"; \
-	done; test -z "$$changed" || { echo "verdicts are not the committed ones:$$changed" >&2; exit 1; }
+	done; test -z "$$changed" || { echo "reproduce failed, see above:$$changed" >&2; exit 1; }
 
 PAPER ?= pfabric
 SCALE ?= quick
