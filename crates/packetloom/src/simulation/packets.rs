@@ -23,12 +23,20 @@ impl WithScheme for OnPackets<'_> {
     type Output = Outcome;
 
     fn run<T: Scheme>(self) -> Outcome {
-        let OnPackets { simulation: Simulation { setting, workload, .. }, monitor } = self;
-        let transport = setting.case.scheme.component("transport");
-        let config = T::configure(&transport);
-        let smallest = PacketFormat::of(&transport).smallest_bytes();
-        let routing = setting.case.scheme.component("routing");
-        setting.run_packets(workload, &routing, smallest, monitor, || T::new(&config))
+        let config = T::configure(&self.simulation.setting.case.scheme.component("transport"));
+        self.simulation.run_on(self.monitor, || T::new(&config))
+    }
+}
+
+impl Simulation {
+    /// Runs the case with hosts whose transport is another one than the scenario's, such as that one with somebody looking
+    /// on. The scenario's parameters hold for all else: packets' sizes, and the agents at ports.
+    pub fn run_on<T: Transport>(self, monitor: &Monitor, transport: impl Fn() -> T) -> Outcome {
+        let Simulation { setting, workload, .. } = self;
+        let scheme = &setting.case.scheme;
+        let smallest = PacketFormat::of(&scheme.component("transport")).smallest_bytes();
+        let routing = scheme.component("routing");
+        setting.run_packets(workload, &routing, smallest, monitor, transport)
     }
 }
 

@@ -6,13 +6,13 @@
 //! timeouts of silence only a probe is sent per timeout, until something is heard (pFabric §2.3: a limited form of
 //! rate control against congestion collapse).
 
-use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::packet_format::{self, PacketFormat};
 use super::priority::{self, Priority};
 use super::reassembly::Reassembly;
 use super::seq_set::SeqSet;
+use super::{Scheme, Sending};
 use crate::engine::{Context, Report, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
@@ -144,6 +144,14 @@ impl Scheme for LineRate {
             // A low-priority flow may be kept from sending for long; nobody has been for a second.
             finished: Finished::new(Time::from_us(1_000_000)),
         }
+    }
+
+    fn sending(&self, flow: FlowId) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
+    }
+
+    fn number(packet: &Packet<Header>) -> Option<u32> {
+        Some(packet.header.seq)
     }
 }
 
@@ -317,6 +325,17 @@ impl Sender {
         };
         let arrived = self.una + self.acked.len();
         Standing { flow: self.flow.id, arrived, packets: self.packets, waits_for }
+    }
+
+    fn sending(&self) -> Sending {
+        let is_out = |(seq, _): &&(u32, Time)| !self.is_acked(*seq);
+        Sending {
+            window: None,
+            rate: None,
+            in_flight: self.outstanding.iter().filter(is_out).count() as u32,
+            acknowledged: self.una,
+            report: self.report,
+        }
     }
 
     fn is_acked(&self, seq: u32) -> bool {

@@ -22,13 +22,17 @@ mod priority;
 mod rcp;
 mod reassembly;
 mod rto;
+mod sending;
 mod seq_set;
 mod tcp;
 mod windowed;
 
 pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat, check as check_format};
+pub use sending::Sending;
 
 use crate::engine::{PathNeeds, PortAgent, Transport};
+use crate::flow::FlowId;
+use crate::packet::Packet;
 use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
 
@@ -54,6 +58,16 @@ pub trait Scheme: Transport {
 
     /// The transport of one host.
     fn new(config: &Self::Config) -> Self;
+
+    /// How a flow stands that this host has not finished sending. Only tests and tables ask; see [`Sending`].
+    fn sending(&self, _flow: FlowId) -> Option<Sending> {
+        None
+    }
+
+    /// The number of a data packet in its flow, for the same tables. Of other packets it means nothing.
+    fn number(_packet: &Packet<Self::Header>) -> Option<u32> {
+        None
+    }
 }
 
 /// Something to do with a scheme once its type is known.

@@ -8,10 +8,10 @@
 mod meter;
 mod sender;
 
-use super::Scheme;
 use super::flow_table::FlowTable;
 use super::packet_format::{self, PacketFormat};
 use super::reassembly::Reassembly;
+use super::{Scheme, Sending};
 use crate::engine::{Context, Report, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
@@ -126,6 +126,14 @@ impl Scheme for Daq {
 
     fn new(config: &Config) -> Daq {
         Daq { config: *config, senders: FlowTable::default(), receivers: FlowTable::default() }
+    }
+
+    fn sending(&self, flow: FlowId) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
+    }
+
+    fn number(packet: &Packet<Header>) -> Option<u32> {
+        Some(packet.header.seq)
     }
 }
 

@@ -5,6 +5,7 @@ use super::{Config, Header, Role};
 use crate::engine::{Context, Report, Standing};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
+use crate::transport::Sending;
 use crate::transport::priority::{self, Priority};
 use crate::units::Time;
 
@@ -48,6 +49,16 @@ impl Sender {
             _ => "credit for its packets, or an acknowledgement",
         };
         Standing { flow: self.flow.id, arrived: self.acknowledged, packets: self.packets, waits_for }
+    }
+
+    pub(super) fn sending(&self) -> Sending {
+        Sending {
+            window: Some(self.window.into()),
+            rate: None,
+            in_flight: self.next - self.acknowledged,
+            acknowledged: self.acknowledged,
+            report: self.report,
+        }
     }
 
     pub(super) fn report(&self) -> Report {

@@ -7,11 +7,11 @@
 mod arbiter;
 mod sender;
 
-use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::packet_format::{self, PacketFormat};
 use super::reassembly::Reassembly;
+use super::{Scheme, Sending};
 use crate::control::matching::Policy;
 use crate::engine::{Context, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
@@ -231,6 +231,14 @@ impl Scheme for Fastpass {
             finished: Finished::new(config.retry.times(8)),
             arbiter: Arbiter::default(),
         }
+    }
+
+    fn sending(&self, flow: FlowId) -> Option<Sending> {
+        self.senders.sending(flow)
+    }
+
+    fn number(packet: &Packet<Header>) -> Option<u32> {
+        if let Header::Data { seq, .. } = packet.header { Some(seq) } else { None }
     }
 }
 

@@ -4,6 +4,7 @@ use super::{Config, Header, IDLE, Purpose};
 use crate::engine::{Context, Report};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
+use crate::transport::Sending;
 use crate::transport::flow_table::FlowTable;
 use crate::transport::priority;
 use crate::transport::reassembly::Reassembly;
@@ -75,6 +76,11 @@ impl Senders {
     /// What was done so far for each flow that is not over. For those that wait for a number that is nothing.
     pub fn reports(&self) -> impl Iterator<Item = (FlowId, Report)> {
         self.flows.states().map(|sender| (sender.flow.id, sender.report))
+    }
+
+    /// What a flow has sent, if it is under way.
+    pub fn sending(&self, flow: FlowId) -> Option<Sending> {
+        self.flows.get(flow).map(Sender::sending)
     }
 
     /// An allocation came: each slot gets a timer.
@@ -152,6 +158,17 @@ impl Senders {
 }
 
 impl Sender {
+    fn sending(&self) -> Sending {
+        let arrived = self.acknowledged.next() + self.acknowledged.above().len();
+        Sending {
+            window: None,
+            rate: None,
+            in_flight: (self.packets - arrived).saturating_sub(self.unsent),
+            acknowledged: self.acknowledged.next(),
+            report: self.report,
+        }
+    }
+
     fn ask(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         self.send_request(self.unsent, config, context);
         self.wait_until(context.now + config.retry, context);

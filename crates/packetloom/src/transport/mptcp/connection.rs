@@ -3,6 +3,7 @@
 use super::subflow::{Subflow, coupled_step};
 use crate::engine::{Context, Report, Standing};
 use crate::flow::Flow;
+use crate::transport::Sending;
 use crate::transport::windowed::{Config, Header, Sender};
 use std::collections::VecDeque;
 
@@ -60,6 +61,18 @@ impl Connection {
             arrived: self.una,
             packets: self.packets,
             waits_for: "an acknowledgement on any subflow, or a timeout",
+        }
+    }
+
+    /// What all subflows together may send, and have sent.
+    pub fn sending(&self) -> Sending {
+        let subflows = || self.subflows.iter().map(Sender::sending);
+        Sending {
+            window: subflows().map(|subflow| subflow.window).sum(),
+            rate: None,
+            in_flight: subflows().map(|subflow| subflow.in_flight).sum(),
+            acknowledged: self.una,
+            report: self.report(),
         }
     }
 

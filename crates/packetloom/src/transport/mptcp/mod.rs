@@ -8,12 +8,12 @@ mod arrivals;
 mod connection;
 mod subflow;
 
-use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::windowed::{
     self, Config as Core, Congestion, Header, RETRANSMIT, Windowed, ack_packet, purpose_and_subflow,
 };
+use super::{Scheme, Sending};
 use crate::engine::{Context, Report, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
@@ -81,6 +81,15 @@ impl Scheme for Mptcp {
             finished: config.core.finished(),
             config: config.clone(),
         }
+    }
+
+    fn sending(&self, flow: FlowId) -> Option<Sending> {
+        self.connections.get(flow).map(Connection::sending)
+    }
+
+    /// In the flow, not in the subflow.
+    fn number(packet: &Packet<Header>) -> Option<u32> {
+        Some(packet.header.ack)
     }
 }
 

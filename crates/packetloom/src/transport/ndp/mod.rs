@@ -10,9 +10,9 @@ mod pacer;
 mod receiver;
 mod sender;
 
-use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
+use super::{Scheme, Sending};
 use crate::engine::{Context, Report, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::measure::QueueRecorder;
@@ -61,6 +61,14 @@ impl Scheme for Ndp {
             finished: Finished::new(config.longest_silence().times(4)),
             pacer: Pacer::default(),
         }
+    }
+
+    fn sending(&self, flow: FlowId) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
+    }
+
+    fn number(packet: &Packet<Header>) -> Option<u32> {
+        if let Header::Data { seq, .. } = packet.header { Some(seq) } else { None }
     }
 }
 

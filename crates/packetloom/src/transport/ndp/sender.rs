@@ -8,6 +8,7 @@ use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
 use crate::routing::Fate;
+use crate::transport::Sending;
 use crate::transport::seq_set::SeqSet;
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -88,6 +89,16 @@ impl Sender {
             arrived: self.una + self.acked.len(),
             packets: self.packets,
             waits_for: "a pull, or its timeout",
+        }
+    }
+
+    pub(super) fn sending(&self) -> Sending {
+        Sending {
+            window: None,
+            rate: None,
+            in_flight: self.in_flight.len() as u32,
+            acknowledged: self.una,
+            report: self.report,
         }
     }
 

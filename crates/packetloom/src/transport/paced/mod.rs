@@ -13,10 +13,10 @@ pub use config::{CORE, check};
 pub use control::{Kbps, RateControl, Standing, kbps, time_at};
 pub use header::{Header, Role};
 
-use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::reassembly::Reassembly;
+use super::{Scheme, Sending};
 use crate::engine::{Context, Report, Standing as AtSender, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
@@ -48,6 +48,14 @@ impl<C: RateControl> Scheme for Paced<C> {
             senders: FlowTable::default(),
             receivers: FlowTable::default(),
         }
+    }
+
+    fn sending(&self, flow: FlowId) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
+    }
+
+    fn number(packet: &Packet<Self::Header>) -> Option<u32> {
+        Some(packet.header.seq)
     }
 }
 

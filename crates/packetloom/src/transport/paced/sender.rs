@@ -6,9 +6,9 @@ use super::header::{Header, Role};
 use crate::engine::{Context, Report, Standing as AtSender};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
-use crate::transport::priority;
 use crate::transport::rto::Rto;
-use crate::units::Time;
+use crate::transport::{Sending, priority};
+use crate::units::{Rate, Time};
 use std::collections::VecDeque;
 
 type Host<'a, C> = Context<'a, Header<<C as RateControl>::Word>, <C as RateControl>::Agent>;
@@ -75,6 +75,16 @@ impl<C: RateControl> Sender<C> {
             _ => "an acknowledgement, or its timeout",
         };
         AtSender { flow: self.flow.id, arrived: self.una, packets: self.packets, waits_for }
+    }
+
+    pub(super) fn sending(&self) -> Sending {
+        Sending {
+            window: None,
+            rate: Some(Rate(u64::from(self.control.rate()) * 1_000)),
+            in_flight: self.in_flight.len() as u32,
+            acknowledged: self.una,
+            report: self.report,
+        }
     }
 
     pub(super) fn report(&self) -> Report {

@@ -19,9 +19,9 @@ pub use receiver::Receiver;
 pub use sender::Sender;
 pub use window::{Acked, Congestion, Window};
 
-use super::Scheme;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
+use super::{Scheme, Sending};
 use crate::engine::{Context, Report, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::measure::Segment;
@@ -71,6 +71,14 @@ impl<C: Congestion> Scheme for Windowed<C> {
             receivers: FlowTable::default(),
             congestion: PhantomData,
         }
+    }
+
+    fn sending(&self, flow: FlowId) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
+    }
+
+    fn number(packet: &Packet<Header>) -> Option<u32> {
+        Some(packet.header.seq)
     }
 }
 

@@ -72,6 +72,11 @@ impl Window {
         self.cwnd = (self.cwnd + step).min(self.largest);
     }
 
+    /// The window in packets, as exactly as a table needs it.
+    pub(super) fn in_packets(&self) -> f64 {
+        self.cwnd as f64 / PACKET as f64
+    }
+
     /// The window in units of 2^-20 of a packet.
     pub fn packets_q20(&self) -> u64 {
         self.cwnd

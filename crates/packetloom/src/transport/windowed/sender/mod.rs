@@ -17,6 +17,7 @@ use super::window::{Congestion, Window};
 use crate::engine::{Context, Report, Standing};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
+use crate::transport::Sending;
 use crate::transport::rto::Rto;
 use crate::transport::seq_set::SeqSet;
 use crate::units::Time;
@@ -96,6 +97,17 @@ impl<C: Congestion> Sender<C> {
             arrived: self.una + self.sacked.len(),
             packets: self.packets,
             waits_for: "an acknowledgement, or its retransmission timeout",
+        }
+    }
+
+    /// What it may send, and what it has sent.
+    pub fn sending(&self) -> Sending {
+        Sending {
+            window: Some(self.window.in_packets()),
+            rate: None,
+            in_flight: self.pipe,
+            acknowledged: self.una,
+            report: self.report,
         }
     }
 

@@ -1,0 +1,359 @@
+//! What must hold of every scheme, whatever the network does to its packets: they are lost, marked, overtaken, and now and
+//! then nothing comes through for long. The scheme, the ports and the link are the real ones; what befalls the packets is
+//! drawn, and is struck where they reach a host (see `watched`).
+//!
+//! As in `tests/properties`, the same few histories are drawn in every test run; `PACKETLOOM_PROPERTIES=5000` draws so
+//! many others for each scheme. What fails is shrunk to something small and told.
+
+use crate::common::{cases, write_file};
+use crate::watched::{Cause, Fate, Step, Witness, run};
+use packetloom::flow::FlowId;
+use packetloom::measure::FlowRow;
+use packetloom::transport::{COMPONENTS, Sending};
+use packetloom::units::{Rate, Time};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Histories of each scheme in every test run.
+const DRAWN: u32 = 24;
+
+const LINK: Rate = Rate::from_gbps(10);
+const FULL_PACKET_BYTES: u64 = 1_500;
+const MSS_BYTES: u64 = 1_460;
+
+/// When a scheme may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum May {
+    /// While fewer packets are in flight than the window has room for. The first loss of a window may be repaired at once
+    /// (RFC 6675 §5, 4.3).
+    Window,
+    /// New packets while they are within the window from the first that is not acknowledged (RFC 5681).
+    Sequence,
+    /// As a window that comes down in proportion to what arrives lets it (RFC 9937): no more in flight than before.
+    Reduction,
+    /// A packet at a time, each as long after the one before it as that took at the rate.
+    Rate,
+    /// A packet at a time, when the host's link is free.
+    LinkFree,
+    /// So many packets, and then one for each that arrived, whole or trimmed, for each timeout and for each that came back.
+    Pulled(u32),
+    /// A packet at a time, when somebody else says so.
+    Told,
+    /// As each of several windows lets it, which are not seen one by one.
+    Windows,
+}
+
+/// A scheme, and what it is held to.
+struct Held {
+    kind: &'static str,
+    keys: &'static str,
+    queue: &'static str,
+    may: May,
+    /// In packets.
+    largest_window: f64,
+    /// A sender that is not done is never left alone for longer: there is a timer.
+    alone: Time,
+    /// Whether it sends again what is lost. What does not loses nothing here, and needs no timer.
+    repairs: bool,
+}
+
+const SHORT: &str = r#"{ kind = "drop-tail", capacity = "30KB" }"#;
+const MARKING: &str = r#"{ kind = "ecn", capacity = "60KB", mark_above = "10KB" }"#;
+const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "60KB", mark_above = "10KB" } }"#;
+const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
+const TRIMMING: &str = r#"{ kind = "ndp", capacity = "12KB" }"#;
+const CREDITS: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
+
+/// With bounds for what is drawn here: timeouts double up to 4 ms.
+const fn windowed(kind: &'static str, keys: &'static str, queue: &'static str) -> Held {
+    Held {
+        kind,
+        keys,
+        queue,
+        may: May::Window,
+        largest_window: 40.0,
+        alone: Time::from_us(4_000),
+        repairs: true,
+    }
+}
+
+const fn paced(kind: &'static str) -> Held {
+    let keys = r#"min_rto = "1ms", max_rto = "4ms", rtt = "20us""#;
+    Held {
+        kind,
+        keys,
+        queue: SHORT,
+        may: May::Rate,
+        largest_window: 40.0,
+        alone: Time::from_us(4_000),
+        repairs: true,
+    }
+}
+
+const TCP: &str = r#"max_rto = "4ms", max_window = 40"#;
+const FIXED: &str = r#"min_rto = "1ms", max_rto = "4ms", max_window = 40, initial_window = 16"#;
+
+/// Every registered scheme, and some of its variants. What is not here fails the test.
+const HELD: &[Held] = &[
+    windowed("tcp", TCP, SHORT),
+    windowed("tcp", r#"max_rto = "4ms", max_window = 40, delayed_ack = true, timestamps = false"#, SHORT),
+    Held {
+        may: May::Sequence,
+        ..windowed("tcp", r#"max_rto = "4ms", max_window = 40, window_measure = "sequence""#, SHORT)
+    },
+    Held {
+        may: May::Reduction,
+        ..windowed(
+            "tcp",
+            r#"max_rto = "4ms", max_window = 40, loss_detection = "rack", reduction = "prr""#,
+            SHORT,
+        )
+    },
+    windowed("cubic", TCP, SHORT),
+    windowed("dctcp", TCP, MARKING),
+    Held {
+        may: May::Reduction,
+        ..windowed("dctcp", r#"max_rto = "4ms", max_window = 40, reduction = "prr""#, MARKING)
+    },
+    windowed("d2tcp", TCP, MARKING),
+    windowed("pias", r#"max_rto = "4ms", max_window = 40, thresholds = ["6KB", "20KB"]"#, STRICT),
+    windowed("min-tcp", "max_window = 40", PFABRIC),
+    windowed("fixed-window", FIXED, SHORT),
+    windowed("mptcp", r#"max_rto = "4ms", max_window = 40, subflows = 1"#, SHORT),
+    Held {
+        may: May::Windows,
+        ..windowed("mptcp", r#"max_rto = "4ms", max_window = 10, subflows = 4"#, SHORT)
+    },
+    paced("rcp"),
+    paced("d3"),
+    paced("pdq"),
+    Held {
+        repairs: false,
+        keys: "",
+        queue: CREDITS,
+        may: May::Window,
+        largest_window: f64::MAX,
+        ..paced("daq")
+    },
+    Held { may: May::LinkFree, ..windowed("line-rate", "", PFABRIC) },
+    Held {
+        may: May::Pulled(10),
+        ..windowed("ndp", r#"mss = "1460B", header = "40B", initial_window = 10, rto = "500us""#, TRIMMING)
+    },
+    Held { may: May::Told, ..windowed("fastpass", "arbiter = 3", SHORT) },
+];
+
+/// What befalls the packets of two flows.
+#[derive(Clone, Debug)]
+struct History {
+    packets: [u32; 2],
+    second_starts_us: u64,
+    to_senders: Vec<Fate>,
+    to_receivers: Vec<Fate>,
+}
+
+fn fates(repairs: bool) -> impl Strategy<Value = Vec<Fate>> {
+    let time = |us: std::ops::Range<u64>| us.prop_map(Time::from_us);
+    let lost = if repairs { Fate::Lost } else { Fate::Arrives };
+    let silence = move |span| if repairs { Fate::Silence(span) } else { Fate::Late(span) };
+    let run = prop_oneof![
+        6 => (Just(Fate::Arrives), 1..40_usize),
+        3 => (Just(lost), 1..8_usize),
+        2 => (Just(Fate::Marked), 1..30_usize),
+        3 => (time(1..300).prop_map(Fate::Late), 1..5_usize),
+        1 => (time(100..6_000).prop_map(silence), Just(1)),
+    ];
+    let runs = proptest::collection::vec(run, 0..12);
+    runs.prop_map(|runs| runs.into_iter().flat_map(|(fate, times)| vec![fate; times]).collect())
+}
+
+fn history(repairs: bool) -> impl Strategy<Value = History> {
+    let flows = (1..80_u32, 1..80_u32, 0..200_u64);
+    (flows, fates(repairs), fates(repairs)).prop_map(
+        |((first, second, second_starts_us), to_senders, to_receivers)| History {
+            packets: [first, second],
+            second_starts_us,
+            to_senders,
+            to_receivers,
+        },
+    )
+}
+
+fn toml(held: &Held, history: &History, file: &str) -> String {
+    let [first, second] = history.packets.map(|packets| u64::from(packets) * MSS_BYTES);
+    let start_ns = history.second_starts_us * 1_000;
+    write_file(file, &format!("src,dst,size_bytes,start_ns\n1,0,{first},0\n2,0,{second},{start_ns}\n"));
+    let Held { kind, keys, queue, .. } = held;
+    format!(
+        "topology = {{ kind = \"rack\", hosts = 4, link = {{ rate = \"10Gbps\", delay = \"1us\" }} }}\n\
+         [[workload]]\narrivals = {{ kind = \"list\", file = \"{file}\" }}\n\
+         [[scheme]]\nname = \"{kind}\"\ntransport = {{ kind = \"{kind}\", {keys} }}\nqueue = {queue}\n\
+         [run]\nmax_time = \"2s\"\n"
+    )
+}
+
+/// What a history shows of a scheme: the first law that it breaks.
+fn check(held: &Held, history: &History, file: &str) -> Result<(), String> {
+    let case = cases(&toml(held, history, file)).remove(0);
+    let witness = Witness {
+        to_senders: history.to_senders.iter().copied().collect(),
+        to_receivers: history.to_receivers.iter().copied().collect(),
+        ..Witness::default()
+    };
+    let (outcome, witness) = run(&case, witness).expect("a scheme with packets");
+    if let Some(violation) = &outcome.violation {
+        return Err(violation.to_string());
+    }
+    if let Some(stalled) = &outcome.stalled {
+        return Err(stalled.clone());
+    }
+    let mut of_flow: BTreeMap<FlowId, Vec<Step>> = BTreeMap::new();
+    for step in witness.steps {
+        of_flow.entry(step.flow).or_default().push(step);
+    }
+    for row in &outcome.flows {
+        let packets = history.packets[row.flow.src as usize - 1];
+        let steps = of_flow.remove(&row.flow.id).unwrap_or_default();
+        if steps.iter().all(|step| step.after.is_none()) {
+            return Err("it does not tell how its flows stand; write Scheme::sending".to_owned());
+        }
+        ends(held, row, packets, witness.struck_at)?;
+        keeps_bounds(held, &steps, packets)?;
+        if held.repairs {
+            is_never_alone(held, &steps)?;
+        }
+        sends_only_when_it_may(held, &steps)?;
+    }
+    Ok(())
+}
+
+/// It recovers: every byte arrives, not long after the network is well again, and each packet was new once.
+fn ends(held: &Held, row: &FlowRow, packets: u32, struck_at: Time) -> Result<(), String> {
+    let flow = row.flow.id;
+    if row.delivered == Time::NEVER || row.closed == Time::NEVER {
+        return Err(format!("flow {flow} did not end"));
+    }
+    let well_at = struck_at.max(row.flow.start);
+    if row.closed.since(well_at) > held.alone.times(20) {
+        return Err(format!("flow {flow} ended at {}, when all was well since {well_at}", row.closed));
+    }
+    let new = row.report.packets_sent.checked_sub(row.report.retransmissions);
+    if new != Some(packets) {
+        return Err(format!("flow {flow} has {packets} packets, and its sender says {:?}", row.report));
+    }
+    Ok(())
+}
+
+fn state(step: &Step) -> Sending {
+    step.after.unwrap_or(step.before)
+}
+
+/// Window and rate are numbers within their bounds, and what was acknowledged stays so.
+fn keeps_bounds(held: &Held, steps: &[Step], packets: u32) -> Result<(), String> {
+    for step in steps {
+        let (before, after) = (step.before, state(step));
+        // Before a handshake is over there may be none.
+        let least = if after.report.packets_sent > 0 { 1.0 } else { 0.0 };
+        if after.window.is_some_and(|window| !(least..=held.largest_window).contains(&window)) {
+            return Err(format!("a window of {:?} packets: {step:?}", after.window));
+        }
+        if after.rate.is_some_and(|rate| rate > LINK) {
+            return Err(format!("a rate above the link's: {step:?}"));
+        }
+        if after.acknowledged < before.acknowledged || after.acknowledged > packets {
+            return Err(format!("what was acknowledged went back, or beyond the end: {step:?}"));
+        }
+        if after.report.retransmissions > after.report.packets_sent {
+            return Err(format!("more sent again than sent: {step:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Until it is done something calls the sender again and again, even if nothing comes through: a timer is pending.
+fn is_never_alone(held: &Held, steps: &[Step]) -> Result<(), String> {
+    for pair in steps.windows(2) {
+        let alone = pair[1].at.since(pair[0].at);
+        if alone > held.alone {
+            return Err(format!("nothing called the sender for {alone} after {:?}", pair[0]));
+        }
+    }
+    Ok(())
+}
+
+fn sends_only_when_it_may(held: &Held, steps: &[Step]) -> Result<(), String> {
+    let mut last_sent_at: Option<Time> = None;
+    for step in steps.iter().filter(|step| step.sent() > 0) {
+        let after = state(step);
+        let gap = last_sent_at.map(|at| step.at.since(at));
+        let is_alone = step.sent() == 1;
+        let window = after.window.unwrap_or(0.0).max(1.0) as u32;
+        let is_repair = is_alone && step.sent_again() == 1;
+        let may = match held.may {
+            May::Window => after.in_flight <= window || is_repair,
+            May::Sequence => {
+                let next = after.report.packets_sent - after.report.retransmissions;
+                step.sent() == step.sent_again() || next <= after.acknowledged + window
+            }
+            May::Reduction => after.in_flight <= window.max(step.before.in_flight) + 1,
+            May::Rate => {
+                let rate = after.rate.filter(|rate| rate.as_bps() > 0);
+                is_alone && rate.is_some_and(|rate| keeps_pace(gap, rate))
+            }
+            May::LinkFree => is_alone && keeps_pace(gap, LINK),
+            May::Pulled(first) => {
+                let report = after.report;
+                report.packets_sent <= first + step.arrived + report.timeouts + report.returns
+            }
+            May::Told => is_alone && matches!(step.cause, Cause::Timer(_)),
+            May::Windows => true,
+        };
+        if !may {
+            return Err(format!("sent before it may: {step:?}, {gap:?} after the one before"));
+        }
+        last_sent_at = Some(step.at);
+    }
+    Ok(())
+}
+
+/// Whether a full packet has left by then at this rate, to a picosecond.
+fn keeps_pace(gap: Option<Time>, rate: Rate) -> bool {
+    gap.is_none_or(|gap| gap + Time(1) >= rate.time_for(FULL_PACKET_BYTES))
+}
+
+fn runner() -> TestRunner {
+    let drawn = std::env::var("PACKETLOOM_PROPERTIES").ok();
+    let drawn: Option<u32> = drawn.map(|count| count.parse().expect("PACKETLOOM_PROPERTIES is a number"));
+    let config = Config {
+        cases: drawn.unwrap_or(DRAWN),
+        failure_persistence: None,
+        max_shrink_iters: 2_000,
+        ..Config::default()
+    };
+    match drawn {
+        Some(_) => TestRunner::new(config),
+        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
+    }
+}
+
+#[test]
+fn no_scheme_breaks_a_law_whatever_befalls_its_packets() {
+    let mut broken = String::new();
+    for (number, held) in HELD.iter().enumerate() {
+        let file = format!("laws-{number}.csv");
+        let found = runner()
+            .run(&history(held.repairs), |history| check(held, &history, &file).map_err(TestCaseError::fail));
+        if let Err(error) = found {
+            broken += &format!("{} {{ {} }}: {error}\n", held.kind, held.keys);
+        }
+    }
+    assert!(broken.is_empty(), "{broken}");
+}
+
+#[test]
+fn every_registered_scheme_is_held_to_the_laws() {
+    let held: BTreeSet<&str> = HELD.iter().map(|held| held.kind).collect();
+    let registered: BTreeSet<&str> = COMPONENTS.iter().map(|component| component.kind).collect();
+    assert_eq!(held, registered, "each is a line of HELD in tests/schemes/laws.rs");
+}

@@ -1,0 +1,134 @@
+//! The small case of each scheme: two flows to one host, over a queue with what the scheme answers to.
+
+use crate::common::{cases, write_file};
+use packetloom::scenario::Case;
+
+/// A scheme's part of the case.
+pub struct Setting {
+    /// The transport.
+    pub kind: &'static str,
+    /// Its parameters, where they are not its defaults.
+    keys: &'static str,
+    queue: &'static str,
+    /// What the others are not: the routing, or the queue of the hosts.
+    others: &'static str,
+    topology: &'static str,
+    /// src, dst, size in bytes, start in ns, deadline in ns (0: none).
+    flows: &'static [[u64; 5]],
+}
+
+const RACK: &str = r#"{ kind = "rack", hosts = 3, link = { rate = "10Gbps", delay = "1us" } }"#;
+const LEAF_SPINE: &str = r#"{ kind = "leaf-spine", spines = 2, leaves = 2, hosts_per_leaf = 2, link = { rate = "10Gbps", delay = "1us" } }"#;
+const NIC: &str = r#"nic = "drop-tail""#;
+
+/// Room for four packets of two flows that begin with ten.
+const SHORT: &str = r#"{ kind = "drop-tail", capacity = "6KB" }"#;
+const ENDLESS: &str = r#""drop-tail""#;
+const MARKING: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "6KB" }"#;
+const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "6KB" } }"#;
+const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "6KB" }"#;
+const TRIMMING: &str = r#"{ kind = "ndp", capacity = "36KB" }"#;
+const CREDITS: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
+
+/// 20 and 10 packets of 1460 B; the second flow begins while the first is under way.
+const TWO: &[[u64; 5]] = &[[1, 0, 29_200, 0, 0], [2, 0, 14_600, 3_000, 0]];
+/// The second flow's deadline is near.
+const WITH_DEADLINES: &[[u64; 5]] = &[[1, 0, 29_200, 0, 1_000_000], [2, 0, 14_600, 3_000, 40_000]];
+/// 14 and 7.
+const FEWER: &[[u64; 5]] = &[[1, 0, 20_440, 0, 0], [2, 0, 10_220, 3_000, 0]];
+/// 12 and 5 packets, where requests and timers take rows, too.
+const FEW: &[[u64; 5]] = &[[1, 0, 17_520, 0, 0], [2, 0, 7_300, 3_000, 0]];
+const FEW_WITH_DEADLINES: &[[u64; 5]] = &[[1, 0, 17_520, 0, 1_000_000], [2, 0, 7_300, 3_000, 40_000]];
+/// 12 and 8 packets of 9000 B.
+const JUMBO: &[[u64; 5]] = &[[1, 0, 108_000, 0, 0], [2, 0, 72_000, 3_000, 0]];
+
+const fn on_rack(kind: &'static str, keys: &'static str, queue: &'static str) -> Setting {
+    Setting { kind, keys, queue, others: NIC, topology: RACK, flows: TWO }
+}
+
+/// Of flows without packets: no queue, and nothing to capture.
+const fn of_flows(kind: &'static str) -> Setting {
+    Setting { others: "", ..on_rack(kind, "", "") }
+}
+
+const fn with_deadlines(kind: &'static str, queue: &'static str) -> Setting {
+    Setting { flows: WITH_DEADLINES, ..on_rack(kind, "", queue) }
+}
+
+/// One of each.
+pub const SETTINGS: &[Setting] = &[
+    on_rack("tcp", "", SHORT),
+    on_rack("cubic", "", SHORT),
+    on_rack("dctcp", "", MARKING),
+    with_deadlines("d2tcp", MARKING),
+    on_rack("min-tcp", "", PFABRIC),
+    Setting { flows: FEWER, ..on_rack("line-rate", "", PFABRIC) },
+    on_rack("fixed-window", "initial_window = 8", SHORT),
+    Setting { flows: JUMBO, ..on_rack("ndp", "initial_window = 8", TRIMMING) },
+    Setting { flows: FEW, ..on_rack("rcp", "rtt = \"10us\"", ENDLESS) },
+    Setting { flows: FEW_WITH_DEADLINES, ..on_rack("d3", "rtt = \"10us\"", ENDLESS) },
+    Setting { flows: FEW, ..on_rack("pdq", "rtt = \"10us\"", ENDLESS) },
+    Setting { others: "", ..with_deadlines("daq", CREDITS) },
+    on_rack("mptcp", "subflows = 2", SHORT),
+    on_rack("pias", "thresholds = [\"6KB\", \"20KB\"]", STRICT),
+    Setting { flows: FEW, ..on_rack("fastpass", "", ENDLESS) },
+    of_flows("ideal"),
+    of_flows("max-min"),
+    Setting { others: "routing = \"controller\"", topology: LEAF_SPINE, ..on_rack("syn", "", ENDLESS) },
+    Setting { others: "routing = \"ecmp\"", topology: LEAF_SPINE, ..on_rack("asy", "", ENDLESS) },
+];
+
+/// The setting of a transport.
+pub fn of(kind: &str) -> &'static Setting {
+    SETTINGS.iter().find(|setting| setting.kind == kind).unwrap_or_else(|| {
+        panic!("the transport {kind:?} has no small case of its own; write one in tests/schemes/settings.rs")
+    })
+}
+
+impl Setting {
+    /// The name of the node whose link to host 0 both flows share.
+    pub fn last_switch(&self) -> &'static str {
+        if self.topology == RACK { "switch0" } else { "leaf0" }
+    }
+
+    /// The case, as text.
+    pub fn toml(&self) -> String {
+        let Setting { kind, keys, queue, others, topology, .. } = self;
+        let file = format!("small-{kind}.csv");
+        write_file(&file, &self.flow_list());
+        let transport = match *keys {
+            "" => format!("{kind:?}"),
+            keys => format!("{{ kind = {kind:?}, {keys} }}"),
+        };
+        let mut toml = format!(
+            "topology = {topology}\n\
+             [[workload]]\narrivals = {{ kind = \"list\", file = \"{file}\" }}\n\
+             [[scheme]]\nname = \"{kind}\"\ntransport = {transport}\n"
+        );
+        if !queue.is_empty() {
+            let last = self.last_switch();
+            let [first_host, second_host] = [self.flows[0][0], self.flows[1][0]];
+            toml += &format!(
+                "queue = {queue}\n{others}\n[measure]\nseries_interval = \"100ns\"\n\
+                 capture = [\"host{first_host}\", \"host{second_host}\", \"{last} to host0\"]\n"
+            );
+        }
+        toml
+    }
+
+    /// The case.
+    pub fn case(&self) -> Case {
+        cases(&self.toml()).remove(0)
+    }
+
+    fn flow_list(&self) -> String {
+        let has_deadlines = self.flows.iter().any(|flow| flow[4] > 0);
+        let mut text =
+            "src,dst,size_bytes,start_ns".to_owned() + if has_deadlines { ",deadline_ns\n" } else { "\n" };
+        for [src, dst, size, start, deadline] in self.flows {
+            text += &format!("{src},{dst},{size},{start}");
+            text += &if has_deadlines { format!(",{deadline}\n") } else { "\n".to_owned() };
+        }
+        text
+    }
+}
