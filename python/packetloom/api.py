@@ -26,6 +26,7 @@ def run(
     cache: bool = True,
     ray: str | None = None,
     audit: bool = False,
+    keep_older: bool = False,
 ) -> Results:
     """Runs a scenario (a file, a dict, a `Scenario`, or a results folder) and gives its results.
 
@@ -33,7 +34,8 @@ def run(
     rest is run. `overrides` are `key=value` texts, as for `packetloom run --set`. `shard` is one such as `"2/8"`: only
     that share of the cases is run. Without `cache` even cases whose results earlier runs have kept are computed anew.
     `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on this machine. With `audit` the laws that hold
-    in every simulation are checked as it runs, and `LawError` is raised if one does not.
+    in every simulation are checked as it runs, and `LawError` is raised if one does not. Finished cases that another
+    build of packetloom computed are computed again, unless `keep_older`.
     """
     text = "a text such as"
     share = None if shard is None else Shard.parse(arguments.instance("shard", shard, str, f'{text} "2/8"'))
@@ -44,4 +46,7 @@ def run(
     reporter: Reporter = reporter_for(sys.stderr) if arguments.flag("progress", progress) else SilentReporter()
     plan = read_plan(scenario, overrides)
     folder = Path(tempfile.mkdtemp(prefix="packetloom-")) if given is None else given
-    return run_plan(plan, folder, limit, reporter, shard=share, cache=keep, ray=address, audit=checked)
+    older = arguments.flag("keep_older", keep_older)
+    return run_plan(
+        plan, folder, limit, reporter, shard=share, cache=keep, ray=address, audit=checked, keep_older=older
+    )

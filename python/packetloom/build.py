@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from packetloom import _core
@@ -47,6 +50,30 @@ def build_of(python: Path) -> tuple[Build, list[str]]:
     return Build(version, _digest(Path(file)), guided), benchmarks
 
 
+def build_text(version: str, digest: str) -> str:
+    """Which build computed a case; folders of earlier formats do not tell."""
+    return f"packetloom {version}, {f'build {digest}' if digest else 'a build that is not recorded'}"
+
+
+def builds_text(builds: Iterable[tuple[str, str]]) -> str:
+    """Which builds computed how many cases, each given by its version and its digest."""
+    counted = Counter(builds)
+    if len(counted) == 1:
+        return build_text(*next(iter(counted)))
+    return "; ".join(f"{count} by {build_text(*build)}" for build, count in counted.items())
+
+
+def other_builds_text(builds: Iterable[tuple[str, str]]) -> str:
+    """What to say of cases that this build did not compute; nothing if there are none."""
+    of_all = list(builds)
+    here = this_build().digest
+    others = [(version, digest) for version, digest in of_all if digest != here]
+    if not others:
+        return ""
+    return f"{len(others)} of {len(of_all)} cases were computed by another build: {builds_text(others)}"
+
+
+@cache
 def _digest(compiled: Path) -> str:
     with compiled.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]

@@ -1,15 +1,18 @@
 """The result cache: what one campaign has computed, no other computes again.
 
 It lies in `$PACKETLOOM_CACHE`, or else in `packetloom` below `$XDG_CACHE_HOME` (`~/.cache`), and it can be deleted at
-any time. A case is found by its identity and by the compiled simulator: another build never answers for this one.
+any time. A case is found by its identity and by the compiled simulator: another build never answers for this one. Its
+files are nobody else's, and what they hold is checked against what was written whenever they are used.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +21,7 @@ from packetloom.build import this_build
 from packetloom.case_files import COMMIT, OTHERS, CaseFiles
 from packetloom.outcome import Outcome
 from packetloom.results import FORMAT, CaseRow
+from packetloom.storage import DamageError
 
 PLACE = "PACKETLOOM_CACHE"
 OFF = "off"
@@ -60,25 +64,35 @@ class ResultCache:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.files = CaseFiles(root / build_fingerprint())
+        self._build = this_build().digest
 
     def ids(self) -> set[str]:
         """The cases that it knows."""
         return self.files.ids()
 
     def get(self, case_id: str) -> Outcome | None:
-        """What came of a case."""
-        found = self.files.read(case_id)
-        if found is None or found[0].case_id != case_id:
-            return None
-        return found[1]
+        """What came of a case; a damaged one is dropped, and the user told."""
+        try:
+            row, outcome = self.files.read(case_id)
+            if row.build == self._build and row.tables:
+                return outcome
+            problem = f"{self.files.file(COMMIT, case_id)}: is of another build"
+        except DamageError as damage:
+            problem = str(damage)
+        if self.files.file(COMMIT, case_id).exists():  # otherwise another campaign has pruned it
+            print(f"warning: {problem}; dropped from the cache, its case is computed again", file=sys.stderr)
+            self._drop([self.files.file(table, case_id) for table in (COMMIT, *OTHERS)])
+        return None
 
     def put(self, row: CaseRow, origin: CaseFiles) -> None:
         """Keeps a case that is finished in a results folder. What can't be kept is no loss."""
+        if row.build != self._build:
+            return
         with suppress(OSError):
             for table in (*OTHERS, COMMIT):
                 file = origin.file(table, row.case_id)
                 if file.exists():
-                    _share(file, self.files.file(table, row.case_id))
+                    _copy(file, self.files.file(table, row.case_id))
 
     def prune(self, most_bytes: int = MOST_BYTES) -> None:
         """Drops the oldest cases until the rest is no larger than this."""
@@ -88,7 +102,11 @@ class ResultCache:
             if total <= most_bytes:
                 break
             total -= case.size_bytes
-            for file in case.files:
+            self._drop(case.files)
+
+    def _drop(self, files: Iterable[Path]) -> None:
+        for file in files:
+            with suppress(OSError):
                 file.unlink(missing_ok=True)
 
     def _cases(self) -> list[_Kept]:
@@ -116,15 +134,15 @@ def _kept(files: list[Path]) -> _Kept | None:
     return _Kept(files, sum(state.st_size for state in states), max(state.st_mtime for state in states))
 
 
-def _share(original: Path, target: Path) -> None:
-    """Puts a file into the cache: a second name for it, or a copy where the cache is on another disk."""
+def _copy(original: Path, target: Path) -> None:
+    """Puts a copy of a file into the cache."""
     if target.exists():
         return
+    descriptor, name = tempfile.mkstemp(dir=target.parent)
+    os.close(descriptor)
     try:
-        os.link(original, target)
-    except FileExistsError:
-        return
+        shutil.copyfile(original, name)
+        Path(name).replace(target)
     except OSError:
-        with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as copy, original.open("rb") as source:
-            shutil.copyfileobj(source, copy)
-        Path(copy.name).replace(target)
+        Path(name).unlink(missing_ok=True)
+        raise

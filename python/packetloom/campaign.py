@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from packetloom.build import builds_text, other_builds_text
 from packetloom.cache import ResultCache, open_cache
 from packetloom.errors import Interrupted, PacketloomError
 from packetloom.executor import Executor, Finished, executor_for
 from packetloom.folder import ResultsFolder
 from packetloom.pace import RateMeter, RemainingTime
 from packetloom.progress import Reporter, Snapshot, case_label, opening
-from packetloom.results import CaseRow, Results
+from packetloom.results import CaseRow, Results, builds_of
 from packetloom.scenario import Plan
 from packetloom.schedule import Schedule, Shard
 from packetloom.standings import Standings
@@ -35,12 +36,16 @@ def run_plan(
     cache: bool = True,
     ray: str | None = None,
     audit: bool = False,
+    keep_older: bool = False,
 ) -> Results:
-    """Runs what is not finished yet. Raises `Interrupted` after Ctrl-C, and `LawError` where an audit asks for it,
-    with everything finished kept. What the cache has was not audited, so an audit does not take it."""
+    """Runs what is not finished yet, and, unless `keep_older`, what another build has finished.
+
+    Raises `Interrupted` after Ctrl-C, and `LawError` where an audit asks for it, with everything finished kept. What
+    the cache has was not audited, so an audit does not take it.
+    """
     executor = executor_for(workers, ray, audit)
     try:
-        with ResultsFolder(output, plan) as folder:
+        with ResultsFolder(output, plan, keep_older=keep_older) as folder:
             campaign = _Campaign(plan, folder, executor, reporter, shard, open_cache() if cache and not audit else None)
             campaign.run()
     finally:
@@ -75,9 +80,8 @@ class _Campaign:
 
     def run(self) -> None:
         known = self.cached_ids.intersection(self.schedule.waiting_ids())
-        self.reporter.start(
-            opening(self.schedule.total, self.schedule.finished, len(known), self.folder.path), self.schedule.total
-        )
+        text = opening(self.schedule.total, self.schedule.finished, len(known), self.folder.path)
+        self.reporter.start(f"{self._of_other_builds()}{text}", self.schedule.total)
         with _stop_on_signals(self.stop):
             try:
                 self._run_all()
@@ -89,14 +93,20 @@ class _Campaign:
         if self.stop.is_set():
             raise Interrupted(self._kept())
 
+    def _of_other_builds(self) -> str:
+        """Which finished cases another build computed, and what happens to them."""
+        if self.folder.older:
+            builds = builds_text(builds_of(self.folder.older.values()))
+            count = len(self.folder.older)
+            return f"{count} finished cases are computed again: they are by {builds} (--keep-older keeps them)\n"
+        kept = other_builds_text(builds_of(self.folder.rows.values()))
+        return kept and f"{kept} (kept)\n"
+
     def _run_all(self) -> None:
         try:
-            while (self.schedule.waiting or self._unsettled) and not self.stop.is_set():
-                self._fill()
-                self._keep(self.executor.collect(POLL_S))
-                self._settle(at_once=not self.executor.in_hand)
-                self.folder.write_index(at_once=False)
-                self._report()
+            self._run_waiting()
+            self.schedule.ask_again(self.folder.older)
+            self._run_waiting()
             self._keep(self.executor.cancel())
             self._settle(at_once=True)
             self.folder.write_index()
@@ -107,6 +117,14 @@ class _Campaign:
                 self._settle(at_once=True)
             problem = explain_os_error(error, f"{self.folder.path}: cannot write a result")
             raise PacketloomError(f"{problem}. {self._kept()}; then run the same command again to go on") from None
+
+    def _run_waiting(self) -> None:
+        while (self.schedule.waiting or self._unsettled) and not self.stop.is_set():
+            self._fill()
+            self._keep(self.executor.collect(POLL_S))
+            self._settle(at_once=not self.executor.in_hand)
+            self.folder.write_index(at_once=False)
+            self._report()
 
     @property
     def _unsettled(self) -> bool:

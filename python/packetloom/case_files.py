@@ -10,18 +10,20 @@ import os
 import shutil
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from packetloom.contents import Content, content_of
 from packetloom.outcome import Columns, Outcome
-from packetloom.results import EVERY_CASE_HAS, FLOWS, PARTITIONED, CaseRow
+from packetloom.results import EVERY_CASE_HAS, FLOWS, PARTITIONED, CaseRow, row_in
 from packetloom.storage import (
     CASE_COLUMNS,
     CASE_ROW_KEY,
     TEMPORARY_SUFFIX,
+    DamageError,
     read_parquet,
     sync_folder,
     table_of,
@@ -71,21 +73,21 @@ class CaseFiles:
 
     def stage(self, row: CaseRow, outcome: Outcome) -> None:
         """Writes a finished case; `settle` makes it last."""
-        files = {}
-        for name, columns in outcome.tables.items():
-            if columns:
-                files[name] = self._temporary(name, row.case_id)
-                _write(files[name], _partition(row, columns))
+        tables = {name: _partition(row, columns) for name, columns in outcome.tables.items() if columns}
+        row = replace(row, tables={name: content_of(table) for name, table in tables.items()})
+        files = {name: self._temporary(name, row.case_id) for name in tables}
+        for name, table in tables.items():
+            _write(files[name], table.replace_schema_metadata({CASE_ROW_KEY: row.to_json()}))
         self._staged.append(_Staged(row, files))
 
     def stage_copy(self, row: CaseRow, source: CaseFiles) -> None:
-        """Takes over a finished case of another folder, without a second copy on the disk where that can be."""
+        """Takes over a finished case of another folder; from then on neither's files are the other's."""
         files = {}
         for name in PARTITIONED:
             original = source.file(name, row.case_id)
             if original.exists():
                 files[name] = self._temporary(name, row.case_id)
-                _link_or_copy(original, files[name])
+                shutil.copyfile(original, files[name])
         self._staged.append(_Staged(row, files))
 
     def settle(self) -> list[CaseRow]:
@@ -95,25 +97,31 @@ class CaseFiles:
         for name in OTHERS:
             self._name([one.files[name] for one in staged if name in one.files])
         self._name([one.files[COMMIT] for one in staged])
+        for one in staged:  # what the case had before and has no more
+            for name in OTHERS:
+                if name not in one.files:
+                    self.file(name, one.row.case_id).unlink(missing_ok=True)
         return [one.row for one in staged]
 
-    def read(self, case_id: str) -> tuple[CaseRow, Outcome] | None:
-        """A finished case, or nothing if it is not there or cannot be read."""
-        try:
-            # The file that is the commit is read last: if it is there then, the others were.
-            tables = {
-                name: read_parquet(self.file(name, case_id))
-                for name in (*OTHERS, COMMIT)
-                if name == COMMIT or self.file(name, case_id).exists()
-            }
-            row = CaseRow.from_json(tables[COMMIT].schema.metadata[CASE_ROW_KEY])
-        except (OSError, pa.ArrowInvalid, KeyError, TypeError, ValueError):
-            return None
+    def read(self, case_id: str) -> tuple[CaseRow, Outcome]:
+        """A finished case, all of which is as it was written; `DamageError` otherwise."""
+        commit = self.file(COMMIT, case_id)
+        tables = {COMMIT: read_parquet(commit)}
+        row = row_in(commit, tables[COMMIT].schema.metadata or {})
+        for name in OTHERS:
+            file = self.file(name, case_id)
+            if name in row.tables or (not row.tables and file.exists()):
+                tables[name] = read_parquet(file)
+                if not row_in(file, tables[name].schema.metadata or {}).is_of(row):
+                    raise DamageError(file, "is of another run of its case than the file of its flows")
+        for name, table in tables.items():
+            _must_hold(self.file(name, case_id), table, row, row.tables.get(name))
         outcome = Outcome(
-            tables={name: _columns(tables[name]) if name in tables else {} for name in ("flows", *OTHERS)},
+            tables={name: _columns(tables[name]) if name in tables else {} for name in (COMMIT, *OTHERS)},
             counters=row.counters,
             fingerprint=row.fingerprint,
             version=row.version,
+            build=row.build,
             warnings=row.warnings,
         )
         return row, outcome
@@ -140,12 +148,14 @@ def _write(file: Path, table: pa.Table) -> None:
         raise
 
 
-def _link_or_copy(original: Path, copy: Path) -> None:
-    copy.unlink(missing_ok=True)
-    try:
-        os.link(original, copy)
-    except OSError:  # another file system, or one without links
-        shutil.copyfile(original, copy)
+def _must_hold(file: Path, table: pa.Table, row: CaseRow, written: Content | None) -> None:
+    """Rows of an earlier format do not say what was written."""
+    if written and content_of(table) != written:
+        raise DamageError(file, "holds other values than were written there")
+    for name, column in _case_columns(row, 1).items():
+        found = table[name].unique().to_pylist() if name in table.column_names else []
+        if found != column.to_pylist()[: table.num_rows]:
+            raise DamageError(file, f"holds another {name} than its case has")
 
 
 def _sync_files(files: list[Path]) -> None:
@@ -172,13 +182,15 @@ def _columns(table: pa.Table) -> dict[str, Any]:
 
 def _partition(row: CaseRow, columns: Columns) -> pa.Table:
     """One case's part of a table: its columns, preceded by what tells the case from others."""
-    length = len(next(iter(columns.values())))
+    return table_of({**_case_columns(row, len(next(iter(columns.values())))), **columns})
+
+
+def _case_columns(row: CaseRow, length: int) -> dict[str, pa.Array]:
+    """The columns that stand first in every table."""
     scheme, load, seed = (row.parameters.get(name) for name in EVERY_CASE_HAS)
-    case = {
+    return {
         "case_id": pa.repeat(pa.scalar(row.case_id), length),
         "scheme": pa.repeat(pa.scalar(scheme, pa.string()), length),
         "load": pa.repeat(pa.scalar(None if load is None else float(load), pa.float64()), length),
         "seed": pa.repeat(pa.scalar(seed, pa.int64()), length),
     }
-    table = table_of({**case, **columns})
-    return table.replace_schema_metadata({CASE_ROW_KEY: row.to_json()})

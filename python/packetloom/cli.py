@@ -85,6 +85,9 @@ RayOption = Annotated[
 AuditOption = Annotated[
     bool, typer.Option("--audit", help="Check the laws of every simulation as it runs; computes every case anew.")
 ]
+KeepOlderOption = Annotated[
+    bool, typer.Option("--keep-older", help="Keep finished cases that another build of packetloom computed.")
+]
 FoldersArgument = Annotated[list[Path], typer.Argument(metavar="DIR", help="Results folders.")]
 JsonOption = Annotated[
     Path | None,
@@ -161,6 +164,7 @@ def run(
     no_cache: NoCacheOption = False,
     ray: RayOption = None,
     audit: AuditOption = False,
+    keep_older: KeepOlderOption = False,
 ) -> None:
     """Run a scenario. Stopped or killed, the same command goes on where it was."""
     from packetloom.campaign import run_plan
@@ -177,7 +181,17 @@ def run(
         folder = folder.with_name(f"{folder.name}-{share}")
     try:
         reporter = reporter_for(sys.stderr)
-        results = run_plan(plan, folder, workers, reporter, shard=share, cache=not no_cache, ray=ray, audit=audit)
+        results = run_plan(
+            plan,
+            folder,
+            workers,
+            reporter,
+            shard=share,
+            cache=not no_cache,
+            ray=ray,
+            audit=audit,
+            keep_older=keep_older,
+        )
     except Interrupted as interrupted:
         print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
@@ -203,6 +217,7 @@ def search(
     workers: WorkersOption = None,
     settings: SetOption = None,
     json_file: JsonOption = None,
+    keep_older: KeepOlderOption = False,
 ) -> None:
     """Find, by bisection, how far a key can be raised while deadlines are still met. Resumes like `run`."""
     from packetloom.progress import reporter_for
@@ -224,12 +239,13 @@ def search(
             workers=workers,
             output=folder,
             reporter=reporter_for(sys.stderr),
+            keep_older=keep_older,
         )
     except Interrupted as interrupted:
         print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     found = held_values(results, range, hold)
-    print_held(found, range, hold)
+    print_held(found, range, hold, results.build_note())
     if json_file:
         write_held(found, json_file)
     print(f"\nevery run in {folder}; their table: packetloom report {folder}")
@@ -361,6 +377,7 @@ def reproduce(
     accept: Annotated[
         bool, typer.Option("--accept", help="Commit this run's verdicts: the list and the paper's README.")
     ] = False,
+    keep_older: KeepOlderOption = False,
 ) -> None:
     """Redo a paper's experiments and check its claims one by one.
 
@@ -369,9 +386,11 @@ def reproduce(
     from packetloom.reproduce import check_acceptable, check_verdicts, reproduce_paper
 
     if accept:
+        if keep_older:
+            raise PacketloomError("--accept commits what this build computes: leave --keep-older out")
         check_acceptable(paper, figure)
     try:
-        findings = reproduce_paper(paper, figure, scale, json_file, output, workers)
+        findings = reproduce_paper(paper, figure, scale, json_file, output, workers, keep_older)
     except Interrupted as interrupted:
         print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
@@ -461,3 +480,5 @@ def _print_results(results: Results) -> None:
         print("no case is finished")
         return
     print_results(summary(results), console())
+    if note := results.build_note():
+        print(note)

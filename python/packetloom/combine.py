@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from packetloom.build import build_text, this_build
 from packetloom.case_files import CaseFiles
 from packetloom.errors import PacketloomError
 from packetloom.folder import ResultsFolder
@@ -24,7 +25,7 @@ def combine(folders: Sequence[Path], output: Path) -> tuple[Results, int]:
     """
     plan = _common_plan(folders)
     found = _rows_of(folders)
-    with ResultsFolder(output, plan) as target:
+    with ResultsFolder(output, plan, keep_older=True) as target:
         _agree({row.case_id: (row, output) for row in target.rows.values()}, found)
         try:
             _take_over(plan, found, target)
@@ -66,8 +67,12 @@ def _rows_of(folders: Sequence[Path]) -> Found:
     for folder in folders:
         theirs: Found = {row.case_id: (row, folder) for row in read_rows(folder)}
         _agree(found, theirs)
-        found |= theirs
+        found |= {case_id: one for case_id, one in theirs.items() if case_id not in found or _is_of_this_build(one[0])}
     return found
+
+
+def _is_of_this_build(row: CaseRow) -> bool:
+    return row.build == this_build().digest
 
 
 def _agree(some: Found, others: Found) -> None:
@@ -75,14 +80,17 @@ def _agree(some: Found, others: Found) -> None:
         (row, folder), (other, place) = some[case_id], others[case_id]
         if row.fingerprint != other.fingerprint:
             raise PacketloomError(
-                f"{folder} and {place} differ in case {case_id}: its fingerprints are {row.fingerprint} and "
-                f"{other.fingerprint}, so one of them is damaged or comes from another build; nothing was written"
+                f"{folder} and {place} differ in case {case_id}: its fingerprints are {row.fingerprint} "
+                f"({build_text(row.version, row.build)}) and {other.fingerprint} "
+                f"({build_text(other.version, other.build)}); nothing was written. Run one of them again: what "
+                "another build computed, or what is damaged, is computed anew"
             )
 
 
 def _take_over(plan: Plan, found: Found, target: ResultsFolder) -> None:
     sources = {folder: CaseFiles(folder) for _, folder in found.values()}
-    wanted = [case for case in plan.cases if case.id in found and case.id not in target.rows]
+    kept = {case_id for case_id, row in target.rows.items() if _is_of_this_build(row) or case_id not in found}
+    wanted = [case for case in plan.cases if case.id in found.keys() - kept]
     for place, case in enumerate(wanted, start=1):
         row, folder = found[case.id]
         target.files.stage_copy(replace(row, parameters=dict(case.parameters)), sources[folder])

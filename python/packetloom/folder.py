@@ -6,12 +6,15 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from packetloom import _core
+from packetloom.build import builds_text, this_build
 from packetloom.case_files import CaseFiles
 from packetloom.errors import PacketloomError
 from packetloom.outcome import Outcome
@@ -38,9 +41,13 @@ INDEX_SHARE = 0.05
 
 
 class ResultsFolder:
-    """A results folder open for writing."""
+    """A results folder open for writing.
 
-    def __init__(self, path: Path, plan: Plan) -> None:
+    `rows` are its finished cases. What another build computed is in `older` instead, unless it is to be kept: it stays
+    in the folder, and counts for whoever reads it, until its case has been computed again.
+    """
+
+    def __init__(self, path: Path, plan: Plan, *, keep_older: bool = False) -> None:
         self.path = path
         self.files = CaseFiles(path)
         self._order = {case.id: place for place, case in enumerate(plan.cases)}
@@ -54,7 +61,10 @@ class ResultsFolder:
         except OSError as error:
             raise explain_os_error(error, f"{path}: cannot write results there") from None
         try:
-            self.rows = {row.case_id: row for row in _finished_cases(path, plan)}
+            here = this_build().digest
+            found = {row.case_id: row for row in _finished_cases(path, plan)}
+            self.rows = {id: row for id, row in found.items() if keep_older or row.build == here}
+            self.older = {id: row for id, row in found.items() if id not in self.rows}
             self._prepare(plan)
         except OSError as error:
             self.close()
@@ -89,12 +99,18 @@ class ResultsFolder:
         if not self.files.has_staged or not (at_once or time.monotonic() >= self._settle_at):
             return []
         rows = self.files.settle()
-        self.rows |= {row.case_id: row for row in rows}
+        for row in rows:
+            self.rows[row.case_id] = row
+            self.older.pop(row.case_id, None)
         self._settle_at = time.monotonic() + SETTLE_PERIOD_S
         return rows
 
     def write_index(self, *, at_once: bool = True) -> None:
-        """Brings `cases.parquet` up to date: at once, or now and then. Its rows are in the scenario's order."""
+        """Brings `cases.parquet` up to date: at once, or now and then. Its rows are in the scenario's order.
+
+        Readers take it at its word. So what is to be computed again is not in it: if this run is killed, they find in
+        the case's own file which build it is of.
+        """
         began = time.monotonic()
         if not at_once and began < self._index_at:
             return
@@ -164,18 +180,21 @@ def _finished_cases(path: Path, plan: Plan) -> list[CaseRow]:
     planned = {case.id: case for case in plan.cases}
     strangers = [row for row in rows if row.case_id not in planned]
     if strangers:
-        version = marker.get("version")
-        cause = (
-            f"it was written by packetloom {version}, this is {_core.version()}"
-            if version != _core.version()
-            else f"it was made from {marker['origin'] or 'a scenario in Python'}, or that has changed since"
-        )
         raise PacketloomError(
-            f"{path}: holds the results of another scenario: {len(strangers)} of its {len(rows)} finished cases "
-            f"are not in this one ({cause}). Name another folder with -o DIR, or delete this one"
+            f"{path}: holds the results of another scenario: {len(strangers)} of its {len(rows)} finished cases are "
+            f"not in this one ({_why_strange(strangers, marker)}). Name another folder with -o DIR, or delete this one"
         )
     # A grid that has grown calls the same cases by more names.
     return [replace(row, parameters=dict(planned[row.case_id].parameters)) for row in rows]
+
+
+def _why_strange(strangers: Sequence[CaseRow], marker: Mapping[str, Any]) -> str:
+    """Another version tells cases apart in another way, and another build of the same version may."""
+    made = f"it was made from {marker['origin'] or 'a scenario in Python'}, or that has changed since"
+    others = [(row.version, row.build) for row in strangers if row.build != this_build().digest]
+    if any(version != _core.version() for version, _ in others):
+        return f"they were computed by {builds_text(others)}; this is packetloom {_core.version()}"
+    return f"{made}; or that is because they were computed by {builds_text(others)}" if others else made
 
 
 def row_of(case: _core.Case, outcome: Outcome) -> CaseRow:
@@ -186,5 +205,6 @@ def row_of(case: _core.Case, outcome: Outcome) -> CaseRow:
         counters=dict(outcome.counters),
         fingerprint=outcome.fingerprint,
         version=outcome.version,
+        build=outcome.build,
         warnings=outcome.warnings,
     )

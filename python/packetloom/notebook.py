@@ -82,7 +82,8 @@ def results_html(results: Results) -> str:
         for line in results_lines(statistics, columns)
     ]
     note = "slowdown = completion time / that of the flow alone on an empty network; ± 95 % confidence over seeds"
-    return text + table(header, rows, text_columns=2) + paragraph(note)
+    notes = [note, *filter(None, [results.build_note()])]
+    return text + table(header, rows, text_columns=2) + "".join(map(paragraph, notes))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from packetloom import _core
+from packetloom.build import this_build
 from packetloom.confidence import PERCENTILES
 from packetloom.results import PARTITIONED
 
@@ -23,6 +24,7 @@ class Outcome:
     counters: Mapping[str, int | float]
     fingerprint: str
     version: str
+    build: str
     warnings: tuple[str, ...]
 
     @staticmethod
@@ -33,6 +35,7 @@ class Outcome:
             counters=core.counters | slowdown_counters(core.flows),
             fingerprint=core.fingerprint,
             version=_core.version(),
+            build=this_build().digest,
             warnings=tuple(core.warnings),
         )
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from packetloom import _core
 from packetloom.arguments import AUTO, LOCAL
+from packetloom.build import build_text, this_build
 from packetloom.errors import LawError, PacketloomError
 from packetloom.executor import Finished, Running, is_audit_asked, refuse_if_broken
 from packetloom.outcome import Outcome
@@ -24,13 +25,14 @@ RETRIES = 20
 """How often a case is begun anew after its worker was lost: more often than machines die, and yet not for ever."""
 
 
-def simulate(case_json: str, case_id: str, audit: bool) -> Outcome:
-    """Runs a case on a worker of the cluster."""
+def simulate(case_json: str, case_id: str, audit: bool, build: str) -> Outcome:
+    """Runs a case on a worker of the cluster; only the build that sends it may."""
+    here = this_build()
     case = _core.Case.from_json(case_json)
-    if case.id != case_id:
+    if here.digest != build or case.id != case_id:
         raise PacketloomError(
-            f"{socket.gethostname()} has packetloom {_core.version()} of another kind than the machine that sends the "
-            "cases: install the same version on every node"
+            f"{socket.gethostname()} has {build_text(here.version, here.digest)}, and the machine that sends the cases "
+            f"has build {build}: install the same build on every node"
         )
     core = _core.Simulation(case).run(threads=1, audit=audit)
     refuse_if_broken(case, core)
@@ -50,6 +52,7 @@ class RayExecutor:
         self._ray = _import_ray()
         self._limit = workers
         self._audit = audit or is_audit_asked()
+        self._build = this_build().digest
         self._tasks: dict[Any, _Task] = {}
         _connect(self._ray, address, workers)
         self._remote = self._ray.remote(num_cpus=1, max_retries=RETRIES)(simulate)
@@ -65,7 +68,7 @@ class RayExecutor:
         return len(self._tasks)
 
     def submit(self, case: _core.Case, threads: int) -> None:
-        self._tasks[self._remote.remote(case.json, case.id, self._audit)] = _Task(case, time.monotonic())
+        self._tasks[self._remote.remote(case.json, case.id, self._audit, self._build)] = _Task(case, time.monotonic())
 
     def collect(self, timeout_s: float) -> list[Finished]:
         if not self._tasks:

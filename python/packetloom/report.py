@@ -8,12 +8,13 @@ from pathlib import Path
 import polars as pl
 
 from packetloom import _core, arguments, curves
+from packetloom.build import build_text, builds_text, this_build
 from packetloom.charts import look_json
 from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view
 from packetloom.figures import FIGURES
 from packetloom.page import Page
-from packetloom.results import Results, Snapshot
+from packetloom.results import Results, Snapshot, builds_of
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, check_bins
 from packetloom.tables import Column, results_columns, results_lines, significant
 
@@ -50,13 +51,16 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
 
 
 def _opening(page: Page, several: Sequence[Results]) -> None:
+    here = build_text(_core.version(), this_build().digest)
     for one in several:
         planned, finished = len(one.plan_lines()), len(one.rows())
-        text = f"{one.name}: {finished} of {planned} cases finished, by packetloom {one.marker['version']}"
-        page.text(text)
+        by = f", by {builds_text(builds_of(one.rows()))}" if finished else ""
+        page.text(f"{one.name}: {finished} of {planned} cases finished{by}")
+        if note := one.build_note():
+            page.text(f"{one.name}: {note}. This page was made by {here}.")
     page.text(
         "Slowdown is a flow's completion time over that of the same flow alone on an empty network. "
-        f"This page was made by packetloom {_core.version()}.",
+        f"This page was made by {here}.",
         note=True,
     )
     if not any(one.rows() for one in several):

@@ -6,25 +6,28 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from packetloom import _core, arguments
+from packetloom.build import other_builds_text
+from packetloom.contents import Content
 from packetloom.errors import PacketloomError
 from packetloom.quantities import axis_text
 from packetloom.scenario import Parameter, Plan, Precision, plan_from_text
-from packetloom.storage import CASE_ROW_KEY, as_type, common_type, read_parquet, table_of
+from packetloom.storage import CASE_ROW_KEY, DamageError, as_type, common_type, read_metadata, read_parquet, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
 MARKER = "packetloom.json"
-FORMAT = 1
+FORMAT = 2
+FORMATS_READ = (1, FORMAT)
+"""Rows of format 1 tell neither the build nor what the tables hold."""
 PLAN = "plan.jsonl"
 INDEX = "cases.parquet"
 FLOWS = "flows.parquet"
@@ -65,6 +68,10 @@ class CaseRow:
     fingerprint: str
     version: str
     warnings: tuple[str, ...]
+    build: str = ""
+    """The compiled simulator that computed it; empty if that was not recorded."""
+    tables: dict[str, Content] = field(default_factory=dict)
+    """What each of its tables holds; empty if that was not recorded."""
 
     @property
     def label(self) -> str:
@@ -90,14 +97,27 @@ class CaseRow:
 
     def to_json(self) -> str:
         """The row as text, for a file's metadata."""
-        names = ("case_id", "parameters", "counters", "fingerprint", "version", "warnings")
-        return json.dumps({name: getattr(self, name) for name in names})
+        names = ("case_id", "parameters", "counters", "fingerprint", "version", "warnings", "build")
+        tables = {name: asdict(content) for name, content in self.tables.items()}
+        return json.dumps({name: getattr(self, name) for name in names} | {"tables": tables})
 
     @staticmethod
     def from_json(text: str | bytes) -> CaseRow:
-        """The row from its text."""
+        """The row from its text; `ValueError` if it is none."""
         row = json.loads(text)
-        return CaseRow(**{**row, "warnings": tuple(row["warnings"])})
+        try:
+            tables = {name: Content(**content) for name, content in row.pop("tables", {}).items()}
+            read = CaseRow(**{**row, "warnings": tuple(row["warnings"])}, tables=tables)
+            whole = "scheme" in read.parameters and isinstance(read.counters, dict) and isinstance(read.build, str)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(f"no row of a case: {error}") from None
+        if not whole:
+            raise ValueError("no row of a case")
+        return read
+
+    def is_of(self, other: CaseRow) -> bool:
+        """Whether it is of the same run of the same case."""
+        return (self.case_id, self.fingerprint, self.build) == (other.case_id, other.fingerprint, other.build)
 
 
 def label_of(parameters: Mapping[str, Parameter]) -> str:
@@ -121,7 +141,9 @@ class Results:
         self.marker = read_marker(self.path)
 
     def __repr__(self) -> str:
-        return f"Results({str(self.path)!r}, {len(self.rows())} of {len(self.plan_lines())} cases finished)"
+        note = self.build_note()
+        finished = f"{len(self.rows())} of {len(self.plan_lines())} cases finished"
+        return f"Results({str(self.path)!r}, {finished}{note and f'; {note}'})"
 
     def _repr_html_(self) -> str:
         """As a notebook shows it."""
@@ -184,6 +206,10 @@ class Results:
         """A row per operation among hosts, for each time that it was done."""
         return self.table("jobs")
 
+    def build_note(self) -> str:
+        """Which cases another build computed, for the line below a table; empty if none."""
+        return other_builds_text(builds_of(self.rows()))
+
     @property
     def axes(self) -> list[str]:
         """The parameters that the scenario varies beside scheme, load and seed."""
@@ -242,6 +268,11 @@ class Snapshot(Results):
         return self._rows
 
 
+def builds_of(rows: Iterable[CaseRow]) -> list[tuple[str, str]]:
+    """The build of each case: its version and its digest."""
+    return [(row.version, row.build) for row in rows]
+
+
 def stalled_rows(rows: Sequence[CaseRow]) -> list[CaseRow]:
     """The cases that ended because none of their flows could go on."""
     return [row for row in rows if row.counters.get("stalled")]
@@ -293,9 +324,9 @@ def read_marker(folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise PacketloomError(f"{path}: {error.strerror}") from None
     version = str(marker.get("version", "of another version"))
-    if known_format != FORMAT:
+    if known_format not in FORMATS_READ:
         raise PacketloomError(
-            f"{folder}: written in format {known_format}, and this packetloom reads format {FORMAT}: "
+            f"{folder}: written in format {known_format}, and this packetloom reads formats up to {FORMAT}: "
             f"use packetloom {version}, or run the scenario anew"
         )
     if _numbers(version) > _numbers(_core.version()):
@@ -314,24 +345,28 @@ def read_rows(folder: Path) -> list[CaseRow]:
     """The rows of all finished cases: each flows file, once it has its name, holds the row of its case."""
     files = sorted((folder / FLOWS).glob("*.parquet"))
     known = _indexed_rows(folder / INDEX)
-    return [known.get(file.stem) or _row_in(file) for file in files]
+    return [known.get(file.stem) or row_in(file) for file in files]
 
 
 def _indexed_rows(path: Path) -> dict[str, CaseRow]:
     """What the index has: it may lag behind the flows files, and can be made anew from them."""
     try:
-        metadata = pq.read_schema(path).metadata or {}
-    except (OSError, pa.ArrowInvalid):
+        rows = [CaseRow.from_json(text) for text in json.loads(read_metadata(path)[CASE_ROW_KEY])]
+    except (DamageError, KeyError, TypeError, ValueError):
         return {}
-    rows = [CaseRow.from_json(text) for text in json.loads(metadata.get(CASE_ROW_KEY, b"[]"))]
     return {row.case_id: row for row in rows}
 
 
-def _row_in(file: Path) -> CaseRow:
+def row_in(file: Path, metadata: Mapping[bytes, bytes] | None = None) -> CaseRow:
+    """The row that a file of a case's holds; `DamageError` if it is not there, or another case's."""
+    found = read_metadata(file) if metadata is None else metadata
     try:
-        return CaseRow.from_json(pq.read_schema(file).metadata[CASE_ROW_KEY])
-    except (OSError, pa.ArrowInvalid, KeyError, TypeError, ValueError):
-        raise PacketloomError(f"{file}: damaged; delete it and run again: only its case is redone") from None
+        row = CaseRow.from_json(found[CASE_ROW_KEY])
+    except (KeyError, ValueError):
+        raise DamageError(file, "does not say which case it is of: something else was written there") from None
+    if row.case_id != file.stem:
+        raise DamageError(file, f"holds another case ({row.case_id}) than its name says")
+    return row
 
 
 def index_table(rows: Sequence[CaseRow], types: Mapping[str, type | None]) -> pa.Table:
@@ -344,6 +379,7 @@ def index_table(rows: Sequence[CaseRow], types: Mapping[str, type | None]) -> pa
     columns |= {
         "fingerprint": [row.fingerprint for row in rows],
         "version": [row.version for row in rows],
+        "build": pa.array([row.build or None for row in rows], pa.string()),
         "warnings": ["\n".join(row.warnings) for row in rows],
     }
     roles = dict.fromkeys(parameters, "parameter") | dict.fromkeys(counters, "counter")

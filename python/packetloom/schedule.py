@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -74,6 +74,10 @@ class _Point:
         self._asked = min(wanted, len(self.cases))
         return self.cases[len(asked) : self._asked]
 
+    def unasked(self) -> Sequence[_core.Case]:
+        """The cases that no round has asked for."""
+        return self.cases[self._asked :]
+
     def reached(self) -> float:
         """Half the interval after the seeds so far, as a fraction of the mean."""
         values = [value for case in self.cases[: self._asked] if (value := self._values.get(case.id)) is not None]
@@ -125,6 +129,11 @@ class Schedule:
         if point:
             point.finish(row)
             self._advance(point)
+
+    def ask_again(self, ids: Container[str]) -> None:
+        """Puts those of these cases in line that no round has asked for, and that are in the folder all the same."""
+        for point in self._points.values():
+            self._ask([case for case in point.unasked() if case.id in ids])
 
     def imprecise(self) -> list[str]:
         """What all the seeds that it may have do not make precise enough, a line each."""

@@ -87,6 +87,7 @@ class _Search:
     output: Path
     workers: int | None
     reporter: Reporter
+    keep_older: bool
     axis: str = ""
     probed: dict[int, set[Sample]] = field(default_factory=dict)
 
@@ -98,7 +99,7 @@ class _Search:
         while wanted:
             for sample, value in wanted.items():
                 self.probed.setdefault(value, set()).add(sample)
-            results = run_plan(self._plan(), self.output, self.workers, self.reporter)
+            results = run_plan(self._plan(), self.output, self.workers, self.reporter, keep_older=self.keep_older)
             brackets = _brackets(results, self.axis, self.range, self.share)
             wanted = {sample: one.next for sample, one in brackets.items() if one.next is not None}
         return results
@@ -153,6 +154,7 @@ def run_search(
     workers: int | None = None,
     output: Path,
     reporter: Reporter | None = None,
+    keep_older: bool = False,
 ) -> Results:
     """Runs what the search needs; `held_values` says what it found."""
     range.check()
@@ -160,8 +162,8 @@ def run_search(
         raise arguments.wrong("share", share, "a number above 0, up to 1")
     if not 0 < share <= 1:
         raise PacketloomError(f"the share to hold is {share:g}; write one above 0, up to 1")
-    search = _Search(scenario, range, share, tuple(overrides), output, workers, reporter or SilentReporter())
-    return search.run()
+    reporter = reporter or SilentReporter()
+    return _Search(scenario, range, share, tuple(overrides), output, workers, reporter, keep_older).run()
 
 
 def held_by_seed(
@@ -196,19 +198,22 @@ def largest_held(
     overrides: Sequence[str] = (),
     workers: int | None = None,
     output: str | Path | None = None,
+    keep_older: bool = False,
 ) -> pl.DataFrame:
     """The largest value of `key` from `lowest` to `highest` at which `share` of the deadlines are met.
 
     `key` is written as for `packetloom run --set`, such as `workload.pattern.fan_in`. A row per scheme: `scheme`,
     `value` (the mean over seeds), `low` and `high` (its 95 % interval; null with one seed), `seeds`, and `capped`: in
     how many seeds even `highest` held, so that the true value is higher. `lowest - 1`: not even `lowest` held.
+    What another build has computed in `output` is computed again, unless `keep_older`.
     """
     given = None if output is None else arguments.path("output", output)
     range = Range(arguments.instance("key", key, str, 'a key such as "workload.pattern.fan_in"'), lowest, highest)
     range.check()
     folder = Path(tempfile.mkdtemp(prefix="packetloom-")) if given is None else given
+    limit, older = arguments.workers(workers), arguments.flag("keep_older", keep_older)
     results = run_search(
-        scenario, range, share=share, overrides=overrides, workers=arguments.workers(workers), output=folder
+        scenario, range, share=share, overrides=overrides, workers=limit, output=folder, keep_older=older
     )
     return held_values(results, range, share)
 
@@ -225,8 +230,8 @@ def application_throughput(results: Results) -> list[tuple[CaseRow, float]]:
     return shares
 
 
-def print_held(found: pl.DataFrame, range: Range, share: float) -> None:
-    """The outcome in the terminal."""
+def print_held(found: pl.DataFrame, range: Range, share: float, note: str = "") -> None:
+    """The outcome in the terminal; a note stands below."""
     from rich import box
     from rich.table import Table
 
@@ -247,6 +252,8 @@ def print_held(found: pl.DataFrame, range: Range, share: float) -> None:
             note = f"not even {range.lowest} held"
         table.add_row(row["scheme"], f"{row['value']:.3g}", interval, str(row["seeds"]), note)
     console().print(table)
+    if note:
+        console().print(note)
 
 
 def write_held(found: pl.DataFrame, path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -19,11 +20,23 @@ from packetloom.confidence import PERCENTILES
 from packetloom.errors import PacketloomError
 
 TEMPORARY_SUFFIX = ".tmp"
+UNREADABLE = (pa.ArrowException, OSError, ValueError, TypeError, KeyError, NotImplementedError, MemoryError)
+"""What pyarrow raises where a Parquet file is cut or overwritten."""
+PARQUET = {"write_statistics": False, "write_page_checksum": True}
 WORTH_COMPRESSING = 100
 """Rows: in smaller tables, what describes the columns is most of the file, and is not compressed anyway."""
 CASE_ROW_KEY = b"packetloom.case"
 CASE_COLUMNS = ("case_id", "scheme", "load", "seed")
 """They stand first in every table, and each is the same in all rows of a case."""
+
+
+class DamageError(PacketloomError):
+    """A file of a results folder that is not what was written there, or cannot be read."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(f"{path}: {what}")
+        self.path = path
+        self.what = what
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -64,14 +77,50 @@ def write_parquet(file: IO[bytes], table: pa.Table) -> None:
     constant = [name for name in CASE_COLUMNS if name in table.column_names]
     compression = "zstd" if table.num_rows >= WORTH_COMPRESSING else "none"
     whole = pa.BufferOutputStream()  # to write each piece through Python's file takes as long as all the rest
-    pq.write_table(table, whole, compression=compression, use_dictionary=constant, write_statistics=False)
+    pq.write_table(table, whole, compression=compression, use_dictionary=constant, **PARQUET)
     file.write(whole.getvalue())
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Reads one Parquet file, of a table's columns only these when given."""
-    with pq.ParquetFile(path) as file:
-        return file.read(columns=None if columns is None else [*columns], use_threads=False)
+    """Reads one Parquet file, of a table's columns only these when given; `DamageError` if it is not whole."""
+    must_be_a_file(path)
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read(columns=None if columns is None else [*columns], use_threads=False)
+    except UNREADABLE as error:
+        raise unreadable(path, error) from None
+    missing = [name for name in columns or () if name not in table.column_names]
+    if missing:
+        raise DamageError(path, f"has no column {', '.join(missing)}: something else was written there")
+    return table
+
+
+def read_metadata(path: Path) -> dict[bytes, bytes]:
+    """What stands in a Parquet file beside its table; `DamageError` if its end, where that is, is not whole."""
+    must_be_a_file(path)
+    try:
+        return pq.read_schema(path).metadata or {}
+    except UNREADABLE as error:
+        raise unreadable(path, error) from None
+
+
+def must_be_a_file(path: Path) -> None:
+    """`DamageError` if there is none, or a folder or a pipe is in its place."""
+    try:
+        kind = path.stat().st_mode
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if not stat.S_ISREG(kind):
+        raise DamageError(path, f"is a {'folder' if stat.S_ISDIR(kind) else 'device'} where a file should be")
+
+
+def unreadable(path: Path, error: BaseException) -> DamageError:
+    """Why a file could not be read."""
+    if isinstance(error, FileNotFoundError):
+        return DamageError(path, "is missing")
+    if isinstance(error, OSError) and error.errno:
+        return DamageError(path, f"cannot be read: {os.strerror(error.errno)}")
+    return DamageError(path, f"is damaged, cut short or overwritten ({str(error).partition('. ')[0].strip()})")
 
 
 def sync_folder(folder: Path) -> None:
@@ -160,6 +209,7 @@ OWN_MEANINGS = {
     "seed": "The seed of every random draw of the case",
     "fingerprint": "Hash over all flow records: equal results have equal fingerprints",
     "version": "The version of packetloom that computed the case",
+    "build": "The compiled simulator that computed the case: a hash over its code; null if it was not recorded",
     "warnings": "What the run had to say, one per line",
     "slowdown_mean": "Mean slowdown of the measured flows that finished; null if none did",
 }

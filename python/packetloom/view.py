@@ -30,9 +30,12 @@ class Live:
         self._page = b""
 
     def stamp(self) -> str:
-        """What changes whenever a case finishes: which files of flows there are."""
-        names = [file.name for one in self._several for file in sorted((one.path / FLOWS).glob("*.parquet"))]
-        return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+        """What changes whenever a case finishes, or was computed again: which files of flows there are, since when."""
+        with suppress(FileNotFoundError):  # one was just replaced, and the next look finds what came of it
+            files = [file for one in self._several for file in sorted((one.path / FLOWS).glob("*.parquet"))]
+            names = "\n".join(f"{file.name} {file.stat().st_mtime_ns}" for file in files)
+            return hashlib.sha256(names.encode()).hexdigest()[:16]
+        return self._stamp
 
     def page(self) -> bytes:
         """The page as it is now."""

@@ -1,14 +1,20 @@
 """The result cache: what one campaign computed, no other computes again."""
 
 import os
+import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import packetloom
 from conftest import CASES
 from packetloom.cache import ResultCache, build_fingerprint, cache_folder, open_cache
 from packetloom.campaign import run_plan
+from packetloom.combine import combine
 from packetloom.progress import LogReporter, SilentReporter
 from packetloom.scenario import read_plan
 
@@ -79,14 +85,83 @@ def test_another_build_never_answers(
     assert other.ids() == set()
 
 
-def test_a_damaged_entry_is_computed_anew(cache: ResultCache, scenario: Path, tmp_path: Path) -> None:
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-20])
+
+
+def rewrite(file: Path, **columns: float) -> None:
+    """As a script that improves its results would: all is in order but the values, which are so many times as large."""
+    table = pq.read_table(file, partitioning=None)
+    for name, factor in columns.items():
+        scaled = pc.multiply(table[name], factor).cast(table[name].type)
+        table = table.set_column(table.column_names.index(name), table.schema.field(name), scaled)
+    pq.write_table(table, file)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        cut,
+        partial(rewrite, slowdown=100.0, fct_ns=100.0),
+        partial(rewrite, size_bytes=2),
+        partial(rewrite, load=2.0),
+        lambda file: file.write_bytes(b"rubbish"),
+        lambda file: shutil.copyfile(next(other for other in file.parent.iterdir() if other != file), file),
+    ],
+    ids=["cut", "times", "sizes", "load", "rubbish", "another case"],
+)
+def test_a_damaged_entry_is_dropped_told_and_computed_anew(
+    cache: ResultCache,
+    scenario: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    damage: Callable[[Path], object],
+) -> None:
     first = packetloom.run(scenario, tmp_path / "first", progress=False)
-    for file in cache.files.path.glob("flows.parquet/*"):
-        damaged = file.read_bytes()[:-20]
-        file.unlink()
-        file.write_bytes(damaged)
+    victim = sorted(cache.files.path.glob("flows.parquet/*"))[3]
+    damage(victim)
     again = packetloom.run(scenario, tmp_path / "again", progress=False)
     assert again.flows.equals(first.flows)
+    warning = capsys.readouterr().err
+    assert warning.startswith(f"warning: {victim}: ")
+    assert warning.endswith("dropped from the cache, its case is computed again\n")
+    packetloom.run(scenario, tmp_path / "third", progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_damage_to_another_of_a_cases_tables_counts(cache: ResultCache, scenario: Path, tmp_path: Path) -> None:
+    first = packetloom.run(scenario, tmp_path / "first", progress=False)
+    one, another, *_ = sorted(cache.files.path.glob("ports.parquet/*"))
+    rewrite(one, queue_mean_bytes=100.0)
+    another.unlink()
+    again = packetloom.run(scenario, tmp_path / "again", progress=False)
+    assert again.ports.equals(first.ports)
+
+
+def test_rewriting_a_results_folder_changes_no_later_run(cache: ResultCache, scenario: Path, tmp_path: Path) -> None:
+    """Written in place, as `open(file, "wb")` and so most tools do."""
+    first = packetloom.run(scenario, tmp_path / "first", progress=False)
+    flows = first.flows
+    mean = flows["slowdown"].to_numpy().mean()
+    for file in (tmp_path / "first" / "flows.parquet").iterdir():
+        rewrite(file, slowdown=100.0)
+    assert first.flows["slowdown"].to_numpy().mean() == pytest.approx(100 * mean)
+    second = packetloom.run(scenario, tmp_path / "second", progress=False)
+    assert second.flows.equals(flows)
+    # Nor the other way round: who rewrites what came from the cache changes nothing in it.
+    for file in (tmp_path / "second" / "flows.parquet").iterdir():
+        rewrite(file, slowdown=100.0)
+    assert packetloom.run(scenario, tmp_path / "third", progress=False).flows.equals(flows)
+    assert all(file.stat().st_nlink == 1 for file in cache.root.rglob("*.parquet") if file.is_file())
+
+
+def test_combining_takes_copies(scenario: Path, tmp_path: Path) -> None:
+    first = packetloom.run(scenario, tmp_path / "first", progress=False)
+    flows = first.flows
+    combined, _ = combine([tmp_path / "first"], tmp_path / "all")
+    for file in (tmp_path / "first" / "flows.parquet").iterdir():
+        rewrite(file, slowdown=100.0)
+    assert combined.flows.equals(flows)
 
 
 def test_results_survive_the_loss_of_the_cache(cache: ResultCache, scenario: Path, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_damaged_file_is_named(results: Results) -> None:
     flows = sorted((results.path / "flows.parquet").glob("*.parquet"))[0]
     flows.write_bytes(b"rubbish")
     (results.path / "cases.parquet").unlink()
-    with pytest.raises(PacketloomError, match=f"{flows.name}: damaged; delete it"):
+    with pytest.raises(PacketloomError, match=f"{flows.name}: is damaged, cut short or overwritten"):
         results.rows()
 
 

@@ -108,6 +108,7 @@ def reproduce_paper(
     json_file: Path | None = None,
     output: Path | None = None,
     workers: int | None = None,
+    keep_older: bool = False,
 ) -> list[Finding]:
     """Runs what a paper (or one of its figures) needs, judges its claims, and prints and writes the outcome."""
     from packetloom.claims import judge, print_findings, write_findings
@@ -117,12 +118,15 @@ def reproduce_paper(
     needed = {need for claim in claims for need in claim.needs} | {need for one in figures for need in one.needs}
     folder = output or Path("results") / "reproduce" / f"{name}-{scale}"
     results = {
-        experiment.name: run_experiment(paper, experiment, scale, folder, workers)
+        experiment.name: run_experiment(paper, experiment, scale, folder, workers, keep_older)
         for experiment in paper.experiments
         if experiment.name in needed
     }
     findings = [judge(claim, results) for claim in claims]
     print_findings(findings)
+    for experiment, result in results.items():
+        if note := result.build_note():
+            print(f"{experiment}: {note}")
     if json_file:
         write_findings(findings, json_file)
     drawn = [(figure, figure.panels(results)) for figure in figures]
@@ -181,7 +185,14 @@ def chosen_parts(paper: Paper, figure: str | None) -> tuple[list[Claim], list[Pa
     return [claim for claim in paper.claims if figure in claim.figures], figures
 
 
-def run_experiment(paper: Paper, experiment: Experiment, scale: Scale, folder: Path, workers: int | None) -> Results:
+def run_experiment(
+    paper: Paper,
+    experiment: Experiment,
+    scale: Scale,
+    folder: Path,
+    workers: int | None,
+    keep_older: bool = False,
+) -> Results:
     """Runs an experiment, or what is left of it."""
     from packetloom.campaign import run_plan
     from packetloom.progress import reporter_for
@@ -196,8 +207,16 @@ def run_experiment(paper: Paper, experiment: Experiment, scale: Scale, folder: P
         from packetloom.search import run_search
 
         range = experiment.search
-        return run_search(scenario, range, overrides=settings, workers=workers, output=output, reporter=reporter)
-    return run_plan(read_plan(scenario, settings), output, workers, reporter)
+        return run_search(
+            scenario,
+            range,
+            overrides=settings,
+            workers=workers,
+            output=output,
+            reporter=reporter,
+            keep_older=keep_older,
+        )
+    return run_plan(read_plan(scenario, settings), output, workers, reporter, keep_older=keep_older)
 
 
 def save_plots(drawn: Drawn, folder: Path) -> None:
@@ -240,6 +259,9 @@ def write_page(
     page.table(
         ["id", "verdict", "claim", "in the paper", "measured (95 % interval)", "band"], rows, text_columns=6, prose=True
     )
+    for name, result in results.items():
+        if note := result.build_note():
+            page.text(f"{name}: {note}", note=True)
     for figure, panels in drawn:
         page.heading(f"Figure {figure.number}: {figure.caption}")
         name = f"figure-{figure.number}"
