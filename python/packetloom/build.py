@@ -44,9 +44,9 @@ def build_of(python: Path) -> tuple[Build, list[str]]:
     """The build that this Python has, and its benchmarks."""
     try:
         found = subprocess.run([str(python), "-c", ASK], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
+        version, file, guided, benchmarks = json.loads(found.stdout)
+    except (OSError, subprocess.CalledProcessError, ValueError) as error:
         raise PacketloomError(f"{python} is no Python with a packetloom: {error}") from None
-    version, file, guided, benchmarks = json.loads(found.stdout)
     return Build(version, _digest(Path(file)), guided), benchmarks
 
 

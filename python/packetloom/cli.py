@@ -441,6 +441,8 @@ def validate(
         typer.Option(
             "--vm",
             metavar="KERNEL",
+            exists=True,
+            dir_okay=False,
             help="With kernel: not the one that runs here, but this one (/boot/vmlinuz-...) in a virtual machine.",
         ),
     ] = None,

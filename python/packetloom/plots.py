@@ -77,7 +77,7 @@ def save_figure(name: str, results: SomeResults, output: Path, choices: Mapping[
         lines = _legend_above(figure, [ax], columns=2)
         figure.set_figheight(AXES_INCHES + lines * LEGEND_LINE_INCHES)
         try:
-            figure.savefig(output, dpi=300, metadata=_undated(output))
+            figure.savefig(output, dpi=300, **_undated(output))
         except OSError as error:
             raise PacketloomError(f"{output}: {error.strerror}") from None
         finally:
@@ -113,9 +113,10 @@ def _panel(figure: str, results: SomeResults, choices: Mapping[str, Choice]) -> 
     return drawn.panel(choices)
 
 
-def _undated(output: Path) -> dict[str, None]:
+def _undated(output: Path) -> dict[str, Any]:
     """Without the moment, so that the same numbers give the same file."""
-    return {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(output.suffix.lower(), {})
+    moment = {".pdf": "CreationDate", ".svg": "Date", ".svgz": "Date"}.get(output.suffix.lower())
+    return {"metadata": {moment: None}} if moment else {}
 
 
 def _legend_above(figure: Figure, axes: Sequence[Axes], columns: int) -> int:

@@ -41,6 +41,8 @@ class DamageError(PacketloomError):
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Writes a file such that a crash at any moment leaves the old one, or the new one, but no part of it."""
+    if not path.name:  # such as "/" and "."
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     temporary = path.with_name(path.name + TEMPORARY_SUFFIX)
     try:
         with temporary.open("wb") as file:

@@ -10,6 +10,7 @@ from packetloom.errors import PacketloomError
 
 MOST_SCENARIO_BYTES = 4 << 20
 MOST_LIST_BYTES = 1 << 30
+PIECE_BYTES = 1 << 20
 
 KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
@@ -21,8 +22,7 @@ def read_text(path: Path, most_bytes: int, missing: str = "there is no such file
         if not stat.S_ISREG(about.st_mode):
             kind = KINDS.get(stat.S_IFMT(about.st_mode), "a device")
             raise PacketloomError(f"{path}: it is {kind}, not a regular file")
-        with path.open("rb") as file:
-            content = b"" if about.st_size > most_bytes else file.read(most_bytes + 1)
+        content = b"" if about.st_size > most_bytes else _beginning(path, most_bytes + 1)
     except FileNotFoundError:
         raise PacketloomError(f"{path}: {missing}") from None
     except OSError as error:
@@ -33,3 +33,12 @@ def read_text(path: Path, most_bytes: int, missing: str = "there is no such file
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise PacketloomError(f"{path}: not a text file (byte {error.start} is not UTF-8)") from None
+
+
+def _beginning(path: Path, most_bytes: int) -> bytes:
+    """Piece by piece: room for all that may come would be taken at once."""
+    content = bytearray()
+    with path.open("rb") as file:
+        while len(content) < most_bytes and (piece := file.read(PIECE_BYTES)):
+            content += piece
+    return bytes(content)
