@@ -1,8 +1,11 @@
 """Schemes with names that a terminal, a page, a figure or a file system could take for something else."""
 
+import html
 import io
 import json
 import re
+import shutil
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -137,3 +140,28 @@ def test_no_table_is_printed_past_the_one_console() -> None:
     """Any other would take names for markup."""
     for file in Path(packetloom.__file__).parent.rglob("*.py"):
         assert "Console(" not in file.read_text() or file.name == "terminal.py", file
+
+
+TRACES = """
+const panel = { x: { title: "load" }, y: { title: "slowdown" } }, look = { colour: "red", marker: 0, dash: 0 };
+const curve = (label) => traces({ kind: "curve", label, look, x: [1], y: [2] }, panel)[0];
+const bars = (label) => traces({ kind: "bars", label, look, x: [label], y: [2] }, panel)[0];
+const found = names.flatMap((label) => [curve(label), bars(label)]);
+console.log(JSON.stringify(found.map((trace) => [trace.name, trace.label, trace.places])));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node")
+def test_plotly_takes_no_name_for_html() -> None:
+    script = (Path(packetloom.__file__).with_name("assets") / "charts.js").read_text()
+    head, pick = script.partition("let data")[0], "const pick = (list, place) => list[place % list.length];"
+    drawing = script[script.index("function errorBars") : script.index("function columnsFor")]
+    code = f"{head}\n{pick}\n{drawing}\nconst names = {json.dumps(NAMES)};\n{TRACES}"
+    assert pick in script
+    done = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    assert [html.unescape(name) for name, _, _ in found] == [name for name in NAMES for _ in range(2)]
+    assert not any("<" in name or ">" in name for name, _, _ in found)
+    assert [label for _, label, _ in found] == [name for name in NAMES for _ in range(2)]
+    assert found[-1][2] == [NAMES[-1]]

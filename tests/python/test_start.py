@@ -100,3 +100,11 @@ def test_sigint_does_not_outlive_the_command() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.endswith("True\n")
     assert signal.getsignal(signal.SIGINT) is not signal.SIG_DFL
+
+
+@pytest.mark.parametrize("columns", ["1", "20"])
+def test_a_narrow_terminal(columns: str) -> None:
+    process = packetloom("explain", "ecn", COLUMNS=columns, NO_COLOR="1")
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert out
