@@ -253,6 +253,18 @@ def test_figures_show_no_share_beyond_what_can_be() -> None:
     assert (list(curve.y), list(curve.low), list(curve.high)) == ([0.8], [0.0], [1.0])
 
 
+def test_a_share_that_rounding_puts_above_one_is_inside_its_interval() -> None:
+    samples = [[(7, 0.0, 1, 500_000_000 + more)] for more in (0, 8)]
+    cases = [({"scheme": "DAQ", FAN_IN: 5, "seed": seed}, one) for seed, one in enumerate(samples)]
+    panels = figures.beside_long({"background": Sampled(*cases)})
+    (curve,) = panels[1].marks
+    assert isinstance(curve, Curve)
+    low, high = curve.low[0], curve.high[0]
+    assert low is not None
+    assert high is not None
+    assert low <= curve.y[0] <= high
+
+
 def test_every_claim_needs_experiments_that_there_are() -> None:
     known = {one.name for one in PAPER.experiments}
     assert [claim.id for claim in PAPER.claims] == [f"DQ{number}" for number in range(1, 11)]

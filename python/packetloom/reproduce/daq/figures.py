@@ -144,7 +144,8 @@ def _possible(found: Interval) -> Interval:
     """Without what can't be: a share, as of a link of 1 Gb/s, is from 0 to 1. Of few seeds an interval goes beyond."""
     if found.low is None or found.high is None:
         return found
-    return Interval(found.value, max(found.low, 0.0), min(found.high, 1.0))
+    least, most = min(found.value, 0.0), max(found.value, 1.0)
+    return Interval(found.value, max(found.low, least), min(found.high, most))
 
 
 FIGURES = (
