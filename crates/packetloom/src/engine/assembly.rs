@@ -119,7 +119,7 @@ impl<'a> Assembly<'a> {
         &self,
         id: u32,
         node: u32,
-        mut transport: T,
+        transport: T,
         shard: usize,
         wires: &mut Wires<T::Header>,
     ) -> Host<T> {
@@ -127,10 +127,11 @@ impl<'a> Assembly<'a> {
         let nic = self.nic::<T>(id, shard, wires);
         let code = self.code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
         let paths = code.map(|code| Paths::new(plan.topology, code, plan.routing, id, plan.seed));
+        let mut host = Host::new(id, transport, nic, paths, node, plan.seed);
         if let Some(recorder) = &plan.recorder {
-            transport.watch_pulls(recorder);
+            host.watch_pulls(recorder);
         }
-        Host::new(id, transport, nic, paths, node, plan.seed)
+        host
     }
 
     /// The port of a host, or what stands for those of a host with several links.

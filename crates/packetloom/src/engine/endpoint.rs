@@ -22,6 +22,8 @@ pub trait Transport: Send {
     type Header: Copy + Default + std::fmt::Debug + Send;
     /// Its part at every port of the network; `()` where only hosts take part.
     type Agent: PortAgent<Self::Header>;
+    /// Whether receivers keep a queue of pulls (see [`Context::note_pulls`]).
+    const HAS_PULLS: bool = false;
 
     /// A flow starts here.
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Self::Header, Self::Agent>);
@@ -54,13 +56,6 @@ pub trait Transport: Send {
         Vec::new()
     }
 
-    /// Has the queue of pulls watched, where the transport has one.
-    fn watch_pulls(&mut self, _recorder: &QueueRecorder) {}
-
-    /// The record of that queue.
-    fn pulls(&mut self) -> Option<&mut QueueRecorder> {
-        None
-    }
 }
 
 /// How an unfinished flow stands at its sender.
@@ -90,6 +85,7 @@ pub struct Context<'a, H, A = ()> {
     pub(super) agenda: &'a mut Agenda,
     pub(super) log: &'a mut Log,
     pub(super) ended_chains: &'a mut Vec<u32>,
+    pub(super) pulls: Option<&'a mut QueueRecorder>,
 }
 
 impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
@@ -151,6 +147,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     pub fn set_timer(&mut self, at: Time, key: u32, purpose: u8) {
         debug_assert!(at >= self.now, "a timer in the past");
         self.agenda.add(Timer { at, key, purpose });
+    }
+
+    /// The host owes its connections so many pulls from now on.
+    #[inline]
+    pub fn note_pulls(&mut self, owed: u64) {
+        if let Some(recorder) = &mut self.pulls {
+            recorder.note_length(self.now, owed);
+        }
     }
 
     /// The receiver has every byte of a flow.

@@ -33,6 +33,8 @@ pub(super) struct Host<T: Transport> {
     triggers: Option<Box<Triggers>>,
     queries: Option<Box<Queries>>,
     random: Stream,
+    /// The record of the queue of pulls, if it is watched.
+    pulls: Option<Box<QueueRecorder>>,
 }
 
 /// What a host looks at in each of its turns.
@@ -83,12 +85,18 @@ impl<T: Transport> Host<T> {
             triggers: None,
             queries: None,
             random: Stream::new(seed, Purpose::Transport, u64::from(id)),
+            pulls: None,
         }
     }
 
-    /// The record of the transport's queue of pulls until `end`, if it has one that was watched.
+    /// Has the transport's queue of pulls recorded, if it has one.
+    pub(super) fn watch_pulls(&mut self, recorder: &QueueRecorder) {
+        self.pulls = T::HAS_PULLS.then(|| Box::new(recorder.clone()));
+    }
+
+    /// The record of that queue until `end`.
     pub(super) fn pulls(&mut self, end: Time) -> Option<QueueRecorder> {
-        let recorder = self.transport.pulls()?;
+        let recorder = self.pulls.as_deref_mut()?;
         recorder.close(end);
         Some(recorder.clone())
     }
@@ -254,6 +262,7 @@ impl<T: Transport> Host<T> {
             agenda: &mut self.turns.agenda,
             log,
             ended_chains: &mut self.turns.ended_chains,
+            pulls: self.pulls.as_deref_mut(),
         };
         match next {
             Next::Arrival(id) => {

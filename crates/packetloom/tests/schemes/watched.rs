@@ -3,7 +3,7 @@
 
 use packetloom::engine::{Context, Report, Standing, Timer, Transport};
 use packetloom::flow::{Flow, FlowId};
-use packetloom::measure::{QueueRecorder, Segment};
+use packetloom::measure::Segment;
 use packetloom::packet::{Kind, Packet};
 use packetloom::scenario::Case;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
@@ -153,6 +153,7 @@ impl<T: Scheme> Watched<T> {
 
 impl<T: Scheme> Transport for Watched<T> {
     type Header = T::Header;
+    const HAS_PULLS: bool = T::HAS_PULLS;
     type Agent = T::Agent;
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, T::Header, T::Agent>) {
@@ -201,14 +202,6 @@ impl<T: Scheme> Transport for Watched<T> {
 
     fn standings(&self) -> Vec<Standing> {
         self.inner.standings()
-    }
-
-    fn watch_pulls(&mut self, recorder: &QueueRecorder) {
-        self.inner.watch_pulls(recorder);
-    }
-
-    fn pulls(&mut self) -> Option<&mut QueueRecorder> {
-        self.inner.pulls()
     }
 }
 

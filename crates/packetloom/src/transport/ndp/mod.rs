@@ -15,7 +15,6 @@ use super::flow_table::FlowTable;
 use super::{Scheme, Sending};
 use crate::engine::{Context, Report, Standing, Timer, Transport};
 use crate::flow::{Flow, FlowId};
-use crate::measure::QueueRecorder;
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
 use config::Config;
@@ -75,6 +74,7 @@ impl Scheme for Ndp {
 impl Transport for Ndp {
     type Header = Header;
     type Agent = ();
+    const HAS_PULLS: bool = true;
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         let mut sender = Sender::new(flow, &self.config);
@@ -112,14 +112,6 @@ impl Transport for Ndp {
         } else if let Some(sender) = self.senders.get_mut(timer.key) {
             sender.timer(&self.config, context);
         }
-    }
-
-    fn watch_pulls(&mut self, recorder: &QueueRecorder) {
-        self.pacer.watch(recorder);
-    }
-
-    fn pulls(&mut self) -> Option<&mut QueueRecorder> {
-        self.pacer.recorder()
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {
@@ -168,7 +160,7 @@ impl Ndp {
         let has_it = receiver.note(seq, packet.kind == Kind::Trimmed);
         let next = receiver.next();
         let pulls = if receiver.is_whole() {
-            self.pacer.forget(receiver, context.now);
+            self.pacer.forget(receiver, context);
             self.receivers.remove(flow);
             self.finished.add(context.now, flow, next);
             context.delivered(flow);

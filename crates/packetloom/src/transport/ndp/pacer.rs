@@ -7,7 +7,6 @@ use super::header::Header;
 use super::receiver::Receiver;
 use crate::engine::Context;
 use crate::flow::FlowId;
-use crate::measure::QueueRecorder;
 use crate::units::Time;
 use std::collections::BTreeSet;
 
@@ -24,9 +23,8 @@ pub struct Pacer {
     free_at: Time,
     /// Whether a timer is set for that.
     timer_set: bool,
-    /// Pulls owed to all connections, and the record of that, if it is watched.
+    /// Pulls owed to all connections.
     owed: u64,
-    recorder: Option<Box<QueueRecorder>>,
 }
 
 impl Pacer {
@@ -46,33 +44,21 @@ impl Pacer {
             return receiver.count_pull();
         }
         receiver.owed += 1;
-        self.change_owed(self.owed + 1, context.now);
+        self.change_owed(self.owed + 1, context);
         self.place(receiver, config);
         self.set_timer(context);
         0
     }
 
     /// A connection is over: what it is owed goes with it.
-    pub(super) fn forget(&mut self, receiver: &mut Receiver, now: Time) {
+    pub(super) fn forget(&mut self, receiver: &mut Receiver, context: &mut Context<'_, Header>) {
         self.remove(receiver);
-        self.change_owed(self.owed - u64::from(receiver.owed), now);
+        self.change_owed(self.owed - u64::from(receiver.owed), context);
     }
 
-    /// Has the number of pulls owed watched.
-    pub(super) fn watch(&mut self, recorder: &QueueRecorder) {
-        self.recorder = Some(Box::new(recorder.clone()));
-    }
-
-    /// The record of that.
-    pub(super) fn recorder(&mut self) -> Option<&mut QueueRecorder> {
-        self.recorder.as_deref_mut()
-    }
-
-    fn change_owed(&mut self, owed: u64, now: Time) {
+    fn change_owed(&mut self, owed: u64, context: &mut Context<'_, Header>) {
         self.owed = owed;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.note_length(now, owed);
-        }
+        context.note_pulls(owed);
     }
 
     /// Takes a connection out of the queue, and returns the turn that it had there.
@@ -97,7 +83,7 @@ impl Pacer {
     ) -> u32 {
         self.remove(receiver);
         receiver.owed -= 1;
-        self.change_owed(self.owed - 1, context.now);
+        self.change_owed(self.owed - 1, context);
         if receiver.owed > 0 {
             self.place(receiver, config);
         }
