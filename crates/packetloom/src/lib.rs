@@ -9,6 +9,7 @@ pub mod files;
 pub mod flow;
 pub mod fluid;
 pub mod formats;
+pub mod link_message;
 pub mod measure;
 pub mod packet;
 pub mod packets;

@@ -19,15 +19,15 @@ pub enum Kind {
     Returned,
     /// From host to host, below transports: a query that asks for a flow, or the word that it was heard.
     Query,
-    /// Between the ends of a link: room in a buffer that is granted, or given back.
-    Credit,
+    /// From one end of a link to the other: a [`crate::link_message::LinkMessage`].
+    Link,
 }
 
 impl Kind {
     /// Whether transports know such packets. The others are between hosts, or the ends of a link.
     #[inline]
     pub fn is_transports(self) -> bool {
-        !matches!(self, Kind::Query | Kind::Credit)
+        !matches!(self, Kind::Query | Kind::Link)
     }
 }
 
@@ -42,7 +42,8 @@ pub struct Packet<H> {
     pub src: HostId,
     /// The host it is for.
     pub dst: HostId,
-    /// For queues that schedule by priority: the smallest number goes first.
+    /// For queues that schedule by priority: the smallest number goes first. Queries and link messages, which no queue
+    /// schedules, carry a number of their own here: see [`Packet::workers`] and [`crate::link_message`].
     pub priority: u32,
     /// Size on the wire, headers included, preamble and inter-frame gap not.
     pub size_bytes: u16,
@@ -59,4 +60,21 @@ pub struct Packet<H> {
     pub congestion_experienced: bool,
     /// What the transport itself says.
     pub header: H,
+}
+
+impl<H> Packet<H> {
+    /// Of a query on its way to the switch of the host that is asked: how many hosts are asked at once (DAQ's N_w).
+    pub fn workers(&self) -> u32 {
+        self.priority
+    }
+
+    /// Of a query beyond that switch: the bytes of its buffer that it lends to the host.
+    pub fn loan_bytes(&self) -> u32 {
+        self.priority
+    }
+
+    /// Has a query carry a loan in the place of the number of workers.
+    pub fn set_loan(&mut self, bytes: u32) {
+        self.priority = bytes;
+    }
 }

@@ -19,6 +19,9 @@ pub struct Packets<H> {
     places: Vec<Place<H>>,
     /// For each place, the one that comes after it in a queue.
     next: Vec<PacketId>,
+    /// For each place, the link by which its packet came to the node where it is, as a number at that node: kept only where a
+    /// switch has to know (see [`Packets::set_ingress`]).
+    ingress: Vec<u32>,
     /// The place that was left last comes last, so that the same few are used over and over. Apart from `next`, because it is read
     /// and written in a stream.
     free: Vec<PacketId>,
@@ -26,7 +29,7 @@ pub struct Packets<H> {
 
 impl<H> Default for Packets<H> {
     fn default() -> Packets<H> {
-        Packets { places: Vec::new(), next: Vec::new(), free: Vec::new() }
+        Packets { places: Vec::new(), next: Vec::new(), ingress: Vec::new(), free: Vec::new() }
     }
 }
 
@@ -44,6 +47,7 @@ impl<H: Copy + Default> Packets<H> {
     fn add_place(&mut self) -> PacketId {
         self.places.push(Place(Packet::default()));
         self.next.push(PacketId::default());
+        self.ingress.push(0);
         PacketId(self.places.len() as u32 - 1)
     }
 
@@ -69,6 +73,19 @@ impl<H: Copy + Default> Packets<H> {
     /// Has two packets change places.
     pub fn exchange(&mut self, one: PacketId, other: PacketId) {
         self.places.swap(one.0 as usize, other.0 as usize);
+        self.ingress.swap(one.0 as usize, other.0 as usize);
+    }
+
+    /// Notes by which of its node's links a packet came.
+    #[inline]
+    pub fn set_ingress(&mut self, id: PacketId, link: u32) {
+        self.ingress[id.0 as usize] = link;
+    }
+
+    /// By which of its node's links a packet came, if the node noted it.
+    #[inline]
+    pub fn ingress(&self, id: PacketId) -> u32 {
+        self.ingress[id.0 as usize]
     }
 
     /// A packet.

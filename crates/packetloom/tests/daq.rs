@@ -112,6 +112,27 @@ pattern = "permutation"
     }
 }
 
+/// The link that a packet came by is kept beside the packet, so credits come back whoever chose its path.
+#[test]
+fn sources_may_choose_paths_behind_credits() {
+    let topology = "kind = \"fat-tree\"\nk = 4\n";
+    let workload = r#"
+[[workload]]
+sizes = { kind = "constant", size = "300KB" }
+arrivals = "at-once"
+pattern = "permutation"
+"#;
+    for routing in ["permutation", "spray-random"] {
+        let toml = daq(topology, workload, "", "flows = 16\n");
+        let toml =
+            toml.replace("transport = \"daq\"", &format!("routing = \"{routing}\"\ntransport = \"daq\""));
+        let outcome = run(&toml);
+        is_lossless(&outcome, 4_000_000);
+        // Every flow uses all of its paths; with a path for each flow some ports would stay idle.
+        assert!(outcome.ports.iter().all(|row| row.counters.bytes > 0), "{routing}");
+    }
+}
+
 #[test]
 fn five_long_flows_fill_the_link() {
     let workload = r#"

@@ -95,7 +95,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("rcp", DROP_TAIL, "ecmp", "6c7cc3d0f2ba8d92"),
         ("d3", DROP_TAIL, "ecmp", "9b9a20f5c32c45b5"),
         ("pdq", DROP_TAIL, SYMMETRIC, "2aeeb0b1e438dc17"),
-        ("daq", DAQ, "ecmp", "31a5fff59d24b911"),
+        ("daq", DAQ, "ecmp", "370fd079c047448a"),
         ("min-tcp", PFABRIC, "spray-round-robin", "c72a6c7b3a4ee47a"),
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
         ("fixed-window", DROP_TAIL, "spray-random", "259c2a6c3e608bf7"),

@@ -215,6 +215,20 @@ fn every_transport_gets_through_or_says_why_not() {
     );
 }
 
+/// Each of a host's links has credits of its own, and what a switch says goes to the port that it leads back to.
+#[test]
+fn credits_come_back_by_each_of_a_hosts_links() {
+    write_file("mixed.txt", MIXED);
+    let scheme =
+        "transport = \"dctcp\"\nqueue = { kind = \"daq\", rtt = \"100us\" }\nrouting = \"spray-random\"";
+    for query in ["", ", query = \"64B\""] {
+        let pattern = format!("{{ kind = \"incast\", fan_in = 4, receiver = 1{query} }}");
+        let outcome = run(&text("mixed.txt", &at_once("200KB", &pattern), scheme, "max_time = \"10s\""));
+        assert!(outcome.flows.iter().all(|row| row.fct().is_some()), "{:?}", outcome.warnings);
+        assert!(outcome.ports.iter().all(|row| row.counters.drops == 0));
+    }
+}
+
 #[test]
 fn ways_between_hosts_that_are_linked_are_direct() {
     write_file("direct.txt", MIXED);

@@ -12,7 +12,7 @@ struct Loop {
     link: usize,
     name: String,
     /// Its number among the links into its far end.
-    number: u16,
+    number: u32,
     /// The links out of its far end.
     buffers: std::ops::Range<usize>,
     /// The link by which notifications come back.
@@ -44,7 +44,7 @@ impl Credits {
             Loop {
                 link: number,
                 name: format!("{} to {}", topology.node_name(link.src), topology.node_name(link.dst)),
-                number: nth(None, link.dst) as u16,
+                number: nth(None, link.dst) as u32,
                 buffers,
                 back: ways_back
                     .nth(nth(Some(link.src), link.dst))
@@ -60,7 +60,7 @@ impl Credits {
                 let is_owed = |packet: &&Held| packet.kind == Kind::Data && packet.credit_class == class;
                 let on_link = seen.links[*link].on_link.iter().map(|(_, packet)| packet);
                 let waiting = seen.links[buffers.clone()].iter().flat_map(|port| &port.queued);
-                let waiting = waiting.filter(|packet| packet.path == *number);
+                let waiting = waiting.filter(|packet| packet.ingress == *number);
                 let owed: u64 =
                     on_link.chain(waiting).filter(is_owed).map(|packet| u64::from(packet.size_bytes)).sum();
                 let coming = &seen.links[*back];

@@ -20,7 +20,7 @@ impl Inside {
         match kind {
             Kind::Data => self.data += packets,
             Kind::Trimmed | Kind::Returned => self.cut += packets,
-            Kind::Ack | Kind::Control | Kind::Query | Kind::Credit => {}
+            Kind::Ack | Kind::Control | Kind::Query | Kind::Link => {}
         }
     }
 }

@@ -24,6 +24,7 @@ const PACKET: Held = Held {
     dst: 1,
     size_bytes: 1_500,
     path: 0,
+    ingress: 0,
     kind: Kind::Data,
     credit: None,
     credit_class: 1,

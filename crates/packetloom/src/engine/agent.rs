@@ -1,6 +1,7 @@
 //! What a scheme does inside the network: an agent at every port, which reads and writes the headers that pass.
 
 use crate::packet::Packet;
+use crate::queue::Occupancy;
 use crate::spec::Values;
 use crate::units::{Rate, Time};
 
@@ -20,6 +21,17 @@ pub struct Moment {
     pub now: Time,
     /// When the link will have sent all that waits. If nothing came since, it would have been so at any time before.
     pub drained_at: Time,
+}
+
+/// A port at the moment when a packet starts on its link.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving {
+    /// The moment.
+    pub at: Time,
+    /// What it leaves behind in the queue.
+    pub left: Occupancy,
+    /// Bytes that were put onto the link before it, headers included, framing not.
+    pub sent_bytes: u64,
 }
 
 /// What agents need of the paths that packets take.
@@ -42,6 +54,9 @@ pub enum PathNeeds {
 pub trait PortAgent<H>: Sized + Send {
     /// Whether there is anything to call.
     const ACTIVE: bool = true;
+    /// Whether it sees packets as they start ([`PortAgent::depart`]). Packets then wait in a buffer until they do: a FIFO
+    /// that hands them on as they come would have to show them too soon.
+    const SEES_DEPARTURES: bool = false;
     /// What it needs of the paths.
     const NEEDS: PathNeeds = PathNeeds::Nothing;
     /// Whether its hosts send again what is lost.
@@ -52,6 +67,9 @@ pub trait PortAgent<H>: Sized + Send {
 
     /// A packet joins the port's queue, or is dropped by it next: of the transport or not, as all take the link's time.
     fn forward(&mut self, moment: Moment, packet: &mut Packet<H>);
+
+    /// A packet starts on the port's link: the moment of telemetry (INT), and of marks by the queue that is left.
+    fn depart(&mut self, _leaving: Leaving, _packet: &mut Packet<H>) {}
 
     /// A packet came from the far end of the port's link. Where a flow's two directions take the same path, these are the
     /// answers to what was sent through this port.

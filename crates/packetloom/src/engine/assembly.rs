@@ -10,11 +10,11 @@ use super::nics::Nics;
 use super::partition::Partition;
 use super::port::{Discipline, Port};
 use super::shard::Shard;
-use super::switch::{CutThrough, Switch};
+use super::switch::{CutThrough, LinkControl, Switch};
 use super::wires::{LinkEnd, Wires};
 use crate::fault::LinkFault;
 use crate::measure::{QueueRecorder, SentRecorder};
-use crate::queue::{self, Loans, Pool};
+use crate::queue::{self, Loans, Pool, Site};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, PathCode, Paths, Router};
 use crate::topology::{Forwarding, Link, Topology};
@@ -34,14 +34,15 @@ pub(super) struct Assembly<'a> {
 }
 
 impl<'a> Assembly<'a> {
-    pub(super) fn new(plan: &'a Plan<'a>, partition: &'a Partition) -> Assembly<'a> {
+    /// `held`: packets wait in buffers until they start, as somebody sees them leave.
+    pub(super) fn new(plan: &'a Plan<'a>, partition: &'a Partition, held: bool) -> Assembly<'a> {
         let observed = plan.recorder.is_some();
         let beliefs = plan.faults.beliefs();
         Assembly {
             plan,
             partition,
-            nic: Discipline::build(plan.nic, observed),
-            switch_queue: Discipline::build(plan.queue, observed),
+            nic: Discipline::build(plan.nic, observed, held),
+            switch_queue: Discipline::build(plan.queue, observed, held),
             code: routing::path_code(plan.routing, plan.topology),
             detours: (!beliefs.is_empty()).then(|| Detours::of(plan.topology, &beliefs)),
             faults: plan.faults.links(plan.seed),
@@ -112,7 +113,8 @@ impl<'a> Assembly<'a> {
         let place = Place { link, rate: plan.topology.links[link as usize].rate };
         let agent = T::Agent::build(plan.transport, place);
         let link = &plan.topology.links[link as usize];
-        Port::new(plan.topology, link, end, discipline.clone(), recorder, random, agent)
+        let discipline = discipline.clone().place(site(plan.topology, link));
+        Port::new(plan.topology, link, end, discipline, recorder, random, agent)
     }
 
     fn host<T: Transport>(
@@ -125,9 +127,13 @@ impl<'a> Assembly<'a> {
     ) -> Host<T> {
         let plan = self.plan;
         let nic = self.nic::<T>(id, shard, wires);
+        let links_in = || self.partition.links_in[id as usize].iter();
+        let links_in = || links_in().map(|&link| &plan.topology.links[link as usize]);
+        let hears = queue::credit_bytes(plan.nic).is_some();
+        let back = if hears { ways_back(plan.topology, id, links_in()) } else { Vec::new() };
         let code = self.code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
         let paths = code.map(|code| Paths::new(plan.topology, code, plan.routing, id, plan.seed));
-        let mut host = Host::new(id, transport, nic, paths, node, plan.seed);
+        let mut host = Host::new(id, transport, (nic, back), paths, node, plan.seed);
         if let Some(recorder) = &plan.recorder {
             host.watch_pulls(recorder);
         }
@@ -171,16 +177,31 @@ impl<'a> Assembly<'a> {
         let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
         let looks_back = T::Agent::ACTIVE || credit_bytes.is_some();
         let back = if looks_back { ways_back(topology, id, links_in()) } else { Vec::new() };
+        let to_hosts = || {
+            let hosts = back.iter().zip(0..).zip(links_in()).filter(|(_, link)| link.src < topology.hosts);
+            hosts.map(|((&port, number), _)| (port, number)).collect::<Vec<_>>()
+        };
+        let control =
+            credit_bytes.map(|bytes| LinkControl::credits(bytes, Loans::build(plan.queue, &to_hosts())));
         Switch::new(
             self.router(id),
             ports,
             node,
             back,
             Pool::build(plan.queue),
-            (credit_bytes, Loans::build(plan.queue, &hosts_at(topology, links_in()))),
+            control,
             queue::returns_to_sender(plan.queue),
             cut_through(topology, links_in()),
         )
+    }
+}
+
+/// Where the queue before a link is.
+fn site(topology: &Topology, link: &Link) -> Site {
+    let far = &topology.nodes[link.dst as usize];
+    Site {
+        is_switch: topology.nodes[link.src as usize].tier > 0,
+        far_links: (far.tier > 0).then_some(far.ports.len() as u64),
     }
 }
 
@@ -209,12 +230,6 @@ fn ways_back<'a>(topology: &Topology, node: u32, links_in: impl Iterator<Item = 
             port as u32
         })
         .collect()
-}
-
-/// The links from hosts into a node: the host, and the link's number there.
-fn hosts_at<'a>(topology: &Topology, links_in: impl Iterator<Item = &'a Link>) -> Vec<(u32, u32)> {
-    let links_in = (0..).zip(links_in);
-    links_in.filter(|(_, link)| link.src < topology.hosts).map(|(number, link)| (link.src, number)).collect()
 }
 
 fn range_of(topology: &Topology, node: u32) -> std::ops::Range<usize> {

@@ -55,7 +55,6 @@ pub trait Transport: Send {
     fn standings(&self) -> Vec<Standing> {
         Vec::new()
     }
-
 }
 
 /// How an unfinished flow stands at its sender.

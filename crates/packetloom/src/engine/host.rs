@@ -9,8 +9,9 @@ use super::port::Port;
 use super::queries::Queries;
 use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
+use crate::link_message::LinkMessage;
 use crate::measure::QueueRecorder;
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_whole;
 use crate::random::{Purpose, Stream};
@@ -35,6 +36,8 @@ pub(super) struct Host<T: Transport> {
     random: Stream,
     /// The record of the queue of pulls, if it is watched.
     pulls: Option<Box<QueueRecorder>>,
+    /// Of each incoming link, which of its own leads back, where the two ends talk to each other.
+    ways_back: Vec<u32>,
 }
 
 /// What a host looks at in each of its turns.
@@ -62,7 +65,7 @@ impl<T: Transport> Host<T> {
     pub(super) fn new(
         id: HostId,
         transport: T,
-        nic: Port<T::Header, T::Agent>,
+        (nic, ways_back): (Port<T::Header, T::Agent>, Vec<u32>),
         paths: Option<Paths>,
         node: u32,
         seed: u64,
@@ -86,6 +89,7 @@ impl<T: Transport> Host<T> {
             queries: None,
             random: Stream::new(seed, Purpose::Transport, u64::from(id)),
             pulls: None,
+            ways_back,
         }
     }
 
@@ -203,10 +207,18 @@ impl<T: Transport> Host<T> {
         log: &mut Log,
         tally: &mut Tally,
     ) {
-        let mut arrivals = arrivals.iter().map(|arrival| (arrival.at(start), arrival.id)).peekable();
-        while let Some((now, next)) = self.next(end, arrivals.peek()) {
-            if let Next::Arrival(_) = next {
-                arrivals.next();
+        let mut arrivals = arrivals.iter().peekable();
+        while let Some((now, next)) =
+            self.next(end, arrivals.peek().map(|arrival| (arrival.at(start), arrival.id)))
+        {
+            if let Next::Arrival(id) = next
+                && let Some(arrival) = arrivals.next()
+                && !wires.packets.get(id).kind.is_transports()
+            {
+                tally.events += 1;
+                tally.packet_hops += 1;
+                self.take_in(now, id, || arrival.link(start), wires);
+                continue;
             }
             self.step(now, next, wires, log, tally);
         }
@@ -218,9 +230,9 @@ impl<T: Transport> Host<T> {
 
     /// What happens next before `end`. At equal times what arrives comes before timers, timers before new flows.
     #[inline]
-    fn next(&self, end: Time, arrival: Option<&(Time, PacketId)>) -> Option<(Time, Next)> {
+    fn next(&self, end: Time, arrival: Option<(Time, PacketId)>) -> Option<(Time, Next)> {
         let by_itself = self.next_by_itself();
-        if let Some(&(at, id)) = arrival
+        if let Some((at, id)) = arrival
             && at <= by_itself
         {
             Some((at, Next::Arrival(id)))
@@ -243,14 +255,7 @@ impl<T: Transport> Host<T> {
         tally: &mut Tally,
     ) {
         tally.events += 1;
-        if let Next::Arrival(id) = next {
-            tally.packet_hops += 1;
-            if !wires.packets.get(id).kind.is_transports() {
-                let packet = wires.packets.take(id);
-                self.take_word(now, packet, wires);
-                return;
-            }
-        }
+        tally.packet_hops += u64::from(matches!(next, Next::Arrival(_)));
         let told = log.events.len();
         let mut context = Context {
             now,
@@ -303,14 +308,17 @@ impl<T: Transport> Host<T> {
         }
     }
 
-    /// Room in the far end's buffer, or of a query.
-    fn take_word(&mut self, now: Time, packet: Packet<T::Header>, wires: &mut Wires<T::Header>) {
-        if packet.kind == Kind::Credit {
-            self.nic.credit(now, packet.class, packet.priority.into(), wires);
-        } else if let Some((word, answer)) = self.queries.get_or_insert_default().hear(packet, now) {
-            self.nic.borrow(now, packet.priority.into(), wires);
+    /// What arrives for the host itself and not for its transport: what the far end of a link says, or a query.
+    #[inline(never)]
+    fn take_in(&mut self, now: Time, id: PacketId, link: impl FnOnce() -> u32, wires: &mut Wires<T::Header>) {
+        let packet = wires.packets.take(id);
+        let by = self.ways_back.get(link() as usize).copied().unwrap_or(0);
+        if let Some(message) = LinkMessage::of(&packet) {
+            self.nic.hear(now, by, message, wires);
+        } else if let Some((reply, answer)) = self.queries.get_or_insert_default().hear(packet, now) {
+            self.nic.borrow(now, by, packet.loan_bytes(), wires);
             self.turns.starting.extend(answer.map(|flow| Reverse((flow.start, flow))));
-            self.send(now, word, wires);
+            self.send(now, reply, wires);
         }
     }
 

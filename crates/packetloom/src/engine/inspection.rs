@@ -12,6 +12,7 @@ use super::wires::{Put, Wires};
 use super::{Engine, PortAgent};
 use crate::fault::LinkFault;
 use crate::flow::{FlowId, HostId};
+use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
 use crate::queue::{Buffer, Holds, class_of};
 use crate::units::Time;
@@ -47,8 +48,10 @@ pub struct Held {
     pub dst: HostId,
     /// Its size on the wire.
     pub size_bytes: u16,
-    /// Its path; behind credits, the link that it came by, as a number at the switch.
+    /// Its path, or subflow.
     pub path: u16,
+    /// In a switch that notes it: the link that it came by, as a number at the switch.
+    pub ingress: u32,
     /// What it carries.
     pub kind: Kind,
     /// Of a notification that a buffer has room again: the class and the bytes.
@@ -58,16 +61,17 @@ pub struct Held {
 }
 
 impl Held {
-    fn of<H>(packet: &Packet<H>) -> Held {
-        let is_credit = packet.kind == Kind::Credit;
+    fn of<H>(packet: &Packet<H>, ingress: u32) -> Held {
         Held {
             flow: packet.flow,
             src: packet.src,
             dst: packet.dst,
             size_bytes: packet.size_bytes,
             path: packet.path,
+            ingress,
             kind: packet.kind,
-            credit: is_credit.then(|| (packet.class.into(), packet.priority.into())),
+            credit: LinkMessage::of(packet)
+                .map(|LinkMessage::Credit { class, bytes }| (class.into(), bytes.into())),
             credit_class: class_of(packet),
         }
     }
@@ -122,7 +126,7 @@ impl<T: Transport> Engine<T> {
                 let state = &mut links[link as usize];
                 *state = state_of(port, &shard.wires);
                 let on_link = on_links[far as usize].remove(&(node, number)).unwrap_or_default();
-                state.on_link = on_link.iter().map(|packet| (packet.time, Held::of(packet))).collect();
+                state.on_link = on_link.iter().map(|packet| (packet.time, Held::of(packet, 0))).collect();
             }
         }
         let faults = self.faults();
@@ -166,7 +170,7 @@ fn passage<T: Transport>(put: &Put<T::Header>, identify: bool) -> Passage {
         arrival: put.packet.time + put.delay,
         is_lost: false,
         identity: is_told_apart.then(|| identity(&put.packet.header)),
-        packet: Held::of(&put.packet),
+        packet: Held::of(&put.packet, 0),
     }
 }
 
@@ -196,7 +200,8 @@ fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, wires: &Wires
         counters: port.counted(),
         most_queued_bytes: port.most_queued_bytes(),
         queued: buffer.map_or(Vec::new(), |buffer| {
-            buffer.packets(&wires.packets).map(|id| Held::of(wires.packets.get(id))).collect()
+            let held = |id| Held::of(wires.packets.get(id), wires.packets.ingress(id));
+            buffer.packets(&wires.packets).map(held).collect()
         }),
         sends_at: port.is_waiting().then(|| port.free_at()),
         on_link: Vec::new(),

@@ -25,10 +25,11 @@ mod port;
 mod queries;
 mod shard;
 mod switch;
+mod transmitter;
 mod wires;
 
 pub use agenda::Timer;
-pub use agent::{Moment, PathNeeds, Place, PortAgent};
+pub use agent::{Leaving, Moment, PathNeeds, Place, PortAgent};
 pub use arrival::Arrival;
 pub use calendar::Calendar;
 pub use clock::Clock;
@@ -131,7 +132,7 @@ impl<T: Transport> Engine<T> {
     /// A network at rest, with a transport for each host.
     pub fn new(plan: &Plan<'_>, transport: impl Fn() -> T) -> Engine<T> {
         let partition = Partition::new(plan.topology, plan.threads);
-        let assembly = Assembly::new(plan, &partition);
+        let assembly = Assembly::new(plan, &partition, T::Agent::SEES_DEPARTURES);
         let shards = (0..plan.threads as usize).map(|shard| assembly.shard(shard, &transport)).collect();
         Engine { shards, partition, now: Time::ZERO, helpers_took: Duration::ZERO }
     }

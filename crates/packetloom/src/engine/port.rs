@@ -1,19 +1,20 @@
 //! A port: a queue discipline before a link.
 
-use super::agent::{Moment, PortAgent};
+use super::agent::{Leaving, Moment, PortAgent};
 use super::nics::Nics;
+use super::transmitter::Transmitter;
 use super::wires::{LinkEnd, Wires};
-use crate::fault::{LinkFault, Loss};
+use crate::link_message::LinkMessage;
 use crate::measure::{QueueRecorder, SentRecorder};
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_lines;
 use crate::queue::{
-    Buffer, Built, Counts, Departure, Fifo, Holds, Joined, Occupancy, Opening, Pool, Verdict,
+    Buffer, Built, Counts, Departure, Fifo, Holds, Joined, Line, Occupancy, Opening, Pool, Site, Verdict,
 };
 use crate::random::Stream;
 use crate::spec::Values;
-use crate::topology::{Forwarding, Link, Topology};
+use crate::topology::{Link, Topology};
 use crate::units::{ByteTime, Rate, Time};
 use std::marker::PhantomData;
 
@@ -30,14 +31,24 @@ pub enum Discipline {
 }
 
 impl Discipline {
-    /// The discipline of a scenario's queue, with nothing waiting; `observed`: whether anybody watches what does.
-    pub fn build(queue: &Values, observed: bool) -> Discipline {
+    /// The discipline of a scenario's queue, with nothing waiting; `observed`: whether anybody watches what does;
+    /// `held`: whether packets are to wait here until they start, so that somebody can see them leave.
+    pub fn build(queue: &Values, observed: bool, held: bool) -> Discipline {
         match Built::of(queue) {
+            Built::Fifo(admission) if held => Discipline::Buffered(Buffer::Line(Line::new(admission))),
             Built::Fifo(admission) => {
                 Discipline::Fifo(Fifo::new(admission, observed || Pool::build(queue).is_some()))
             }
             Built::Held(buffer) => Discipline::Buffered(buffer),
         }
+    }
+
+    /// Tells the queue where it is.
+    pub fn place(mut self, site: Site) -> Discipline {
+        if let Discipline::Buffered(buffer) = &mut self {
+            buffer.place(site);
+        }
+        self
     }
 }
 
@@ -62,6 +73,14 @@ pub struct PortCounters {
     pub lost: u64,
 }
 
+impl PortCounters {
+    /// Of packets sent, their bytes, and what the queue counted.
+    pub(super) fn of((packets, bytes): (u64, u64), counts: Counts) -> PortCounters {
+        let Counts { drops, marks, trims, returns } = counts;
+        PortCounters { packets, bytes, drops, marks, trims, returns, corrupted: 0, lost: 0 }
+    }
+}
+
 /// So many cache lines of a port are read and changed when a packet is queued or sent; one, if packets go straight onto the link.
 const BUSY_LINES: usize = 3;
 
@@ -71,17 +90,7 @@ const BUSY_LINES: usize = 3;
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Port<H, A = ()> {
-    /// Until when the link is taken by what is on it or, for a FIFO, waits for it.
-    busy_until: Time,
-    byte_time: ByteTime,
-    latency: Time,
-    /// Packets put onto the link, and their bytes.
-    sent: (u64, u64),
-    /// Where the link leads.
-    end: LinkEnd,
-    framing_bytes: u32,
-    /// The far node decides once this much of a packet is there.
-    cut_bytes: u16,
+    line: Transmitter,
     /// The size of the last data packet that left a buffer, which is in service until `serving_until`.
     serving_bytes: u16,
     /// Whether it is a FIFO that nobody watches: all that comes goes straight onto the link.
@@ -116,31 +125,20 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         topology: &Topology,
         link: &Link,
         end: LinkEnd,
-        mut discipline: Discipline,
+        discipline: Discipline,
         recorder: Option<QueueRecorder>,
         random: Stream,
         agent: A,
     ) -> Port<H, A> {
-        let far_is_switch = topology.nodes[link.dst as usize].tier > 0;
-        if let Discipline::Buffered(Buffer::Daq(queue)) = &mut discipline {
-            let far_links = topology.nodes[link.dst as usize].ports.len() as u64;
-            queue.place(topology.nodes[link.src as usize].tier > 0, far_is_switch.then_some(far_links));
-        }
-        let cut_bytes = match topology.forwarding {
-            Forwarding::CutThrough { header_bytes, .. } if far_is_switch => header_bytes,
-            _ => u16::MAX,
-        };
         Port {
-            busy_until: Time::ZERO,
-            byte_time: ByteTime::at(link.rate),
-            latency: link.latency,
-            sent: (0, 0),
-            end,
-            framing_bytes: topology.framing_bytes as u32,
-            cut_bytes,
+            line: Transmitter::new(topology, link, end),
             serving_bytes: 0,
             is_straight: matches!(&discipline, Discipline::Fifo(fifo) if !fifo.is_tracked()),
-            is_direct: !matches!(&discipline, Discipline::Buffered(Buffer::Daq(_)) | Discipline::Several),
+            is_direct: match &discipline {
+                Discipline::Fifo(_) => true,
+                Discipline::Buffered(buffer) => !buffer.holds_back(),
+                Discipline::Several => false,
+            },
             waiting: false,
             listed: false,
             is_watched: recorder.is_some(),
@@ -160,7 +158,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Has this port of [`Discipline::Several`] stand for others, which have this rate together.
     pub(super) fn over(self, nics: Nics<H, A>, rate: Rate) -> Port<H, A> {
-        Port { nics: Some(Box::new(nics)), rate, byte_time: ByteTime::at(rate), ..self }
+        Port { nics: Some(Box::new(nics)), rate, line: self.line.at(ByteTime::at(rate)), ..self }
     }
 
     /// The ports that this one stands for, or itself.
@@ -184,18 +182,18 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// When the packet in service is out (for a FIFO: everything that waits).
     #[inline]
     pub fn free_at(&self) -> Time {
-        self.busy_until
+        self.line.busy_until
     }
 
     /// When everything that waits will be out, if nothing else comes.
     pub fn drained_at(&self) -> Time {
         match &self.discipline {
-            Discipline::Fifo(_) => self.busy_until,
+            Discipline::Fifo(_) => self.line.busy_until,
             Discipline::Several => self.all().iter().map(Port::drained_at).max().unwrap_or(Time::ZERO),
             Discipline::Buffered(buffer) => {
                 let queued = buffer.unbooked();
-                self.busy_until
-                    + self.serialisation(queued.bytes + queued.packets * u64::from(self.framing_bytes))
+                let framing_bytes = queued.packets * u64::from(self.line.framing_bytes);
+                self.line.busy_until + self.line.byte_time().of(queued.bytes + framing_bytes)
             }
         }
     }
@@ -225,38 +223,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.waiting
     }
 
-    /// What started on the link before `end`; `on_link` are the packets on it. A FIFO
-    /// port hands packets over as they come, so those that would have started later are still there to be subtracted.
+    /// What started on the link before `end`; `on_link` are the packets on it.
     pub(super) fn counters(&self, end: Time, on_link: &[&Packet<H>], wires: &Wires<H>) -> PortCounters {
-        let mut counters = self.counted();
-        let mut not_yet = |size_bytes: u16| {
-            counters.packets -= 1;
-            counters.bytes -= u64::from(size_bytes);
-        };
-        let fault = wires.fault(self.end);
-        for &&Packet { time: arrives, size_bytes, .. } in on_link {
-            let seen = self.until_seen(size_bytes, self.time_for(size_bytes.into()));
-            let in_time = || arrives.since(self.latency).since(seen);
-            let started = fault.and_then(|fault| fault.late_start(arrives)).unwrap_or_else(in_time);
-            if started >= end {
-                not_yet(size_bytes);
-            }
-        }
-        let (mut corrupted, mut lost) = (0, 0);
-        for &(started, size_bytes, loss) in fault.map_or(&[][..], LinkFault::losses) {
-            match loss {
-                _ if started >= end => not_yet(size_bytes),
-                Loss::Corrupted => corrupted += 1,
-                Loss::Down => lost += 1,
-            }
-        }
-        PortCounters { corrupted, lost, ..counters }
+        self.line.counters(self.counters, end, on_link, wires)
     }
 
     /// Everything that was counted, whether it has started or not.
     pub(super) fn counted(&self) -> PortCounters {
-        let ((packets, bytes), Counts { drops, marks, trims, returns }) = (self.sent, self.counters);
-        PortCounters { packets, bytes, drops, marks, trims, returns, corrupted: 0, lost: 0 }
+        PortCounters::of(self.line.sent(), self.counters)
     }
 
     /// What waits in a buffer that chooses; nothing of a FIFO, whose packets are on the link.
@@ -274,18 +248,18 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Where its link leads.
     pub(super) fn end(&self) -> LinkEnd {
-        self.end
+        self.line.end
     }
 
     /// The packets that started on the link before `end`, if it was captured.
     pub(super) fn captured<'a>(&self, end: Time, wires: &'a Wires<H>) -> Option<&'a [(Time, Packet<H>)]> {
-        let packets = wires.captured(self.end)?;
+        let packets = wires.captured(self.line.end)?;
         Some(&packets[..packets.partition_point(|(start, _)| *start < end)])
     }
 
     /// What its link carried over time, if that was asked for.
     pub fn sent<'a>(&self, wires: &'a Wires<H>) -> Option<&'a SentRecorder> {
-        wires.sent(self.end)
+        wires.sent(self.line.end)
     }
 
     /// How many packets went out of the buffer before `end`.
@@ -308,21 +282,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// How long a packet of so many bytes takes on the link, framing included.
     #[inline]
     pub fn time_for(&self, bytes: u64) -> Time {
-        self.serialisation(bytes + u64::from(self.framing_bytes))
+        self.line.time_for(bytes)
     }
 
-    /// How long it takes to put so much on the link.
-    #[inline]
-    fn serialisation(&self, bytes: u64) -> Time {
-        self.byte_time.of(bytes)
-    }
-
-    /// The later bits of a packet that arrives here cut-through over a link of `from`'s rate must not be overtaken:
-    /// the earliest that this port may start on it, after its header arrived at `now`.
+    /// The earliest that a packet may start that arrives cut-through (see [`Transmitter::cut_through_start`]).
     pub fn cut_through_start(&self, from: ByteTime, header: u16, size: u16, now: Time) -> Time {
-        let behind = from.of(u64::from(size.saturating_sub(header)));
-        let takes = self.serialisation(u64::from(size));
-        now + behind.since(takes)
+        self.line.cut_through_start(from, header, size, now)
     }
 
     /// Takes a packet at `now`; its `time` says the earliest it may start.
@@ -335,13 +300,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         if self.is_straight {
             return self.accept_straight(id, wires);
         }
-        let start = self.busy_until.max(wires.packets.get(id).time);
+        let start = self.line.busy_until.max(wires.packets.get(id).time);
         if self.is_direct && !self.waiting && start <= now {
             return self.send(start, id, wires);
         }
         match &self.discipline {
             Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
-            Discipline::Buffered(Buffer::Daq(_)) => self.accept_behind_credits(now, id, wires),
+            Discipline::Buffered(_) if !self.is_direct => self.accept_held_back(now, id, wires),
             Discipline::Buffered(_) => self.accept_buffered(now, id, wires),
             Discipline::Several => self.hand_on(now, id, wires),
         }
@@ -379,7 +344,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     fn follow(&mut self) {
         let free_at = self.nics.as_ref().and_then(|nics| nics.free_at());
         self.waiting = free_at.is_some();
-        self.busy_until = free_at.unwrap_or(Time::ZERO);
+        self.line.busy_until = free_at.unwrap_or(Time::ZERO);
     }
 
     /// Shows the agent a packet that came from the far end of this port's link.
@@ -405,7 +370,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline(always)]
     pub fn accept_straight(&mut self, id: PacketId, wires: &mut Wires<H>) {
         debug_assert!(self.is_straight, "its queue decides");
-        let start = self.busy_until.max(wires.packets.get(id).time);
+        let start = self.line.busy_until.max(wires.packets.get(id).time);
         self.transmit(start, id, wires);
     }
 
@@ -413,7 +378,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     fn accept_fifo(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
         let Discipline::Fifo(fifo) = &mut self.discipline else { return };
         let packet = wires.packets.get_mut(id);
-        let start = self.busy_until.max(packet.time);
+        let start = self.line.busy_until.max(packet.time);
         let waits = start > now;
         depart(fifo, now, self.recorder.as_deref_mut());
         let before = fifo.queued();
@@ -451,7 +416,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         if self.waiting {
             self.serve_through(now, wires);
         }
-        let start = self.busy_until.max(wires.packets.get(id).time).max(now);
+        let start = self.line.busy_until.max(wires.packets.get(id).time).max(now);
         let is_next = !self.waiting && start <= now;
         if is_next || self.put(now, start, id, &mut wires.packets) == Joined::Booked {
             return self.send(start, id, wires);
@@ -479,8 +444,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// For a packet that joins now and may start at `start`; only where nobody but the buffer has to know what waits.
     #[inline]
     fn opening(&self, now: Time, start: Time) -> Option<Opening> {
-        let &Port { byte_time, framing_bytes, is_watched, .. } = self;
-        (!is_watched && !A::ACTIVE).then_some(Opening { now, start, byte_time, framing_bytes })
+        let Transmitter { framing_bytes, .. } = self.line;
+        let byte_time = self.line.byte_time();
+        (!self.is_watched && !A::ACTIVE).then_some(Opening { now, start, byte_time, framing_bytes })
     }
 
     /// Has the queue's record, if there is one, know what waits.
@@ -501,9 +467,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
-    /// Whatever comes joins the queue, even when the link is free: there may be no credit for it.
+    /// Whatever comes joins the queue, even when the link is free: the far end may have no room for it.
     #[inline(never)]
-    fn accept_behind_credits(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+    fn accept_held_back(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         self.catch_up(now, wires);
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         buffer.put(id, &mut wires.packets, 0, None, (&mut self.random, &mut self.counters));
@@ -516,32 +482,46 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.returned.take()
     }
 
-    /// The far end has told that there is room for so much more.
-    pub fn credit(&mut self, now: Time, class: u8, bytes: u64, wires: &mut Wires<H>) {
-        self.catch_up(now, wires);
-        if let Discipline::Buffered(Buffer::Daq(queue)) = &mut self.discipline {
-            queue.credit(class, bytes);
-            self.waiting = queue.is_ready();
-        }
-        self.note(now);
+    /// The far end says something; `by`: by which of a host's links.
+    pub fn hear(&mut self, now: Time, by: u32, message: LinkMessage, wires: &mut Wires<H>) {
+        self.change(now, by, wires, |buffer| buffer.hear(message));
     }
 
-    /// A query brought more credit for the far end's buffer, if it keeps one.
-    pub fn borrow(&mut self, now: Time, bytes: u64, wires: &mut Wires<H>) {
-        if let Discipline::Buffered(Buffer::Daq(queue)) = &mut self.discipline {
-            let class = queue.borrow(bytes);
-            self.credit(now, class, bytes, wires);
-        }
+    /// The far end lends so much of its buffer; `by`: by which of a host's links.
+    pub fn borrow(&mut self, now: Time, by: u32, bytes: u32, wires: &mut Wires<H>) {
+        self.change(now, by, wires, |buffer| buffer.borrow(bytes));
     }
 
-    /// Gives back what a query brought, as far as it is not in use.
+    /// Gives back what was lent, as far as it is not in use.
     pub fn give_back(&mut self, now: Time, wires: &mut Wires<H>) {
+        if let Some(nics) = &mut self.nics {
+            nics.ports_mut().iter_mut().for_each(|port| port.give_back(now, wires));
+            return self.follow();
+        }
         self.catch_up(now, wires);
-        let Discipline::Buffered(Buffer::Daq(queue)) = &mut self.discipline else { return };
-        if let Some(credit) = queue.give_back() {
-            let id = wires.packets.add(Packet { time: now, ..credit });
+        let Discipline::Buffered(buffer) = &mut self.discipline else { return };
+        if let Some((message, size_bytes)) = buffer.give_back() {
+            let id = wires.packets.add(Packet { time: now, ..message.packet(size_bytes) });
             self.accept(now, id, wires, None);
         }
+    }
+
+    /// Changes what the buffer may send.
+    fn change(&mut self, now: Time, by: u32, wires: &mut Wires<H>, change: impl FnOnce(&mut Buffer)) {
+        if let Some(nics) = &mut self.nics {
+            nics.ports_mut()[by as usize].change(now, 0, wires, change);
+            return self.follow();
+        }
+        // Others' agents measure by when the link was last taken, which must not change.
+        if self.is_direct {
+            return;
+        }
+        self.catch_up(now, wires);
+        if let Discipline::Buffered(buffer) = &mut self.discipline {
+            change(buffer);
+            self.waiting = buffer.is_ready();
+        }
+        self.note(now);
     }
 
     /// Sends what could start by now. If that is all that may be sent, nothing that comes later starts before now.
@@ -550,29 +530,17 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             self.serve_through(now, wires);
         }
         if !self.waiting {
-            self.busy_until = self.busy_until.max(now);
+            self.line.busy_until = self.line.busy_until.max(now);
         }
     }
 
     /// Sends the next packet from the buffer. If that was data that came over a link, returns it and when it was chosen;
     /// what cuts through to a faster link may start later than that.
     pub fn depart(&mut self, wires: &mut Wires<H>) -> Option<(Time, Departure)> {
-        let chosen = self.busy_until;
+        let chosen = self.line.busy_until;
         self.serve_next(wires)?;
-        match &self.discipline {
-            Discipline::Buffered(Buffer::Daq(queue)) => {
-                queue.departure().map(|departure| (chosen, departure))
-            }
-            _ => None,
-        }
-    }
-
-    /// The size of the notifications that this port's switch sends of departures, if it does.
-    pub fn credit_bytes(&self) -> Option<u16> {
-        match &self.discipline {
-            Discipline::Buffered(Buffer::Daq(queue)) => Some(queue.credit_bytes()),
-            _ => None,
-        }
+        let Discipline::Buffered(buffer) = &self.discipline else { return None };
+        buffer.departure().map(|departure| (chosen, departure))
     }
 
     /// Sends what waits in the buffer and can start before `end`.
@@ -581,7 +549,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     fn serve_through(&mut self, last: Time, wires: &mut Wires<H>) {
-        while self.waiting && self.busy_until <= last && self.serve_next(wires).is_some() {}
+        while self.waiting && self.line.busy_until <= last && self.serve_next(wires).is_some() {}
     }
 
     /// Sends the next packet from the buffer; returns when it starts.
@@ -594,7 +562,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         };
         let id = buffer.take(&wires.packets, &mut self.random)?;
         self.waiting = buffer.is_ready();
-        let start = self.busy_until.max(wires.packets.get(id).time);
+        let start = self.line.busy_until.max(wires.packets.get(id).time);
         self.note(start);
         self.send(start, id, wires);
         self.departures += 1;
@@ -606,31 +574,24 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     fn send(&mut self, start: Time, id: PacketId, wires: &mut Wires<H>) {
         let data_bytes = self.transmit(start, id, wires);
         if data_bytes > 0 {
-            (self.serving_bytes, self.serving_until) = (data_bytes, self.busy_until);
+            (self.serving_bytes, self.serving_until) = (data_bytes, self.line.busy_until);
         }
-    }
-
-    /// From a packet's start until as much of it is out as the far node waits for; all of it `takes` so long.
-    #[inline]
-    fn until_seen(&self, size_bytes: u16, takes: Time) -> Time {
-        if size_bytes <= self.cut_bytes { takes } else { self.time_for(self.cut_bytes.into()) }
     }
 
     /// Puts a packet onto the link; returns its size if it is data, otherwise 0.
     #[inline(always)]
     fn transmit(&mut self, start: Time, id: PacketId, wires: &mut Wires<H>) -> u16 {
-        debug_assert!(start >= self.busy_until, "two packets at once on a link");
-        let packet = wires.packets.get_mut(id);
-        let bytes = u64::from(packet.size_bytes) + u64::from(self.framing_bytes);
-        let takes = self.serialisation(bytes);
-        let arrival = start + self.until_seen(packet.size_bytes, takes) + self.latency;
-        packet.time = arrival;
-        self.sent.0 += 1;
-        self.sent.1 += u64::from(packet.size_bytes);
-        let data_bytes = if packet.kind == Kind::Data { packet.size_bytes } else { 0 };
-        let late = wires.carry(self.end, (start, arrival), bytes, takes, id);
-        self.busy_until = start + takes + late;
-        data_bytes
+        if A::SEES_DEPARTURES {
+            self.show(start, wires.packets.get_mut(id));
+        }
+        self.line.transmit(start, id, wires)
+    }
+
+    /// Shows the agent a packet that starts.
+    fn show(&mut self, at: Time, packet: &mut Packet<H>) {
+        let left = self.buffer().map_or_else(Occupancy::default, Buffer::queued);
+        let (_, sent_bytes) = self.line.sent();
+        self.agent.depart(Leaving { at, left, sent_bytes }, packet);
     }
 
     /// Lets the packets go that have started, so that a pool knows what is free.
@@ -654,8 +615,66 @@ fn depart(fifo: &mut Fifo, now: Time, recorder: Option<&mut QueueRecorder>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::agent::Place;
+    use crate::engine::calendar::Calendar;
+    use crate::engine::wires::LinkEnd;
     use crate::queue::{Fair, PFabric, Trimming};
+    use crate::random::Purpose;
+    use crate::scenario::Scenario;
     use std::mem::offset_of;
+    use std::path::Path;
+
+    /// Notes each departure.
+    #[derive(Debug, Default)]
+    struct Telemetry(Vec<(Time, u64, u64)>);
+
+    impl PortAgent<u64> for Telemetry {
+        const SEES_DEPARTURES: bool = true;
+
+        fn build(_: &Values, _: Place) -> Telemetry {
+            Telemetry::default()
+        }
+
+        fn forward(&mut self, _: Moment, _: &mut Packet<u64>) {}
+
+        fn depart(&mut self, leaving: Leaving, packet: &mut Packet<u64>) {
+            packet.header = leaving.left.bytes;
+            self.0.push((leaving.at, leaving.left.bytes, leaving.sent_bytes));
+        }
+    }
+
+    #[test]
+    fn an_agent_sees_packets_as_they_start() {
+        let text = "topology = { kind = \"rack\", hosts = 2, link = { rate = \"10Gbps\", delay = \"1us\" } }\n\
+            [[workload]]\nsizes = \"web-search\"\n\
+            [[scheme]]\nname = \"one\"\ntransport = \"tcp\"\nqueue = \"drop-tail\"\n[run]\nloads = [0.5]\nflows = 1\n";
+        let scenario = Scenario::from_toml(text, "one", Path::new(".")).expect("a scenario");
+        let case = scenario.cases().next().expect("a case");
+        let topology = Topology::build(&case.topology).expect("a rack");
+        let queue = case.scheme.component("queue");
+        let mut wires: Wires<u64> = Wires::new(1, Calendar::new(3, Time::from_ns(1_000)));
+        let mut port = Port::new(
+            &topology,
+            &topology.links[0],
+            LinkEnd::at(2, 0),
+            Discipline::build(&queue, false, Telemetry::SEES_DEPARTURES),
+            None,
+            Stream::new(1, Purpose::Queue, 0),
+            Telemetry::default(),
+        );
+        let packet = Packet { dst: 1, size_bytes: 1_500, ..Packet::default() };
+        let ids = [(); 3].map(|()| {
+            let id = wires.packets.add(packet);
+            port.accept(Time::ZERO, id, &mut wires, None);
+            id
+        });
+        port.serve_until(Time::from_ns(10_000), &mut wires);
+        let takes = port.time_for(1_500);
+        // The first starts at once, with nothing behind it; by the time of the second, one waits.
+        let seen = [(Time::ZERO, 0, 0), (takes, 1_500, 1_500), (takes + takes, 0, 3_000)];
+        assert_eq!(port.agent.0, seen);
+        assert_eq!(ids.map(|id| wires.packets.get(id).header), [0, 1_500, 0]);
+    }
 
     #[test]
     fn a_port_takes_five_cache_lines() {

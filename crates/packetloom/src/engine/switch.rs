@@ -1,15 +1,18 @@
 //! A switch: what arrives is routed to a port.
 
+mod link_control;
+
 use super::Tally;
 use super::agent::PortAgent;
 use super::arrival::Arrival;
 use super::port::Port;
 use super::wires::Wires;
-use crate::packet::{Kind, Packet};
+use crate::link_message::LinkMessage;
 use crate::packets::{PacketId, Packets};
-use crate::queue::{Departure, Loans, Pool, credit_packet};
+use crate::queue::Pool;
 use crate::routing::Router;
 use crate::units::{ByteTime, Time};
+pub(super) use link_control::LinkControl;
 use std::ops::Range;
 
 /// A switch with all that belongs to it but its ports.
@@ -26,17 +29,14 @@ pub(super) struct Switch {
     /// The earliest of these times.
     next_service: Time,
     pool: Option<Pool>,
-    /// The size of a notification, where departures are told to the link that the packet came from.
-    credit_bytes: Option<u16>,
-    /// What left at a moment of which nobody has been told yet.
-    owed: Vec<Departure>,
-    /// What it lends to hosts that are asked for flows.
-    loans: Option<Loans>,
+    /// What it says to the far ends of its links, where it does.
+    control: Option<Box<LinkControl>>,
     /// Whether headers that find no room at a port go back to their senders.
     returns: bool,
     /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
     cut_through: Option<CutThrough>,
-    /// Whether it has no pool, sends no credits, returns no headers and does not cut through: it only forwards.
+    /// Whether it has no pool, says nothing to the far ends of its links, returns no headers and does not cut through: it only
+    /// forwards.
     is_plain: bool,
 }
 
@@ -60,11 +60,11 @@ impl Switch {
         node: u32,
         ways_back: Vec<u32>,
         pool: Option<Pool>,
-        (credit_bytes, loans): (Option<u16>, Option<Loans>),
+        control: Option<LinkControl>,
         returns: bool,
         cut_through: Option<CutThrough>,
     ) -> Switch {
-        let is_plain = pool.is_none() && credit_bytes.is_none() && !returns && cut_through.is_none();
+        let is_plain = pool.is_none() && control.is_none() && !returns && cut_through.is_none();
         Switch {
             is_plain,
             router,
@@ -74,9 +74,7 @@ impl Switch {
             waiting: Vec::new(),
             next_service: Time::NEVER,
             pool,
-            credit_bytes,
-            owed: Vec::new(),
-            loans,
+            control: control.map(Box::new),
             returns,
             cut_through,
         }
@@ -121,12 +119,12 @@ impl Switch {
         } else {
             for arrival in arrivals {
                 let now = arrival.at(start);
-                if self.credit_bytes.is_some() {
+                if self.control.is_some() {
                     self.depart_until(now, ports, wires);
                 }
                 self.forward(now, arrival.link(start), arrival.id, ports, wires);
             }
-            if self.credit_bytes.is_some() {
+            if self.control.is_some() {
                 self.depart_until(Time(end.as_ps() - 1), ports, wires);
             }
         }
@@ -207,20 +205,19 @@ impl Switch {
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        let packet = wires.packets.get_mut(id);
-        if self.credit_bytes.is_some() {
-            if packet.kind == Kind::Credit {
-                let packet = wires.packets.take(id);
-                self.take_credit(now, link, &packet, ports, wires);
+        if self.control.is_some() {
+            if let Some(message) = LinkMessage::of(wires.packets.get(id)) {
+                wires.packets.take(id);
+                self.hear(now, link, message, ports, wires);
                 return;
             }
-            if let (Kind::Query, Some(loans)) = (packet.kind, &mut self.loans) {
-                loans.answer(packet);
-            }
-            // No source chooses paths here (see `queue::check_credits`), so the field is free to say where it came from.
-            packet.path = link as u16;
+            wires.packets.set_ingress(id, link);
         }
+        let packet = wires.packets.get_mut(id);
         let out = self.router.port_for(packet);
+        if let Some(control) = &mut self.control {
+            control.pass(out, packet);
+        }
         if A::ACTIVE {
             let back = self.ways_back[link as usize];
             ports[back as usize].answer(now, packet);
@@ -244,68 +241,6 @@ impl Switch {
             packet.time = now;
             let back = self.router.port_for(packet);
             ports[back as usize].accept(now, returned, wires, None);
-            self.note_waiting(back, &mut ports[back as usize]);
-        }
-    }
-
-    /// What a host was lent comes back, or the far end of a link tells of room there.
-    fn take_credit<H: Copy + Default, A: PortAgent<H>>(
-        &mut self,
-        now: Time,
-        link: u32,
-        packet: &Packet<H>,
-        ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
-    ) {
-        let bytes = packet.priority.into();
-        if self.loans.as_mut().is_some_and(|loans| loans.take_back(link, bytes)) {
-            return;
-        }
-        let back = self.ways_back[link as usize];
-        ports[back as usize].credit(now, packet.class, bytes, wires);
-        self.note_waiting(back, &mut ports[back as usize]);
-    }
-
-    /// Lets packets leave in order of time, then port, and tells the links that they came from, each at that moment: the
-    /// notifications go out by ports, too.
-    fn depart_until<H: Copy + Default, A: PortAgent<H>>(
-        &mut self,
-        last: Time,
-        ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
-    ) {
-        let mut moment = Time::ZERO;
-        loop {
-            let next = self.waiting.iter().map(|&(port, _)| (&ports[port as usize], port));
-            let next =
-                next.filter(|(port, _)| port.is_waiting()).map(|(port, number)| (port.free_at(), number));
-            let next = next.min().filter(|&(at, _)| at <= last);
-            if !self.owed.is_empty() && next.is_none_or(|(at, _)| at > moment) {
-                self.tell(moment, ports, wires);
-                continue;
-            }
-            let Some((_, number)) = next else { return };
-            if let Some((now, departure)) = ports[number as usize].depart(wires) {
-                moment = now;
-                self.owed.push(departure);
-            }
-        }
-    }
-
-    /// Tells the links that packets came from of all that left at a moment. Not one by one: a port that takes a
-    /// notification first sends what it could send by then, and of that nobody would be told.
-    fn tell<H: Copy + Default, A: PortAgent<H>>(
-        &mut self,
-        now: Time,
-        ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
-    ) {
-        let Some(credit_bytes) = self.credit_bytes else { return };
-        for Departure { from, class, bytes } in std::mem::take(&mut self.owed) {
-            let packet = Packet { time: now, ..credit_packet(class, bytes.into(), credit_bytes) };
-            let back = self.ways_back[usize::from(from)];
-            let id = wires.packets.add(packet);
-            ports[back as usize].accept(now, id, wires, None);
             self.note_waiting(back, &mut ports[back as usize]);
         }
     }

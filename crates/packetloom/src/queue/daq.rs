@@ -1,7 +1,8 @@
 //! DAQ's port (Ding and Rojas-Cessa): urgent short flows before others, weighted round robin by bytes between short
 //! and long flows, and credits for the buffer at the far end, so that nothing is ever lost.
 
-use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue};
+use super::{Buffer, Built, Counts, Departure, Holds, Joined, Occupancy, Opening, Queue, Site};
+use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
@@ -115,11 +116,6 @@ pub(super) fn lent_bytes(queue: &Values) -> u64 {
     (queue.bytes("short_capacity") as f64 * queue.number("query_share")) as u64
 }
 
-/// The notification that there is room for so much more of a class at the end of a link that it comes from.
-pub fn credit_packet<H: Default>(class: u8, bytes: u32, size_bytes: u16) -> Packet<H> {
-    Packet { class, priority: bytes, size_bytes, kind: Kind::Credit, ..Packet::default() }
-}
-
 /// The queue, if nothing has to be set aside for the answers to queries.
 pub fn without_loans(queue: &Values) -> Values {
     let mut queue = queue.clone();
@@ -175,24 +171,13 @@ pub fn check_credits(
     Ok(())
 }
 
-/// What left a port's buffer: the link that it came from is owed this much.
-#[derive(Clone, Copy, Debug)]
-pub struct Departure {
-    /// The link into the switch, as a number at the switch.
-    pub from: u16,
-    /// 0: with a deadline; 1: without.
-    pub class: u8,
-    /// How much.
-    pub bytes: u16,
-}
-
 /// A packet that waits.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     id: PacketId,
     size_bytes: u16,
     /// The link that it came by, as a number at the switch.
-    from: u16,
+    from: u32,
 }
 
 /// A DAQ port's packets.
@@ -252,18 +237,6 @@ impl Daq {
         }
     }
 
-    /// Whether it is a switch's port, and, if the far end is a switch, how many links lead there.
-    pub fn place(&mut self, is_switch: bool, far_links: Option<u64>) {
-        self.is_switch = is_switch;
-        self.credits = far_links.map(|links| windows(self.common_bytes, links));
-        self.windows = self.credits.unwrap_or_default();
-    }
-
-    /// The size of a notification.
-    pub fn credit_bytes(&self) -> u16 {
-        self.credit_bytes
-    }
-
     /// The line whose first packet a class would send now: it is there, and the far end has room for it.
     fn head(&self, class: usize) -> Option<usize> {
         let line = match class {
@@ -290,35 +263,12 @@ impl Daq {
         Some(id)
     }
 
-    /// What the last call of [`Daq::take`] took out, if that was data.
-    pub fn departure(&self) -> Option<Departure> {
-        self.last
-    }
-
     /// The far end has room for so much more.
-    pub fn credit(&mut self, class: u8, bytes: u64) {
+    fn credit(&mut self, class: usize, bytes: u64) {
         if let Some(credits) = &mut self.credits {
-            let class = usize::from(class);
             credits[class] += bytes;
             debug_assert!(credits[class] <= self.windows[class], "more credit came back than was used");
         }
-    }
-
-    /// A query brings so much more credit, which is to be told by [`Daq::credit`] as of the returned class.
-    pub fn borrow(&mut self, bytes: u64) -> u8 {
-        self.borrowed += bytes;
-        self.windows[SHORT] += bytes;
-        SHORT as u8
-    }
-
-    /// Gives back what queries brought, as far as it is not in use; the rest can be given back another time.
-    pub fn give_back<H: Default>(&mut self) -> Option<Packet<H>> {
-        let credits = self.credits.as_mut()?;
-        let bytes = self.borrowed.min(credits[SHORT]);
-        credits[SHORT] -= bytes;
-        self.windows[SHORT] -= bytes;
-        self.borrowed -= bytes;
-        (bytes > 0).then(|| credit_packet(SHORT as u8, bytes as u32, self.credit_bytes))
     }
 }
 
@@ -335,7 +285,7 @@ impl Holds for Daq {
     ) -> Joined {
         let packet = packets.get(id);
         let size_bytes = packet.size_bytes;
-        let waiting = Waiting { id, size_bytes, from: packet.path };
+        let waiting = Waiting { id, size_bytes, from: packets.ingress(id) };
         if packet.kind != Kind::Data {
             self.control.push_back(waiting);
             self.queued.add(size_bytes);
@@ -389,6 +339,43 @@ impl Holds for Daq {
             self.turn = (class + 1) % CLASSES;
             self.served = false;
         }
+    }
+
+    fn holds_back(&self) -> bool {
+        true
+    }
+
+    fn place(&mut self, site: Site) {
+        self.is_switch = site.is_switch;
+        self.credits = site.far_links.map(|links| windows(self.common_bytes, links));
+        self.windows = self.credits.unwrap_or_default();
+    }
+
+    fn hear(&mut self, message: LinkMessage) {
+        let LinkMessage::Credit { class, bytes } = message;
+        self.credit(class.into(), bytes.into());
+    }
+
+    fn borrow(&mut self, bytes: u32) {
+        let bytes = u64::from(bytes);
+        self.borrowed += bytes;
+        self.windows[SHORT] += bytes;
+        self.credit(SHORT, bytes);
+    }
+
+    // As far as it is not in use; the rest can be given back another time.
+    fn give_back(&mut self) -> Option<(LinkMessage, u16)> {
+        let credits = self.credits.as_mut()?;
+        let bytes = self.borrowed.min(credits[SHORT]);
+        credits[SHORT] -= bytes;
+        self.windows[SHORT] -= bytes;
+        self.borrowed -= bytes;
+        let message = LinkMessage::Credit { class: SHORT as u8, bytes: bytes as u32 };
+        (bytes > 0).then_some((message, self.credit_bytes))
+    }
+
+    fn departure(&self) -> Option<Departure> {
+        self.last
     }
 
     fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {

@@ -1,6 +1,7 @@
 //! What a discipline that holds its packets does with them.
 
-use super::{Booked, Counts, Joined, Occupancy, Opening};
+use super::{Booked, Counts, Departure, Joined, Occupancy, Opening, Site};
+use crate::link_message::LinkMessage;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 
@@ -55,4 +56,29 @@ pub trait Holds {
     /// Tells of each class, where there are classes: its number, what waits of it in bytes, and how much of the far
     /// end's buffer it uses, where that is counted.
     fn classes(&self, _tell: impl FnMut(usize, u64, Option<u64>)) {}
+
+    /// Whether it may hold back what waits although the link is free, until the far end says otherwise.
+    fn holds_back(&self) -> bool {
+        false
+    }
+
+    /// Tells the queue where it is.
+    fn place(&mut self, _site: Site) {}
+
+    /// The far end of the link says something. What that changes shows in [`Holds::is_ready`].
+    fn hear(&mut self, _message: LinkMessage) {}
+
+    /// The far end lends so many bytes of its buffer.
+    fn borrow(&mut self, _bytes: u32) {}
+
+    /// What was lent is no longer needed: the message that gives it back, with its size on the wire.
+    fn give_back(&mut self) -> Option<(LinkMessage, u16)> {
+        None
+    }
+
+    /// What the last call of [`Holds::take`] took, if the link that it came from is to be told.
+    #[inline]
+    fn departure(&self) -> Option<Departure> {
+        None
+    }
 }

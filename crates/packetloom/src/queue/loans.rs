@@ -1,7 +1,6 @@
 //! What a DAQ switch lends to workers that a query asks for their flows.
 
 use super::daq;
-use crate::flow::HostId;
 use crate::packet::Packet;
 use crate::spec::Values;
 use std::collections::BTreeMap;
@@ -12,15 +11,15 @@ use std::collections::BTreeMap;
 pub struct Loans {
     all_bytes: u64,
     free_bytes: u64,
-    /// The number of each host's link.
-    links: BTreeMap<HostId, u32>,
+    /// Of each port that leads to a host, the number of the link that comes back from there.
+    links: BTreeMap<u32, u32>,
     /// What each link has.
     lent_bytes: BTreeMap<u32, u64>,
 }
 
 impl Loans {
-    /// A switch's with this queue, with these hosts and their links' numbers.
-    pub fn build(queue: &Values, hosts: &[(HostId, u32)]) -> Option<Loans> {
+    /// A switch's with this queue, whose ports to hosts are these, each with the number of the link that comes back from there.
+    pub fn build(queue: &Values, hosts: &[(u32, u32)]) -> Option<Loans> {
         if queue.kind != daq::QUEUE.component.kind || hosts.is_empty() {
             return None;
         }
@@ -33,15 +32,15 @@ impl Loans {
         })
     }
 
-    /// A query to one of its hosts comes by, with N_w as its priority: it goes on with what the host is lent in its place.
-    pub fn answer<H>(&mut self, query: &mut Packet<H>) {
-        let Some(link) = self.links.get(&query.dst) else { return };
+    /// A query leaves by a port: if that leads to a host, it goes on with what the host is lent.
+    pub fn answer<H>(&mut self, port: u32, query: &mut Packet<H>) {
+        let Some(link) = self.links.get(&port) else { return };
         let lent = self.lent_bytes.entry(*link).or_default();
-        let share = self.all_bytes.checked_div(query.priority.into()).unwrap_or(0);
+        let share = self.all_bytes.checked_div(query.workers().into()).unwrap_or(0);
         let more = share.saturating_sub(*lent).min(self.free_bytes);
         *lent += more;
         self.free_bytes -= more;
-        query.priority = more as u32;
+        query.set_loan(more as u32);
     }
 
     /// What a host had comes back by its link; returns whether it was a host's.

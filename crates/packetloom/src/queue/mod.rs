@@ -22,9 +22,7 @@ mod trimming;
 pub use admission::{Admission, Pool, Verdict};
 pub use booked::{Booked, Opening};
 pub use classes::Classes;
-pub use daq::{
-    Daq, Departure, check_credits, class_of, credit_bytes, credit_packet, threshold, without_loans,
-};
+pub use daq::{Daq, check_credits, class_of, credit_bytes, threshold, without_loans};
 pub use fair::Fair;
 pub use fifo::Fifo;
 pub use holds::Holds;
@@ -33,6 +31,7 @@ pub use loans::Loans;
 pub use pfabric::PFabric;
 pub use trimming::Trimming;
 
+use crate::link_message::LinkMessage;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{self, Component, Made, Value, Values};
@@ -186,6 +185,26 @@ pub struct Counts {
     pub returns: u64,
 }
 
+/// Where a queue is.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// Whether it is a switch's; else a host's.
+    pub is_switch: bool,
+    /// How many links lead to the far end of its link, if that is a switch.
+    pub far_links: Option<u64>,
+}
+
+/// What left a queue whose switch tells the links that packets came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// The link into the switch, as a number at the switch.
+    pub from: u32,
+    /// The class of the buffer that has room again.
+    pub class: u8,
+    /// How much.
+    pub bytes: u16,
+}
+
 /// What became of the place of a packet that was put into a buffer: in its stead another may be there by then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joined {
@@ -284,6 +303,43 @@ macro_rules! queues {
             fn classes(&self, tell: impl FnMut(usize, u64, Option<u64>)) {
                 match self {
                     $(Buffer::$name(queue) => queue.classes(tell)),*
+                }
+            }
+
+            fn holds_back(&self) -> bool {
+                match self {
+                    $(Buffer::$name(queue) => queue.holds_back()),*
+                }
+            }
+
+            fn place(&mut self, site: Site) {
+                match self {
+                    $(Buffer::$name(queue) => queue.place(site)),*
+                }
+            }
+
+            fn hear(&mut self, message: LinkMessage) {
+                match self {
+                    $(Buffer::$name(queue) => queue.hear(message)),*
+                }
+            }
+
+            fn borrow(&mut self, bytes: u32) {
+                match self {
+                    $(Buffer::$name(queue) => queue.borrow(bytes)),*
+                }
+            }
+
+            fn give_back(&mut self) -> Option<(LinkMessage, u16)> {
+                match self {
+                    $(Buffer::$name(queue) => queue.give_back()),*
+                }
+            }
+
+            #[inline]
+            fn departure(&self) -> Option<Departure> {
+                match self {
+                    $(Buffer::$name(queue) => queue.departure()),*
                 }
             }
         }

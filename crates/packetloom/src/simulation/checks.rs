@@ -13,7 +13,7 @@ use crate::transport;
 use crate::workload::Workload;
 use std::collections::BTreeSet;
 
-/// Credits must be enough to send a packet, must not be lost, and use the field in which sources write paths.
+/// Credits must be enough to send a packet, and must not be lost.
 pub(super) fn check_credits(
     case: &Case,
     workload: &Workload,
@@ -33,12 +33,6 @@ pub(super) fn check_credits(
     if !case.faults.is_empty() {
         let message = "a lost credit never comes back, so its link would stand still; leave faults out where the queue is \"daq\"";
         return Err(Complaint::new("fault", message));
-    }
-    if routing::hosts_choose(&case.scheme.component("routing")) {
-        return Err(Complaint::new(
-            "scheme.routing",
-            "credits need switches to choose paths; write \"ecmp\"",
-        ));
     }
     Ok(())
 }
@@ -80,23 +74,14 @@ pub(super) fn check_returns(case: &Case) -> Result<(), Complaint> {
 /// Some schemes know of one link at each host: their controllers plan for it, or they keep its books.
 pub(super) fn check_links(scheme: &Values, topology: &Topology) -> Result<(), Complaint> {
     let transport = scheme.component("transport").kind;
-    let has_credits =
-        scheme.optional_component("queue").is_some_and(|queue| queue::credit_bytes(&queue).is_some());
-    let (key, what, instead) =
-        if central::is_central(&transport) || transport::needs(&transport).one_link_a_host {
-            ("scheme.transport", transport, "\"dctcp\"")
-        } else if has_credits {
-            ("scheme.queue", "a queue with credits".to_owned(), "\"ecn\"")
-        } else {
-            return Ok(());
-        };
-    if !topology.has_hosts_with_several_links() {
+    let knows_one = central::is_central(&transport) || transport::needs(&transport).one_link_a_host;
+    if !knows_one || !topology.has_hosts_with_several_links() {
         return Ok(());
     }
     let message = format!(
-        "{what} knows of one link at each host, and here some have several; write another, such as {instead}"
+        "{transport} knows of one link at each host, and here some have several; write another, such as \"dctcp\""
     );
-    Err(Complaint::new(key, message))
+    Err(Complaint::new("scheme.transport", message))
 }
 
 /// What switches remember of a flow is right only if its packets keep coming by.
