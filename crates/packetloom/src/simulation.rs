@@ -29,7 +29,6 @@ use crate::workload::{Environment, SourceFacts, Workload};
 use checks::{captured, check_credits, check_links, check_paths, check_returns};
 use flow_level::{Model, run_fluid};
 use monitor::Goal;
-use packets::OnPackets;
 use planned::run_central;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -221,8 +220,9 @@ impl Simulation {
         } else if !answered {
             run_central(self, monitor)
         } else {
-            transport::with_scheme(&kind, OnPackets { simulation: self, monitor })
-                .ok_or_else(|| Complaint::new("scheme.transport", format!("no transport is called {kind}")))
+            let entry = transport::find(&kind);
+            let unknown = || Complaint::new("scheme.transport", format!("no transport is called {kind}"));
+            entry.map(|entry| self.run_built(monitor, |plan| entry.engine(plan))).ok_or_else(unknown)
         }?;
         if is_audited && outcome.violation.is_none() {
             let checked = check_rows(&outcome.flows, &outcome.topology, outcome.format, (one_path, answered));

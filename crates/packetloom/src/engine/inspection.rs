@@ -109,41 +109,39 @@ pub struct Inspection {
     pub due: Vec<(HostId, Time)>,
 }
 
-impl<T: Transport> Engine<T> {
-    /// Looks at everything; `identify`: data packets are to be told apart. Only between two windows, and only of an engine
-    /// that was made to be audited.
-    pub fn inspect(&mut self, identify: bool) -> Inspection {
-        let mut passages = Vec::new();
-        for shard in &mut self.shards {
-            let puts = std::mem::take(&mut shard.wires.audited);
-            passages.extend(puts.iter().map(|put| passage::<T>(put, identify)));
-        }
-        let mut links = vec![LinkState::default(); self.partition.far_ends.len()];
-        let mut on_links: Vec<_> = self.shards.iter().map(|shard| shard.wires.on_links()).collect();
-        for shard in &self.shards {
-            for (port, &link) in shard.all_ports().zip(&shard.links) {
-                let FarEnd { shard: far, node, link: number } = self.partition.far_ends[link as usize];
-                let state = &mut links[link as usize];
-                *state = state_of(port, &shard.wires);
-                let on_link = on_links[far as usize].remove(&(node, number)).unwrap_or_default();
-                state.on_link = on_link.iter().map(|packet| (packet.time, Held::of(packet, 0))).collect();
-            }
-        }
-        let faults = self.faults();
-        for passage in &mut passages {
-            passage.is_lost = faults[passage.link as usize].is_some_and(|fault| {
-                fault.losses().binary_search_by_key(&passage.start, |loss| loss.0).is_ok()
-            });
-        }
-        Inspection {
-            now: self.now,
-            is_idle: self.shards.iter().all(|shard| shard.next_window().is_none()),
-            passages,
-            links,
-            due: self.shards.iter().flat_map(due).collect(),
+/// See [`super::AnyEngine::inspect`].
+pub(super) fn inspect<T: Transport>(engine: &mut Engine<T>, identify: bool) -> Inspection {
+    let mut passages = Vec::new();
+    for shard in &mut engine.shards {
+        let puts = std::mem::take(&mut shard.wires.audited);
+        passages.extend(puts.iter().map(|put| passage::<T>(put, identify)));
+    }
+    let mut links = vec![LinkState::default(); engine.partition.far_ends.len()];
+    let mut on_links: Vec<_> = engine.shards.iter().map(|shard| shard.wires.on_links()).collect();
+    for shard in &engine.shards {
+        for (port, &link) in shard.all_ports().zip(&shard.links) {
+            let FarEnd { shard: far, node, link: number } = engine.partition.far_ends[link as usize];
+            let state = &mut links[link as usize];
+            *state = state_of(port, &shard.wires);
+            let on_link = on_links[far as usize].remove(&(node, number)).unwrap_or_default();
+            state.on_link = on_link.iter().map(|packet| (packet.time, Held::of(packet, 0))).collect();
         }
     }
+    let faults = engine.faults();
+    for passage in &mut passages {
+        passage.is_lost = faults[passage.link as usize]
+            .is_some_and(|fault| fault.losses().binary_search_by_key(&passage.start, |loss| loss.0).is_ok());
+    }
+    Inspection {
+        now: engine.now,
+        is_idle: engine.shards.iter().all(|shard| shard.next_window().is_none()),
+        passages,
+        links,
+        due: engine.shards.iter().flat_map(due).collect(),
+    }
+}
 
+impl<T: Transport> Engine<T> {
     /// What is wrong with each link, in the topology's order.
     fn faults(&self) -> Vec<Option<&LinkFault>> {
         let mut faults = vec![None; self.partition.far_ends.len()];

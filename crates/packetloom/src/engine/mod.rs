@@ -120,6 +120,50 @@ pub struct Plan<'a> {
 /// What is kept of a port: its counters, its queue's record and its link's.
 pub type PortRecords = (PortCounters, Option<QueueRecorder>, Option<SentRecorder>);
 
+/// A simulation on one network, whatever its transport: what the rest of the program sees of an [`Engine`], so that it is
+/// compiled once and not for each transport.
+pub trait AnyEngine {
+    /// Runs the workload to its end, or to `max_time`; what was stopped between two windows goes on where it was.
+    /// `after_window` returns whether to go on.
+    fn run(
+        &mut self,
+        workload: &mut Workload,
+        max_time: Time,
+        after_window: &mut dyn FnMut(AfterWindow<'_>) -> bool,
+    );
+
+    /// The time up to which everything happened.
+    fn now(&self) -> Time;
+
+    /// The processor time of all threads but the one that ran the engine.
+    fn helpers_took(&self) -> Duration;
+
+    /// What was done.
+    fn tally(&self) -> Tally;
+
+    /// Whether nothing is left to happen.
+    fn is_idle(&self, workload: &Workload) -> bool;
+
+    /// What was done so far for every flow whose sender is not done, in no order.
+    fn reports(&self) -> Vec<(FlowId, Report)>;
+
+    /// How every unfinished flow stands, in order of identity.
+    fn standings(&self) -> Vec<Standing>;
+
+    /// What went through every port until `end`, its queue's record and its link's, in the order of the topology's links.
+    fn ports(&mut self, end: Time) -> Vec<PortRecords>;
+
+    /// What was captured until `end`, with its link, in the order of links.
+    fn captured(&self, end: Time) -> Vec<(usize, Vec<Captured>)>;
+
+    /// The record of every host's queue of pulls until `end`, where there is one.
+    fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)>;
+
+    /// Looks at everything; `identify`: data packets are to be told apart. Only between two windows, and only of an engine
+    /// that was made to be audited.
+    fn inspect(&mut self, identify: bool) -> Inspection;
+}
+
 /// A simulation of one transport on one network.
 pub struct Engine<T: Transport> {
     shards: Vec<Shard<T>>,
@@ -137,13 +181,17 @@ impl<T: Transport> Engine<T> {
         Engine { shards, partition, now: Time::ZERO, helpers_took: Duration::ZERO }
     }
 
-    /// Runs the workload to its end, or to `max_time`; what was stopped between two windows goes on where it was.
-    /// `after_window` returns whether to go on.
-    pub fn run(
+    fn shard_of(&mut self, host: HostId) -> &mut Shard<T> {
+        &mut self.shards[self.partition.places[host as usize].0 as usize]
+    }
+}
+
+impl<T: Transport> AnyEngine for Engine<T> {
+    fn run(
         &mut self,
         workload: &mut Workload,
         max_time: Time,
-        after_window: impl FnMut(AfterWindow<'_>) -> bool,
+        after_window: &mut dyn FnMut(AfterWindow<'_>) -> bool,
     ) {
         for chain in workload.take_chains() {
             self.shard_of(chain.src).add_chain(chain);
@@ -168,44 +216,33 @@ impl<T: Transport> Engine<T> {
         }
     }
 
-    fn shard_of(&mut self, host: HostId) -> &mut Shard<T> {
-        &mut self.shards[self.partition.places[host as usize].0 as usize]
-    }
-
-    /// The time up to which everything happened.
-    pub fn now(&self) -> Time {
+    fn now(&self) -> Time {
         self.now
     }
 
-    /// The processor time of all threads but the one that ran the engine.
-    pub fn helpers_took(&self) -> Duration {
+    fn helpers_took(&self) -> Duration {
         self.helpers_took
     }
 
-    /// What was done.
-    pub fn tally(&self) -> Tally {
+    fn tally(&self) -> Tally {
         self.shards.iter().map(|shard| shard.tally(self.now)).fold(Tally::default(), |sum, one| sum + one)
     }
 
-    /// Whether nothing is left to happen.
-    pub fn is_idle(&self, workload: &Workload) -> bool {
+    fn is_idle(&self, workload: &Workload) -> bool {
         workload.peek_start().is_none() && self.shards.iter().all(|shard| shard.next_window().is_none())
     }
 
-    /// What was done so far for every flow whose sender is not done, in no order.
-    pub fn reports(&self) -> impl Iterator<Item = (FlowId, Report)> {
-        self.shards.iter().flat_map(Shard::reports)
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.shards.iter().flat_map(Shard::reports).collect()
     }
 
-    /// How every unfinished flow stands, in order of identity.
-    pub fn standings(&self) -> Vec<Standing> {
+    fn standings(&self) -> Vec<Standing> {
         let mut standings: Vec<Standing> = self.shards.iter().flat_map(Shard::standings).collect();
         standings.sort_unstable();
         standings
     }
 
-    /// What went through every port until `end`, its queue's record and its link's, in the order of the topology's links.
-    pub fn ports(&mut self, end: Time) -> Vec<PortRecords> {
+    fn ports(&mut self, end: Time) -> Vec<PortRecords> {
         let records: Vec<_> = self.shards.iter_mut().map(|shard| shard.queue_records(end)).collect();
         let on_links: Vec<_> = self.shards.iter().map(|shard| shard.wires.on_links()).collect();
         let mut rows = vec![Default::default(); self.partition.far_ends.len()];
@@ -220,8 +257,7 @@ impl<T: Transport> Engine<T> {
         rows
     }
 
-    /// What was captured until `end`, with its link, in the order of links.
-    pub fn captured(&self, end: Time) -> Vec<(usize, Vec<Captured>)> {
+    fn captured(&self, end: Time) -> Vec<(usize, Vec<Captured>)> {
         let mut all = Vec::new();
         for shard in &self.shards {
             for (port, &link) in shard.all_ports().zip(&shard.links) {
@@ -235,9 +271,12 @@ impl<T: Transport> Engine<T> {
         all
     }
 
-    /// The record of every host's queue of pulls until `end`, where there is one.
-    pub fn pulls(&mut self, end: Time) -> impl Iterator<Item = (HostId, QueueRecorder)> {
-        self.shards.iter_mut().flat_map(move |shard| shard.pulls(end))
+    fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)> {
+        self.shards.iter_mut().flat_map(move |shard| shard.pulls(end)).collect()
+    }
+
+    fn inspect(&mut self, identify: bool) -> Inspection {
+        inspection::inspect(self, identify)
     }
 }
 
@@ -267,7 +306,7 @@ fn lead<T: Transport>(
     places: &[(u32, u32)],
     workload: &mut Workload,
     (mut now, max_time): (Time, Time),
-    mut after_window: impl FnMut(AfterWindow<'_>) -> bool,
+    after_window: &mut dyn FnMut(AfterWindow<'_>) -> bool,
 ) -> Time {
     loop {
         let flow = workload.peek_start().map(|start| clock.window_of(start));

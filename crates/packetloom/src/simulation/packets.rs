@@ -3,40 +3,32 @@
 use super::warnings::{never_started, useless_threshold};
 use super::{JobRow, Monitor, Outcome, PortRow, Setting, Simulation, queues};
 use crate::audit::{Audit, Terms, Violation};
-use crate::engine::{AfterWindow, Engine, Plan, Standing, Transport};
+use crate::engine::{AfterWindow, AnyEngine, Engine, Plan, Standing, Transport};
 use crate::flow::FlowId;
 use crate::measure::{Collector, QueueRecorder};
 use crate::queue;
 use crate::routing;
-use crate::spec::{Value, Values};
+use crate::spec::Value;
 use crate::stall::{self, StallWatch};
-use crate::transport::{PacketFormat, Scheme, WithScheme};
+use crate::transport::PacketFormat;
 use crate::workload::Workload;
-
-/// A simulation packet by packet, once the transport's type is known.
-pub(super) struct OnPackets<'a> {
-    pub(super) simulation: Simulation,
-    pub(super) monitor: &'a Monitor,
-}
-
-impl WithScheme for OnPackets<'_> {
-    type Output = Outcome;
-
-    fn run<T: Scheme>(self) -> Outcome {
-        let config = T::configure(&self.simulation.setting.case.scheme.component("transport"));
-        self.simulation.run_on(self.monitor, || T::new(&config))
-    }
-}
 
 impl Simulation {
     /// Runs the case with hosts whose transport is another one than the scenario's, such as that one with somebody looking
     /// on. The scenario's parameters hold for all else: packets' sizes, and the agents at ports.
     pub fn run_on<T: Transport>(self, monitor: &Monitor, transport: impl Fn() -> T) -> Outcome {
+        self.run_built(monitor, |plan| Box::new(Engine::new(plan, transport)))
+    }
+
+    /// Runs the case on the engine that `build` makes of the plan.
+    pub(super) fn run_built<'e>(
+        self,
+        monitor: &Monitor,
+        build: impl FnOnce(&Plan<'_>) -> Box<dyn AnyEngine + 'e>,
+    ) -> Outcome {
         let Simulation { setting, workload, .. } = self;
-        let scheme = &setting.case.scheme;
-        let smallest = PacketFormat::of(&scheme.component("transport")).smallest_bytes();
-        let routing = scheme.component("routing");
-        setting.run_packets(workload, &routing, smallest, monitor, transport)
+        let smallest = PacketFormat::of(&setting.case.scheme.component("transport")).smallest_bytes();
+        setting.run_packets(workload, smallest, monitor, build)
     }
 }
 
@@ -59,14 +51,13 @@ impl Setting {
         (self.case.measure.flag("queues") || interval.is_some()).then_some(recorder)
     }
 
-    /// Runs a transport packet by packet.
-    pub(super) fn run_packets<T: Transport>(
+    /// Runs a transport packet by packet, on the engine that `build` makes of the plan.
+    pub(super) fn run_packets<'e>(
         self,
         mut workload: Workload,
-        routing: &Values,
         smallest_packet_bytes: u64,
         monitor: &Monitor,
-        transport: impl Fn() -> T,
+        build: impl FnOnce(&Plan<'_>) -> Box<dyn AnyEngine + 'e>,
     ) -> Outcome {
         let (queue, nic) = queues(&self.case, &workload).expect("a scheme with packets has a queue");
         let trimmed = [&queue, &nic].into_iter().filter_map(queue::trims_to_bytes);
@@ -77,7 +68,7 @@ impl Setting {
             queue: &queue,
             nic: &nic,
             transport: &self.case.scheme.component("transport"),
-            routing,
+            routing: &self.case.scheme.component("routing"),
             faults: &self.faults,
             seed: self.case.seed,
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
@@ -88,12 +79,14 @@ impl Setting {
             longest_window: self.longest_window.min(workload.word_takes()),
             threads: self.threads,
         };
-        let mut engine = Engine::<T>::new(&plan, transport);
+        let mut engine = build(&plan);
         let mut collector = Collector::new(self.format, workload.background().to_vec());
         let audit = self.is_audited.then(|| Audit::new(self.terms(&plan)));
         let End { is_wanted, stalled, violation } =
-            self.drive(&mut engine, &mut workload, &mut collector, audit, monitor);
-        engine.reports().for_each(|(flow, report)| collector.note(flow, report));
+            self.drive(engine.as_mut(), &mut workload, &mut collector, audit, monitor);
+        for (flow, report) in engine.reports() {
+            collector.note(flow, report);
+        }
         let (tally, end) = (engine.tally(), engine.now());
         let is_watched = self.recorder().is_some();
         let mut outcome = self.outcome(collector, &engine.standings(), tally);
@@ -113,7 +106,7 @@ impl Setting {
             PortRow { link, counters, queue: queue.filter(|_| is_watched), sent }
         };
         outcome.ports = ports.map(row).collect();
-        outcome.pulls = engine.pulls(outcome.simulated).collect();
+        outcome.pulls = engine.pulls(outcome.simulated);
         let captures = engine.captured(outcome.simulated);
         outcome.captures =
             captures.into_iter().map(|(link, packets)| outcome.capture(link, packets)).collect();
@@ -138,9 +131,9 @@ impl Setting {
     }
 
     /// Has the engine run until the case is done, or nothing more will come of it.
-    fn drive<T: Transport>(
+    fn drive(
         &self,
-        engine: &mut Engine<T>,
+        engine: &mut dyn AnyEngine,
         workload: &mut Workload,
         collector: &mut Collector,
         mut audit: Option<Audit<'_>>,
@@ -153,7 +146,7 @@ impl Setting {
         let mut violation = None;
         let stalled = loop {
             let (mut is_stalled, mut is_over, mut is_due) = (false, false, false);
-            engine.run(workload, max_time, |AfterWindow { log, tally, now, left, standings }| {
+            engine.run(workload, max_time, &mut |AfterWindow { log, tally, now, left, standings }| {
                 if !log.events.is_empty() {
                     audit.iter_mut().for_each(|audit| audit.hear(&log.events));
                     collector.read(log, &self.topology);
@@ -196,7 +189,8 @@ impl Setting {
             standings.retain(|one| awaits(collector, one.flow));
             break Some(stall::message(why, now, &standings, |flow| collector.pair(flow)));
         };
-        let violation = violation.or_else(|| audit.and_then(|audit| audit.finish(engine.reports()).err()));
+        let violation =
+            violation.or_else(|| audit.and_then(|audit| audit.finish(engine.reports().into_iter()).err()));
         End { is_wanted, stalled, violation }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Control, Monitor, Outcome, Simulation};
 use crate::central::{self, Carrier, Plan};
+use crate::engine::Engine;
 use crate::flow::Flow;
 use crate::spec::Complaint;
 use crate::workload::Workload;
@@ -22,7 +23,7 @@ pub(super) fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<O
     }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();
     let case = &setting.case;
-    let (transport, routing) = (case.scheme.component("transport"), case.scheme.component("routing"));
+    let transport = case.scheme.component("transport");
     let until = setting.max_time();
     let recorder = setting.recorder();
     let plan = Plan::new(&transport, flows, &setting.topology, case.seed, until, recorder.as_ref());
@@ -30,8 +31,9 @@ pub(super) fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<O
     let workload = Workload::build(&case.workloads, &environment)?;
     let book = plan.book.clone();
     let carrier = || Carrier::new(book.clone());
-    let mut outcome =
-        setting.run_packets(workload, &routing, central::SMALLEST_PACKET_BYTES, monitor, carrier);
+    let mut outcome = setting.run_packets(workload, central::SMALLEST_PACKET_BYTES, monitor, |plan| {
+        Box::new(Engine::new(plan, carrier))
+    });
     for row in &mut outcome.flows {
         row.best_fct = plan.book.traffic.best_fct(plan.book.traffic.index_of(row.flow.id), &outcome.topology);
     }

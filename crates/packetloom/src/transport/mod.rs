@@ -30,7 +30,7 @@ mod windowed;
 pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat, check as check_format};
 pub use sending::Sending;
 
-use crate::engine::{PathNeeds, PortAgent, Transport};
+use crate::engine::{AnyEngine, Engine, PathNeeds, Plan, PortAgent, Transport};
 use crate::flow::FlowId;
 use crate::packet::Packet;
 use crate::spec::{Complaint, Component, Values};
@@ -70,27 +70,13 @@ pub trait Scheme: Transport {
     }
 }
 
-/// Something to do with a scheme once its type is known.
+/// Something to do with a scheme once its type is known, for whoever wraps the type in another.
 pub trait WithScheme {
     /// What comes of it.
     type Output;
 
     /// Does it.
     fn run<T: Scheme>(self) -> Self::Output;
-}
-
-struct FindNeeds;
-
-impl WithScheme for FindNeeds {
-    type Output = Needs;
-
-    fn run<T: Scheme>(self) -> Needs {
-        Needs {
-            paths: T::Agent::NEEDS,
-            no_losses: !T::Agent::REPAIRS_LOSSES,
-            one_link_a_host: T::Agent::ACTIVE || T::ONE_LINK_A_HOST,
-        }
-    }
 }
 
 /// What a transport needs of the network.
@@ -104,19 +90,49 @@ pub struct Needs {
     pub one_link_a_host: bool,
 }
 
-/// What the transport called `kind` needs of the network.
-pub fn needs(kind: &str) -> Needs {
-    with_scheme(kind, FindNeeds).unwrap_or_default()
+/// A transport as the rest of the program knows it, which is compiled once and not for each of them.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// How it describes itself.
+    pub component: Component,
+    /// What it needs of the network.
+    pub needs: Needs,
+    check_network: fn(&Values, &Topology) -> Result<(), Complaint>,
+    engine: fn(&Plan<'_>) -> Box<dyn AnyEngine>,
 }
 
-struct CheckNetwork<'a>(&'a Values, &'a Topology);
-
-impl WithScheme for CheckNetwork<'_> {
-    type Output = Result<(), Complaint>;
-
-    fn run<T: Scheme>(self) -> Result<(), Complaint> {
-        T::check_network(self.0, self.1)
+impl Entry {
+    /// A scheme's.
+    pub const fn of<T: Scheme + 'static>() -> Entry {
+        Entry {
+            component: T::COMPONENT,
+            needs: Needs {
+                paths: T::Agent::NEEDS,
+                no_losses: !T::Agent::REPAIRS_LOSSES,
+                one_link_a_host: T::Agent::ACTIVE || T::ONE_LINK_A_HOST,
+            },
+            check_network: T::check_network,
+            engine: |plan| {
+                let config = T::configure(plan.transport);
+                Box::new(Engine::new(plan, || T::new(&config)))
+            },
+        }
     }
+
+    /// A network at rest with this transport, which the plan names.
+    pub fn engine(&self, plan: &Plan<'_>) -> Box<dyn AnyEngine> {
+        (self.engine)(plan)
+    }
+}
+
+/// The transport called `kind`, if there is one.
+pub fn find(kind: &str) -> Option<&'static Entry> {
+    ENTRIES.iter().find(|entry| entry.component.kind == kind)
+}
+
+/// What the transport called `kind` needs of the network.
+pub fn needs(kind: &str) -> Needs {
+    find(kind).map(|entry| entry.needs).unwrap_or_default()
 }
 
 /// What must hold of a transport on a network.
@@ -124,13 +140,13 @@ impl WithScheme for CheckNetwork<'_> {
 /// # Errors
 /// What does not, by its key in the scenario.
 pub fn check_network(transport: &Values, topology: &Topology) -> Result<(), Complaint> {
-    with_scheme(&transport.kind, CheckNetwork(transport, topology)).unwrap_or(Ok(()))
+    find(&transport.kind).map_or(Ok(()), |entry| (entry.check_network)(transport, topology))
 }
 
 macro_rules! registry {
     ($($scheme:ty,)*) => {
         /// Every transport.
-        pub const COMPONENTS: &[Component] = &[$(<$scheme>::COMPONENT),*];
+        pub const ENTRIES: &[Entry] = &[$(Entry::of::<$scheme>()),*];
 
         /// Does something with the scheme called `kind`, if there is one.
         pub fn with_scheme<W: WithScheme>(kind: &str, work: W) -> Option<W::Output> {
@@ -158,4 +174,17 @@ registry! {
     mptcp::Mptcp,
     pias::Pias,
     fastpass::Fastpass,
+}
+
+/// How all of them describe themselves.
+pub const COMPONENTS: &[Component] = &components();
+
+const fn components() -> [Component; ENTRIES.len()] {
+    let mut components = [ENTRIES[0].component; ENTRIES.len()];
+    let mut nth = 0;
+    while nth < ENTRIES.len() {
+        components[nth] = ENTRIES[nth].component;
+        nth += 1;
+    }
+    components
 }
