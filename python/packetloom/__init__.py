@@ -9,8 +9,6 @@ packetloom.plot("slowdown-by-load", results)
 
 from __future__ import annotations
 
-import importlib
-
 TYPE_CHECKING = False  # as in `typing`, which takes a while to load: see `start`
 if TYPE_CHECKING:
     from typing import Any
@@ -70,6 +68,8 @@ def __getattr__(name: str) -> Any:
 
         return _core.version()
     if name in _HOME:
+        import importlib
+
         return getattr(importlib.import_module(f"packetloom.{_HOME[name]}"), name)
     raise AttributeError(f"module 'packetloom' has no attribute {name!r}")
 

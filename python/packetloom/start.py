@@ -4,10 +4,21 @@ Loading the rest takes a while, and Ctrl-C may come meanwhile; so nothing large 
 """
 
 import os
-import signal
 
 INTERRUPTED = 130
 NOTHING_BEGAN = b"stopped before anything began\n"
+
+
+def _stop_at_once(_signal: int = 0, _frame: object = None) -> None:
+    """Ends the process: an exception could be lost where a library catches all that go wrong as it is loaded."""
+    os.write(2, NOTHING_BEGAN)
+    os._exit(INTERRUPTED)
+
+
+try:
+    import signal  # which takes a while itself
+except KeyboardInterrupt:
+    _stop_at_once()
 
 
 def main() -> None:
@@ -28,9 +39,3 @@ def loaded() -> None:
     """From here on Ctrl-C is an exception, as usual."""
     if signal.getsignal(signal.SIGINT) is _stop_at_once:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _stop_at_once(_signal: int, _frame: object) -> None:
-    """Ends the process: an exception could be lost where a library catches all that go wrong as it is loaded."""
-    os.write(2, NOTHING_BEGAN)
-    os._exit(INTERRUPTED)

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 SIGINT_AT_IMPORT = """
-import os, signal, sys
+import os, sys
+for name in ("signal", "enum"):
+    sys.modules.pop(name, None)
 class Stop:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), 2)
 sys.meta_path.insert(0, Stop())
 sys.argv = ["packetloom", *{arguments!r}]
 from packetloom.start import main
@@ -24,6 +26,8 @@ main()
 @pytest.mark.parametrize(
     ("module", "arguments"),
     [
+        ("signal", ["list"]),
+        ("enum", ["list"]),
         ("packetloom.cli", ["list"]),
         ("typer", ["list"]),
         ("packetloom.errors", ["list"]),
