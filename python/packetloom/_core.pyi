@@ -92,8 +92,14 @@ def profile_guided() -> bool:
 
 def bench_names() -> list[str]: ...
 def bench_threads(name: str) -> int: ...
+def bench_runs(name: str) -> int:
+    """How often a benchmark is run to be timed."""
+
 def bench(name: str) -> dict[str, str | int | float]:
-    """Runs a benchmark: name, packet_hops, events, cpu_s."""
+    """Runs a benchmark once: name, packet_hops, events, cpu_s, wall_s, threads."""
+
+def bench_yardstick(name: str, cpu_s: float) -> dict[str, int | float]:
+    """Runs the yardstick on a fabric of a benchmark's size for this much processor time: packet_hops, cpu_s."""
 
 def control_bench(servers: int) -> list[dict[str, Any]]:
     """Measures the control algorithms: algorithm, item, servers, items, cpu_s, waiting_pairs."""

@@ -22,6 +22,24 @@ ON_CORES = (
 """A process that binds itself to cores, then becomes another: so any build can be bound, of whatever age."""
 
 
+RUN = """\
+import json, sys
+from packetloom.bench import measure
+print(json.dumps([measure(sys.argv[1]) for _ in range(int(sys.argv[2]))]))
+"""
+"""A process that runs a benchmark some times. Builds without repetition and yardstick have `measure`, too."""
+
+YARDSTICK = """\
+import json, sys
+from packetloom import _core
+print(json.dumps(_core.bench_yardstick(sys.argv[1], float(sys.argv[2]))))
+"""
+"""A process of its own, as its memory must not count as the benchmark's."""
+
+YARDSTICK_CPU_S = 0.5
+"""How long the yardstick runs, before and after each benchmark."""
+
+
 def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[str, Any]]:
     """Runs these benchmarks (all, if none is named), prints a table, and writes the figures as JSON."""
     from packetloom.circumstances import Circumstances  # here, so that it is not in the memory of what is measured
@@ -34,7 +52,7 @@ def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[st
     figures = []
     for name in names or known:
         print(f"running {name}", file=sys.stderr, flush=True)
-        figures.append(in_process_of(Path(sys.executable), name))
+        figures.append(beside_yardstick(name))
     _print(figures, circumstances)
     if json_file:
         from packetloom.storage import write_json
@@ -43,13 +61,45 @@ def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[st
     return figures
 
 
+def beside_yardstick(name: str) -> dict[str, Any]:
+    """Runs one benchmark between two runs of the yardstick, a bare loop on a fabric of the same size.
+
+    What slows both down, such as busy neighbours, does not change the benchmark's share of the yardstick.
+    """
+    before = _yardstick(name)
+    figure = in_process_of(Path(sys.executable), name)
+    after = _yardstick(name)
+    yardstick = (before["packet_hops"] + after["packet_hops"]) / (before["cpu_s"] + after["cpu_s"])
+    share = figure["packet_hops_per_cpu_s"] / yardstick
+    return {**figure, "yardstick_packet_hops_per_cpu_s": yardstick, "share_of_yardstick": share}
+
+
+def _yardstick(name: str) -> dict[str, float]:
+    command = [sys.executable, "-c", YARDSTICK, name, str(YARDSTICK_CPU_S)]
+    finished = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    figure: dict[str, float] = json.loads(finished.stdout)
+    return figure
+
+
 def measure(name: str) -> dict[str, Any]:
-    """Runs one benchmark in this process."""
+    """Runs one benchmark once in this process."""
     figure = _core.bench(name)
     return {
         **figure,
         "packet_hops_per_cpu_s": float(figure["packet_hops"]) / float(figure["cpu_s"]),
         "peak_memory_bytes": _peak_memory_bytes(),
+    }
+
+
+def together(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Runs of one benchmark as one figure: what was done and what it took, summed up."""
+    sums = {key: sum(run[key] for run in runs) for key in ("packet_hops", "events", "cpu_s", "wall_s")}
+    return {
+        **runs[0],
+        **sums,
+        "runs": len(runs),
+        "packet_hops_per_cpu_s": sums["packet_hops"] / sums["cpu_s"],
+        "peak_memory_bytes": max(run["peak_memory_bytes"] for run in runs),
     }
 
 
@@ -63,13 +113,15 @@ def _peak_memory_bytes() -> int:
 
 
 def in_process_of(python: Path, name: str, cores: Sequence[int] = ()) -> dict[str, Any]:
-    """Runs one benchmark of the build that this Python has, in a process of its own; on these cores only, if given."""
-    command = [str(python), "-m", "packetloom.bench", name]
+    """Runs one benchmark of the build that this Python has, as often as takes a CPU-second or more of this build.
+
+    All runs are in one process of their own; on these cores only, if given.
+    """
+    command = [str(python), "-c", RUN, name, str(_core.bench_runs(name))]
     if cores:
         command = [str(python), "-c", ON_CORES, json.dumps([*cores]), *command]
     finished = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    figure: dict[str, Any] = json.loads(finished.stdout)
-    return figure
+    return together(json.loads(finished.stdout))
 
 
 def _print(figures: Sequence[dict[str, Any]], circumstances: Circumstances) -> None:
@@ -80,9 +132,10 @@ def _print(figures: Sequence[dict[str, Any]], circumstances: Circumstances) -> N
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("\nbenchmark", overflow="fold")  # names that are cut look all the same
     headings = (
-        "million\npacket-hops",
+        "million\nhops",
         "million per\nCPU second",
-        "events per\npacket-hop",
+        "share of\nyardstick",
+        "events\nper hop",
         "\nCPU s",
         "\nwall s",
         "peak\nmemory",
@@ -94,6 +147,7 @@ def _print(figures: Sequence[dict[str, Any]], circumstances: Circumstances) -> N
             figure["name"],
             f"{figure['packet_hops'] / 1e6:.2f}",
             f"{figure['packet_hops_per_cpu_s'] / 1e6:.2f}",
+            f"{figure['share_of_yardstick']:.2f}",
             f"{figure['events'] / figure['packet_hops']:.2f}",
             f"{figure['cpu_s']:.2f}",
             f"{figure['wall_s']:.2f}",
@@ -102,7 +156,3 @@ def _print(figures: Sequence[dict[str, Any]], circumstances: Circumstances) -> N
     screen = console()
     screen.print(table)
     screen.print(f"\n{circumstances}", soft_wrap=True)
-
-
-if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1])))

@@ -5,23 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from packetloom import _core
-from packetloom.bench import run_benchmarks
+from packetloom import _core, bench
+from packetloom.bench import beside_yardstick, run_benchmarks, together
 
 KEYS = {
     "name",
     "threads",
+    "runs",
     "packet_hops",
     "events",
     "cpu_s",
     "wall_s",
     "packet_hops_per_cpu_s",
     "peak_memory_bytes",
+    "yardstick_packet_hops_per_cpu_s",
+    "share_of_yardstick",
 }
 
 
 @pytest.mark.parametrize("name", _core.bench_names())
-def test_benchmark(name: str, tmp_path: Path) -> None:
+def test_benchmark(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "YARDSTICK_CPU_S", 0.05)
     run_benchmarks([name], tmp_path / "bench.json")
     (figure,) = json.loads((tmp_path / "bench.json").read_text())
     assert set(figure) == {*KEYS, "measured_on"}
@@ -29,3 +33,47 @@ def test_benchmark(name: str, tmp_path: Path) -> None:
     assert figure["packet_hops"] > 400_000
     assert 1 <= figure["events"] / figure["packet_hops"] <= 2
     assert 10e6 < figure["peak_memory_bytes"] < 1e9
+    # One CPU-second on the machine that the numbers of runs were chosen on; there may be faster ones.
+    assert figure["cpu_s"] > 0.6
+    assert figure["packet_hops_per_cpu_s"] == figure["packet_hops"] / figure["cpu_s"]
+    share = figure["packet_hops_per_cpu_s"] / figure["yardstick_packet_hops_per_cpu_s"]
+    assert figure["share_of_yardstick"] == pytest.approx(share)
+    # A loop that does next to nothing: not a hundred times as fast as the simulator, nor the other way round.
+    assert 0.01 < share < 100
+
+
+def test_the_yardstick_moves_packets_for_as_long_as_it_is_told_to() -> None:
+    short, long = (_core.bench_yardstick("fifo-permutation-k8", cpu_s) for cpu_s in (0.02, 0.2))
+    assert 0.02 <= short["cpu_s"] < long["cpu_s"]
+    assert long["cpu_s"] >= 0.2
+    assert 0 < short["packet_hops"] < long["packet_hops"]
+
+
+def test_the_share_is_of_what_the_yardstick_did_before_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = []
+    yardsticks = iter([{"packet_hops": 10e6, "cpu_s": 0.5}, {"packet_hops": 5e6, "cpu_s": 0.5}])
+
+    def yardstick(name: str) -> dict[str, float]:
+        order.append(f"yardstick of {name}")
+        return next(yardsticks)
+
+    def benchmark(_: Path, name: str) -> dict[str, float]:
+        order.append(name)
+        return {"packet_hops_per_cpu_s": 30e6}
+
+    monkeypatch.setattr(bench, "_yardstick", yardstick)
+    monkeypatch.setattr(bench, "in_process_of", benchmark)
+    figure = beside_yardstick("any")
+    assert order == ["yardstick of any", "any", "yardstick of any"]
+    assert (figure["yardstick_packet_hops_per_cpu_s"], figure["share_of_yardstick"]) == (15e6, 2.0)
+
+
+def test_runs_are_summed_up() -> None:
+    first = {"name": "any", "threads": 2, "packet_hops": 10, "events": 20, "cpu_s": 1.0, "wall_s": 2.0}
+    first |= {"packet_hops_per_cpu_s": 10.0, "peak_memory_bytes": 7}
+    second = first | {"cpu_s": 3.0, "wall_s": 4.0, "packet_hops_per_cpu_s": 10 / 3, "peak_memory_bytes": 8}
+    figure = together([first, second])
+    assert figure == {
+        **{"name": "any", "threads": 2, "runs": 2, "packet_hops": 20, "events": 40, "cpu_s": 4.0, "wall_s": 6.0},
+        **{"packet_hops_per_cpu_s": 5.0, "peak_memory_bytes": 8},
+    }

@@ -2,57 +2,98 @@
 
 use crate::ScenarioError;
 use cpu_time::ThreadTime;
-use packetloom::scenario::Scenario;
+use packetloom::scenario::{Case, Scenario};
 use packetloom::simulation::{Monitor, Simulation};
+use packetloom::yardstick;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Name, scenario, threads.
-const BENCHES: &[(&str, &str, u32)] = &[
-    ("fifo-permutation-k8", include_str!("../../../benches/fifo-permutation-k8.toml"), 1),
-    ("fifo-permutation-k16", include_str!("../../../benches/fifo-permutation-k16.toml"), 1),
-    ("fifo-permutation-k16-two-threads", include_str!("../../../benches/fifo-permutation-k16.toml"), 2),
-    ("fifo-permutation-k32", include_str!("../../../benches/fifo-permutation-k32.toml"), 1),
-    ("dctcp-websearch-k8", include_str!("../../../benches/dctcp-websearch-k8.toml"), 1),
-    ("pfabric-websearch-k6", include_str!("../../../benches/pfabric-websearch-k6.toml"), 1),
-    ("ndp-permutation-k8", include_str!("../../../benches/ndp-permutation-k8.toml"), 1),
-    ("ndp-permutation-k16", include_str!("../../../benches/ndp-permutation-k16.toml"), 1),
+/// A benchmark.
+struct Bench {
+    name: &'static str,
+    scenario: &'static str,
+    threads: u32,
+    /// How often it is run, so that it takes more than one CPU-second on a machine of 2024.
+    runs: u32,
+}
+
+macro_rules! bench {
+    ($name:literal, $file:literal, threads: $threads:literal, runs: $runs:literal) => {
+        Bench {
+            name: $name,
+            scenario: include_str!(concat!("../../../benches/", $file, ".toml")),
+            threads: $threads,
+            runs: $runs,
+        }
+    };
+}
+
+const BENCHES: &[Bench] = &[
+    bench!("fifo-permutation-k8", "fifo-permutation-k8", threads: 1, runs: 8),
+    bench!("fifo-permutation-k16", "fifo-permutation-k16", threads: 1, runs: 3),
+    bench!("fifo-permutation-k16-two-threads", "fifo-permutation-k16", threads: 2, runs: 3),
+    bench!("fifo-permutation-k32", "fifo-permutation-k32", threads: 1, runs: 1),
+    bench!("dctcp-websearch-k8", "dctcp-websearch-k8", threads: 1, runs: 1),
+    bench!("pfabric-websearch-k6", "pfabric-websearch-k6", threads: 1, runs: 1),
+    bench!("ndp-permutation-k8", "ndp-permutation-k8", threads: 1, runs: 6),
+    bench!("ndp-permutation-k16", "ndp-permutation-k16", threads: 1, runs: 6),
 ];
 
 /// The benchmarks' names.
 #[pyfunction]
 pub fn bench_names() -> Vec<&'static str> {
-    BENCHES.iter().map(|(name, _, _)| *name).collect()
+    BENCHES.iter().map(|bench| bench.name).collect()
 }
 
 /// How many threads a benchmark runs on.
 #[pyfunction]
 pub fn bench_threads(name: &str) -> PyResult<u32> {
-    find(name).map(|(_, threads)| threads)
+    find(name).map(|bench| bench.threads)
 }
 
-fn find(name: &str) -> PyResult<(&'static str, u32)> {
-    let found = BENCHES.iter().find(|(known, _, _)| *known == name);
-    let found = found.map(|&(_, text, threads)| (text, threads));
+/// How often a benchmark is run to be timed.
+#[pyfunction]
+pub fn bench_runs(name: &str) -> PyResult<u32> {
+    find(name).map(|bench| bench.runs)
+}
+
+fn find(name: &str) -> PyResult<&'static Bench> {
+    let found = BENCHES.iter().find(|bench| bench.name == name);
     found.ok_or_else(|| ScenarioError::new_err(format!("no benchmark is called {name}")))
 }
 
-/// Runs a benchmark, network and traffic built outside the time that counts.
+impl Bench {
+    fn case(&self) -> PyResult<Case> {
+        let scenario = Scenario::from_toml(self.scenario, self.name, Path::new(""))
+            .map_err(|problems| ScenarioError::new_err(problems.to_string()))?;
+        let case = scenario.cases().next();
+        case.ok_or_else(|| ScenarioError::new_err(format!("{} has no case", self.name)))
+    }
+}
+
+/// Runs the yardstick on a fat-tree of a benchmark's size, for this much processor time.
+#[pyfunction]
+pub fn bench_yardstick<'py>(py: Python<'py>, name: &str, cpu_s: f64) -> PyResult<Bound<'py, PyDict>> {
+    let ports = find(name)?.case()?.topology.count("k") as u32;
+    let (packet_hops, cpu) = py.detach(|| yardstick::measure(ports, Duration::from_secs_f64(cpu_s)));
+    let figure = PyDict::new(py);
+    figure.set_item("packet_hops", packet_hops)?;
+    figure.set_item("cpu_s", cpu.as_secs_f64())?;
+    Ok(figure)
+}
+
+/// Runs a benchmark once, network and traffic built outside the time that counts.
 #[pyfunction]
 pub fn bench<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
-    let (text, threads) = find(name)?;
-    let scenario = Scenario::from_toml(text, name, Path::new(""))
-        .map_err(|problems| ScenarioError::new_err(problems.to_string()))?;
-    let case = scenario.cases().next();
-    let case = case.ok_or_else(|| ScenarioError::new_err(format!("{name} has no case")))?;
+    let bench = find(name)?;
     let simulation =
-        Simulation::new(case).map_err(|complaint| crate::scenario::complaint_error(&complaint))?;
+        Simulation::new(bench.case()?).map_err(|complaint| crate::scenario::complaint_error(&complaint))?;
     let (tally, cpu, wall) = py
         .detach(|| {
             let (wall, cpu) = (Instant::now(), ThreadTime::now());
-            let outcome = simulation.with_threads(threads).run(&Monitor::default())?;
+            let outcome = simulation.with_threads(bench.threads).run(&Monitor::default())?;
             Ok((outcome.tally, cpu.elapsed() + outcome.helpers_took, wall.elapsed()))
         })
         .map_err(|complaint| crate::scenario::complaint_error(&complaint))?;
@@ -62,6 +103,6 @@ pub fn bench<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
     figure.set_item("events", tally.events)?;
     figure.set_item("cpu_s", cpu.as_secs_f64())?;
     figure.set_item("wall_s", wall.as_secs_f64())?;
-    figure.set_item("threads", threads)?;
+    figure.set_item("threads", bench.threads)?;
     Ok(figure)
 }

@@ -75,6 +75,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench::bench, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_names, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench_runs, module)?)?;
+    module.add_function(wrap_pyfunction!(bench::bench_yardstick, module)?)?;
     module.add_function(wrap_pyfunction!(control_bench::control_bench, module)?)?;
     control::add_to(module)
 }

@@ -61,3 +61,4 @@ pub mod topology;
 pub mod transport;
 pub mod units;
 pub mod workload;
+pub mod yardstick;
