@@ -6,7 +6,7 @@
 use super::FileError;
 use super::fields::{Line, count, last_line, lines};
 use crate::units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// When a connection starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,9 +252,102 @@ impl Matrix {
                 }
             }
         }
-        Ok(())
+        self.check_cycles()
+    }
+
+    /// Triggers that wait for each other would leave their connections out without a word.
+    fn check_cycles(&self) -> Result<(), FileError> {
+        let activates = self.circles();
+        let Some(first) = activates.values().next() else { return Ok(()) };
+        let (mut chain, mut seen, mut one) = (Vec::new(), BTreeSet::new(), *first);
+        while seen.insert(one.line) {
+            chain.push(one);
+            one = one.waits_for().map_or(one, |trigger| activates[&trigger]);
+        }
+        let begin = chain.iter().position(|other: &&Connection| other.line == one.line).unwrap_or_default();
+        Err(FileError::new(one.line, cycle(&chain[begin..])))
+    }
+
+    /// What is left of the connections that never start when those are taken away that wait for nobody: for each trigger one
+    /// that activates it.
+    fn circles(&self) -> BTreeMap<u32, &Connection> {
+        let stuck = self.never_start();
+        let mut activators: BTreeMap<u32, u32> = stuck.keys().map(|trigger| (*trigger, 0)).collect();
+        for trigger in stuck.values().flatten().flat_map(|one| one.activates()) {
+            activators.entry(trigger).and_modify(|count| *count += 1);
+        }
+        let mut forlorn: Vec<u32> =
+            activators.iter().filter(|(_, count)| **count == 0).map(|(trigger, _)| *trigger).collect();
+        while let Some(trigger) = forlorn.pop() {
+            activators.remove(&trigger);
+            for next in stuck[&trigger].iter().flat_map(|one| one.activates()) {
+                if let Some(count) = activators.get_mut(&next) {
+                    *count -= 1;
+                    if *count == 0 {
+                        forlorn.push(next);
+                    }
+                }
+            }
+        }
+        let left = activators.keys().flat_map(|trigger| &stuck[trigger]);
+        left.flat_map(|one| one.activates().map(move |trigger| (trigger, *one))).collect()
+    }
+
+    /// The connections whose triggers never start them, by trigger.
+    fn never_start(&self) -> BTreeMap<u32, VecDeque<&Connection>> {
+        let mut waiting: BTreeMap<u32, VecDeque<&Connection>> = BTreeMap::new();
+        let mut started = VecDeque::new();
+        for one in &self.connections {
+            match one.start {
+                Start::At(_) => started.push_back(one),
+                Start::On(trigger) => waiting.entry(trigger).or_default().push_back(one),
+            }
+        }
+        let mut activations: BTreeMap<u32, u32> = BTreeMap::new();
+        while let Some(one) = started.pop_front() {
+            for trigger in one.activates() {
+                let count = activations.entry(trigger).or_default();
+                *count += 1;
+                let Some(next) = waiting.get_mut(&trigger) else { continue };
+                match self.triggers[&trigger] {
+                    Shot::Multishot => started.extend(next.pop_front()),
+                    Shot::Barrier(needed) if *count < needed => {}
+                    Shot::Barrier(_) | Shot::Oneshot => started.append(next),
+                }
+            }
+        }
+        waiting.retain(|_, left| !left.is_empty());
+        waiting
     }
 }
+
+impl Connection {
+    fn waits_for(&self) -> Option<u32> {
+        match self.start {
+            Start::On(trigger) => Some(trigger),
+            Start::At(_) => None,
+        }
+    }
+
+    fn activates(&self) -> impl Iterator<Item = u32> {
+        [self.send_done, self.recv_done].into_iter().flatten()
+    }
+}
+
+/// What is said of connections each of which waits for the next one, and the last for the first.
+fn cycle(chain: &[&Connection]) -> String {
+    let earlier = chain.iter().cycle().skip(1);
+    let links = chain.iter().zip(earlier).filter_map(|(one, earlier)| {
+        let trigger = one.waits_for()?;
+        Some(format!("line {} waits for trigger {trigger}, which line {} activates", one.line, earlier.line))
+    });
+    let links: Vec<String> = links.take(MOST_NAMED).collect();
+    let more = if chain.len() > MOST_NAMED { ", and so on" } else { "" };
+    format!("triggers wait for each other: {}{more}; give one of these lines a start", links.join(", "))
+}
+
+/// So many connections of a cycle are named.
+const MOST_NAMED: usize = 5;
 
 #[cfg(test)]
 mod tests {
@@ -283,6 +376,38 @@ mod tests {
         };
         assert_eq!((matrix.connections[2], matrix.connections[1].start), (third, Start::On(1)));
         assert_eq!(read(&SOUND.replace('\n', "\r\n")), Ok(matrix));
+    }
+
+    #[test]
+    fn triggers_that_wait_for_each_other_are_told() {
+        let file = |connections: &str, triggers: &str| {
+            let count = |text: &str| text.lines().count();
+            let (some, others) = (count(connections), count(triggers));
+            format!("Nodes 9\nConnections {some}\nTriggers {others}\n{connections}{triggers}")
+        };
+        let two = "trigger id 1 oneshot\ntrigger id 2 oneshot\n";
+        let ring = "0->1 id 1 trigger 2 size 9 send_done_trigger 1\n1->2 id 2 trigger 1 size 9 recv_done_trigger 2\n";
+        let error = read(&file(ring, two)).expect_err("a ring");
+        assert_eq!(error.line, 4);
+        assert_eq!(
+            error.message,
+            "triggers wait for each other: line 4 waits for trigger 2, which line 5 activates, line 5 waits for trigger \
+             1, which line 4 activates; give one of these lines a start"
+        );
+        let itself =
+            "0->1 id 1 start 0 size 9 send_done_trigger 1\n1->2 id 2 trigger 1 size 9 send_done_trigger 1\n";
+        read(&file(itself, "trigger id 1 oneshot\n")).expect("the first sets it off");
+        let error =
+            read(&file(itself, "trigger id 1 barrier count 2\n")).expect_err("a barrier behind itself");
+        assert!(
+            error.line == 5 && error.message.contains("line 5 waits for trigger 1, which line 5"),
+            "{error:?}"
+        );
+        let chain = "0->1 id 1 start 0 size 9 send_done_trigger 1\n1->2 id 2 trigger 1 size 9 send_done_trigger 2\n\
+                     2->3 id 3 trigger 2 size 9\n";
+        read(&file(chain, two)).expect("a chain");
+        // Its first connection waits for nobody, which a run tells of.
+        read(&file("0->1 id 1 trigger 1 size 9\n", "trigger id 1 oneshot\n")).expect("no cycle");
     }
 
     #[test]

@@ -65,8 +65,11 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
         return None;
     }
     reader.keys_are_right(&SCENARIO, &tree, "");
-    let name = text(reader, &tree, "name");
-    let description = text(reader, &tree, "description");
+    let name = text(reader, &tree, "name", |item| match scalar::read(item, &Kind::Text)? {
+        Value::Text(name) => Ok(name),
+        other => unreachable!("{other:?} is no text"),
+    });
+    let description = text(reader, &tree, "description", scalar::prose);
     let topology = tree.get("topology").and_then(|node| reader.component(node, "topology", "topology"));
     let workloads = sections(reader, &tree, "workload");
     let faults = match tree.get("fault") {
@@ -100,16 +103,14 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
     Some(scenario)
 }
 
-fn text(reader: &mut Reader<'_>, tree: &Node, key: &str) -> Option<String> {
+fn text(
+    reader: &mut Reader<'_>,
+    tree: &Node,
+    key: &str,
+    read: impl Fn(&Item) -> Result<String, String>,
+) -> Option<String> {
     let node = tree.get(key)?;
-    match scalar::read(&node.item, &Kind::Text) {
-        Ok(Value::Text(text)) => Some(text),
-        Ok(_) => None,
-        Err(message) => {
-            reader.report(node.line, key, message);
-            None
-        }
-    }
+    read(&node.item).map_err(|message| reader.report(node.line, key, message)).ok()
 }
 
 /// The tables of `[[section]]`; a single `[section]` is one of them.

@@ -26,6 +26,7 @@ mod suggest;
 #[cfg(test)]
 mod testing;
 mod tree;
+mod unique;
 mod variant;
 
 pub use case::Case;

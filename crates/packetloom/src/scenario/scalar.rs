@@ -21,7 +21,7 @@ pub(super) fn read(item: &Item, kind: &Kind) -> Result<Value, String> {
             Item::Flag(flag) => Ok(Value::Flag(*flag)),
             _ => Err(format!("{item} is neither true nor false; write one of them, without quotes")),
         },
-        Kind::Text => text(item, "text").map(|text| Value::Text(text.to_owned())),
+        Kind::Text => without_control(text(item, "text")?, &[]).map(Value::Text),
         Kind::Choice(words) => match text(item, "a word")? {
             word if words.contains(&word) => Ok(Value::Text(word.to_owned())),
             word => Err(suggest::unknown("word", word, words)),
@@ -90,6 +90,21 @@ fn number(item: &Item, least: f64, most: f64) -> Result<f64, String> {
     }
 }
 
+/// A text of one or several lines: what people read, and no name of anything.
+pub(super) fn prose(item: &Item) -> Result<String, String> {
+    without_control(text(item, "text")?, &['\n', '\r', '\t'])
+}
+
+/// A terminal obeys control characters instead of showing them.
+fn without_control(text: &str, allowed: &[char]) -> Result<String, String> {
+    match text.chars().find(|letter| letter.is_control() && !allowed.contains(letter)) {
+        None => Ok(text.to_owned()),
+        Some(letter) => {
+            Err(format!("{text:?} has a control character, U+{:04X}; leave it out", u32::from(letter)))
+        }
+    }
+}
+
 fn text<'a>(item: &'a Item, wanted: &str) -> Result<&'a str, String> {
     match item {
         Item::Text(text) => Ok(text),
@@ -150,6 +165,13 @@ mod tests {
             "\"yes\" is neither true nor false; write one of them, without quotes"
         );
         assert_eq!(message("5", Kind::Text), "5 is not text; write text in quotes");
+        assert_eq!(
+            message(r#""TCP\u001b[31m""#, Kind::Text),
+            "\"TCP\\u{1b}[31m\" has a control character, U+001B; leave it out"
+        );
+        assert!(message(r#""two\nlines""#, Kind::Text).contains("U+000A"));
+        assert_eq!(prose(&Item::Text("two\n\tlines".to_owned())), Ok("two\n\tlines".to_owned()));
+        assert!(prose(&Item::Text("\u{7}".to_owned())).is_err());
         assert_eq!(message("1979-05-27", Kind::Text), "1979-05-27 is not text; write text in quotes");
         assert_eq!(
             message("'sprt'", Kind::Choice(&["srpt", "edf"])),

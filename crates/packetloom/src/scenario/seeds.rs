@@ -1,9 +1,10 @@
 //! Loads and seeds: how often a scenario runs each point of its grid.
 
 use super::grid::{Precision, Scenario};
-use super::read::Reader;
+use super::read::{MOST_CASES, Reader};
 use super::tree::{Entry, Item, Node};
 use crate::spec::{Value, Values};
+use std::collections::BTreeSet;
 
 /// More seeds than anyone waits for.
 const MOST_SEEDS: i128 = 10_000;
@@ -45,15 +46,22 @@ pub(super) fn take_loads_and_seeds(reader: &mut Reader<'_>, scenario: &mut Scena
             reader.report(scenario.tree.line_of(key), key, "is empty; write at least one");
         }
     }
-    if let Some(load) = first_repeated(&scenario.loads) {
-        let load = load.unwrap_or_default();
+    for (key, length) in [("run.loads", scenario.loads.len()), ("run.seeds", scenario.seeds.len())] {
+        if length > MOST_CASES {
+            let message = format!("{length} cases at least; write at most {MOST_CASES}");
+            reader.report(scenario.tree.line_of(key), key, message);
+            return;
+        }
+    }
+    if let Some(load) = first_repeated(scenario.loads.iter().map(|load| load.map(f64::to_bits))) {
+        let load = load.map(f64::from_bits).unwrap_or_default();
         reader.report(
             scenario.tree.line_of("run.loads"),
             "run.loads",
             format!("{load} is in the list twice"),
         );
     }
-    if let Some(seed) = first_repeated(&scenario.seeds) {
+    if let Some(seed) = first_repeated(scenario.seeds.iter().copied()) {
         reader.report(
             scenario.tree.line_of("run.seeds"),
             "run.seeds",
@@ -112,8 +120,9 @@ fn as_seed(value: &Value) -> Option<u64> {
     }
 }
 
-fn first_repeated<T: PartialEq>(values: &[T]) -> Option<&T> {
-    values.iter().enumerate().find(|(index, value)| values[..*index].contains(value)).map(|(_, value)| value)
+fn first_repeated<T: Ord + Copy>(mut values: impl Iterator<Item = T>) -> Option<T> {
+    let mut seen = BTreeSet::new();
+    values.find(|value| !seen.insert(*value))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A scenario as it was written, TOML or JSON alike: a tree in which everything knows its line.
 
 use super::problem::Problems;
+use super::unique::Unique;
 use serde_json::Value as Json;
 use std::fmt;
 use toml::Spanned;
@@ -60,8 +61,8 @@ impl Node {
 
     /// Reads a JSON document. A null is a key left out.
     pub fn from_json(text: &str, source: &str) -> Result<Node, Problems> {
-        match serde_json::from_str::<Json>(text) {
-            Ok(json) => Ok(Node::of_json(&json)),
+        match serde_json::from_str::<Unique>(text) {
+            Ok(Unique(json)) => Ok(Node::of_json(&json)),
             Err(error) => {
                 Err(Problems::one(source, Some(error.line()), format!("this is not JSON: {error}")))
             }
@@ -248,6 +249,10 @@ mod tests {
         assert_eq!(problems, "fabric.toml:3: this is not TOML: duplicate key at \"a\"");
         let problems = Node::from_json("{\"a\": 1,\n oops}", "scenario").unwrap_err().to_string();
         assert!(problems.starts_with("scenario:2: this is not JSON: "), "{problems}");
+        let twice = "{\"a\": 1,\n \"b\": {\"c\": 1,\n \"c\": 2}}";
+        let problems = Node::from_json(twice, "scenario").unwrap_err().to_string();
+        let expected = "scenario:3: this is not JSON: the key \"c\" is there twice; leave one out";
+        assert!(problems.starts_with(expected), "{problems}");
     }
 
     #[test]

@@ -254,6 +254,9 @@ fn open(
     Built::Open(OpenLoop { source, shares_limit, is_background, count }, SourceFacts { flows, ..facts })
 }
 
+/// More chains than there is memory for: each takes some 200 bytes before its first flow.
+const MOST_CHAINS: u64 = 10_000_000;
+
 fn closed(
     common: Common,
     spec: &Values,
@@ -272,6 +275,12 @@ fn closed(
     let senders = pattern
         .closed_loop_senders(env.hosts, &mut stream)
         .map_err(|complaint| inside("pattern", complaint))?;
+    let chains = senders.len() as u64 * u64::from(concurrent);
+    if chains > MOST_CHAINS {
+        let message =
+            format!("{chains} flows at once over all hosts; write fewer: {MOST_CHAINS} in all at most");
+        return Err(Complaint::new("arrivals.concurrent", message));
+    }
     let limit = common.own_flows.or(env.flow_limit.filter(|_| !common.is_background));
     let facts = SourceFacts { flows: limit, ..SourceFacts::of_draws(&sizes, &pattern, None, env) };
     let plan = Arc::new(ChainPlan {
@@ -284,13 +293,12 @@ fn closed(
         think_time,
         end: common.end,
     });
-    let count = senders.len() as u64 * u64::from(concurrent);
     let slots = senders.iter().flat_map(|&src| (0..concurrent).map(move |slot| (src, slot)));
-    let chains = slots.zip(0..).map(|((src, slot), index)| {
-        let most_flows = limit.map_or(u64::MAX, |limit| limit / count + u64::from(index < limit % count));
+    let made = slots.zip(0..).map(|((src, slot), index)| {
+        let most_flows = limit.map_or(u64::MAX, |limit| limit / chains + u64::from(index < limit % chains));
         Chain::new(&plan, src, slot, most_flows, env.seed)
     });
-    Ok(Built::Closed(chains.collect(), facts))
+    Ok(Built::Closed(made.collect(), facts))
 }
 
 fn build_sizes(spec: &Values) -> Result<Sizes, Complaint> {
