@@ -250,6 +250,12 @@ impl<'a> Reader<'a> {
             if !self.fits(lists.len(), values.len(), node.line, path) {
                 return None;
             }
+            // A list of plain values is not copied for each of them: there may be very many.
+            if let ([list], [one]) = (&mut lists[..], &values[..]) {
+                list.value.push(one.value.clone());
+                list.axes.extend(one.axes.iter().cloned());
+                continue;
+            }
             lists =
                 variant::product(&lists, &values, |list: &mut Vec<Value>, value| list.push(value.clone()));
         }
