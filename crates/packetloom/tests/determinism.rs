@@ -219,7 +219,7 @@ fn results_do_not_depend_on_windows_nor_threads() {
         STRICT,
         NDP,
         r#""fair""#,
-        r#"{ kind = "classes", weights = [2, 1], queue = { kind = "pfabric", capacity = "9KB" } }"#,
+        r#"{ kind = "classes", weights = [2, 1], queue = { kind = "pfabric", capacity = "10KB" } }"#,
     ];
     // Exponential sizes and exact ties: incast starts many flows at once.
     let workload = r#"
