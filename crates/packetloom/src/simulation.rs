@@ -26,7 +26,7 @@ use crate::topology::Topology;
 use crate::transport::{self, PacketFormat};
 use crate::units::Time;
 use crate::workload::{Environment, SourceFacts, Workload};
-use checks::{captured, check_credits, check_links, check_paths, check_returns};
+use checks::{captured, check_credits, check_links, check_paths, check_queues, check_returns, check_samples};
 use flow_level::{Model, run_fluid};
 use monitor::Goal;
 use planned::run_central;
@@ -157,6 +157,10 @@ impl Simulation {
         };
         let workload = Workload::build(&case.workloads, &environment)?;
         check_credits(&case, &workload, &topology, format)?;
+        if !is_fluid {
+            check_queues(&case, format)?;
+            check_samples(&case, &workload, &topology)?;
+        }
         let setting = Setting {
             case,
             topology,

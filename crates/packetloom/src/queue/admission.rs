@@ -1,6 +1,6 @@
 //! Who may join a FIFO queue, and who is marked: drop-tail, ECN threshold, RED-style marking, shared buffers.
 
-use super::{Built, Occupancy, Queue, limit, pool_bytes};
+use super::{Built, Occupancy, Queue, has_room, limit, pool_bytes};
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Value, Values, anything};
 
@@ -28,7 +28,38 @@ const POOL_ALPHA: Param = Param {
 
 /// A queue that is first in, first out.
 const fn fifo(component: Component, queue: Queue) -> Made<Queue> {
-    Made { component, how: Queue { most_bytes: |values, packet| limit(values, "capacity", packet), ..queue } }
+    let most_bytes = |values: &Values, packet| limit(values, "capacity", packet);
+    Made { component, how: Queue { most_bytes, check: check_room, ..queue } }
+}
+
+fn check_room(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
+    has_room(values, "capacity", packet_bytes)?;
+    has_room(values, "pool", packet_bytes)?;
+    let Some(key) = ["mark_above", "min"].into_iter().find(|key| values.entries.contains_key(*key)) else {
+        return Ok(());
+    };
+    let Some(from) = limit(values, key, packet_bytes) else { return Ok(()) };
+    for room in ["capacity", "pool"] {
+        if let Some(most) = limit(values, room, packet_bytes).filter(|most| from >= *most) {
+            let message = format!(
+                "nothing is ever marked: that takes more than {from} B that wait, and {room} allows {most} B; write less \
+                 than {most}B, or a larger {room}"
+            );
+            return Err(Complaint::new(key, message));
+        }
+    }
+    Ok(())
+}
+
+/// The parameter of RED that its queue is too short for, if one is, and what that means.
+pub fn never_reached(values: &Values) -> Option<(&'static str, String)> {
+    let (Value::Bytes(max), Value::Bytes(capacity)) = (values.entries.get("max")?, values.get("capacity"))
+    else {
+        return None;
+    };
+    let message =
+        format!("{max} B are never reached, as the capacity is {capacity} B: not everything is ever marked");
+    (max > capacity).then_some(("max", message))
 }
 
 /// Plain FIFO.

@@ -60,6 +60,8 @@ pub const QUEUE: Made<Queue> = Made {
         },
         trims_to_bytes: |values| super::trims_to_bytes(&values.component("queue")),
         returns_to_sender: |values| super::returns_to_sender(&values.component("queue")),
+        classes: |values| Some(count(values)),
+        check: check_rooms,
         ..Queue::new(|values| Built::Held(Buffer::Classes(Box::new(Classes::build(values)))))
     },
 };
@@ -67,6 +69,15 @@ pub const QUEUE: Made<Queue> = Made {
 /// How many classes there are.
 fn count(values: &Values) -> u64 {
     values.optional_count("strict").unwrap_or_else(|| values.list("weights").len() as u64)
+}
+
+fn check_rooms(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
+    for key in ["queue", "port"] {
+        let inner = values.optional_component(key);
+        let checked = inner.map_or(Ok(()), |inner| super::check(&inner, packet_bytes));
+        checked.map_err(|complaint| Complaint { key: format!("{key}.{}", complaint.key), ..complaint })?;
+    }
+    Ok(())
 }
 
 fn most_bytes(values: &Values, packet_bytes: u64) -> Option<u64> {

@@ -19,7 +19,7 @@ mod ring;
 mod testing;
 mod trimming;
 
-pub use admission::{Admission, Pool, Verdict};
+pub use admission::{Admission, Pool, Verdict, never_reached};
 pub use booked::{Booked, Opening};
 pub use classes::Classes;
 pub use daq::{Daq, check_credits, class_of, credit_bytes, threshold, without_loans};
@@ -34,7 +34,7 @@ pub use trimming::Trimming;
 use crate::link_message::LinkMessage;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{self, Component, Made, Value, Values};
+use crate::spec::{self, Complaint, Component, Made, Value, Values};
 
 /// A queue as a room keeps it beside its component: how it is built, and what must be known of it before a packet comes.
 /// Each is asked with the queue's values.
@@ -50,6 +50,10 @@ pub struct Queue {
     trims_to_bytes: fn(&Values) -> Option<u64>,
     /// Whether headers that do not fit go back to their senders.
     returns_to_sender: fn(&Values) -> bool,
+    /// How many traffic classes it tells apart, if it does.
+    classes: fn(&Values) -> Option<u64>,
+    /// What must hold of it where full packets have so many bytes.
+    check: fn(&Values, u64) -> Result<(), Complaint>,
 }
 
 impl Queue {
@@ -61,6 +65,8 @@ impl Queue {
             marks: |_| false,
             trims_to_bytes: |_| None,
             returns_to_sender: |_| false,
+            classes: |_| None,
+            check: |_, _| Ok(()),
         }
     }
 
@@ -106,6 +112,29 @@ pub fn trims_to_bytes(values: &Values) -> Option<u64> {
 /// Whether headers that do not fit into a queue, or one inside it, go back to their senders.
 pub fn returns_to_sender(values: &Values) -> bool {
     (Queue::of(values).returns_to_sender)(values)
+}
+
+/// How many traffic classes a queue tells apart, if it does.
+pub fn classes(values: &Values) -> Option<u64> {
+    (Queue::of(values).classes)(values)
+}
+
+/// What must hold of a queue where full packets have so many bytes.
+///
+/// # Errors
+/// Where it has no room for one, or can mark none.
+pub fn check(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
+    (Queue::of(values).check)(values, packet_bytes)
+}
+
+/// Whether a full packet finds room in what a parameter allows.
+fn has_room(values: &Values, key: &str, packet_bytes: u64) -> Result<(), Complaint> {
+    if limit(values, key, packet_bytes).is_none_or(|bytes| bytes >= packet_bytes) {
+        return Ok(());
+    }
+    let message =
+        format!("has no room for a full packet, which has {packet_bytes} B; write {packet_bytes}B or more");
+    Err(Complaint::new(key, message))
 }
 
 /// The queue of a host's port, where a scenario names none: the switches' own; but a host that trimmed what it sends

@@ -2,7 +2,7 @@
 //!
 //! At most a few dozen packets wait, so the smallest and the largest priority are found by a scan.
 
-use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, limit};
+use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, has_room, limit};
 use crate::flow::FlowId;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
@@ -38,6 +38,7 @@ pub const QUEUE: Made<Queue> = Made {
     component: COMPONENT,
     how: Queue {
         most_bytes: |values, packet| limit(values, "capacity", packet),
+        check: |values, packet| has_room(values, "capacity", packet),
         ..Queue::new(|values| Built::Held(Buffer::PFabric(PFabric::build(values))))
     },
 };

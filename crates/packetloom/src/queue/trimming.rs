@@ -3,7 +3,7 @@
 use super::admission::Limit;
 use super::booked::{Booked, Opening};
 use super::list::List;
-use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Queue, limit};
+use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Queue, has_room, limit};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
@@ -85,6 +85,7 @@ pub const QUEUE: Made<Queue> = Made {
         },
         trims_to_bytes: |values| Some(values.bytes("trim_to")),
         returns_to_sender: |values| values.flag("return_to_sender"),
+        check: |values, packet| has_room(values, "capacity", packet),
         ..Queue::new(|values| Built::Held(Buffer::Trimming(Trimming::build(values))))
     },
 };

@@ -5,7 +5,9 @@ use super::grid::Scenario;
 use super::problem::{self, Problem};
 use super::read::{MOST_CASES, Reader};
 use super::variant::Variant;
+use crate::queue;
 use crate::spec::{Value, Values};
+use crate::transport;
 use std::collections::BTreeSet;
 
 /// Arrivals that end by themselves.
@@ -79,5 +81,47 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
             warn("run.max_time", format!("{stop} ends the run before the duration of {duration} does"));
         }
     }
+    for (index, variants) in scenario.schemes.iter().enumerate() {
+        let odd = variants.iter().flat_map(|variant| odd_queues(&variant.value));
+        for (key, message) in odd.collect::<BTreeSet<_>>() {
+            warn(&format!("scheme[{index}].{key}"), message);
+        }
+    }
     warnings
+}
+
+/// What a scheme's queues do not do that its transport, or they themselves, go by.
+fn odd_queues(scheme: &Values) -> Vec<(String, String)> {
+    let transport = scheme.component("transport");
+    let Some(queue) = scheme.optional_component("queue") else { return Vec::new() };
+    let nic = scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
+    let (kind, needs) = (&transport.kind, transport::needs(&transport.kind));
+    let mut odd = Vec::new();
+    let mut note = |key: &str, message: String| odd.push((key.to_owned(), message));
+    if needs.marks && ![&queue, &nic].into_iter().any(queue::marks) {
+        let message = format!("{kind} goes by marks, and {:?} sets none; \"ecn\" does", queue.kind);
+        note("queue", message);
+    }
+    if needs.trims && ![&queue, &nic].into_iter().any(|queue| queue::trims_to_bytes(queue).is_some()) {
+        let message =
+            format!("{kind} goes by trimmed packets, and {:?} trims none; \"ndp\" does", queue.kind);
+        note("queue", message);
+    }
+    if let Some(classes) = transport::classes(&transport)
+        && queue::classes(&queue).unwrap_or(1) < classes
+    {
+        let has = queue::classes(&queue).unwrap_or(1);
+        let more = format!("{{ kind = \"classes\", strict = {classes} }} has all");
+        note(
+            "queue",
+            format!("{kind} sorts packets into {classes} classes, and {:?} has {has}; {more}", queue.kind),
+        );
+    }
+    for key in ["queue", "nic"] {
+        if let Some((inner, message)) = scheme.optional_component(key).as_ref().and_then(queue::never_reached)
+        {
+            note(&format!("{key}.{inner}"), message);
+        }
+    }
+    odd
 }

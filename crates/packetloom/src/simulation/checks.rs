@@ -10,6 +10,7 @@ use crate::scenario::Case;
 use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
 use crate::transport;
+use crate::units::Time;
 use crate::workload::Workload;
 use std::collections::BTreeSet;
 
@@ -35,6 +36,63 @@ pub(super) fn check_credits(
         return Err(Complaint::new("fault", message));
     }
     Ok(())
+}
+
+/// Queues must have room for packets of this format, and the classes that the workloads name.
+pub(super) fn check_queues(case: &Case, format: Format) -> Result<(), Complaint> {
+    let queues = ["queue", "nic"].map(|key| (key, case.scheme.optional_component(key)));
+    for (key, queue) in queues.iter().filter_map(|(key, queue)| Some((key, queue.as_ref()?))) {
+        queue::check(queue, format.mss_bytes + format.header_bytes)
+            .map_err(|complaint| Complaint { key: format!("scheme.{key}.{}", complaint.key), ..complaint })?;
+    }
+    // A transport with classes of its own does not use the workloads'.
+    let is_used = transport::classes(&case.scheme.component("transport")).is_none();
+    let classes = queues[0].1.as_ref().and_then(queue::classes).filter(|_| is_used).unwrap_or(u64::MAX);
+    for (number, workload) in case.workloads.iter().enumerate() {
+        let class = workload.count("class");
+        if class >= classes {
+            let last = classes - 1;
+            let message = format!(
+                "the scheme {:?} has a queue of {classes} classes, 0 to {last}; write {last} at most, or give the queue more",
+                case.scheme.text("name")
+            );
+            return Err(Complaint::new(&format!("workload[{number}].class"), message));
+        }
+    }
+    Ok(())
+}
+
+/// More samples than a case's memory, and its table, have room for: some 40 bytes each.
+const MOST_SAMPLES: u64 = 100_000_000;
+
+/// Samples of every port must find room for as long as the case lasts at least.
+pub(super) fn check_samples(case: &Case, workload: &Workload, topology: &Topology) -> Result<(), Complaint> {
+    let Some(interval) = case.measure.optional_time("series_interval") else { return Ok(()) };
+    let (lasts, ports) = (lasts_at_least(case, workload, topology), topology.links.len());
+    let samples = lasts / interval.as_secs_f64() * ports as f64;
+    if samples <= MOST_SAMPLES as f64 {
+        return Ok(());
+    }
+    let longer = Time::from_ns((lasts * 1e9 * ports as f64 / MOST_SAMPLES as f64).ceil() as u64);
+    let message = format!(
+        "{interval} makes {samples:.0} samples of {ports} ports in the {lasts:.6} s that the case takes at least; there is \
+         room for {MOST_SAMPLES}: write {longer} or more"
+    );
+    Err(Complaint::new("measure.series_interval", message))
+}
+
+/// How many seconds a case takes at least: until its flows have started, or their bytes have left their hosts.
+fn lasts_at_least(case: &Case, workload: &Workload, topology: &Topology) -> f64 {
+    let rates = (0..topology.hosts).map(|host| topology.rate_of(host).as_bps() as f64);
+    let all_bps: f64 = rates.sum();
+    let flow_limit = case.run.optional_count("flows");
+    let until_all_started = workload.describe().iter().filter_map(|source| {
+        let flows = source.flows.or(flow_limit)? as f64;
+        let of_rate = source.flows_per_second.map(|rate| flows / rate);
+        Some(of_rate.unwrap_or(flows * source.mean_wire_bytes * 8.0 / all_bps))
+    });
+    let ends = ["duration", "max_time"].into_iter().filter_map(|key| case.run.optional_time(key));
+    ends.map(Time::as_secs_f64).chain(until_all_started.reduce(f64::min)).reduce(f64::min).unwrap_or(0.0)
 }
 
 /// The links whose packets are to be captured.

@@ -44,6 +44,10 @@ pub trait Scheme: Transport {
     type Config;
     /// Whether it knows of one link at each host only; one that takes part at ports does not even ask.
     const ONE_LINK_A_HOST: bool = false;
+    /// Whether it goes by marks.
+    const GOES_BY_MARKS: bool = false;
+    /// Whether it goes by trimmed packets.
+    const GOES_BY_TRIMS: bool = false;
 
     /// Reads its parameters.
     fn configure(values: &Values) -> Self::Config;
@@ -54,6 +58,11 @@ pub trait Scheme: Transport {
     /// What does not, by its key in the scenario.
     fn check_network(_values: &Values, _topology: &Topology) -> Result<(), Complaint> {
         Ok(())
+    }
+
+    /// How many traffic classes it sorts its packets into, if it does.
+    fn classes(_values: &Values) -> Option<u64> {
+        None
     }
 
     /// The transport of one host.
@@ -88,6 +97,10 @@ pub struct Needs {
     pub no_losses: bool,
     /// What it does at hosts, it does for one link.
     pub one_link_a_host: bool,
+    /// Some queue marks packets.
+    pub marks: bool,
+    /// Some queue trims packets.
+    pub trims: bool,
 }
 
 /// A transport as the rest of the program knows it, which is compiled once and not for each of them.
@@ -97,6 +110,7 @@ pub struct Entry {
     pub component: Component,
     /// What it needs of the network.
     pub needs: Needs,
+    classes: fn(&Values) -> Option<u64>,
     check_network: fn(&Values, &Topology) -> Result<(), Complaint>,
     engine: fn(&Plan<'_>) -> Box<dyn AnyEngine>,
 }
@@ -110,7 +124,10 @@ impl Entry {
                 paths: T::Agent::NEEDS,
                 no_losses: !T::Agent::REPAIRS_LOSSES,
                 one_link_a_host: T::Agent::ACTIVE || T::ONE_LINK_A_HOST,
+                marks: T::GOES_BY_MARKS,
+                trims: T::GOES_BY_TRIMS,
             },
+            classes: T::classes,
             check_network: T::check_network,
             engine: |plan| {
                 let config = T::configure(plan.transport);
@@ -133,6 +150,11 @@ pub fn find(kind: &str) -> Option<&'static Entry> {
 /// What the transport called `kind` needs of the network.
 pub fn needs(kind: &str) -> Needs {
     find(kind).map(|entry| entry.needs).unwrap_or_default()
+}
+
+/// How many traffic classes a transport sorts its packets into, if it does.
+pub fn classes(transport: &Values) -> Option<u64> {
+    (find(&transport.kind)?.classes)(transport)
 }
 
 /// What must hold of a transport on a network.

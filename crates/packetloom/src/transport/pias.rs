@@ -59,6 +59,10 @@ impl Congestion for PiasControl {
     };
     const ECN: bool = true;
 
+    fn classes(values: &Values) -> Option<u64> {
+        Some(thresholds(values).len() as u64 + 1)
+    }
+
     fn new(values: &Values, _: &Flow) -> PiasControl {
         PiasControl {
             share: MarkedShare::new(values),

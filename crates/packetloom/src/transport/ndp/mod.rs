@@ -47,6 +47,7 @@ impl Scheme for Ndp {
         check: config::check,
     };
     type Config = Config;
+    const GOES_BY_TRIMS: bool = true;
 
     fn configure(values: &Values) -> Config {
         Config::of(values)

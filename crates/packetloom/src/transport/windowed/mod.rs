@@ -58,6 +58,11 @@ pub struct Windowed<C: Congestion> {
 impl<C: Congestion> Scheme for Windowed<C> {
     const COMPONENT: Component = C::COMPONENT;
     type Config = Arc<Config>;
+    const GOES_BY_MARKS: bool = C::ECN;
+
+    fn classes(values: &Values) -> Option<u64> {
+        C::classes(values)
+    }
 
     fn configure(values: &Values) -> Arc<Config> {
         Arc::new(Config::of(values))

@@ -159,6 +159,11 @@ pub trait Congestion: Sized + Send {
     /// Whether its data packets may be marked.
     const ECN: bool;
 
+    /// How many traffic classes it sorts packets into, if it does.
+    fn classes(_values: &Values) -> Option<u64> {
+        None
+    }
+
     /// At a flow's start.
     fn new(values: &Values, flow: &Flow) -> Self;
 

@@ -1,0 +1,66 @@
+"""Settings that can't be meant, or that no memory has room for, end with a message; those that may be are only told."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from packetloom.api import run
+from packetloom.cli import MISTAKE, main
+from packetloom.scenario import read_plan
+
+ECN = 'queue = { kind = "ecn", capacity = "225KB" }'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (ECN, 'queue = { kind = "ecn", capacity = "1KB" }', "scheme[1].queue.capacity: has no room for a full packet"),
+        (ECN, 'queue = { kind = "ecn", capacity = "20KB" }', "scheme[1].queue.mark_above: nothing is ever marked"),
+        (
+            'queue = "drop-tail"',
+            'queue = { kind = "classes", strict = 3, queue = "drop-tail" }',
+            "workload[0].class: the scheme",
+        ),
+        ('name = "TCP"', 'name = "T\\u001b[31mCP"', "scheme[0].name"),
+        ("queues = true", 'series_interval = "1ps"', "measure.series_interval: 1ps makes"),
+    ],
+)
+def test_refused(old: str, new: str, message: str, scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = scenario.read_text().replace(old, new, 1).replace("[[workload]]", "[[workload]]\nclass = 3")
+    scenario.write_text(text)
+    assert main(["check", str(scenario)]) == MISTAKE
+    said = " ".join(capsys.readouterr().err.split())
+    assert message in said
+    assert "\x1b[31mCP" not in said
+
+
+def test_a_key_that_is_there_twice_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    twice = tmp_path / "twice.json"
+    twice.write_text('{"topology": {"kind": "rack",\n "hosts": 4,\n "hosts": 5}}\n')
+    assert main(["check", str(twice)]) == MISTAKE
+    said = " ".join(capsys.readouterr().err.split())
+    assert "twice.json:3" in said
+    assert 'the key "hosts" is there twice' in said
+
+
+def test_what_no_queue_does_is_told(scenario: Path) -> None:
+    assert not read_plan(scenario, ()).warnings
+    scenario.write_text(scenario.read_text().replace(ECN, 'queue = "drop-tail"'))
+    (warning,) = read_plan(scenario, ()).warnings
+    assert "dctcp goes by marks" in warning
+
+
+def test_flows_that_a_run_cuts_short_say_what_they_did(scenario: Path, tmp_path: Path) -> None:
+    scenario.write_text(
+        '[topology]\nkind = "rack"\nhosts = 3\n[[workload]]\nsizes = { kind = "constant", size = "10MB" }\n'
+        'arrivals = "at-once"\npattern = { kind = "pair", src = 0, dst = 1 }\n[[scheme]]\nname = "TCP"\n'
+        'transport = "tcp"\nqueue = "drop-tail"\n[run]\nmax_time = "1ms"\n'
+    )
+    results = run(scenario, tmp_path / "out", progress=False)
+    (sent,) = results.to_polars("flows")["packets_sent"]
+    (told,) = results.to_polars("cases")["packets_sent"]
+    (carried,) = results.to_polars("ports").filter(pl.col("node") == "host0")["tx_packets"]
+    assert sent == told > 0
+    # What waits at the host has not left: the window, at most.
+    assert 0 <= sent - carried < sent
