@@ -99,7 +99,6 @@ fn every_transport_runs_on_any_graph_by_every_routing() {
             // Their switches remember flows, and answers must come by them.
             "pdq" => 2,
             "d3" => 4,
-            "daq" => 8,
             "fastpass" => 5,
             _ => 10,
         };
