@@ -16,6 +16,7 @@
 //! | how to add a transport | [`transport::Scheme`], and `transport/tcp.rs` as the shortest example |
 //! | how to add a queue | [`queue::Holds`] |
 //! | what must hold in every run | [`audit`] |
+//! | what a scheme does, as a table; what must hold of each | `tests/snapshots/`, `tests/schemes/laws.rs` |
 //!
 //! # The rooms
 //!
@@ -32,6 +33,7 @@
 //! | [`topology`], [`queue`], [`workload`] | the network, its queues, its traffic |
 //! | [`packet`], [`packets`], [`link_message`] | a packet, where packets lie, what the ends of a link say to each other |
 //! | [`scenario`], [`spec`], [`formats`] | reading and checking; how a component describes itself; other simulators' files |
+//! | [`yardstick`] | a bare loop beside which benchmarks can be read; knows no other room |
 //! | [`units`], [`random`], [`flow`] | integer time, random streams with owners, a flow |
 //!
 //! `docs/architecture.md` tells how the engine works and why.
