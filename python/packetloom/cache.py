@@ -47,7 +47,7 @@ def open_cache() -> ResultCache | None:
     cache = ResultCache(root)
     try:
         cache.files.make_folders()
-    except OSError:
+    except (OSError, DamageError):
         return None
     return cache
 

@@ -37,15 +37,17 @@ def run_plan(
     ray: str | None = None,
     audit: bool = False,
     keep_older: bool = False,
+    verify: bool = True,
 ) -> Results:
     """Runs what is not finished yet, and, unless `keep_older`, what another build has finished.
 
+    With `verify`, what is finished is read and held against what was written first; a damaged case is run again.
     Raises `Interrupted` after Ctrl-C, and `LawError` where an audit asks for it, with everything finished kept. What
     the cache has was not audited, so an audit does not take it.
     """
     executor = executor_for(workers, ray, audit)
     try:
-        with ResultsFolder(output, plan, keep_older=keep_older) as folder:
+        with ResultsFolder(output, plan, keep_older=keep_older, verify=verify) as folder:
             campaign = _Campaign(plan, folder, executor, reporter, shard, open_cache() if cache and not audit else None)
             campaign.run()
     finally:

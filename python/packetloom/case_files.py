@@ -51,6 +51,8 @@ class CaseFiles:
     def make_folders(self) -> None:
         """Makes the folders of the tables."""
         for name in PARTITIONED.values():
+            if (self.path / name).is_file():
+                raise DamageError(self.path / name, "is a file where a folder should be", "move it away")
             (self.path / name).mkdir(parents=True, exist_ok=True)
 
     def clear_leftovers(self) -> None:

@@ -345,9 +345,13 @@ def explain(name: Annotated[str, typer.Argument(metavar="NAME", help="A name tha
 
 @app.command()
 def check(scenario: ScenarioArgument, settings: SetOption = None) -> None:
-    """Check a scenario without running it: its cases, what they imply, and warnings."""
+    """Check a scenario without running it: its cases, what they imply, and warnings. Of a results folder every file."""
     from packetloom.scenario import facts, read_plan
 
+    if scenario.is_dir():
+        from packetloom.damage import check_folder
+
+        print(f"{scenario}: {check_folder(scenario)} finished cases, and all files are as they were written")
     plan = read_plan(scenario, settings or ())
     for warning in plan.warnings:
         print(f"warning: {warning}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from packetloom.folder import ResultsFolder
 from packetloom.results import CaseRow, Results, read_rows, stored_plan
 from packetloom.scenario import Plan
 from packetloom.schedule import Schedule
-from packetloom.storage import explain_os_error
+from packetloom.storage import DamageError, explain_os_error
 
 SETTLE_EVERY = 500
 
@@ -65,10 +66,25 @@ def _origin(plan: Plan) -> str:
 def _rows_of(folders: Sequence[Path]) -> Found:
     found: Found = {}
     for folder in folders:
-        theirs: Found = {row.case_id: (row, folder) for row in read_rows(folder)}
+        theirs: Found = {row.case_id: (row, folder) for row in _whole_rows(folder)}
         _agree(found, theirs)
         found |= {case_id: one for case_id, one in theirs.items() if case_id not in found or _is_of_this_build(one[0])}
     return found
+
+
+def _whole_rows(folder: Path) -> list[CaseRow]:
+    """The rows of the cases whose files are as they were written; others are told, and left out."""
+    rows, damage = read_rows(folder)
+    files, whole = CaseFiles(folder), []
+    for row in rows:
+        try:
+            files.read(row.case_id)
+            whole.append(row)
+        except DamageError as problem:
+            damage.append(problem)
+    for one in damage:
+        print(f"warning: {one}; left out", file=sys.stderr)
+    return whole
 
 
 def _is_of_this_build(row: CaseRow) -> bool:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from packetloom.curves import SomeResults, as_list, renaming
 from packetloom.results import CaseRow, Results
 from packetloom.statistics import polars_frame
-from packetloom.storage import read_parquet
 from packetloom.tables import significant
 
 MOST_FRAMES = 120
@@ -123,8 +122,8 @@ def _over_time(one: Results, row: CaseRow, ports: pl.DataFrame, frames: int) -> 
 
     Without samples there is one frame: the whole run, and of queues the mean.
     """
-    path = one.table_path("series", row)
-    samples = polars_frame(read_parquet(path)) if path.exists() else pl.DataFrame()
+    series = one.part("series", row)
+    samples = pl.DataFrame() if series is None else polars_frame(series)
     if samples.is_empty():
         whole = {"times_ms": [], "utilisation": [_hundredths(ports["utilisation"].to_numpy())]}
         queues = ports["queue_mean_bytes"].to_numpy()
@@ -159,7 +158,10 @@ def _hundredths(shares: NDArray[np.float64]) -> list[int]:
 
 def _flows(one: Results, row: CaseRow) -> list[dict[str, Any]]:
     """The flows that fared worst: those that never finished, then by slowdown."""
-    flows = polars_frame(read_parquet(one.table_path("flows", row), FLOW_COLUMNS))
+    table = one.part("flows", row, FLOW_COLUMNS)
+    if table is None:
+        return []
+    flows = polars_frame(table)
     worst = flows.with_columns(pl.col("slowdown").fill_nan(None), pl.col("fct_ns").fill_nan(None)).sort(
         "slowdown", "flow_id", descending=[True, False], nulls_last=False
     )

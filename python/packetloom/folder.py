@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -19,19 +20,21 @@ from packetloom.case_files import CaseFiles
 from packetloom.errors import PacketloomError
 from packetloom.outcome import Outcome
 from packetloom.results import (
+    FLOWS,
     FORMAT,
     INDEX,
     MARKER,
     PARTITIONED,
     PLAN,
     CaseRow,
+    digest_of,
     index_table,
     parameter_types,
     read_marker,
     read_rows,
 )
 from packetloom.scenario import Plan
-from packetloom.storage import TEMPORARY_SUFFIX, explain_os_error, write_table, write_text
+from packetloom.storage import TEMPORARY_SUFFIX, DamageError, explain_os_error, write_table, write_text
 
 LOCK = ".lock"
 SETTLE_PERIOD_S = 0.25
@@ -47,7 +50,7 @@ class ResultsFolder:
     in the folder, and counts for whoever reads it, until its case has been computed again.
     """
 
-    def __init__(self, path: Path, plan: Plan, *, keep_older: bool = False) -> None:
+    def __init__(self, path: Path, plan: Plan, *, keep_older: bool = False, verify: bool = True) -> None:
         self.path = path
         self.files = CaseFiles(path)
         self._order = {case.id: place for place, case in enumerate(plan.cases)}
@@ -62,9 +65,10 @@ class ResultsFolder:
             raise explain_os_error(error, f"{path}: cannot write results there") from None
         try:
             here = this_build().digest
-            found = {row.case_id: row for row in _finished_cases(path, plan)}
-            self.rows = {id: row for id, row in found.items() if keep_older or row.build == here}
-            self.older = {id: row for id, row in found.items() if id not in self.rows}
+            found = _finished_cases(path, plan)
+            kept = [row for row in found if keep_older or row.build == here]
+            self.older = {row.case_id: row for row in found if not (keep_older or row.build == here)}
+            self.rows = {row.case_id: row for row in kept if not verify or self._is_whole(row)}
             self._prepare(plan)
         except OSError as error:
             self.close()
@@ -119,6 +123,15 @@ class ResultsFolder:
         now = time.monotonic()
         self._index_at = now + max(INDEX_PERIOD_S, (now - began) / INDEX_SHARE)
 
+    def _is_whole(self, row: CaseRow) -> bool:
+        """Whether all of a case's files are as they were written; if not, the user is told."""
+        try:
+            self.files.read(row.case_id)
+        except DamageError as damage:
+            _tell(damage, "its case is computed again")
+            return False
+        return True
+
     def _prepare(self, plan: Plan) -> None:
         os.truncate(self._lock, 0)
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
@@ -135,8 +148,10 @@ class ResultsFolder:
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         lines = [{"id": case.id, "parameters": case.parameters, "case": case.json} for case in plan.cases]
+        listed = "".join(json.dumps(line) + "\n" for line in lines)
+        marker["sha256"] = {scenario: digest_of(plan.text), PLAN: digest_of(listed)}
         write_text(self.path / scenario, plan.text)
-        write_text(self.path / PLAN, "".join(json.dumps(line) + "\n" for line in lines))
+        write_text(self.path / PLAN, listed)
         self.write_index()
         write_text(self.path / MARKER, json.dumps(marker, indent=2) + "\n")
 
@@ -145,7 +160,7 @@ def _claim(path: Path) -> int:
     """Locks the folder, making it if need be. The lock goes with the process, however that ends."""
     if path.exists() and not path.is_dir():
         raise PacketloomError(f"{path}: is a file; results need a folder: name another with -o DIR")
-    if path.is_dir() and not (path / MARKER).exists() and not all(_is_beginning(entry) for entry in path.iterdir()):
+    if path.is_dir() and not _is_ours(path):
         raise PacketloomError(
             f"{path}: not empty and not a results folder (it has no {MARKER}), so nothing is written there: "
             "name another with -o DIR"
@@ -164,6 +179,20 @@ def _claim(path: Path) -> int:
     return lock
 
 
+def _is_ours(path: Path) -> bool:
+    """Whether a folder holds results, were it without a marker; or nothing, or what a run left that had just begun."""
+    if (path / MARKER).exists() or ((path / PLAN).exists() and (path / FLOWS).is_dir()):
+        return True
+    return all(_is_beginning(entry) for entry in path.iterdir())
+
+
+def _tell(damage: DamageError, then: str) -> None:
+    """Says what is damaged and what becomes of it; an error where only the user can do something about it."""
+    if damage.advice:
+        raise damage
+    print(f"warning: {damage}; {then}", file=sys.stderr)
+
+
 def _is_beginning(entry: Path) -> bool:
     """Whether a run that was killed as it began can have left this: the marker comes last, and results after it."""
     if entry.is_dir():
@@ -173,11 +202,18 @@ def _is_beginning(entry: Path) -> bool:
 
 def _finished_cases(path: Path, plan: Plan) -> list[CaseRow]:
     """What is finished already; an error if it belongs to another scenario."""
-    if not (path / MARKER).exists():
+    if not (path / FLOWS).exists() and not (path / MARKER).exists():
         return []
-    marker = read_marker(path)
-    rows = read_rows(path)
+    marker = read_marker(path) if (path / MARKER).exists() else {"origin": "another scenario"}
+    rows, damaged = read_rows(path)
     planned = {case.id: case for case in plan.cases}
+    for damage in damaged:
+        if damage.path.parent.name != FLOWS:
+            _tell(damage, "written anew")
+        elif damage.path.stem in planned:
+            _tell(damage, "its case is computed again")
+        else:
+            _tell(damage, "no case of this scenario, left as it is")
     strangers = [row for row in rows if row.case_id not in planned]
     if strangers:
         raise PacketloomError(

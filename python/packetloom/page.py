@@ -80,6 +80,10 @@ class Page:
         yield
         self._parts.append("</div>")
 
+    def put_first(self, other: Page) -> None:
+        """Puts another page's headings, text and tables before all else."""
+        self._parts[:0] = other._parts
+
     def give(self, **data: Any) -> None:
         """Data for the page's scripts."""
         self._data |= data

@@ -31,7 +31,6 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
     """The page. A folder without a finished case is no mistake: the page says so."""
     several = [Snapshot(one) for one in several]
     page = Page(" and ".join(dict.fromkeys(one.name for one in several)))
-    _opening(page, several)
     finished = [one for one in several if one.rows()]
     if finished:
         statistics = curves.all_summaries(finished, bins)
@@ -47,6 +46,9 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
         _cases(page, finished)
     for one in several:
         page.folded(f"The scenario of {one.name}", one.scenario_text)
+    top = Page("")
+    _opening(top, several)  # last, because it tells what was found damaged on the way
+    page.put_first(top)
     return page
 
 
@@ -66,7 +68,7 @@ def _opening(page: Page, several: Sequence[Results]) -> None:
     if not any(one.rows() for one in several):
         page.text("No case is finished yet, so there is nothing to show.")
     warnings = dict.fromkeys(warning for one in several for row in one.rows() for warning in row.warnings)
-    page.list(warnings)
+    page.list([*(f"passed over: {problem}" for one in several for problem in one.problems), *warnings])
 
 
 def _summary_table(page: Page, statistics: pl.DataFrame, bins: Sequence[SizeBin]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import sys
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,10 +18,20 @@ import pyarrow as pa
 from packetloom import _core, arguments
 from packetloom.build import other_builds_text
 from packetloom.contents import Content
-from packetloom.errors import PacketloomError
+from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.quantities import axis_text
 from packetloom.scenario import Parameter, Plan, Precision, plan_from_text
-from packetloom.storage import CASE_ROW_KEY, DamageError, as_type, common_type, read_metadata, read_parquet, table_of
+from packetloom.storage import (
+    CASE_ROW_KEY,
+    DamageError,
+    as_type,
+    common_type,
+    must_be_a_file,
+    read_metadata,
+    read_parquet,
+    table_of,
+    unreadable,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +39,8 @@ if TYPE_CHECKING:
 
 MARKER = "packetloom.json"
 FORMAT = 2
+MOST_TOLD = 5
+"""Damaged files that are named one by one."""
 FORMATS_READ = (1, FORMAT)
 """Rows of format 1 tell neither the build nor what the tables hold."""
 PLAN = "plan.jsonl"
@@ -139,6 +154,8 @@ class Results:
     def __init__(self, path: str | Path) -> None:
         self.path = arguments.path("path", path)
         self.marker = read_marker(self.path)
+        self.problems: dict[str, None] = {}
+        """What was found damaged so far, and passed over; `packetloom check DIR` looks at every file."""
 
     def __repr__(self) -> str:
         note = self.build_note()
@@ -159,17 +176,35 @@ class Results:
     def rows(self) -> list[CaseRow]:
         """The finished cases, in the scenario's order."""
         order = {line["id"]: position for position, line in enumerate(self.plan_lines())}
-        rows = read_rows(self.path)
+        rows, damage = read_rows(self.path)
+        self._pass_over(*damage)
         return sorted(rows, key=lambda row: (order.get(row.case_id, len(order)), row.case_id))
 
     def plan_lines(self) -> list[dict[str, Any]]:
         """Every case of the scenario, finished or not."""
-        return [json.loads(line) for line in (self.path / PLAN).read_text(encoding="utf-8").splitlines()]
+        lines, damage = _plan_lines(self.path / PLAN)
+        self._pass_over(*damage)
+        return lines
 
     @property
     def scenario_text(self) -> str:
         """The scenario as it was run."""
-        return (self.path / str(self.marker["scenario"])).read_text(encoding="utf-8")
+        try:
+            return _text_of(self.path / str(self.marker["scenario"]))
+        except DamageError as damage:
+            self._pass_over(damage)
+            return str(damage)
+
+    def _pass_over(self, *damage: DamageError) -> None:
+        """Goes on without what is damaged, and tells the user."""
+        for one in damage:
+            if str(one) not in self.problems:
+                self.problems[str(one)] = None
+                if len(self.problems) <= MOST_TOLD:
+                    print(f"warning: {one}; passed over", file=sys.stderr)
+                if len(self.problems) == 1:
+                    names_all = f"`packetloom check {self.path}` names all that is damaged"
+                    print(f"warning: {names_all}, `packetloom run {self.path}` mends it", file=sys.stderr)
 
     @property
     def cases(self) -> pa.Table:
@@ -234,9 +269,25 @@ class Results:
     def partitions(self, name: TableName, columns: Sequence[str] | None = None) -> Iterator[tuple[CaseRow, pa.Table]]:
         """The finished cases one by one, each with its part of a table: for results larger than memory."""
         for row in self.rows():
-            path = self.table_path(name, row)
-            if path.exists():
-                yield row, read_parquet(path, columns)
+            table = self.part(name, row, columns)
+            if table is not None:
+                yield row, table
+
+    def part(self, name: TableName, row: CaseRow, columns: Sequence[str] | None = None) -> pa.Table | None:
+        """A case's part of a table; nothing if it has none, or if that is damaged, which is told."""
+        file = self.table_path(name, row)
+        if name not in row.tables and (row.tables or not file.exists()):
+            return None
+        try:
+            table = read_parquet(file, columns)
+            written = row_in(file, table.schema.metadata or {})
+            # A case that has been computed again since its row was read is whole, too.
+            if not written.is_of(row) and not written.is_of(row_in(self.table_path("flows", row))):
+                raise DamageError(file, "is of another run of its case than its flows")
+        except DamageError as damage:
+            self._pass_over(damage)
+            return None
+        return table
 
     def table_path(self, name: TableName, row: CaseRow) -> Path:
         """Where a case's part of a table is, if it has one."""
@@ -261,6 +312,7 @@ class Snapshot(Results):
 
     def __init__(self, results: Results) -> None:
         super().__init__(results.path)
+        self.problems = results.problems
         self._rows = results.rows()
 
     def rows(self) -> list[CaseRow]:
@@ -312,6 +364,8 @@ def read_marker(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         what = "is a file, not a folder" if folder.exists() else "there is no such folder"
         raise PacketloomError(f"{folder}: {what}; a results folder is made by `packetloom run`")
+    if path.exists():
+        must_be_a_file(path)
     try:
         marker = json.loads(path.read_text(encoding="utf-8"))
         known_format = marker["format"]
@@ -319,12 +373,12 @@ def read_marker(folder: Path) -> dict[str, Any]:
         raise PacketloomError(
             f"{folder}: not a results folder (it has no {MARKER}); one is made by `packetloom run SCENARIO -o DIR`"
         ) from None
-    except (ValueError, KeyError, TypeError):
-        raise PacketloomError(f"{path}: damaged; it should be the JSON that `packetloom run` wrote") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise DamageError(path, "is damaged, and not the JSON that `packetloom run` wrote", MEND_MARKER) from None
     except OSError as error:
-        raise PacketloomError(f"{path}: {error.strerror}") from None
+        raise unreadable(path, error) from None
     version = str(marker.get("version", "of another version"))
-    if known_format not in FORMATS_READ:
+    if type(known_format) is not int or known_format not in FORMATS_READ:
         raise PacketloomError(
             f"{folder}: written in format {known_format}, and this packetloom reads formats up to {FORMAT}: "
             f"use packetloom {version}, or run the scenario anew"
@@ -334,26 +388,71 @@ def read_marker(folder: Path) -> dict[str, Any]:
             f"{folder}: written by packetloom {version}, which is newer than this one ({_core.version()}): "
             "use that one, or run the scenario anew with -o DIR"
         )
+    wrong = [key for key, is_right in MARKER_KEYS.items() if not is_right(marker.get(key, ...))]
+    if wrong:
+        raise DamageError(path, f"is damaged: {', '.join(wrong)} is missing or of the wrong type", MEND_MARKER)
     return dict(marker)
+
+
+def _is_precision(value: Any) -> bool:
+    types = {"statistic": str, "within": int | float, "first_seeds": int}
+    return value is None or (
+        isinstance(value, dict)
+        and value.keys() == types.keys()
+        and all(isinstance(value[name], type) for name, type in types.items())
+    )
+
+
+MEND_MARKER = (
+    "delete it and run the scenario that the results were made from with -o and this folder; what is finished is kept"
+)
+MARKER_KEYS: dict[str, Callable[[Any], bool]] = {
+    "version": lambda value: isinstance(value, str),
+    "scenario": lambda value: value in ("scenario.toml", "scenario.json"),
+    "origin": lambda value: isinstance(value, str),
+    "set": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+    "precision": _is_precision,
+}
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", version.partition("-")[0]))
 
 
-def read_rows(folder: Path) -> list[CaseRow]:
-    """The rows of all finished cases: each flows file, once it has its name, holds the row of its case."""
-    files = sorted((folder / FLOWS).glob("*.parquet"))
-    known = _indexed_rows(folder / INDEX)
-    return [known.get(file.stem) or row_in(file) for file in files]
+def read_rows(folder: Path) -> tuple[list[CaseRow], list[DamageError]]:
+    """The rows of all finished cases, and what is damaged.
+
+    Each flows file, once it has its name, holds the row of its case.
+    """
+    rows, damage = [], []
+    known: dict[str, CaseRow] = {}
+    try:
+        known = _indexed_rows(folder / INDEX)
+    except DamageError as problem:
+        damage.append(problem)
+    flows = folder / FLOWS
+    try:
+        files = sorted(file for file in flows.iterdir() if file.suffix == ".parquet")
+    except NotADirectoryError:
+        return [], [*damage, DamageError(flows, "is a file where a folder should be", "move it away")]
+    except OSError as error:
+        return [], [*damage, unreadable(flows, error)]
+    for file in files:
+        try:
+            rows.append(known.get(file.stem) or row_in(file))
+        except DamageError as problem:
+            damage.append(problem)
+    return rows, damage
 
 
 def _indexed_rows(path: Path) -> dict[str, CaseRow]:
-    """What the index has: it may lag behind the flows files, and can be made anew from them."""
+    """What the index has: it may be missing or lag behind the flows files, and can be made anew from them."""
+    if not path.exists():
+        return {}
     try:
         rows = [CaseRow.from_json(text) for text in json.loads(read_metadata(path)[CASE_ROW_KEY])]
-    except (DamageError, KeyError, TypeError, ValueError):
-        return {}
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise DamageError(path, "does not hold the rows of cases: something else was written there") from None
     return {row.case_id: row for row in rows}
 
 
@@ -362,7 +461,7 @@ def row_in(file: Path, metadata: Mapping[bytes, bytes] | None = None) -> CaseRow
     found = read_metadata(file) if metadata is None else metadata
     try:
         row = CaseRow.from_json(found[CASE_ROW_KEY])
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, RecursionError):
         raise DamageError(file, "does not say which case it is of: something else was written there") from None
     if row.case_id != file.stem:
         raise DamageError(file, f"holds another case ({row.case_id}) than its name says")
@@ -388,14 +487,84 @@ def index_table(rows: Sequence[CaseRow], types: Mapping[str, type | None]) -> pa
 
 
 def stored_plan(folder: Path, overrides: Sequence[str] = ()) -> Plan:
-    """The plan that a results folder was made from: it needs no other file unless keys are overridden."""
+    """The plan that a results folder was made from: it needs no other file unless keys are overridden.
+
+    A list of cases that is damaged is made again from the scenario.
+    """
     marker = read_marker(folder)
-    text = (folder / marker["scenario"]).read_text(encoding="utf-8")
+    text = stored_scenario(folder, marker)
     format: Literal["toml", "json"] = "json" if marker["scenario"].endswith(".json") else "toml"
     if overrides:
         return plan_from_text(text, format, marker["origin"], overrides)
-    lines = (folder / PLAN).read_text(encoding="utf-8").splitlines()
-    cases = tuple(_core.Case.from_json(json.loads(line)["case"]) for line in lines)
-    stored = marker.get("precision")
+    try:
+        cases = stored_cases(folder, marker)
+    except DamageError as damage:
+        print(f"warning: {damage}; made again from {marker['scenario']}", file=sys.stderr)
+        return replace(plan_from_text(text, format, marker["origin"], ()), overrides=tuple(marker["set"]))
+    stored = marker["precision"]
     precision = Precision(**stored) if stored else None
     return Plan(text, format, marker["origin"], tuple(marker["set"]), cases, (), precision)
+
+
+def stored_scenario(folder: Path, marker: Mapping[str, Any]) -> str:
+    """The scenario as it was run; `DamageError` if the file is anything else."""
+    file = folder / marker["scenario"]
+    made_from = marker["origin"] or "the scenario that the results were made from"
+    advice = f"`packetloom run {made_from} -o {folder}` writes it again, and keeps what is finished"
+    try:
+        text = _text_of(file)
+    except DamageError as damage:
+        raise DamageError(file, str(damage).removeprefix(f"{file}: "), advice) from None
+    try:
+        json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DamageError(file, f"is damaged ({error})", advice) from None
+    if digest_of(text) != marker.get("sha256", {}).get(file.name, digest_of(text)):
+        raise DamageError(file, "was changed since it was run", advice)
+    return text
+
+
+def stored_cases(folder: Path, marker: Mapping[str, Any]) -> tuple[_core.Case, ...]:
+    """Every case of the scenario; `DamageError` if the file that lists them is damaged."""
+    file = folder / PLAN
+    lines, damage = _plan_lines(file)
+    if damage:
+        raise damage[0]
+    text = _text_of(file)
+    if digest_of(text) != marker.get("sha256", {}).get(PLAN, digest_of(text)):
+        raise DamageError(file, "is not as it was written: cut short or changed")
+    try:
+        return tuple(_core.Case.from_json(line["case"]) for line in lines)
+    except (ScenarioError, TypeError) as error:
+        raise DamageError(file, f"holds a case that cannot be run ({error})") from None
+
+
+def _plan_lines(file: Path) -> tuple[list[dict[str, Any]], list[DamageError]]:
+    """The cases that are listed, and what is damaged of the list."""
+    try:
+        texts = _text_of(file).splitlines()
+    except DamageError as damage:
+        return [], [damage]
+    lines, damaged = [], []
+    for number, text in enumerate(texts, start=1):
+        try:
+            line = json.loads(text)
+            if not (isinstance(line["id"], str) and "scheme" in line["parameters"] and isinstance(line["case"], str)):
+                raise ValueError
+            lines.append(line)
+        except (KeyError, TypeError, ValueError, RecursionError):
+            damaged.append(DamageError(file, f"line {number} is damaged, no case of the scenario"))
+    return lines, damaged
+
+
+def _text_of(file: Path) -> str:
+    must_be_a_file(file)
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(file, error) from None
+
+
+def digest_of(text: str) -> str:
+    """A hash over a text, by which the marker knows the files that are not a case's."""
+    return hashlib.sha256(text.encode()).hexdigest()

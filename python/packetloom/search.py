@@ -96,10 +96,18 @@ class _Search:
         self.axis = self._axis()
         self.probed = self._probed_before()
         wanted = {sample: self._middle() for sample in self._samples()}
+        brackets: dict[Sample, _Bracket] = {}
         while wanted:
             for sample, value in wanted.items():
                 self.probed.setdefault(value, set()).add(sample)
-            results = run_plan(self._plan(), self.output, self.workers, self.reporter, keep_older=self.keep_older)
+            results = run_plan(
+                self._plan(),
+                self.output,
+                self.workers,
+                self.reporter,
+                keep_older=self.keep_older,
+                verify=not brackets,
+            )
             brackets = _brackets(results, self.axis, self.range, self.share)
             wanted = {sample: one.next for sample, one in brackets.items() if one.next is not None}
         return results

@@ -101,7 +101,8 @@ def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.Data
         rows.append(row)
         statistics += [(place, statistic) for statistic in _statistics_of(flows, bins)]
     if not rows:
-        raise PacketloomError(f"{results.path}: no case is finished yet, so there is nothing to sum up")
+        what = "no finished case can be read" if results.problems else "no case is finished yet"
+        raise PacketloomError(f"{results.path}: {what}, so there is nothing to sum up")
     values = pl.DataFrame([(place, *statistic) for place, statistic in statistics], schema=SCHEMA, orient="row")
     return over_seeds(
         _parameters(rows, results.parameter_types()).join(values, on="case", maintain_order="left_right").drop("case")

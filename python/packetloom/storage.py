@@ -33,10 +33,11 @@ CASE_COLUMNS = ("case_id", "scheme", "load", "seed")
 class DamageError(PacketloomError):
     """A file of a results folder that is not what was written there, or cannot be read."""
 
-    def __init__(self, path: Path, what: str) -> None:
-        super().__init__(f"{path}: {what}")
+    def __init__(self, path: Path, what: str, advice: str = "") -> None:
+        super().__init__(f"{path}: {what}{advice and f': {advice}'}")
         self.path = path
-        self.what = what
+        self.advice = advice
+        """What only the user can do about it; empty where to write the file anew is enough."""
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -113,7 +114,8 @@ def must_be_a_file(path: Path) -> None:
     except OSError as error:
         raise unreadable(path, error) from None
     if not stat.S_ISREG(kind):
-        raise DamageError(path, f"is a {'folder' if stat.S_ISDIR(kind) else 'device'} where a file should be")
+        what = "a folder" if stat.S_ISDIR(kind) else "no regular file"
+        raise DamageError(path, f"is {what} where a file should be", "move it away")
 
 
 def unreadable(path: Path, error: BaseException) -> DamageError:
@@ -121,7 +123,7 @@ def unreadable(path: Path, error: BaseException) -> DamageError:
     if isinstance(error, FileNotFoundError):
         return DamageError(path, "is missing")
     if isinstance(error, OSError) and error.errno:
-        return DamageError(path, f"cannot be read: {os.strerror(error.errno)}")
+        return DamageError(path, f"cannot be read ({os.strerror(error.errno)})", "make it readable")
     return DamageError(path, f"is damaged, cut short or overwritten ({str(error).partition('. ')[0].strip()})")
 
 
@@ -144,7 +146,8 @@ def explain_os_error(error: OSError, doing: str) -> PacketloomError:
         errno.EACCES: "you have no permission to write there: write somewhere else with -o DIR",
         errno.EPERM: "you have no permission to write there: write somewhere else with -o DIR",
     }
-    reason = advice.get(error.errno or 0, error.strerror or str(error))
+    file = error.filename2 or error.filename
+    reason = advice.get(error.errno or 0, f"{error.strerror or error}{f' ({file})' if file else ''}")
     return PacketloomError(f"{doing}: {reason}")
 
 

@@ -66,8 +66,9 @@ def _texts(results: Results, format: Format) -> Iterator[tuple[CaseRow, str, byt
     for row, table in results.partitions("flows"):
         flows = pl.from_arrow(table)
         assert isinstance(flows, pl.DataFrame)
-        text = format.write(_with_ids(flows, results, row) if format.has_ids else flows)
-        yield row, format.suffix, text.encode()
+        numbered = _with_ids(flows, results, row) if format.has_ids else flows
+        if numbered is not None:
+            yield row, format.suffix, format.write(numbered).encode()
 
 
 def _captures(results: Results) -> Iterator[tuple[CaseRow, str, bytes]]:
@@ -82,13 +83,18 @@ def _file_name(row: CaseRow) -> str:
     return f"{label}{load}-seed-{row.seed}-{row.case_id[:6]}"
 
 
-def _with_ids(flows: pl.DataFrame, results: Results, row: CaseRow) -> pl.DataFrame:
-    """The flows with hosts' numbers as the network's own file has them: its ports come first, host by host."""
-    for other, ports in results.partitions("ports", ["port", "node"]):
-        if other.case_id == row.case_id:
-            nodes = pl.from_arrow(ports)
-            assert isinstance(nodes, pl.DataFrame)
-            hosts = nodes.filter(pl.col("node").str.starts_with("host")).unique("node").sort("port")
-            ids = hosts["node"].str.strip_prefix("host").cast(pl.Int64).to_list()
-            return flows.with_columns(pl.col("src", "dst").replace_strict(dict(enumerate(ids))))
-    return flows
+def _with_ids(flows: pl.DataFrame, results: Results, row: CaseRow) -> pl.DataFrame | None:
+    """The flows with hosts' numbers as the network's own file has them: its ports come first, host by host.
+
+    Nothing, where the file of the ports is damaged.
+    """
+    ports = results.part("ports", row, ["port", "node"])
+    if ports is None:
+        return None if "ports" in row.tables else flows
+    if not ports.num_rows:  # a flow-level model
+        return flows
+    nodes = pl.from_arrow(ports)
+    assert isinstance(nodes, pl.DataFrame)
+    hosts = nodes.filter(pl.col("node").str.starts_with("host")).unique("node").sort("port")
+    ids = hosts["node"].str.strip_prefix("host").cast(pl.Int64).to_list()
+    return flows.with_columns(pl.col("src", "dst").replace_strict(dict(enumerate(ids))))
