@@ -114,7 +114,13 @@ def batch_matching(
 def maximum_matching(src: _Indices, dst: _Indices, servers: int) -> _Indices: ...
 def edge_colouring(src: _Indices, dst: _Indices, leaves: int, euler_split: bool) -> _Indices: ...
 def normalise_rates(
-    src: _Indices, dst: _Indices, offered: _Numbers, servers: int, rounds: int, up_to_offered: bool
+    src: _Indices,
+    dst: _Indices,
+    offered: _Numbers,
+    servers: int,
+    rounds: int,
+    tolerance: float,
+    up_to_offered: bool,
 ) -> _Numbers: ...
 def max_min_rates(
     first_link: _Indices, links: _Indices, capacity: _Numbers, weight: _Numbers, limit: _Numbers

@@ -96,20 +96,25 @@ def normalise_rates(
     offered: ArrayLike,
     *,
     servers: int,
-    rounds: int = 5,
+    rounds: int = 1000,
+    tolerance: float = 1e-3,
     up_to_offered: bool = False,
 ) -> Rates:
     """Scale rows and columns of the offered rates in turn (Sinkhorn), then fill up: rates that all links can carry.
 
+    They are scaled until a round changes no rate by more than ``tolerance``, and at most ``rounds`` times.
+
     ``src``, ``dst``: shape (E,), servers, each pair once. ``offered``: shape (E,), 0 or more; fractions of a link's
     rate where ``up_to_offered`` (no pair gets more than it offers), else any unit (what links have is all given out,
     in these proportions). Returns shape (E,), fractions of a link's rate: no server sends or receives more than 1 in
-    all (within 1e-9), and no pair can have more unless another has less. O(rounds × E + V).
+    all (within 1e-9), and no pair can have more unless another has less. O(rounds × (E + V)).
     """
+    if not isinstance(tolerance, int | float) or not tolerance >= 0:
+        raise arguments.wrong("tolerance", tolerance, "a number from 0")
     pairs = _indices("src", src), _indices("dst", dst)
     limits = _nodes("servers", servers), arguments.whole("rounds", rounds, 0, MOST_ROUNDS)
     return _core.normalise_rates(
-        *pairs, _numbers("offered", offered), *limits, arguments.flag("up_to_offered", up_to_offered)
+        *pairs, _numbers("offered", offered), *limits, tolerance, arguments.flag("up_to_offered", up_to_offered)
     )
 
 

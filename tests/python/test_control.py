@@ -71,6 +71,15 @@ def test_normalised_rates_fit_and_none_can_grow(pairs: tuple[np.ndarray, np.ndar
     assert np.all((sent[src] > 1 - 1e-9) | (received[dst] > 1 - 1e-9) | at_limit)
 
 
+def test_rates_are_normalised_until_they_settle() -> None:
+    # 0 has packets for 2 and 3, 1 for 2 alone: the most goes through if 0 leaves 2 to 1.
+    rates = control.normalise_rates([0, 0, 1], [2, 3, 2], [1, 1, 1], servers=4)
+    assert rates == pytest.approx([0, 1, 1], abs=0.05)
+    assert control.normalise_rates([0, 0, 1], [2, 3, 2], [1, 1, 1], servers=4, rounds=5)[0] > 0.05
+    with pytest.raises(ValueError, match="tolerance is -1 of type int; give a number from 0"):
+        control.normalise_rates([0], [1], [1], servers=2, tolerance=-1)
+
+
 def test_max_min_rates_go_by_weight_and_limit() -> None:
     rates = control.max_min_rates([0, 1, 2, 3], [0, 0, 0], [12.0], weight=[1, 1, 2], limit=[1.0, np.inf, np.inf])
     assert rates == pytest.approx([1.0, 11 / 3, 22 / 3])

@@ -136,6 +136,7 @@ pub fn edge_colouring<'py>(
 }
 
 #[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "a function of Python's, where they have names")]
 pub fn normalise_rates<'py>(
     py: Python<'py>,
     src: Indices<'py>,
@@ -143,12 +144,13 @@ pub fn normalise_rates<'py>(
     offered: Numbers<'py>,
     servers: u32,
     rounds: u32,
+    tolerance: f64,
     up_to_offered: bool,
 ) -> PyResult<Vector<'py, f64>> {
     let pairs = pairs(&src, &dst, servers)?;
     let mut rates = numbers("offered", &offered, ("src", pairs.len()), Range::NotNegative)?;
     let ceiling = if up_to_offered { Ceiling::Offered } else { Ceiling::Link };
-    py.detach(|| Normaliser::new(servers, rounds).normalise(&pairs, ceiling, &mut rates));
+    py.detach(|| Normaliser::new(servers, rounds, tolerance).normalise(&pairs, ceiling, &mut rates));
     Ok(rates.into_pyarray(py))
 }
 

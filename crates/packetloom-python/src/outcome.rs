@@ -75,6 +75,11 @@ impl Outcome {
             counters.set_item("control_grants", traffic.grants)?;
             counters.set_item("control_report_bytes_per_s", traffic.report_bytes as f64 / seconds)?;
             counters.set_item("control_grant_bytes_per_s", traffic.grant_bytes as f64 / seconds)?;
+            if let Some(normalisations) = control.normalisations {
+                counters.set_item("control_decisions", normalisations.decisions)?;
+                counters.set_item("control_rounds", normalisations.rounds)?;
+                counters.set_item("control_unsettled", normalisations.unsettled)?;
+            }
             add_latencies(&counters, "server", &control.server_latencies_ps)?;
             add_latencies(&counters, "network", &control.network_latencies_ps)?;
         }

@@ -150,7 +150,7 @@ fn loss_recovery_by_time_is_pinned_and_does_not_depend_on_windows_nor_threads() 
 
 #[test]
 fn central_control_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
-    let pinned = [("syn", "controller", "1799e376952ac74b"), ("asy", "ecmp", "1ea1d4c99df8ea0e")];
+    let pinned = [("syn", "controller", "1799e376952ac74b"), ("asy", "ecmp", "371886074d85a3ee")];
     for (transport, routing, pinned) in pinned {
         let fat_tree = "kind = \"fat-tree\"\nk = 4";
         let leaf_spine = "kind = \"leaf-spine\"\nspines = 4\nleaves = 4\nhosts_per_leaf = 4";

@@ -5,7 +5,7 @@
 
 use super::settings::{self, Channel};
 use super::traffic::{Queues, Traffic};
-use crate::control::{Ceiling, Normaliser, Pair};
+use crate::control::{Ceiling, Normaliser, Pair, Settling};
 use crate::spec::{Component, Fallback, Kind, Param, Values};
 use crate::topology::Topology;
 use crate::units::{ByteTime, Time};
@@ -52,9 +52,16 @@ pub const COMPONENT: Component = Component {
             Param {
                 name: "rounds",
                 kind: Kind::Count(0),
-                default: Fallback::Value("5"),
-                doc: "How often rows and columns are normalised in turn.",
-                source: "packetloom",
+                default: Fallback::Value("1000"),
+                doc: "How often rows and columns are normalised in turn, at most. Decisions that this ended are counted.",
+                source: "packetloom: SYN and ASY §III-B normalises iteratively and gives no number",
+            },
+            Param {
+                name: "tolerance",
+                kind: Kind::Number(0.0, 1.0),
+                default: Fallback::Value("0.001"),
+                doc: "Rates are settled when a round changes none of them by more, as a part of a link.",
+                source: "packetloom: SYN and ASY §III-B gives none",
             },
             Param {
                 name: "period",
@@ -75,6 +82,25 @@ enum Estimator {
     Active,
     Backlog,
     Arrivals,
+}
+
+/// How often the rates of all pairs were worked out, and what it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Normalisations {
+    /// How often.
+    pub decisions: u64,
+    /// Rounds of all of them together.
+    pub rounds: u64,
+    /// How many were stopped by `rounds` before rates had settled.
+    pub unsettled: u64,
+}
+
+impl Normalisations {
+    fn count(&mut self, settling: Settling) {
+        self.decisions += 1;
+        self.rounds += u64::from(settling.rounds);
+        self.unsettled += u64::from(!settling.settled);
+    }
 }
 
 const NOWHERE: u32 = u32::MAX;
@@ -125,7 +151,7 @@ pub fn plan(
     channel: &mut Channel,
     _: u64,
     until: Time,
-) {
+) -> Option<Normalisations> {
     let mut rates = Rates::new(values, topology, queues, channel);
     let mut arrivals = (0..traffic.flows.len()).peekable();
     loop {
@@ -142,6 +168,7 @@ pub fn plan(
         rates.decide(now);
     }
     arrivals.for_each(|index| rates.queues.arrive(index));
+    Some(rates.normalisations)
 }
 
 /// The servers' buckets, and the controller that sets their rates.
@@ -154,6 +181,7 @@ struct Rates<'a, 'q> {
     ceiling: Ceiling,
     share: f64,
     normaliser: Normaliser,
+    normalisations: Normalisations,
     byte_time: ByteTime,
     framing_bytes: u64,
     buckets: Vec<Bucket>,
@@ -195,7 +223,12 @@ impl<'a, 'q> Rates<'a, 'q> {
             period: values.time("period"),
             ceiling: if values.flag("up_to_offered") { Ceiling::Offered } else { Ceiling::Link },
             share: values.number("share"),
-            normaliser: Normaliser::new(topology.hosts, values.count("rounds") as u32),
+            normaliser: Normaliser::new(
+                topology.hosts,
+                values.count("rounds").try_into().unwrap_or(u32::MAX),
+                values.number("tolerance"),
+            ),
+            normalisations: Normalisations::default(),
             byte_time: ByteTime::at(topology.host_rate()),
             framing_bytes: topology.framing_bytes,
             buckets: Vec::new(),
@@ -310,7 +343,8 @@ impl<'a, 'q> Rates<'a, 'q> {
                 self.offered.push(self.estimate(bucket.pair, now));
             }
         }
-        self.normaliser.normalise(&self.pairs, self.ceiling, &mut self.offered);
+        let settling = self.normaliser.normalise(&self.pairs, self.ceiling, &mut self.offered);
+        self.normalisations.count(settling);
         self.draw_losses(now);
         let mut rates = self.offered.iter();
         for bucket in &mut self.buckets {

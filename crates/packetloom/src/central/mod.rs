@@ -11,6 +11,7 @@ mod settings;
 mod syn;
 mod traffic;
 
+pub use asy::Normalisations;
 pub use carrier::{Book, Carrier};
 pub use settings::ControlTraffic;
 
@@ -25,8 +26,10 @@ use std::sync::{Arc, Mutex};
 use syn::Fabric;
 use traffic::{Queues, Traffic};
 
-/// Plans all departures, of a network's queues, over a channel, with a seed, until a time.
-type Decide = fn(&Values, &Traffic, &Topology, &mut Queues<'_>, &mut Channel, u64, Time);
+/// Plans all departures, of a network's queues, over a channel, with a seed, until a time; tells what rates took to work
+/// out, if it gives out rates.
+type Decide =
+    fn(&Values, &Traffic, &Topology, &mut Queues<'_>, &mut Channel, u64, Time) -> Option<Normalisations>;
 
 const CONTROLLERS: &[Made<Decide>] =
     &[Made { component: syn::COMPONENT, how: syn::plan }, Made { component: asy::COMPONENT, how: asy::plan }];
@@ -102,6 +105,8 @@ pub struct Plan {
     pub servers: Option<Vec<QueueRecorder>>,
     /// Reports, grants and rates.
     pub control: ControlTraffic,
+    /// What rates took to work out, if it gave out rates.
+    pub normalisations: Option<Normalisations>,
 }
 
 impl Plan {
@@ -119,12 +124,13 @@ impl Plan {
         let mut queues = Queues::new(&traffic, topology.hosts, recorder);
         let mut channel = Channel::new(values, seed);
         let decide = spec::how(CONTROLLERS, &values.kind);
-        decide(values, &traffic, topology, &mut queues, &mut channel, seed, until);
+        let normalisations = decide(values, &traffic, topology, &mut queues, &mut channel, seed, until);
         let (departures, servers) = queues.finish();
         Plan {
             book: Arc::new(Book { traffic, departures, latencies_ps: Mutex::default() }),
             servers,
             control: channel.traffic(),
+            normalisations,
         }
     }
 
@@ -192,6 +198,16 @@ mod tests {
             assert_eq!(plan.control.grants, traffic.bytes.len() as u64, "a grant for each packet");
             assert_eq!(plan.control.reports, traffic.flows.len() as u64, "a report of each flow");
         }
+    }
+
+    #[test]
+    fn rates_are_normalised_until_they_settle_and_decisions_that_did_not_are_counted() {
+        let settled = planned("{ kind = \"asy\" }", "ecmp").0.normalisations.expect("rates");
+        assert!(settled.decisions > 2000 && settled.rounds > 5 * settled.decisions, "{settled:?}");
+        assert_eq!(settled.unsettled, 0);
+        let cut = planned("{ kind = \"asy\", rounds = 5 }", "ecmp").0.normalisations.expect("rates");
+        assert!(cut.unsettled > cut.decisions / 2 && cut.rounds <= 5 * cut.decisions, "{cut:?}");
+        assert_eq!(planned("{ kind = \"syn\" }", "controller").0.normalisations, None);
     }
 
     #[test]

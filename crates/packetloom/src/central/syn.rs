@@ -4,6 +4,7 @@
 //! a packet of 1500 B takes on a server's link. A faster link between leaf and spine counts as parallel ones of a
 //! server's rate, each of which has a colour; as many of them lead to each spine.
 
+use super::asy::Normalisations;
 use super::lengths::FULL_BYTES;
 use super::settings::{self, Channel};
 use super::traffic::{Queues, Traffic};
@@ -69,7 +70,7 @@ pub fn plan(
     channel: &mut Channel,
     seed: u64,
     until: Time,
-) {
+) -> Option<Normalisations> {
     let slot = topology.host_rate().time_for(u64::from(FULL_BYTES) + topology.framing_bytes);
     let clocks = clocks(values, topology.hosts, seed);
     let mut spines = Spines::new(topology);
@@ -115,6 +116,7 @@ pub fn plan(
     arrivals.for_each(|index| {
         controller.queues.arrive(index);
     });
+    None
 }
 
 /// Whether no two of these are the same.

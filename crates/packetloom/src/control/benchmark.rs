@@ -215,7 +215,7 @@ impl Bench<'_> {
             items
         });
         self.time("normalisation", "entry", || {
-            let mut normaliser = Normaliser::new(servers, Normaliser::ROUNDS);
+            let mut normaliser = Normaliser::new(servers, 5, 0.0);
             for (pairs, rates) in pairs.iter().zip(&mut offered) {
                 normaliser.normalise(pairs, Ceiling::Link, rates);
             }

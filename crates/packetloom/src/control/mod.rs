@@ -19,7 +19,7 @@ mod routes;
 
 pub use max_min::MaxMin;
 pub use ned::Ned;
-pub use normalise::{Ceiling, Normaliser};
+pub use normalise::{Ceiling, Normaliser, Settling};
 pub use routes::Routes;
 
 /// An edge of a bipartite graph: a source and a destination, servers or leaves.

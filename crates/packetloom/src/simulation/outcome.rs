@@ -1,7 +1,7 @@
 //! What came of a case.
 
 use crate::audit::Violation;
-use crate::central::ControlTraffic;
+use crate::central::{ControlTraffic, Normalisations};
 use crate::engine::{PortCounters, Tally};
 use crate::flow::HostId;
 use crate::measure::{Capture, Captured, FlowRow, Format, QueueRecorder, SentRecorder, pcapng};
@@ -118,6 +118,8 @@ impl JobRow {
 pub struct Control {
     /// Reports, grants and rates.
     pub traffic: ControlTraffic,
+    /// What rates took to work out, if it gave out rates.
+    pub normalisations: Option<Normalisations>,
     /// How long packets waited at their servers, in ps, in increasing order.
     pub server_latencies_ps: Vec<u64>,
     /// How long they were in the network after that, in ps, in increasing order.

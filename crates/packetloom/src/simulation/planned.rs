@@ -49,6 +49,11 @@ pub(super) fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<O
     let mut network_latencies_ps = network.unwrap_or_default();
     server_latencies_ps.sort_unstable();
     network_latencies_ps.sort_unstable();
-    outcome.control = Some(Control { traffic: plan.control, server_latencies_ps, network_latencies_ps });
+    outcome.control = Some(Control {
+        traffic: plan.control,
+        normalisations: plan.normalisations,
+        server_latencies_ps,
+        network_latencies_ps,
+    });
     Ok(outcome)
 }
