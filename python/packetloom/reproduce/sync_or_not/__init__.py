@@ -17,9 +17,8 @@ EXPERIMENTS = (
     # Long enough for queues to have grown to what they stay at.
     Experiment(
         "throughput",
-        "uniform.toml",
-        quick=("run.loads=[0.8]", ONE_SEED, "run.duration=600ms", "run.warm_up=300ms", "measure.queues=false"),
-        full=("run.loads=[0.8]", "run.duration=1s", "run.warm_up=400ms", "measure.queues=false"),
+        "throughput.toml",
+        quick=(ONE_SEED, "run.duration=600ms", "run.warm_up=300ms"),
     ),
     Experiment("incast", "incast.toml", quick=("run.loads=[0.2, 0.6, 0.8]", "run.seeds=2", "run.duration=16s")),
     Experiment(
@@ -29,8 +28,9 @@ EXPERIMENTS = (
     ),
     Experiment("alternating", "alternating.toml", quick=(ONE_SEED,)),
     Experiment("traces", "traces.toml"),
-    Experiment("estimators", "estimators.toml", quick=("run.loads=[0.1, 0.8]", ONE_SEED, *SHORT)),
-    Experiment("imperfect", "imperfect.toml", quick=(ONE_SEED, *SHORT)),
+    Experiment("estimators", "estimators.toml", quick=("run.loads=[0.1, 0.8]", ONE_SEED, *SHORT), full=SHORT),
+    Experiment("imperfect", "imperfect.toml", quick=(ONE_SEED, *SHORT), full=SHORT),
+    Experiment("given-out", "given-out.toml", quick=(ONE_SEED, *SHORT), full=SHORT),
 )
 
 PAPER = Paper(

@@ -12,6 +12,7 @@ from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.sync_or_not import measure
 from packetloom.results import Results
 from packetloom.statistics import polars_frame
+from packetloom.tables import significant
 
 Runs = Mapping[str, Results]
 # As the scenario imperfect.toml has them, in us and in labels.
@@ -109,6 +110,50 @@ def imperfect(runs: Runs) -> list[Panel]:
     return panels
 
 
+def given_out(runs: Runs) -> list[Panel]:
+    """SA8 and SA9 by what part of each link ASY gives out, for so many rounds."""
+    held = [(f"{where}: ASY / SYN", measure.given_out(runs["given-out"], where)) for where in measure.TIERS]
+    median = ("network latency p50, ASY / SYN", measure.given_out(runs["given-out"], "network"))
+    panels = []
+    for title, table in (*held, median):
+        curves = []
+        for place, rounds in enumerate(sorted({rounds for _, rounds in table})):
+            found = {share: value for (share, other), value in table.items() if other == rounds}
+            curves.append(Curve.of(f"up to {rounds} rounds", style_at(place), dict(sorted(found.items()))))
+        panels.append(Panel(title, "share of links given out", "ratio", curves, log_y=title.startswith("leaves")))
+    return panels
+
+
+def given_out_table(runs: Runs) -> tuple[list[str], list[list[str]]]:
+    """The same in numbers, without the frame in service and with it."""
+    one = runs["given-out"]
+    tables = [measure.given_out(one, where, framed=framed) for framed in (False, True) for where in measure.TIERS]
+    tables += [measure.given_out(one, "p99"), measure.given_out(one, "network"), measure.given_out(one, "fct")]
+    header = ["share", "rounds", *measure.TIERS, *(f"{where}, framed" for where in measure.TIERS)]
+    header += ["spines' p99, B", "network p50", "FCT"]
+    keys = sorted(tables[0], key=lambda key: (-key[0], key[1]))
+    rows = [[f"{key[0]:g}", str(key[1]), *(significant(table[key].value, 3) for table in tables)] for key in keys]
+    return header, rows
+
+
+def imperfect_table(runs: Runs) -> tuple[list[str], list[list[str]]]:
+    """What goes wrong, in FCT, network latency and control traffic."""
+    one = runs["imperfect"]
+    tables = [
+        (measure.of_flows(one, measure.mean_slowdown), 1.0),
+        (measure.latency_ns(one, "network", "p99"), 1e3),
+        (measure.counter(one, "control_report_bytes_per_s"), 1e6),
+        (measure.counter(one, "control_grant_bytes_per_s"), 1e6),
+    ]
+    header = ["scheme", "FCT / FCT alone", "network latency p99, us", "reports, MB/s", "grants, MB/s"]
+    labels = measure.labels_of(tables[0][0])
+    rows = [
+        [label, *(significant(measure.at(table, label, 0.8).value / unit, 3) for table, unit in tables)]
+        for label in labels
+    ]
+    return header, rows
+
+
 FIGURES = (
     PaperFigure("3", "fairness of SYN and ASY under uniform traffic", ("uniform",), fairness, 1),
     PaperFigure("4", "FCT by matching under incast", ("incast",), completion("incast")),
@@ -117,5 +162,18 @@ FIGURES = (
     PaperFigure("7-9", "what waits at servers and at ports of leaves and spines", ("traces",), traces, 3),
     PaperFigure("10", "latency in the network and at servers at load 0.8", ("uniform",), latencies),
     PaperFigure("estimators", "how ASY estimates offered rates", ("estimators",), completion("estimators")),
-    PaperFigure("synchronisation", "how good must synchronisation be before ASY wins", ("imperfect",), imperfect),
+    PaperFigure(
+        "synchronisation",
+        "how good must synchronisation be before ASY wins",
+        ("imperfect",),
+        imperfect,
+        table=imperfect_table,
+    ),
+    PaperFigure(
+        "given-out",
+        "SA8 and SA9 by what is given out, in how many rounds",
+        ("given-out",),
+        given_out,
+        table=given_out_table,
+    ),
 )

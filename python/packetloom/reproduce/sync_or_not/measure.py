@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import polars as pl
 
@@ -16,6 +17,8 @@ PerSeed = list[tuple[int | None, float]]
 # By scheme and load.
 Table = dict[tuple[str, float], PerSeed]
 
+FULL_BYTES = 1500
+SYN = "SYN MMF"
 TIERS = {"servers": ("host to leaf",), "leaves": ("leaf to host", "leaf to spine"), "spines": ("spine to leaf",)}
 
 
@@ -30,27 +33,127 @@ def variation(flows: pl.DataFrame) -> float:
     return _number(slowdown.std()) / _number(slowdown.mean())
 
 
+def slowdown_variance(flows: pl.DataFrame) -> float:
+    """The variance of the normalised FCT."""
+    return _number(flows["slowdown"].fill_nan(None).var())
+
+
+def mean_fct(flows: pl.DataFrame) -> float:
+    """The mean FCT."""
+    return _number(flows["fct_ns"].fill_nan(None).mean())
+
+
+def fct_variance(flows: pl.DataFrame) -> float:
+    """The variance of the FCT."""
+    return _number(flows["fct_ns"].fill_nan(None).var())
+
+
 def fct_variation(flows: pl.DataFrame) -> float:
     """The coefficient of variation of the FCT."""
-    fct_ns = flows["fct_ns"].fill_nan(None)
-    return _number(fct_ns.std()) / _number(fct_ns.mean())
+    return math.sqrt(fct_variance(flows)) / mean_fct(flows)
 
 
 def jain(flows: pl.DataFrame) -> float:
     """Jain's index over servers of what their flows got of their best."""
+    return _jain_over(flows, "src")
+
+
+def jain_of_receivers(flows: pl.DataFrame) -> float:
+    """The same over the servers that received."""
+    return _jain_over(flows, "dst")
+
+
+def jain_of_pairs(flows: pl.DataFrame) -> float:
+    """The same over pairs of servers."""
+    return _jain_over(flows.with_columns(pair=pl.col("src").cast(pl.Int64) * (1 << 32) + pl.col("dst")), "pair")
+
+
+def jain_of_flows(flows: pl.DataFrame) -> float:
+    """The same over flows, one by one."""
+    return _jain_over(flows.with_row_index("flow"), "flow")
+
+
+def jain_of_rates(flows: pl.DataFrame) -> float:
+    """Over servers, of the mean rate of their flows."""
+    rate = flows["size_bytes"] / flows["fct_ns"]
+    return _number(jain_of_servers(flows["src"].to_numpy().astype(float), rate.to_numpy()))
+
+
+def jain_of_throughput(flows: pl.DataFrame) -> float:
+    """Over servers, of the bytes of their flows that had arrived when the last one started."""
+    last = flows["start_ns"].max()
+    sent = flows.with_columns(
+        arrived=pl.when(pl.col("start_ns") + pl.col("fct_ns") <= last).then("size_bytes").otherwise(0)
+    )
+    of_server = sent.group_by("src").agg(pl.col("arrived").sum().cast(pl.Float64))["arrived"].to_numpy()
+    return float(of_server.sum() ** 2 / (len(of_server) * (of_server**2).sum()))
+
+
+JAINS: Mapping[str, Callable[[pl.DataFrame], float]] = {
+    "of a sender's flows' shares of their best": jain,
+    "of a receiver's": jain_of_receivers,
+    "of a pair's": jain_of_pairs,
+    "of each flow's": jain_of_flows,
+    "of a sender's flows' rates": jain_of_rates,
+    "of the bytes that a sender got through": jain_of_throughput,
+}
+"""Candidates for the throughput that the paper's index is taken of."""
+
+
+def _jain_over(flows: pl.DataFrame, whose: str) -> float:
     share = (flows["best_fct_ns"] / flows["fct_ns"]).cast(pl.Float64).fill_null(float("nan"))
-    return _number(jain_of_servers(flows["src"].to_numpy().astype(float), share.to_numpy()))
+    return _number(jain_of_servers(flows[whose].to_numpy().astype(float), share.to_numpy()))
 
 
 def of_flows(results: Results, of: Callable[[pl.DataFrame], float]) -> Table:
     """A number of each case's measured flows."""
-    columns = ("src", "slowdown", "fct_ns", "best_fct_ns")
+    columns = ("src", "dst", "size_bytes", "start_ns", "slowdown", "fct_ns", "best_fct_ns")
     return _by_scheme((row, of(flows)) for row, flows in per_case(results, columns))
 
 
 def latency_ns(results: Results, where: str, statistic: str) -> Table:
     """How long packets were at their "server" or in the "network": "mean", or a percentile such as "p50"."""
     return _by_scheme((row, float(row.counters[f"{where}_latency_{statistic}_ns"])) for row in results.rows())
+
+
+def rounds_per_decision(results: Results) -> Table:
+    """How often ASY normalised rows and columns for new rates, on average."""
+    return _of_decisions(results, "control_rounds")
+
+
+def unsettled_share(results: Results) -> Table:
+    """The share of ASY's decisions in which rates had not converged after the most rounds that there may be."""
+    return _of_decisions(results, "control_unsettled")
+
+
+def _of_decisions(results: Results, counter: str) -> Table:
+    rows = [row for row in results.rows() if row.counters.get("control_decisions")]
+    return _by_scheme((row, row.counters[counter] / row.counters["control_decisions"]) for row in rows)
+
+
+def counter(results: Results, name: str) -> Table:
+    """A counter of each case."""
+    return _by_scheme((row, float(row.counters[name])) for row in results.rows())
+
+
+def given_out(results: Results, of: str, *, framed: bool = False) -> dict[tuple[float, int], Interval]:
+    """Of the experiment "given-out", by the share of links that ASY gives out and its most rounds: what a tier's
+    queues hold, the "network" latency's median or the "fct", in SYN's; or the "p99" of what spines hold, in bytes."""
+    if of == "network":
+        table = latency_ns(results, of, "p50")
+    elif of == "fct":
+        table = of_flows(results, mean_slowdown)
+    elif of == "p99":
+        table = queue_p99_bytes(results, "spines")
+    else:
+        table = (held_mean_bytes if framed else queue_mean_bytes)(results, of)
+    found = {}
+    for row in results.rows():
+        share, rounds = (row.parameters.get(f"scheme.transport.{name}") for name in ("share", "rounds"))
+        if row.label.startswith("ASY") and row.load is not None:
+            measured = at(table, row.label, row.load) if of == "p99" else ratio(table, row.label, SYN, row.load)
+            found[float(str(share)), int(str(rounds))] = measured
+    return found
 
 
 def carried_share(results: Results) -> Table:
@@ -68,8 +171,13 @@ def _carried(flows: pl.DataFrame) -> float:
 
 
 def queue_mean_bytes(results: Results, where: str) -> Table:
-    """What waits at a server or a port of a tier, on average."""
+    """What waits at a server or a port of a tier, on average, without the packet in service."""
     return _queues(results, where, pl.col("queue_mean_bytes").mean())
+
+
+def held_mean_bytes(results: Results, where: str) -> Table:
+    """The same with the packet in service, which is taken for a full one."""
+    return _queues(results, where, (pl.col("queue_mean_bytes") + pl.col("utilisation") * FULL_BYTES).mean())
 
 
 def queue_p99_bytes(results: Results, where: str) -> Table:
@@ -113,7 +221,7 @@ def _by_scheme(values: Iterable[tuple[CaseRow, float]]) -> Table:
 
 
 def _queues(results: Results, where: str, of: pl.Expr) -> Table:
-    columns = ("tier", "queue_mean_bytes", "queue_p99_bytes")
+    columns = ("tier", "utilisation", "queue_mean_bytes", "queue_p99_bytes")
     tier = pl.col("tier").is_in(TIERS[where])
     frames = ((row, polars_frame(ports)) for row, ports in results.partitions("ports", columns))
     return _by_scheme((row, float(frame.filter(tier).select(of).item())) for row, frame in frames)
