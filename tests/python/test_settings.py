@@ -1,5 +1,7 @@
 """Settings that can't be meant, or that no memory has room for, end with a message; those that may be are only told."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +12,20 @@ from packetloom.cli import MISTAKE, main
 from packetloom.scenario import read_plan
 
 ECN = 'queue = { kind = "ecn", capacity = "225KB" }'
+
+
+@pytest.fixture
+def refusal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[[Path], str]:
+    """What `packetloom check` says of a scenario that it refuses, in one line."""
+
+    def check(scenario: Path) -> str:
+        monkeypatch.setattr(sys, "argv", ["packetloom", "check", str(scenario)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert stopped.value.code == MISTAKE
+        return " ".join(capsys.readouterr().err.split())
+
+    return check
 
 
 @pytest.mark.parametrize(
@@ -26,20 +42,18 @@ ECN = 'queue = { kind = "ecn", capacity = "225KB" }'
         ("queues = true", 'series_interval = "1ps"', "measure.series_interval: 1ps makes"),
     ],
 )
-def test_refused(old: str, new: str, message: str, scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refused(old: str, new: str, message: str, scenario: Path, refusal: Callable[[Path], str]) -> None:
     text = scenario.read_text().replace(old, new, 1).replace("[[workload]]", "[[workload]]\nclass = 3")
     scenario.write_text(text)
-    assert main(["check", str(scenario)]) == MISTAKE
-    said = " ".join(capsys.readouterr().err.split())
+    said = refusal(scenario)
     assert message in said
     assert "\x1b[31mCP" not in said
 
 
-def test_a_key_that_is_there_twice_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_key_that_is_there_twice_in_json(tmp_path: Path, refusal: Callable[[Path], str]) -> None:
     twice = tmp_path / "twice.json"
     twice.write_text('{"topology": {"kind": "rack",\n "hosts": 4,\n "hosts": 5}}\n')
-    assert main(["check", str(twice)]) == MISTAKE
-    said = " ".join(capsys.readouterr().err.split())
+    said = refusal(twice)
     assert "twice.json:3" in said
     assert 'the key "hosts" is there twice' in said
 
