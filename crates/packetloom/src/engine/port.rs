@@ -285,7 +285,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.line.time_for(bytes)
     }
 
-    /// The earliest that a packet may start that arrives cut-through : the later bits of it must not be overtaken.
+    /// The earliest that a packet may start that arrives cut-through: the later bits of it must not be overtaken.
     pub fn cut_through_start(&self, from: ByteTime, header: u16, size: u16, now: Time) -> Time {
         self.line.cut_through_start(from, header, size, now)
     }
