@@ -100,6 +100,8 @@ impl Yardstick {
         };
         yardstick.pair_off(hosts);
         for host in 0..hosts {
+            // Not all at the same moment, or they would stay in step, and a slot would hold a link of every host.
+            yardstick.links[host as usize].free_at = yardstick.draw() % (u64::from(DATA_BYTES) * BYTE_PS);
             for _ in 0..WINDOW {
                 yardstick.send(host, host, DATA_BYTES);
             }
