@@ -416,7 +416,7 @@ MARKER_KEYS: dict[str, Callable[[Any], bool]] = {
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version.partition("-")[0]))
+    return tuple(int(number) for number in re.findall(r"[0-9]{1,9}", version.partition("-")[0]))
 
 
 def read_rows(folder: Path) -> tuple[list[CaseRow], list[DamageError]]:

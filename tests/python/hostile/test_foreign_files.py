@@ -98,6 +98,7 @@ MISTAKES = [
     ("htsim.flows", "size 2000000", "size", ":4", "size"),
     ("htsim.flows", "size 2000000", "size 0", ":4", ""),
     ("htsim.flows", "send_done_trigger 1", "send_done_trigger 9", ":4", "9"),
+    ("htsim.flows", "start 0 size", "trigger 1 size", "", "trigger 1"),
     ("htsim.flows", "oneshot", "twoshot", ":6", "twoshot"),
     ("htsim.flows", "oneshot", "barrier", ":6", "barrier"),
     ("htsim.flows", "oneshot", f"barrier count {BIG}", ":6", ""),
@@ -117,6 +118,28 @@ def test_a_mistake(file: str, old: str, new: str, line: str, told: str, worker: 
     names = {"topology": f"{simulator}.topology", "flows": f"{simulator}.flows"}
     (tmp_path / "hostile.toml").write_text(SCENARIO.format(simulator=simulator, **names))
     worker.command(tmp_path, "check", "hostile.toml").must_refuse(f"{file}{line}", told)
+
+
+CYCLES = {
+    "two-that-wait-for-each-other": (
+        "Nodes 4\nConnections 2\nTriggers 2\n"
+        "0->1 id 1 trigger 2 size 9000 send_done_trigger 1\n"
+        "2->1 id 2 trigger 1 size 9000 send_done_trigger 2\n"
+        "trigger id 1 oneshot\ntrigger id 2 oneshot\n"
+    ),
+    "one-that-waits-for-itself": (
+        "Nodes 4\nConnections 1\nTriggers 1\n0->1 id 1 trigger 1 size 9000 send_done_trigger 1\ntrigger id 1 oneshot\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CYCLES)
+def test_triggers_in_a_circle(name: str, worker: Worker, tmp_path: Path) -> None:
+    (tmp_path / "htsim.topology").write_text(FILES["htsim.topology"])
+    (tmp_path / "htsim.flows").write_text(CYCLES[name])
+    text = SCENARIO.format(simulator="htsim", topology="htsim.topology", flows="htsim.flows")
+    (tmp_path / "hostile.toml").write_text(text)
+    worker.command(tmp_path, "check", "hostile.toml").must_refuse("htsim.flows", "trigger")
 
 
 FCT = [
