@@ -154,9 +154,9 @@ def _must_hold(file: Path, table: pa.Table, row: CaseRow, written: Content | Non
     """Rows of an earlier format do not say what was written."""
     if written and content_of(table) != written:
         raise DamageError(file, "holds other values than were written there")
-    for name, column in _case_columns(row, 1).items():
+    for name, value in _case_values(row).items():
         found = table[name].unique().to_pylist() if name in table.column_names else []
-        if found != column.to_pylist()[: table.num_rows]:
+        if found != [value][: table.num_rows]:
             raise DamageError(file, f"holds another {name} than its case has")
 
 
@@ -189,10 +189,15 @@ def _partition(row: CaseRow, columns: Columns) -> pa.Table:
 
 def _case_columns(row: CaseRow, length: int) -> dict[str, pa.Array]:
     """The columns that stand first in every table."""
+    types = {"case_id": pa.string(), "scheme": pa.string(), "load": pa.float64(), "seed": pa.int64()}
+    return {name: pa.repeat(pa.scalar(value, types[name]), length) for name, value in _case_values(row).items()}
+
+
+def _case_values(row: CaseRow) -> dict[str, str | float | int | None]:
     scheme, load, seed = (row.parameters.get(name) for name in EVERY_CASE_HAS)
     return {
-        "case_id": pa.repeat(pa.scalar(row.case_id), length),
-        "scheme": pa.repeat(pa.scalar(scheme, pa.string()), length),
-        "load": pa.repeat(pa.scalar(None if load is None else float(load), pa.float64()), length),
-        "seed": pa.repeat(pa.scalar(seed, pa.int64()), length),
+        "case_id": row.case_id,
+        "scheme": None if scheme is None else str(scheme),
+        "load": None if load is None else float(load),
+        "seed": None if seed is None else int(seed),
     }
