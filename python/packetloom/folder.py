@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+import pyarrow as pa
 
 from packetloom import _core
 from packetloom.build import builds_text, this_build
@@ -51,6 +54,7 @@ class ResultsFolder:
     """
 
     def __init__(self, path: Path, plan: Plan, *, keep_older: bool = False, verify: bool = True) -> None:
+        _let_pyarrow_load_pandas()
         self.path = path
         self.files = CaseFiles(path)
         self._order = {case.id: place for place, case in enumerate(plan.cases)}
@@ -154,6 +158,15 @@ class ResultsFolder:
         write_text(self.path / PLAN, listed)
         self.write_index()
         write_text(self.path / MARKER, json.dumps(marker, indent=2) + "\n")
+
+
+def _let_pyarrow_load_pandas() -> None:
+    """Its first array asks whether pandas has a say, and loads it. Ctrl-C meanwhile would come out as an error of that."""
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        pa.array([])
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _claim(path: Path) -> int:
