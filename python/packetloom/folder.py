@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -14,8 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
-
-import pyarrow as pa
 
 from packetloom import _core
 from packetloom.build import builds_text, this_build
@@ -54,7 +51,6 @@ class ResultsFolder:
     """
 
     def __init__(self, path: Path, plan: Plan, *, keep_older: bool = False, verify: bool = True) -> None:
-        _let_pyarrow_load_pandas()
         self.path = path
         self.files = CaseFiles(path)
         self._order = {case.id: place for place, case in enumerate(plan.cases)}
@@ -158,15 +154,6 @@ class ResultsFolder:
         write_text(self.path / PLAN, listed)
         self.write_index()
         write_text(self.path / MARKER, json.dumps(marker, indent=2) + "\n")
-
-
-def _let_pyarrow_load_pandas() -> None:
-    """Its first array asks whether pandas has a say, and loads it. Ctrl-C meanwhile would come out as an error of that."""
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        pa.array([])
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _claim(path: Path) -> int:
