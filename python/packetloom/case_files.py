@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from packetloom.columns import repeated
 from packetloom.contents import Content, content_of
 from packetloom.outcome import Columns, Outcome
 from packetloom.results import EVERY_CASE_HAS, FLOWS, PARTITIONED, CaseRow, row_in
@@ -189,8 +190,8 @@ def _partition(row: CaseRow, columns: Columns) -> pa.Table:
 
 def _case_columns(row: CaseRow, length: int) -> dict[str, pa.Array]:
     """The columns that stand first in every table."""
-    types = {"case_id": pa.string(), "scheme": pa.string(), "load": pa.float64(), "seed": pa.int64()}
-    return {name: pa.repeat(pa.scalar(value, types[name]), length) for name, value in _case_values(row).items()}
+    types = {"case_id": str, "scheme": str, "load": float, "seed": int}
+    return {name: repeated(value, types[name], length) for name, value in _case_values(row).items()}
 
 
 def _case_values(row: CaseRow) -> dict[str, str | float | int | None]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from packetloom.columns import numbers_of
 from packetloom.storage import CASE_COLUMNS
 
 DIGITS = 32
@@ -50,9 +51,9 @@ def _parts(column: pa.ChunkedArray) -> Iterator[memoryview | bytes]:
             yield from _texts(chunk)
 
 
-def _numbers(column: pa.ChunkedArray) -> Iterator[memoryview]:
+def _numbers(column: pa.ChunkedArray) -> Iterator[bytes]:
     for chunk in column.chunks:
-        yield memoryview(chunk.to_numpy(zero_copy_only=False)).cast("B")
+        yield numbers_of(chunk).tobytes()
 
 
 def _texts(chunk: pa.Array) -> Iterator[memoryview | bytes]:

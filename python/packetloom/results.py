@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from packetloom import _core, arguments
 from packetloom.build import other_builds_text
+from packetloom.columns import column_of, repeated
 from packetloom.contents import Content
 from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.quantities import axis_text
@@ -64,13 +65,6 @@ PARTITIONED: dict[str, str] = {
     "captures": CAPTURES,
 }
 EVERY_CASE_HAS = ("scheme", "load", "seed")
-ARROW_TYPES: dict[type | None, pa.DataType] = {
-    int: pa.int64(),
-    float: pa.float64(),
-    bool: pa.bool_(),
-    str: pa.string(),
-    None: pa.null(),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,13 +342,13 @@ def parameter_types(several: Iterable[Mapping[str, Parameter]]) -> dict[str, typ
 def parameter_column(rows: Sequence[CaseRow], name: str, types: Mapping[str, type | None]) -> pa.Array:
     """A parameter's values, a case each, in the type that it has in every table."""
     kind = types[name]
-    return pa.array([as_type(row.parameters.get(name), kind) for row in rows], ARROW_TYPES[kind])
+    return column_of([as_type(row.parameters.get(name), kind) for row in rows], kind)
 
 
 def _with_axes(table: pa.Table, row: CaseRow, axes: Sequence[str], types: Mapping[str, type | None]) -> pa.Table:
     for axis in axes:
-        (value,) = parameter_column([row], axis, types)
-        table = table.append_column(axis, pa.repeat(value, table.num_rows))
+        value = as_type(row.parameters.get(axis), types[axis])
+        table = table.append_column(axis, repeated(value, types[axis], table.num_rows))
     return table
 
 
@@ -478,7 +472,7 @@ def index_table(rows: Sequence[CaseRow], types: Mapping[str, type | None]) -> pa
     columns |= {
         "fingerprint": [row.fingerprint for row in rows],
         "version": [row.version for row in rows],
-        "build": pa.array([row.build or None for row in rows], pa.string()),
+        "build": column_of([row.build or None for row in rows], str),
         "warnings": ["\n".join(row.warnings) for row in rows],
     }
     roles = dict.fromkeys(parameters, "parameter") | dict.fromkeys(counters, "counter")

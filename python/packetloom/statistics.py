@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from packetloom import arguments
+from packetloom.columns import numbers_of
 from packetloom.confidence import PERCENTILES, t_quantile
 from packetloom.errors import PacketloomError
 from packetloom.quantities import size_text
@@ -137,8 +138,9 @@ def _parameters(rows: Sequence[CaseRow], types: Mapping[str, type | None]) -> pl
 
 def _statistics_of(flows: pa.Table, bins: Sequence[SizeBin]) -> list[Statistic]:
     """The statistics of one case."""
-    measured = flows["measured"].to_numpy().astype(bool)
-    columns = {name: flows[name].to_numpy().astype(float)[measured] for name in FLOW_COLUMNS if name != "measured"}
+    columns = {name: numbers_of(flows[name].combine_chunks()).astype(float) for name in FLOW_COLUMNS}
+    measured = columns.pop("measured") == 1
+    columns = {name: values[measured] for name, values in columns.items()}
     size = columns["size_bytes"]
     parts = [(ALL_SIZES, columns)]
     for bin in bins:

@@ -11,11 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from packetloom import _core
+from packetloom.columns import column_of, packed
 from packetloom.confidence import PERCENTILES
 from packetloom.errors import PacketloomError
 
@@ -174,16 +174,9 @@ def _array(values: Any) -> pa.Array:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, list):
-        return pa.array(unify(values))
-    # As it lies in memory: `pa.array` would first look whether pandas has a say, and load it for that.
-    packed = np.packbits(values, bitorder="little") if values.dtype == bool else values
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(packed)])
-
-
-def unify(values: Sequence[Any]) -> list[Any]:
-    """The values of a column in one type."""
-    kind = common_type(values)
-    return [as_type(value, kind) for value in values]
+        kind = common_type(values)
+        return column_of([as_type(value, kind) for value in values], kind)
+    return packed(values)
 
 
 def common_type(values: Iterable[Any]) -> type | None:
