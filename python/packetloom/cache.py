@@ -20,7 +20,7 @@ from pathlib import Path
 from packetloom.build import this_build
 from packetloom.case_files import COMMIT, OTHERS, CaseFiles
 from packetloom.outcome import Outcome
-from packetloom.results import FORMAT, CaseRow
+from packetloom.rows import FORMAT, CaseRow
 from packetloom.storage import DamageError
 
 PLACE = "PACKETLOOM_CACHE"

@@ -16,7 +16,8 @@ from packetloom.executor import Executor, Finished, executor_for
 from packetloom.folder import ResultsFolder
 from packetloom.pace import RateMeter, RemainingTime
 from packetloom.progress import Reporter, Snapshot, case_label, opening
-from packetloom.results import CaseRow, Results, builds_of
+from packetloom.results import Results
+from packetloom.rows import CaseRow, builds_of
 from packetloom.scenario import Plan
 from packetloom.schedule import Schedule, Shard
 from packetloom.standings import Standings

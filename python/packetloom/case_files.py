@@ -19,7 +19,7 @@ import pyarrow as pa
 from packetloom.columns import repeated
 from packetloom.contents import Content, content_of
 from packetloom.outcome import Columns, Outcome
-from packetloom.results import EVERY_CASE_HAS, FLOWS, PARTITIONED, CaseRow, row_in
+from packetloom.rows import EVERY_CASE_HAS, FLOWS, PARTITIONED, CaseRow, row_in
 from packetloom.storage import (
     CASE_COLUMNS,
     CASE_ROW_KEY,

@@ -466,7 +466,7 @@ def validate(
 
 def _exit_if_stalled(results: Results) -> None:
     """A case that could not go on is no success: what its flows wait for is told, and the exit code is 3."""
-    from packetloom.results import stalled_rows
+    from packetloom.rows import stalled_rows
 
     stalled = stalled_rows(results.rows())
     for row in stalled:

@@ -11,10 +11,12 @@ from packetloom.build import build_text, this_build
 from packetloom.case_files import CaseFiles
 from packetloom.errors import PacketloomError
 from packetloom.folder import ResultsFolder
-from packetloom.results import CaseRow, Results, read_rows, stored_plan
+from packetloom.results import Results
+from packetloom.rows import CaseRow, read_rows
 from packetloom.scenario import Plan
 from packetloom.schedule import Schedule
 from packetloom.storage import DamageError, explain_os_error
+from packetloom.stored import stored_plan
 
 SETTLE_EVERY = 500
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from packetloom import arguments
 from packetloom.errors import PacketloomError
 from packetloom.quantities import axis_text
-from packetloom.results import CaseRow, Results, Snapshot
+from packetloom.results import Results, Snapshot
+from packetloom.rows import CaseRow
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, polars_frame, summary
 
 SomeResults = Results | Sequence[Results]

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from packetloom.case_files import COMMIT, CaseFiles
 from packetloom.errors import PacketloomError
-from packetloom.results import FLOWS, INDEX, MARKER, PLAN, read_marker, read_rows, stored_cases, stored_scenario
+from packetloom.rows import FLOWS, INDEX, MARKER, PLAN, read_rows
 from packetloom.storage import DamageError, must_be_a_file
+from packetloom.stored import read_marker, stored_cases, stored_scenario
 
 
 def check_folder(folder: Path) -> int:

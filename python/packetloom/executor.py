@@ -14,7 +14,7 @@ from packetloom import _core
 from packetloom.errors import LawError, PacketloomError
 from packetloom.machine import usable_cores
 from packetloom.outcome import Outcome
-from packetloom.results import row_label
+from packetloom.rows import row_label
 
 Finished = tuple[_core.Case, Outcome]
 

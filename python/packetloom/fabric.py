@@ -11,7 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from packetloom.curves import SomeResults, as_list, renaming
-from packetloom.results import CaseRow, Results
+from packetloom.results import Results
+from packetloom.rows import CaseRow
 from packetloom.statistics import polars_frame
 from packetloom.tables import significant
 

@@ -19,7 +19,7 @@ from packetloom.build import builds_text, this_build
 from packetloom.case_files import CaseFiles
 from packetloom.errors import PacketloomError
 from packetloom.outcome import Outcome
-from packetloom.results import (
+from packetloom.rows import (
     FLOWS,
     FORMAT,
     INDEX,
@@ -27,14 +27,13 @@ from packetloom.results import (
     PARTITIONED,
     PLAN,
     CaseRow,
-    digest_of,
     index_table,
     parameter_types,
-    read_marker,
     read_rows,
 )
 from packetloom.scenario import Plan
 from packetloom.storage import TEMPORARY_SUFFIX, DamageError, explain_os_error, write_table, write_text
+from packetloom.stored import digest_of, read_marker
 
 LOCK = ".lock"
 SETTLE_PERIOD_S = 0.25

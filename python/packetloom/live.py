@@ -11,7 +11,7 @@ from rich.table import Table
 
 from packetloom import terminal
 from packetloom.progress import Snapshot, outcome_text
-from packetloom.results import CaseRow, row_label
+from packetloom.rows import CaseRow, row_label
 from packetloom.standings import Standing
 from packetloom.tables import significant
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from packetloom.live import cells
 from packetloom.progress import Snapshot, outcome_text
-from packetloom.results import CaseRow, row_label
+from packetloom.rows import CaseRow, row_label
 
 if TYPE_CHECKING:
     from IPython.core.display_functions import DisplayHandle

@@ -11,7 +11,7 @@ import numpy as np
 from packetloom import _core
 from packetloom.build import this_build
 from packetloom.confidence import PERCENTILES
-from packetloom.results import PARTITIONED
+from packetloom.rows import PARTITIONED
 
 Columns = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from packetloom import _core
-from packetloom.results import CaseRow, row_label
+from packetloom.rows import CaseRow, row_label
 from packetloom.standings import Standings
 
 LOG_PERIOD_S = 10.0

@@ -14,7 +14,8 @@ from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view
 from packetloom.figures import FIGURES
 from packetloom.page import Page
-from packetloom.results import Results, Snapshot, builds_of
+from packetloom.results import Results, Snapshot
+from packetloom.rows import builds_of
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, check_bins
 from packetloom.tables import Column, results_columns, results_lines, significant
 

@@ -111,7 +111,7 @@ def read_plan(source: ScenarioSource, overrides: Sequence[str] = ()) -> Plan:
         raise arguments.wrong("scenario", source, "a file's path, a dict, or a packetloom.Scenario")
     path = arguments.path("scenario", source)
     if os.path.isdir(path):  # noqa: PTH112 a name that is too long is no folder, and told below
-        from packetloom.results import stored_plan
+        from packetloom.stored import stored_plan
 
         return stored_plan(path, overrides)
     missing = f"there is no such file{_nearby(path)}"

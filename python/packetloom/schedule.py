@@ -12,7 +12,7 @@ from typing import TypeVar
 from packetloom import _core
 from packetloom.confidence import half_interval
 from packetloom.errors import PacketloomError
-from packetloom.results import CaseRow, row_label
+from packetloom.rows import CaseRow, row_label
 from packetloom.scenario import Parameter, Plan, Precision
 
 T = TypeVar("T")

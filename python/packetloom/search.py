@@ -21,7 +21,8 @@ from packetloom import arguments
 from packetloom.campaign import run_plan
 from packetloom.errors import PacketloomError
 from packetloom.progress import Reporter, SilentReporter
-from packetloom.results import MARKER, CaseRow, Results, label_of
+from packetloom.results import Results
+from packetloom.rows import MARKER, CaseRow, label_of
 from packetloom.scenario import Parameter, Plan, ScenarioSource, read_plan
 from packetloom.statistics import over_seeds, polars_frame
 from packetloom.storage import write_json

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from packetloom import _core
-from packetloom.results import CaseRow, label_of
+from packetloom.rows import CaseRow, label_of
 from packetloom.schedule import point_key
 
 

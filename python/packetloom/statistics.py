@@ -21,12 +21,13 @@ from packetloom.columns import numbers_of
 from packetloom.confidence import PERCENTILES, t_quantile
 from packetloom.errors import PacketloomError
 from packetloom.quantities import size_text
-from packetloom.results import Results, axes_of, parameter_column
+from packetloom.results import Results
+from packetloom.rows import axes_of, parameter_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from packetloom.results import CaseRow
+    from packetloom.rows import CaseRow
 
 STATISTICS = ("mean", *PERCENTILES)
 ALL_SIZES = "all"

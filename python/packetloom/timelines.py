@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from packetloom.curves import SomeResults, as_list, cdf, renaming
 from packetloom.errors import PacketloomError
-from packetloom.results import CaseRow, TableName
+from packetloom.rows import CaseRow, TableName
 from packetloom.statistics import polars_frame
 
 ClassMeasure = Literal["throughput", "queue", "credit"]

@@ -13,7 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from packetloom.errors import PacketloomError
 from packetloom.report import report_page
-from packetloom.results import FLOWS, Results
+from packetloom.results import Results
+from packetloom.rows import FLOWS
 
 HERE = "127.0.0.1"
 OWN_NAMES = {HERE, "localhost", "[::1]"}

@@ -7,7 +7,8 @@ import polars as pl
 import pyarrow as pa
 
 from packetloom.claims import Measured
-from packetloom.results import CaseRow, Results, TableName
+from packetloom.results import Results
+from packetloom.rows import CaseRow, TableName
 
 Case = tuple[dict[str, Any], dict[str, list[Any]]]
 

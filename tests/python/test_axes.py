@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import packetloom
-from packetloom.results import CaseRow, Results, index_table, parameter_types
+from packetloom.results import Results
+from packetloom.rows import CaseRow, index_table, parameter_types
 
 ROOT = Path(__file__).parents[2]
 FAN_IN = "workload.pattern.fan_in"

@@ -24,7 +24,8 @@ from packetloom.folder import ResultsFolder
 from packetloom.progress import LogReporter, SilentReporter
 from packetloom.ray_executor import simulate
 from packetloom.report import write_report
-from packetloom.results import INDEX, CaseRow, Results
+from packetloom.results import Results
+from packetloom.rows import INDEX, CaseRow
 from packetloom.scenario import read_plan
 from packetloom.schedule import Shard
 from packetloom.search import largest_held

@@ -21,7 +21,8 @@ from packetloom.errors import Interrupted, PacketloomError
 from packetloom.folder import ResultsFolder
 from packetloom.pace import RemainingTime
 from packetloom.progress import LogReporter, SilentReporter
-from packetloom.results import CaseRow, Results, row_label
+from packetloom.results import Results
+from packetloom.rows import CaseRow, row_label
 from packetloom.scenario import Parameter, read_plan
 
 

@@ -15,7 +15,8 @@ from packetloom.claims import Measured, NotComparable
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER, PaperEntry, reproduce_paper
 from packetloom.reproduce.daq import PAPER, claims, figures, measure
 from packetloom.reproduce.daq.choices import unless_it_hangs, whatever_q
-from packetloom.results import CaseRow, Results, TableName
+from packetloom.results import Results
+from packetloom.rows import CaseRow, TableName
 from packetloom.scenario import read_plan
 
 RATIO = "scheme.queue.ratio"

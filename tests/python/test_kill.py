@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from packetloom.results import INDEX, MARKER, CaseRow
+from packetloom.rows import INDEX, MARKER, CaseRow
 from packetloom.storage import CASE_ROW_KEY
 
 TIMES = ("cpu_s", "wall_s")

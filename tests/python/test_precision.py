@@ -10,7 +10,8 @@ from packetloom.campaign import run_plan
 from packetloom.confidence import half_interval
 from packetloom.errors import Interrupted
 from packetloom.progress import LogReporter, SilentReporter
-from packetloom.results import CaseRow, Results
+from packetloom.results import Results
+from packetloom.rows import CaseRow
 from packetloom.scenario import Plan, read_plan
 from packetloom.schedule import Schedule, Shard
 

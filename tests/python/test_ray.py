@@ -14,7 +14,7 @@ from conftest import CASES
 from packetloom.campaign import run_plan
 from packetloom.cli import main
 from packetloom.progress import SilentReporter
-from packetloom.results import CaseRow
+from packetloom.rows import CaseRow
 from packetloom.scenario import read_plan
 
 pytestmark = pytest.mark.ray

@@ -14,7 +14,8 @@ from packetloom.cli import main
 from packetloom.combine import combine
 from packetloom.errors import PacketloomError
 from packetloom.progress import SilentReporter
-from packetloom.results import INDEX, Results, index_table
+from packetloom.results import Results
+from packetloom.rows import INDEX, index_table
 from packetloom.scenario import read_plan
 from packetloom.schedule import Shard
 from packetloom.storage import write_table

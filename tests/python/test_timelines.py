@@ -13,7 +13,8 @@ import pytest
 import packetloom
 from packetloom import timelines
 from packetloom.errors import PacketloomError
-from packetloom.results import CaseRow, Results, TableName
+from packetloom.results import Results
+from packetloom.rows import CaseRow, TableName
 
 
 class Made(Results):

@@ -14,7 +14,8 @@ import polars as pl
 from packetloom.errors import PacketloomError
 from packetloom.exchange.fct import fct_text
 from packetloom.exchange.flow_monitor import flow_monitor_text
-from packetloom.results import CaseRow, Results
+from packetloom.results import Results
+from packetloom.rows import CaseRow
 from packetloom.storage import explain_os_error, write_whole
 
 PCAPNG = "pcapng"

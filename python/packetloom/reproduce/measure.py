@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from packetloom.claims import Measured, NotComparable
-from packetloom.results import CaseRow, Results
+from packetloom.results import Results
+from packetloom.rows import CaseRow
 from packetloom.statistics import over_seeds, polars_frame
 
 NO_LIMIT = float("inf")

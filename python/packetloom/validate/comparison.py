@@ -12,7 +12,8 @@ from typing import Any, Literal, get_args
 
 from packetloom.campaign import run_plan
 from packetloom.progress import reporter_for
-from packetloom.results import MARKER, Results
+from packetloom.results import Results
+from packetloom.rows import MARKER
 from packetloom.scenario import ScenarioSource, read_plan
 from packetloom.storage import write_json
 

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from packetloom.reproduce.measure import Interval, interval_of
-from packetloom.results import CaseRow, Results, TableName
+from packetloom.results import Results
+from packetloom.rows import CaseRow, TableName
 from packetloom.search import Range, application_throughput, held_by_seed
 from packetloom.statistics import polars_frame
 

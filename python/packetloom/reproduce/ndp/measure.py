@@ -10,7 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from packetloom.reproduce.measure import Interval, interval_of, per_case
-from packetloom.results import CaseRow, Results
+from packetloom.results import Results
+from packetloom.rows import CaseRow
 from packetloom.statistics import polars_frame
 
 NDP, TCP = "NDP", "TCP, ECMP"

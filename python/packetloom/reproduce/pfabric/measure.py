@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from packetloom.reproduce.measure import Interval, interval, links_between
-from packetloom.results import CaseRow, Results
+from packetloom.results import Results
+from packetloom.rows import CaseRow
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, over_seeds, polars_frame
 
 TCP, DCTCP, MIN_TCP, LINE_RATE, IDEAL = "TCP+DropTail", "DCTCP", "MinTCP+pFabric", "LineRate+pFabric", "Ideal"

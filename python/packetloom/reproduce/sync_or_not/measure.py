@@ -10,7 +10,8 @@ import polars as pl
 
 from packetloom.claims import NotComparable
 from packetloom.reproduce.measure import Interval, interval_of, per_case
-from packetloom.results import CaseRow, Results
+from packetloom.results import Results
+from packetloom.rows import CaseRow
 from packetloom.statistics import jain_of_servers, polars_frame
 
 PerSeed = list[tuple[int | None, float]]
