@@ -128,6 +128,11 @@ class Results:
         return self.table("pulls")
 
     @property
+    def pauses(self) -> pa.Table:
+        """A row per pause of a class at a port, if the scenario asked for them."""
+        return self.table("pauses")
+
+    @property
     def jobs(self) -> pa.Table:
         """A row per operation among hosts, for each time that it was done."""
         return self.table("jobs")

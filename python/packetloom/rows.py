@@ -36,16 +36,18 @@ PORTS = "ports.parquet"
 SERIES = "series.parquet"
 PULLS = "pulls.parquet"
 CLASSES = "classes.parquet"
+PAUSES = "pauses.parquet"
 JOBS = "jobs.parquet"
 CAPTURES = "captures.parquet"
 
-TableName = Literal["cases", "flows", "ports", "series", "classes", "pulls", "jobs", "captures"]
+TableName = Literal["cases", "flows", "ports", "series", "classes", "pulls", "pauses", "jobs", "captures"]
 PARTITIONED: dict[str, str] = {
     "flows": FLOWS,
     "ports": PORTS,
     "series": SERIES,
     "classes": CLASSES,
     "pulls": PULLS,
+    "pauses": PAUSES,
     "jobs": JOBS,
     "captures": CAPTURES,
 }

@@ -2,6 +2,7 @@
 
 use numpy::{Element, PyArray1};
 use packetloom::measure::{FlowRow, fingerprint};
+use packetloom::queue::{Pause, PauseRecord};
 use packetloom::simulation::{ClassSample, Outcome as Core, PortRow};
 use packetloom::units::Time;
 use pyo3::prelude::*;
@@ -58,6 +59,12 @@ impl Outcome {
             ("returns", ports(|row| row.counters.returns)),
             ("corrupted", ports(|row| row.counters.corrupted)),
             ("lost", ports(|row| row.counters.lost)),
+            (
+                "pauses",
+                ports(|row| {
+                    row.pauses.iter().flat_map(|classes| classes.iter()).map(|class| class.pauses).sum()
+                }),
+            ),
             ("packets_sent", flows(|row| row.report.packets_sent)),
             ("retransmissions", flows(|row| row.report.retransmissions)),
             ("timeouts", flows(|row| row.report.timeouts)),
@@ -137,6 +144,11 @@ impl Outcome {
         columns.add("returns", |row| row.counters.returns)?;
         columns.add("corrupted", |row| row.counters.corrupted)?;
         columns.add("lost", |row| row.counters.lost)?;
+        let paused = |row: &PortRow, of: fn(&PauseRecord) -> f64| {
+            row.pauses.as_ref().map_or(f64::NAN, |classes| classes.iter().map(of).sum())
+        };
+        columns.add("pauses", |row| paused(row, |class| class.pauses as f64))?;
+        columns.add("paused_ns", |row| paused(row, |class| class.paused.as_ns_f64()))?;
         let watched = |row: &PortRow, of: fn(&packetloom::measure::QueueRecorder) -> f64| {
             row.queue.as_ref().map_or(f64::NAN, of)
         };
@@ -206,6 +218,22 @@ impl Outcome {
             table.set_item("pcapng", vec![PyBytes::new(py, &self.core.pcapng())])?;
         }
         Ok(table)
+    }
+
+    /// Every pause of a class at a port, if they were to be kept.
+    #[getter]
+    fn pauses<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let pauses: Vec<(u32, u8, Pause)> = self.core.pauses().collect();
+        let columns = Columns { rows: &pauses, table: PyDict::new(py) };
+        if !pauses.is_empty() {
+            columns.add("port", |row| row.0)?;
+            columns.add("class", |row| row.1)?;
+            columns.add("from_ns", |row| row.2.from.as_ns_f64())?;
+            columns.add("until_ns", |row| row.2.until.as_ns_f64())?;
+            columns.add("origin_port", |row| row.2.origin.link)?;
+            columns.add("passed_on", |row| row.2.origin.passed_on)?;
+        }
+        Ok(columns.table)
     }
 
     /// Samples of every host's queue of pulls, if an interval was asked for and the transport has one.

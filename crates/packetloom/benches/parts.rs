@@ -110,7 +110,7 @@ fn queue(bencher: Bencher<'_, '_>, queue: &str) {
         for number in 0..PACKETS {
             let id = packets.add(packet(number, &mut random));
             buffer.put(id, &mut packets, 0, None, (&mut random, &mut counts));
-            if let Some(id) = buffer.take(&packets, &mut random) {
+            if let Some(id) = buffer.take(&mut packets, (&mut random, &mut counts)) {
                 packets.take(id);
             }
         }

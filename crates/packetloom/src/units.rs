@@ -113,11 +113,18 @@ impl Rate {
 
 /// What a byte takes at a rate, as whatever sends computes it: with 16 fractional bits of a picosecond, so that a
 /// packet's time costs one multiplication. Exact where the rate divides; otherwise within 0.1 ps for 9000 bytes.
+///
+/// For replays of simulators whose clock counts nanoseconds, times may be rounded down to these ([`ByteTime::in_whole_ns`]):
+/// then it holds nanoseconds with 32 fractional bits, and the highest bit is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteTime(u64);
 
 impl ByteTime {
     const FRACTION: u32 = 16;
+    const WHOLE_NS: u64 = 1 << 63;
+    const NS_FRACTION: u32 = 32;
+    /// The slowest rate at which the arithmetic in whole nanoseconds does not overflow.
+    pub const SLOWEST_IN_WHOLE_NS: Rate = Rate(1_000_000);
 
     /// At a rate.
     pub fn at(rate: Rate) -> ByteTime {
@@ -125,10 +132,28 @@ impl ByteTime {
         ByteTime((((8_000_000_000_000_u128 << ByteTime::FRACTION) + rate / 2) / rate) as u64)
     }
 
-    /// What so many bytes take, to the nearest picosecond.
+    /// At a rate of at least [`ByteTime::SLOWEST_IN_WHOLE_NS`]; what bytes take is rounded down to whole nanoseconds.
+    pub fn in_whole_ns(rate: Rate) -> ByteTime {
+        // Rounded up by less than 2^-32 ns a byte: 2^-16 ns for the largest packet, which is nearer to the next whole
+        // nanosecond from below than any of the usual rates brings a packet.
+        let ns = (8_000_000_000_u128 << ByteTime::NS_FRACTION).div_ceil(u128::from(rate.as_bps()));
+        ByteTime(ns as u64 | ByteTime::WHOLE_NS)
+    }
+
+    /// What so many bytes take, to the nearest picosecond, or in whole nanoseconds.
     #[inline]
     pub fn of(self, bytes: u64) -> Time {
+        if self.0 & ByteTime::WHOLE_NS != 0 {
+            return self.of_in_whole_ns(bytes);
+        }
         Time((bytes * self.0 + (1 << (ByteTime::FRACTION - 1))) >> ByteTime::FRACTION)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn of_in_whole_ns(self, bytes: u64) -> Time {
+        let ns = u128::from(self.0 & !ByteTime::WHOLE_NS) * u128::from(bytes);
+        Time::from_ns((ns >> ByteTime::NS_FRACTION) as u64)
     }
 }
 
@@ -176,6 +201,18 @@ mod tests {
         let apart: Vec<u64> = (1..=9_064).map(apart).collect();
         assert_eq!(apart.iter().max(), Some(&1));
         assert!(apart.iter().filter(|&&apart| apart > 0).count() < 1_000);
+    }
+
+    #[test]
+    fn in_whole_nanoseconds_times_are_rounded_down() {
+        for gbps in [1, 10, 25, 40, 50, 100, 200, 400, 800] {
+            let byte_time = ByteTime::in_whole_ns(Rate::from_gbps(gbps));
+            for bytes in (1..=9_216).chain([65_535, 1_000_000]) {
+                assert_eq!(byte_time.of(bytes), Time::from_ns(bytes * 8 / gbps), "{bytes} B at {gbps} Gb/s");
+            }
+        }
+        let slowest = ByteTime::in_whole_ns(ByteTime::SLOWEST_IN_WHOLE_NS);
+        assert_eq!(slowest.of(65_535), Time::from_us(524_280));
     }
 
     #[test]

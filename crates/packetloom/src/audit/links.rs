@@ -2,8 +2,9 @@
 
 use super::{Verdict, ensure};
 use crate::engine::{Held, Inspection, LinkState, Passage};
+use crate::packet::Kind;
 use crate::topology::{Forwarding, Link, Topology};
-use crate::units::{ByteTime, Time};
+use crate::units::Time;
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
@@ -45,7 +46,7 @@ impl<'a> Links<'a> {
         let link = &self.topology.links[number];
         let size = u64::from(passage.packet.size_bytes);
         // As ports round it: where the rate does not divide, that may be the next picosecond.
-        let byte_time = ByteTime::at(link.rate);
+        let byte_time = self.topology.byte_time(link.rate);
         let takes = |bytes| byte_time.of(bytes + self.topology.framing_bytes);
         let seen = match self.topology.forwarding {
             Forwarding::CutThrough { header_bytes, .. } if self.is_switch(link.dst) => {
@@ -92,7 +93,7 @@ impl<'a> Links<'a> {
             while let Some((_, packet)) = book.under_way.front().filter(|(at, _)| *at < seen.now) {
                 let is_astray = link.dst < self.topology.hosts && packet.dst != link.dst;
                 let law = "packets reach the host that they are for";
-                ensure(!is_astray || packet.credit.is_some(), law, seen.now, || {
+                ensure(!is_astray || packet.kind == Kind::Link, law, seen.now, || {
                     let Held { flow, dst, .. } = packet;
                     format!("a packet of flow {flow} for host {dst} came to host {}", link.dst)
                 })?;

@@ -106,6 +106,8 @@ impl<'a> Audit<'a> {
     pub fn new(terms: Terms<'a>) -> Audit<'a> {
         let [nic, port] =
             [terms.nic, terms.queue].map(|queue| queue::most_bytes(queue, terms.largest_packet_bytes));
+        // A shared buffer is a switch's; what waits at a host waits in the host.
+        let nic = nic.filter(|_| queue::pause_bytes(terms.nic).is_none());
         // Hosts share no pool.
         let port = port.into_iter().chain(queue::pool_bytes(terms.queue)).min();
         Audit {

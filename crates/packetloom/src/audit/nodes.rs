@@ -49,7 +49,7 @@ impl<'a> Nodes<'a> {
 
     fn note(&mut self, node: u32, packet: &Held, packets: i64) {
         // Notifications of credit begin and end in switches.
-        if node >= self.topology.hosts && packet.credit.is_none() {
+        if node >= self.topology.hosts && packet.kind != Kind::Link {
             *self.balances.entry((node, packet.flow)).or_default() += packets;
             self.inside[node as usize].add(packet.kind, packets);
         }
@@ -73,7 +73,7 @@ impl<'a> Nodes<'a> {
             let node = link.src as usize;
             drops[node] += state.counters.drops;
             trims[node] += state.counters.trims as i64;
-            for packet in state.queued.iter().filter(|packet| packet.credit.is_none()) {
+            for packet in state.queued.iter().filter(|packet| packet.kind != Kind::Link) {
                 *held.entry((link.src, packet.flow)).or_default() += 1;
                 inside[node].add(packet.kind, -1);
             }

@@ -69,7 +69,7 @@ fn narrows(topology: &Topology) -> bool {
 fn time_on_own_link(row: &FlowRow, topology: &Topology, format: Format) -> Time {
     let full = format.packets(row.flow.size_bytes) - 1;
     let bytes = full * (format.mss_bytes + format.header_bytes + topology.framing_bytes);
-    topology.rate_of(row.flow.src).time_for(bytes)
+    topology.byte_time(topology.rate_of(row.flow.src)).of(bytes)
 }
 
 /// The best FCT is that of packets which follow each other on one path. Where they are spread a short last packet can

@@ -12,6 +12,8 @@ pub struct Place {
     pub link: u32,
     /// That link's rate.
     pub rate: Rate,
+    /// Whether it is at a switch; else at a host.
+    pub is_switch: bool,
 }
 
 /// A port at the moment when a packet comes by.

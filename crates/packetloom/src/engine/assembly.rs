@@ -10,15 +10,15 @@ use super::nics::Nics;
 use super::partition::Partition;
 use super::port::{Discipline, Port};
 use super::shard::Shard;
-use super::switch::{CutThrough, LinkControl, Switch};
+use super::switch::{Credits, CutThrough, LinkControl, PauseSettings, Pauses, Switch};
 use super::wires::{LinkEnd, Wires};
 use crate::fault::LinkFault;
 use crate::measure::{QueueRecorder, SentRecorder};
-use crate::queue::{self, Loans, Pool, Site};
+use crate::queue::{self, Headroom, Loans, Memory, Pool, Site};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, PathCode, Paths, Router};
 use crate::topology::{Forwarding, Link, Topology};
-use crate::units::{ByteTime, Time};
+use crate::units::Time;
 use std::collections::BTreeMap;
 
 /// A plan, and what all nodes' building has in common.
@@ -55,6 +55,7 @@ impl<'a> Assembly<'a> {
         let window = shortest_way(plan.topology, plan.smallest_packet_bytes).min(plan.longest_window);
         let nodes = &partition.nodes[shard];
         let mut wires = Wires::new(partition.nodes.len(), Calendar::new(nodes.len(), window));
+        wires.whole_ns = plan.topology.whole_ns;
         let host_count = nodes.partition_point(|&node| node < plan.topology.hosts);
         let (hosts, switches) = nodes.split_at(host_count);
         let hosts = hosts.iter().zip(0..);
@@ -110,10 +111,11 @@ impl<'a> Assembly<'a> {
         let watched_for_laws = || plan.audited.then(|| QueueRecorder::new(None));
         let recorder = plan.recorder.clone().or_else(watched_for_laws);
         let random = Stream::new(plan.seed, Purpose::Queue, link.into());
-        let place = Place { link, rate: plan.topology.links[link as usize].rate };
+        let Link { src, rate, .. } = plan.topology.links[link as usize];
+        let place = Place { link, rate, is_switch: src >= plan.topology.hosts };
         let agent = T::Agent::build(plan.transport, place);
         let link = &plan.topology.links[link as usize];
-        let discipline = discipline.clone().place(site(plan.topology, link));
+        let discipline = discipline.clone().place(site(plan.topology, link, plan.logs_pauses));
         Port::new(plan.topology, link, end, discipline, recorder, random, agent)
     }
 
@@ -129,7 +131,7 @@ impl<'a> Assembly<'a> {
         let nic = self.nic::<T>(id, shard, wires);
         let links_in = || self.partition.links_in[id as usize].iter();
         let links_in = || links_in().map(|&link| &plan.topology.links[link as usize]);
-        let hears = queue::credit_bytes(plan.nic).is_some();
+        let hears = queue::credit_bytes(plan.nic).or(queue::pause_bytes(plan.nic)).is_some();
         let back = if hears { ways_back(plan.topology, id, links_in()) } else { Vec::new() };
         let code = self.code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
         let paths = code.map(|code| Paths::new(plan.topology, code, plan.routing, id, plan.seed));
@@ -151,7 +153,8 @@ impl<'a> Assembly<'a> {
         if links.len() == 1 {
             return self.port::<T>(links.start, &self.nic, shard, wires);
         }
-        let place = Place { link: links.start, rate: self.plan.topology.rate_of(id) };
+        let rate = self.plan.topology.rate_of(id);
+        let place = Place { link: links.start, rate, is_switch: false };
         let agent = T::Agent::build(self.plan.transport, place);
         let random = Stream::new(self.plan.seed, Purpose::Queue, links.start.into());
         let link = &self.plan.topology.links[links.start as usize];
@@ -170,19 +173,42 @@ impl<'a> Assembly<'a> {
         router.with_detours(detours[id as usize].clone(), random)
     }
 
+    /// The shared buffer of a switch, if that is its queue; `back`: its ports that lead back, link by link.
+    fn pauses(&self, id: u32, back: &[u32]) -> Option<LinkControl> {
+        let (queue, topology) = (self.plan.queue, self.plan.topology);
+        let settings = PauseSettings {
+            frame_bytes: queue::pause_bytes(queue)? as u16,
+            lasts: queue.optional_time("pause_time").unwrap_or(Time::NEVER),
+            rotates: queue.text("ties") == "rotate",
+        };
+        let links_in = &self.partition.links_in[id as usize];
+        let first_link_out = topology.nodes[id as usize].ports.start;
+        let link = |(&link, &back): (&u32, &u32)| {
+            let link = &topology.links[link as usize];
+            let back = &topology.links[(first_link_out + back) as usize];
+            let packet_bytes = self.plan.largest_packet_bytes;
+            (link.rate, Headroom::new(link, back, topology, queue, packet_bytes).of(queue))
+        };
+        let links: Vec<_> = links_in.iter().zip(back).map(link).collect();
+        let memory = Memory::build(queue, &links, topology.nic_rate());
+        Some(LinkControl::Pauses(Box::new(Pauses::new(memory, &settings, first_link_out))))
+    }
+
     fn switch<T: Transport>(&self, id: u32, ports: std::ops::Range<usize>, node: u32) -> Switch {
         let (plan, topology) = (self.plan, self.plan.topology);
         let links_in = &self.partition.links_in[id as usize];
         let links_in = || links_in.iter().map(|&link| &topology.links[link as usize]);
         let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
-        let looks_back = T::Agent::ACTIVE || credit_bytes.is_some();
+        let looks_back =
+            T::Agent::ACTIVE || credit_bytes.is_some() || queue::pause_bytes(plan.queue).is_some();
         let back = if looks_back { ways_back(topology, id, links_in()) } else { Vec::new() };
         let to_hosts = || {
             let hosts = back.iter().zip(0..).zip(links_in()).filter(|(_, link)| link.src < topology.hosts);
             hosts.map(|((&port, number), _)| (port, number)).collect::<Vec<_>>()
         };
-        let control =
-            credit_bytes.map(|bytes| LinkControl::credits(bytes, Loans::build(plan.queue, &to_hosts())));
+        let credits = credit_bytes
+            .map(|bytes| LinkControl::Credits(Credits::new(bytes, Loans::build(plan.queue, &to_hosts()))));
+        let control = credits.or_else(|| self.pauses(id, &back));
         Switch::new(
             self.router(id),
             ports,
@@ -197,10 +223,13 @@ impl<'a> Assembly<'a> {
 }
 
 /// Where the queue before a link is.
-fn site(topology: &Topology, link: &Link) -> Site {
+fn site(topology: &Topology, link: &Link, logs_pauses: bool) -> Site {
     let far = &topology.nodes[link.dst as usize];
     Site {
         is_switch: topology.nodes[link.src as usize].tier > 0,
+        rate: link.rate,
+        host_rate: topology.nic_rate(),
+        logs_pauses,
         far_links: (far.tier > 0).then_some(far.ports.len() as u64),
     }
 }
@@ -212,9 +241,10 @@ fn shortest_way(topology: &Topology, smallest_packet_bytes: u64) -> Time {
         Forwarding::StoreAndForward => smallest_packet_bytes,
     };
     let way = |link: &Link| {
-        link.latency + Time(link.rate.time_for(seen + topology.framing_bytes).as_ps().saturating_sub(1))
+        let takes = topology.byte_time(link.rate).of(seen + topology.framing_bytes);
+        link.latency + Time(takes.as_ps().saturating_sub(1))
     };
-    topology.links.iter().map(way).min().unwrap_or(Time(1))
+    topology.links.iter().map(way).min().unwrap_or(Time(1)).max(Time(1))
 }
 
 /// For each link into a node, in order, the node's port that leads back; parallel links pair up in order.
@@ -237,7 +267,10 @@ fn range_of(topology: &Topology, node: u32) -> std::ops::Range<usize> {
     ports.start as usize..ports.end as usize
 }
 
-fn cut_through<'a>(topology: &Topology, links_in: impl Iterator<Item = &'a Link>) -> Option<CutThrough> {
+fn cut_through<'a>(topology: &'a Topology, links_in: impl Iterator<Item = &'a Link>) -> Option<CutThrough> {
     let Forwarding::CutThrough { header_bytes, underrun: false } = topology.forwarding else { return None };
-    Some(CutThrough { header_bytes, byte_times: links_in.map(|link| ByteTime::at(link.rate)).collect() })
+    Some(CutThrough {
+        header_bytes,
+        byte_times: links_in.map(|link| topology.byte_time(link.rate)).collect(),
+    })
 }

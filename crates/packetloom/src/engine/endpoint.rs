@@ -14,7 +14,7 @@ use crate::packet::Packet;
 use crate::packets::PacketId;
 use crate::random::Stream;
 use crate::routing::{Fate, Paths};
-use crate::units::{Rate, Time};
+use crate::units::{ByteTime, Rate, Time};
 
 /// A transport scheme, as it runs on one host.
 pub trait Transport: Send {
@@ -33,6 +33,9 @@ pub trait Transport: Send {
 
     /// A timer went off that this transport set.
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Self::Header, Self::Agent>);
+
+    /// A pause of the host's link has ended (see [`Context::nic_free_at`]).
+    fn resumed(&mut self, _context: &mut Context<'_, Self::Header, Self::Agent>) {}
 
     /// A packet will arrive soon: asks for the memory of its flow's state, where that is worth it.
     #[inline]
@@ -130,6 +133,26 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         self.nic.serve_until(self.now + Time(1), self.wires);
         let (time, src) = (self.now, self.host);
         self.nic.drained_at_for(|| Packet { time, flow, src, dst: dst(), path, ..Packet::default() })
+    }
+
+    /// The same for what the NIC may send; `None` while the far end of its link has paused the class. When that ends,
+    /// [`Transport::resumed`] is called.
+    pub fn nic_free_at(
+        &mut self,
+        class: u8,
+        flow: FlowId,
+        path: u16,
+        dst: impl Fn() -> HostId,
+    ) -> Option<Time> {
+        let (time, src) = (self.now, self.host);
+        let packet = || Packet { time, flow, src, dst: dst(), path, class, ..Packet::default() };
+        (!self.nic.is_paused(class, packet)).then(|| self.nic_drained_at(flow, path, &dst))
+    }
+
+    /// How long bytes take at a rate of the transport's choice, by the clock of the network (`whole_ns`).
+    #[inline]
+    pub fn time_at(&self, rate: Rate, bytes: u64) -> Time {
+        if self.wires.whole_ns { ByteTime::in_whole_ns(rate).of(bytes) } else { rate.time_for(bytes) }
     }
 
     /// The rate of the host's link, or of all of them together.

@@ -57,6 +57,8 @@ struct Turns {
 
 enum Next {
     Arrival(PacketId),
+    /// A pause of the NIC has ended.
+    Resumed,
     Timer,
     Start,
 }
@@ -216,8 +218,10 @@ impl<T: Transport> Host<T> {
                 && !wires.packets.get(id).kind.is_transports()
             {
                 tally.events += 1;
-                tally.packet_hops += 1;
-                self.take_in(now, id, || arrival.link(start), wires);
+                tally.packet_hops += u64::from(!LinkMessage::is_reminder(wires.packets.get(id)));
+                if self.take_in(now, id, || arrival.link(start), wires) {
+                    self.step(now, Next::Resumed, wires, log, tally);
+                }
                 continue;
             }
             self.step(now, next, wires, log, tally);
@@ -275,6 +279,7 @@ impl<T: Transport> Host<T> {
                 context.nic.answer(now, &mut packet);
                 self.transport.receive(packet, &mut context);
             }
+            Next::Resumed => self.transport.resumed(&mut context),
             Next::Timer => {
                 let Some(timer) = context.agenda.pop() else { return };
                 self.transport.timer(timer, &mut context);
@@ -308,18 +313,34 @@ impl<T: Transport> Host<T> {
         }
     }
 
-    /// What arrives for the host itself and not for its transport: what the far end of a link says, or a query.
+    /// What arrives for the host itself and not for its transport: what the far end of a link says, or a query. Returns
+    /// whether the NIC may send what it was kept from sending.
     #[inline(never)]
-    fn take_in(&mut self, now: Time, id: PacketId, link: impl FnOnce() -> u32, wires: &mut Wires<T::Header>) {
+    fn take_in(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        link: impl FnOnce() -> u32,
+        wires: &mut Wires<T::Header>,
+    ) -> bool {
         let packet = wires.packets.take(id);
-        let by = self.ways_back.get(link() as usize).copied().unwrap_or(0);
+        let link = link();
+        let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
         if let Some(message) = LinkMessage::of(&packet) {
             self.nic.hear(now, by, message, wires);
+            let rate = self.nic.all()[by as usize].rate();
+            if let Some(lasts) = message.pause_lasts(rate)
+                && let LinkMessage::Pause { class, .. } = message
+            {
+                wires.remind((self.turns.node, link), now + lasts, LinkMessage::PauseOver { class });
+            }
+            return !matches!(message, LinkMessage::Credit { .. });
         } else if let Some((reply, answer)) = self.queries.get_or_insert_default().hear(packet, now) {
             self.nic.borrow(now, by, packet.loan_bytes(), wires);
             self.turns.starting.extend(answer.map(|flow| Reverse((flow.start, flow))));
             self.send(now, reply, wires);
         }
+        false
     }
 
     /// Sends a query for a flow, unless it was heard.

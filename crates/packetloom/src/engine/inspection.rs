@@ -70,8 +70,10 @@ impl Held {
             path: packet.path,
             ingress,
             kind: packet.kind,
-            credit: LinkMessage::of(packet)
-                .map(|LinkMessage::Credit { class, bytes }| (class.into(), bytes.into())),
+            credit: match LinkMessage::of(packet) {
+                Some(LinkMessage::Credit { class, bytes }) => Some((class.into(), bytes.into())),
+                _ => None,
+            },
             credit_class: class_of(packet),
         }
     }

@@ -43,6 +43,7 @@ use crate::fault::Faults;
 use crate::flow::{FlowId, HostId};
 use crate::measure::{Captured, QueueRecorder, SentRecorder};
 use crate::packet::Packet;
+use crate::queue::{CLASSES, PauseRecord};
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
@@ -103,6 +104,10 @@ pub struct Plan<'a> {
     pub seed: u64,
     /// The smallest packet that the transport sends.
     pub smallest_packet_bytes: u64,
+    /// The largest that anybody sends.
+    pub largest_packet_bytes: u64,
+    /// Whether it is kept when which class of which link was paused, where switches do that.
+    pub logs_pauses: bool,
     /// How queues are watched, if they are.
     pub recorder: Option<QueueRecorder>,
     /// Links whose packets are captured.
@@ -155,6 +160,9 @@ pub trait AnyEngine {
 
     /// What was captured until `end`, with its link, in the order of links.
     fn captured(&self, end: Time) -> Vec<(usize, Vec<Captured>)>;
+
+    /// What was paused of each port that can be, in the order of the topology's links: the port's link, then each class.
+    fn pauses(&self, end: Time) -> Vec<(usize, [PauseRecord; CLASSES])>;
 
     /// The record of every host's queue of pulls until `end`, where there is one.
     fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)>;
@@ -268,6 +276,17 @@ impl<T: Transport> AnyEngine for Engine<T> {
             }
         }
         all.sort_by_key(|(link, _): &(usize, Vec<Captured>)| *link);
+        all
+    }
+
+    fn pauses(&self, end: Time) -> Vec<(usize, [PauseRecord; CLASSES])> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            let ports = shard.all_ports().zip(&shard.links);
+            let records = ports.filter_map(|(port, &link)| Some((link as usize, port.shared()?.pauses(end))));
+            all.extend(records);
+        }
+        all.sort_by_key(|(link, _)| *link);
         all
     }
 

@@ -32,15 +32,19 @@ impl<H: Copy + Default, A: PortAgent<H>> Nics<H, A> {
         &mut self.ports
     }
 
+    /// The one by which a packet goes.
+    pub(super) fn port_for(&mut self, packet: &Packet<H>) -> &mut Port<H, A> {
+        let port = self.router.port_for(packet);
+        &mut self.ports[port as usize]
+    }
+
     pub(super) fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
-        let port = self.router.port_for(wires.packets.get(id));
-        self.ports[port as usize].accept(now, id, wires, None);
+        self.port_for(wires.packets.get(id)).accept(now, id, wires, None);
     }
 
     /// When everything that waits will be out where `packet` would go.
     pub(super) fn drained_at_for(&mut self, packet: &Packet<H>) -> Time {
-        let port = self.router.port_for(packet);
-        self.ports[port as usize].drained_at()
+        self.port_for(packet).drained_at()
     }
 
     /// When the first of the ports at which packets wait is free.

@@ -10,7 +10,8 @@ use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_lines;
 use crate::queue::{
-    Buffer, Built, Counts, Departure, Fifo, Holds, Joined, Line, Occupancy, Opening, Pool, Site, Verdict,
+    Buffer, Built, Counts, Departure, Fifo, Holds, Joined, Line, Occupancy, Opening, Pool, SharedPort, Site,
+    Verdict,
 };
 use crate::random::Stream;
 use crate::spec::Values;
@@ -446,7 +447,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     fn opening(&self, now: Time, start: Time) -> Option<Opening> {
         let Transmitter { framing_bytes, .. } = self.line;
         let byte_time = self.line.byte_time();
-        (!self.is_watched && !A::ACTIVE).then_some(Opening { now, start, byte_time, framing_bytes })
+        (!self.is_watched && !A::ACTIVE && !A::SEES_DEPARTURES).then_some(Opening {
+            now,
+            start,
+            byte_time,
+            framing_bytes,
+        })
     }
 
     /// Has the queue's record, if there is one, know what waits.
@@ -477,6 +483,29 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.note(now);
     }
 
+    /// Counts a packet for which its switch has no room, and forgets it.
+    pub(super) fn refuse(&mut self, id: PacketId, wires: &mut Wires<H>) {
+        self.counters.drops += 1;
+        wires.packets.take(id);
+    }
+
+    /// What can be paused here, if it can.
+    pub(super) fn shared(&self) -> Option<&SharedPort> {
+        match self.buffer() {
+            Some(Buffer::Shared(port)) => Some(port),
+            _ => None,
+        }
+    }
+
+    /// Whether a class of a packet that goes by this port is paused; of several ports, by the one that it would go by.
+    pub(super) fn is_paused(&mut self, class: u8, packet: impl FnOnce() -> Packet<H>) -> bool {
+        let port = match &mut self.nics {
+            Some(nics) => nics.port_for(&packet()),
+            None => self,
+        };
+        port.shared().is_some_and(|port| port.is_paused(class))
+    }
+
     /// A header that found no room and is to go back to its sender, after each packet that the port accepts.
     pub fn take_returned(&mut self) -> Option<PacketId> {
         self.returned.take()
@@ -484,7 +513,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// The far end says something; `by`: by which of a host's links.
     pub fn hear(&mut self, now: Time, by: u32, message: LinkMessage, wires: &mut Wires<H>) {
-        self.change(now, by, wires, |buffer| buffer.hear(message));
+        self.change(now, by, wires, |buffer| buffer.hear(now, message));
     }
 
     /// The far end lends so much of its buffer; `by`: by which of a host's links.
@@ -524,10 +553,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.note(now);
     }
 
-    /// Sends what could start by now. If that is all that may be sent, nothing that comes later starts before now.
+    /// Sends what could start by now, or before now where what comes joins first. If that is all that may be sent, nothing
+    /// that comes later starts before now.
     fn catch_up(&mut self, now: Time, wires: &mut Wires<H>) {
         if self.waiting {
-            self.serve_through(now, wires);
+            let joins_first = self.buffer().is_some_and(Buffer::joins_first);
+            self.serve_through(if joins_first { Time(now.as_ps().saturating_sub(1)) } else { now }, wires);
         }
         if !self.waiting {
             self.line.busy_until = self.line.busy_until.max(now);
@@ -560,7 +591,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             self.follow();
             return start;
         };
-        let id = buffer.take(&wires.packets, &mut self.random)?;
+        let id = buffer.take(&mut wires.packets, (&mut self.random, &mut self.counters))?;
         self.waiting = buffer.is_ready();
         let start = self.line.busy_until.max(wires.packets.get(id).time);
         self.note(start);

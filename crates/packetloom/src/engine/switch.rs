@@ -1,6 +1,8 @@
 //! A switch: what arrives is routed to a port.
 
+mod credits;
 mod link_control;
+mod pauses;
 
 use super::Tally;
 use super::agent::PortAgent;
@@ -12,7 +14,9 @@ use crate::packets::{PacketId, Packets};
 use crate::queue::Pool;
 use crate::routing::Router;
 use crate::units::{ByteTime, Time};
+pub(super) use credits::Credits;
 pub(super) use link_control::LinkControl;
+pub(super) use pauses::{PauseSettings, Pauses};
 use std::ops::Range;
 
 /// A switch with all that belongs to it but its ports.
@@ -30,7 +34,9 @@ pub(super) struct Switch {
     next_service: Time,
     pool: Option<Pool>,
     /// What it says to the far ends of its links, where it does.
-    control: Option<Box<LinkControl>>,
+    control: Option<LinkControl>,
+    /// Where it does: before this nothing leaves it.
+    next_departure: Time,
     /// Whether headers that find no room at a port go back to their senders.
     returns: bool,
     /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
@@ -74,7 +80,8 @@ impl Switch {
             waiting: Vec::new(),
             next_service: Time::NEVER,
             pool,
-            control: control.map(Box::new),
+            control,
+            next_departure: Time::NEVER,
             returns,
             cut_through,
         }
@@ -114,25 +121,49 @@ impl Switch {
         (arrivals, routed): (&[Arrival], &mut Routed),
         tally: &mut Tally,
     ) {
+        let mut reminders = 0;
         if self.is_plain && !A::ACTIVE {
             self.forward_plainly(arrivals, routed, ports, wires);
+        } else if self.control.is_some() {
+            reminders = self.run_controlled((start, end), arrivals, ports, wires);
         } else {
             for arrival in arrivals {
-                let now = arrival.at(start);
-                if self.control.is_some() {
-                    self.depart_until(now, ports, wires);
-                }
-                self.forward(now, arrival.link(start), arrival.id, ports, wires);
-            }
-            if self.control.is_some() {
-                self.depart_until(Time(end.as_ps() - 1), ports, wires);
+                self.forward(arrival.at(start), arrival.link(start), arrival.id, ports, wires);
             }
         }
-        tally.packet_hops += arrivals.len() as u64;
+        tally.packet_hops += arrivals.len() as u64 - reminders;
         tally.events += arrivals.len() as u64;
         if self.next_service < end {
             self.serve(end, ports, wires);
         }
+    }
+
+    /// Forwards packets, and lets others leave, in order of time, as those who count both have to. Where departures come
+    /// first at an instant they are done with before the arrivals of that instant. Returns how many of the arrivals were only
+    /// reminders.
+    fn run_controlled<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        (start, end): (Time, Time),
+        arrivals: &[Arrival],
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) -> u64 {
+        let joins_first = self.pauses().is_some();
+        let mut reminders = 0;
+        for together in arrivals.chunk_by(|one, other| one.at(start) == other.at(start)) {
+            let now = together[0].at(start);
+            let last = if joins_first { Time(now.as_ps().saturating_sub(1)) } else { now };
+            self.depart_until(last, ports, wires);
+            for arrival in self.turns_at(together) {
+                reminders += u64::from(LinkMessage::is_reminder(wires.packets.get(arrival.id)));
+                if !joins_first {
+                    self.depart_until(now, ports, wires);
+                }
+                self.forward(now, arrival.link(start), arrival.id, ports, wires);
+            }
+        }
+        self.depart_until(Time(end.as_ps() - 1), ports, wires);
+        reminders
     }
 
     /// Forwards packets where switches do nothing but that. Where many arrive, the ports for all of them are found before the
@@ -227,13 +258,21 @@ impl Switch {
                 port.settle(now, pool);
             }
         }
+        if self.control.is_some() && !self.charge(now, (link, out), id, ports, wires) {
+            return;
+        }
+        let packet = wires.packets.get_mut(id);
         let port = &mut ports[out as usize];
         if let Some(cut) = &self.cut_through {
             let from = cut.byte_times[link as usize];
             packet.time = port.cut_through_start(from, cut.header_bytes, packet.size_bytes, now);
         }
         port.accept(now, id, wires, self.pool.as_mut());
-        self.note_waiting(out, &mut ports[out as usize]);
+        if self.control.is_some() {
+            self.note_joined(out, &mut ports[out as usize]);
+        } else {
+            self.note_waiting(out, &mut ports[out as usize]);
+        }
         if self.returns
             && let Some(returned) = ports[out as usize].take_returned()
         {

@@ -36,7 +36,7 @@ impl Transmitter {
         };
         Transmitter {
             busy_until: Time::ZERO,
-            byte_time: ByteTime::at(link.rate),
+            byte_time: topology.byte_time(link.rate),
             latency: link.latency,
             sent: (0, 0),
             end,

@@ -3,6 +3,7 @@
 use super::calendar::Calendar;
 use super::partition::FarEnd;
 use crate::fault::LinkFault;
+use crate::link_message::LinkMessage;
 use crate::measure::SentRecorder;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
@@ -42,6 +43,8 @@ pub struct Wires<H> {
     pub(super) earliest_crossing: Time,
     /// What was put onto audited links since it was last taken.
     pub(super) audited: Vec<Put<H>>,
+    /// Whether the network counts whole nanoseconds.
+    pub(super) whole_ns: bool,
 }
 
 /// A packet on its way to another shard: the node there, and its link.
@@ -83,7 +86,15 @@ impl<H: Copy + Default> Wires<H> {
             outboxes: vec![Vec::new(); shards],
             earliest_crossing: Time::NEVER,
             audited: Vec::new(),
+            whole_ns: false,
         }
+    }
+
+    /// Has a node reminded of something at a time, which is not in the window that is being processed: as a message that
+    /// seems to come by one of its links.
+    pub(super) fn remind(&mut self, (node, link): (u32, u32), at: Time, message: LinkMessage) {
+        let id = self.packets.add(Packet { time: at, ..message.packet(0) });
+        self.calendar.deliver((node, link), at, id);
     }
 
     /// Puts a packet on the link to this end, with when it starts and when it arrives, if its `bytes` on the link take as long as
@@ -230,7 +241,10 @@ impl<H: Copy + Default> Wires<H> {
     pub(super) fn on_links(&self) -> BTreeMap<(u32, u32), Vec<&Packet<H>>> {
         let mut links: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (end, id) in self.calendar.on_links() {
-            links.entry(end).or_default().push(self.packets.get(id));
+            let packet = self.packets.get(id);
+            if !LinkMessage::is_reminder(packet) {
+                links.entry(end).or_default().push(packet);
+            }
         }
         for link in links.values_mut() {
             link.sort_unstable_by_key(|packet| packet.time);

@@ -2,7 +2,7 @@
 
 use crate::flow::HostId;
 use crate::topology::{Forwarding, Link, Topology};
-use crate::units::{ByteTime, Time};
+use crate::units::Time;
 
 /// How a transport cuts a flow into packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub struct Hop<'a> {
 impl Hop<'_> {
     /// How long a packet of so many bytes keeps the link.
     pub fn takes(&self, bytes: u64) -> Time {
-        ByteTime::at(self.link.rate).of(bytes + self.topology.framing_bytes)
+        self.topology.byte_time(self.link.rate).of(bytes + self.topology.framing_bytes)
     }
 
     /// From a packet's start on this link to its earliest start on the next, or its arrival at the host.
@@ -82,8 +82,8 @@ impl Hop<'_> {
             (Forwarding::CutThrough { header_bytes, underrun }, Some(next)) => {
                 let seen = bytes.min(header_bytes.into());
                 // A faster link must not overtake what is still to come (`Port::cut_through_start`).
-                let behind = ByteTime::at(self.link.rate).of(bytes - seen);
-                let shortfall = behind.since(ByteTime::at(next.rate).of(bytes));
+                let behind = self.topology.byte_time(self.link.rate).of(bytes - seen);
+                let shortfall = behind.since(self.topology.byte_time(next.rate).of(bytes));
                 let waits = if underrun { Time::ZERO } else { shortfall };
                 self.takes(seen) + self.link.latency + waits
             }

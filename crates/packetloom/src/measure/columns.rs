@@ -46,6 +46,18 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("corrupted", "Packets that were damaged on the link and thrown away at its far end"),
     ("lost", "Packets that were lost because the link was down"),
     (
+        "pauses",
+        "How often the far end paused a class of the port, all classes together; NaN where nothing can be",
+    ),
+    ("paused_ns", "How long the port's classes were paused, in ns, all together; NaN where nothing can be"),
+    ("from_ns", "When the port was paused, in ns since the case began"),
+    ("until_ns", "When the port was resumed, in ns since the case began"),
+    (
+        "origin_port",
+        "The port that had too much waiting for it when the pause began, as far as switches know",
+    ),
+    ("passed_on", "How many switches passed the pause on: 0 where it began"),
+    (
         "queue_mean_bytes",
         "The queue's time-weighted mean in bytes, without the packet in service; NaN if not watched",
     ),

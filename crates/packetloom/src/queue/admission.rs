@@ -150,11 +150,7 @@ pub const RED: Made<Queue> = fifo(
 );
 
 fn between(values: &Values) -> Marking {
-    Marking::Between {
-        min: values.bytes("min"),
-        max: values.bytes("max"),
-        probability_q32: (values.number("max_probability") * 4_294_967_296.0) as u64,
-    }
+    Marking::between(values.bytes("min"), values.bytes("max"), values.number("max_probability"))
 }
 
 fn check_red(values: &Values) -> Result<(), Complaint> {
@@ -193,8 +189,9 @@ impl Limit {
     }
 }
 
+/// When a packet is marked.
 #[derive(Clone, Copy, Debug)]
-enum Marking {
+pub(super) enum Marking {
     Never,
     Above(Limit),
     /// The probability is out of 2^32 at `max`.
@@ -203,6 +200,30 @@ enum Marking {
         max: u64,
         probability_q32: u64,
     },
+}
+
+impl Marking {
+    /// Never up to `min`, always above `max`, in between with a probability that rises linearly to this.
+    pub(super) fn between(min: u64, max: u64, probability: f64) -> Marking {
+        Marking::Between { min, max, probability_q32: (probability * 4_294_967_296.0) as u64 }
+    }
+
+    /// Whether a packet is marked where so much waits.
+    #[inline]
+    pub(super) fn marks(self, queued: Occupancy, random: &mut Stream) -> bool {
+        match self {
+            Marking::Never => false,
+            Marking::Above(threshold) => threshold.exceeded_by(queued),
+            Marking::Between { min, max, probability_q32 } => {
+                let above = queued.bytes.saturating_sub(min);
+                if queued.bytes > max {
+                    true
+                } else {
+                    above > 0 && (random.bits() >> 32) * (max - min) < above * probability_q32
+                }
+            }
+        }
+    }
 }
 
 /// What happens to an arrival.
@@ -273,26 +294,10 @@ impl Admission {
         with_it.add(size_bytes);
         if self.capacity.exceeded_by(with_it) {
             Verdict::Drop
-        } else if self.marks(queued, random) {
+        } else if self.marking.marks(queued, random) {
             Verdict::Mark
         } else {
             Verdict::Accept
-        }
-    }
-
-    #[inline]
-    fn marks(&self, queued: Occupancy, random: &mut Stream) -> bool {
-        match self.marking {
-            Marking::Never => false,
-            Marking::Above(threshold) => threshold.exceeded_by(queued),
-            Marking::Between { min, max, probability_q32 } => {
-                let above = queued.bytes.saturating_sub(min);
-                if queued.bytes > max {
-                    true
-                } else {
-                    above > 0 && (random.bits() >> 32) * (max - min) < above * probability_q32
-                }
-            }
         }
     }
 }

@@ -168,17 +168,17 @@ impl Classes {
 
     fn take_first<H: Copy + Default>(
         &mut self,
-        packets: &Packets<H>,
-        random: &mut Stream,
+        packets: &mut Packets<H>,
+        chance: (&mut Stream, &mut Counts),
     ) -> Option<PacketId> {
         let waiting = self.classes.iter_mut().find(|class| class.buffer.queued().packets > 0)?;
-        waiting.buffer.take(packets, random)
+        waiting.buffer.take(packets, chance)
     }
 
     fn take_in_turn<H: Copy + Default>(
         &mut self,
-        packets: &Packets<H>,
-        random: &mut Stream,
+        packets: &mut Packets<H>,
+        chance: (&mut Stream, &mut Counts),
     ) -> Option<PacketId> {
         loop {
             let class = &mut self.classes[self.turn];
@@ -190,7 +190,7 @@ impl Classes {
                     self.served = true;
                 }
                 if class.balance_bytes > 0 {
-                    let id = class.buffer.take(packets, random)?;
+                    let id = class.buffer.take(packets, chance)?;
                     class.balance_bytes -= i64::from(packets.get(id).size_bytes);
                     return Some(id);
                 }
@@ -232,14 +232,18 @@ impl Holds for Classes {
         joined
     }
 
-    fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
+    fn take<H: Copy + Default>(
+        &mut self,
+        packets: &mut Packets<H>,
+        chance: (&mut Stream, &mut Counts),
+    ) -> Option<PacketId> {
         if self.queued.packets == 0 {
             return None;
         }
         let id = if self.is_strict {
-            self.take_first(packets, random)
+            self.take_first(packets, chance)
         } else {
-            self.take_in_turn(packets, random)
+            self.take_in_turn(packets, chance)
         }?;
         self.queued.remove(packets.get(id).size_bytes);
         Some(id)

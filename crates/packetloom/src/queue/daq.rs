@@ -314,7 +314,11 @@ impl Holds for Daq {
         !self.control.is_empty() || self.head(SHORT).is_some() || self.head(LONG).is_some()
     }
 
-    fn take<H: Copy + Default>(&mut self, _: &Packets<H>, _: &mut Stream) -> Option<PacketId> {
+    fn take<H: Copy + Default>(
+        &mut self,
+        _: &mut Packets<H>,
+        _: (&mut Stream, &mut Counts),
+    ) -> Option<PacketId> {
         self.last = None;
         if let Some(control) = self.control.pop_front() {
             self.queued.remove(control.size_bytes);
@@ -351,9 +355,10 @@ impl Holds for Daq {
         self.windows = self.credits.unwrap_or_default();
     }
 
-    fn hear(&mut self, message: LinkMessage) {
-        let LinkMessage::Credit { class, bytes } = message;
-        self.credit(class.into(), bytes.into());
+    fn hear(&mut self, _: Time, message: LinkMessage) {
+        if let LinkMessage::Credit { class, bytes } = message {
+            self.credit(class.into(), bytes.into());
+        }
     }
 
     fn borrow(&mut self, bytes: u32) {

@@ -86,7 +86,11 @@ impl Holds for Fair {
     }
 
     #[inline(always)]
-    fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, _: &mut Stream) -> Option<PacketId> {
+    fn take<H: Copy + Default>(
+        &mut self,
+        packets: &mut Packets<H>,
+        _: (&mut Stream, &mut Counts),
+    ) -> Option<PacketId> {
         // What goes next goes after all that is booked.
         self.booked.depart();
         let id = match self.control.pop_front(packets) {

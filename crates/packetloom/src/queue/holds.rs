@@ -4,6 +4,7 @@ use super::{Booked, Counts, Departure, Joined, Occupancy, Opening, Site};
 use crate::link_message::LinkMessage;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
+use crate::units::Time;
 
 /// A discipline that holds its packets and chooses the next when the link is free.
 pub trait Holds {
@@ -19,8 +20,12 @@ pub trait Holds {
         chance: (&mut Stream, &mut Counts),
     ) -> Joined;
 
-    /// The packet to send next.
-    fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, random: &mut Stream) -> Option<PacketId>;
+    /// The packet to send next, which it may mark.
+    fn take<H: Copy + Default>(
+        &mut self,
+        packets: &mut Packets<H>,
+        chance: (&mut Stream, &mut Counts),
+    ) -> Option<PacketId>;
 
     /// Every packet that waits but what is booked, in any order: for whoever looks from outside.
     fn packets<'a, H: Copy + Default>(
@@ -62,11 +67,17 @@ pub trait Holds {
         false
     }
 
+    /// Whether what comes at a moment has joined before what leaves at that moment is chosen, so that whoever counts both
+    /// can tell one from the other; otherwise what can leave at a moment is gone before anything joins.
+    fn joins_first(&self) -> bool {
+        false
+    }
+
     /// Tells the queue where it is.
     fn place(&mut self, _site: Site) {}
 
     /// The far end of the link says something. What that changes shows in [`Holds::is_ready`].
-    fn hear(&mut self, _message: LinkMessage) {}
+    fn hear(&mut self, _now: Time, _message: LinkMessage) {}
 
     /// The far end lends so many bytes of its buffer.
     fn borrow(&mut self, _bytes: u32) {}

@@ -45,7 +45,11 @@ impl Holds for Line {
         Joined::Waits
     }
 
-    fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, _: &mut Stream) -> Option<PacketId> {
+    fn take<H: Copy + Default>(
+        &mut self,
+        packets: &mut Packets<H>,
+        _: (&mut Stream, &mut Counts),
+    ) -> Option<PacketId> {
         self.waiting.pop_front(packets)
     }
 

@@ -15,6 +15,7 @@ mod list;
 mod loans;
 mod pfabric;
 mod ring;
+mod shared_buffer;
 #[cfg(test)]
 mod testing;
 mod trimming;
@@ -29,12 +30,17 @@ pub use holds::Holds;
 pub use line::Line;
 pub use loans::Loans;
 pub use pfabric::PFabric;
+pub use shared_buffer::{
+    CLASSES, CONTROL, Headroom, Memory, Pause, PauseRecord, SharedPort, Signals, check_limits, is_lossless,
+    pause_bytes,
+};
 pub use trimming::Trimming;
 
 use crate::link_message::LinkMessage;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{self, Complaint, Component, Made, Value, Values};
+use crate::units::{Rate, Time};
 
 /// A queue as a room keeps it beside its component: how it is built, and what must be known of it before a packet comes.
 /// Each is asked with the queue's values.
@@ -219,6 +225,12 @@ pub struct Counts {
 pub struct Site {
     /// Whether it is a switch's; else a host's.
     pub is_switch: bool,
+    /// The rate of its link.
+    pub rate: Rate,
+    /// That of the hosts' links.
+    pub host_rate: Rate,
+    /// Whether each of its pauses is noted, if it has any.
+    pub logs_pauses: bool,
     /// How many links lead to the far end of its link, if that is a switch.
     pub far_links: Option<u64>,
 }
@@ -278,9 +290,13 @@ macro_rules! queues {
             }
 
             #[inline(always)]
-            fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
+            fn take<H: Copy + Default>(
+                &mut self,
+                packets: &mut Packets<H>,
+                chance: (&mut Stream, &mut Counts),
+            ) -> Option<PacketId> {
                 match self {
-                    $(Buffer::$name(queue) => queue.take(packets, random)),*
+                    $(Buffer::$name(queue) => queue.take(packets, chance)),*
                 }
             }
 
@@ -347,9 +363,15 @@ macro_rules! queues {
                 }
             }
 
-            fn hear(&mut self, message: LinkMessage) {
+            fn joins_first(&self) -> bool {
                 match self {
-                    $(Buffer::$name(queue) => queue.hear(message)),*
+                    $(Buffer::$name(queue) => queue.joins_first()),*
+                }
+            }
+
+            fn hear(&mut self, now: Time, message: LinkMessage) {
+                match self {
+                    $(Buffer::$name(queue) => queue.hear(now, message)),*
                 }
             }
 
@@ -382,6 +404,7 @@ queues! {
     Trimming(Trimming) = [trimming::QUEUE],
     Fair(Fair) = [fair::QUEUE],
     Daq(Box<Daq>) = [daq::QUEUE],
+    Shared(Box<SharedPort>) = [shared_buffer::QUEUE],
 }
 
 /// Every component of the section "queue".

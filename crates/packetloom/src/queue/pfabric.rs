@@ -141,7 +141,11 @@ impl Holds for PFabric {
 
     #[inline(always)]
     // The earliest packet of the flow that has the highest-priority packet: so a flow's packets keep their order.
-    fn take<H: Copy + Default>(&mut self, _: &Packets<H>, random: &mut Stream) -> Option<PacketId> {
+    fn take<H: Copy + Default>(
+        &mut self,
+        _: &mut Packets<H>,
+        (random, _): (&mut Stream, &mut Counts),
+    ) -> Option<PacketId> {
         let earliest = match self.waiting.len() {
             0 => return None,
             1 => 0,

@@ -26,7 +26,8 @@ impl<H: Copy + Default> TestBuffer<H> {
     }
 
     pub fn take(&mut self, random: &mut Stream) -> Option<Packet<H>> {
-        self.buffer.take(&self.packets, random).map(|id| self.packets.take(id))
+        let id = self.buffer.take(&mut self.packets, (random, &mut Counts::default()))?;
+        Some(self.packets.take(id))
     }
 
     pub fn take_returned(&mut self) -> Option<Packet<H>> {

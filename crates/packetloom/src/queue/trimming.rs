@@ -263,7 +263,11 @@ impl Holds for Trimming {
     }
 
     #[inline(always)]
-    fn take<H: Copy + Default>(&mut self, packets: &Packets<H>, _: &mut Stream) -> Option<PacketId> {
+    fn take<H: Copy + Default>(
+        &mut self,
+        packets: &mut Packets<H>,
+        _: (&mut Stream, &mut Counts),
+    ) -> Option<PacketId> {
         // What goes next goes after all that is booked.
         let started = self.booked.depart();
         self.count_in_a_row(started);

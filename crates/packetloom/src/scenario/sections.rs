@@ -193,6 +193,12 @@ pub const MEASURE: Component = Component {
             "Sample each traffic class at every port, too: data sent, what waits of it, credits in use.",
         ),
         param(
+            "pauses",
+            Kind::Flag,
+            Fallback::Value("false"),
+            "Keep each pause of each class at each port of a \"shared-buffer\", with where it began.",
+        ),
+        param(
             "capture",
             Kind::List(&Kind::Text),
             Fallback::Absent,

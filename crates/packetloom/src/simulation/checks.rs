@@ -23,6 +23,7 @@ pub(super) fn check_credits(
 ) -> Result<(), Complaint> {
     let Some((queue, nic)) = queues(case, workload) else { return Ok(()) };
     queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
+    check_pauses(&queue, &nic, topology, format)?;
     let transport = case.scheme.component("transport").kind;
     if queue::credit_bytes(&queue).is_none() {
         if transport::needs(&transport).no_losses {
@@ -36,6 +37,16 @@ pub(super) fn check_credits(
         return Err(Complaint::new("fault", message));
     }
     Ok(())
+}
+
+/// Hosts must heed pauses, and buffers be large enough for them.
+fn check_pauses(queue: &Values, nic: &Values, topology: &Topology, format: Format) -> Result<(), Complaint> {
+    if queue::pause_bytes(queue).is_some() != queue::pause_bytes(nic).is_some() {
+        let message = "pauses are between the two ends of a link, so hosts and switches both have a \"shared-buffer\", or neither; \
+                       leave nic out";
+        return Err(Complaint::new("scheme.nic", message));
+    }
+    queue::check_limits(queue, topology, format.mss_bytes + format.header_bytes)
 }
 
 /// Queues must have room for packets of this format, and the classes that the workloads name.

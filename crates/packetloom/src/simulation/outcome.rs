@@ -5,6 +5,7 @@ use crate::central::{ControlTraffic, Normalisations};
 use crate::engine::{PortCounters, Tally};
 use crate::flow::HostId;
 use crate::measure::{Capture, Captured, FlowRow, Format, QueueRecorder, SentRecorder, pcapng};
+use crate::queue::{CLASSES, Pause, PauseRecord};
 use crate::topology::{Link, Topology};
 use crate::units::Time;
 use crate::workload::Job;
@@ -17,6 +18,8 @@ pub struct PortRow {
     pub link: usize,
     /// What went through.
     pub counters: PortCounters,
+    /// What was paused of each class, if that can be.
+    pub pauses: Option<Box<[PauseRecord; CLASSES]>>,
     /// Its queue, if it was watched.
     pub queue: Option<QueueRecorder>,
     /// What its link carried over time, if that was asked for.
@@ -157,6 +160,16 @@ impl Outcome {
         self.pulls
             .iter()
             .flat_map(|(host, queue)| queue.samples().map(move |(at, pulls)| (*host, at.as_ns_f64(), pulls)))
+    }
+
+    /// Every pause that was noted: port, class, and the pause.
+    pub fn pauses(&self) -> impl Iterator<Item = (u32, u8, Pause)> {
+        self.ports.iter().flat_map(|row| {
+            let classes = row.pauses.iter().flat_map(|classes| classes.iter().zip(0..));
+            classes.flat_map(move |(record, class)| {
+                record.each.iter().map(move |&pause| (row.link as u32, class, pause))
+            })
+        })
     }
 
     /// Every sample of every port: port, time in ns, bytes that waited, bytes put onto the link until the next sample.

@@ -62,7 +62,8 @@ impl Setting {
         let (queue, nic) = queues(&self.case, &workload).expect("a scheme with packets has a queue");
         let trimmed = [&queue, &nic].into_iter().filter_map(queue::trims_to_bytes);
         let queries = workload.asking().map(|asking| asking.size_bytes.into());
-        let smallest = trimmed.chain(queue::credit_bytes(&queue)).chain(queries);
+        let smallest =
+            trimmed.chain(queue::credit_bytes(&queue)).chain(queue::pause_bytes(&queue)).chain(queries);
         let plan = Plan {
             topology: &self.topology,
             queue: &queue,
@@ -71,6 +72,8 @@ impl Setting {
             routing: &self.case.scheme.component("routing"),
             faults: &self.faults,
             seed: self.case.seed,
+            largest_packet_bytes: self.format.mss_bytes + self.format.header_bytes,
+            logs_pauses: self.case.measure.flag("pauses"),
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
             captured: &self.captured,
@@ -103,9 +106,12 @@ impl Setting {
         let ports = engine.ports(outcome.simulated).into_iter().enumerate();
         let row = |(link, (counters, queue, sent))| {
             let queue: Option<QueueRecorder> = queue;
-            PortRow { link, counters, queue: queue.filter(|_| is_watched), sent }
+            PortRow { link, counters, pauses: None, queue: queue.filter(|_| is_watched), sent }
         };
         outcome.ports = ports.map(row).collect();
+        for (link, records) in engine.pauses(outcome.simulated) {
+            outcome.ports[link].pauses = Some(Box::new(records));
+        }
         outcome.pulls = engine.pulls(outcome.simulated);
         let captures = engine.captured(outcome.simulated);
         outcome.captures =

@@ -222,11 +222,12 @@ pub(super) const COMMON_PARAMS: &[Param] = &[
     },
     HOST_DELAY,
     FRAMING,
+    WHOLE_NS,
     FORWARDING,
 ];
 
 /// Those of the latter.
-pub(super) const FORWARDING_PARAMS: &[Param] = &[HOST_DELAY, FRAMING, FORWARDING];
+pub(super) const FORWARDING_PARAMS: &[Param] = &[HOST_DELAY, FRAMING, WHOLE_NS, FORWARDING];
 
 const HOST_DELAY: Param = Param {
     name: "host_delay",
@@ -242,6 +243,14 @@ const FRAMING: Param = Param {
     default: Fallback::Value("0B"),
     doc: "Preamble and inter-frame gap: what each packet takes on a link beside its own bytes (Ethernet: 20B).",
     source: "packetloom",
+};
+
+const WHOLE_NS: Param = Param {
+    name: "whole_ns",
+    kind: Kind::Flag,
+    default: Fallback::Value("false"),
+    doc: "Round what a packet takes on a link down to whole nanoseconds, as ns-3 does where its clock counts these: a link of 100 Gb/s is then up to 1 % too fast, one of 400 Gb/s up to 5 %.",
+    source: "HPCC's ns-3 simulator; packetloom: picoseconds",
 };
 
 const FORWARDING: Param = Param {

@@ -18,7 +18,7 @@ pub use routes::{PathNumber, Routes};
 
 use crate::flow::HostId;
 use crate::spec::{self, Complaint, Component, Made, Values};
-use crate::units::{Rate, Time};
+use crate::units::{ByteTime, Rate, Time};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -93,6 +93,8 @@ pub struct Topology {
     pub forwarding: Forwarding,
     /// Preamble, inter-frame gap and the like: bytes that every packet takes on a link beside its own.
     pub framing_bytes: u64,
+    /// What a packet takes on a link is rounded down to whole nanoseconds.
+    pub whole_ns: bool,
     /// The names of the tiers, from the hosts up.
     pub tier_names: &'static [&'static str],
     /// The numbers that nodes have in the file that the network comes from; empty where it comes from none.
@@ -108,7 +110,28 @@ pub struct Topology {
 impl Topology {
     /// Builds the topology that a scenario asks for.
     pub fn build(values: &Values) -> Result<Topology, Complaint> {
-        spec::how(TOPOLOGIES, &values.kind)(values)
+        let topology = spec::how(TOPOLOGIES, &values.kind)(values)?;
+        let slowest = topology.links.iter().map(|link| link.rate).min();
+        match slowest.filter(|rate| topology.whole_ns && *rate < ByteTime::SLOWEST_IN_WHOLE_NS) {
+            Some(rate) => {
+                let least = ByteTime::SLOWEST_IN_WHOLE_NS;
+                let message = format!("a link has {rate}; write false, or give every link {least} at least");
+                Err(Complaint::new("whole_ns", message))
+            }
+            None => Ok(topology),
+        }
+    }
+
+    /// The links that lead back from the far end of a link: more than one where links are parallel.
+    pub fn links_back(&self, link: &Link) -> impl Iterator<Item = &Link> {
+        let Range { start, end } = self.nodes[link.dst as usize].ports;
+        let (src, links) = (link.src, &self.links[start as usize..end as usize]);
+        links.iter().filter(move |back| back.dst == src)
+    }
+
+    /// What a byte takes on a link of this rate.
+    pub fn byte_time(&self, rate: Rate) -> ByteTime {
+        if self.whole_ns { ByteTime::in_whole_ns(rate) } else { ByteTime::at(rate) }
     }
 
     /// The topology that a scenario would have with this text.
@@ -202,6 +225,11 @@ impl Topology {
         self.rate_of(0)
     }
 
+    /// The rate of a link of the first host.
+    pub fn nic_rate(&self) -> Rate {
+        self.links[self.nodes[0].ports.start as usize].rate
+    }
+
     /// The rate of all links of a host together.
     pub fn rate_of(&self, host: HostId) -> Rate {
         let links = self.nodes[host as usize].ports.clone();
@@ -281,6 +309,7 @@ impl Builder {
             links: self.links,
             forwarding: Forwarding::of(&values.component("forwarding")),
             framing_bytes: values.bytes("framing"),
+            whole_ns: values.flag("whole_ns"),
             tier_names: self.tier_names,
             ids: Vec::new(),
             error_rates: Vec::new(),

@@ -1,39 +1,35 @@
 //! What a switch says to the far ends of its links, and hears from them.
 
 use super::Switch;
+use super::credits::Credits;
+use super::pauses::Pauses;
 use crate::engine::agent::PortAgent;
 use crate::engine::port::Port;
 use crate::engine::wires::Wires;
 use crate::link_message::LinkMessage;
-use crate::packet::{Kind, Packet};
-use crate::queue::{Departure, Loans};
+use crate::packet::Packet;
 use crate::units::Time;
 
-/// Credits: each packet that leaves is told to the link that it came by, which may then send as much again.
-pub(in crate::engine) struct LinkControl {
-    /// The size of a message on the wire.
-    message_bytes: u16,
-    /// What left at a moment and was not told yet.
-    owed: Vec<Departure>,
-    /// What the switch lends to hosts that are asked for flows.
-    loans: Option<Loans>,
+/// What there is to say.
+pub(in crate::engine) enum LinkControl {
+    /// There is room again.
+    Credits(Credits),
+    /// There is none.
+    Pauses(Box<Pauses>),
 }
 
 impl LinkControl {
-    pub(in crate::engine) fn credits(message_bytes: u16, loans: Option<Loans>) -> LinkControl {
-        LinkControl { message_bytes, owed: Vec::new(), loans }
-    }
-
-    /// A packet leaves by a port: queries to hosts take a loan along.
+    /// A packet leaves by a port.
     pub(super) fn pass<H>(&mut self, port: u32, packet: &mut Packet<H>) {
-        if let (Kind::Query, Some(loans)) = (packet.kind, &mut self.loans) {
-            loans.answer(port, packet);
+        match self {
+            LinkControl::Credits(credits) => credits.pass(port, packet),
+            LinkControl::Pauses(_) => {}
         }
     }
 }
 
 impl Switch {
-    /// The far end of a link says that there is room, or gives back what it was lent.
+    /// A message comes by a link.
     pub(super) fn hear<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,
@@ -42,61 +38,80 @@ impl Switch {
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        let LinkMessage::Credit { bytes, .. } = message;
-        let loans = self.control.as_mut().and_then(|control| control.loans.as_mut());
-        if loans.is_some_and(|loans| loans.take_back(link, bytes.into())) {
-            return;
+        match message {
+            LinkMessage::Credit { bytes, .. } => {
+                if let Some(LinkControl::Credits(credits)) = &mut self.control
+                    && credits.take_back(link, bytes.into())
+                {
+                    return;
+                }
+                self.port_hears(now, link, message, ports, wires);
+            }
+            LinkMessage::Pause { .. } | LinkMessage::PauseOver { .. } | LinkMessage::Watchdog { .. } => {
+                self.port_hears(now, link, message, ports, wires);
+                let rate = ports[self.ways_back[link as usize] as usize].rate();
+                if let Some(lasts) = message.pause_lasts(rate)
+                    && let LinkMessage::Pause { class, .. } = message
+                {
+                    wires.remind((self.node, link), now + lasts, LinkMessage::PauseOver { class });
+                }
+            }
+            LinkMessage::PauseEnds { class } => self.prolong(now, link, class, ports, wires),
         }
-        let back = self.ways_back[link as usize];
-        ports[back as usize].hear(now, 0, message, wires);
-        self.note_waiting(back, &mut ports[back as usize]);
     }
 
-    /// Lets packets leave in order of time, then port, and tells the links that they came from, each at that moment: the
-    /// messages go out by ports, too.
+    fn port_hears<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        link: u32,
+        message: LinkMessage,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let back = self.ways_back[link as usize];
+        ports[back as usize].hear(now, 0, message, wires);
+        self.note_joined(back, &mut ports[back as usize]);
+    }
+
+    /// A port may have something to send, or more than before.
+    pub(super) fn note_joined<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        number: u32,
+        port: &mut Port<H, A>,
+    ) {
+        self.note_waiting(number, port);
+        if port.is_waiting() {
+            self.next_departure = self.next_departure.min(port.free_at());
+        }
+    }
+
+    /// The port whose next packet starts first, if one does by `last`: in order of time, then port.
+    pub(super) fn next_to_depart<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        last: Time,
+        ports: &[Port<H, A>],
+    ) -> Option<(Time, u32)> {
+        if self.next_departure > last {
+            return None;
+        }
+        let waiting = self.waiting.iter().map(|&(number, _)| (&ports[number as usize], number));
+        let waiting = waiting.filter(|(port, _)| port.is_waiting());
+        let next = waiting.map(|(port, number)| (port.free_at(), number)).min();
+        self.next_departure = next.map_or(Time::NEVER, |(at, _)| at);
+        next.filter(|&(at, _)| at <= last)
+    }
+
+    /// Lets packets leave until `last`, and says so to the links that they came by.
     pub(super) fn depart_until<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         last: Time,
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        let mut moment = Time::ZERO;
-        loop {
-            let next = self.waiting.iter().map(|&(port, _)| (&ports[port as usize], port));
-            let next =
-                next.filter(|(port, _)| port.is_waiting()).map(|(port, number)| (port.free_at(), number));
-            let next = next.min().filter(|&(at, _)| at <= last);
-            let is_owed = self.control.as_ref().is_some_and(|control| !control.owed.is_empty());
-            if is_owed && next.is_none_or(|(at, _)| at > moment) {
-                self.tell(moment, ports, wires);
-                continue;
-            }
-            let Some((_, number)) = next else { return };
-            if let Some((now, departure)) = ports[number as usize].depart(wires)
-                && let Some(control) = &mut self.control
-            {
-                moment = now;
-                control.owed.push(departure);
-            }
-        }
-    }
-
-    /// Tells the links that packets came from of all that left at a moment. Not one by one: a port that takes a message first
-    /// sends what it could send by then, and of that nobody would be told.
-    fn tell<H: Copy + Default, A: PortAgent<H>>(
-        &mut self,
-        now: Time,
-        ports: &mut [Port<H, A>],
-        wires: &mut Wires<H>,
-    ) {
-        let Some(control) = &mut self.control else { return };
-        let message_bytes = control.message_bytes;
-        for Departure { from, class, bytes } in std::mem::take(&mut control.owed) {
-            let message = LinkMessage::Credit { class, bytes: bytes.into() };
-            let id = wires.packets.add(Packet { time: now, ..message.packet(message_bytes) });
-            let back = self.ways_back[from as usize];
-            ports[back as usize].accept(now, id, wires, None);
-            self.note_waiting(back, &mut ports[back as usize]);
+        match self.control {
+            Some(LinkControl::Credits(_)) => self.depart_with_credits(last, ports, wires),
+            Some(LinkControl::Pauses(_)) => self.depart_with_pauses(last, ports, wires),
+            None => {}
         }
     }
 }

@@ -1,0 +1,177 @@
+//! Priority flow control (IEEE 802.1Qbb): what a packet takes of the shared buffer is charged to the link that it came by
+//! until it leaves, and a link whose class has too much is paused.
+
+use super::{LinkControl, Switch};
+use crate::engine::agent::PortAgent;
+use crate::engine::arrival::Arrival;
+use crate::engine::port::Port;
+use crate::engine::wires::Wires;
+use crate::link_message::{LinkMessage, PauseOrigin};
+use crate::packet::Packet;
+use crate::packets::PacketId;
+use crate::queue::{Memory, Signals};
+use crate::units::{Rate, Time};
+
+/// A switch's shared buffer, and what it says of it.
+pub(in crate::engine) struct Pauses {
+    pub(in crate::engine) memory: Memory,
+    /// The size of a PAUSE or RESUME.
+    frame_bytes: u16,
+    /// How long a PAUSE holds; [`Time::NEVER`]: until a RESUME.
+    lasts: Time,
+    /// The link of its first port, in the topology.
+    first_link_out: u32,
+    /// Whether of packets that arrive at once another link's goes first each time, and the last turn.
+    rotates: bool,
+    turn: usize,
+}
+
+/// What [`Pauses`] are built of.
+pub(in crate::engine) struct PauseSettings {
+    pub(in crate::engine) frame_bytes: u16,
+    pub(in crate::engine) lasts: Time,
+    pub(in crate::engine) rotates: bool,
+}
+
+impl Pauses {
+    pub(in crate::engine) fn new(memory: Memory, settings: &PauseSettings, first_link_out: u32) -> Pauses {
+        let PauseSettings { frame_bytes, lasts, rotates } = *settings;
+        Pauses { memory, frame_bytes, lasts, first_link_out, rotates, turn: 0 }
+    }
+
+    /// The quanta that a PAUSE asks for on a link of this rate.
+    fn quanta(&self, rate: Rate) -> u32 {
+        if self.lasts == Time::NEVER {
+            LinkMessage::UNTIL_RESUMED
+        } else {
+            LinkMessage::quanta(self.lasts, rate)
+        }
+    }
+}
+
+impl Switch {
+    pub(in crate::engine) fn pauses(&self) -> Option<&Pauses> {
+        match &self.control {
+            Some(LinkControl::Pauses(pauses)) => Some(pauses),
+            _ => None,
+        }
+    }
+
+    fn pauses_mut(&mut self) -> Option<&mut Pauses> {
+        match &mut self.control {
+            Some(LinkControl::Pauses(pauses)) => Some(pauses),
+            _ => None,
+        }
+    }
+
+    /// The order in which arrivals of the same instant are taken: they begin with another each time, so that none of equal
+    /// senders finds the buffer always full.
+    pub(super) fn turns_at<'a>(
+        &mut self,
+        arrivals: &'a [Arrival],
+    ) -> impl Iterator<Item = &'a Arrival> + use<'a> {
+        let mut first = 0;
+        if let Some(pauses) = self.pauses_mut().filter(|pauses| pauses.rotates && arrivals.len() > 1) {
+            pauses.turn += 1;
+            first = pauses.turn % arrivals.len();
+        }
+        let (before, from) = arrivals.split_at(first);
+        from.iter().chain(before)
+    }
+
+    /// Charges a packet that is to leave by port `out` to the link that it came by. Returns whether there is room for it.
+    pub(super) fn charge<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        (link, out): (u32, u32),
+        id: PacketId,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) -> bool {
+        let Some(pauses) = self.pauses_mut() else { return true };
+        let &Packet { class, size_bytes, .. } = wires.packets.get(id);
+        if !pauses.memory.charges(class) {
+            return true;
+        }
+        let port = ports[out as usize].shared();
+        let waiting = port.map_or(0, |port| port.class_bytes(class));
+        let (has_room, signals) = pauses.memory.arrive(link, class, size_bytes, waiting);
+        if signals != Signals::default() {
+            let here = PauseOrigin { link: pauses.first_link_out + out, passed_on: 0 };
+            let passed_on = |origin: PauseOrigin| PauseOrigin { passed_on: origin.passed_on + 1, ..origin };
+            let origin = port.and_then(|port| port.origin(class)).map_or(here, passed_on);
+            self.signal(now, link, signals, origin, ports, wires);
+        }
+        if !has_room {
+            ports[out as usize].refuse(id, wires);
+        }
+        has_room
+    }
+
+    /// Lets packets leave in order of time, then port, and discharges the links that they came by.
+    pub(super) fn depart_with_pauses<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        last: Time,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        while let Some((_, number)) = self.next_to_depart(last, ports) {
+            let Some((now, left)) = ports[number as usize].depart(wires) else { continue };
+            let Some(pauses) = self.pauses_mut() else { return };
+            if !pauses.memory.charges(left.class) {
+                continue;
+            }
+            let signals = pauses.memory.leave(left.from, left.class, left.bytes);
+            if signals != Signals::default() {
+                self.signal(now, left.from, signals, PauseOrigin::default(), ports, wires);
+            }
+        }
+    }
+
+    /// Says to a link which of its classes are paused and resumed.
+    fn signal<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        link: u32,
+        signals: Signals,
+        origin: PauseOrigin,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let back = self.ways_back[link as usize];
+        let node = self.node;
+        let Some(pauses) = self.pauses_mut() else { return };
+        let rate = ports[back as usize].rate();
+        for class in (0..u8::BITS as u8).filter(|class| (signals.pause | signals.resume) >> class & 1 == 1) {
+            let quanta = if signals.pause >> class & 1 == 1 { pauses.quanta(rate) } else { 0 };
+            let message = LinkMessage::Pause { class, quanta, origin };
+            let frame = Packet { time: now, ..message.packet(pauses.frame_bytes) };
+            ports[back as usize].accept(now, wires.packets.add(frame), wires, None);
+            if let Some(lasts) = message.pause_lasts(rate) {
+                // A frame that is just begun may keep the next PAUSE waiting; it is said once more before that matters.
+                let margin = rate.time_for(LONGEST_FRAME_BYTES).min(Time(lasts.as_ps() / 2));
+                wires.remind((node, link), now + lasts.since(margin), LinkMessage::PauseEnds { class });
+            }
+        }
+        self.note_joined(back, &mut ports[back as usize]);
+    }
+
+    /// A pause ends soon: it is said again while the class has too much.
+    pub(super) fn prolong<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        link: u32,
+        class: u8,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let is_paused = self.pauses().is_some_and(|pauses| pauses.memory.paused(link) >> class & 1 == 1);
+        if is_paused {
+            let signals = Signals { pause: 1 << class, resume: 0 };
+            self.signal(now, link, signals, PauseOrigin::default(), ports, wires);
+        }
+    }
+}
+
+/// The longest that a packet can be here, with its framing.
+const LONGEST_FRAME_BYTES: u64 = 9_216 + 20;

@@ -1,0 +1,113 @@
+//! What of a shared buffer is set aside for each link, and whether that is enough.
+
+use super::{by_mmu, lossless, pause_bytes};
+use crate::spec::{Complaint, Values};
+use crate::topology::{Link, Topology};
+use crate::units::{Rate, Time};
+
+/// The packets that the memory managers of ConWeave's simulator count in.
+pub(super) const CELL_BYTES: u64 = 1_048;
+
+/// What a link brings in after its class was paused.
+#[derive(Clone, Copy, Debug)]
+pub struct Headroom {
+    rate: Rate,
+    /// Of the link, and of the one back.
+    latencies: [Time; 2],
+    /// The largest packets that a port may just have begun when it is to pause, or to be paused.
+    packet_bytes: u64,
+    frame_bytes: u64,
+}
+
+impl Headroom {
+    /// Of a link and the one that leads back.
+    pub fn new(link: &Link, back: &Link, topology: &Topology, queue: &Values, packet_bytes: u64) -> Headroom {
+        let framing = topology.framing_bytes;
+        Headroom {
+            rate: link.rate,
+            latencies: [link.latency, back.latency],
+            packet_bytes: packet_bytes + framing,
+            frame_bytes: pause_bytes(queue).unwrap_or(0) + framing,
+        }
+    }
+
+    fn bytes_in(&self, time: Time) -> u64 {
+        (u128::from(time.as_ps()) * u128::from(self.rate.as_bps())).div_ceil(8_000_000_000_000) as u64
+    }
+
+    /// The worst case (IEEE 802.1Q Annex N, without delays in the interfaces): a packet keeps the PAUSE waiting, it takes its
+    /// time to the far end, and what started there until then takes its time back.
+    pub fn needed(&self) -> u64 {
+        self.bytes_in(self.latencies[0] + self.latencies[1]) + 2 * self.packet_bytes + self.frame_bytes
+    }
+
+    /// What the queue gives it.
+    pub fn of(&self, queue: &Values) -> u64 {
+        let usual = by_mmu(queue, 3 * self.bytes_in(self.latencies[0]), 0);
+        queue.optional_bytes("headroom").unwrap_or_else(|| self.needed().max(usual))
+    }
+}
+
+/// What each link may use of a buffer beside the shared part and headroom.
+pub(super) fn reserve(queue: &Values) -> u64 {
+    queue.optional_bytes("reserve").unwrap_or_else(|| by_mmu(queue, 4_096, CELL_BYTES))
+}
+
+/// What the links of a switch leave of its buffer to share, if anything; `headroom`: of each link, for one class.
+pub(super) fn shared_bytes(queue: &Values, headroom: &[u64]) -> Option<u64> {
+    let classes = u64::from(lossless(queue).count_ones());
+    let of_links = headroom.len() as u64 * reserve(queue) * by_mmu(queue, 1, super::CLASSES as u64);
+    queue.bytes("buffer").checked_sub(headroom.iter().sum::<u64>() * classes + of_links)
+}
+
+/// The headroom must be enough for each link, and leave room to share, at every switch.
+///
+/// # Errors
+/// Where that does not hold, with the sum that says what it takes.
+pub fn check_limits(queue: &Values, topology: &Topology, packet_bytes: u64) -> Result<(), Complaint> {
+    let Some(frame_bytes) = pause_bytes(queue) else { return Ok(()) };
+    let back = |link: &Link| *topology.links_back(link).next().unwrap_or(link);
+    for (number, node) in topology.nodes.iter().enumerate().filter(|(_, node)| node.tier > 0) {
+        let links_in = topology.links.iter().filter(|link| link.dst as usize == number);
+        let headroom = |link: &Link| Headroom::new(link, &back(link), topology, queue, packet_bytes);
+        let headrooms: Vec<Headroom> = links_in.map(headroom).collect();
+        debug_assert_eq!(headrooms.len(), node.ports.len());
+        let short = headrooms.iter().find(|one| one.of(queue) < one.needed());
+        if let Some(short) = short.filter(|_| lossless(queue) != 0 && !queue.flag("unsafe_headroom")) {
+            let message = format!(
+                "a link of {} needs {} B to be lossless: {} B while the PAUSE and what started before it are under way, two \
+                 packets of {packet_bytes} B just begun, and a PAUSE of {frame_bytes} B; write {}B or more, leave it out, or \
+                 write unsafe_headroom = true and lose packets",
+                short.rate,
+                short.needed(),
+                short.bytes_in(short.latencies[0] + short.latencies[1]),
+                short.needed()
+            );
+            return Err(Complaint::new("scheme.queue.headroom", message));
+        }
+        let given: Vec<u64> = headrooms.iter().map(|one| one.of(queue)).collect();
+        if shared_bytes(queue, &given).is_none_or(|shared| shared < packet_bytes) {
+            let message = format!(
+                "a switch with {} links sets {} B aside as headroom and {} B for each link, which leaves nothing to share; \
+                 write more",
+                given.len(),
+                given.iter().sum::<u64>() * u64::from(lossless(queue).count_ones()),
+                reserve(queue)
+            );
+            return Err(Complaint::new("scheme.queue.buffer", message));
+        }
+    }
+    check_pause_time(queue, topology)
+}
+
+/// A pause must last until it can have been repeated.
+fn check_pause_time(queue: &Values, topology: &Topology) -> Result<(), Complaint> {
+    let Some(lasts) = queue.optional_time("pause_time") else { return Ok(()) };
+    let longest = topology.links.iter().map(|link| link.latency).max().unwrap_or(Time::ZERO);
+    let needed = longest.times(2) + Time::from_ns(1);
+    if lasts < needed {
+        let message = format!("is over before it can be repeated; write {needed} or more, or leave it out");
+        return Err(Complaint::new("scheme.queue.pause_time", message));
+    }
+    Ok(())
+}

@@ -1,0 +1,293 @@
+//! The memory manager of a switch: what is admitted, what is charged to whom, and when a link is paused and resumed.
+
+use super::limits::{CELL_BYTES, reserve, shared_bytes};
+use super::{CLASSES, CONTROL, by_mmu, class_in, doublings, lossless};
+use crate::spec::Values;
+use crate::units::Rate;
+
+/// What of a link's classes is to be paused or resumed, a bit for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signals {
+    /// To be paused.
+    pub pause: u8,
+    /// To be resumed.
+    pub resume: u8,
+}
+
+/// What a link's class has in the buffer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Charge {
+    /// In the reserve and the shared part.
+    bytes: u64,
+    /// In the headroom. With [`Sharing::Pools`] this is counted among the former, too.
+    headroom: u64,
+}
+
+/// A link into the switch.
+#[derive(Clone, Debug)]
+struct Ingress {
+    headroom_limit: u64,
+    /// Out of 2^16.
+    alpha_q16: u64,
+    charges: [Charge; CLASSES],
+    /// Over all classes.
+    bytes: u64,
+    /// The classes that are paused.
+    paused: u8,
+}
+
+/// How the buffer is shared out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sharing {
+    /// HPCC's simulator: a class beyond its threshold goes into its link's headroom.
+    Thresholds,
+    /// ConWeave's: all classes go into the headroom once the shared pool is full.
+    Pools,
+}
+
+/// The buffer of a switch.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    sharing: Sharing,
+    buffer: u64,
+    shared_limit: u64,
+    reserve: u64,
+    resume_offset: u64,
+    egress_alpha_q16: Option<u64>,
+    lossless: u8,
+    /// Used of the shared part; with [`Sharing::Pools`] all that is in the buffer.
+    used: u64,
+    links: Vec<Ingress>,
+}
+
+fn q16(alpha: f64) -> u64 {
+    (alpha * 65_536.0) as u64
+}
+
+impl Memory {
+    /// An empty buffer of a switch with links of these rates and headroom.
+    pub fn build(queue: &Values, links: &[(Rate, u64)], host_rate: Rate) -> Memory {
+        let alpha = queue.optional_number("alpha").unwrap_or_else(|| by_mmu(queue, 0.125, 0.0625));
+        let by_rate = queue.optional_flag("alpha_by_rate").unwrap_or_else(|| by_mmu(queue, true, false));
+        let headroom: Vec<u64> = links.iter().map(|(_, headroom)| *headroom).collect();
+        let ingress = |&(rate, headroom_limit): &(Rate, u64)| {
+            let times = if by_rate { doublings(rate, host_rate) } else { 0 };
+            let most = alpha.max(1.0);
+            Ingress {
+                headroom_limit,
+                alpha_q16: q16((alpha * 2.0_f64.powi(times as i32)).min(most)),
+                charges: Default::default(),
+                bytes: 0,
+                paused: 0,
+            }
+        };
+        let egress_alpha = queue.optional_number("egress_alpha").or_else(|| by_mmu(queue, None, Some(1.0)));
+        let offset = by_mmu(queue, 3_072, (16.0 * alpha) as u64);
+        Memory {
+            sharing: by_mmu(queue, Sharing::Thresholds, Sharing::Pools),
+            buffer: queue.bytes("buffer"),
+            shared_limit: shared_bytes(queue, &headroom).unwrap_or(0),
+            reserve: reserve(queue),
+            resume_offset: queue.optional_bytes("resume_offset").unwrap_or(offset),
+            egress_alpha_q16: egress_alpha.map(q16),
+            lossless: lossless(queue),
+            used: 0,
+            links: links.iter().map(ingress).collect(),
+        }
+    }
+
+    /// Whether packets of a class are charged at all.
+    #[inline]
+    pub fn charges(&self, class: u8) -> bool {
+        class != CONTROL
+    }
+
+    /// The threshold of a link: its alpha times what is free of the shared part.
+    fn threshold(&self, link: usize) -> u64 {
+        let free = self.shared_limit.saturating_sub(self.used);
+        ((u128::from(free) * u128::from(self.links[link].alpha_q16)) >> 16) as u64
+    }
+
+    /// What a class of a link has beyond what it may always have.
+    fn beyond(&self, link: usize, class: usize) -> u64 {
+        let guaranteed = match self.sharing {
+            Sharing::Thresholds => self.reserve,
+            // switch-mmu.cc, CheckShouldPause: the link's and the class's own.
+            Sharing::Pools => 2 * CELL_BYTES,
+        };
+        self.links[link].charges[class].bytes.saturating_sub(guaranteed)
+    }
+
+    /// A packet of a charged class came by a link, and is to leave by a port where so much of its class waits. Returns whether
+    /// there is room, and what is to be said to the link.
+    pub fn arrive(&mut self, link: u32, class: u8, size_bytes: u16, waiting: u64) -> (bool, Signals) {
+        let (link, class, size) = (link as usize, class_in(class), u64::from(size_bytes));
+        if !self.has_room(link, class, size, waiting) {
+            return (false, Signals::default());
+        }
+        match self.sharing {
+            Sharing::Thresholds => self.charge_by_threshold(link, class, size),
+            Sharing::Pools => self.charge_to_pool(link, class, size),
+        }
+        let candidates = match self.sharing {
+            Sharing::Thresholds => 1 << class,
+            Sharing::Pools => u8::MAX,
+        };
+        let mut signals = Signals { pause: self.to_pause(link, candidates), resume: 0 };
+        if self.sharing == Sharing::Pools {
+            signals.resume = self.to_resume(link, candidates & !signals.pause);
+        }
+        (true, self.note(link, signals))
+    }
+
+    /// A packet that came by a link has left. Returns what is to be said to the link.
+    pub fn leave(&mut self, link: u32, class: u8, size_bytes: u16) -> Signals {
+        let (link, class, size) = (link as usize, class_in(class), u64::from(size_bytes));
+        match self.sharing {
+            Sharing::Thresholds => self.discharge_by_threshold(link, class, size),
+            Sharing::Pools => self.discharge_from_pool(link, class, size),
+        }
+        let candidates = match self.sharing {
+            Sharing::Thresholds => 1 << class,
+            Sharing::Pools => u8::MAX,
+        };
+        let resume = self.to_resume(link, candidates);
+        self.note(link, Signals { pause: 0, resume })
+    }
+
+    fn note(&mut self, link: usize, signals: Signals) -> Signals {
+        self.links[link].paused = (self.links[link].paused | signals.pause) & !signals.resume;
+        signals
+    }
+
+    /// The classes of a link that are paused.
+    pub fn paused(&self, link: u32) -> u8 {
+        self.links[link as usize].paused
+    }
+
+    /// What a link's class has in the buffer.
+    pub fn charged(&self, link: u32, class: usize) -> u64 {
+        let charge = self.links[link as usize].charges[class];
+        match self.sharing {
+            Sharing::Thresholds => charge.bytes + charge.headroom,
+            Sharing::Pools => charge.bytes,
+        }
+    }
+
+    /// What of a link's headroom its class uses, and how much there is.
+    pub fn headroom(&self, link: u32, class: usize) -> (u64, u64) {
+        let link = &self.links[link as usize];
+        (link.charges[class].headroom, link.headroom_limit)
+    }
+
+    fn is_lossless(&self, class: usize) -> bool {
+        self.lossless >> class & 1 == 1
+    }
+
+    fn has_room(&self, link: usize, class: usize, size: u64, waiting: u64) -> bool {
+        let Ingress { headroom_limit, charges, bytes, .. } = &self.links[link];
+        let headroom = if self.is_lossless(class) { *headroom_limit } else { 0 };
+        let fits_headroom = size + charges[class].headroom <= headroom;
+        let is_in_time = match self.sharing {
+            Sharing::Thresholds => size + self.beyond(link, class) <= self.threshold(link),
+            Sharing::Pools => {
+                let is_guaranteed =
+                    charges[class].bytes + size <= self.reserve || bytes + size <= self.reserve;
+                self.used + size <= self.buffer && (is_guaranteed || self.used <= self.shared_limit)
+            }
+        };
+        let is_within = self.sharing == Sharing::Thresholds || self.used + size <= self.buffer;
+        (is_in_time || (fits_headroom && is_within))
+            && (self.is_lossless(class) || self.leaves(size, waiting))
+    }
+
+    /// Whether a queue with so much waiting may grow, where that is limited at egress.
+    fn leaves(&self, size: u64, waiting: u64) -> bool {
+        let free = u128::from(self.shared_limit.saturating_sub(self.used));
+        self.egress_alpha_q16
+            .is_none_or(|alpha| u128::from(waiting + size) <= (free * u128::from(alpha)) >> 16)
+    }
+
+    fn charge_by_threshold(&mut self, link: usize, class: usize, size: u64) {
+        let threshold = self.threshold(link);
+        let reserve = self.reserve;
+        let is_lossless = self.is_lossless(class);
+        let charge = &mut self.links[link].charges[class];
+        let with_it = charge.bytes + size;
+        if with_it <= reserve {
+            charge.bytes = with_it;
+        } else if with_it - reserve > threshold && is_lossless {
+            charge.headroom += size;
+        } else {
+            charge.bytes = with_it;
+            self.used += size.min(with_it - reserve);
+        }
+    }
+
+    fn discharge_by_threshold(&mut self, link: usize, class: usize, size: u64) {
+        let reserve = self.reserve;
+        let charge = &mut self.links[link].charges[class];
+        let from_headroom = charge.headroom.min(size);
+        charge.headroom -= from_headroom;
+        let rest = size - from_headroom;
+        let from_shared = rest.min(charge.bytes.saturating_sub(reserve));
+        charge.bytes -= rest;
+        self.used -= from_shared;
+    }
+
+    fn charge_to_pool(&mut self, link: usize, class: usize, size: u64) {
+        self.used += size;
+        let is_full = self.used > self.shared_limit;
+        let link = &mut self.links[link];
+        link.bytes += size;
+        link.charges[class].bytes += size;
+        if is_full {
+            link.charges[class].headroom += size;
+        }
+    }
+
+    fn discharge_from_pool(&mut self, link: usize, class: usize, size: u64) {
+        self.used -= size;
+        let link = &mut self.links[link];
+        link.bytes -= size;
+        let charge = &mut link.charges[class];
+        charge.bytes -= size;
+        charge.headroom = charge.headroom.saturating_sub(size);
+    }
+
+    fn to_pause(&self, link: usize, candidates: u8) -> u8 {
+        let is_over = |class: usize| {
+            let charge = self.links[link].charges[class];
+            let beyond = self.beyond(link, class);
+            match self.sharing {
+                Sharing::Thresholds => charge.headroom > 0 || beyond >= self.threshold(link),
+                Sharing::Pools => beyond > 0 && (charge.headroom > 0 || beyond > self.threshold(link)),
+            }
+        };
+        self.classes(candidates & self.lossless & !self.links[link].paused, is_over)
+    }
+
+    fn to_resume(&self, link: usize, candidates: u8) -> u8 {
+        let is_under = |class: usize| {
+            let charge = self.links[link].charges[class];
+            let beyond = self.beyond(link, class);
+            charge.headroom == 0 && (beyond == 0 || beyond + self.resume_offset <= self.threshold(link))
+        };
+        self.classes(candidates & self.links[link].paused, is_under)
+    }
+
+    fn classes(&self, candidates: u8, is_meant: impl Fn(usize) -> bool) -> u8 {
+        let mut meant = 0;
+        let mut left = candidates;
+        while left != 0 {
+            let class = left.trailing_zeros() as usize;
+            left &= left - 1;
+            meant |= u8::from(is_meant(class)) << class;
+        }
+        meant
+    }
+}
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

@@ -1,0 +1,157 @@
+use super::*;
+use crate::random::{Purpose, Stream};
+use crate::spec::Value;
+
+const PACKET: u16 = 1_000;
+const LINK: Rate = Rate::from_gbps(100);
+
+/// A buffer of this size with links of these rates, all with the same headroom; beside what is given here all is as the
+/// simulator of that name has it.
+fn memory(mmu: &str, buffer: u64, headroom: u64, rates: &[Rate], others: &[(&str, Value)]) -> Memory {
+    let absent = ["reserve", "alpha", "alpha_by_rate", "egress_alpha", "resume_offset", "headroom"];
+    let mut entries: std::collections::BTreeMap<String, Value> =
+        absent.map(|key| (key.to_owned(), Value::Absent)).into();
+    entries.insert("mmu".to_owned(), Value::Text(mmu.to_owned()));
+    entries.insert("buffer".to_owned(), Value::Bytes(buffer));
+    entries.insert("lossless".to_owned(), Value::List(vec![Value::Count(3)]));
+    entries.extend(others.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+    let queue = Values { kind: "shared-buffer".to_owned(), entries };
+    let links: Vec<_> = rates.iter().map(|&rate| (rate, headroom)).collect();
+    Memory::build(&queue, &links, LINK)
+}
+
+/// Fills one link's class with packets until it is paused; returns what it has then beyond its reserve.
+fn paused_at(memory: &mut Memory, link: u32, reserve: u64) -> u64 {
+    loop {
+        let (has_room, signals) = memory.arrive(link, 3, PACKET, 0);
+        assert!(has_room);
+        if signals.pause != 0 {
+            assert_eq!(signals, Signals { pause: 1 << 3, resume: 0 });
+            return memory.charged(link, 3) - reserve;
+        }
+    }
+}
+
+// x = (B - x) / 8, so x = B / 9; with 1/2: B / 3.
+#[test]
+fn a_link_alone_is_paused_at_a_ninth_of_what_is_shared_and_one_four_times_as_fast_at_a_third() {
+    let shared = 9_000_000;
+    let buffer = shared + 2 * (4_096 + 100_000);
+    let rates = [LINK, Rate::from_gbps(400)];
+    for (link, share) in [(0, 9), (1, 3)] {
+        let mut memory = memory("hpcc-ns3", buffer, 100_000, &rates, &[]);
+        let at = paused_at(&mut memory, link, 4_096);
+        let expected = shared / share;
+        assert!((expected..expected + u64::from(PACKET)).contains(&at), "{at} B instead of {expected} B");
+    }
+}
+
+#[test]
+fn a_paused_link_is_resumed_when_it_is_an_offset_below_its_threshold() {
+    let mut memory = memory("hpcc-ns3", 2_000_000, 50_000, &[LINK; 4], &[]);
+    let at = paused_at(&mut memory, 0, 4_096);
+    let mut left = 0;
+    while memory.leave(0, 3, PACKET) == Signals::default() {
+        left += 1;
+    }
+    // Each packet that leaves raises the threshold by an eighth of itself.
+    let shared = 2_000_000 - 4 * (50_000 + 4_096);
+    let now = at - (left + 1) * u64::from(PACKET);
+    assert!(now + 3_072 <= (shared - now) / 8, "{now} B are too much");
+    let before = now + u64::from(PACKET);
+    assert!(before + 3_072 > (shared - before) / 8, "{before} B were little enough");
+    assert_eq!(memory.paused(0), 0);
+}
+
+#[test]
+fn what_comes_after_the_pause_goes_into_the_headroom_and_is_dropped_beyond_it() {
+    let mut memory = memory("hpcc-ns3", 2_000_000, 5_000, &[LINK; 2], &[]);
+    paused_at(&mut memory, 0, 4_096);
+    let mut taken = 0;
+    while memory.arrive(0, 3, PACKET, 0).0 {
+        taken += 1;
+    }
+    let (used, limit) = memory.headroom(0, 3);
+    assert_eq!((used, limit), (5_000, 5_000));
+    // That which caused the pause may have been beyond the threshold itself.
+    assert!((4..=5).contains(&taken), "{taken} packets");
+    // What leaves comes out of the headroom first.
+    memory.leave(0, 3, PACKET);
+    assert_eq!(memory.headroom(0, 3).0, 4_000);
+}
+
+#[test]
+fn a_class_that_is_not_lossless_is_dropped_at_its_threshold_and_never_paused() {
+    let mut memory = memory("hpcc-ns3", 2_000_000, 5_000, &[LINK; 2], &[]);
+    let shared = 2_000_000 - 2 * (5_000 + 4_096);
+    while let (true, signals) = memory.arrive(0, 1, PACKET, 0) {
+        assert_eq!(signals, Signals::default());
+    }
+    let charged = memory.charged(0, 1) - 4_096;
+    assert!((shared / 9 - 1_000..=shared / 9).contains(&charged), "{charged} B");
+    assert_eq!(memory.headroom(0, 1).0, 0);
+}
+
+#[test]
+fn pools_pause_at_a_sixteenth_of_what_is_free() {
+    let shared = 1_700_000;
+    let buffer = shared + 2 * (8 * 1_048 + 30_000);
+    let mut memory = memory("conweave-ns3", buffer, 30_000, &[LINK; 2], &[]);
+    let at = paused_at(&mut memory, 0, 0);
+    // y - 2096 > (shared - y) / 16.
+    let expected = (shared + 16 * 2_096) / 17;
+    assert!((expected..=expected + u64::from(PACKET)).contains(&at), "{at} B instead of {expected} B");
+    let mut left = 0;
+    while memory.leave(0, 3, PACKET) == Signals::default() {
+        left += 1;
+    }
+    assert_eq!(left, 0, "16 bytes less are enough");
+}
+
+#[test]
+fn egress_limits_what_is_not_lossless() {
+    let alpha = ("egress_alpha", Value::Number(0.5));
+    let mut memory = memory("hpcc-ns3", 1_018_192, 5_000, &[LINK; 2], &[alpha]);
+    assert!(memory.arrive(0, 1, PACKET, 498_000).0);
+    assert!(!memory.arrive(0, 1, PACKET, 499_500).0);
+    assert!(memory.arrive(0, 3, PACKET, 499_500).0, "lossless classes are paused instead");
+}
+
+#[test]
+fn what_was_charged_is_what_is_inside_and_all_of_it_is_discharged() {
+    for mmu in ["hpcc-ns3", "conweave-ns3"] {
+        let mut memory = memory(mmu, 400_000, 20_000, &[LINK; 4], &[]);
+        let mut stream = Stream::new(1, Purpose::Queue, 0);
+        let mut inside: Vec<(u32, u8, u16)> = Vec::new();
+        for step in 0..40_000_u32 {
+            let filling = step / 2_000 % 2 == 0;
+            if stream.below(3) < if filling { 2 } else { 1 } {
+                let packet = (stream.below(4), 1 + stream.below(3) as u8, 60 + stream.below(1_400) as u16);
+                if memory.arrive(packet.0, packet.1, packet.2, 0).0 {
+                    inside.push(packet);
+                }
+            } else if !inside.is_empty() {
+                let (link, class, size) = inside.swap_remove(stream.below(inside.len() as u32) as usize);
+                memory.leave(link, class, size);
+            }
+            let of = |link, class| {
+                let of_it = inside.iter().filter(|packet| (packet.0, usize::from(packet.1)) == (link, class));
+                of_it.map(|packet| u64::from(packet.2)).sum::<u64>()
+            };
+            if step % 500 == 0 {
+                for (link, class) in (0..4).flat_map(|link| (1..4).map(move |class| (link, class))) {
+                    assert_eq!(
+                        memory.charged(link, class),
+                        of(link, class),
+                        "{mmu}, link {link}, class {class}"
+                    );
+                }
+            }
+        }
+        for (link, class, size) in inside.drain(..) {
+            memory.leave(link, class, size);
+        }
+        assert_eq!(memory.used, 0, "{mmu}");
+        assert!((0..4).all(|link| memory.paused(link) == 0), "{mmu}: paused with an empty buffer");
+    }
+}

@@ -1,0 +1,246 @@
+//! A switch whose ports share one buffer, with priority flow control (IEEE 802.1Qbb, PFC): what a link brought in is charged
+//! to it, class by class, and a lossless class of a link that has too much of the buffer is paused at the far end.
+//!
+//! The ports' part is in `port.rs`: classes, of which paused ones wait, and marks at dequeue. The buffer's is in
+//! `memory.rs`: what is admitted, and when a class is paused and resumed.
+
+mod limits;
+mod memory;
+mod port;
+
+pub use limits::{Headroom, check_limits};
+pub use memory::{Memory, Signals};
+pub use port::{Pause, PauseRecord, SharedPort};
+
+use super::{Buffer, Built, Queue};
+use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
+use crate::units::Rate;
+
+/// How many traffic classes there are, as in IEEE 802.1Q.
+pub const CLASSES: usize = 8;
+
+/// The class that goes before all others, is never paused and never charged.
+pub const CONTROL: u8 = 0;
+
+const COMPONENT: Component = Component {
+    section: "queue",
+    kind: "shared-buffer",
+    doc: "A switch with one buffer for all ports, eight classes, and priority flow control: links that fill too much of the buffer are paused, and nothing of a lossless class is dropped. Class 0 goes before all others and is neither charged nor paused; the rest take turns. At a host: the NIC that is paused.",
+    source: "IEEE 802.1Qbb; HPCC's ns-3 simulator",
+    params: &[&[
+        Param {
+            name: "mmu",
+            kind: Kind::Choice(&["hpcc-ns3", "conweave-ns3"]),
+            default: Fallback::Value("hpcc-ns3"),
+            doc: "How the buffer is shared out: by a threshold for each link and class, with headroom beyond it (HPCC), or by pools as in Broadcom's switches, with headroom once the whole pool is full (ConWeave, TLT).",
+            source: "HPCC's and ConWeave's ns-3 simulators, switch-mmu.cc",
+        },
+        Param {
+            name: "buffer",
+            kind: Kind::Bytes,
+            default: Fallback::Value("32MiB"),
+            doc: "The buffer of a switch.",
+            source: "HPCC's run.py: 32 MiB for NICs of 100 Gb/s",
+        },
+        Param {
+            name: "lossless",
+            kind: Kind::List(&Kind::Count(1)),
+            default: Fallback::Value("[3]"),
+            doc: "The classes that are paused instead of dropped; of the others what finds no room is dropped. []: no PFC.",
+            source: "HPCC's ns-3 simulator: data in class 3",
+        },
+        Param {
+            name: "reserve",
+            kind: Kind::Bytes,
+            default: Fallback::Absent,
+            doc: "What each link may use beside the shared part; left out: 4096 B for \"hpcc-ns3\", a packet of 1048 B for each class for \"conweave-ns3\".",
+            source: "HPCC's and ConWeave's ns-3 simulators",
+        },
+        Param {
+            name: "headroom",
+            kind: Kind::Bytes,
+            default: Fallback::Absent,
+            doc: "What is kept for each link's lossless class to come in after it was paused; left out: as much as the link needs, and at least 3 times its rate times its delay for \"hpcc-ns3\".",
+            source: "HPCC's ns-3 simulator, third.cc; the need: IEEE 802.1Q Annex N",
+        },
+        Param {
+            name: "unsafe_headroom",
+            kind: Kind::Flag,
+            default: Fallback::Value("false"),
+            doc: "Allow less headroom than a link needs; what is lost is counted.",
+            source: "packetloom",
+        },
+        Param {
+            name: "alpha",
+            kind: Kind::Number(0.000_1, 64.0),
+            default: Fallback::Absent,
+            doc: "A class of a link is paused when it has this times what is free of the shared part; left out: 1/8 for \"hpcc-ns3\", 1/16 for \"conweave-ns3\".",
+            source: "HPCC's ns-3 simulator: a shift of 3; ConWeave's: 1/16",
+        },
+        Param {
+            name: "alpha_by_rate",
+            kind: Kind::Flag,
+            default: Fallback::Absent,
+            doc: "Double alpha, up to 1, for each time that a link's rate is doubled from the hosts'; left out: with \"hpcc-ns3\" only.",
+            source: "HPCC's ns-3 simulator, third.cc",
+        },
+        Param {
+            name: "egress_alpha",
+            kind: Kind::Number(0.000_1, 1024.0),
+            default: Fallback::Absent,
+            doc: "What is not lossless is also dropped when its class at a port would have more than this times what is free; left out: 1 for \"conweave-ns3\", no such limit for \"hpcc-ns3\".",
+            source: "ConWeave's ns-3 simulator: 1",
+        },
+        Param {
+            name: "resume_offset",
+            kind: Kind::Bytes,
+            default: Fallback::Absent,
+            doc: "A paused class goes on once it has so much less than what pauses it; left out: 3072 B for \"hpcc-ns3\", alpha times 16 B for \"conweave-ns3\".",
+            source: "HPCC's and ConWeave's ns-3 simulators",
+        },
+        Param {
+            name: "pause_frame",
+            kind: Kind::Bytes,
+            default: Fallback::Value("64B"),
+            doc: "A PAUSE or RESUME on the wire.",
+            source: "IEEE 802.3 Annex 31B: 64 B; HPCC's ns-3 simulator: 43 B",
+        },
+        Param {
+            name: "pause_time",
+            kind: Kind::Time,
+            default: Fallback::Absent,
+            doc: "How long a PAUSE holds, in whole quanta of 512 bit times; it is repeated in time while the switch is short of room. Left out: until a RESUME.",
+            source: "IEEE 802.1Qbb; HPCC's ns-3 simulator: until a RESUME",
+        },
+        Param {
+            name: "watchdog",
+            kind: Kind::Time,
+            default: Fallback::Absent,
+            doc: "A class that a port has been kept from sending for so long is emptied: what waits, and what comes until it may be sent again, is dropped. Left out: never.",
+            source: "SONiC: PFC watchdog, action drop",
+        },
+        Param {
+            name: "ecn_min",
+            kind: Kind::Bytes,
+            default: Fallback::Absent,
+            doc: "Kmin: up to this a class's queue marks nothing, at ports of the hosts' rate; at others it is in proportion to the rate. Left out, with ecn_max: no marks.",
+            source: "DCQCN, SIGCOMM 2015, §3.1",
+        },
+        Param {
+            name: "ecn_max",
+            kind: Kind::Bytes,
+            default: Fallback::Absent,
+            doc: "Kmax: above this everything is marked, as it leaves.",
+            source: "DCQCN, SIGCOMM 2015, §3.1",
+        },
+        Param {
+            name: "ecn_probability",
+            kind: Kind::Number(0.0, 1.0),
+            default: Fallback::Value("0.2"),
+            doc: "Pmax: the probability of a mark as the queue reaches Kmax.",
+            source: "HPCC's run.py: 0.2; DCQCN §5: 0.01",
+        },
+        Param {
+            name: "ecn_rate",
+            kind: Kind::Rate,
+            default: Fallback::Absent,
+            doc: "The rate of the ports that the thresholds are for, if not the hosts'.",
+            source: "packetloom",
+        },
+        Param {
+            name: "ties",
+            kind: Kind::Choice(&["rotate", "link"]),
+            default: Fallback::Value("rotate"),
+            doc: "Of packets that arrive at a switch at the same instant, which goes first: each link in turn, or always the one that comes first in the topology, as in most simulators.",
+            source: "packetloom; real switches serve their ports in turn",
+        },
+    ]],
+    check,
+};
+
+/// The queue.
+pub const QUEUE: Made<Queue> = Made {
+    component: COMPONENT,
+    how: Queue {
+        most_bytes: |values, _| Some(values.bytes("buffer")),
+        marks: |values| values.optional_bytes("ecn_max").is_some(),
+        classes: |_| Some(CLASSES as u64),
+        ..Queue::new(|values| Built::Held(Buffer::Shared(Box::new(SharedPort::build(values)))))
+    },
+};
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    let marks = ["ecn_min", "ecn_max"].map(|key| values.optional_bytes(key));
+    match marks {
+        [None, None] => {}
+        [Some(min), Some(max)] if min <= max => {}
+        [Some(_), Some(_)] => return Err(Complaint::new("ecn_min", "write at most ecn_max")),
+        [None, _] => return Err(Complaint::new("ecn_min", "is missing; ecn_max has no meaning without it")),
+        [_, None] => return Err(Complaint::new("ecn_max", "is missing; ecn_min has no meaning without it")),
+    }
+    if let [None, None] = marks
+        && values.optional_rate("ecn_rate").is_some()
+    {
+        return Err(Complaint::new("ecn_rate", "has no meaning without ecn_min and ecn_max; leave it out"));
+    }
+    if !(1..=65_535).contains(&values.bytes("pause_frame")) {
+        return Err(Complaint::new("pause_frame", "write a size from 1B to 65535B"));
+    }
+    let classes: Vec<u64> = numbers(values);
+    if let Some(class) = classes.iter().find(|class| **class >= CLASSES as u64) {
+        let message =
+            format!("there is no class {class}; write classes from 1 to 7: class 0 is never paused");
+        return Err(Complaint::new("lossless", message));
+    }
+    let meaningless = ["headroom", "pause_time", "watchdog"];
+    let meaningless = meaningless.into_iter().find(|key| *values.get(key) != Value::Absent);
+    if let Some(key) = meaningless.filter(|_| classes.is_empty()) {
+        return Err(Complaint::new(key, "has no meaning where no class is lossless; leave it out"));
+    }
+    Ok(())
+}
+
+fn numbers(values: &Values) -> Vec<u64> {
+    let number = |value: &Value| match value {
+        Value::Count(class) => *class,
+        other => panic!("a class is {other:?}"),
+    };
+    values.list("lossless").iter().map(number).collect()
+}
+
+/// Which classes are lossless, a bit for each.
+fn lossless(values: &Values) -> u8 {
+    numbers(values).into_iter().fold(0, |classes, class| classes | 1 << class)
+}
+
+/// The size of its pause frames, if a queue is one of these.
+pub fn pause_bytes(queue: &Values) -> Option<u64> {
+    (queue.kind == COMPONENT.kind).then(|| queue.bytes("pause_frame"))
+}
+
+/// Whether nothing is lost in any class but those that are not lossless.
+pub fn is_lossless(queue: &Values, class: u64) -> bool {
+    queue.kind == COMPONENT.kind && numbers(queue).contains(&class) && !queue.flag("unsafe_headroom")
+}
+
+/// What a switch of the two simulators has where nothing is said.
+fn by_mmu<T>(values: &Values, hpcc: T, conweave: T) -> T {
+    if values.text("mmu") == "hpcc-ns3" { hpcc } else { conweave }
+}
+
+/// The traffic class of a packet, as these queues tell them apart: unknown ones are the last.
+#[inline]
+pub fn class_in(class: u8) -> usize {
+    usize::from(class).min(CLASSES - 1)
+}
+
+/// By how much alpha is larger for a link of this rate: by what doubled rates double.
+fn doublings(rate: Rate, host_rate: Rate) -> u32 {
+    let mut rate = rate.as_bps();
+    let mut times = 0;
+    while rate > host_rate.as_bps() {
+        rate /= 2;
+        times += 1;
+    }
+    times
+}

@@ -1,0 +1,293 @@
+//! A port of a switch with a shared buffer, or the NIC of a host beside it: classes of which paused ones wait.
+
+use super::{CLASSES, CONTROL, class_in};
+use crate::link_message::{LinkMessage, PauseOrigin};
+use crate::packet::Kind;
+use crate::packets::{PacketId, Packets};
+use crate::queue::admission::Marking;
+use crate::queue::list::List;
+use crate::queue::{Counts, Departure, Holds, Joined, Occupancy, Opening, Site};
+use crate::random::Stream;
+use crate::spec::Values;
+use crate::units::{Rate, Time};
+
+/// What was paused of a class at the end of a link that sends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PauseRecord {
+    /// How often it was paused; what only prolongs a pause does not count.
+    pub pauses: u64,
+    /// For how long.
+    pub paused: Time,
+    /// Since when it is, if it is, and where that began.
+    since: Option<(Time, PauseOrigin)>,
+    /// Each pause that is over, if that was asked for.
+    pub each: Vec<Pause>,
+}
+
+/// A pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// From when on.
+    pub from: Time,
+    /// Until when.
+    pub until: Time,
+    /// Where it began.
+    pub origin: PauseOrigin,
+}
+
+impl PauseRecord {
+    fn begin(&mut self, now: Time, origin: PauseOrigin) {
+        if self.since.is_none() {
+            self.since = Some((now, origin));
+            self.pauses += 1;
+        }
+    }
+
+    fn end(&mut self, now: Time, logs: bool) {
+        if let Some((from, origin)) = self.since.take() {
+            self.paused += now.since(from);
+            if logs {
+                self.each.push(Pause { from, until: now, origin });
+            }
+        }
+    }
+}
+
+/// The port's packets.
+#[derive(Clone, Debug)]
+pub struct SharedPort {
+    /// PAUSE and RESUME frames: they go before all else, and wait for nothing but the frame in service.
+    frames: List,
+    classes: [List; CLASSES],
+    /// The classes that have packets, and those that are paused, a bit for each.
+    waiting: u8,
+    paused: u8,
+    /// Until when each class is paused.
+    until: [Time; CLASSES],
+    /// Where each class's pause began.
+    origins: [PauseOrigin; CLASSES],
+    /// The class that was served last, of those that take turns.
+    served: u32,
+    marking: Marking,
+    ecn: Option<Thresholds>,
+    rate: Rate,
+    last: Option<Departure>,
+    records: [PauseRecord; CLASSES],
+    logs_pauses: bool,
+}
+
+/// Of marking, for ports of a rate.
+#[derive(Clone, Copy, Debug)]
+struct Thresholds {
+    min: u64,
+    max: u64,
+    probability: f64,
+    rate: Option<Rate>,
+}
+
+impl Thresholds {
+    fn of(values: &Values) -> Option<Thresholds> {
+        Some(Thresholds {
+            min: values.optional_bytes("ecn_min")?,
+            max: values.optional_bytes("ecn_max")?,
+            probability: values.number("ecn_probability"),
+            rate: values.optional_rate("ecn_rate"),
+        })
+    }
+
+    /// In proportion to the rate.
+    fn at(self, site: &Site) -> Marking {
+        let usual = self.rate.unwrap_or(site.host_rate).as_bps();
+        let scaled =
+            |bytes: u64| (u128::from(bytes) * u128::from(site.rate.as_bps()) / u128::from(usual)) as u64;
+        Marking::between(scaled(self.min), scaled(self.max), self.probability)
+    }
+}
+
+impl SharedPort {
+    /// An empty port that marks nothing until it is placed.
+    pub fn build(values: &Values) -> SharedPort {
+        SharedPort {
+            frames: List::default(),
+            classes: Default::default(),
+            waiting: 0,
+            paused: 0,
+            until: [Time::ZERO; CLASSES],
+            origins: Default::default(),
+            served: 0,
+            marking: Marking::Never,
+            ecn: Thresholds::of(values),
+            rate: Rate(1),
+            last: None,
+            records: Default::default(),
+            logs_pauses: false,
+        }
+    }
+
+    /// What waits of a class.
+    pub fn class_bytes(&self, class: u8) -> u64 {
+        self.classes[class_in(class)].queued().bytes
+    }
+
+    /// Whether a class is paused.
+    #[inline]
+    pub fn is_paused(&self, class: u8) -> bool {
+        self.paused >> class_in(class) & 1 == 1
+    }
+
+    /// Where the pause of a class began, if it is paused.
+    pub fn origin(&self, class: u8) -> Option<PauseOrigin> {
+        self.is_paused(class).then(|| self.origins[class_in(class)])
+    }
+
+    /// What was paused of each class until `end`; what is paused then is taken to end there.
+    pub fn pauses(&self, end: Time) -> [PauseRecord; CLASSES] {
+        let mut records = self.records.clone();
+        records.iter_mut().for_each(|record| record.end(end, self.logs_pauses));
+        records
+    }
+
+    /// The class to serve: the control class first, of the others the next in turn that has packets and is not paused.
+    fn next(&self) -> Option<usize> {
+        let ready = self.waiting & !self.paused;
+        if ready >> CONTROL & 1 == 1 {
+            return Some(usize::from(CONTROL));
+        }
+        let after = (ready as u32) & (u32::MAX << (self.served + 1));
+        let next = if after != 0 { after } else { ready.into() };
+        (next != 0).then(|| next.trailing_zeros() as usize)
+    }
+
+    fn pause(&mut self, now: Time, class: usize, until: Time, origin: PauseOrigin) {
+        self.paused |= 1 << class;
+        self.until[class] = until;
+        self.origins[class] = origin;
+        self.records[class].begin(now, origin);
+    }
+
+    fn resume(&mut self, now: Time, class: usize) {
+        self.paused &= !(1 << class);
+        self.records[class].end(now, self.logs_pauses);
+    }
+}
+
+impl Holds for SharedPort {
+    // There is room: the memory of the switch saw to it, and at a host there always is.
+    fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        _: u16,
+        _: Option<Opening>,
+        _: (&mut Stream, &mut Counts),
+    ) -> Joined {
+        let packet = packets.get(id);
+        if packet.kind == Kind::Link {
+            self.frames.push_back(id, packets);
+            return Joined::Waits;
+        }
+        let class = class_in(packet.class);
+        self.waiting |= 1 << class;
+        self.classes[class].push_back(id, packets);
+        Joined::Waits
+    }
+
+    fn take<H: Copy + Default>(
+        &mut self,
+        packets: &mut Packets<H>,
+        (random, counts): (&mut Stream, &mut Counts),
+    ) -> Option<PacketId> {
+        self.last = None;
+        if let Some(frame) = self.frames.pop_front(packets) {
+            return Some(frame);
+        }
+        let class = self.next()?;
+        let id = self.classes[class].pop_front(packets)?;
+        let left = self.classes[class].queued();
+        if left.packets == 0 {
+            self.waiting &= !(1 << class);
+        }
+        let packet = packets.get_mut(id);
+        if class != usize::from(CONTROL) {
+            self.served = class as u32;
+            if self.marking.marks(left, random) && packet.ecn_capable {
+                packet.congestion_experienced = true;
+                counts.marks += 1;
+            }
+        }
+        let (class, bytes) = (class as u8, packet.size_bytes);
+        self.last = Some(Departure { from: packets.ingress(id), class, bytes });
+        Some(id)
+    }
+
+    #[inline]
+    fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
+        if let Some(class) = self.next() {
+            self.classes[class].prefetch(packets);
+        }
+    }
+
+    fn packets<'a, H: Copy + Default>(
+        &'a self,
+        packets: &'a Packets<H>,
+    ) -> impl Iterator<Item = PacketId> + 'a {
+        let classes = self.classes.iter().flat_map(|class| class.iter(packets));
+        self.frames.iter(packets).chain(classes)
+    }
+
+    fn queued(&self) -> Occupancy {
+        self.classes.iter().fold(self.frames.queued(), |all, class| all + class.queued())
+    }
+
+    fn unbooked(&self) -> Occupancy {
+        let may_go = |class: &usize| self.paused >> class & 1 == 0;
+        let classes = (0..CLASSES).filter(may_go).map(|class| self.classes[class].queued());
+        classes.fold(self.frames.queued(), |all, class| all + class)
+    }
+
+    #[inline]
+    fn is_ready(&self) -> bool {
+        self.waiting & !self.paused != 0 || !self.frames.is_empty()
+    }
+
+    fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {
+        for (number, class) in self.classes.iter().enumerate() {
+            tell(number, class.queued().bytes, None);
+        }
+    }
+
+    fn holds_back(&self) -> bool {
+        true
+    }
+
+    fn joins_first(&self) -> bool {
+        true
+    }
+
+    fn place(&mut self, site: Site) {
+        self.rate = site.rate;
+        self.logs_pauses = site.logs_pauses;
+        if let Some(ecn) = self.ecn.filter(|_| site.is_switch) {
+            self.marking = ecn.at(&site);
+        }
+    }
+
+    fn hear(&mut self, now: Time, message: LinkMessage) {
+        match message {
+            LinkMessage::Pause { class, quanta: 0, .. } => self.resume(now, class_in(class)),
+            LinkMessage::Pause { class, origin, .. } => {
+                let until = message.pause_lasts(self.rate).map_or(Time::NEVER, |lasts| now + lasts);
+                self.pause(now, class_in(class), until, origin);
+            }
+            LinkMessage::PauseOver { class } if self.until[class_in(class)] <= now => {
+                self.resume(now, class_in(class));
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn departure(&self) -> Option<Departure> {
+        self.last
+    }
+}

@@ -1,0 +1,184 @@
+//! Priority flow control through the whole simulator: what is lossless loses nothing, and what pauses do to others.
+
+mod common;
+
+use common::{cases, fct, port, run};
+use packetloom::measure::fingerprint;
+use packetloom::queue::PauseRecord;
+use packetloom::simulation::{Monitor, Outcome, Simulation};
+use packetloom::units::Time;
+
+const MSS_BYTES: u64 = 1_000;
+const WIRE_BYTES: u64 = 1_048;
+
+/// Senders at line rate that wait for nothing, over a switch with this buffer.
+fn scenario(topology: &str, workloads: &str, queue: &str) -> String {
+    format!(
+        r#"
+[topology]
+{topology}
+{workloads}
+[[scheme]]
+name = "PFC"
+transport = {{ kind = "line-rate", mss = "1000B", header = "48B", ack = "60B", rto = "1s" }}
+queue = {{ kind = "shared-buffer"{queue} }}
+
+[measure]
+queues = true
+pauses = true
+
+[run]
+"#
+    )
+}
+
+const STAR: &str = r#"
+kind = "rack"
+hosts = 17
+link = { rate = "100Gbps", delay = "1us" }
+"#;
+
+fn incast(fan_in: u64, size: &str, class: u64) -> String {
+    format!(
+        r#"
+[[workload]]
+sizes = {{ kind = "constant", size = "{size}" }}
+arrivals = "at-once"
+class = {class}
+pattern = {{ kind = "incast", fan_in = {fan_in}, receiver = 0 }}
+"#
+    )
+}
+
+/// All pauses of a port, over its classes.
+fn pauses<'a>(outcome: &'a Outcome, from: &str, to: &str) -> &'a [PauseRecord] {
+    port(outcome, from, to).pauses.as_deref().expect("it can be paused")
+}
+
+fn is_lossless(outcome: &Outcome) {
+    for port in &outcome.ports {
+        assert_eq!(port.counters.drops, 0, "{port:?}");
+    }
+    assert!(outcome.flows.iter().all(|row| row.fct().is_some() && row.report.retransmissions == 0));
+}
+
+#[test]
+fn an_incast_is_paused_loses_nothing_and_is_as_fast_as_the_link() {
+    for (fan_in, mmu) in [(2, "hpcc-ns3"), (8, "hpcc-ns3"), (16, "hpcc-ns3"), (8, "conweave-ns3")] {
+        let queue = format!(r#", buffer = "2MiB", mmu = "{mmu}""#);
+        let outcome = run(&scenario(STAR, &incast(fan_in, "1MB", 3), &queue));
+        is_lossless(&outcome);
+        // The hot link is busy from the first packet on: two links for that, then one packet after the other.
+        let packet = Time(83_840);
+        let packets = fan_in * 1_000_000 / MSS_BYTES;
+        let expected = Time::from_us(2) + packet + packet.times(packets);
+        let last = outcome.flows.iter().map(fct).max();
+        assert_eq!(last, Some(expected), "{fan_in} senders, {mmu}");
+        let paused: u64 =
+            (1..17).map(|host| pauses(&outcome, &format!("host{host}"), "switch0")[3].pauses).sum();
+        assert!(paused > fan_in, "{paused} pauses");
+        assert_eq!(pauses(&outcome, "host0", "switch0")[3].pauses, 0, "nothing comes from there");
+    }
+}
+
+#[test]
+fn every_pause_has_its_end_and_began_at_the_hot_port() {
+    let outcome = run(&scenario(STAR, &incast(8, "1MB", 3), r#", buffer = "2MiB""#));
+    let hot = port(&outcome, "switch0", "host0").link as u32;
+    let mut seen = 0;
+    for (_, class, pause) in outcome.pauses() {
+        assert_eq!((class, pause.origin.link, pause.origin.passed_on), (3, hot, 0));
+        assert!(pause.from < pause.until && pause.until < outcome.simulated);
+        seen += 1;
+    }
+    let counted: u64 = outcome
+        .ports
+        .iter()
+        .flat_map(|port| port.pauses.iter().flat_map(|classes| classes.iter()))
+        .map(|r| r.pauses)
+        .sum();
+    assert_eq!(seen, counted);
+    assert!(seen > 8);
+}
+
+#[test]
+fn pauses_that_expire_and_are_repeated_lose_nothing_either() {
+    for time in ["5us", "20us"] {
+        let queue = format!(r#", buffer = "2MiB", pause_time = "{time}""#);
+        let outcome = run(&scenario(STAR, &incast(8, "1MB", 3), &queue));
+        is_lossless(&outcome);
+        assert!((1..17).any(|host| pauses(&outcome, &format!("host{host}"), "switch0")[3].pauses > 0));
+    }
+}
+
+const TWO_TIERS: &str = r#"
+kind = "leaf-spine"
+leaves = 3
+spines = 2
+hosts_per_leaf = 4
+link = { rate = "100Gbps", delay = "1us" }
+"#;
+
+#[test]
+fn pauses_travel_and_are_the_same_on_any_number_of_threads() {
+    let toml = scenario(TWO_TIERS, &incast(11, "1MB", 3), r#", buffer = "1MiB""#);
+    let outcomes: Vec<Outcome> = [1, 2, 4]
+        .into_iter()
+        .map(|threads| {
+            let simulation = Simulation::new(cases(&toml).remove(0)).expect("it can be simulated");
+            simulation.with_threads(threads).run(&Monitor::default()).expect("it runs")
+        })
+        .collect();
+    is_lossless(&outcomes[0]);
+    let travelled = outcomes[0].pauses().map(|(_, _, pause)| pause.origin.passed_on).max();
+    assert!(travelled >= Some(1), "{travelled:?}");
+    let all: Vec<Vec<_>> = outcomes.iter().map(|outcome| outcome.pauses().collect()).collect();
+    assert!(!all[0].is_empty());
+    for (outcome, pauses) in outcomes.iter().zip(&all) {
+        assert_eq!(fingerprint(&outcome.flows), fingerprint(&outcomes[0].flows));
+        assert_eq!(pauses, &all[0]);
+    }
+}
+
+#[test]
+fn equal_senders_share_a_port_and_its_drops() {
+    // Without PFC, and without anybody who slows down: 10^4 packets of each sender arrive at the same instants.
+    for fan_in in [2, 3] {
+        let queue = r#", lossless = [], buffer = "1MiB""#;
+        let toml = scenario(STAR, &incast(fan_in, "10MB", 1), queue);
+        let toml = toml.replace("pauses = true", r#"capture = ["switch0 to host0"]"#);
+        let outcome = run(&(toml + "max_time = \"5ms\"\n"));
+        assert!(port(&outcome, "switch0", "host0").counters.drops > 5_000);
+        let mut through = std::collections::BTreeMap::new();
+        for packet in &outcome.captures[0].packets {
+            *through.entry(packet.src).or_insert(0_i64) += 1;
+        }
+        let (least, most) = (through.values().min().copied(), through.values().max().copied());
+        let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
+        assert!(most - least <= most / 100, "{through:?}");
+    }
+}
+
+#[test]
+fn wrong_input_is_refused_with_what_it_takes() {
+    let complaint = |queue: &str| {
+        let case = cases(&scenario(STAR, &incast(2, "1MB", 3), queue)).remove(0);
+        Simulation::new(case).map(|_| ()).expect_err("it can't be simulated")
+    };
+    let short = complaint(r#", headroom = "20KB""#);
+    assert_eq!(short.key, "scheme.queue.headroom");
+    // 2 us at 100 Gb/s, two packets and a frame of 64 B.
+    let needed = 25_000 + 2 * WIRE_BYTES + 64;
+    assert!(short.message.contains(&format!("write {needed}B or more")), "{}", short.message);
+    let small = complaint(r#", buffer = "500KB""#);
+    assert_eq!(small.key, "scheme.queue.buffer");
+    assert_eq!(complaint(r#", pause_time = "1us""#).key, "scheme.queue.pause_time");
+    let allowed = scenario(
+        STAR,
+        &incast(8, "1MB", 3),
+        r#", buffer = "2MiB", headroom = "3KB", unsafe_headroom = true"#,
+    );
+    let drops: u64 =
+        run(&(allowed + "max_time = \"2ms\"\n")).ports.iter().map(|port| port.counters.drops).sum();
+    assert!(drops > 0);
+}
