@@ -1,6 +1,7 @@
 //! Path selection: which of the equal next hops a packet takes.
 
 mod detours;
+mod ns3;
 mod paths;
 mod scoreboard;
 
@@ -14,6 +15,7 @@ use crate::random::{Purpose, Stream, mix};
 use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Values, anything};
 use crate::topology::{Node, PathNumber, Reach, Routes, Topology};
 use crate::units::Time;
+use ns3::Ns3Hash;
 use paths::Digit;
 use std::hint::select_unpredictable;
 use std::sync::Arc;
@@ -49,6 +51,10 @@ struct Place {
     seed: u64,
     /// Random numbers of the node.
     stream: Stream,
+    /// The number that the node has in the network's file, or here.
+    id: u32,
+    /// Those of all nodes in a file, if there is one.
+    ids: Vec<u32>,
 }
 
 impl Place {
@@ -64,19 +70,19 @@ const ROUTINGS: &[Made<Routing>] = &[
             kind: "ecmp",
             doc: "Per-flow ECMP: a hash of the flow and the switch picks one next hop for all of a flow's packets.",
             source: "RFC 2992",
-            params: &[&[Param {
-                name: "symmetric",
-                kind: Kind::Flag,
-                default: Fallback::Value("false"),
-                doc: "Switches agree, and a flow's answers come back by the path that its data takes.",
-                source: "packetloom; PDQ §3 needs it",
-            }]],
-            check: anything,
+            params: &[
+                &[Param {
+                    name: "symmetric",
+                    kind: Kind::Flag,
+                    default: Fallback::Value("false"),
+                    doc: "Switches agree, and a flow's answers come back by the path that its data takes.",
+                    source: "packetloom; PDQ §3 needs it",
+                }],
+                ns3::PARAMS,
+            ],
+            check: check_ecmp,
         },
-        how: Routing {
-            chooser: Chooser::SwitchByFlow,
-            policy: |values, place| if values.flag("symmetric") { symmetric(place) } else { by_flow(place) },
-        },
+        how: Routing { chooser: Chooser::SwitchByFlow, policy: ecmp },
     },
     Made {
         component: Component {
@@ -142,6 +148,32 @@ const ROUTINGS: &[Made<Routing>] = &[
 
 /// Every component of the section "routing".
 pub const COMPONENTS: &[Component] = &spec::components::<_, { ROUTINGS.len() }>(ROUTINGS);
+
+fn check_ecmp(values: &Values) -> Result<(), Complaint> {
+    let is_ours = values.text("hash") == "packetloom";
+    if values.flag("symmetric") && !is_ours {
+        return Err(Complaint::new(
+            "symmetric",
+            "has no meaning with another simulator's hash; leave one of them out",
+        ));
+    }
+    if is_ours && values.text("next_hops") != "ascending" {
+        let message = "has no meaning without hash = \"hpcc-ns3\"; leave it out";
+        return Err(Complaint::new("next_hops", message));
+    }
+    if values.count("destination_port") > 65_535 {
+        return Err(Complaint::new("destination_port", "write a port up to 65535"));
+    }
+    Ok(())
+}
+
+fn ecmp(values: &Values, place: &Place) -> Policy {
+    match Ns3Hash::of(values, place.id, &place.ids) {
+        Some(hash) => Policy::Ns3(Box::new(hash)),
+        None if values.flag("symmetric") => symmetric(place),
+        None => by_flow(place),
+    }
+}
 
 fn by_flow(place: &Place) -> Policy {
     Policy::Ecmp { salt: place.stream.clone().bits() }
@@ -219,6 +251,8 @@ enum Policy {
     SymmetricEcmp {
         salt: u64,
     },
+    /// The hash of HPCC's simulator.
+    Ns3(Box<Ns3Hash>),
     Random(Stream),
     RoundRobin {
         turns: Vec<u32>,
@@ -270,7 +304,9 @@ impl Router {
             None => {
                 let stream = Stream::new(seed, Purpose::Paths, u64::from(id));
                 let (tier, hosts, has_tables) = (node.tier, topology.hosts, topology.routes().is_some());
-                let place = Place { tier, hosts, has_tables, seed, stream };
+                let ids = topology.ids.clone();
+                let id = ids.get(id as usize).copied().unwrap_or(id);
+                let place = Place { tier, hosts, has_tables, seed, stream, id, ids };
                 (spec::how(ROUTINGS, &routing.kind).policy)(routing, &place)
             }
         };
@@ -337,6 +373,7 @@ impl Policy {
             Policy::Random(stream) | Policy::SourceRoute(stream) => stream.below(ports),
             Policy::Source(digit) => digit.of(packet.path),
             Policy::Learning(learning) => learning.choose(ports, packet),
+            Policy::Ns3(hash) => hash.choose(ports, packet),
             Policy::Table(table) => table.choose(packet),
             Policy::Ecmp { salt } => {
                 // A subflow is to a switch a flow of its own; there are fewer than 2^24 hosts.

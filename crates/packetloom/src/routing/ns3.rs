@@ -1,0 +1,117 @@
+//! The hash by which the switches of HPCC's and ConWeave's ns-3 simulators share flows out, for replays: MurmurHash3 over
+//! the addresses and ports of a packet, seeded by the switch's number (`switch-node.cc`, EcmpHash).
+
+use crate::flow::HostId;
+use crate::packet::{Kind, Packet};
+use crate::spec::{Fallback, Kind as Written, Param, Values};
+use std::sync::Arc;
+
+pub(super) const PARAMS: &[Param] = &[
+    Param {
+        name: "hash",
+        kind: Written::Choice(&["packetloom", "hpcc-ns3"]),
+        default: Fallback::Value("packetloom"),
+        doc: "The hash: our own of flow and switch, or, to replay HPCC's or ConWeave's ns-3 simulator, theirs of addresses and ports; the source port tells the flows of a pair apart where the transport numbers them, as those over RDMA do.",
+        source: "HPCC's ns-3 simulator, switch-node.cc",
+    },
+    Param {
+        name: "next_hops",
+        kind: Written::Choice(&["ascending", "descending"]),
+        default: Fallback::Value("ascending"),
+        doc: "With hash = \"hpcc-ns3\": the order of the equal next hops by their links. There it is that of pointers, so another build may have another.",
+        source: "HPCC's ns-3 simulator, third.cc",
+    },
+    Param {
+        name: "destination_port",
+        kind: Written::Count(0),
+        default: Fallback::Value("100"),
+        doc: "With hash = \"hpcc-ns3\": the destination port of all flows.",
+        source: "HPCC's traffic_gen.py: 100",
+    },
+];
+
+/// The first source port of a pair of hosts.
+const FIRST_PORT: u16 = 10_000;
+
+/// A switch's hash.
+#[derive(Clone, Debug)]
+pub(super) struct Ns3Hash {
+    seed: u32,
+    /// The numbers of the hosts in the network's file; empty: their own.
+    ids: Arc<[u32]>,
+    destination_port: u16,
+    is_descending: bool,
+}
+
+impl Ns3Hash {
+    /// If the routing asks for it; `seed`: the switch's number.
+    pub(super) fn of(routing: &Values, seed: u32, ids: &[u32]) -> Option<Ns3Hash> {
+        (routing.text("hash") == "hpcc-ns3").then(|| Ns3Hash {
+            seed,
+            ids: ids.into(),
+            destination_port: routing.count("destination_port") as u16,
+            is_descending: routing.text("next_hops") == "descending",
+        })
+    }
+
+    /// 11.x.y.1, as the simulators number their hosts.
+    fn address(&self, host: HostId) -> u32 {
+        let id = self.ids.get(host as usize).copied().unwrap_or(host);
+        0x0b00_0001 + ((id / 256) << 16) + ((id % 256) << 8)
+    }
+
+    /// Which of so many ports a packet takes. Answers carry the ports of what they answer, exchanged.
+    pub(super) fn choose<H>(&self, ports: u32, packet: &Packet<H>) -> u32 {
+        let own = FIRST_PORT.wrapping_add(packet.path);
+        let (source, destination) = match packet.kind {
+            Kind::Data => (own, self.destination_port),
+            _ => (self.destination_port, own),
+        };
+        let words = [
+            self.address(packet.src),
+            self.address(packet.dst),
+            u32::from(source) | u32::from(destination) << 16,
+        ];
+        let choice = murmur3(words, self.seed) % ports;
+        if self.is_descending { ports - 1 - choice } else { choice }
+    }
+}
+
+/// MurmurHash3, x86, 32 bits (Appleby), of three words.
+fn murmur3(words: [u32; 3], seed: u32) -> u32 {
+    let mut hash = seed;
+    for word in words {
+        let word = word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
+        hash = (hash ^ word).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+    }
+    hash ^= 12;
+    hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
+    hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
+    hash ^ hash >> 16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_take_the_spines_that_they_took_in_hpccs_simulator() {
+        // Of the reference's web search at 30 %: source, destination, nth flow of the pair, spine of the data, and of the
+        // answers; next hops were [37, 36].
+        let ids: Vec<u32> = (0..38).collect();
+        let hash = |leaf| Ns3Hash {
+            seed: leaf,
+            ids: ids.as_slice().into(),
+            destination_port: 100,
+            is_descending: true,
+        };
+        for (src, dst, data, answers) in
+            [(13, 29, 37, 36), (20, 26, 37, 37), (9, 6, 36, 36), (26, 18, 37, 37), (19, 27, 37, 37)]
+        {
+            let there = Packet::<()> { src, dst, ..Packet::default() };
+            let back = Packet::<()> { src: dst, dst: src, kind: Kind::Ack, ..Packet::default() };
+            let spine = |host: HostId, packet| 36 + hash(32 + host / 8).choose(2, packet);
+            assert_eq!((spine(src, &there), spine(dst, &back)), (data, answers), "{src} to {dst}");
+        }
+    }
+}
