@@ -8,6 +8,7 @@ mod credits;
 mod links;
 mod nodes;
 mod order;
+mod pauses;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -84,6 +85,7 @@ pub struct Audit<'a> {
     nodes: nodes::Nodes<'a>,
     order: order::Order,
     credits: credits::Credits,
+    pauses: pauses::Pauses,
     flows: BTreeMap<FlowId, FlowBook>,
     /// Flows that were said to be whole since the last look, and when.
     delivered: Vec<(FlowId, Time)>,
@@ -117,6 +119,7 @@ impl<'a> Audit<'a> {
             nodes: nodes::Nodes::new(terms.topology),
             order: order::Order::new(terms),
             credits: credits::Credits::new(terms),
+            pauses: pauses::Pauses::new(terms),
             flows: BTreeMap::new(),
             delivered: Vec::new(),
             lossy_hosts: BTreeSet::new(),
@@ -184,6 +187,7 @@ impl<'a> Audit<'a> {
         })?;
         self.nodes.compare(seen)?;
         self.credits.compare(seen)?;
+        self.pauses.compare(seen, |node| self.terms.topology.node_name(node))?;
         self.nothing_is_late(seen)?;
         self.delivered_flows_are_whole()?;
         self.look_at_hosts(seen);

@@ -28,6 +28,7 @@ const PACKET: Held = Held {
     kind: Kind::Data,
     credit: None,
     credit_class: 1,
+    charged_class: None,
 };
 
 /// The `nth` packet on a link, put there at `start`.
@@ -50,7 +51,14 @@ fn sound() -> Inspection {
     let second = passage(UP, Time::from_ns(1_200), 2);
     let passages = vec![first, second, passage(DOWN, first.arrival, 1), passage(DOWN, second.arrival, 2)];
     let links = [2, 0, 0, 2].map(counted).to_vec();
-    Inspection { now: Time::from_us(100), is_idle: true, passages, links, due: Vec::new() }
+    Inspection {
+        now: Time::from_us(100),
+        is_idle: true,
+        passages,
+        links,
+        due: Vec::new(),
+        shared_buffers: Vec::new(),
+    }
 }
 
 /// The law that is broken, if one is, when a flow of two packets was sent, `change`d, and then looked at.

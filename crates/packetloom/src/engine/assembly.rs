@@ -191,7 +191,7 @@ impl<'a> Assembly<'a> {
         };
         let links: Vec<_> = links_in.iter().zip(back).map(link).collect();
         let memory = Memory::build(queue, &links, topology.nic_rate());
-        Some(LinkControl::Pauses(Box::new(Pauses::new(memory, &settings, first_link_out))))
+        Some(LinkControl::Pauses(Box::new(Pauses::new(memory, &settings, (id, first_link_out)))))
     }
 
     fn switch<T: Transport>(&self, id: u32, ports: std::ops::Range<usize>, node: u32) -> Switch {

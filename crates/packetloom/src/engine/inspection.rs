@@ -14,9 +14,10 @@ use crate::fault::LinkFault;
 use crate::flow::{FlowId, HostId};
 use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
-use crate::queue::{Buffer, Holds, class_of};
+use crate::queue::{Buffer, CLASSES, Holds, SharedPort, charged_class, class_of};
 use crate::units::Time;
 use std::fmt::{Debug, Write};
+use std::ops::Range;
 
 /// A packet that was put onto a link.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +59,8 @@ pub struct Held {
     pub credit: Option<(usize, u64)>,
     /// The class of the buffer that it takes behind credits.
     pub credit_class: usize,
+    /// The class of a shared buffer that it is charged to, if it is.
+    pub charged_class: Option<u8>,
 }
 
 impl Held {
@@ -75,6 +78,7 @@ impl Held {
                 _ => None,
             },
             credit_class: class_of(packet),
+            charged_class: charged_class(packet),
         }
     }
 }
@@ -94,6 +98,34 @@ pub struct LinkState {
     pub on_link: Vec<(Time, Held)>,
     /// Of each class, the bytes sent for which no credit has come back; empty where there are no credits.
     pub credit_used: Vec<u64>,
+    /// The classes that the far end has paused, a bit for each.
+    pub paused: u8,
+}
+
+/// A switch's shared buffer.
+#[derive(Clone, Debug)]
+pub struct SharedBuffer {
+    /// The switch.
+    pub node: u32,
+    /// Its ports' links, in the topology.
+    pub links_out: Range<usize>,
+    /// What each link's classes are charged with.
+    pub charges: Vec<LinkCharge>,
+    /// Packets of lossless classes for which there was no room.
+    pub lossless_drops: u64,
+}
+
+/// What a link's class has in a shared buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkCharge {
+    /// The link, as a number at the switch.
+    pub link: u32,
+    /// The class.
+    pub class: u8,
+    /// All of it.
+    pub bytes: u64,
+    /// What of the headroom it uses, and how much there is.
+    pub headroom: (u64, u64),
 }
 
 /// What was seen.
@@ -109,6 +141,8 @@ pub struct Inspection {
     pub links: Vec<LinkState>,
     /// The earliest timer or start of a flow of each host that has any left.
     pub due: Vec<(HostId, Time)>,
+    /// Every shared buffer.
+    pub shared_buffers: Vec<SharedBuffer>,
 }
 
 /// See [`super::AnyEngine::inspect`].
@@ -140,7 +174,31 @@ pub(super) fn inspect<T: Transport>(engine: &mut Engine<T>, identify: bool) -> I
         passages,
         links,
         due: engine.shards.iter().flat_map(due).collect(),
+        shared_buffers: engine.shards.iter().flat_map(shared_buffers).collect(),
     }
+}
+
+fn shared_buffers<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = SharedBuffer> {
+    let own_ports = shard.links.len() - shard.ports.len();
+    shard.switches.iter().filter_map(move |switch| {
+        let pauses = switch.pauses()?;
+        let ports = switch.ports();
+        let first = shard.links[own_ports + ports.start] as usize;
+        let memory = &pauses.memory;
+        let charges = memory.links().flat_map(|link| (0..CLASSES as u8).map(move |class| (link, class)));
+        let charge = |(link, class)| LinkCharge {
+            link,
+            class,
+            bytes: memory.charged(link, class.into()),
+            headroom: memory.headroom(link, class.into()),
+        };
+        Some(SharedBuffer {
+            node: pauses.node(),
+            links_out: first..first + ports.len(),
+            charges: charges.map(charge).collect(),
+            lossless_drops: memory.lossless_drops(),
+        })
+    })
 }
 
 impl<T: Transport> Engine<T> {
@@ -206,5 +264,6 @@ fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, wires: &Wires
         sends_at: port.is_waiting().then(|| port.free_at()),
         on_link: Vec::new(),
         credit_used,
+        paused: port.shared().map_or(0, SharedPort::paused),
     }
 }

@@ -35,7 +35,7 @@ pub use calendar::Calendar;
 pub use clock::Clock;
 pub use due::Due;
 pub use endpoint::{Context, Standing, Transport};
-pub use inspection::{Held, Inspection, LinkState, Passage};
+pub use inspection::{Held, Inspection, LinkCharge, LinkState, Passage, SharedBuffer};
 pub use log::{Event, Log, Report};
 pub use port::{Port, PortCounters};
 

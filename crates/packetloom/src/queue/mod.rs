@@ -31,8 +31,8 @@ pub use line::Line;
 pub use loans::Loans;
 pub use pfabric::PFabric;
 pub use shared_buffer::{
-    CLASSES, CONTROL, Headroom, Memory, Pause, PauseRecord, SharedPort, Signals, check_limits, is_lossless,
-    pause_bytes,
+    CLASSES, CONTROL, Headroom, Memory, Pause, PauseRecord, SharedPort, Signals, charged_class, check_limits,
+    is_lossless, pause_bytes, pauses_until_resumed,
 };
 pub use trimming::Trimming;
 

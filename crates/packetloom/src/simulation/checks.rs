@@ -23,7 +23,7 @@ pub(super) fn check_credits(
 ) -> Result<(), Complaint> {
     let Some((queue, nic)) = queues(case, workload) else { return Ok(()) };
     queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
-    check_pauses(&queue, &nic, topology, format)?;
+    check_pauses(case, (&queue, &nic), topology, format)?;
     let transport = case.scheme.component("transport").kind;
     if queue::credit_bytes(&queue).is_none() {
         if transport::needs(&transport).no_losses {
@@ -40,11 +40,22 @@ pub(super) fn check_credits(
 }
 
 /// Hosts must heed pauses, and buffers be large enough for them.
-fn check_pauses(queue: &Values, nic: &Values, topology: &Topology, format: Format) -> Result<(), Complaint> {
+fn check_pauses(
+    case: &Case,
+    (queue, nic): (&Values, &Values),
+    topology: &Topology,
+    format: Format,
+) -> Result<(), Complaint> {
     if queue::pause_bytes(queue).is_some() != queue::pause_bytes(nic).is_some() {
         let message = "pauses are between the two ends of a link, so hosts and switches both have a \"shared-buffer\", or neither; \
                        leave nic out";
         return Err(Complaint::new("scheme.nic", message));
+    }
+    let loses = !case.faults.is_empty() || topology.error_rates.iter().any(|rate| *rate > 0.0);
+    if loses && queue::pauses_until_resumed(queue) {
+        let message = "is missing: a fault may lose a RESUME, and its link would stand still for ever; write one such as \"100us\", \
+                       or leave the faults out";
+        return Err(Complaint::new("scheme.queue.pause_time", message));
     }
     queue::check_limits(queue, topology, format.mss_bytes + format.header_bytes)
 }

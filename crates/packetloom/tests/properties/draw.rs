@@ -60,6 +60,8 @@ fn entry(component: &'static Component, param: &'static Param) -> BoxedStrategy<
         ("workload", "sizes") => 0.8,
         ("scheme", "queue") => 0.98,
         ("sizes", "name") => 0.9,
+        // The usual one is never full here.
+        ("queue", "buffer") => 0.8,
         _ if matches!(param.kind, Kind::Component(_)) => ANOTHER_KIND,
         _ => CHANGED,
     };
@@ -73,6 +75,7 @@ fn entry(component: &'static Component, param: &'static Param) -> BoxedStrategy<
 fn value(component: &'static Component, name: &'static str, kind: &'static Kind) -> BoxedStrategy<Json> {
     match *kind {
         Kind::Time => texts(&["1us", "0ns", "100ns", "10us", "100us", "1ms"]),
+        Kind::Bytes if name == "buffer" => texts(&["200KB", "300KB", "1MB"]),
         Kind::Bytes => texts(&["1.5KB", "0B", "1B", "40B", "9KB", "30KB", "100KB"]),
         Kind::Buffer => texts(&["30KB", "1packets", "8packets", "100packets", "1B", "1.5KB"]),
         Kind::Rate => texts(&["10Gbps", "1Gbps", "40Gbps", "9.953Gbps"]),

@@ -19,7 +19,8 @@ pub(in crate::engine) struct Pauses {
     frame_bytes: u16,
     /// How long a PAUSE holds; [`Time::NEVER`]: until a RESUME.
     lasts: Time,
-    /// The link of its first port, in the topology.
+    /// The switch, and the link of its first port, in the topology.
+    node: u32,
     first_link_out: u32,
     /// Whether of packets that arrive at once another link's goes first each time, and the last turn.
     rotates: bool,
@@ -34,9 +35,18 @@ pub(in crate::engine) struct PauseSettings {
 }
 
 impl Pauses {
-    pub(in crate::engine) fn new(memory: Memory, settings: &PauseSettings, first_link_out: u32) -> Pauses {
+    pub(in crate::engine) fn new(
+        memory: Memory,
+        settings: &PauseSettings,
+        (node, first_link_out): (u32, u32),
+    ) -> Pauses {
         let PauseSettings { frame_bytes, lasts, rotates } = *settings;
-        Pauses { memory, frame_bytes, lasts, first_link_out, rotates, turn: 0 }
+        Pauses { memory, frame_bytes, lasts, node, first_link_out, rotates, turn: 0 }
+    }
+
+    /// The switch, in the topology.
+    pub(in crate::engine) fn node(&self) -> u32 {
+        self.node
     }
 
     /// The quanta that a PAUSE asks for on a link of this rate.

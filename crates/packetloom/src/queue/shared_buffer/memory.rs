@@ -4,6 +4,7 @@ use super::limits::{CELL_BYTES, reserve, shared_bytes};
 use super::{CLASSES, CONTROL, by_mmu, class_in, doublings, lossless};
 use crate::spec::Values;
 use crate::units::Rate;
+use std::ops::Range;
 
 /// What of a link's classes is to be paused or resumed, a bit for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +59,7 @@ pub struct Memory {
     /// Used of the shared part; with [`Sharing::Pools`] all that is in the buffer.
     used: u64,
     links: Vec<Ingress>,
+    lossless_drops: u64,
 }
 
 fn q16(alpha: f64) -> u64 {
@@ -93,6 +95,7 @@ impl Memory {
             lossless: lossless(queue),
             used: 0,
             links: links.iter().map(ingress).collect(),
+            lossless_drops: 0,
         }
     }
 
@@ -123,6 +126,7 @@ impl Memory {
     pub fn arrive(&mut self, link: u32, class: u8, size_bytes: u16, waiting: u64) -> (bool, Signals) {
         let (link, class, size) = (link as usize, class_in(class), u64::from(size_bytes));
         if !self.has_room(link, class, size, waiting) {
+            self.lossless_drops += u64::from(self.is_lossless(class));
             return (false, Signals::default());
         }
         match self.sharing {
@@ -158,6 +162,16 @@ impl Memory {
     fn note(&mut self, link: usize, signals: Signals) -> Signals {
         self.links[link].paused = (self.links[link].paused | signals.pause) & !signals.resume;
         signals
+    }
+
+    /// The links into the switch, by their numbers there.
+    pub fn links(&self) -> Range<u32> {
+        0..self.links.len() as u32
+    }
+
+    /// Packets of lossless classes for which there was no room.
+    pub fn lossless_drops(&self) -> u64 {
+        self.lossless_drops
     }
 
     /// The classes of a link that are paused.

@@ -13,6 +13,7 @@ pub use memory::{Memory, Signals};
 pub use port::{Pause, PauseRecord, SharedPort};
 
 use super::{Buffer, Built, Queue};
+use crate::packet::{Kind as PacketKind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
 use crate::units::Rate;
 
@@ -218,6 +219,11 @@ pub fn pause_bytes(queue: &Values) -> Option<u64> {
     (queue.kind == COMPONENT.kind).then(|| queue.bytes("pause_frame"))
 }
 
+/// Whether a pause of this queue lasts until it is resumed.
+pub fn pauses_until_resumed(queue: &Values) -> bool {
+    queue.kind == COMPONENT.kind && lossless(queue) != 0 && queue.optional_time("pause_time").is_none()
+}
+
 /// Whether nothing is lost in any class but those that are not lossless.
 pub fn is_lossless(queue: &Values, class: u64) -> bool {
     queue.kind == COMPONENT.kind && numbers(queue).contains(&class) && !queue.flag("unsafe_headroom")
@@ -232,6 +238,12 @@ fn by_mmu<T>(values: &Values, hpcc: T, conweave: T) -> T {
 #[inline]
 pub fn class_in(class: u8) -> usize {
     usize::from(class).min(CLASSES - 1)
+}
+
+/// The class that a packet is charged to, if it is.
+#[inline]
+pub fn charged_class<H>(packet: &Packet<H>) -> Option<u8> {
+    (packet.kind != PacketKind::Link && packet.class != CONTROL).then(|| class_in(packet.class) as u8)
 }
 
 /// By how much alpha is larger for a link of this rate: by what doubled rates double.

@@ -135,6 +135,11 @@ impl SharedPort {
         self.paused >> class_in(class) & 1 == 1
     }
 
+    /// The classes that are paused, a bit for each.
+    pub fn paused(&self) -> u8 {
+        self.paused
+    }
+
     /// Where the pause of a class began, if it is paused.
     pub fn origin(&self, class: u8) -> Option<PauseOrigin> {
         self.is_paused(class).then(|| self.origins[class_in(class)])
