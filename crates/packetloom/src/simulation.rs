@@ -217,6 +217,7 @@ impl Simulation {
         let scheme = &self.setting.case.scheme;
         let kind = scheme.component("transport").kind;
         let answered = !central::is_central(&kind);
+        let cut_up = central::cuts_up(&scheme.component("transport"));
         let (one_path, is_audited) =
             (takes_one_path(scheme, &self.setting.topology), self.setting.is_audited);
         let mut outcome = if is_fluid(&kind) {
@@ -229,7 +230,8 @@ impl Simulation {
             entry.map(|entry| self.run_built(monitor, |plan| entry.engine(plan))).ok_or_else(unknown)
         }?;
         if is_audited && outcome.violation.is_none() {
-            let checked = check_rows(&outcome.flows, &outcome.topology, outcome.format, (one_path, answered));
+            let checked =
+                check_rows(&outcome.flows, &outcome.topology, outcome.format, (one_path, answered, cut_up));
             outcome.violation = checked.err();
         }
         debug_assert!(

@@ -108,8 +108,9 @@ impl<'a> Audit<'a> {
     pub fn new(terms: Terms<'a>) -> Audit<'a> {
         let [nic, port] =
             [terms.nic, terms.queue].map(|queue| queue::most_bytes(queue, terms.largest_packet_bytes));
-        // A shared buffer is a switch's; what waits at a host waits in the host.
-        let nic = nic.filter(|_| queue::pause_bytes(terms.nic).is_none());
+        // What a shared buffer holds has laws of its own (`pauses.rs`); what waits at a host waits in the host.
+        let is_shared = queue::pause_bytes(terms.queue).is_some();
+        let (nic, port) = if is_shared { (None, Some(u64::MAX)) } else { (nic, port) };
         // Hosts share no pool.
         let port = port.into_iter().chain(queue::pool_bytes(terms.queue)).min();
         Audit {

@@ -55,6 +55,10 @@ impl Pauses {
                 format!("{}: {used} B of {limit} B", of())
             })?;
         }
+        let all: u64 = buffer.charges.iter().map(|charge| charge.bytes).sum();
+        ensure(all <= buffer.size_bytes, "a buffer never holds more than its size", seen.now, || {
+            format!("{}: {all} B in {} B", name(buffer.node), buffer.size_bytes)
+        })?;
         let strange = waits.keys().next();
         ensure(strange.is_none(), "a link is charged with what waits of it", seen.now, || {
             format!("{}: {strange:?} waits and is charged to nobody", name(buffer.node))
@@ -80,6 +84,7 @@ mod tests {
             node: 2,
             links_out: 0..1,
             charges: vec![charge(0, 0), charge(1, 1_500)],
+            size_bytes: 10_000,
             lossless_drops: 0,
         };
         Inspection { links: vec![port], shared_buffers: vec![buffer], is_idle: true, ..Inspection::default() }
@@ -88,7 +93,7 @@ mod tests {
     #[test]
     fn every_law_of_shared_buffers_is_seen_to_be_broken() {
         type Change = fn(&mut Inspection);
-        let changes: [(Option<&str>, Change); 6] = [
+        let changes: [(Option<&str>, Change); 7] = [
             (None, |_| ()),
             (Some("a link is charged with what waits of it"), |seen| {
                 seen.shared_buffers[0].charges[0].bytes = 1;
@@ -96,6 +101,9 @@ mod tests {
             (Some("a link is charged with what waits of it"), |seen| seen.links[0].queued[0].ingress = 2),
             (Some("headroom is never exceeded"), |seen| seen.shared_buffers[0].charges[1].headroom.0 = 5_001),
             (Some("nothing lossless is ever dropped"), |seen| seen.shared_buffers[0].lossless_drops = 1),
+            (Some("a buffer never holds more than its size"), |seen| {
+                seen.shared_buffers[0].size_bytes = 1_499
+            }),
             (Some("every PAUSE has its end"), |seen| seen.links[0].paused = 1 << 3),
         ];
         for (law, change) in changes {

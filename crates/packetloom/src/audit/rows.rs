@@ -6,7 +6,8 @@ use crate::topology::{Link, Topology};
 use crate::units::Time;
 
 /// Checks what is said of every flow; `one_path`: whether all packets of a flow take one path; `answered`: whether a sender
-/// waits for its receiver's word.
+/// waits for its receiver's word; `cut_up`: whether packets are shorter than they must be, so that more of them are under way
+/// at once than the best FCT knows of.
 ///
 /// # Errors
 /// A flow that ended before it began, or was faster than it can be.
@@ -14,7 +15,7 @@ pub fn check_rows(
     rows: &[FlowRow],
     topology: &Topology,
     format: Format,
-    (one_path, answered): (bool, bool),
+    (one_path, answered, cut_up): (bool, bool, bool),
 ) -> Verdict {
     let (are_paths_alike, narrows) = (are_paths_alike(topology), narrows(topology));
     for row in rows {
@@ -35,7 +36,9 @@ pub fn check_rows(
             format!("flow {} was delivered at {delivered}, closed at {closed}", flow.id)
         })?;
         let Some(fct) = row.fct() else { continue };
-        let bound = if one_path && are_paths_alike {
+        let bound = if cut_up {
+            time_on_own_link(row, topology, format)
+        } else if one_path && are_paths_alike {
             best_fct
         } else if are_paths_alike && !narrows {
             best_when_spread(row, topology, format).min(best_fct)

@@ -211,7 +211,7 @@ fn no_row_may_be_faster_than_its_best() {
         measured: true,
     };
     let law = |row, one_path| {
-        check_rows(&[row], &topology, format, (one_path, true)).err().map(|violation| violation.law)
+        check_rows(&[row], &topology, format, (one_path, true, false)).err().map(|violation| violation.law)
     };
     assert_eq!(law(row(best_fct), true), None);
     assert_eq!(law(row(best_fct - Time(1)), true), Some("no flow is faster than its best FCT"));

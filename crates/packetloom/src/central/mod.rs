@@ -96,6 +96,11 @@ pub fn check(transport: &str, routing: &str, topology: &Topology) -> Result<(), 
     Ok(())
 }
 
+/// Whether a transport's packets are shorter than they must be.
+pub fn cuts_up(transport: &Values) -> bool {
+    is_central(&transport.kind) && transport.component("lengths").kind != "full"
+}
+
 /// What a run's controller decided, and what it took.
 #[derive(Debug)]
 pub struct Plan {

@@ -111,6 +111,8 @@ pub struct SharedBuffer {
     pub links_out: Range<usize>,
     /// What each link's classes are charged with.
     pub charges: Vec<LinkCharge>,
+    /// How large it is.
+    pub size_bytes: u64,
     /// Packets of lossless classes for which there was no room.
     pub lossless_drops: u64,
 }
@@ -196,6 +198,7 @@ fn shared_buffers<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = Shared
             node: pauses.node(),
             links_out: first..first + ports.len(),
             charges: charges.map(charge).collect(),
+            size_bytes: memory.size_bytes(),
             lossless_drops: memory.lossless_drops(),
         })
     })

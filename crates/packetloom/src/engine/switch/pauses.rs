@@ -9,7 +9,7 @@ use crate::engine::wires::Wires;
 use crate::link_message::{LinkMessage, PauseOrigin};
 use crate::packet::Packet;
 use crate::packets::PacketId;
-use crate::queue::{Memory, Signals};
+use crate::queue::{Memory, Signals, charged_class};
 use crate::units::{Rate, Time};
 
 /// A switch's shared buffer, and what it says of it.
@@ -99,10 +99,8 @@ impl Switch {
         wires: &mut Wires<H>,
     ) -> bool {
         let Some(pauses) = self.pauses_mut() else { return true };
-        let &Packet { class, size_bytes, .. } = wires.packets.get(id);
-        if !pauses.memory.charges(class) {
-            return true;
-        }
+        let packet = wires.packets.get(id);
+        let (Some(class), size_bytes) = (charged_class(packet), packet.size_bytes) else { return true };
         let port = ports[out as usize].shared();
         let waiting = port.map_or(0, |port| port.class_bytes(class));
         let (has_room, signals) = pauses.memory.arrive(link, class, size_bytes, waiting);
@@ -128,9 +126,6 @@ impl Switch {
         while let Some((_, number)) = self.next_to_depart(last, ports) {
             let Some((now, left)) = ports[number as usize].depart(wires) else { continue };
             let Some(pauses) = self.pauses_mut() else { return };
-            if !pauses.memory.charges(left.class) {
-                continue;
-            }
             let signals = pauses.memory.leave(left.from, left.class, left.bytes);
             if signals != Signals::default() {
                 self.signal(now, left.from, signals, PauseOrigin::default(), ports, wires);

@@ -1,7 +1,7 @@
 //! The memory manager of a switch: what is admitted, what is charged to whom, and when a link is paused and resumed.
 
 use super::limits::{CELL_BYTES, reserve, shared_bytes};
-use super::{CLASSES, CONTROL, by_mmu, class_in, doublings, lossless};
+use super::{CLASSES, by_mmu, class_in, doublings, lossless};
 use crate::spec::Values;
 use crate::units::Rate;
 use std::ops::Range;
@@ -99,12 +99,6 @@ impl Memory {
         }
     }
 
-    /// Whether packets of a class are charged at all.
-    #[inline]
-    pub fn charges(&self, class: u8) -> bool {
-        class != CONTROL
-    }
-
     /// The threshold of a link: its alpha times what is free of the shared part.
     fn threshold(&self, link: usize) -> u64 {
         let free = self.shared_limit.saturating_sub(self.used);
@@ -167,6 +161,11 @@ impl Memory {
     /// The links into the switch, by their numbers there.
     pub fn links(&self) -> Range<u32> {
         0..self.links.len() as u32
+    }
+
+    /// How large the buffer is.
+    pub fn size_bytes(&self) -> u64 {
+        self.buffer
     }
 
     /// Packets of lossless classes for which there was no room.

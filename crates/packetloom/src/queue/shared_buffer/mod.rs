@@ -20,13 +20,13 @@ use crate::units::Rate;
 /// How many traffic classes there are, as in IEEE 802.1Q.
 pub const CLASSES: usize = 8;
 
-/// The class that goes before all others, is never paused and never charged.
+/// The class that goes before all others, and is never paused. What is not data is not charged there.
 pub const CONTROL: u8 = 0;
 
 const COMPONENT: Component = Component {
     section: "queue",
     kind: "shared-buffer",
-    doc: "A switch with one buffer for all ports, eight classes, and priority flow control: links that fill too much of the buffer are paused, and nothing of a lossless class is dropped. Class 0 goes before all others and is neither charged nor paused; the rest take turns. At a host: the NIC that is paused.",
+    doc: "A switch with one buffer for all ports, eight classes, and priority flow control: links that fill too much of the buffer are paused, and nothing of a lossless class is dropped. Class 0 goes before all others and is never paused: what is not data takes nothing of the buffer there. The rest take turns. At a host: the NIC that is paused.",
     source: "IEEE 802.1Qbb; HPCC's ns-3 simulator",
     params: &[&[
         Param {
@@ -240,10 +240,11 @@ pub fn class_in(class: u8) -> usize {
     usize::from(class).min(CLASSES - 1)
 }
 
-/// The class that a packet is charged to, if it is.
+/// The class that a packet is charged to, if it is: all data is, and whatever else does not go in the control class.
 #[inline]
 pub fn charged_class<H>(packet: &Packet<H>) -> Option<u8> {
-    (packet.kind != PacketKind::Link && packet.class != CONTROL).then(|| class_in(packet.class) as u8)
+    let is_charged = packet.kind == PacketKind::Data || packet.class != CONTROL;
+    (packet.kind != PacketKind::Link && is_charged).then(|| class_in(packet.class) as u8)
 }
 
 /// By how much alpha is larger for a link of this rate: by what doubled rates double.

@@ -1,6 +1,6 @@
 //! A port of a switch with a shared buffer, or the NIC of a host beside it: classes of which paused ones wait.
 
-use super::{CLASSES, CONTROL, class_in};
+use super::{CLASSES, CONTROL, charged_class, class_in};
 use crate::link_message::{LinkMessage, PauseOrigin};
 use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
@@ -215,13 +215,15 @@ impl Holds for SharedPort {
         let packet = packets.get_mut(id);
         if class != usize::from(CONTROL) {
             self.served = class as u32;
+        }
+        let bytes = packet.size_bytes;
+        if let Some(class) = charged_class(packet) {
             if self.marking.marks(left, random) && packet.ecn_capable {
                 packet.congestion_experienced = true;
                 counts.marks += 1;
             }
+            self.last = Some(Departure { from: packets.ingress(id), class, bytes });
         }
-        let (class, bytes) = (class as u8, packet.size_bytes);
-        self.last = Some(Departure { from: packets.ingress(id), class, bytes });
         Some(id)
     }
 
