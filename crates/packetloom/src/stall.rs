@@ -4,7 +4,7 @@
 //! Nothing is counted per packet for this. After so many events (arrivals of packets, timers) without an end or a start of a
 //! flow, the run is stopped for a moment, hosts are asked how their flows stand, and it goes on if that has changed since.
 
-use crate::engine::Standing;
+use crate::engine::{AnyEngine, PauseCycle, Standing};
 use crate::flow::FlowId;
 use crate::units::Time;
 
@@ -14,6 +14,9 @@ const PATIENCE_EVENTS_PER_FLOW: u64 = 1_000;
 
 /// Flows that wait while only background flows move are given so much longer.
 const PATIENCE_FOR_BACKGROUND: u64 = 100;
+
+/// Flows named where a cycle holds them.
+const NAMED_IN_CYCLES: usize = 20;
 
 /// Flows named in a message.
 const NAMED: usize = 5;
@@ -72,6 +75,53 @@ impl StallWatch {
         self.awaited = awaited;
         all_stand || self.unchanged >= PATIENCE_FOR_BACKGROUND
     }
+}
+
+/// How often cycles of paused ports are looked for, in simulated time.
+const BETWEEN_CYCLES: Time = Time::from_us(1_000);
+
+/// Watches for pauses that hold each other.
+#[derive(Debug)]
+pub struct CycleWatch {
+    /// When to look next; [`Time::NEVER`]: never.
+    next: Time,
+}
+
+impl CycleWatch {
+    /// Watches, or not.
+    pub fn new(watches: bool) -> CycleWatch {
+        CycleWatch { next: if watches { BETWEEN_CYCLES } else { Time::NEVER } }
+    }
+
+    /// Whether it is time to look.
+    #[inline]
+    pub fn is_due(&self, now: Time) -> bool {
+        now >= self.next
+    }
+
+    /// Looks.
+    pub fn look(&mut self, now: Time, engine: &dyn AnyEngine) -> Option<PauseCycle> {
+        if self.next == Time::NEVER {
+            return None;
+        }
+        self.next = now + BETWEEN_CYCLES;
+        engine.pause_cycle()
+    }
+}
+
+/// What a user is told of such a cycle; `name`: of a link.
+pub fn deadlock(cycle: &PauseCycle, now: Time, name: impl Fn(u32) -> String) -> String {
+    let ports: Vec<String> =
+        cycle.ports.iter().map(|&(link, class)| format!("{} (class {class})", name(link))).collect();
+    let named: Vec<String> = cycle.flows.iter().take(NAMED_IN_CYCLES).map(ToString::to_string).collect();
+    let more = if cycle.flows.len() > NAMED_IN_CYCLES { ", ..." } else { "" };
+    format!(
+        "deadlock: a cycle of paused ports at {now}, of which each waits for the next: {}; in them wait {} flows: \
+         flows {}{more}. A watchdog, or paths without cycles, would break it",
+        ports.join(", "),
+        cycle.flows.len(),
+        named.join(", ")
+    )
 }
 
 fn patience(flows: u64) -> u64 {

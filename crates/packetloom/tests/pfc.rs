@@ -182,3 +182,45 @@ fn wrong_input_is_refused_with_what_it_takes() {
         run(&(allowed + "max_time = \"2ms\"\n")).ports.iter().map(|port| port.counters.drops).sum();
     assert!(drops > 0);
 }
+
+/// A ring of five switches, each with a host that sends to the next but one: every link between switches is asked for twice
+/// what it carries, and what pauses one waits for the next.
+const RING: &str = "10 5 10\n5 6 7 8 9\n0 5 100Gbps 1000ns 0\n1 6 100Gbps 1000ns 0\n2 7 100Gbps 1000ns 0\n\
+3 8 100Gbps 1000ns 0\n4 9 100Gbps 1000ns 0\n5 6 100Gbps 1000ns 0\n6 7 100Gbps 1000ns 0\n7 8 100Gbps 1000ns 0\n\
+8 9 100Gbps 1000ns 0\n9 5 100Gbps 1000ns 0\n";
+
+fn around_the_ring(queue: &str) -> String {
+    common::write_file("ring.txt", RING);
+    let flows: String = (0..5).map(|host| format!("{host},{},4000000,0\n", (host + 2) % 5)).collect();
+    common::write_file("around.csv", &format!("src,dst,size_bytes,start_ns\n{flows}"));
+    let workload = r#"
+[[workload]]
+class = 3
+arrivals = { kind = "list", file = "around.csv" }
+"#;
+    scenario("kind = \"hpcc\"\nfile = \"ring.txt\"", workload, queue)
+}
+
+#[test]
+fn a_cycle_of_paused_ports_is_found_and_named_with_its_flows() {
+    for pause_time in ["", r#", pause_time = "50us""#] {
+        let toml = around_the_ring(&format!(r#", buffer = "1MiB"{pause_time}"#)) + "max_time = \"100ms\"\n";
+        let outcome = run(&toml);
+        let stalled = outcome.stalled.as_deref().expect("it stands still");
+        assert!(stalled.contains("a cycle of paused ports"), "{stalled}");
+        for switch in 5..10 {
+            assert!(stalled.contains(&format!("switch{switch} to switch")), "{stalled}");
+        }
+        assert!(stalled.contains("flows 0, 1, 2, 3, 4"), "{stalled}");
+        assert!(outcome.ports.iter().all(|port| port.counters.drops == 0));
+    }
+}
+
+#[test]
+fn the_watchdog_breaks_a_cycle_by_dropping() {
+    let toml = around_the_ring(r#", buffer = "1MiB", watchdog = "200us""#);
+    let outcome = run(&toml.replace(r#"rto = "1s""#, r#"rto = "2ms""#));
+    assert_eq!(outcome.stalled, None);
+    assert!(outcome.flows.iter().all(|row| row.fct().is_some()));
+    assert!(outcome.ports.iter().map(|port| port.counters.drops).sum::<u64>() > 0);
+}

@@ -179,6 +179,7 @@ impl<'a> Assembly<'a> {
         let settings = PauseSettings {
             frame_bytes: queue::pause_bytes(queue)? as u16,
             lasts: queue.optional_time("pause_time").unwrap_or(Time::NEVER),
+            patience: queue.optional_time("watchdog").unwrap_or(Time::NEVER),
             rotates: queue.text("ties") == "rotate",
         };
         let links_in = &self.partition.links_in[id as usize];

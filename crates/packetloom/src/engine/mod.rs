@@ -13,6 +13,7 @@ mod assembly;
 mod calendar;
 mod clock;
 mod crew;
+mod deadlock;
 mod due;
 mod endpoint;
 mod host;
@@ -33,6 +34,7 @@ pub use agent::{Leaving, Moment, PathNeeds, Place, PortAgent};
 pub use arrival::Arrival;
 pub use calendar::Calendar;
 pub use clock::Clock;
+pub use deadlock::PauseCycle;
 pub use due::Due;
 pub use endpoint::{Context, Standing, Transport};
 pub use inspection::{Held, Inspection, LinkCharge, LinkState, Passage, SharedBuffer};
@@ -164,6 +166,9 @@ pub trait AnyEngine {
     /// What was paused of each port that can be, in the order of the topology's links: the port's link, then each class.
     fn pauses(&self, end: Time) -> Vec<(usize, [PauseRecord; CLASSES])>;
 
+    /// A cycle of paused ports that nothing will resume, if there is one. Only between two windows.
+    fn pause_cycle(&self) -> Option<PauseCycle>;
+
     /// The record of every host's queue of pulls until `end`, where there is one.
     fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)>;
 
@@ -288,6 +293,10 @@ impl<T: Transport> AnyEngine for Engine<T> {
         }
         all.sort_by_key(|(link, _)| *link);
         all
+    }
+
+    fn pause_cycle(&self) -> Option<PauseCycle> {
+        deadlock::find(self)
     }
 
     fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)> {

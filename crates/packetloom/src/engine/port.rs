@@ -497,6 +497,20 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
+    /// The same, to be changed; whoever does so says when it is done ([`Port::note_emptied`]).
+    pub(super) fn shared_mut(&mut self) -> Option<&mut SharedPort> {
+        match &mut self.discipline {
+            Discipline::Buffered(Buffer::Shared(port)) => Some(port),
+            _ => None,
+        }
+    }
+
+    /// What waited of a class is gone.
+    pub(super) fn note_emptied(&mut self, now: Time) {
+        self.waiting = self.buffer().is_some_and(Buffer::is_ready);
+        self.note(now);
+    }
+
     /// Whether a class of a packet that goes by this port is paused; of several ports, by the one that it would go by.
     pub(super) fn is_paused(&mut self, class: u8, packet: impl FnOnce() -> Packet<H>) -> bool {
         let port = match &mut self.nics {

@@ -3,6 +3,7 @@
 mod credits;
 mod link_control;
 mod pauses;
+mod watchdog;
 
 use super::Tally;
 use super::agent::PortAgent;

@@ -6,7 +6,7 @@ use crate::engine::{PortCounters, Tally};
 use crate::flow::HostId;
 use crate::measure::{Capture, Captured, FlowRow, Format, QueueRecorder, SentRecorder, pcapng};
 use crate::queue::{CLASSES, Pause, PauseRecord};
-use crate::topology::{Link, Topology};
+use crate::topology::Topology;
 use crate::units::Time;
 use crate::workload::Job;
 use std::time::Duration;
@@ -138,9 +138,8 @@ impl Outcome {
     }
 
     pub(super) fn capture(&self, link: usize, packets: Vec<Captured>) -> Capture {
-        let Link { src, dst, rate, .. } = self.topology.links[link];
-        let name = format!("{} to {}", self.topology.node_name(src), self.topology.node_name(dst));
-        Capture { name, rate, packets }
+        let rate = self.topology.links[link].rate;
+        Capture { name: self.topology.link_name(link as u32), rate, packets }
     }
 
     /// What was captured, as a pcapng file; nothing where nothing was to be.

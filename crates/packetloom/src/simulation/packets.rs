@@ -9,7 +9,7 @@ use crate::measure::{Collector, QueueRecorder};
 use crate::queue;
 use crate::routing;
 use crate::spec::Value;
-use crate::stall::{self, StallWatch};
+use crate::stall::{self, CycleWatch, StallWatch};
 use crate::transport::PacketFormat;
 use crate::workload::Workload;
 
@@ -147,11 +147,15 @@ impl Setting {
     ) -> End {
         let (goal, max_time) = (self.goal(), self.max_time());
         let has_background = workload.background().contains(&true);
+        let mut cycles = CycleWatch::new(
+            self.case.scheme.optional_component("queue").is_some_and(|queue| queue::may_deadlock(&queue)),
+        );
         let mut watch = StallWatch::new(self.faults.last_change());
         let mut is_wanted = true;
         let mut violation = None;
         let stalled = loop {
             let (mut is_stalled, mut is_over, mut is_due) = (false, false, false);
+            let mut looks_for_cycles = false;
             engine.run(workload, max_time, &mut |AfterWindow { log, tally, now, left, standings }| {
                 if !log.events.is_empty() {
                     audit.iter_mut().for_each(|audit| audit.hear(&log.events));
@@ -168,18 +172,22 @@ impl Setting {
                     is_stalled = watch.is_stalled(tally.events, standings, is_awaited) && is_unfinished;
                 }
                 is_due = audit.as_ref().is_some_and(|audit| audit.is_due(tally.packet_hops));
-                is_wanted && !is_over && !is_stalled && !is_due
+                looks_for_cycles = cycles.is_due(now);
+                is_wanted && !is_over && !is_stalled && !is_due && !looks_for_cycles
             });
             let now = engine.now();
+            let is_at_rest = is_stalled || is_over || !is_wanted || now >= max_time;
             if let Some(audit) = &mut audit {
                 let mut seen = engine.inspect(audit.follows_order());
                 // A window that the end cuts short leaves what comes after it undone, and nobody to be woken for it.
                 seen.is_idle &= now < max_time;
                 violation = audit.look(&seen, engine.tally().packet_hops).err();
-                let is_at_rest = is_stalled || is_over || !is_wanted || now >= max_time;
-                if violation.is_none() && is_due && !is_at_rest {
-                    continue;
-                }
+            }
+            if let Some(cycle) = cycles.look(now, engine).filter(|_| violation.is_none()) {
+                break Some(stall::deadlock(&cycle, now, |link| self.topology.link_name(link)));
+            }
+            if violation.is_none() && (is_due || looks_for_cycles) && !is_at_rest {
+                continue;
             }
             if violation.is_some() || !is_wanted || now >= max_time {
                 break None;

@@ -241,6 +241,12 @@ impl Topology {
         self.tier_names[usize::from(self.nodes[node as usize].tier)]
     }
 
+    /// A name for a link: the nodes at its ends.
+    pub fn link_name(&self, link: u32) -> String {
+        let Link { src, dst, .. } = self.links[link as usize];
+        format!("{} to {}", self.node_name(src), self.node_name(dst))
+    }
+
     /// A name for a node: its tier and its number there, or in the file that the network comes from.
     pub fn node_name(&self, node: u32) -> String {
         if let Some(id) = self.ids.get(node as usize) {

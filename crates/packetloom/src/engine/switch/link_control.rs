@@ -47,15 +47,16 @@ impl Switch {
                 }
                 self.port_hears(now, link, message, ports, wires);
             }
-            LinkMessage::Pause { .. } | LinkMessage::PauseOver { .. } | LinkMessage::Watchdog { .. } => {
+            LinkMessage::Pause { class, .. } => {
                 self.port_hears(now, link, message, ports, wires);
                 let rate = ports[self.ways_back[link as usize] as usize].rate();
-                if let Some(lasts) = message.pause_lasts(rate)
-                    && let LinkMessage::Pause { class, .. } = message
-                {
+                if let Some(lasts) = message.pause_lasts(rate) {
                     wires.remind((self.node, link), now + lasts, LinkMessage::PauseOver { class });
                 }
+                self.watch(now, link, class, ports, wires);
             }
+            LinkMessage::PauseOver { .. } => self.port_hears(now, link, message, ports, wires),
+            LinkMessage::Watchdog { class } => self.look_after(now, link, class, ports, wires),
             LinkMessage::PauseEnds { class } => self.prolong(now, link, class, ports, wires),
         }
     }

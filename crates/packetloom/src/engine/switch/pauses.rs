@@ -1,7 +1,7 @@
 //! Priority flow control (IEEE 802.1Qbb): what a packet takes of the shared buffer is charged to the link that it came by
 //! until it leaves, and a link whose class has too much is paused.
 
-use super::{LinkControl, Switch};
+use super::{LinkControl, Switch, watchdog};
 use crate::engine::agent::PortAgent;
 use crate::engine::arrival::Arrival;
 use crate::engine::port::Port;
@@ -19,6 +19,8 @@ pub(in crate::engine) struct Pauses {
     frame_bytes: u16,
     /// How long a PAUSE holds; [`Time::NEVER`]: until a RESUME.
     lasts: Time,
+    /// For how long a class may be kept from being sent; [`Time::NEVER`]: for any time.
+    patience: Time,
     /// The switch, and the link of its first port, in the topology.
     node: u32,
     first_link_out: u32,
@@ -31,6 +33,7 @@ pub(in crate::engine) struct Pauses {
 pub(in crate::engine) struct PauseSettings {
     pub(in crate::engine) frame_bytes: u16,
     pub(in crate::engine) lasts: Time,
+    pub(in crate::engine) patience: Time,
     pub(in crate::engine) rotates: bool,
 }
 
@@ -40,8 +43,13 @@ impl Pauses {
         settings: &PauseSettings,
         (node, first_link_out): (u32, u32),
     ) -> Pauses {
-        let PauseSettings { frame_bytes, lasts, rotates } = *settings;
-        Pauses { memory, frame_bytes, lasts, node, first_link_out, rotates, turn: 0 }
+        let PauseSettings { frame_bytes, lasts, patience, rotates } = *settings;
+        Pauses { memory, frame_bytes, lasts, patience, node, first_link_out, rotates, turn: 0 }
+    }
+
+    /// For how long a class may be kept from being sent.
+    pub(super) fn patience(&self) -> Time {
+        self.patience
     }
 
     /// The switch, in the topology.
@@ -67,7 +75,7 @@ impl Switch {
         }
     }
 
-    fn pauses_mut(&mut self) -> Option<&mut Pauses> {
+    pub(super) fn pauses_mut(&mut self) -> Option<&mut Pauses> {
         match &mut self.control {
             Some(LinkControl::Pauses(pauses)) => Some(pauses),
             _ => None,
@@ -101,6 +109,10 @@ impl Switch {
         let Some(pauses) = self.pauses_mut() else { return true };
         let packet = wires.packets.get(id);
         let (Some(class), size_bytes) = (charged_class(packet), packet.size_bytes) else { return true };
+        if watchdog::drops(&ports[out as usize], packet) {
+            ports[out as usize].refuse(id, wires);
+            return false;
+        }
         let port = ports[out as usize].shared();
         let waiting = port.map_or(0, |port| port.class_bytes(class));
         let (has_room, signals) = pauses.memory.arrive(link, class, size_bytes, waiting);
@@ -134,7 +146,7 @@ impl Switch {
     }
 
     /// Says to a link which of its classes are paused and resumed.
-    fn signal<H: Copy + Default, A: PortAgent<H>>(
+    pub(super) fn signal<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,
         link: u32,

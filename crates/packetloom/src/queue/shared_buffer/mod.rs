@@ -224,6 +224,11 @@ pub fn pauses_until_resumed(queue: &Values) -> bool {
     queue.kind == COMPONENT.kind && lossless(queue) != 0 && queue.optional_time("pause_time").is_none()
 }
 
+/// Whether pauses may hold each other for ever: where some class is lossless and no watchdog breaks it.
+pub fn may_deadlock(queue: &Values) -> bool {
+    queue.kind == COMPONENT.kind && lossless(queue) != 0 && queue.optional_time("watchdog").is_none()
+}
+
 /// Whether nothing is lost in any class but those that are not lossless.
 pub fn is_lossless(queue: &Values, class: u64) -> bool {
     queue.kind == COMPONENT.kind && numbers(queue).contains(&class) && !queue.flag("unsafe_headroom")

@@ -74,6 +74,8 @@ pub struct SharedPort {
     last: Option<Departure>,
     records: [PauseRecord; CLASSES],
     logs_pauses: bool,
+    /// The classes that the watchdog has given up until they are resumed, a bit for each.
+    given_up: u8,
 }
 
 /// Of marking, for ports of a rate.
@@ -121,6 +123,7 @@ impl SharedPort {
             last: None,
             records: Default::default(),
             logs_pauses: false,
+            given_up: 0,
         }
     }
 
@@ -138,6 +141,25 @@ impl SharedPort {
     /// The classes that are paused, a bit for each.
     pub fn paused(&self) -> u8 {
         self.paused
+    }
+
+    /// Since when a class is paused, if it is.
+    pub fn paused_since(&self, class: u8) -> Option<Time> {
+        self.records[class_in(class)].since.map(|(since, _)| since)
+    }
+
+    /// Takes out all that waits of a class, and gives it up: nothing more is to be put in until it is resumed.
+    pub fn empty<H: Copy + Default>(&mut self, class: u8, packets: &Packets<H>) -> Vec<PacketId> {
+        let class = class_in(class);
+        self.given_up |= 1 << class;
+        self.waiting &= !(1 << class);
+        std::iter::from_fn(|| self.classes[class].pop_front(packets)).collect()
+    }
+
+    /// Whether the watchdog has given a class up.
+    #[inline]
+    pub fn is_given_up(&self, class: u8) -> bool {
+        self.given_up >> class_in(class) & 1 == 1
     }
 
     /// Where the pause of a class began, if it is paused.
@@ -172,6 +194,7 @@ impl SharedPort {
 
     fn resume(&mut self, now: Time, class: usize) {
         self.paused &= !(1 << class);
+        self.given_up &= !(1 << class);
         self.records[class].end(now, self.logs_pauses);
     }
 }

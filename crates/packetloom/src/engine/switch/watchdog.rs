@@ -1,0 +1,62 @@
+//! The watchdog of priority flow control: a class that a port has been kept from sending for too long is emptied, so that a
+//! storm of pauses, or a cycle of them, does not hold the network for ever (SONiC's PFC watchdog, action drop).
+
+use super::Switch;
+use crate::engine::agent::PortAgent;
+use crate::engine::port::Port;
+use crate::engine::wires::Wires;
+use crate::link_message::{LinkMessage, PauseOrigin};
+use crate::packet::Packet;
+use crate::queue::Signals;
+use crate::units::Time;
+
+impl Switch {
+    /// A class was paused at the port that leads back along a link: if that began now, the watchdog will look at it.
+    pub(super) fn watch<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        link: u32,
+        class: u8,
+        ports: &[Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let back = self.ways_back[link as usize];
+        let patience = self.pauses().map_or(Time::NEVER, |pauses| pauses.patience());
+        let since = ports[back as usize].shared().and_then(|port| port.paused_since(class));
+        if patience != Time::NEVER && since == Some(now) {
+            wires.remind((self.node, link), now + patience, LinkMessage::Watchdog { class });
+        }
+    }
+
+    /// The watchdog looks: a class that has been paused all the time since is emptied.
+    pub(super) fn look_after<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        link: u32,
+        class: u8,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let back = self.ways_back[link as usize] as usize;
+        let patience = self.pauses().map_or(Time::NEVER, |pauses| pauses.patience());
+        let Some(port) = ports[back].shared_mut() else { return };
+        if port.paused_since(class).is_none_or(|since| since.saturating_add(patience) > now) {
+            return;
+        }
+        for id in port.empty(class, &wires.packets) {
+            let (from, size_bytes) = (wires.packets.ingress(id), wires.packets.get(id).size_bytes);
+            ports[back].refuse(id, wires);
+            let Some(pauses) = self.pauses_mut() else { return };
+            let signals = pauses.memory.leave(from, class, size_bytes);
+            if signals != Signals::default() {
+                self.signal(now, from, signals, PauseOrigin::default(), ports, wires);
+            }
+        }
+        ports[back].note_emptied(now);
+    }
+}
+
+/// Whether a port drops what comes for it, as its watchdog has given the class up.
+pub(super) fn drops<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, packet: &Packet<H>) -> bool {
+    port.shared().is_some_and(|port| port.is_given_up(packet.class))
+}
