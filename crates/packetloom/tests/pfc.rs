@@ -167,8 +167,8 @@ fn wrong_input_is_refused_with_what_it_takes() {
     };
     let short = complaint(r#", headroom = "20KB""#);
     assert_eq!(short.key, "scheme.queue.headroom");
-    // 2 us at 100 Gb/s, two packets and a frame of 64 B.
-    let needed = 25_000 + 2 * WIRE_BYTES + 64;
+    // 2 us at 100 Gb/s, three packets and a frame of 64 B.
+    let needed = 25_000 + 3 * WIRE_BYTES + 64;
     assert!(short.message.contains(&format!("write {needed}B or more")), "{}", short.message);
     let small = complaint(r#", buffer = "500KB""#);
     assert_eq!(small.key, "scheme.queue.buffer");

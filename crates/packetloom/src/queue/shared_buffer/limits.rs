@@ -35,10 +35,11 @@ impl Headroom {
         (u128::from(time.as_ps()) * u128::from(self.rate.as_bps())).div_ceil(8_000_000_000_000) as u64
     }
 
-    /// The worst case (IEEE 802.1Q Annex N, without delays in the interfaces): a packet keeps the PAUSE waiting, it takes its
-    /// time to the far end, and what started there until then takes its time back.
+    /// The worst case (IEEE 802.1Q Annex N, without delays in the interfaces): a packet finds no shared room and so sets off
+    /// the PAUSE; another keeps that waiting; it takes its time to the far end, where one has just begun; and what started
+    /// there until then takes its time back.
     pub fn needed(&self) -> u64 {
-        self.bytes_in(self.latencies[0] + self.latencies[1]) + 2 * self.packet_bytes + self.frame_bytes
+        self.bytes_in(self.latencies[0] + self.latencies[1]) + 3 * self.packet_bytes + self.frame_bytes
     }
 
     /// What the queue gives it.
@@ -75,8 +76,8 @@ pub fn check_limits(queue: &Values, topology: &Topology, packet_bytes: u64) -> R
         let short = headrooms.iter().find(|one| one.of(queue) < one.needed());
         if let Some(short) = short.filter(|_| lossless(queue) != 0 && !queue.flag("unsafe_headroom")) {
             let message = format!(
-                "a link of {} needs {} B to be lossless: {} B while the PAUSE and what started before it are under way, two \
-                 packets of {packet_bytes} B just begun, and a PAUSE of {frame_bytes} B; write {}B or more, leave it out, or \
+                "a link of {} needs {} B to be lossless: {} B while the PAUSE and what started before it are under way, one \
+                 packet of {packet_bytes} B that sets it off and two just begun, and a PAUSE of {frame_bytes} B; write {}B or more, leave it out, or \
                  write unsafe_headroom = true and lose packets",
                 short.rate,
                 short.needed(),
