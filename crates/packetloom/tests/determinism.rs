@@ -28,6 +28,7 @@ const SYMMETRIC: &str = r#"{ kind = "ecmp", symmetric = true }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "22.5KB" } }"#;
 const DAQ: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
+const LOSSLESS: &str = r#"{ kind = "shared-buffer", buffer = "1MB", ecn_min = "5KB", ecn_max = "200KB", ecn_probability = 0.01 }"#;
 
 /// A fat-tree of 16 hosts at a load of 0.6.
 fn scenario(workload: &str, transport: &str, queue: &str, routing: &str, flows: u32) -> String {
@@ -123,6 +124,33 @@ fn fingerprints_are_pinned_for_every_scheme() {
     let of = |transport| &found.iter().find(|(other, _)| *other == transport).expect("it is pinned").1;
     assert_ne!(of("d2tcp"), of("dctcp"));
     assert_eq!(found, pinned.map(|(transport, _, _, hash)| (transport, hash.to_owned())));
+}
+
+#[test]
+fn rdma_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
+    let pinned = [
+        ("roce", "", LOSSLESS, "ecmp", "24f973b031084a24"),
+        ("roce", r#", recovery = "irn""#, DROP_TAIL, "spray-random", "a5d82354897848a8"),
+        ("dcqcn", "", LOSSLESS, "ecmp", "9736b9265a4e7f90"),
+        ("dcqcn", r#", variant = "mellanox""#, LOSSLESS, "ecmp", "9187563a2390737f"),
+        ("timely", "", LOSSLESS, "ecmp", "f143989074f1448e"),
+        ("timely", r#", variant = "hpcc-ns3""#, LOSSLESS, "ecmp", "1a53b82c8f76cc5d"),
+        ("hpcc", "", LOSSLESS, "ecmp", "8b627f9a0cb94d11"),
+        ("hpcc", r#", variant = "hpcc-ns3", quantise = true"#, LOSSLESS, "ecmp", "0df02bf49faa1238"),
+        ("swift", "", DROP_TAIL, "spray-random", "c0ad0c7bdd9051f9"),
+        ("rdma-dctcp", "", LOSSLESS, "ecmp", "efd4b61372bcc9b7"),
+    ];
+    let found = pinned.map(|(transport, keys, queue, routing, _)| {
+        let toml = |workload: &str, flows: u32| {
+            let plain = format!("transport = \"{transport}\"");
+            let with_keys = format!("transport = {{ kind = \"{transport}\"{keys} }}");
+            scenario(workload, transport, queue, routing, flows).replace(&plain, &with_keys)
+        };
+        let what = format!("{transport}{keys}");
+        assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 60), &what, true);
+        (transport, keys, hash(&run(&toml(WEB_SEARCH, 60))))
+    });
+    assert_eq!(found, pinned.map(|(transport, keys, _, _, hash)| (transport, keys, hash.to_owned())));
 }
 
 /// RACK has a timer of its own, which goes off where packets come out of order.
@@ -261,6 +289,12 @@ deadlines = { kind = "exponential", mean = "1ms", floor = "100us" }
         ("d3", [DROP_TAIL, PFABRIC]),
         ("pdq", [DROP_TAIL, PFABRIC]),
         ("daq", [DAQ, r#""daq""#]),
+        ("roce", [LOSSLESS, r#"{ kind = "shared-buffer", buffer = "600KB" }"#]),
+        ("dcqcn", [LOSSLESS, ECN]),
+        ("timely", [LOSSLESS, DROP_TAIL]),
+        ("hpcc", [LOSSLESS, PFABRIC]),
+        ("swift", [LOSSLESS, DROP_TAIL]),
+        ("rdma-dctcp", [LOSSLESS, ECN]),
     ] {
         for queue in queues {
             let toml = scenario(workload, transport, queue, SYMMETRIC, 150);

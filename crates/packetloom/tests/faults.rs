@@ -9,7 +9,7 @@ use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 17] = [
+const SCHEMES: [(&str, &str, &str); 21] = [
     (r#""tcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""cubic""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""dctcp""#, r#"{ kind = "ecn", capacity = "225KB" }"#, r#""ecmp""#),
@@ -33,6 +33,14 @@ const SCHEMES: [(&str, &str, &str); 17] = [
     (r#""d3""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#"{ kind = "ecmp", symmetric = true }"#),
     (r#""pdq""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#"{ kind = "ecmp", symmetric = true }"#),
     (r#""mptcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
+    (
+        r#"{ kind = "roce", recovery = "irn" }"#,
+        r#"{ kind = "drop-tail", capacity = "225KB" }"#,
+        r#""spray-random""#,
+    ),
+    (r#"{ kind = "dcqcn", rto = "1ms" }"#, r#"{ kind = "ecn", capacity = "225KB" }"#, r#""ecmp""#),
+    (r#"{ kind = "hpcc", rto = "1ms" }"#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
+    (r#""swift""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""fastpass""#, r#"{ kind = "drop-tail", capacity = "100KB" }"#, r#""spray-random""#),
     (
         r#""pias""#,

@@ -13,7 +13,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 27] = [
+const SCHEMES: [(&str, &str, &str); 33] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -41,6 +41,12 @@ const SCHEMES: [(&str, &str, &str); 27] = [
     ("fastpass", r#"{ kind = "pfabric", capacity = "30KB" }"#, "spray-round-robin"),
     ("tcp", r#""fair""#, "ecmp"),
     ("daq", r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#, "ecmp"),
+    ("roce", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
+    ("dcqcn", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
+    ("timely", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
+    ("hpcc", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
+    ("swift", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
+    ("rdma-dctcp", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("syn", r#""drop-tail""#, "controller"),
     ("asy", r#""drop-tail""#, "spray-random"),
     ("ideal", r#""drop-tail""#, "ecmp"),
@@ -85,8 +91,9 @@ fn schemes(network: &str) -> String {
     let suitable = SCHEMES.iter().enumerate().filter(|(_, (transport, _, _))| suits(transport, network));
     let table = |(number, (transport, queue, routing)): (usize, &(&str, &str, &str))| {
         let routing = if routing.starts_with('{') { routing.to_string() } else { format!("{routing:?}") };
-        // Hosts and switches count the same credits.
-        let nic = if *transport == "daq" { queue } else { "\"drop-tail\"" };
+        // Hosts and switches count the same credits; and hosts must know pauses.
+        let is_alike = *transport == "daq" || queue.contains("shared-buffer");
+        let nic = if is_alike { queue } else { "\"drop-tail\"" };
         format!(
             "[[scheme]]\nname = \"{number}\"\ntransport = \"{transport}\"\nqueue = {queue}\nnic = {nic}\n\
              routing = {routing}\n"
@@ -334,7 +341,7 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, told: &str) {
         assert_eq!(u64::from(first_time), row.flow.size_bytes.div_ceil(mss), "{told}: {row:?}");
     }
     let kind = case.scheme.component("transport").kind;
-    let sends_requests = ["ndp", "rcp", "d3", "pdq", "daq", "fastpass"].contains(&kind.as_str());
+    let sends_requests = ["ndp", "rcp", "d3", "pdq", "daq", "fastpass", "dcqcn"].contains(&kind.as_str());
     let is_lossless = outcome.ports.iter().all(|port| port.counters.drops == 0);
     for host in 0..outcome.topology.hosts {
         let sent = |is_it: fn(&packetloom::flow::Flow, u32) -> bool| {

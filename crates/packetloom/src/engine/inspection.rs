@@ -223,7 +223,8 @@ fn due<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = (HostId, Time)> {
 }
 
 fn passage<T: Transport>(put: &Put<T::Header>, identify: bool) -> Passage {
-    let is_told_apart = identify && !T::Agent::ACTIVE && put.packet.kind == Kind::Data;
+    let is_written = T::Agent::ACTIVE || T::Agent::SEES_DEPARTURES;
+    let is_told_apart = identify && !is_written && put.packet.kind == Kind::Data;
     Passage {
         link: put.link,
         start: put.start,

@@ -20,6 +20,7 @@ mod pdq;
 mod pias;
 mod priority;
 mod rcp;
+mod rdma;
 mod reassembly;
 mod rto;
 mod sending;
@@ -51,6 +52,11 @@ pub trait Scheme: Transport {
 
     /// Reads its parameters.
     fn configure(values: &Values) -> Self::Config;
+
+    /// What its parameters come to on a network, of schemes that know more of it than its hosts: once in a run.
+    fn on_network(config: Self::Config, _topology: &Topology) -> Self::Config {
+        config
+    }
 
     /// What must hold of its parameters on a network.
     ///
@@ -130,7 +136,7 @@ impl Entry {
             classes: T::classes,
             check_network: T::check_network,
             engine: |plan| {
-                let config = T::configure(plan.transport);
+                let config = T::on_network(T::configure(plan.transport), plan.topology);
                 Box::new(Engine::new(plan, || T::new(&config)))
             },
         }
@@ -196,6 +202,12 @@ registry! {
     mptcp::Mptcp,
     pias::Pias,
     fastpass::Fastpass,
+    rdma::Roce,
+    rdma::Dcqcn,
+    rdma::Timely,
+    rdma::Hpcc,
+    rdma::Swift,
+    rdma::RateDctcp,
 }
 
 /// How all of them describe themselves.

@@ -29,6 +29,11 @@ impl Reassembly {
         self.packets.filter(|&packets| packets == self.next)
     }
 
+    /// Forgets what arrived from a packet on: it is sent again.
+    pub fn go_back(&mut self, to: u32) {
+        self.next = self.next.min(to);
+    }
+
     /// Packet `seq` arrived, perhaps the flow's last; returns whether it came in order with no gap open.
     #[inline]
     pub fn add(&mut self, seq: u32, last: bool) -> bool {

@@ -34,6 +34,8 @@ enum May {
     Reduction,
     /// A packet at a time, each as long after the one before it as that took at the rate.
     Rate,
+    /// The same, but a new rate holds only from the next packet on.
+    LastRate,
     /// A packet at a time, when the host's link is free.
     LinkFree,
     /// So many packets, and then one for each that arrived, whole or trimmed, for each timeout and for each that came back.
@@ -91,6 +93,15 @@ const fn paced(kind: &'static str) -> Held {
     }
 }
 
+/// With packets of the size that is drawn here.
+const GO_BACK_N: &str = r#"mss = "1460B", header = "40B", ack = "40B", rto = "1ms""#;
+const IRN: &str = r#"mss = "1460B", header = "40B", ack = "40B", recovery = "irn""#;
+
+/// Between queue pairs.
+const fn rdma(kind: &'static str, keys: &'static str, may: May) -> Held {
+    Held { may, ..windowed(kind, keys, MARKING) }
+}
+
 const TCP: &str = r#"max_rto = "4ms", max_window = 40"#;
 const FIXED: &str = r#"min_rto = "1ms", max_rto = "4ms", max_window = 40, initial_window = 16"#;
 
@@ -142,6 +153,38 @@ const HELD: &[Held] = &[
         ..windowed("ndp", r#"mss = "1460B", header = "40B", initial_window = 10, rto = "500us""#, TRIMMING)
     },
     Held { may: May::Told, ..windowed("fastpass", "arbiter = 3", SHORT) },
+    rdma("roce", GO_BACK_N, May::LinkFree),
+    rdma("roce", IRN, May::LinkFree),
+    rdma(
+        "roce",
+        r#"mss = "1460B", header = "40B", ack = "40B", rto = "1ms", chunk = 4, ack_every = 3, window = "bdp""#,
+        May::LinkFree,
+    ),
+    rdma("dcqcn", GO_BACK_N, May::LastRate),
+    rdma("dcqcn", IRN, May::LastRate),
+    rdma(
+        "dcqcn",
+        r#"mss = "1460B", header = "40B", ack = "40B", rto = "1ms", variant = "mellanox", nack_is_cnp = true"#,
+        May::LastRate,
+    ),
+    rdma("timely", GO_BACK_N, May::LastRate),
+    rdma(
+        "timely",
+        r#"mss = "1460B", header = "40B", ack = "40B", rto = "1ms", variant = "hpcc-ns3", t_low = "10us""#,
+        May::LastRate,
+    ),
+    rdma("hpcc", GO_BACK_N, May::Rate),
+    rdma(
+        "hpcc",
+        r#"mss = "1460B", header = "40B", ack = "40B", recovery = "irn", variant = "hpcc-ns3", quantise = true"#,
+        May::Rate,
+    ),
+    rdma(
+        "swift",
+        r#"mss = "1460B", header = "40B", ack = "40B", min_window = 0.1, max_window = 40"#,
+        May::Window,
+    ),
+    rdma("rdma-dctcp", GO_BACK_N, May::LastRate),
 ];
 
 /// What befalls the packets of two flows.
@@ -284,6 +327,7 @@ fn is_never_alone(held: &Held, steps: &[Step]) -> Result<(), String> {
 
 fn sends_only_when_it_may(held: &Held, steps: &[Step]) -> Result<(), String> {
     let mut last_sent_at: Option<Time> = None;
+    let mut last_rate = LINK;
     for step in steps.iter().filter(|step| step.sent() > 0) {
         let after = state(step);
         let gap = last_sent_at.map(|at| step.at.since(at));
@@ -301,6 +345,7 @@ fn sends_only_when_it_may(held: &Held, steps: &[Step]) -> Result<(), String> {
                 let rate = after.rate.filter(|rate| rate.as_bps() > 0);
                 is_alone && rate.is_some_and(|rate| keeps_pace(gap, rate))
             }
+            May::LastRate => is_alone && keeps_pace(gap, last_rate),
             May::LinkFree => is_alone && keeps_pace(gap, LINK),
             May::Pulled(first) => {
                 let report = after.report;
@@ -313,6 +358,7 @@ fn sends_only_when_it_may(held: &Held, steps: &[Step]) -> Result<(), String> {
             return Err(format!("sent before it may: {step:?}, {gap:?} after the one before"));
         }
         last_sent_at = Some(step.at);
+        last_rate = after.rate.unwrap_or(LINK);
     }
     Ok(())
 }

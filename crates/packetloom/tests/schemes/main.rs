@@ -6,6 +6,7 @@ mod common;
 
 mod diff;
 mod laws;
+mod rates;
 mod settings;
 mod snapshots;
 mod table;

@@ -39,6 +39,8 @@ const FEWER: &[[u64; 5]] = &[[1, 0, 20_440, 0, 0], [2, 0, 10_220, 3_000, 0]];
 /// 12 and 5 packets, where requests and timers take rows, too.
 const FEW: &[[u64; 5]] = &[[1, 0, 17_520, 0, 0], [2, 0, 7_300, 3_000, 0]];
 const FEW_WITH_DEADLINES: &[[u64; 5]] = &[[1, 0, 17_520, 0, 1_000_000], [2, 0, 7_300, 3_000, 40_000]];
+/// 14 and 7 of 1000 B.
+const RDMA: &[[u64; 5]] = &[[1, 0, 14_000, 0, 0], [2, 0, 7_000, 3_000, 0]];
 /// 12 and 8 packets of 9000 B.
 const JUMBO: &[[u64; 5]] = &[[1, 0, 108_000, 0, 0], [2, 0, 72_000, 3_000, 0]];
 
@@ -72,6 +74,12 @@ pub const SETTINGS: &[Setting] = &[
     on_rack("mptcp", "subflows = 2", SHORT),
     on_rack("pias", "thresholds = [\"6KB\", \"20KB\"]", STRICT),
     Setting { flows: FEW, ..on_rack("fastpass", "", ENDLESS) },
+    Setting { flows: RDMA, ..on_rack("roce", "rto = \"20us\"", SHORT) },
+    Setting { flows: RDMA, ..on_rack("dcqcn", "cnp_interval = \"5us\"", MARKING) },
+    Setting { flows: RDMA, ..on_rack("timely", "t_low = \"5us\", min_rtt = \"10us\"", ENDLESS) },
+    Setting { flows: RDMA, ..on_rack("hpcc", "", ENDLESS) },
+    Setting { flows: RDMA, ..on_rack("swift", "initial_window = 8", SHORT) },
+    Setting { flows: RDMA, ..on_rack("rdma-dctcp", "window = \"none\"", MARKING) },
     of_flows("ideal"),
     of_flows("max-min"),
     Setting { others: "routing = \"controller\"", topology: LEAF_SPINE, ..on_rack("syn", "", ENDLESS) },

@@ -7,6 +7,7 @@ use packetloom::measure::Segment;
 use packetloom::packet::{Kind, Packet};
 use packetloom::scenario::Case;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
+use packetloom::topology::Topology;
 use packetloom::transport::{Scheme, Sending, WithScheme, with_scheme};
 use packetloom::units::Time;
 use std::collections::{BTreeMap, VecDeque};
@@ -189,6 +190,12 @@ impl<T: Scheme> Transport for Watched<T> {
         }
     }
 
+    fn resumed(&mut self, context: &mut Context<'_, T::Header, T::Agent>) {
+        let now = context.now;
+        self.inner.resumed(context);
+        self.note(now, Cause::Start);
+    }
+
     /// Captured data have their number, whatever the scheme.
     fn segment(packet: &Packet<T::Header>) -> Segment {
         let is_data = matches!(packet.kind, Kind::Data | Kind::Trimmed);
@@ -212,7 +219,8 @@ impl WithScheme for Run<'_> {
 
     fn run<T: Scheme>(self) -> (Outcome, Witness) {
         let Run(case, witness) = self;
-        let config = T::configure(&case.scheme.component("transport"));
+        let topology = Topology::build(&case.topology).expect("a sound topology");
+        let config = T::on_network(T::configure(&case.scheme.component("transport")), &topology);
         let witness = Arc::new(Mutex::new(witness));
         let simulation = Simulation::new(case.clone()).unwrap_or_else(|complaint| panic!("{complaint:?}"));
         let outcome = simulation.run_on(&Monitor::default(), || Watched {

@@ -1,0 +1,122 @@
+//! What sets a queue pair's rate and window.
+
+use super::config::Notification;
+use super::header::Header;
+use crate::engine::PortAgent;
+use crate::spec::{Component, Values};
+use crate::units::{Rate, Time};
+
+/// What a queue pair knows of its way at its start.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// What the host's link carries.
+    pub rate: Rate,
+    /// At what rate a flow starts.
+    pub initial_rate: Rate,
+    /// The network's longest base round trip.
+    pub base_rtt: Time,
+    /// What that link carries in such a round trip, or the window that was set instead.
+    pub window_bytes: u64,
+    /// Payload of a full packet.
+    pub mss_bytes: u64,
+    /// How many links lead to the receiver.
+    pub hops: u32,
+}
+
+/// What an answer tells a sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Heard {
+    /// The moment.
+    pub now: Time,
+    /// How far the receiver has all, in bytes of the flow.
+    pub acked_bytes: u64,
+    /// How far the sender has sent.
+    pub sent_bytes: u64,
+    /// How many packets are newly known to have arrived.
+    pub arrived: u32,
+    /// A mark came back.
+    pub marked: bool,
+}
+
+/// How a sender learns of a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// From a NACK.
+    Nack,
+    /// Nothing was heard for too long.
+    Timeout,
+}
+
+/// When the next packet may follow one that starts now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spacing {
+    /// As long after it as it takes at this rate.
+    Rate(Rate),
+    /// So much later.
+    After(Time),
+}
+
+/// A congestion control of queue pairs. Rates are whole bits per second; products are of doubles, cut off (ns-3's
+/// `DataRate`).
+pub trait Control: Sized + Send {
+    /// The transport that it makes.
+    const COMPONENT: Component;
+    /// What data say to the network, and answers bring back.
+    type Word: Copy + Default + std::fmt::Debug + Send;
+    /// Its part at the ports.
+    type Agent: PortAgent<Header<Self::Word>>;
+    /// Its parameters, read.
+    type Settings: Send + Sync;
+    /// Whether it goes by marks.
+    const MARKS: bool = false;
+    /// Whether a new rate moves a packet that waits for its pace; otherwise it holds from the packet after that one.
+    const MOVES_PENDING: bool = false;
+    /// Whether [`Control::echo`] uses how long an answer waits at its NIC.
+    const ECHOES_WAITS: bool = false;
+    /// The most switches that its header has room for.
+    const MOST_SWITCHES: usize = usize::MAX;
+
+    /// Reads its parameters.
+    fn settings(values: &Values) -> Self::Settings;
+
+    /// How receivers tell of marks.
+    fn notification(_values: &Values) -> Notification {
+        if Self::MARKS { Notification::InAcks } else { Notification::None }
+    }
+
+    /// At a flow's start.
+    fn new(settings: &Self::Settings, line: &Line) -> Self;
+
+    /// What the next packet says.
+    fn say(&self, _now: Time) -> Self::Word {
+        Self::Word::default()
+    }
+
+    /// At the receiver: what the answer brings back, which waits so long for the receiver's NIC.
+    fn echo(_word: &mut Self::Word, _waits: Time) {}
+
+    /// A packet of this size starts.
+    fn sent(&mut self, _settings: &Self::Settings, _now: Time, _wire_bytes: u16) {}
+
+    /// An answer came.
+    fn heard(&mut self, settings: &Self::Settings, heard: &Heard, word: &Self::Word);
+
+    /// A packet was lost.
+    fn lost(&mut self, _settings: &Self::Settings, _now: Time, _loss: Loss) {}
+
+    /// Lets the time pass up to now.
+    fn advance(&mut self, _settings: &Self::Settings, _now: Time) {}
+
+    /// The rate.
+    fn rate(&self) -> Rate;
+
+    /// When the next packet may follow one that starts now.
+    fn spacing(&self, _settings: &Self::Settings) -> Spacing {
+        Spacing::Rate(self.rate())
+    }
+
+    /// How many bytes may be in flight, if it bounds them itself.
+    fn window_bytes(&self) -> u64 {
+        u64::MAX
+    }
+}

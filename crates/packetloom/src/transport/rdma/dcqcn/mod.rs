@@ -1,0 +1,216 @@
+//! DCQCN (Zhu et al., SIGCOMM 2015): marks become notifications (CNPs), which cut the sender's rate; without them it
+//! comes back, first fast, then by steps.
+//!
+//! Two machines: the paper's (`paper.rs`), and the one of HPCC's and ConWeave's simulators, which they call Mellanox's
+//! (`mellanox.rs`). No timer is set for either. What their timers would have done by now is done when somebody looks,
+//! tick by tick, and nobody else would have seen it: the rate counts only when a packet is sent.
+
+mod machine;
+mod mellanox;
+mod paper;
+
+use super::config::Notification;
+use super::control::{Control, Heard, Line};
+use super::header::Header;
+use super::params::{check, core, default_of};
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
+use crate::units::{Rate, Time};
+use machine::{Constants, Variant};
+use mellanox::Mellanox;
+use paper::Paper;
+
+/// DCQCN.
+pub type Dcqcn = super::Rdma<DcqcnControl>;
+
+const fn own(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
+    Param { name, kind, default: Fallback::Absent, doc, source }
+}
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "variant",
+        kind: Kind::Choice(&["paper", "mellanox"]),
+        default: Fallback::Value("paper"),
+        doc: "Whose machine: the paper's, with a timer and a byte counter; or that of HPCC's and ConWeave's simulators, with three timers. What is left out below is as that one's source has it.",
+        source: "DCQCN (SIGCOMM 2015) §3.1; HPCC's simulator: CC_MODE 1",
+    },
+    own(
+        "cnp",
+        Kind::Choice(&["packet", "ack"]),
+        "How marks come back: in packets of their own, of each flow one in a cnp_interval; or with each marked packet's ACK. Left out: packet (paper), ack (mellanox).",
+        "DCQCN §3.1: NP; HPCC's simulator: the CNP flag",
+    ),
+    Param {
+        name: "cnp_interval",
+        kind: Kind::Time,
+        default: Fallback::Value("50us"),
+        doc: "With cnp = \"packet\": the least time between a flow's CNPs.",
+        source: "DCQCN §3.1: N = 50 us",
+    },
+    own(
+        "gain",
+        Kind::Number(0.0, 1.0),
+        "How much of alpha each step replaces (g). Left out: 0.00390625, which is 1/256.",
+        "DCQCN §5: g = 1/256; HPCC's run.py: EWMA_GAIN 0.00390625",
+    ),
+    own(
+        "alpha_interval",
+        Kind::Time,
+        "After so long without a CNP alpha falls (paper), or alpha is updated every so often (mellanox). Left out: 55us (paper), 1us (mellanox).",
+        "DCQCN §3.1: K = 55 us; HPCC's run.py: ALPHA_RESUME_INTERVAL 1",
+    ),
+    own(
+        "decrease_interval",
+        Kind::Time,
+        "Of mellanox: a rate is cut at most so often. Left out: 4us.",
+        "HPCC's run.py: RATE_DECREASE_INTERVAL 4",
+    ),
+    own(
+        "increase_interval",
+        Kind::Time,
+        "The time between two steps of increase. Left out: 55us (paper), 300us (mellanox).",
+        "DCQCN §5: T = 55 us; HPCC's run.py: RP_TIMER 300",
+    ),
+    own(
+        "byte_counter",
+        Kind::Bytes,
+        "Of paper: the bytes sent between two steps of increase. Left out: 10MB.",
+        "DCQCN §5: B = 10 MB",
+    ),
+    own(
+        "fast_recovery",
+        Kind::Count(0),
+        "So many steps go half the way back before the target rises (F). Left out: 5 (paper), 1 (mellanox).",
+        "DCQCN §3.1: F = 5; HPCC's run.py: FAST_RECOVERY_TIMES 1",
+    ),
+    own(
+        "additive_increase",
+        Kind::Rate,
+        "What such a step then adds to the target (R_AI). Left out: 40Mbps (paper), 20Mbps (mellanox).",
+        "DCQCN §5, at 40 Gb/s; HPCC's run.py at 100 Gb/s: RATE_AI 20",
+    ),
+    own(
+        "hyper_increase",
+        Kind::Rate,
+        "What it adds still later (R_HAI); of paper, i times that at the i-th such step. Left out: 400Mbps (paper), 200Mbps (mellanox).",
+        "QCN (802.1Qau), tenfold R_AI; HPCC's run.py at 100 Gb/s: RATE_HAI 200",
+    ),
+    own(
+        "min_rate",
+        Kind::Rate,
+        "The least rate. Left out: 40Mbps (paper), 1Gbps (mellanox).",
+        "packetloom: R_AI; HPCC's run.py: MIN_RATE 1000",
+    ),
+    own(
+        "clamp_target_rate",
+        Kind::Flag,
+        "Of mellanox: a cut always takes the rate as the new target, even if there was no increase since the last cut. Left out: false.",
+        "HPCC's run.py: CLAMP_TARGET_RATE 0",
+    ),
+    own(
+        "rate_on_first_cnp",
+        Kind::Number(0.001, 1.0),
+        "Of mellanox: the share of its rate that a flow keeps at its first CNP. Left out: 1.",
+        "HPCC's simulator: RateOnFirstCnp 1.0",
+    ),
+];
+
+/// A flow's rate.
+#[derive(Clone, Debug)]
+pub enum DcqcnControl {
+    /// By the paper.
+    Paper(Paper),
+    /// By HPCC's simulator.
+    Mellanox(Mellanox),
+}
+
+impl Control for DcqcnControl {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "dcqcn",
+        doc: "DCQCN: RDMA flows start at line rate, are cut when marks come back, and recover by steps.",
+        source: "DCQCN (SIGCOMM 2015) §3",
+        params: &[&core(default_of()), PARAMS],
+        check: check_dcqcn,
+    };
+    type Word = ();
+    type Agent = ();
+    type Settings = Constants;
+    const MARKS: bool = true;
+
+    fn settings(values: &Values) -> Constants {
+        Constants::of(values)
+    }
+
+    fn notification(values: &Values) -> Notification {
+        let in_packets = match values.optional_text("cnp") {
+            Some(word) => word == "packet",
+            None => Variant::of(values) == Variant::Paper,
+        };
+        if in_packets { Notification::Packets(values.time("cnp_interval")) } else { Notification::InAcks }
+    }
+
+    fn new(constants: &Constants, line: &Line) -> DcqcnControl {
+        match constants.variant {
+            Variant::Paper => DcqcnControl::Paper(Paper::new(line)),
+            Variant::Mellanox => DcqcnControl::Mellanox(Mellanox::new(line)),
+        }
+    }
+
+    fn sent(&mut self, constants: &Constants, _: Time, wire_bytes: u16) {
+        if let DcqcnControl::Paper(machine) = self {
+            machine.sent(constants, wire_bytes);
+        }
+    }
+
+    fn heard(&mut self, constants: &Constants, heard: &Heard, (): &()) {
+        match self {
+            _ if !heard.marked => {}
+            DcqcnControl::Paper(machine) => machine.notified(constants, heard.now),
+            DcqcnControl::Mellanox(machine) => machine.notified(constants, heard.now),
+        }
+    }
+
+    fn advance(&mut self, constants: &Constants, now: Time) {
+        match self {
+            DcqcnControl::Paper(machine) => machine.advance(constants, now),
+            DcqcnControl::Mellanox(machine) => machine.advance(constants, now),
+        }
+    }
+
+    fn rate(&self) -> Rate {
+        match self {
+            DcqcnControl::Paper(machine) => machine.rate(),
+            DcqcnControl::Mellanox(machine) => machine.rate(),
+        }
+    }
+}
+
+const _: () = assert!(size_of::<crate::packet::Packet<Header<()>>>() <= 64, "a packet must fit a cache line");
+
+/// Parameters that only one of the variants has.
+const OF_ONE: &[(&str, Variant)] = &[
+    ("byte_counter", Variant::Paper),
+    ("decrease_interval", Variant::Mellanox),
+    ("clamp_target_rate", Variant::Mellanox),
+    ("rate_on_first_cnp", Variant::Mellanox),
+];
+
+fn check_dcqcn(values: &Values) -> Result<(), Complaint> {
+    check(values)?;
+    let variant = Variant::of(values);
+    let idle = |(key, of): &&(&str, Variant)| values.get(key) != &Value::Absent && *of != variant;
+    if let Some((key, _)) = OF_ONE.iter().find(idle) {
+        let message = format!("the variant {:?} has none; leave it out", values.text("variant"));
+        return Err(Complaint::new(key, message));
+    }
+    for key in ["alpha_interval", "decrease_interval", "increase_interval"] {
+        if values.optional_time(key).is_some_and(|time| time < Time::from_ns(1)) {
+            return Err(Complaint::new(key, "write a time of at least 1ns, such as \"55us\""));
+        }
+    }
+    if values.optional_bytes("byte_counter") == Some(0) {
+        return Err(Complaint::new("byte_counter", "write a size above zero, such as \"10MB\""));
+    }
+    Ok(())
+}

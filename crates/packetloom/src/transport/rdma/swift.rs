@@ -1,0 +1,467 @@
+//! Swift (Kumar et al., SIGCOMM 2020): a window for the delay in the fabric and one for the delay at the receiving host,
+//! each against a target; below one packet it becomes a pace.
+
+use super::control::{Control, Heard, Line, Loss, Spacing};
+use super::header::Header;
+use super::params::{Defaults, check, core, default_of};
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::units::{Rate, Time};
+
+/// Swift.
+pub type Swift = super::Rdma<SwiftControl>;
+
+const fn number(
+    name: &'static str,
+    (low, high): (f64, f64),
+    default: &'static str,
+    doc: &'static str,
+    source: &'static str,
+) -> Param {
+    Param { name, kind: Kind::Number(low, high), default: Fallback::Value(default), doc, source }
+}
+
+const fn time(name: &'static str, doc: &'static str, source: &'static str) -> Param {
+    Param { name, kind: Kind::Time, default: Fallback::Absent, doc, source }
+}
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "constants",
+        kind: Kind::Choice(&["paper", "htsim"]),
+        default: Fallback::Value("paper"),
+        doc: "Whose constants hold for what is left out below: the paper's scale for a fabric, or htsim's guesses.",
+        source: "Swift (SIGCOMM 2020) §3, §4; htsim: swift.cpp",
+    },
+    number(
+        "ai",
+        (0.000_001, 1_000.0),
+        "1",
+        "Packets that a round trip below the target adds to a window.",
+        "htsim: swift.cpp",
+    ),
+    number(
+        "beta",
+        (0.0, 1.0),
+        "0.8",
+        "How strongly delay above the target cuts a window.",
+        "htsim: swift.cpp",
+    ),
+    number("max_mdf", (0.0, 1.0), "0.5", "The most that one cut takes.", "htsim: swift.cpp"),
+    time(
+        "base_target",
+        "The target of the fabric delay, without hops and scaling. Left out: base_rtt (paper), 20us (htsim).",
+        "packetloom: the paper gives no figure that fits every fabric; htsim: swift.cpp",
+    ),
+    time(
+        "hop_target",
+        "What each link of the way adds to the target (h). Left out: base_target / 6.55.",
+        "htsim: swift.cpp, hdiv",
+    ),
+    time(
+        "fs_range",
+        "How much flow scaling can add to the target. Left out: five times base_target.",
+        "htsim: swift.cpp",
+    ),
+    number(
+        "fs_min",
+        (0.000_1, 10_000.0),
+        "0.1",
+        "The window in packets at which it adds all of that.",
+        "Swift (SIGCOMM 2020) §3.2",
+    ),
+    number(
+        "fs_max",
+        (0.001, 1_000_000.0),
+        "100",
+        "The window in packets from which it adds nothing.",
+        "Swift (SIGCOMM 2020) §3.2",
+    ),
+    time(
+        "endpoint_target",
+        "The target of the delay at the receiving host: how long acknowledgements wait for its link. Left out: base_target.",
+        "packetloom: Swift (SIGCOMM 2020) §3.3 has a constant and gives no figure",
+    ),
+    Param {
+        name: "initial_window",
+        kind: Kind::Number(0.001, 1_000_000.0),
+        default: Fallback::Absent,
+        doc: "A flow's first window in packets. Left out: what the link carries in base_rtt (paper), 12 (htsim).",
+        source: "packetloom: line rate, as other RDMA flows start; htsim: _default_cwnd 12",
+    },
+    number(
+        "min_window",
+        (0.000_001, 1.0),
+        "0.001",
+        "The least window in packets.",
+        "Swift (SIGCOMM 2020) §3.5: 0.001",
+    ),
+    number(
+        "max_window",
+        (1.0, 1_000_000_000.0),
+        "1000",
+        "The greatest window in packets.",
+        "htsim: swift.cpp, 1000 packets",
+    ),
+    Param {
+        name: "reset_threshold",
+        kind: Kind::Count(1),
+        default: Fallback::Value("5"),
+        doc: "After so many timeouts in a row the window is the least (RETX_RESET_THRESHOLD).",
+        source: "htsim: swift.cpp; Swift (SIGCOMM 2020), algorithm 1",
+    },
+];
+
+/// The parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    is_paper: bool,
+    ai: f64,
+    beta: f64,
+    max_mdf: f64,
+    base_target: Option<Time>,
+    hop_target: Option<Time>,
+    fs_range: Option<Time>,
+    fs_min: f64,
+    fs_max: f64,
+    endpoint_target: Option<Time>,
+    initial_window: Option<f64>,
+    min_window: f64,
+    max_window: f64,
+    reset_threshold: u32,
+}
+
+/// What packets say, and answers bring back.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Word {
+    /// When the packet started.
+    sent_at: Time,
+    /// How long the answer waited for the receiver's link, in picoseconds.
+    waited: u32,
+}
+
+/// The targets, in picoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Targets {
+    /// Without flow scaling.
+    fabric: f64,
+    scaling: Scaling,
+    endpoint: f64,
+}
+
+/// Flow scaling (§3.2): max(0, min(alpha / sqrt(cwnd) + beta, range)).
+#[derive(Clone, Copy, Debug)]
+struct Scaling {
+    alpha: f64,
+    beta: f64,
+    range: f64,
+}
+
+impl Scaling {
+    fn new(range: f64, fs_min: f64, fs_max: f64) -> Scaling {
+        let alpha = range / (1.0 / fs_min.sqrt() - 1.0 / fs_max.sqrt());
+        Scaling { alpha, beta: -alpha / fs_max.sqrt(), range }
+    }
+
+    fn of(&self, window: f64) -> f64 {
+        (self.alpha / window.sqrt() + self.beta).min(self.range).max(0.0)
+    }
+}
+
+/// One of the two windows, in packets.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    packets: f64,
+    decreased_at: Time,
+}
+
+impl Window {
+    /// Changes it within its bounds; it is cut once in a round trip at most.
+    fn change(&mut self, s: &Settings, now: Time, rtt: Time, to: impl FnOnce(f64, bool) -> f64) {
+        let before = self.packets;
+        let may_decrease = now.since(self.decreased_at) >= rtt;
+        self.packets = to(before, may_decrease).clamp(s.min_window, s.max_window);
+        if self.packets < before {
+            self.decreased_at = now;
+        }
+    }
+}
+
+/// Algorithm 1, on an acknowledgement of so many packets.
+fn answered(s: &Settings, window: f64, (delay, target): (f64, f64), acked: f64, may_decrease: bool) -> f64 {
+    if delay < target {
+        window + if window >= 1.0 { s.ai / window * acked } else { s.ai * acked }
+    } else if may_decrease {
+        window * (1.0 - s.beta * (delay - target) / delay).max(1.0 - s.max_mdf)
+    } else {
+        window
+    }
+}
+
+/// A flow's state.
+#[derive(Clone, Debug)]
+pub struct SwiftControl {
+    /// Of packets while the window is above one.
+    rate: Rate,
+    mss_bytes: u64,
+    targets: Targets,
+    fabric: Window,
+    endpoint: Window,
+    rtt: Time,
+    timeouts: u32,
+}
+
+impl Control for SwiftControl {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "swift",
+        doc: "Swift: windows by delay, of the fabric and of the receiving host apart, with targets that scale with hops and flows; windows below one packet are paced.",
+        source: "Swift (SIGCOMM 2020) §3, algorithm 1",
+        params: &[
+            &core(Defaults {
+                header: ("60B", "packetloom: RDMA's 48 B, a time stamp and the wait at the receiver"),
+                recovery: ("irn", "Swift (SIGCOMM 2020) §3.6: selective acknowledgements"),
+                ..default_of()
+            }),
+            PARAMS,
+        ],
+        check: check_swift,
+    };
+    type Word = Word;
+    type Agent = ();
+    type Settings = Settings;
+    const ECHOES_WAITS: bool = true;
+
+    fn settings(values: &Values) -> Settings {
+        Settings {
+            is_paper: values.meaning("constants", &[("paper", true), ("htsim", false)]),
+            ai: values.number("ai"),
+            beta: values.number("beta"),
+            max_mdf: values.number("max_mdf"),
+            base_target: values.optional_time("base_target"),
+            hop_target: values.optional_time("hop_target"),
+            fs_range: values.optional_time("fs_range"),
+            fs_min: values.number("fs_min"),
+            fs_max: values.number("fs_max"),
+            endpoint_target: values.optional_time("endpoint_target"),
+            initial_window: values.optional_number("initial_window"),
+            min_window: values.number("min_window"),
+            max_window: values.number("max_window"),
+            reset_threshold: u32::try_from(values.count("reset_threshold")).unwrap_or(u32::MAX),
+        }
+    }
+
+    fn new(s: &Settings, line: &Line) -> SwiftControl {
+        let window = line.window_bytes as f64 / line.mss_bytes as f64;
+        let packets = s.initial_window.unwrap_or(if s.is_paper { window } else { 12.0 });
+        let window = Window { packets: packets.clamp(s.min_window, s.max_window), decreased_at: Time::ZERO };
+        SwiftControl {
+            rate: line.initial_rate,
+            mss_bytes: line.mss_bytes,
+            targets: targets(s, line),
+            fabric: window,
+            endpoint: window,
+            rtt: line.base_rtt,
+            timeouts: 0,
+        }
+    }
+
+    fn say(&self, now: Time) -> Word {
+        Word { sent_at: now, waited: 0 }
+    }
+
+    fn echo(word: &mut Word, waits: Time) {
+        word.waited = u32::try_from(waits.as_ps()).unwrap_or(u32::MAX);
+    }
+
+    fn heard(&mut self, s: &Settings, heard: &Heard, word: &Word) {
+        self.timeouts = 0;
+        self.rtt = heard.now.since(word.sent_at);
+        let (at_endpoint, acked) = (f64::from(word.waited), f64::from(heard.arrived));
+        let target = self.targets.fabric + self.targets.scaling.of(self.packets());
+        let in_fabric = (self.rtt.as_ps() as f64 - at_endpoint, target);
+        let at_endpoint = (at_endpoint, self.targets.endpoint);
+        self.fabric.change(s, heard.now, self.rtt, |window, may| answered(s, window, in_fabric, acked, may));
+        self.endpoint
+            .change(s, heard.now, self.rtt, |window, may| answered(s, window, at_endpoint, acked, may));
+    }
+
+    fn lost(&mut self, s: &Settings, now: Time, loss: Loss) {
+        self.timeouts += u32::from(loss == Loss::Timeout);
+        let is_reset = loss == Loss::Timeout && self.timeouts >= s.reset_threshold;
+        let cut = |window: f64, may_decrease: bool| {
+            if is_reset {
+                s.min_window
+            } else if may_decrease {
+                window * (1.0 - s.max_mdf)
+            } else {
+                window
+            }
+        };
+        self.fabric.change(s, now, self.rtt, cut);
+        self.endpoint.change(s, now, self.rtt, cut);
+    }
+
+    /// Only a window below one packet is paced.
+    fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    fn spacing(&self, _: &Settings) -> Spacing {
+        let packets = self.packets();
+        if packets >= 1.0 {
+            return Spacing::Rate(self.rate);
+        }
+        Spacing::After(Time((self.rtt.as_ps() as f64 / packets) as u64))
+    }
+
+    fn window_bytes(&self) -> u64 {
+        (self.packets() as u64).max(1).saturating_mul(self.mss_bytes)
+    }
+}
+
+impl SwiftControl {
+    /// The smaller of the two windows.
+    fn packets(&self) -> f64 {
+        self.fabric.packets.min(self.endpoint.packets)
+    }
+}
+
+fn targets(s: &Settings, line: &Line) -> Targets {
+    let base = s.base_target.unwrap_or(if s.is_paper { line.base_rtt } else { Time::from_us(20) });
+    let base = base.as_ps() as f64;
+    let or = |time: Option<Time>, default: f64| time.map_or(default, |time| time.as_ps() as f64);
+    Targets {
+        fabric: base + f64::from(line.hops) * or(s.hop_target, base / 6.55),
+        scaling: Scaling::new(or(s.fs_range, 5.0 * base), s.fs_min, s.fs_max),
+        endpoint: or(s.endpoint_target, base),
+    }
+}
+
+const _: () =
+    assert!(size_of::<crate::packet::Packet<Header<Word>>>() <= 64, "a packet must fit a cache line");
+
+fn check_swift(values: &Values) -> Result<(), Complaint> {
+    check(values)?;
+    for key in ["base_target", "endpoint_target"] {
+        if values.optional_time(key) == Some(Time::ZERO) {
+            return Err(Complaint::new(key, "write a time above zero, such as \"25us\""));
+        }
+    }
+    if values.number("fs_min") >= values.number("fs_max") {
+        return Err(Complaint::new("fs_min", "must be below fs_max"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: Line = Line {
+        rate: Rate::from_gbps(100),
+        initial_rate: Rate::from_gbps(100),
+        base_rtt: Time::from_us(8),
+        window_bytes: 100_000,
+        mss_bytes: 1_000,
+        hops: 4,
+    };
+    const HTSIM: Settings = Settings {
+        is_paper: false,
+        ai: 1.0,
+        beta: 0.8,
+        max_mdf: 0.5,
+        base_target: None,
+        hop_target: None,
+        fs_range: None,
+        fs_min: 0.1,
+        fs_max: 100.0,
+        endpoint_target: None,
+        initial_window: None,
+        min_window: 0.001,
+        max_window: 1_000.0,
+        reset_threshold: 5,
+    };
+
+    #[test]
+    fn targets_grow_with_hops_and_with_flows_below_a_packet_too() {
+        let targets = targets(&HTSIM, &LINE);
+        assert!((targets.fabric / 1e6 - (20.0 + 4.0 * 20.0 / 6.55)).abs() < 1e-9);
+        let us = |window: f64| targets.scaling.of(window) / 1e6;
+        // alpha = 100 us / (1/sqrt(0.1) - 1/sqrt(100)) = 32.66 us; beta = -alpha / 10.
+        let alpha = 100.0 / (10.0_f64.sqrt() - 0.1);
+        assert!((alpha - 32.66).abs() < 0.01);
+        for (window, expected) in [
+            (0.01, 100.0),
+            (0.1, 100.0),
+            (0.25, alpha * (2.0 - 0.1)),
+            (1.0, alpha * 0.9),
+            (16.0, alpha * 0.15),
+            (100.0, 0.0),
+            (400.0, 0.0),
+        ] {
+            assert!((us(window) - expected).abs() < 1e-9, "{window}: {}", us(window));
+        }
+    }
+
+    fn heard(now_us: u64) -> Heard {
+        Heard { now: Time::from_us(now_us), acked_bytes: 0, sent_bytes: 0, arrived: 1, marked: false }
+    }
+
+    fn word(sent_us: u64, waited_us: u32) -> Word {
+        Word { sent_at: Time::from_us(sent_us), waited: waited_us * 1_000_000 }
+    }
+
+    #[test]
+    fn delay_below_the_target_adds_a_packet_a_round_trip_and_above_it_cuts_once_in_one() {
+        let mut control = SwiftControl::new(&HTSIM, &LINE);
+        assert_eq!(control.packets(), 12.0);
+        control.heard(&HTSIM, &heard(100), &word(90, 0));
+        assert!((control.fabric.packets - (12.0 + 1.0 / 12.0)).abs() < 1e-12);
+        // 120 us against the target for this window.
+        let window = control.fabric.packets;
+        let target = 20.0 + 80.0 / 6.55 + 100.0 / (10.0_f64.sqrt() - 0.1) * (1.0 / window.sqrt() - 0.1);
+        control.heard(&HTSIM, &heard(300), &word(180, 0));
+        let cut = window * (1.0 - 0.8 * (120.0 - target) / 120.0).max(0.5);
+        assert!((control.fabric.packets - cut).abs() < 1e-9);
+        control.heard(&HTSIM, &heard(310), &word(190, 0));
+        assert!((control.fabric.packets - cut).abs() < 1e-9, "a round trip must go by");
+        control.heard(&HTSIM, &heard(420), &word(300, 0));
+        assert!(control.fabric.packets < cut);
+    }
+
+    #[test]
+    fn what_waits_at_the_receiver_cuts_the_other_window() {
+        let mut control = SwiftControl::new(&HTSIM, &LINE);
+        control.heard(&HTSIM, &heard(100), &word(50, 40));
+        assert!(control.fabric.packets > 12.0, "10 us in the fabric");
+        assert!((control.endpoint.packets - 12.0 * (1.0 - 0.8 * 20.0 / 40.0)).abs() < 1e-9);
+        assert_eq!(control.packets(), control.endpoint.packets);
+    }
+
+    #[test]
+    fn below_a_packet_it_sends_one_each_so_many_round_trips() {
+        let settings = Settings { initial_window: Some(0.25), ..HTSIM };
+        let mut control = SwiftControl::new(&settings, &LINE);
+        control.rtt = Time::from_us(30);
+        assert_eq!(control.spacing(&settings), Spacing::After(Time::from_us(120)));
+        assert_eq!(control.window_bytes(), 1_000);
+        control.heard(&settings, &heard(100), &word(90, 0));
+        assert_eq!(control.packets(), 1.25, "below one packet, each acknowledgement adds a whole one");
+        assert_eq!(control.spacing(&settings), Spacing::Rate(LINE.rate));
+    }
+
+    #[test]
+    fn losses_cut_the_window_and_timeouts_in_a_row_reset_it() {
+        let mut control = SwiftControl::new(&HTSIM, &LINE);
+        control.lost(&HTSIM, Time::from_us(100), Loss::Nack);
+        assert_eq!(control.packets(), 6.0);
+        for nth in 1..=4 {
+            control.lost(&HTSIM, Time::from_us(100 + 1_000 * nth), Loss::Timeout);
+        }
+        assert_eq!(control.packets(), 6.0 / 16.0);
+        control.lost(&HTSIM, Time::from_us(5_200), Loss::Timeout);
+        assert_eq!(control.packets(), 0.001);
+        control.heard(&HTSIM, &heard(6_000), &word(5_990, 0));
+        assert_eq!(control.timeouts, 0);
+    }
+}

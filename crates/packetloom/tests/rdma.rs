@@ -1,0 +1,301 @@
+//! RDMA transports through the whole simulator, against figures worked out by hand and against HPCC's simulator on ns-3.
+
+mod common;
+
+use common::{cases, fct, port, run, write_file};
+use packetloom::measure::FlowRow;
+use packetloom::scenario::Scenario;
+use packetloom::simulation::{Outcome, Simulation};
+use packetloom::units::Time;
+use std::path::Path;
+
+/// 17 hosts of 100 Gb/s at one switch, 1 us away, on a clock of whole nanoseconds as ns-3 has it.
+const STAR: &str =
+    r#"{ kind = "rack", hosts = 17, link = { rate = "100Gbps", delay = "1us" }, whole_ns = true }"#;
+
+/// 4 leaves with 8 hosts each, 2 spines.
+const LEAF_SPINE: &str = r#"{ kind = "leaf-spine", spines = 2, leaves = 4, hosts_per_leaf = 8, host_link = { rate = "100Gbps", delay = "1us" }, link = { rate = "400Gbps", delay = "1us" }, whole_ns = true }"#;
+
+const HPCC: &str = r#"{ kind = "hpcc", variant = "hpcc-ns3", quantise = true }"#;
+const HPCC_MI5: &str = r#"{ kind = "hpcc", variant = "hpcc-ns3", quantise = true, max_stage = 5 }"#;
+const TIMELY: &str = r#"{ kind = "timely", variant = "hpcc-ns3" }"#;
+const DCQCN: &str = r#"{ kind = "dcqcn", variant = "mellanox" }"#;
+
+/// Flows of src, dst, bytes, start in ns.
+fn scenario(topology: &str, transport: &str, queue: &str, file: &str, flows: &[[u64; 4]]) -> String {
+    let mut list = "src,dst,size_bytes,start_ns\n".to_owned();
+    for [src, dst, size, start] in flows {
+        list += &format!("{src},{dst},{size},{start}\n");
+    }
+    write_file(file, &list);
+    format!(
+        "topology = {topology}\n[[workload]]\narrivals = {{ kind = \"list\", file = \"{file}\" }}\n\
+         [[scheme]]\nname = \"RDMA\"\ntransport = {transport}\nqueue = {queue}\n"
+    )
+}
+
+const LOSSLESS: &str =
+    r#"{ kind = "shared-buffer", pause_frame = "43B", ecn_min = "400KB", ecn_max = "1600KB" }"#;
+
+/// From a flow's start to the acknowledgement of its last byte at the sender, which is what HPCC's simulator writes.
+fn fct_ns(row: &FlowRow) -> u64 {
+    row.closed.since(row.flow.start).as_ps() / 1_000
+}
+
+const SIZES: [u64; 6] = [1, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+
+fn lone(topology: &str, src: u64, transport: &str, file: &str) -> Vec<u64> {
+    let flows: Vec<_> = (0..).zip(SIZES).map(|(nth, size)| [src, 0, size, nth * 10_000_000]).collect();
+    let outcome = run(&scenario(topology, transport, LOSSLESS, file, &flows));
+    outcome.flows.iter().map(fct_ns).collect()
+}
+
+#[test]
+fn a_flow_alone_takes_to_the_nanosecond_what_it_takes_in_hpccs_simulator() {
+    for (name, transport, star, leaf_spine) in [
+        (
+            "roce",
+            "\"roce\"",
+            [4_014, 4_174, 4_921, 12_391, 87_091, 834_091],
+            [8_016, 8_216, 8_963, 16_433, 91_133, 838_133],
+        ),
+        (
+            "dcqcn",
+            DCQCN,
+            [4_014, 4_174, 4_921, 12_391, 87_091, 834_091],
+            [8_016, 8_216, 8_963, 16_433, 91_133, 838_133],
+        ),
+        (
+            "timely",
+            TIMELY,
+            [4_016, 4_176, 4_932, 12_492, 88_092, 844_092],
+            [8_020, 8_220, 8_976, 16_536, 92_136, 848_136],
+        ),
+        (
+            "dctcp",
+            "\"rdma-dctcp\"",
+            [4_014, 4_174, 4_921, 12_391, 87_091, 834_091],
+            [8_016, 8_216, 8_963, 16_433, 91_133, 838_133],
+        ),
+        (
+            "hpcc",
+            HPCC,
+            [4_028, 4_188, 4_971, 13_038, 95_690, 921_022],
+            [8_032, 8_232, 9_015, 16_861, 99_694, 925_281],
+        ),
+        (
+            "hpcc, MI_THRESH 5",
+            HPCC_MI5,
+            [4_028, 4_188, 4_971, 13_038, 96_064, 924_405],
+            [8_032, 8_232, 9_015, 16_861, 100_315, 927_211],
+        ),
+    ] {
+        let file = format!("lone-{}.csv", &name[..4]);
+        assert_eq!(lone(STAR, 1, transport, &file), star, "{name}, one switch");
+        assert_eq!(lone(LEAF_SPINE, 31, transport, &file), leaf_spine, "{name}, leaves and spines");
+    }
+}
+
+/// Queue pairs in turn, and nothing but PFC: the order in which packets that tie go decides only which flow ends first.
+#[test]
+fn flows_without_control_take_what_they_take_in_hpccs_simulator() {
+    let incast: Vec<_> = (1..=8).map(|src| [src, 0, 2_000_000, 0]).collect();
+    let outcome = run(&scenario(STAR, "\"roce\"", LOSSLESS, "incast8.csv", &incast));
+    let mut found: Vec<u64> = outcome.flows.iter().map(fct_ns).collect();
+    found.sort_unstable();
+    let expected: Vec<u64> = (0..8).map(|nth| 1_331_510 + 83 * nth).collect();
+    assert_eq!(found, expected);
+    // Theirs: 6644091 and 3324076; the second depends on how pauses share the link out.
+    let converge = [[1, 0, 60_000_000, 0], [2, 0, 20_000_000, 999_999]];
+    let outcome = run(&scenario(STAR, "\"roce\"", LOSSLESS, "converge.csv", &converge));
+    assert_eq!(fct_ns(&outcome.flows[0]), 6_644_091);
+    assert!(fct_ns(&outcome.flows[1]).abs_diff(3_324_076) < 1_000, "{}", fct_ns(&outcome.flows[1]));
+}
+
+/// A round trip of a full packet and its acknowledgement on STAR.
+const ROUND_TRIP_NS: u64 = 2 * (83 + 1_000) + 2 * (4 + 1_000);
+
+fn fcts(transport: &str, file: &str, flows: &[[u64; 4]]) -> Vec<u64> {
+    run(&scenario(STAR, transport, LOSSLESS, file, flows)).flows.iter().map(fct_ns).collect()
+}
+
+#[test]
+fn a_packet_may_exceed_the_window_and_then_acknowledgements_let_the_others_go() {
+    // Three packets, as 2000 B in flight are below 2500; each acknowledgement makes room for one.
+    let transport = r#"{ kind = "roce", window = "fixed", window_bytes = "2500B" }"#;
+    let last_starts = ROUND_TRIP_NS + 2 * 83;
+    assert_eq!(fcts(transport, "window.csv", &[[1, 0, 6_000, 0]]), [last_starts + ROUND_TRIP_NS]);
+    // The network's own window: 52000 B in 4160 ns, which the round trip exceeds by 14 ns.
+    let transport = r#"{ kind = "roce", window = "bdp" }"#;
+    assert_eq!(fcts(transport, "window.csv", &[[1, 0, 52_000, 0]]), [51 * 83 + ROUND_TRIP_NS]);
+    // In proportion to the rate: 5200 B.
+    let transport = r#"{ kind = "roce", window = "bdp", variable_window = true, initial_rate = "10Gbps" }"#;
+    let gap = 1_048 * 8 / 10;
+    assert_eq!(fcts(transport, "window.csv", &[[1, 0, 6_000, 0]]), [5 * gap + ROUND_TRIP_NS]);
+}
+
+#[test]
+fn packets_leave_at_the_pace_of_the_rate_to_the_nanosecond() {
+    for (rate, gap) in [("10Gbps", 838), ("37Gbps", 226), ("1Gbps", 8_384)] {
+        let transport = format!("{{ kind = \"roce\", initial_rate = {rate:?} }}");
+        assert_eq!(fcts(&transport, "pace.csv", &[[1, 0, 100_000, 0]]), [99 * gap + ROUND_TRIP_NS], "{rate}");
+    }
+}
+
+#[test]
+fn queue_pairs_take_turns_packet_by_packet() {
+    let flows = [[1, 0, 50_000, 0], [1, 2, 50_000, 0], [1, 3, 20_000, 0]];
+    // Twenty rounds of three; then two go on.
+    let third = (19 * 3 + 2) * 83;
+    let [first, second] = [0, 1].map(|nth| (60 + 29 * 2 + nth) * 83);
+    let expected = [first, second, third].map(|starts| starts + ROUND_TRIP_NS);
+    assert_eq!(fcts("\"roce\"", "turns.csv", &flows), expected);
+    // One that is paced keeps its pace beside one that takes all the rest.
+    let paced = r#"{ kind = "roce", initial_rate = "25Gbps" }"#;
+    let found = fcts(paced, "turns.csv", &[[1, 0, 100_000, 0], [1, 2, 100_000, 0]]);
+    let gap = 1_048 * 8 / 25;
+    assert_eq!(found, [99 * gap + ROUND_TRIP_NS, 99 * gap + 83 + ROUND_TRIP_NS]);
+}
+
+fn packets(outcome: &Outcome, from: &str, to: &str) -> u64 {
+    port(outcome, from, to).counters.packets
+}
+
+#[test]
+fn acknowledgements_of_several_packets_are_sent_with_the_last_or_after_a_while() {
+    let sent = |keys: &str, size| {
+        let transport = format!("{{ kind = \"roce\", ack_every = 4{keys} }}");
+        let outcome = run(&scenario(STAR, &transport, LOSSLESS, "coalesced.csv", &[[1, 0, size, 0]]));
+        (packets(&outcome, "host0", "switch0"), fct_ns(&outcome.flows[0]))
+    };
+    // 4, 8, 10.
+    assert_eq!(sent("", 10_000), (3, 9 * 83 + ROUND_TRIP_NS));
+    // A window of two packets asks for each second one.
+    assert_eq!(sent(r#", window = "fixed", window_bytes = "2KB""#, 6_000).0, 3);
+    // At 1 Gb/s the fourth comes too late: after 10 us those that are there are acknowledged.
+    assert_eq!(sent(r#", initial_rate = "1Gbps""#, 8_000).0, 4);
+}
+
+#[test]
+fn cnps_are_packets_of_their_own_at_most_one_in_50_us_of_each_flow() {
+    let marking = r#"{ kind = "shared-buffer", ecn_min = "1B", ecn_max = "1B", ecn_probability = 1.0 }"#;
+    let flows = [[1, 0, 2_000_000, 0], [2, 0, 2_000_000, 0]];
+    let cnps = |keys: &str| {
+        let transport = format!("{{ kind = \"dcqcn\"{keys} }}");
+        let outcome = run(&scenario(STAR, &transport, marking, "cnps.csv", &flows));
+        let lasts_us = outcome.flows.iter().map(fct_ns).max().expect("two flows") / 1_000;
+        (packets(&outcome, "host0", "switch0") - 4_000, lasts_us)
+    };
+    let (found, lasts_us) = cnps("");
+    assert!(found >= 4 && found <= 2 * (lasts_us / 50 + 1), "{found} in {lasts_us} us");
+    let (found, lasts_us) = cnps(r#", cnp_interval = "500us""#);
+    assert!(found >= 2 && found <= 2 * (lasts_us / 500 + 1), "{found} in {lasts_us} us");
+    assert_eq!(cnps(r#", cnp = "ack""#).0, 0);
+}
+
+#[test]
+fn what_is_lost_is_sent_again_alone_or_with_all_that_follows() {
+    let short = r#"{ kind = "drop-tail", capacity = "60KB" }"#;
+    let flows: Vec<_> = (1..=8).map(|src| [src, 0, 300_000, 0]).collect();
+    let totals = |keys: &str| {
+        let transport = format!("{{ kind = \"roce\"{keys} }}");
+        let outcome = run(&scenario(STAR, &transport, short, "lost.csv", &flows));
+        assert!(outcome.flows.iter().all(|row| row.closed != Time::NEVER), "{keys}");
+        let again: u32 = outcome.flows.iter().map(|row| row.report.retransmissions).sum();
+        let drops: u64 = outcome.ports.iter().map(|port| port.counters.drops).sum();
+        (u64::from(again), drops)
+    };
+    // Every packet that was dropped goes again; go-back-N sends others with it, IRN hardly any.
+    let (again, drops) = totals(r#", rto = "400us""#);
+    assert!(drops > 500 && again > drops * 5 / 4, "{again} for {drops}");
+    let (again, drops) = totals(r#", recovery = "irn", bdp_cap = 200"#);
+    assert!(drops > 500 && (drops..drops * 11 / 10).contains(&again), "{again} for {drops}");
+    // Within a BDP each, eight senders fill 60 KB still.
+    let (again, drops) = totals(r#", recovery = "irn""#);
+    assert!(drops > 0 && again >= drops, "{again} for {drops}");
+}
+
+#[test]
+fn a_lost_tail_waits_for_ever_without_a_timeout_and_says_so() {
+    let short = r#"{ kind = "drop-tail", capacity = "3KB" }"#;
+    let flows = [[1, 0, 10_000, 0], [2, 0, 10_000, 0], [3, 0, 10_000, 0]];
+    let outcome = run(&scenario(STAR, "\"roce\"", short, "tail.csv", &flows));
+    assert!(outcome.flows.iter().any(|row| row.closed == Time::NEVER));
+    assert!(!outcome.warnings.is_empty());
+}
+
+#[test]
+fn nothing_goes_on_happening_for_a_flow_that_is_idle_or_over() {
+    for transport in [DCQCN, "\"dcqcn\"", "\"timely\"", "\"swift\"", "\"rdma-dctcp\"", "\"hpcc\""] {
+        let marking = r#"{ kind = "shared-buffer", ecn_min = "1B", ecn_max = "1B", ecn_probability = 1.0 }"#;
+        let events = |last_start: u64| {
+            let flows = [[1, 0, 200_000, 0], [2, 0, 200_000, 0], [3, 0, 1_000, last_start]];
+            let outcome = run(&scenario(STAR, transport, marking, "idle.csv", &flows));
+            assert!(outcome.flows.iter().all(|row| row.closed != Time::NEVER));
+            outcome.tally.events
+        };
+        assert_eq!(events(50_000_000), events(5_000_000_000), "{transport}");
+    }
+}
+
+#[test]
+fn two_dcqcn_flows_share_a_link_alike_though_one_came_later() {
+    let star = STAR.replace("100Gbps", "10Gbps");
+    let queue = r#"{ kind = "shared-buffer", ecn_min = "5KB", ecn_max = "200KB", ecn_probability = 0.01 }"#;
+    let flows = [[1, 0, 50_000_000, 0], [2, 0, 50_000_000, 1_000_000]];
+    let outcome = run(&scenario(&star, "\"dcqcn\"", queue, "alike.csv", &flows));
+    let [first, second] = [0, 1].map(|nth| fct(&outcome.flows[nth]).as_ns_f64());
+    // Alike, each takes twice what it takes alone; the first has had a millisecond for itself.
+    assert!((first / second - 1.0).abs() < 0.05, "{first} {second}");
+    assert!(outcome.ports.iter().all(|port| port.counters.drops == 0));
+}
+
+#[test]
+fn a_hpcc_flow_keeps_a_link_at_95_percent_and_its_queue_empty() {
+    let toml = scenario(STAR, "\"hpcc\"", LOSSLESS, "lone-hpcc.csv", &[[1, 0, 20_000_000, 0]]);
+    let outcome = run(&(toml + "[measure]\nqueues = true\n"));
+    let used = 20_000.0 * 1_090.0 * 8.0 / fct(&outcome.flows[0]).as_ns_f64();
+    // Of the wire's bytes, which take 87 ns and not 87.2.
+    assert!((used / (100.0 * 87.2 / 87.0) - 0.95).abs() < 0.01, "{used} Gb/s");
+    let queue = port(&outcome, "switch0", "host0").queue.as_ref().expect("it is watched");
+    assert!(queue.largest_bytes() <= 1_090, "{}", queue.largest_bytes());
+}
+
+fn complaint(transport: &str) -> String {
+    let toml = scenario(STAR, transport, LOSSLESS, "wrong.csv", &[[1, 0, 1_000, 0]]);
+    let read = Scenario::from_toml(&toml, "test", Path::new(env!("CARGO_TARGET_TMPDIR")));
+    read.expect_err("it must be refused").to_string()
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_with_what_to_write() {
+    for (transport, expected) in [
+        (r#"{ kind = "roce", window = "fixed" }"#, "window_bytes"),
+        (r#"{ kind = "roce", window_bytes = "5KB" }"#, "window = \"fixed\" only"),
+        (r#"{ kind = "roce", rto = "1ms", ack_duplicates = false }"#, "write true"),
+        (r#"{ kind = "dcqcn", variant = "mellanox", byte_counter = "1MB" }"#, "leave it out"),
+        (r#"{ kind = "dcqcn", decrease_interval = "4us" }"#, "leave it out"),
+        (r#"{ kind = "hpcc", additive_increase = "50Mbps" }"#, "leave it out"),
+        (r#"{ kind = "swift", fs_min = 200 }"#, "below fs_max"),
+        (r#"{ kind = "timely", t_high = "1us" }"#, "below t_low"),
+    ] {
+        let message = complaint(transport);
+        assert!(message.contains(expected), "{transport}: {message}");
+    }
+}
+
+#[test]
+fn hpcc_refuses_a_network_deeper_than_its_header() {
+    // A chain of six switches, and a host at each end.
+    let mut file = "8 6 7\n2 3 4 5 6 7\n0 2 10Gbps 1000ns 0\n1 7 10Gbps 1000ns 0\n".to_owned();
+    for switch in 2..7 {
+        file += &format!("{switch} {} 10Gbps 1000ns 0\n", switch + 1);
+    }
+    write_file("chain.txt", &file);
+    let chain = r#"{ kind = "hpcc", file = "chain.txt" }"#;
+    let toml = scenario(chain, "\"hpcc\"", LOSSLESS, "chain.csv", &[[1, 0, 1_000, 0]]);
+    let refused = Simulation::new(cases(&toml).remove(0)).expect_err("six switches");
+    assert!(refused.message.contains("room for 5 switches"), "{}", refused.message);
+    let toml = scenario(chain, "\"timely\"", LOSSLESS, "chain.csv", &[[1, 0, 1_000, 0]]);
+    assert!(run(&toml).flows[0].fct().is_some());
+}
