@@ -37,6 +37,8 @@ const BENCHES: &[Bench] = &[
     bench!("fifo-permutation-k32", "fifo-permutation-k32", threads: 1, runs: 1),
     bench!("dctcp-websearch-k8", "dctcp-websearch-k8", threads: 1, runs: 1),
     bench!("pfabric-websearch-k6", "pfabric-websearch-k6", threads: 1, runs: 1),
+    bench!("dcqcn-websearch-k8", "dcqcn-websearch-k8", threads: 1, runs: 1),
+    bench!("hpcc-websearch-k8", "hpcc-websearch-k8", threads: 1, runs: 1),
     bench!("ndp-permutation-k8", "ndp-permutation-k8", threads: 1, runs: 6),
     bench!("ndp-permutation-k16", "ndp-permutation-k16", threads: 1, runs: 6),
 ];
