@@ -129,13 +129,13 @@ fn fingerprints_are_pinned_for_every_scheme() {
 #[test]
 fn rdma_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
     let pinned = [
-        ("roce", "", LOSSLESS, "ecmp", "24f973b031084a24"),
+        ("roce", "", LOSSLESS, "ecmp", "de7d497926514acf"),
         ("roce", r#", recovery = "irn""#, DROP_TAIL, "spray-random", "a5d82354897848a8"),
         ("dcqcn", "", LOSSLESS, "ecmp", "9736b9265a4e7f90"),
-        ("dcqcn", r#", variant = "mellanox""#, LOSSLESS, "ecmp", "9187563a2390737f"),
+        ("dcqcn", r#", variant = "mellanox""#, LOSSLESS, "ecmp", "8eab6927dc434d04"),
         ("timely", "", LOSSLESS, "ecmp", "f143989074f1448e"),
         ("timely", r#", variant = "hpcc-ns3""#, LOSSLESS, "ecmp", "1a53b82c8f76cc5d"),
-        ("hpcc", "", LOSSLESS, "ecmp", "8b627f9a0cb94d11"),
+        ("hpcc", "", LOSSLESS, "ecmp", "c983823ee25f7c56"),
         ("hpcc", r#", variant = "hpcc-ns3", quantise = true"#, LOSSLESS, "ecmp", "0df02bf49faa1238"),
         ("swift", "", DROP_TAIL, "spray-random", "c0ad0c7bdd9051f9"),
         ("rdma-dctcp", "", LOSSLESS, "ecmp", "efd4b61372bcc9b7"),

@@ -6,7 +6,7 @@ use super::transmitter::Transmitter;
 use super::wires::{LinkEnd, Wires};
 use crate::link_message::LinkMessage;
 use crate::measure::{QueueRecorder, SentRecorder};
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_lines;
 use crate::queue::{
@@ -84,6 +84,9 @@ impl PortCounters {
 
 /// So many cache lines of a port are read and changed when a packet is queued or sent; one, if packets go straight onto the link.
 const BUSY_LINES: usize = 3;
+
+/// So many cache lines of the classes of a port that can be paused.
+const BUSY_SHARED_LINES: usize = 4;
 
 /// One end of a link, with its queue.
 ///
@@ -319,6 +322,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         prefetch_lines(self, BUSY_LINES);
     }
 
+    /// Asks for the classes of a port that can be paused; to find them the port is read.
+    #[inline(always)]
+    pub(super) fn prefetch_shared(&self) {
+        if let Discipline::Buffered(Buffer::Shared(port)) = &self.discipline {
+            prefetch_lines(port.as_ref(), BUSY_SHARED_LINES);
+        }
+    }
+
     /// Asks for what it takes to send a packet at a port that is straight.
     #[inline(always)]
     pub(super) fn prefetch_straight(&self) {
@@ -477,6 +488,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline(never)]
     fn accept_held_back(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         self.catch_up(now, wires);
+        if self.is_open(now, wires.packets.get(id)) {
+            return self.send(now, id, wires);
+        }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
         buffer.put(id, &mut wires.packets, 0, None, (&mut self.random, &mut self.counters));
         self.waiting = buffer.is_ready();
@@ -495,6 +509,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             Some(Buffer::Shared(port)) => Some(port),
             _ => None,
         }
+    }
+
+    /// Whether a packet that comes now starts now: where it could be paused and is not, nothing that may be sent waits, and the
+    /// link is free.
+    #[inline]
+    pub(super) fn is_open(&self, now: Time, packet: &Packet<H>) -> bool {
+        let is_free = !self.waiting && self.line.busy_until.max(packet.time) <= now;
+        is_free
+            && self.shared().is_some_and(|port| packet.kind == Kind::Link || !port.is_paused(packet.class))
     }
 
     /// The same, to be changed; whoever does so says when it is done ([`Port::note_emptied`]).

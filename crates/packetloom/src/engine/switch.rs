@@ -11,6 +11,7 @@ use super::arrival::Arrival;
 use super::port::Port;
 use super::wires::Wires;
 use crate::link_message::LinkMessage;
+use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
 use crate::queue::Pool;
 use crate::routing::Router;
@@ -126,7 +127,7 @@ impl Switch {
         if self.is_plain && !A::ACTIVE {
             self.forward_plainly(arrivals, routed, ports, wires);
         } else if self.control.is_some() {
-            reminders = self.run_controlled((start, end), arrivals, ports, wires);
+            reminders = self.run_controlled((start, end), (arrivals, routed), ports, wires);
         } else {
             for arrival in arrivals {
                 self.forward(arrival.at(start), arrival.link(start), arrival.id, ports, wires);
@@ -145,25 +146,60 @@ impl Switch {
     fn run_controlled<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         (start, end): (Time, Time),
-        arrivals: &[Arrival],
+        (arrivals, routed): (&[Arrival], &mut Routed),
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) -> u64 {
         let joins_first = self.pauses().is_some();
-        let mut reminders = 0;
+        let reminders = self.route_all(arrivals, routed, &wires.packets, ports);
+        let mut routed = routed.as_slice();
         for together in arrivals.chunk_by(|one, other| one.at(start) == other.at(start)) {
+            let (outs, rest) = routed.split_at(together.len());
+            routed = rest;
             let now = together[0].at(start);
             let last = if joins_first { Time(now.as_ps().saturating_sub(1)) } else { now };
             self.depart_until(last, ports, wires);
-            for arrival in self.turns_at(together) {
-                reminders += u64::from(LinkMessage::is_reminder(wires.packets.get(arrival.id)));
+            let first = self.first_turn(together.len());
+            for nth in (first..together.len()).chain(0..first) {
                 if !joins_first {
                     self.depart_until(now, ports, wires);
                 }
-                self.forward(now, arrival.link(start), arrival.id, ports, wires);
+                let (id, out) = outs[nth];
+                let link = together[nth].link(start);
+                match LinkMessage::of(wires.packets.get(id)) {
+                    Some(message) => {
+                        wires.packets.take(id);
+                        self.hear(now, link, message, ports, wires);
+                    }
+                    None => self.forward_to(now, (link, out), id, ports, wires),
+                }
             }
         }
         self.depart_until(Time(end.as_ps() - 1), ports, wires);
+        reminders
+    }
+
+    /// Finds the ports for all that arrives, and asks for their memory; returns how many are only reminders. Messages are
+    /// routed nowhere.
+    fn route_all<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        arrivals: &[Arrival],
+        routed: &mut Routed,
+        packets: &Packets<H>,
+        ports: &[Port<H, A>],
+    ) -> u64 {
+        let mut reminders = 0;
+        routed.clear();
+        for &Arrival { id, .. } in arrivals {
+            let packet = packets.get(id);
+            reminders += u64::from(LinkMessage::is_reminder(packet));
+            let out = if packet.kind == Kind::Link { 0 } else { self.router.port_for(packet) };
+            ports[out as usize].prefetch();
+            routed.push((id, out));
+        }
+        if arrivals.len() >= MANY {
+            routed.iter().for_each(|&(_, out)| ports[out as usize].prefetch_shared());
+        }
         reminders
     }
 
@@ -237,16 +273,22 @@ impl Switch {
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
+        let out = self.router.port_for(wires.packets.get(id));
+        self.forward_to(now, (link, out), id, ports, wires);
+    }
+
+    fn forward_to<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        (link, out): (u32, u32),
+        id: PacketId,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
         if self.control.is_some() {
-            if let Some(message) = LinkMessage::of(wires.packets.get(id)) {
-                wires.packets.take(id);
-                self.hear(now, link, message, ports, wires);
-                return;
-            }
             wires.packets.set_ingress(id, link);
         }
         let packet = wires.packets.get_mut(id);
-        let out = self.router.port_for(packet);
         if let Some(control) = &mut self.control {
             control.pass(out, packet);
         }
@@ -268,12 +310,11 @@ impl Switch {
             let from = cut.byte_times[link as usize];
             packet.time = port.cut_through_start(from, cut.header_bytes, packet.size_bytes, now);
         }
-        port.accept(now, id, wires, self.pool.as_mut());
         if self.control.is_some() {
-            self.note_joined(out, &mut ports[out as usize]);
-        } else {
-            self.note_waiting(out, &mut ports[out as usize]);
+            return self.join(now, out, id, ports, wires);
         }
+        port.accept(now, id, wires, self.pool.as_mut());
+        self.note_waiting(out, &mut ports[out as usize]);
         if self.returns
             && let Some(returned) = ports[out as usize].take_returned()
         {

@@ -55,14 +55,14 @@ impl Switch {
     ) {
         let mut moment = Time::ZERO;
         loop {
-            let next = self.next_to_depart(last, ports);
+            let next = self.next_to_depart(last);
             let is_owed = self.credits().is_some_and(|credits| !credits.owed.is_empty());
             if is_owed && next.is_none_or(|(at, _)| at > moment) {
                 self.tell(moment, ports, wires);
                 continue;
             }
             let Some((_, number)) = next else { return };
-            if let Some((now, departure)) = ports[number as usize].depart(wires)
+            if let Some((now, departure)) = self.depart_from(number, ports, wires)
                 && let Some(credits) = self.credits()
             {
                 moment = now;

@@ -8,6 +8,8 @@ use crate::engine::port::Port;
 use crate::engine::wires::Wires;
 use crate::link_message::LinkMessage;
 use crate::packet::Packet;
+use crate::packets::PacketId;
+use crate::queue::{Departure, departure};
 use crate::units::Time;
 
 /// What there is to say.
@@ -74,6 +76,25 @@ impl Switch {
         self.note_joined(back, &mut ports[back as usize]);
     }
 
+    /// A packet joins a port. If it starts at once it has left, too.
+    pub(super) fn join<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        out: u32,
+        id: PacketId,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let port = &mut ports[out as usize];
+        let packet = wires.packets.get(id);
+        let left = if port.is_open(now, packet) { departure(id, &wires.packets) } else { None };
+        port.accept(now, id, wires, None);
+        match left {
+            Some(left) => self.discharge(now, left, ports, wires),
+            None => self.note_joined(out, &mut ports[out as usize]),
+        }
+    }
+
     /// A port may have something to send, or more than before.
     pub(super) fn note_joined<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
@@ -83,23 +104,41 @@ impl Switch {
         self.note_waiting(number, port);
         if port.is_waiting() {
             self.next_departure = self.next_departure.min(port.free_at());
+            // So that it is looked at, and woken for, when the window ends.
+            self.next_service = Time::ZERO;
+        }
+        self.note_departure_at(number, port);
+    }
+
+    /// Notes when the next packet of a port can leave, so that ports need not be looked at to find the first of them.
+    fn note_departure_at<H: Copy + Default, A: PortAgent<H>>(&mut self, number: u32, port: &Port<H, A>) {
+        if let Some((_, at)) = self.waiting.iter_mut().find(|(listed, _)| *listed == number) {
+            *at = if port.is_waiting() { port.free_at() } else { Time::NEVER };
         }
     }
 
     /// The port whose next packet starts first, if one does by `last`: in order of time, then port.
-    pub(super) fn next_to_depart<H: Copy + Default, A: PortAgent<H>>(
-        &mut self,
-        last: Time,
-        ports: &[Port<H, A>],
-    ) -> Option<(Time, u32)> {
+    #[inline]
+    pub(super) fn next_to_depart(&mut self, last: Time) -> Option<(Time, u32)> {
         if self.next_departure > last {
             return None;
         }
-        let waiting = self.waiting.iter().map(|&(number, _)| (&ports[number as usize], number));
-        let waiting = waiting.filter(|(port, _)| port.is_waiting());
-        let next = waiting.map(|(port, number)| (port.free_at(), number)).min();
+        let next = self.waiting.iter().map(|&(number, at)| (at, number)).min();
         self.next_departure = next.map_or(Time::NEVER, |(at, _)| at);
         next.filter(|&(at, _)| at <= last)
+    }
+
+    /// Has a port's next packet leave.
+    pub(super) fn depart_from<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        number: u32,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) -> Option<(Time, Departure)> {
+        let port = &mut ports[number as usize];
+        let departure = port.depart(wires);
+        self.note_departure_at(number, port);
+        departure
     }
 
     /// Lets packets leave until `last`, and says so to the links that they came by.

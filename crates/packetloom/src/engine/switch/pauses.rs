@@ -3,13 +3,12 @@
 
 use super::{LinkControl, Switch, watchdog};
 use crate::engine::agent::PortAgent;
-use crate::engine::arrival::Arrival;
 use crate::engine::port::Port;
 use crate::engine::wires::Wires;
 use crate::link_message::{LinkMessage, PauseOrigin};
 use crate::packet::Packet;
 use crate::packets::PacketId;
-use crate::queue::{Memory, Signals, charged_class};
+use crate::queue::{Departure, Memory, Signals, charged_class};
 use crate::units::{Rate, Time};
 
 /// A switch's shared buffer, and what it says of it.
@@ -82,19 +81,14 @@ impl Switch {
         }
     }
 
-    /// The order in which arrivals of the same instant are taken: they begin with another each time, so that none of equal
-    /// senders finds the buffer always full.
-    pub(super) fn turns_at<'a>(
-        &mut self,
-        arrivals: &'a [Arrival],
-    ) -> impl Iterator<Item = &'a Arrival> + use<'a> {
-        let mut first = 0;
-        if let Some(pauses) = self.pauses_mut().filter(|pauses| pauses.rotates && arrivals.len() > 1) {
-            pauses.turn += 1;
-            first = pauses.turn % arrivals.len();
-        }
-        let (before, from) = arrivals.split_at(first);
-        from.iter().chain(before)
+    /// Which of so many arrivals of the same instant is taken first: another each time, so that none of equal senders finds the
+    /// buffer always full.
+    pub(super) fn first_turn(&mut self, together: usize) -> usize {
+        let Some(pauses) = self.pauses_mut().filter(|pauses| pauses.rotates && together > 1) else {
+            return 0;
+        };
+        pauses.turn += 1;
+        pauses.turn % together
     }
 
     /// Charges a packet that is to leave by port `out` to the link that it came by. Returns whether there is room for it.
@@ -135,13 +129,24 @@ impl Switch {
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        while let Some((_, number)) = self.next_to_depart(last, ports) {
-            let Some((now, left)) = ports[number as usize].depart(wires) else { continue };
-            let Some(pauses) = self.pauses_mut() else { return };
-            let signals = pauses.memory.leave(left.from, left.class, left.bytes);
-            if signals != Signals::default() {
-                self.signal(now, left.from, signals, PauseOrigin::default(), ports, wires);
-            }
+        while let Some((_, number)) = self.next_to_depart(last) {
+            let Some((now, left)) = self.depart_from(number, ports, wires) else { continue };
+            self.discharge(now, left, ports, wires);
+        }
+    }
+
+    /// What a packet took of the buffer is free again.
+    pub(super) fn discharge<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        left: Departure,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let Some(pauses) = self.pauses_mut() else { return };
+        let signals = pauses.memory.leave(left.from, left.class, left.bytes);
+        if signals != Signals::default() {
+            self.signal(now, left.from, signals, PauseOrigin::default(), ports, wires);
         }
     }
 

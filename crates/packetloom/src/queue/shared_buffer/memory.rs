@@ -216,9 +216,8 @@ impl Memory {
 
     /// Whether a queue with so much waiting may grow, where that is limited at egress.
     fn leaves(&self, size: u64, waiting: u64) -> bool {
-        let free = u128::from(self.shared_limit.saturating_sub(self.used));
-        self.egress_alpha_q16
-            .is_none_or(|alpha| u128::from(waiting + size) <= (free * u128::from(alpha)) >> 16)
+        let free = self.shared_limit.saturating_sub(self.used);
+        self.egress_alpha_q16.is_none_or(|alpha| waiting + size <= (free * alpha) >> 16)
     }
 
     fn charge_by_threshold(&mut self, link: usize, class: usize, size: u64) {

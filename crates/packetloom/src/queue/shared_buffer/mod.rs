@@ -10,7 +10,7 @@ mod port;
 
 pub use limits::{Headroom, check_limits};
 pub use memory::{Memory, Signals};
-pub use port::{Pause, PauseRecord, SharedPort};
+pub use port::{Pause, PauseRecord, SharedPort, departure};
 
 use super::{Buffer, Built, Queue};
 use crate::packet::{Kind as PacketKind, Packet};
@@ -22,6 +22,9 @@ pub const CLASSES: usize = 8;
 
 /// The class that goes before all others, and is never paused. What is not data is not charged there.
 pub const CONTROL: u8 = 0;
+
+/// The arithmetic of thresholds has no room for more; no switch has as much.
+const LARGEST_BUFFER: u64 = 1 << 40;
 
 const COMPONENT: Component = Component {
     section: "queue",
@@ -183,6 +186,9 @@ fn check(values: &Values) -> Result<(), Complaint> {
         && values.optional_rate("ecn_rate").is_some()
     {
         return Err(Complaint::new("ecn_rate", "has no meaning without ecn_min and ecn_max; leave it out"));
+    }
+    if values.bytes("buffer") > LARGEST_BUFFER {
+        return Err(Complaint::new("buffer", format!("write at most {LARGEST_BUFFER}B")));
     }
     if !(1..=65_535).contains(&values.bytes("pause_frame")) {
         return Err(Complaint::new("pause_frame", "write a size from 1B to 65535B"));

@@ -55,27 +55,34 @@ impl PauseRecord {
 
 /// The port's packets.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct SharedPort {
-    /// PAUSE and RESUME frames: they go before all else, and wait for nothing but the frame in service.
-    frames: List,
-    classes: [List; CLASSES],
-    /// The classes that have packets, and those that are paused, a bit for each.
+    /// The classes that have packets, those that are paused, and those that the watchdog has given up until they are resumed: a
+    /// bit for each.
     waiting: u8,
     paused: u8,
+    given_up: u8,
+    /// The class that was served last, of those that take turns.
+    served: u32,
+    /// PAUSE and RESUME frames: they go before all else, and wait for nothing but the frame in service.
+    frames: List,
+    last: Option<Departure>,
+    classes: [List; CLASSES],
+    marking: Marking,
+    pauses: Box<Pauses>,
+}
+
+/// What is only looked at where something is paused.
+#[derive(Clone, Debug)]
+struct Pauses {
     /// Until when each class is paused.
     until: [Time; CLASSES],
     /// Where each class's pause began.
     origins: [PauseOrigin; CLASSES],
-    /// The class that was served last, of those that take turns.
-    served: u32,
-    marking: Marking,
-    ecn: Option<Thresholds>,
-    rate: Rate,
-    last: Option<Departure>,
     records: [PauseRecord; CLASSES],
-    logs_pauses: bool,
-    /// The classes that the watchdog has given up until they are resumed, a bit for each.
-    given_up: u8,
+    is_logged: bool,
+    rate: Rate,
+    ecn: Option<Thresholds>,
 }
 
 /// Of marking, for ports of a rate.
@@ -110,20 +117,22 @@ impl SharedPort {
     /// An empty port that marks nothing until it is placed.
     pub fn build(values: &Values) -> SharedPort {
         SharedPort {
-            frames: List::default(),
-            classes: Default::default(),
             waiting: 0,
             paused: 0,
-            until: [Time::ZERO; CLASSES],
-            origins: Default::default(),
-            served: 0,
-            marking: Marking::Never,
-            ecn: Thresholds::of(values),
-            rate: Rate(1),
-            last: None,
-            records: Default::default(),
-            logs_pauses: false,
             given_up: 0,
+            served: 0,
+            frames: List::default(),
+            last: None,
+            classes: Default::default(),
+            marking: Marking::Never,
+            pauses: Box::new(Pauses {
+                until: [Time::ZERO; CLASSES],
+                origins: Default::default(),
+                records: Default::default(),
+                is_logged: false,
+                rate: Rate(1),
+                ecn: Thresholds::of(values),
+            }),
         }
     }
 
@@ -145,7 +154,7 @@ impl SharedPort {
 
     /// Since when a class is paused, if it is.
     pub fn paused_since(&self, class: u8) -> Option<Time> {
-        self.records[class_in(class)].since.map(|(since, _)| since)
+        self.pauses.records[class_in(class)].since.map(|(since, _)| since)
     }
 
     /// Takes out all that waits of a class, and gives it up: nothing more is to be put in until it is resumed.
@@ -164,13 +173,13 @@ impl SharedPort {
 
     /// Where the pause of a class began, if it is paused.
     pub fn origin(&self, class: u8) -> Option<PauseOrigin> {
-        self.is_paused(class).then(|| self.origins[class_in(class)])
+        self.is_paused(class).then(|| self.pauses.origins[class_in(class)])
     }
 
     /// What was paused of each class until `end`; what is paused then is taken to end there.
     pub fn pauses(&self, end: Time) -> [PauseRecord; CLASSES] {
-        let mut records = self.records.clone();
-        records.iter_mut().for_each(|record| record.end(end, self.logs_pauses));
+        let mut records = self.pauses.records.clone();
+        records.iter_mut().for_each(|record| record.end(end, self.pauses.is_logged));
         records
     }
 
@@ -187,16 +196,24 @@ impl SharedPort {
 
     fn pause(&mut self, now: Time, class: usize, until: Time, origin: PauseOrigin) {
         self.paused |= 1 << class;
-        self.until[class] = until;
-        self.origins[class] = origin;
-        self.records[class].begin(now, origin);
+        self.pauses.until[class] = until;
+        self.pauses.origins[class] = origin;
+        self.pauses.records[class].begin(now, origin);
     }
 
     fn resume(&mut self, now: Time, class: usize) {
         self.paused &= !(1 << class);
         self.given_up &= !(1 << class);
-        self.records[class].end(now, self.logs_pauses);
+        self.pauses.records[class].end(now, self.pauses.is_logged);
     }
+}
+
+/// A packet that leaves, as its switch has to know it, if it was charged to the link that it came by.
+#[inline]
+pub fn departure<H: Copy + Default>(id: PacketId, packets: &Packets<H>) -> Option<Departure> {
+    let packet = packets.get(id);
+    let class = charged_class(packet)?;
+    Some(Departure { from: packets.ingress(id), class, bytes: packet.size_bytes })
 }
 
 impl Holds for SharedPort {
@@ -239,14 +256,12 @@ impl Holds for SharedPort {
         if class != usize::from(CONTROL) {
             self.served = class as u32;
         }
-        let bytes = packet.size_bytes;
-        if let Some(class) = charged_class(packet) {
-            if self.marking.marks(left, random) && packet.ecn_capable {
-                packet.congestion_experienced = true;
-                counts.marks += 1;
-            }
-            self.last = Some(Departure { from: packets.ingress(id), class, bytes });
+        let is_charged = charged_class(packet).is_some();
+        if is_charged && self.marking.marks(left, random) && packet.ecn_capable {
+            packet.congestion_experienced = true;
+            counts.marks += 1;
         }
+        self.last = departure(id, packets);
         Some(id)
     }
 
@@ -295,9 +310,9 @@ impl Holds for SharedPort {
     }
 
     fn place(&mut self, site: Site) {
-        self.rate = site.rate;
-        self.logs_pauses = site.logs_pauses;
-        if let Some(ecn) = self.ecn.filter(|_| site.is_switch) {
+        self.pauses.rate = site.rate;
+        self.pauses.is_logged = site.logs_pauses;
+        if let Some(ecn) = self.pauses.ecn.filter(|_| site.is_switch) {
             self.marking = ecn.at(&site);
         }
     }
@@ -306,10 +321,10 @@ impl Holds for SharedPort {
         match message {
             LinkMessage::Pause { class, quanta: 0, .. } => self.resume(now, class_in(class)),
             LinkMessage::Pause { class, origin, .. } => {
-                let until = message.pause_lasts(self.rate).map_or(Time::NEVER, |lasts| now + lasts);
+                let until = message.pause_lasts(self.pauses.rate).map_or(Time::NEVER, |lasts| now + lasts);
                 self.pause(now, class_in(class), until, origin);
             }
-            LinkMessage::PauseOver { class } if self.until[class_in(class)] <= now => {
+            LinkMessage::PauseOver { class } if self.pauses.until[class_in(class)] <= now => {
                 self.resume(now, class_in(class));
             }
             _ => {}
