@@ -10,7 +10,7 @@ use super::nics::Nics;
 use super::partition::Partition;
 use super::port::{Discipline, Port};
 use super::shard::Shard;
-use super::switch::{Credits, CutThrough, LinkControl, PauseSettings, Pauses, Switch};
+use super::switch::{Credits, CutThrough, LinkControl, PauseSettings, Pauses, Run, Switch, Ties};
 use super::wires::{LinkEnd, Wires};
 use crate::fault::LinkFault;
 use crate::measure::{QueueRecorder, SentRecorder};
@@ -180,7 +180,6 @@ impl<'a> Assembly<'a> {
             frame_bytes: queue::pause_bytes(queue)? as u16,
             lasts: queue.optional_time("pause_time").unwrap_or(Time::NEVER),
             patience: queue.optional_time("watchdog").unwrap_or(Time::NEVER),
-            rotates: queue.text("ties") == "rotate",
         };
         let links_in = &self.partition.links_in[id as usize];
         let first_link_out = topology.nodes[id as usize].ports.start;
@@ -191,8 +190,16 @@ impl<'a> Assembly<'a> {
             (link.rate, Headroom::new(link, back, topology, queue, packet_bytes).of(queue))
         };
         let links: Vec<_> = links_in.iter().zip(back).map(link).collect();
+        let run = |&link: &u32| {
+            let byte_time = topology.byte_time(topology.links[link as usize].rate);
+            Run::new(byte_time, topology.framing_bytes)
+        };
+        let ties = match queue.text("ties").as_str() {
+            "ns-3" => Ties::Ns3(links_in.iter().map(run).collect()),
+            _ => Ties::Rotate { turn: 0 },
+        };
         let memory = Memory::build(queue, &links, topology.nic_rate());
-        Some(LinkControl::Pauses(Box::new(Pauses::new(memory, &settings, (id, first_link_out)))))
+        Some(LinkControl::Pauses(Box::new(Pauses::new(memory, &settings, ties, (id, first_link_out)))))
     }
 
     fn switch<T: Transport>(&self, id: u32, ports: std::ops::Range<usize>, node: u32) -> Switch {

@@ -3,6 +3,7 @@
 mod credits;
 mod link_control;
 mod pauses;
+mod ties;
 mod watchdog;
 
 use super::Tally;
@@ -20,6 +21,7 @@ pub(super) use credits::Credits;
 pub(super) use link_control::LinkControl;
 pub(super) use pauses::{PauseSettings, Pauses};
 use std::ops::Range;
+pub(super) use ties::{Run, Ties};
 
 /// A switch with all that belongs to it but its ports.
 pub(super) struct Switch {
@@ -159,8 +161,7 @@ impl Switch {
             let now = together[0].at(start);
             let last = if joins_first { Time(now.as_ps().saturating_sub(1)) } else { now };
             self.depart_until(last, ports, wires);
-            let first = self.first_turn(together.len());
-            for nth in (first..together.len()).chain(0..first) {
+            for nth in self.turns(now, together, start, &wires.packets) {
                 if !joins_first {
                     self.depart_until(now, ports, wires);
                 }

@@ -1,15 +1,18 @@
 //! Priority flow control (IEEE 802.1Qbb): what a packet takes of the shared buffer is charged to the link that it came by
 //! until it leaves, and a link whose class has too much is paused.
 
+use super::ties::Ties;
 use super::{LinkControl, Switch, watchdog};
 use crate::engine::agent::PortAgent;
+use crate::engine::arrival::Arrival;
 use crate::engine::port::Port;
 use crate::engine::wires::Wires;
 use crate::link_message::{LinkMessage, PauseOrigin};
 use crate::packet::Packet;
-use crate::packets::PacketId;
+use crate::packets::{PacketId, Packets};
 use crate::queue::{Departure, Memory, Signals, charged_class};
 use crate::units::{Rate, Time};
+use smallvec::SmallVec;
 
 /// A switch's shared buffer, and what it says of it.
 pub(in crate::engine) struct Pauses {
@@ -23,9 +26,7 @@ pub(in crate::engine) struct Pauses {
     /// The switch, and the link of its first port, in the topology.
     node: u32,
     first_link_out: u32,
-    /// Whether of packets that arrive at once another link's goes first each time, and the last turn.
-    rotates: bool,
-    turn: usize,
+    ties: Ties,
 }
 
 /// What [`Pauses`] are built of.
@@ -33,17 +34,17 @@ pub(in crate::engine) struct PauseSettings {
     pub(in crate::engine) frame_bytes: u16,
     pub(in crate::engine) lasts: Time,
     pub(in crate::engine) patience: Time,
-    pub(in crate::engine) rotates: bool,
 }
 
 impl Pauses {
     pub(in crate::engine) fn new(
         memory: Memory,
         settings: &PauseSettings,
+        ties: Ties,
         (node, first_link_out): (u32, u32),
     ) -> Pauses {
-        let PauseSettings { frame_bytes, lasts, patience, rotates } = *settings;
-        Pauses { memory, frame_bytes, lasts, patience, node, first_link_out, rotates, turn: 0 }
+        let PauseSettings { frame_bytes, lasts, patience } = *settings;
+        Pauses { memory, frame_bytes, lasts, patience, node, first_link_out, ties }
     }
 
     /// For how long a class may be kept from being sent.
@@ -81,14 +82,17 @@ impl Switch {
         }
     }
 
-    /// Which of so many arrivals of the same instant is taken first: another each time, so that none of equal senders finds the
-    /// buffer always full.
-    pub(super) fn first_turn(&mut self, together: usize) -> usize {
-        let Some(pauses) = self.pauses_mut().filter(|pauses| pauses.rotates && together > 1) else {
-            return 0;
-        };
-        pauses.turn += 1;
-        pauses.turn % together
+    /// The order in which arrivals of the same instant are taken. With a shared buffer they are taken link by link.
+    pub(super) fn turns<H: Copy + Default>(
+        &mut self,
+        now: Time,
+        together: &[Arrival],
+        window_start: Time,
+        packets: &Packets<H>,
+    ) -> SmallVec<[usize; 8]> {
+        let Some(pauses) = self.pauses_mut() else { return (0..together.len()).collect() };
+        let of = |arrival: &Arrival| (arrival.link(window_start), packets.get(arrival.id).size_bytes);
+        pauses.ties.order(now, together.iter().map(of))
     }
 
     /// Charges a packet that is to leave by port `out` to the link that it came by. Returns whether there is room for it.

@@ -153,9 +153,9 @@ const COMPONENT: Component = Component {
         },
         Param {
             name: "ties",
-            kind: Kind::Choice(&["rotate", "link"]),
+            kind: Kind::Choice(&["rotate", "ns-3"]),
             default: Fallback::Value("rotate"),
-            doc: "Of packets that arrive at a switch at the same instant, which goes first: each link in turn, or always the one that comes first in the topology, as in most simulators.",
+            doc: "Of packets that arrive at a switch at the same instant, which goes first: each link's in turn, or, to replay ns-3, that of the link that began last to send one packet behind the other, as there events of the same time happen in the order in which they were scheduled.",
             source: "packetloom; real switches serve their ports in turn",
         },
     ]],
