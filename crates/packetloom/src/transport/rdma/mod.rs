@@ -43,6 +43,7 @@ use header::Header;
 use network::Network;
 use pair::Pair;
 use rota::Rota;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A timer's purpose: the NIC is free, or the next packet's time has come.
@@ -65,13 +66,23 @@ pub struct Setup<C: Control> {
 struct Sender<C> {
     pair: Pair,
     control: C,
+    /// Which flow of its pair of hosts it is: in the place of the source port that switches hash.
+    port: u16,
 }
 
 /// A flow at its receiver.
 struct Receiver<W> {
     arrivals: Arrivals,
-    /// Of the last packet that came: who sent it, its number and its word.
+    /// The last packet that came.
+    last: Asking<W>,
+}
+
+/// A packet that is answered: its flow, the host that sent it, the port that switches hash, its number and its word.
+#[derive(Clone, Copy)]
+struct Asking<W> {
+    flow: FlowId,
     src: HostId,
+    port: u16,
     seq: u32,
     word: W,
 }
@@ -85,6 +96,8 @@ pub struct Rdma<C: Control> {
     serves_at: Time,
     receivers: FlowTable<Receiver<C::Word>>,
     finished: Finished,
+    /// How many flows have started to each host.
+    started: BTreeMap<HostId, u16>,
 }
 
 impl<C: Control> Scheme for Rdma<C> {
@@ -129,6 +142,7 @@ impl<C: Control> Scheme for Rdma<C> {
             rota: Rota::default(),
             serves_at: Time::NEVER,
             receivers: FlowTable::default(),
+            started: BTreeMap::new(),
         }
     }
 
@@ -149,7 +163,9 @@ impl<C: Control> Transport for Rdma<C> {
         let Setup { config, settings } = &*self.setup;
         let line = config.line(&flow);
         let pair = Pair::new(flow, line, self.rota.create(), config, context.now);
-        let sender = Sender { pair, control: C::new(settings, &line) };
+        let started = self.started.entry(flow.dst).or_default();
+        let sender = Sender { pair, control: C::new(settings, &line), port: *started };
+        *started = started.wrapping_add(1);
         self.senders.insert(flow.id, sender);
         self.settle(flow.id, context);
         self.serve(context);
@@ -215,7 +231,7 @@ impl<C: Control> Rdma<C> {
     /// Puts a flow of which something changed where it belongs.
     fn settle(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
-        let Some(Sender { pair, control }) = self.senders.get_mut(flow) else { return };
+        let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
         control.advance(settings, context.now);
         let window_bytes = config.window_bytes(&pair.line, control.rate());
         pair.window_bytes = window_bytes.min(control.window_bytes());
@@ -259,14 +275,14 @@ impl<C: Control> Rdma<C> {
     }
 
     fn nic_free_at(&mut self, flow: FlowId, context: &mut Host<'_, C>) -> Option<Time> {
-        let dst = || self.senders.get(flow).map_or(0, |sender| sender.pair.flow.dst);
-        context.nic_free_at(self.setup.config.class, flow, 0, dst)
+        let sender = self.senders.get(flow)?;
+        context.nic_free_at(self.setup.config.class, flow, sender.port, || sender.pair.flow.dst)
     }
 
     /// Sends the flow's next packet.
     fn send_from(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
-        let Some(Sender { pair, control }) = self.senders.get_mut(flow) else { return };
+        let Some(Sender { pair, control, port }) = self.senders.get_mut(flow) else { return };
         let now = context.now;
         control.advance(settings, now);
         let seq = pair.take_next(now);
@@ -283,6 +299,7 @@ impl<C: Control> Rdma<C> {
             dst: pair.flow.dst,
             priority: 1,
             size_bytes,
+            path: *port,
             kind: Kind::Data,
             class: config.class,
             ecn_capable: C::MARKS,
@@ -302,7 +319,7 @@ impl<C: Control> Rdma<C> {
     fn answered(&mut self, packet: &Of<C>, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
         let flow = packet.flow;
-        let Some(Sender { pair, control }) = self.senders.get_mut(flow) else { return };
+        let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
         let (header, now) = (&packet.header, context.now);
         let change = pair.heard(header.next, header.nack.then_some(header.seq), config, now);
         if pair.is_done() {
@@ -332,7 +349,7 @@ impl<C: Control> Rdma<C> {
     /// A flow may have waited too long for an answer.
     fn rings(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
-        let Some(Sender { pair, control }) = self.senders.get_mut(flow) else { return };
+        let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
         if pair.rings(config, context.now) {
             control.advance(settings, context.now);
             control.lost(settings, context.now, Loss::Timeout);
@@ -347,32 +364,34 @@ impl<C: Control> Rdma<C> {
     fn arrived(&mut self, packet: &Of<C>, context: &mut Host<'_, C>) {
         let (flow, header) = (packet.flow, &packet.header);
         let config = &self.setup.config;
+        let asking = Asking { flow, src: packet.src, port: packet.path, seq: header.seq, word: header.word };
         if let Some(packets) = self.finished.packets(flow) {
             let ignores = matches!(config.recovery, Recovery::GoBackN { ack_duplicates: false, .. });
             if !ignores {
                 let reply = Reply { next: packets, nack: false, marked: false };
-                send_reply::<C>(reply, (flow, packet.src, header.seq, header.word), config, context);
+                send_reply::<C>(reply, asking, config, context);
             }
             return;
         }
         if self.receivers.get_mut(flow).is_none() {
             let arrivals = Arrivals::default();
-            let new = Receiver { arrivals, src: packet.src, seq: header.seq, word: header.word };
+            let new = Receiver { arrivals, last: asking };
             self.receivers.insert(flow, new);
         }
         let Some(receiver) = self.receivers.get_mut(flow) else { return };
-        (receiver.seq, receiver.word) = (header.seq, header.word);
+        receiver.last = asking;
         let (seq, last, asks, marked) = (header.seq, header.last, header.asks, packet.congestion_experienced);
         if receiver.arrivals.sends_cnp(marked, config, context.now) {
             let cnp = Packet {
                 kind: Kind::Control,
                 class: config.ack_class,
+                path: packet.path,
                 ..config.format.ack(packet, Header::default())
             };
             context.send(cnp);
         }
         for reply in receiver.arrivals.take(Arrival { seq, last, asks, marked }, config, context.now) {
-            send_reply::<C>(reply, (flow, packet.src, seq, header.word), config, context);
+            send_reply::<C>(reply, asking, config, context);
         }
         if let Some(packets) = receiver.arrivals.whole() {
             self.receivers.remove(flow);
@@ -388,23 +407,20 @@ impl<C: Control> Rdma<C> {
         let config = &self.setup.config;
         let Some(receiver) = self.receivers.get_mut(flow) else { return };
         if let Some(reply) = receiver.arrivals.rings(config) {
-            send_reply::<C>(reply, (flow, receiver.src, receiver.seq, receiver.word), config, context);
+            send_reply::<C>(reply, receiver.last, config, context);
         }
     }
 }
 
-/// Answers packet `seq` of a flow from host `src`, which said `word`.
-fn send_reply<C: Control>(
-    reply: Reply,
-    (flow, src, seq, mut word): (FlowId, HostId, u32, C::Word),
-    config: &Config,
-    context: &mut Host<'_, C>,
-) {
+/// Answers a packet.
+fn send_reply<C: Control>(reply: Reply, asking: Asking<C::Word>, config: &Config, context: &mut Host<'_, C>) {
+    let Asking { flow, src, port, seq, mut word } = asking;
     let answered: Of<C> = Packet { flow, src, class: config.ack_class, ..Packet::default() };
     if C::ECHOES_WAITS {
-        let free_at = context.nic_free_at(config.ack_class, flow, 0, || src);
+        let free_at = context.nic_free_at(config.ack_class, flow, port, || src);
         C::echo(&mut word, free_at.map_or(Time::ZERO, |at| at.since(context.now)));
     }
     let Reply { next, nack, marked } = reply;
-    context.send(config.format.ack(&answered, Header { seq, next, nack, marked, word, ..Header::default() }));
+    let header = Header { seq, next, nack, marked, word, ..Header::default() };
+    context.send(Packet { path: port, ..config.format.ack(&answered, header) });
 }
