@@ -20,6 +20,8 @@ TYPES: dict[type | None, pa.DataType] = {
     str: pa.string(),
     None: pa.null(),
 }
+MOST_TEXT_BYTES = 2**31 - 1
+"""What a column of texts holds in one piece."""
 NUMBERS: dict[pa.DataType, type] = {pa.int64(): np.int64, pa.float64(): np.float64, pa.bool_(): np.bool_}
 
 
@@ -38,16 +40,25 @@ def column_of(values: Sequence[Any], kind: type | None) -> pa.Array:
     return packed(np.array(filled, NUMBERS[arrow]), valid)
 
 
-def repeated(value: Any, kind: type | None, length: int) -> pa.Array:
-    """A column that has the same value in each row."""
+def repeated(value: Any, kind: type | None, length: int) -> pa.Array | pa.ChunkedArray:
+    """A column that has the same value in each row: of texts in pieces, as Arrow counts their bytes in 32 bits."""
     arrow = TYPES[kind]
     if value is None:
         return pa.nulls(length, arrow)
-    if kind is str:
-        text = value.encode()
-        ends = np.arange(length + 1, dtype=np.int32) * np.int32(len(text))
-        return pa.Array.from_buffers(arrow, length, [None, pa.py_buffer(ends), pa.py_buffer(text * length)])
-    return packed(np.full(length, value, NUMBERS[arrow]))
+    if kind is not str:
+        return packed(np.full(length, value, NUMBERS[arrow]))
+    text = value.encode()
+    piece = MOST_TEXT_BYTES // max(len(text), 1)
+    if length <= piece:
+        return _texts(text, length)
+    whole, rest = divmod(length, piece)
+    full = _texts(text, piece)
+    return pa.chunked_array([*[full] * whole, full.slice(0, rest)], arrow)
+
+
+def _texts(text: bytes, length: int) -> pa.Array:
+    ends = np.arange(length + 1, dtype=np.int32) * np.int32(len(text))
+    return pa.Array.from_buffers(TYPES[str], length, [None, pa.py_buffer(ends), pa.py_buffer(text * length)])
 
 
 def packed(values: NDArray[Any], valid: pa.Buffer | None = None) -> pa.Array:

@@ -39,6 +39,14 @@ def test_one_value_repeated(kind: type, value: object, length: int) -> None:
     assert column.equals(pa.array([value] * length, TYPES[kind]))
 
 
+@pytest.mark.parametrize("length", [3, 4, 7, 8])
+def test_texts_of_more_bytes_than_one_column_counts_are_in_pieces(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    monkeypatch.setattr("packetloom.columns.MOST_TEXT_BYTES", 14)
+    column = repeated("DCTCP", str, length)
+    column.validate(full=True)
+    assert column.to_pylist() == ["DCTCP"] * length
+
+
 def test_numbers_too_large_are_refused() -> None:
     with pytest.raises(OverflowError):
         column_of([2**63], int)
