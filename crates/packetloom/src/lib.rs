@@ -40,27 +40,15 @@
 
 pub mod audit;
 pub mod central;
-pub mod control;
-pub mod engine;
-pub mod fault;
-pub mod files;
-pub mod flow;
 pub mod fluid;
-pub mod formats;
-pub mod link_message;
-pub mod measure;
-pub mod packet;
-pub mod packets;
-mod prefetch;
-pub mod queue;
-pub mod random;
-pub mod routing;
 pub mod scenario;
 pub mod simulation;
-pub mod spec;
 pub mod stall;
-pub mod topology;
 pub mod transport;
-pub mod units;
-pub mod workload;
 pub mod yardstick;
+
+pub use packetloom_control as control;
+pub use packetloom_core::{
+    engine, fault, files, flow, formats, link_message, measure, packet, packets, queue, random, routing,
+    spec, topology, units, workload,
+};

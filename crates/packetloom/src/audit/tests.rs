@@ -3,14 +3,20 @@
 use super::*;
 use crate::engine::{Held, LinkState, Passage, PortCounters, Report};
 use crate::flow::Flow;
+use crate::scenario::Scenario;
 use crate::spec::Value;
+use std::path::Path;
 
 /// Two hosts and a switch; the links are host0's, host1's, and the switch's to each.
 const UP: usize = 0;
 const DOWN: usize = 3;
 
 fn rack() -> Topology {
-    Topology::of_text(r#"{ kind = "rack", hosts = 2, link = { rate = "10Gbps", delay = "1us" } }"#)
+    let text = "topology = { kind = \"rack\", hosts = 2, link = { rate = \"10Gbps\", delay = \"1us\" } }\n\
+        [[workload]]\nsizes = \"web-search\"\n\
+        [[scheme]]\nname = \"one\"\ntransport = \"tcp\"\nqueue = \"drop-tail\"\n[run]\nloads = [0.5]\nflows = 1\n";
+    let scenario = Scenario::from_toml(text, "one", Path::new("")).expect("a scenario");
+    Topology::build(&scenario.cases().next().expect("a case").topology).expect("a rack")
 }
 
 fn drop_tail(capacity: Value) -> Values {

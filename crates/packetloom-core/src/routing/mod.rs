@@ -1,0 +1,482 @@
+//! Path selection: which of the equal next hops a packet takes.
+
+mod detours;
+mod ns3;
+mod paths;
+mod scoreboard;
+
+pub use detours::Detours;
+pub use paths::{PathCode, Paths};
+pub use scoreboard::Fate;
+
+use crate::flow::{FlowId, HostId};
+use crate::packet::Packet;
+use crate::random::{Purpose, Stream, mix};
+use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Values, anything};
+use crate::topology::{Node, PathNumber, Reach, Routes, Topology};
+use crate::units::Time;
+use ns3::Ns3Hash;
+use paths::Digit;
+use std::hint::select_unpredictable;
+use std::sync::Arc;
+
+/// A routing as the room keeps it beside its component.
+#[derive(Clone, Copy, Debug)]
+struct Routing {
+    /// Who chooses the path of a packet.
+    chooser: Chooser,
+    /// How the nodes choose that the packets do not tell.
+    policy: fn(&Values, &Place) -> Policy,
+}
+
+/// Who chooses the path of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chooser {
+    /// Each switch, for a flow as a whole.
+    SwitchByFlow,
+    /// Each switch, for each packet.
+    SwitchByPacket,
+    /// The host that sends it.
+    Host,
+    /// A controller.
+    Controller,
+}
+
+/// A node whose policy is asked for.
+#[derive(Debug)]
+struct Place {
+    tier: u8,
+    hosts: u32,
+    has_tables: bool,
+    seed: u64,
+    /// Random numbers of the node.
+    stream: Stream,
+    /// The number that the node has in the network's file, or here.
+    id: u32,
+    /// Those of all nodes in a file, if there is one.
+    ids: Vec<u32>,
+}
+
+impl Place {
+    fn is_switch(&self) -> bool {
+        self.tier > 0
+    }
+}
+
+const ROUTINGS: &[Made<Routing>] = &[
+    Made {
+        component: Component {
+            section: "routing",
+            kind: "ecmp",
+            doc: "Per-flow ECMP: a hash of the flow and the switch picks one next hop for all of a flow's packets.",
+            source: "RFC 2992",
+            params: &[
+                &[Param {
+                    name: "symmetric",
+                    kind: Kind::Flag,
+                    default: Fallback::Value("false"),
+                    doc: "Switches agree, and a flow's answers come back by the path that its data takes.",
+                    source: "packetloom; PDQ §3 needs it",
+                }],
+                ns3::PARAMS,
+            ],
+            check: check_ecmp,
+        },
+        how: Routing { chooser: Chooser::SwitchByFlow, policy: ecmp },
+    },
+    Made {
+        component: Component {
+            section: "routing",
+            kind: "spray-random",
+            doc: "Each packet takes a next hop drawn at random.",
+            source: "NDP in a fat-tree §3: per-packet ECMP",
+            params: &[],
+            check: anything,
+        },
+        how: Routing {
+            chooser: Chooser::SwitchByPacket,
+            policy: |_, place| {
+                if place.is_switch() { Policy::Random(place.stream.clone()) } else { by_flow(place) }
+            },
+        },
+    },
+    Made {
+        component: Component {
+            section: "routing",
+            kind: "spray-round-robin",
+            doc: "Packets take the next hops in turn.",
+            source: "pFabric §3: each switch blindly sprays packets among all shortest-path next hops in round-robin fashion",
+            params: &[&[Param {
+                name: "per",
+                kind: Kind::Choice(&["destination", "source", "switch"]),
+                default: Fallback::Value("destination"),
+                doc: "Whose turn is counted: one counter per destination host, per source host, or one for all.",
+                source: "pFabric's own ns-2 code: per destination",
+            }]],
+            check: anything,
+        },
+        how: Routing {
+            chooser: Chooser::SwitchByPacket,
+            policy: |values, place| {
+                if place.is_switch() { Policy::round_robin(values, place.hosts) } else { by_flow(place) }
+            },
+        },
+    },
+    Made {
+        component: Component {
+            section: "routing",
+            kind: "permutation",
+            doc: "The source sends its packets to a destination over all paths in random order, and draws a new order once each was used.",
+            source: "NDP, SIGCOMM 2017, §3.1.1",
+            params: &[scoreboard::PARAMS],
+            check: anything,
+        },
+        how: Routing { chooser: Chooser::Host, policy: |_, place| by_flow(place) },
+    },
+    Made {
+        component: Component {
+            section: "routing",
+            kind: "controller",
+            doc: "A central controller chooses the path of each packet: of the transports, syn has one that does.",
+            source: "SYN and ASY §II-A",
+            params: &[],
+            check: anything,
+        },
+        how: Routing { chooser: Chooser::Controller, policy: |_, place| by_flow(place) },
+    },
+];
+
+/// Every component of the section "routing".
+pub const COMPONENTS: &[Component] = &spec::components::<_, { ROUTINGS.len() }>(ROUTINGS);
+
+fn check_ecmp(values: &Values) -> Result<(), Complaint> {
+    let is_ours = values.text("hash") == "packetloom";
+    if values.flag("symmetric") && !is_ours {
+        return Err(Complaint::new(
+            "symmetric",
+            "has no meaning with another simulator's hash; leave one of them out",
+        ));
+    }
+    if is_ours && values.text("next_hops") != "ascending" {
+        let message = "has no meaning without hash = \"hpcc-ns3\"; leave it out";
+        return Err(Complaint::new("next_hops", message));
+    }
+    if values.count("destination_port") > 65_535 {
+        return Err(Complaint::new("destination_port", "write a port up to 65535"));
+    }
+    Ok(())
+}
+
+fn ecmp(values: &Values, place: &Place) -> Policy {
+    match Ns3Hash::of(values, place.id, &place.ids) {
+        Some(hash) => Policy::Ns3(Box::new(hash)),
+        None if values.flag("symmetric") => symmetric(place),
+        None => by_flow(place),
+    }
+}
+
+fn by_flow(place: &Place) -> Policy {
+    Policy::Ecmp { salt: place.stream.clone().bits() }
+}
+
+fn symmetric(place: &Place) -> Policy {
+    // Nodes' own streams are numbered from 0; the tiers' are beyond. Without tiers all switches agree.
+    let tier = if place.has_tables { 1 } else { u64::from(place.tier) };
+    Policy::SymmetricEcmp { salt: Stream::new(place.seed, Purpose::Paths, tier << 32).bits() }
+}
+
+fn chooser(routing: &Values) -> Chooser {
+    spec::how(ROUTINGS, &routing.kind).chooser
+}
+
+/// Where sources choose the paths: how they are written in a packet.
+pub fn path_code(routing: &Values, topology: &Topology) -> Option<PathCode> {
+    match chooser(routing) {
+        Chooser::Host | Chooser::Controller => PathCode::new(topology),
+        Chooser::SwitchByFlow | Chooser::SwitchByPacket => None,
+    }
+}
+
+/// Whether each host draws the paths of what it sends.
+pub fn hosts_choose(routing: &Values) -> bool {
+    chooser(routing) == Chooser::Host
+}
+
+/// Whether a controller chooses them.
+pub fn controller_chooses(routing: &Values) -> bool {
+    chooser(routing) == Chooser::Controller
+}
+
+/// What must hold of a routing on a network.
+///
+/// # Errors
+/// Where there are more paths than it can tell apart.
+pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
+    if hosts_choose(routing) && PathCode::new(topology).is_none() {
+        let message = "this network has too many paths to number; write another, such as \"spray-random\"";
+        return Err(Complaint::new("scheme.routing", message));
+    }
+    Ok(())
+}
+
+/// Whether a flow's packets all take one path on a network, and whether its answers come back by it.
+pub fn path_per_flow(routing: &Values, topology: &Topology) -> (bool, bool) {
+    let has_choice = |node: &Node| node.tier > 0 && node.ports.len() as u32 > node.reach.down_ports + 1;
+    let is_only = match topology.routes() {
+        Some(routes) => !routes.has_choice(),
+        None => !topology.nodes.iter().any(has_choice),
+    };
+    let is_by_flow = chooser(routing) == Chooser::SwitchByFlow;
+    (is_only || is_by_flow, is_only || (is_by_flow && routing.flag("symmetric")))
+}
+
+/// A switch's way to decide the port for a packet.
+#[derive(Clone, Debug)]
+pub struct Router {
+    first_host: HostId,
+    hosts: u32,
+    /// 2^40 / hosts per port, rounded up: a division by multiplication, exact below 2^20 hosts.
+    ports_per_host_q40: u64,
+    first_up_port: u32,
+    up_ports: u32,
+    policy: Policy,
+}
+
+#[derive(Clone, Debug)]
+enum Policy {
+    Ecmp {
+        salt: u64,
+    },
+    /// The same hash at all switches of a tier, and in both directions.
+    SymmetricEcmp {
+        salt: u64,
+    },
+    /// The hash of HPCC's simulator.
+    Ns3(Box<Ns3Hash>),
+    Random(Stream),
+    RoundRobin {
+        turns: Vec<u32>,
+        per: Per,
+    },
+    /// The source chose an up port.
+    Source(Digit),
+    /// The source chose a whole path of a network of any shape; where that is known to be broken, one way is as good as
+    /// another.
+    SourceRoute(Stream),
+    /// Any of these, but around links that are known to be dead.
+    Learning(Box<Learning>),
+    /// Any of these among the ports on shortest paths of a network of any shape.
+    Table(Box<Table>),
+}
+
+#[derive(Clone, Debug)]
+struct Table {
+    policy: Policy,
+    node: u32,
+    /// The shortest paths that the switch knows of, from when on.
+    known: Arc<[(Time, Arc<Routes>)]>,
+}
+
+#[derive(Clone, Debug)]
+struct Learning {
+    policy: Policy,
+    detours: Detours,
+    random: Stream,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Per {
+    Switch,
+    Source,
+    Destination,
+}
+
+impl Router {
+    /// The router of the node that is the `id`-th of a network: a switch, or a host with several links, where a flow (or
+    /// subflow) keeps to one. Where sources choose the paths, `code` says how they write them.
+    pub fn new(topology: &Topology, id: u32, routing: &Values, code: Option<&PathCode>, seed: u64) -> Router {
+        let node = &topology.nodes[id as usize];
+        let policy = match code {
+            Some(PathCode::UpPorts(digits)) => Policy::Source(digits[usize::from(node.tier)]),
+            Some(PathCode::Places(_)) => {
+                Policy::SourceRoute(Stream::new(seed, Purpose::Detours, u64::from(id)))
+            }
+            None => {
+                let stream = Stream::new(seed, Purpose::Paths, u64::from(id));
+                let (tier, hosts, has_tables) = (node.tier, topology.hosts, topology.routes().is_some());
+                let ids = topology.ids.clone();
+                let id = ids.get(id as usize).copied().unwrap_or(id);
+                let place = Place { tier, hosts, has_tables, seed, stream, id, ids };
+                (spec::how(ROUTINGS, &routing.kind).policy)(routing, &place)
+            }
+        };
+        let reach = match topology.routes() {
+            Some(_) => Reach { hosts_per_port: 1, ..Reach::default() },
+            None => node.reach,
+        };
+        let policy = match topology.routes() {
+            Some(routes) => {
+                let known = Arc::new([(Time::ZERO, Arc::clone(routes))]);
+                Policy::Table(Box::new(Table { policy, node: id, known }))
+            }
+            None => policy,
+        };
+        Router {
+            first_host: reach.first_host,
+            hosts: reach.hosts,
+            ports_per_host_q40: (1_u64 << 40) / u64::from(reach.hosts_per_port) + 1,
+            first_up_port: reach.down_ports,
+            up_ports: node.ports.len() as u32 - reach.down_ports,
+            policy,
+        }
+    }
+
+    /// The same router, but around links that it learns are dead.
+    pub fn with_detours(mut self, detours: Detours, random: Stream) -> Router {
+        if let Policy::Table(table) = &mut self.policy {
+            table.known = detours.routes();
+        } else {
+            self.policy = Policy::Learning(Box::new(Learning { policy: self.policy, detours, random }));
+        }
+        self
+    }
+
+    /// The port, among the switch's own, for a packet.
+    #[inline]
+    pub fn port_for<H>(&mut self, packet: &Packet<H>) -> u32 {
+        let offset = packet.dst.wrapping_sub(self.first_host);
+        let leads_down = offset < self.hosts;
+        // Without meaning where it does not lead down.
+        let down = (u64::from(offset).wrapping_mul(self.ports_per_host_q40) >> 40) as u32;
+        if let Policy::Source(digit) = self.policy {
+            // The processor can't foresee which way a packet goes; to have both ports ready takes less than its wrong guesses.
+            return select_unpredictable(leads_down, down, self.first_up_port + digit.of(packet.path));
+        }
+        if leads_down { down } else { self.first_up_port + self.policy.choose(self.up_ports, packet) }
+    }
+}
+
+impl Policy {
+    fn round_robin(routing: &Values, hosts: u32) -> Policy {
+        let each = [
+            ("switch", (Per::Switch, 1)),
+            ("source", (Per::Source, hosts)),
+            ("destination", (Per::Destination, hosts)),
+        ];
+        let (per, counters) = routing.meaning("per", &each);
+        Policy::RoundRobin { turns: vec![0; counters as usize], per }
+    }
+
+    #[inline]
+    fn choose<H>(&mut self, ports: u32, packet: &Packet<H>) -> u32 {
+        match self {
+            Policy::Random(stream) | Policy::SourceRoute(stream) => stream.below(ports),
+            Policy::Source(digit) => digit.of(packet.path),
+            Policy::Learning(learning) => learning.choose(ports, packet),
+            Policy::Ns3(hash) => hash.choose(ports, packet),
+            Policy::Table(table) => table.choose(packet),
+            Policy::Ecmp { salt } => {
+                // A subflow is to a switch a flow of its own; there are fewer than 2^24 hosts.
+                let ends = u64::from(packet.flow) << 32 | u64::from(packet.src);
+                let hash = mix(*salt ^ ends ^ u64::from(packet.path) << 24);
+                (((hash >> 32) * u64::from(ports)) >> 32) as u32
+            }
+            Policy::SymmetricEcmp { salt } => one_of(ports, *salt, packet.flow),
+            Policy::RoundRobin { turns, per } => {
+                let counter = match per {
+                    Per::Switch => 0,
+                    Per::Source => packet.src,
+                    Per::Destination => packet.dst,
+                };
+                let turn = &mut turns[counter as usize];
+                let choice = *turn;
+                *turn = if choice + 1 == ports { 0 } else { choice + 1 };
+                choice
+            }
+        }
+    }
+}
+
+impl Table {
+    #[cold]
+    #[inline(never)]
+    fn choose<H>(&mut self, packet: &Packet<H>) -> u32 {
+        let known = self.known.iter().rev().find(|(from, _)| *from <= packet.time);
+        let (_, routes) = known.unwrap_or(&self.known[0]);
+        let open = routes.to(self.node, packet.dst);
+        // Where no way is left, the first of those that there were is as good as any.
+        let open = if open.is_empty() { self.known[0].1.to(self.node, packet.dst) } else { open };
+        if let [only] = open {
+            return *only;
+        }
+        if let Some(port) = self.chosen(packet, routes).filter(|port| open.contains(port)) {
+            return port;
+        }
+        // In turn, a counter may stand beyond the ports that lead to this destination.
+        open[self.policy.choose(open.len() as u32, packet) as usize % open.len()]
+    }
+
+    /// The port on the path that was chosen for the packet, or for its flow, as a whole, if one was and the switch is on it.
+    fn chosen<H>(&self, packet: &Packet<H>, routes: &Routes) -> Option<u32> {
+        let (src, dst) = (packet.src, packet.dst);
+        match self.policy {
+            Policy::SourceRoute(_) => {
+                let (_, whole) = &self.known[0];
+                whole.port_on(self.node, PathNumber { src, dst, number: packet.path.into() })
+            }
+            Policy::SymmetricEcmp { salt } => {
+                // One path for both directions: counted from the host with the lower number.
+                let (src, dst) = (packet.src.min(packet.dst), packet.src.max(packet.dst));
+                let number = one_of(routes.paths(src, dst), salt, packet.flow);
+                let path = PathNumber { src, dst, number };
+                if src == packet.src {
+                    routes.port_on(self.node, path)
+                } else {
+                    routes.port_back_on(self.node, path)
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Which of so many a flow's packets take in both directions.
+fn one_of(choices: u32, salt: u64, flow: FlowId) -> u32 {
+    let hash = mix(salt ^ u64::from(flow));
+    (((hash >> 32) * u64::from(choices)) >> 32) as u32
+}
+
+impl Learning {
+    // Kept apart, so that the plain policies remain small enough to be inlined where packets are forwarded.
+    #[cold]
+    #[inline(never)]
+    fn choose<H>(&mut self, ports: u32, packet: &Packet<H>) -> u32 {
+        let Some(open) = self.detours.to(packet.dst, packet.time) else {
+            return self.policy.choose(ports, packet);
+        };
+        match &self.policy {
+            Policy::RoundRobin { .. } => loop {
+                let port = self.policy.choose(ports, packet);
+                if open.contains(&port) {
+                    return port;
+                }
+            },
+            Policy::Source(digit) if open.contains(&digit.of(packet.path)) => digit.of(packet.path),
+            Policy::Source(_) => open[self.random.below(open.len() as u32) as usize],
+            _ => open[self.policy.choose(open.len() as u32, packet) as usize],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "nothing here is called nobodys")]
+    fn a_routing_that_nobody_follows_does_not_become_another() {
+        let topology = Topology::of_counts("rack", &[("hosts", 2)]);
+        let routing = Values { kind: "nobodys".to_owned(), ..Values::default() };
+        Router::new(&topology, 2, &routing, None, 1);
+    }
+}

@@ -1,0 +1,259 @@
+//! Paths that the source chooses: all of them in random order, then all of them in a new one.
+//!
+//! Where addresses tell the way, a path's number has an up port for each tier. On a network of any shape it is the place
+//! among all shortest paths from that source to that destination, and each switch works out from it where it is on it.
+
+use super::scoreboard::{Fate, Penalties, Scoreboard};
+use crate::flow::HostId;
+use crate::prefetch::prefetch;
+use crate::random::{Purpose, Stream};
+use crate::spec::Values;
+use crate::topology::{Routes, Topology};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bits that a packet has for its path.
+const MOST_BITS: u32 = 16;
+
+/// The part of a path's number that says which up port a switch takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Digit {
+    shift: u32,
+    bits: u32,
+    ports: u32,
+}
+
+impl Digit {
+    /// The up port, counted from 0.
+    #[inline]
+    pub fn of(self, path: u16) -> u32 {
+        (u32::from(path) >> self.shift) & ((1 << self.bits) - 1)
+    }
+}
+
+/// How a path is written as a number.
+#[derive(Clone, Debug)]
+pub enum PathCode {
+    /// An up port for each tier on the way up, by tier; hosts have none. The way down needs no choice.
+    UpPorts(Vec<Digit>),
+    /// The path's place among those from its source to its destination.
+    Places(Arc<Routes>),
+}
+
+impl PathCode {
+    /// The code for a network, if its paths fit into a packet.
+    pub fn new(topology: &Topology) -> Option<PathCode> {
+        if let Some(routes) = topology.routes() {
+            return (routes.most_paths() <= 1 << MOST_BITS).then(|| PathCode::Places(Arc::clone(routes)));
+        }
+        let mut digits = vec![Digit::default(); topology.tier_names.len()];
+        for node in topology.nodes.iter().filter(|node| node.tier > 0) {
+            let digit = &mut digits[usize::from(node.tier)];
+            digit.ports = digit.ports.max(node.ports.len() as u32 - node.reach.down_ports);
+        }
+        let mut shift = 0;
+        for digit in &mut digits {
+            digit.shift = shift;
+            digit.bits = digit.ports.max(1).next_power_of_two().ilog2();
+            shift += digit.bits;
+        }
+        (shift <= MOST_BITS).then_some(PathCode::UpPorts(digits))
+    }
+}
+
+/// The paths that turn downwards at a tier, where the switches of each tier read a digit.
+fn paths_up_to(tier: u8, digits: &[Digit]) -> Arc<[u16]> {
+    let climbed = &digits[..usize::from(tier)];
+    climbed
+        .iter()
+        .filter(|digit| digit.ports > 0)
+        .fold(vec![0_u16], |paths, digit| {
+            let longer = |path| (0..digit.ports).map(move |port| path | (port << digit.shift) as u16);
+            paths.into_iter().flat_map(longer).collect()
+        })
+        .into()
+}
+
+/// The hosts within reach of a switch above the source, and the paths to them.
+#[derive(Clone, Debug)]
+struct Level {
+    first_host: HostId,
+    hosts: u32,
+    paths: Arc<[u16]>,
+}
+
+/// Which paths there are.
+#[derive(Clone, Debug)]
+enum Choice {
+    /// By the switch at which they turn downwards, from the nearest up.
+    Levels(Vec<Level>),
+    /// So many as these say.
+    Places(Arc<Routes>, HostId),
+}
+
+impl Choice {
+    fn levels(topology: &Topology, digits: &[Digit], host: HostId) -> Choice {
+        let mut levels = Vec::new();
+        let mut up_port = Some(topology.nodes[host as usize].ports.start);
+        while let Some(port) = up_port {
+            let switch = &topology.nodes[topology.links[port as usize].dst as usize];
+            let reach = switch.reach;
+            let paths = paths_up_to(switch.tier, digits);
+            levels.push(Level { first_host: reach.first_host, hosts: reach.hosts, paths });
+            let first_up = switch.ports.start + reach.down_ports;
+            up_port = (first_up < switch.ports.end).then_some(first_up);
+        }
+        Choice::Levels(levels)
+    }
+
+    /// The paths to a host, if there are several.
+    fn to(&self, dst: HostId) -> Option<Arc<[u16]>> {
+        let paths: Arc<[u16]> = match self {
+            Choice::Levels(levels) => {
+                let reaches = |level: &&Level| dst.wrapping_sub(level.first_host) < level.hosts;
+                Arc::clone(&levels.iter().find(reaches)?.paths)
+            }
+            Choice::Places(routes, src) => (0..routes.paths(*src, dst)).map(|path| path as u16).collect(),
+        };
+        (paths.len() > 1).then_some(paths)
+    }
+}
+
+/// The paths to one destination in the order of this round.
+#[derive(Clone, Debug)]
+struct Round {
+    order: Box<[u16]>,
+    used: usize,
+    /// So many of them take part; the others are left out for a while.
+    active: usize,
+    scoreboard: Option<Scoreboard>,
+}
+
+/// A host's choice of paths for what it sends.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    choice: Choice,
+    /// By destination; nothing where there is one path only.
+    rounds: BTreeMap<HostId, Option<Round>>,
+    penalties: Option<Penalties>,
+    random: Stream,
+}
+
+impl Paths {
+    /// The choice of paths of `host`.
+    pub fn new(topology: &Topology, code: &PathCode, routing: &Values, host: HostId, seed: u64) -> Paths {
+        Paths {
+            choice: match code {
+                PathCode::UpPorts(digits) => Choice::levels(topology, digits, host),
+                PathCode::Places(routes) => Choice::Places(Arc::clone(routes), host),
+            },
+            rounds: BTreeMap::new(),
+            penalties: Penalties::of(routing),
+            random: Stream::new(seed, Purpose::Paths, host.into()),
+        }
+    }
+
+    /// The path for the next packet to `dst`.
+    pub fn next(&mut self, dst: HostId) -> u16 {
+        let new = || self.choice.to(dst).map(|paths| Round::of(&paths, self.penalties));
+        let round = self.rounds.entry(dst).or_insert_with(new);
+        round.as_mut().map_or(0, |round| round.next(&mut self.random))
+    }
+
+    /// Asks for the paths to `dst`.
+    #[inline]
+    pub fn prefetch(&self, dst: HostId) {
+        if let Some(Some(round)) = self.rounds.get(&dst)
+            && let Some(next) = round.order.get(round.used)
+        {
+            prefetch(next);
+        }
+    }
+
+    /// Learns what became of a packet to `dst` that took a path.
+    #[inline]
+    pub fn judge(&mut self, dst: HostId, path: u16, fate: Fate) {
+        if self.penalties.is_some()
+            && let Some(Some(Round { scoreboard: Some(scoreboard), .. })) = self.rounds.get_mut(&dst)
+        {
+            scoreboard.note(path, fate);
+        }
+    }
+}
+
+impl Round {
+    fn of(paths: &[u16], penalties: Option<Penalties>) -> Round {
+        let scoreboard = penalties.map(|penalties| Scoreboard::new(paths, penalties));
+        Round { order: paths.into(), used: 0, active: paths.len(), scoreboard }
+    }
+
+    /// Moves the paths that this round leaves out to the end.
+    fn leave_out(&mut self, scoreboard: &mut Scoreboard) {
+        scoreboard.start_round();
+        self.active = self.order.len();
+        let mut place = 0;
+        while place < self.active {
+            if scoreboard.leaves_out(self.order[place]) {
+                self.active -= 1;
+                self.order.swap(place, self.active);
+            } else {
+                place += 1;
+            }
+        }
+    }
+
+    /// Draws from the paths that were not used in this round (Fisher and Yates' shuffle, a step for each packet).
+    fn next(&mut self, random: &mut Stream) -> u16 {
+        if self.used == 0
+            && let Some(mut scoreboard) = self.scoreboard.take()
+        {
+            self.leave_out(&mut scoreboard);
+            self.scoreboard = Some(scoreboard);
+        }
+        let left = self.active - self.used;
+        let drawn = self.used + random.below(left as u32) as usize;
+        self.order.swap(self.used, drawn);
+        let path = self.order[self.used];
+        self.used = if left == 1 { 0 } else { self.used + 1 };
+        path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn rounds(topology: &Topology, dst: HostId, paths: usize) {
+        let code = PathCode::new(topology).expect("few paths");
+        let mut chosen = Paths::new(topology, &code, &Values::default(), 0, 1);
+        let rounds: Vec<Vec<u16>> = (0..20).map(|_| (0..paths).map(|_| chosen.next(dst)).collect()).collect();
+        for round in &rounds {
+            assert_eq!(round.iter().collect::<BTreeSet<_>>().len(), paths, "{round:?}");
+        }
+        let orders = rounds.iter().collect::<BTreeSet<_>>().len();
+        assert!(paths < 4 || orders > 15, "{orders} orders");
+    }
+
+    #[test]
+    fn each_round_uses_every_path_once_in_a_new_order() {
+        let tree = Topology::of_counts("fat-tree", &[("k", 6)]);
+        for (dst, paths) in [(1, 1), (3, 3), (9, 9), (53, 9)] {
+            rounds(&tree, dst, paths);
+        }
+        let leaves =
+            Topology::of_counts("leaf-spine", &[("spines", 5), ("leaves", 3), ("hosts_per_leaf", 2)]);
+        rounds(&leaves, 1, 1);
+        rounds(&leaves, 4, 5);
+        rounds(&Topology::of_counts("rack", &[("hosts", 4)]), 2, 1);
+    }
+
+    #[test]
+    fn a_path_names_an_up_port_for_each_tier() {
+        let tree = Topology::of_counts("fat-tree", &[("k", 6)]);
+        let Some(PathCode::UpPorts(digits)) = PathCode::new(&tree) else { panic!("few paths, in tiers") };
+        let pairs: BTreeSet<(u32, u32)> =
+            paths_up_to(3, &digits).iter().map(|&path| (digits[1].of(path), digits[2].of(path))).collect();
+        assert_eq!(pairs, (0..3).flat_map(|edge| (0..3).map(move |up| (edge, up))).collect());
+    }
+}

@@ -1,0 +1,179 @@
+//! What queue pairs have been told.
+
+use super::control::Line;
+use super::network::Network;
+use crate::finished::Finished;
+use crate::flow::Flow;
+use crate::packet_format::PacketFormat;
+use crate::spec::{Value, Values};
+use crate::units::{Rate, Time};
+
+/// How receivers tell of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notification {
+    /// Not at all.
+    None,
+    /// In the acknowledgements of marked packets.
+    InAcks,
+    /// In packets of their own (CNPs), of each flow at most one in such a time.
+    Packets(Time),
+}
+
+/// What happens to packets beyond a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// They are dropped, and sent again.
+    GoBackN {
+        /// Go back to the start of a chunk of so many packets; 1: to the missing packet.
+        chunk: u32,
+        /// Between NACKs for the same packet.
+        nack_interval: Time,
+        /// Whether what came before is acknowledged again.
+        ack_duplicates: bool,
+        /// [`Time::NEVER`]: there is no timeout.
+        rto: Time,
+    },
+    /// They are kept.
+    Selective {
+        /// The timeouts, with few packets in flight and with others.
+        rtos: [Time; 2],
+        /// From how many packets in flight the second holds.
+        many: u32,
+        /// So many packets may be in flight; `None`: as the network says.
+        cap: Option<u32>,
+    },
+}
+
+/// What bounds the bytes in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Window {
+    None,
+    Bdp,
+    Fixed(u64),
+}
+
+/// What is the same whatever the congestion control.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(super) format: PacketFormat,
+    pub(super) class: u8,
+    pub(super) ack_class: u8,
+    pub(super) recovery: Recovery,
+    pub(super) nack_is_cnp: bool,
+    pub(super) notification: Notification,
+    pub(super) ack_every: u32,
+    pub(super) ack_delay: Time,
+    window: Window,
+    variable_window: bool,
+    base_rtt: Option<Time>,
+    initial_rate: Option<Rate>,
+    network: Option<Network>,
+}
+
+impl Config {
+    pub(super) fn of(values: &Values, notification: Notification) -> Config {
+        let recovery = match values.text("recovery").as_str() {
+            "irn" => Recovery::Selective {
+                rtos: [values.time("rto_low"), values.time("rto_high")],
+                many: values.count("rto_low_packets") as u32,
+                cap: values.optional_count("bdp_cap").map(|packets| packets as u32),
+            },
+            _ => Recovery::GoBackN {
+                chunk: values.optional_count("chunk").unwrap_or(1) as u32,
+                nack_interval: values.time("nack_interval"),
+                ack_duplicates: values.flag("ack_duplicates"),
+                rto: values.optional_time("rto").unwrap_or(Time::NEVER),
+            },
+        };
+        Config {
+            format: PacketFormat::of(values),
+            class: values.count("class") as u8,
+            ack_class: values.count("ack_class") as u8,
+            recovery,
+            nack_is_cnp: values.flag("nack_is_cnp"),
+            notification,
+            ack_every: values.count("ack_every") as u32,
+            ack_delay: values.time("ack_delay"),
+            window: match values.get("window_bytes") {
+                Value::Bytes(bytes) => Window::Fixed(*bytes),
+                _ => values.meaning("window", &[("none", Window::None), ("bdp", Window::Bdp)]),
+            },
+            variable_window: values.flag("variable_window"),
+            base_rtt: values.optional_time("base_rtt"),
+            initial_rate: values.optional_rate("initial_rate"),
+            network: None,
+        }
+    }
+
+    /// On a network.
+    pub(super) fn on(self, network: Network) -> Config {
+        Config { network: Some(network), ..self }
+    }
+
+    fn network(&self) -> &Network {
+        self.network.as_ref().expect("a config is put on its network before it is used")
+    }
+
+    /// Whether some host has several links.
+    pub(super) fn has_several_links(&self) -> bool {
+        self.network().has_several_links
+    }
+
+    /// A memory of finished flows that is long enough for its senders.
+    pub(super) fn finished(&self) -> Finished {
+        let silence = match self.recovery {
+            Recovery::GoBackN { rto: Time::NEVER, .. } => Time::ZERO,
+            Recovery::GoBackN { rto, .. } => rto,
+            Recovery::Selective { rtos: [low, high], .. } => low.max(high),
+        };
+        Finished::new(Time(silence.as_ps().saturating_mul(8)))
+    }
+
+    /// What a flow knows of its way.
+    pub(super) fn line(&self, flow: &Flow) -> Line {
+        let network = self.network();
+        let rate = network.line_rate(flow.src);
+        let base_rtt = self.base_rtt.unwrap_or(network.base_rtt);
+        let window_bytes = match self.window {
+            Window::Fixed(bytes) => bytes,
+            Window::None | Window::Bdp => bdp_bytes(rate, base_rtt),
+        };
+        let mss_bytes = self.format.data.mss_bytes;
+        let initial_rate = self.initial_rate.map_or(rate, |initial| initial.min(rate));
+        Line { rate, initial_rate, base_rtt, window_bytes, mss_bytes, hops: network.hops(flow.src, flow.dst) }
+    }
+
+    /// How many bytes a flow may have in flight at a rate.
+    pub(super) fn window_bytes(&self, line: &Line, rate: Rate) -> u64 {
+        // Of chunks only whole ones are acknowledged.
+        let least = match self.recovery {
+            Recovery::GoBackN { chunk, .. } if chunk > 1 => u64::from(chunk) * line.mss_bytes,
+            _ => 1,
+        };
+        match self.window {
+            Window::None => u64::MAX,
+            _ if self.variable_window => {
+                let scaled = u128::from(line.window_bytes) * u128::from(rate.as_bps());
+                ((scaled / u128::from(line.rate.as_bps())) as u64).max(least)
+            }
+            _ => line.window_bytes.max(least),
+        }
+    }
+
+    /// How many packets a flow may have in flight.
+    pub(super) fn packets_cap(&self, line: &Line) -> u32 {
+        match self.recovery {
+            Recovery::GoBackN { .. } => u32::MAX,
+            Recovery::Selective { cap: Some(cap), .. } => cap,
+            Recovery::Selective { cap: None, .. } => {
+                (bdp_bytes(line.rate, line.base_rtt) / self.format.data.mss_bytes).clamp(1, 1 << 30) as u32
+            }
+        }
+    }
+}
+
+/// What a link carries in a time.
+pub(super) fn bdp_bytes(rate: Rate, time: Time) -> u64 {
+    let bits = u128::from(rate.as_bps()) * u128::from(time.as_ps()) / 1_000_000_000_000;
+    ((bits / 8) as u64).max(1)
+}

@@ -1,0 +1,432 @@
+//! HPCC (Li et al., SIGCOMM 2019): switches tell of their queues and of what they sent, and each acknowledgement sets the
+//! sender's window, or rate, from how much of the fullest link is in use.
+//!
+//! Two variants: the paper's algorithm 1, which keeps a window; and its simulator's (rdma-hw.cc, CC_MODE 3 with
+//! MULTI_RATE 0), which keeps a rate.
+
+mod int;
+
+use super::control::{Control, Heard, Line};
+use super::params::{Defaults, check, core, default_of};
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
+use crate::units::{Rate, Time};
+use int::{Hop, Hops, MOST_HOPS, Telemetry, Widths};
+
+/// HPCC.
+pub type Hpcc = super::Rdma<HpccControl>;
+
+const PARAMS: &[Param] = &[
+    Param {
+        name: "variant",
+        kind: Kind::Choice(&["paper", "hpcc-ns3"]),
+        default: Fallback::Value("paper"),
+        doc: "Whose algorithm: the paper's, which sets a window and paces it over base_rtt; or its simulator's, which sets a rate, and a window from that (variable_window).",
+        source: "HPCC (SIGCOMM 2019) §3, algorithm 1; HPCC's simulator: CC_MODE 3",
+    },
+    Param {
+        name: "utilisation",
+        kind: Kind::Number(0.01, 1.0),
+        default: Fallback::Value("0.95"),
+        doc: "How much of each link is to be in use (eta).",
+        source: "HPCC (SIGCOMM 2019) §5.1: 95 %",
+    },
+    Param {
+        name: "max_stage",
+        kind: Kind::Count(0),
+        default: Fallback::Absent,
+        doc: "After so many round trips of additive increase comes a multiplicative one. Left out: 5 (paper), 0 (hpcc-ns3).",
+        source: "HPCC (SIGCOMM 2019) §5.1: maxStage 5; its run.py: MI_THRESH 0",
+    },
+    Param {
+        name: "additive_bytes",
+        kind: Kind::Bytes,
+        default: Fallback::Absent,
+        doc: "Of paper: what each step adds to the window (W_AI). Left out: 80B.",
+        source: "HPCC (SIGCOMM 2019) §5.1: W_AI 80 B",
+    },
+    Param {
+        name: "additive_increase",
+        kind: Kind::Rate,
+        default: Fallback::Absent,
+        doc: "Of hpcc-ns3: what each step adds to the rate. Left out: 50Mbps.",
+        source: "HPCC's simulator, config.txt: RATE_AI 50",
+    },
+    Param {
+        name: "min_rate",
+        kind: Kind::Rate,
+        default: Fallback::Value("1Gbps"),
+        doc: "The least rate, or the least window over base_rtt.",
+        source: "HPCC's run.py: MIN_RATE 1000",
+    },
+    Param {
+        name: "fast_react",
+        kind: Kind::Flag,
+        default: Fallback::Value("true"),
+        doc: "Answer every acknowledgement, from the reference of the last round trip; otherwise one in each.",
+        source: "HPCC (SIGCOMM 2019) §3.2",
+    },
+    Param {
+        name: "quantise",
+        kind: Kind::Flag,
+        default: Fallback::Value("false"),
+        doc: "Cut telemetry to its bits on the wire: 24 of nanoseconds, 20 of bytes sent in units of 128 B, 17 of the queue in units of 80 B, both times int_multiple.",
+        source: "HPCC's simulator: int-header.h",
+    },
+    Param {
+        name: "int_multiple",
+        kind: Kind::Count(1),
+        default: Fallback::Value("4"),
+        doc: "With quantise: the units' multiple.",
+        source: "HPCC's run.py at 100 Gb/s: INT_MULTI 4",
+    },
+];
+
+/// The parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    utilisation: f64,
+    max_stage: u32,
+    fast_react: bool,
+    min_rate: Rate,
+    increase: Increase,
+    widths: Option<Widths>,
+}
+
+/// Whose algorithm, with what a step adds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Increase {
+    /// The paper's, in bytes.
+    Window(f64),
+    /// The simulator's.
+    Rate(Rate),
+}
+
+/// A flow's state.
+#[derive(Clone, Debug)]
+pub struct HpccControl {
+    line: Line,
+    /// The telemetry of the last acknowledgement.
+    last: Hops,
+    /// U.
+    in_use: f64,
+    /// The round trip ends with the acknowledgement of more than this; 0 before the first.
+    round_ends: u64,
+    stage: u32,
+    /// The window in bytes, and that of the last round trip (the paper's W, W_c).
+    window: f64,
+    window_ref: f64,
+    /// The rate, and that of the last round trip (the simulator's R, R_c).
+    rate: Rate,
+    rate_ref: Rate,
+}
+
+impl Control for HpccControl {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "hpcc",
+        doc: "HPCC: switches write their queues and bytes sent into packets; senders keep the fullest link just below full. Its packets have 42 B more than other RDMA packets, and its ACKs 28 B.",
+        source: "HPCC (SIGCOMM 2019) §3",
+        params: &[
+            &core(Defaults {
+                header: ("90B", "HPCC's simulator: 48 B and INT of 42 B"),
+                ack: ("88B", "HPCC's simulator: 14 B Ethernet, 20 B IPv4, 12 B and INT of 42 B"),
+                window: ("bdp", "HPCC (SIGCOMM 2019) §3.2: W_init = B T"),
+                variable_window: ("true", "HPCC's simulator: VAR_WIN 1"),
+                ..default_of()
+            }),
+            PARAMS,
+        ],
+        check: check_hpcc,
+    };
+    type Word = Hops;
+    type Agent = Telemetry;
+    type Settings = Settings;
+    const MOVES_PENDING: bool = true;
+    const MOST_SWITCHES: usize = MOST_HOPS;
+
+    fn settings(values: &Values) -> Settings {
+        let is_paper = is_paper(values);
+        let rate = values.optional_rate("additive_increase").unwrap_or(Rate(50_000_000));
+        let bytes = values.optional_bytes("additive_bytes").unwrap_or(80);
+        let max_stage = values.optional_count("max_stage").unwrap_or(if is_paper { 5 } else { 0 });
+        Settings {
+            utilisation: values.number("utilisation"),
+            max_stage: u32::try_from(max_stage).unwrap_or(u32::MAX),
+            fast_react: values.flag("fast_react"),
+            min_rate: values.rate("min_rate"),
+            increase: if is_paper { Increase::Window(bytes as f64) } else { Increase::Rate(rate) },
+            widths: int::widths(values),
+        }
+    }
+
+    fn new(settings: &Settings, line: &Line) -> HpccControl {
+        let window = match settings.increase {
+            Increase::Window(_) => window_at(line, line.initial_rate),
+            // Its window follows from the rate.
+            Increase::Rate(_) => f64::MAX,
+        };
+        HpccControl {
+            line: *line,
+            last: Hops::default(),
+            // As if the link were just full, which it is from now on.
+            in_use: 1.0,
+            round_ends: 0,
+            stage: 0,
+            window,
+            window_ref: window,
+            rate: line.initial_rate,
+            rate_ref: line.initial_rate,
+        }
+    }
+
+    fn heard(&mut self, settings: &Settings, heard: &Heard, hops: &Hops) {
+        let is_round = heard.acked_bytes > self.round_ends;
+        if !is_round && !settings.fast_react {
+            return;
+        }
+        if self.round_ends == 0 {
+            self.round_ends = heard.sent_bytes;
+            self.last = *hops;
+            return;
+        }
+        if let Some((in_use, tau)) = self.fullest(settings, hops) {
+            let base_rtt = self.line.base_rtt.as_ps() as f64;
+            let tau = (tau.as_ps() as f64).min(base_rtt);
+            self.in_use = (self.in_use * (base_rtt - tau) + in_use * tau) / base_rtt;
+            self.react(settings, is_round);
+        }
+        self.last = *hops;
+        if is_round {
+            self.round_ends = self.round_ends.max(heard.sent_bytes);
+        }
+    }
+
+    fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    fn window_bytes(&self) -> u64 {
+        (self.window as u64).max(1)
+    }
+}
+
+impl HpccControl {
+    /// How much of the fullest link was in use since the last acknowledgement (the paper's MeasureInflight), and for how
+    /// long that was measured.
+    fn fullest(&self, settings: &Settings, hops: &Hops) -> Option<(f64, Time)> {
+        let pairs = self.last.written().iter().zip(hops.written());
+        let of_hop = |(last, hop): (&Hop, &Hop)| self.in_use_of(settings, last, hop);
+        pairs.filter_map(of_hop).reduce(|fullest, other| if other.0 > fullest.0 { other } else { fullest })
+    }
+
+    fn in_use_of(&self, settings: &Settings, last: &Hop, hop: &Hop) -> Option<(f64, Time)> {
+        let (tau, sent_bytes) = match settings.widths {
+            Some(widths) => widths.between(last, hop),
+            None => (hop.at.since(last.at), hop.sent_bytes.saturating_sub(last.sent_bytes)),
+        };
+        if hop.link != last.link || tau == Time::ZERO {
+            return None;
+        }
+        let capacity = hop.rate.as_bps() as f64;
+        let seconds = tau.as_ps() as f64 / 1e12;
+        let tx_rate = (sent_bytes * 8) as f64 / seconds;
+        let queue_bytes = f64::from(hop.queue_bytes.min(last.queue_bytes));
+        let waiting = queue_bytes * self.line.rate.as_bps() as f64 / capacity / self.line.window_bytes as f64;
+        Some((tx_rate / capacity + waiting, tau))
+    }
+
+    /// The paper's ComputeWind, in bytes or in bits per second.
+    fn react(&mut self, settings: &Settings, is_round: bool) {
+        let excess = self.in_use / settings.utilisation;
+        let is_multiplicative = excess >= 1.0 || self.stage >= settings.max_stage;
+        let stage = if is_multiplicative { 0 } else { self.stage + 1 };
+        let divisor = if is_multiplicative { excess } else { 1.0 };
+        match settings.increase {
+            Increase::Window(bytes) => {
+                let least = window_at(&self.line, settings.min_rate.min(self.line.rate));
+                let most = window_at(&self.line, self.line.rate);
+                self.window = (self.window_ref / divisor + bytes).clamp(least, most);
+                self.rate = self.pace();
+            }
+            Increase::Rate(rate) => {
+                let reduced = (self.rate_ref.as_bps() as f64 / divisor) as u64;
+                let new = Rate(reduced.saturating_add(rate.as_bps()));
+                self.rate = new.max(settings.min_rate).min(self.line.rate);
+            }
+        }
+        if is_round {
+            (self.stage, self.window_ref, self.rate_ref) = (stage, self.window, self.rate);
+        }
+    }
+
+    /// R = W / T.
+    fn pace(&self) -> Rate {
+        let bps = self.window * 8e12 / self.line.base_rtt.as_ps() as f64;
+        Rate((bps as u64).max(1)).min(self.line.rate)
+    }
+}
+
+/// What a rate carries in a base round trip.
+fn window_at(line: &Line, rate: Rate) -> f64 {
+    rate.as_bps() as f64 * (line.base_rtt.as_ps() as f64 / 8e12)
+}
+
+fn is_paper(values: &Values) -> bool {
+    values.meaning("variant", &[("paper", true), ("hpcc-ns3", false)])
+}
+
+fn check_hpcc(values: &Values) -> Result<(), Complaint> {
+    check(values)?;
+    let other = if is_paper(values) { "additive_increase" } else { "additive_bytes" };
+    if values.get(other) != &Value::Absent {
+        let message = format!("the variant {:?} has none; leave it out", values.text("variant"));
+        return Err(Complaint::new(other, message));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: Line = Line {
+        rate: Rate::from_gbps(100),
+        initial_rate: Rate::from_gbps(100),
+        base_rtt: Time::from_ns(4_160),
+        window_bytes: 52_000,
+        mss_bytes: 1_000,
+        hops: 2,
+    };
+    const PAPER: Settings = Settings {
+        utilisation: 0.95,
+        max_stage: 5,
+        fast_react: true,
+        min_rate: Rate::from_gbps(1),
+        increase: Increase::Window(80.0),
+        widths: None,
+    };
+    const SIMULATOR: Settings =
+        Settings { max_stage: 0, increase: Increase::Rate(Rate(50_000_000)), ..PAPER };
+
+    /// What one switch of 100 Gb/s says.
+    fn hops(at_ns: u64, sent_bytes: u64, queue_bytes: u32) -> Hops {
+        let hop = Hop { link: 1, queue_bytes, at: Time::from_ns(at_ns), sent_bytes, rate: LINE.rate };
+        let mut hops = Hops::default();
+        hops.hops[0] = hop;
+        hops.count = 1;
+        hops
+    }
+
+    fn heard(acked_bytes: u64, sent_bytes: u64) -> Heard {
+        Heard { now: Time::ZERO, acked_bytes, sent_bytes, arrived: 1, marked: false }
+    }
+
+    /// Algorithm 1 of the paper for one hop, in its own words.
+    struct Oracle {
+        w: f64,
+        wc: f64,
+        u: f64,
+        inc_stage: u32,
+        last_update_seq: u64,
+        l: Option<(f64, f64, f64)>,
+    }
+
+    impl Oracle {
+        fn ack(&mut self, (ts, tx_bytes, qlen): (f64, f64, f64), seq: u64, snd_nxt: u64) {
+            let (t, b, eta, w_ai) = (4_160.0, 12.5, 0.95, 80.0);
+            let Some((l_ts, l_tx, l_qlen)) = self.l.replace((ts, tx_bytes, qlen)) else {
+                self.last_update_seq = snd_nxt;
+                return;
+            };
+            let mut tau = ts - l_ts;
+            let u = f64::min(qlen, l_qlen) / (b * t) + (tx_bytes - l_tx) / tau / b;
+            tau = tau.min(t);
+            self.u = (1.0 - tau / t) * self.u + tau / t * u;
+            let update = seq > self.last_update_seq;
+            if self.u >= eta || self.inc_stage >= 5 {
+                self.w = self.wc / (self.u / eta) + w_ai;
+                if update {
+                    (self.inc_stage, self.wc) = (0, self.w);
+                }
+            } else {
+                self.w = self.wc + w_ai;
+                if update {
+                    (self.inc_stage, self.wc) = (self.inc_stage + 1, self.w);
+                }
+            }
+            if update {
+                self.last_update_seq = snd_nxt;
+            }
+        }
+    }
+
+    #[test]
+    fn each_acknowledgement_sets_the_window_of_algorithm_1() {
+        use packetloom_core::random::{Purpose, Stream};
+        let mut random = Stream::new(11, Purpose::Transport, 0);
+        let mut control = HpccControl::new(&PAPER, &LINE);
+        let mut oracle =
+            Oracle { w: 52_000.0, wc: 52_000.0, u: 1.0, inc_stage: 0, last_update_seq: 0, l: None };
+        let (mut at, mut sent, mut acked, mut bounded) = (0, 0, 0, 0);
+        for _ in 0..3_000 {
+            let gap = 90 + u64::from(random.below(300));
+            at += gap;
+            // Between 80 and 112 % of the link, and a queue now and then.
+            sent += gap * u64::from(10 + random.below(5));
+            let queue = u32::from(random.below(20) == 0) * random.below(5_000);
+            acked += 1_000;
+            let next = acked + 1_000 * u64::from(random.below(50));
+            control.heard(&PAPER, &heard(acked, next), &hops(at, sent, queue));
+            oracle.ack((at as f64, sent as f64, f64::from(queue)), acked, next);
+            // The paper does not say that a window stays below B T; here, as in its simulator, it does.
+            if oracle.w > 52_000.0 || oracle.w < 520.0 {
+                oracle.w = oracle.w.clamp(520.0, 52_000.0);
+                oracle.wc = oracle.wc.clamp(520.0, 52_000.0);
+                bounded += 1;
+            }
+            assert!((control.window - oracle.w).abs() < 1e-6 * oracle.w, "{} {}", control.window, oracle.w);
+            assert_eq!(control.stage, oracle.inc_stage);
+        }
+        assert!(bounded < 1_000, "{bounded} windows at a bound show nothing");
+    }
+
+    #[test]
+    fn two_flows_at_line_rate_are_cut_to_half_within_a_round_trip() {
+        // The link is full, and a queue of one B T waits: U -> 2, so W -> W / 2.1.
+        let mut control = HpccControl::new(&SIMULATOR, &LINE);
+        control.heard(&SIMULATOR, &heard(1_000, 52_000), &hops(0, 0, 52_000));
+        let after = hops(4_160, 52_000, 52_000);
+        control.heard(&SIMULATOR, &heard(53_000, 104_000), &after);
+        let expected = 100e9 / (2.0 / 0.95) + 50e6;
+        assert!((control.rate().as_bps() as f64 - expected).abs() <= 1.0, "{}", control.rate());
+        assert_eq!(control.rate_ref, control.rate);
+    }
+
+    #[test]
+    fn a_fast_reaction_starts_from_the_rate_of_the_last_round_trip() {
+        let mut control = HpccControl::new(&SIMULATOR, &LINE);
+        control.heard(&SIMULATOR, &heard(1_000, 52_000), &hops(0, 0, 0));
+        for step in 1..=40 {
+            // Half of the link is in use; no full round trip is over.
+            control.heard(&SIMULATOR, &heard(1_000 + step, 52_000), &hops(step * 83, step * 519, 0));
+            let u = control.in_use;
+            let expected = (100e9 / (u / 0.95) + 50e6).min(100e9);
+            assert!((control.rate().as_bps() as f64 - expected).abs() <= 1.0);
+            assert_eq!(control.rate_ref, LINE.rate);
+        }
+        let settings = Settings { fast_react: false, ..SIMULATOR };
+        let rate = control.rate();
+        control.heard(&settings, &heard(2_000, 52_000), &hops(9_000, 999_999, 0));
+        assert_eq!(control.rate(), rate);
+    }
+
+    #[test]
+    fn another_port_is_not_compared_with_the_last() {
+        let mut control = HpccControl::new(&SIMULATOR, &LINE);
+        control.heard(&SIMULATOR, &heard(1_000, 52_000), &hops(0, 0, 0));
+        let mut other = hops(100, 5, 0);
+        other.hops[0].link = 9;
+        control.heard(&SIMULATOR, &heard(60_000, 90_000), &other);
+        assert_eq!((control.in_use, control.rate()), (1.0, LINE.rate));
+    }
+}

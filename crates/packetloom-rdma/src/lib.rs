@@ -1,0 +1,436 @@
+//! RDMA over Ethernet (RoCE): queue pairs that a NIC serves in turn, each at a rate and within a window that a
+//! [`Control`] sets.
+//!
+//! A packet is made when the NIC is free: there is no queue of data in it. ACKs go into the NIC's queue at once, and so
+//! go first. What is lost is sent again from the first missing packet on (go-back-N), or by itself (IRN).
+
+mod arrivals;
+mod config;
+mod control;
+mod dcqcn;
+mod dctcp;
+mod header;
+mod hpcc;
+mod network;
+mod pair;
+mod params;
+mod repair;
+mod roce;
+mod rota;
+mod swift;
+mod timely;
+
+pub use dcqcn::Dcqcn;
+pub use dctcp::RateDctcp;
+pub use hpcc::Hpcc;
+pub use roce::Roce;
+pub use swift::Swift;
+pub use timely::Timely;
+
+use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::flow::{Flow, FlowId, HostId};
+use crate::packet::{Kind, Packet};
+use crate::spec::{Complaint, Component, Values};
+use crate::topology::Topology;
+use crate::units::Time;
+use arrivals::{Arrival, Arrivals, Reply};
+use config::{Config, Recovery};
+use control::{Control, Heard, Loss, Spacing};
+use header::Header;
+use network::Network;
+use packetloom_core::{engine, flow, packet, spec, topology, units};
+use packetloom_transport::finished::Finished;
+use packetloom_transport::flow_table::FlowTable;
+use packetloom_transport::{Scheme, Sending, finished, packet_format, reassembly, seq_set};
+use pair::Pair;
+use rota::Rota;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+packetloom_transport::family! {
+    Roce,
+    Dcqcn,
+    Timely,
+    Hpcc,
+    Swift,
+    RateDctcp,
+}
+
+/// A timer's purpose: the NIC is free, or the next packet's time has come.
+const SERVE: u8 = 0;
+/// A timer's purpose: a flow may have waited too long for an answer.
+const TIMEOUT: u8 = 1;
+/// A timer's purpose: a receiver has waited long enough for packets to acknowledge together.
+const ACK_DELAY: u8 = 2;
+
+type Host<'a, C> = Context<'a, Header<<C as Control>::Word>, <C as Control>::Agent>;
+type Of<C> = Packet<Header<<C as Control>::Word>>;
+
+/// What all hosts' queue pairs have been told.
+pub struct Setup<C: Control> {
+    config: Config,
+    settings: C::Settings,
+}
+
+/// A flow at its sender.
+struct Sender<C> {
+    pair: Pair,
+    control: C,
+    /// Which flow of its pair of hosts it is: in the place of the source port that switches hash.
+    port: u16,
+}
+
+/// A flow at its receiver.
+struct Receiver<W> {
+    arrivals: Arrivals,
+    /// The last packet that came.
+    last: Asking<W>,
+}
+
+/// A packet that is answered: its flow, the host that sent it, the port that switches hash, its number and its word.
+#[derive(Clone, Copy)]
+struct Asking<W> {
+    flow: FlowId,
+    src: HostId,
+    port: u16,
+    seq: u32,
+    word: W,
+}
+
+/// All queue pairs of one host, under the congestion control `C`.
+pub struct Rdma<C: Control> {
+    setup: Arc<Setup<C>>,
+    senders: FlowTable<Sender<C>>,
+    rota: Rota,
+    /// When the earliest timer goes off that is set to serve.
+    serves_at: Time,
+    receivers: FlowTable<Receiver<C::Word>>,
+    finished: Finished,
+    /// How many flows have started to each host.
+    started: BTreeMap<HostId, u16>,
+}
+
+impl<C: Control> Scheme for Rdma<C> {
+    const COMPONENT: Component = C::COMPONENT;
+    type Config = Arc<Setup<C>>;
+    const GOES_BY_MARKS: bool = C::MARKS;
+
+    fn configure(values: &Values) -> Arc<Setup<C>> {
+        let config = Config::of(values, C::notification(values));
+        Arc::new(Setup { config, settings: C::settings(values) })
+    }
+
+    fn on_network(setup: Arc<Setup<C>>, topology: &Topology) -> Arc<Setup<C>> {
+        let Ok(Setup { config, settings }) = Arc::try_unwrap(setup) else {
+            unreachable!("nobody else has it yet")
+        };
+        let network = Network::of(topology, config.format.data.mss_bytes);
+        Arc::new(Setup { config: config.on(network), settings })
+    }
+
+    fn check_network(values: &Values, topology: &Topology) -> Result<(), Complaint> {
+        if C::MOST_SWITCHES == usize::MAX {
+            return Ok(());
+        }
+        let switches = Network::of(topology, values.bytes("mss")).switches;
+        if switches <= C::MOST_SWITCHES {
+            return Ok(());
+        }
+        let message = format!(
+            "{}'s header has room for {} switches, and here some hosts are {switches} apart; write another transport, or a flatter network",
+            values.kind,
+            C::MOST_SWITCHES
+        );
+        Err(Complaint::new("scheme.transport", message))
+    }
+
+    fn new(setup: &Arc<Setup<C>>) -> Rdma<C> {
+        Rdma {
+            finished: setup.config.finished(),
+            setup: setup.clone(),
+            senders: FlowTable::default(),
+            rota: Rota::default(),
+            serves_at: Time::NEVER,
+            receivers: FlowTable::default(),
+            started: BTreeMap::new(),
+        }
+    }
+
+    fn sending(&self, flow: FlowId) -> Option<Sending> {
+        self.senders.get(flow).map(|sender| sender.pair.sending(sender.control.rate()))
+    }
+
+    fn number(packet: &Of<C>) -> Option<u32> {
+        Some(packet.header.seq)
+    }
+}
+
+impl<C: Control> Transport for Rdma<C> {
+    type Header = Header<C::Word>;
+    type Agent = C::Agent;
+
+    fn start(&mut self, flow: Flow, context: &mut Host<'_, C>) {
+        let Setup { config, settings } = &*self.setup;
+        let line = config.line(&flow);
+        let pair = Pair::new(flow, line, self.rota.create(), config, context.now);
+        let started = self.started.entry(flow.dst).or_default();
+        let sender = Sender { pair, control: C::new(settings, &line), port: *started };
+        *started = started.wrapping_add(1);
+        self.senders.insert(flow.id, sender);
+        self.settle(flow.id, context);
+        self.serve(context);
+    }
+
+    fn receive(&mut self, packet: Of<C>, context: &mut Host<'_, C>) {
+        match packet.kind {
+            Kind::Data => self.arrived(&packet, context),
+            Kind::Ack => self.answered(&packet, context),
+            // A CNP.
+            Kind::Control => {
+                let heard = |pair: &Pair| Heard { arrived: 0, marked: true, ..heard(pair, context.now) };
+                if let Some(sender) = self.senders.get_mut(packet.flow) {
+                    sender.control.advance(&self.setup.settings, context.now);
+                    sender.control.heard(&self.setup.settings, &heard(&sender.pair), &packet.header.word);
+                    self.settle(packet.flow, context);
+                }
+            }
+            // These transports don't know trimming: to them the packet is lost.
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn expect(&self, packet: &Of<C>) {
+        match packet.kind {
+            Kind::Data => self.receivers.prefetch(packet.flow),
+            _ => self.senders.prefetch(packet.flow),
+        }
+    }
+
+    fn timer(&mut self, timer: Timer, context: &mut Host<'_, C>) {
+        match timer.purpose {
+            SERVE if context.now == self.serves_at => {
+                self.serves_at = Time::NEVER;
+                self.serve(context);
+            }
+            SERVE => {}
+            TIMEOUT => self.rings(timer.key, context),
+            _ => self.acknowledges(timer.key, context),
+        }
+    }
+
+    fn resumed(&mut self, context: &mut Host<'_, C>) {
+        self.serve(context);
+    }
+
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.senders.states().map(|sender| (sender.pair.flow.id, sender.pair.report)).collect()
+    }
+
+    fn standings(&self) -> Vec<Standing> {
+        self.senders.states().map(|sender| sender.pair.standing(&self.setup.config)).collect()
+    }
+}
+
+fn heard(pair: &Pair, now: Time) -> Heard {
+    Heard { now, acked_bytes: pair.acked_bytes(), sent_bytes: pair.sent_bytes(), arrived: 0, marked: false }
+}
+
+// The sending side.
+impl<C: Control> Rdma<C> {
+    /// Puts a flow of which something changed where it belongs.
+    fn settle(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
+        let Setup { config, settings } = &*self.setup;
+        let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
+        control.advance(settings, context.now);
+        let window_bytes = config.window_bytes(&pair.line, control.rate());
+        pair.window_bytes = window_bytes.min(control.window_bytes());
+        let may_send_at = pair.may_send_at();
+        self.rota.place(&mut pair.turn, flow, may_send_at, context.now);
+        if let Some(at) = pair.alarm(config) {
+            context.set_timer(at, flow, TIMEOUT);
+        }
+    }
+
+    /// Sends a packet of whose turn it is if the NIC is free, and comes back when it is, or when the next may go.
+    fn serve(&mut self, context: &mut Host<'_, C>) {
+        let mut at = Time::NEVER;
+        let mut skipped = 0;
+        while skipped < self.rota.ready(context.now) {
+            let Some(flow) = self.rota.next(skipped) else { break };
+            match self.nic_free_at(flow, context) {
+                Some(free_at) if free_at <= context.now => {
+                    self.send_from(flow, context);
+                    skipped = 0;
+                }
+                // With several links another flow may go by another one.
+                free_at => {
+                    at = at.min(free_at.unwrap_or(Time::NEVER));
+                    skipped += 1;
+                    if !self.setup.config.has_several_links() {
+                        break;
+                    }
+                }
+            }
+        }
+        if skipped == 0 {
+            at = self.rota.next_pace();
+        } else if self.setup.config.has_several_links() {
+            at = at.min(self.rota.next_pace());
+        }
+        if at < self.serves_at {
+            self.serves_at = at;
+            context.set_timer(at, 0, SERVE);
+        }
+    }
+
+    fn nic_free_at(&mut self, flow: FlowId, context: &mut Host<'_, C>) -> Option<Time> {
+        let sender = self.senders.get(flow)?;
+        context.nic_free_at(self.setup.config.class, flow, sender.port, || sender.pair.flow.dst)
+    }
+
+    /// Sends the flow's next packet.
+    fn send_from(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
+        let Setup { config, settings } = &*self.setup;
+        let Some(Sender { pair, control, port }) = self.senders.get_mut(flow) else { return };
+        let now = context.now;
+        control.advance(settings, now);
+        let seq = pair.take_next(now);
+        let size_bytes = config.format.wire_bytes(seq, pair.packets(), pair.flow.size_bytes);
+        let header = Header {
+            seq,
+            last: seq + 1 == pair.packets(),
+            asks: pair.asks(seq),
+            word: control.say(now),
+            ..Header::default()
+        };
+        context.send(Packet {
+            flow,
+            dst: pair.flow.dst,
+            priority: 1,
+            size_bytes,
+            path: *port,
+            kind: Kind::Data,
+            class: config.class,
+            ecn_capable: C::MARKS,
+            header,
+            ..Packet::default()
+        });
+        control.sent(settings, now, size_bytes);
+        let gap = match control.spacing(settings) {
+            Spacing::Rate(rate) => context.time_at(rate, size_bytes.into()),
+            Spacing::After(gap) => gap,
+        };
+        pair.sent(now, size_bytes, gap);
+        self.rota.served(&pair.turn);
+        self.settle(flow, context);
+    }
+
+    fn answered(&mut self, packet: &Of<C>, context: &mut Host<'_, C>) {
+        let Setup { config, settings } = &*self.setup;
+        let flow = packet.flow;
+        let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
+        let (header, now) = (&packet.header, context.now);
+        let change = pair.heard(header.next, header.nack.then_some(header.seq), config, now);
+        if pair.is_done() {
+            self.rota.place(&mut pair.turn, flow, None, now);
+            context.closed(&pair.flow, pair.report);
+            self.senders.remove(flow);
+            return;
+        }
+        control.advance(settings, now);
+        let before = control.rate();
+        let marked = header.marked || header.nack && config.nack_is_cnp;
+        let heard = Heard { arrived: change.arrived, marked, ..heard(pair, now) };
+        control.heard(settings, &heard, &header.word);
+        if change.lost {
+            control.lost(settings, now, Loss::Nack);
+        }
+        if C::MOVES_PENDING
+            && before != control.rate()
+            && let Some(bytes) = pair.last_sent()
+        {
+            pair.move_pending(context.time_at(control.rate(), bytes.into()));
+        }
+        self.settle(flow, context);
+        self.serve(context);
+    }
+
+    /// A flow may have waited too long for an answer.
+    fn rings(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
+        let Setup { config, settings } = &*self.setup;
+        let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
+        if pair.rings(config, context.now) {
+            control.advance(settings, context.now);
+            control.lost(settings, context.now, Loss::Timeout);
+        }
+        self.settle(flow, context);
+        self.serve(context);
+    }
+}
+
+// The receiving side.
+impl<C: Control> Rdma<C> {
+    fn arrived(&mut self, packet: &Of<C>, context: &mut Host<'_, C>) {
+        let (flow, header) = (packet.flow, &packet.header);
+        let config = &self.setup.config;
+        let asking = Asking { flow, src: packet.src, port: packet.path, seq: header.seq, word: header.word };
+        if let Some(packets) = self.finished.packets(flow) {
+            let ignores = matches!(config.recovery, Recovery::GoBackN { ack_duplicates: false, .. });
+            if !ignores {
+                let reply = Reply { next: packets, nack: false, marked: false };
+                send_reply::<C>(reply, asking, config, context);
+            }
+            return;
+        }
+        if self.receivers.get_mut(flow).is_none() {
+            let arrivals = Arrivals::default();
+            let new = Receiver { arrivals, last: asking };
+            self.receivers.insert(flow, new);
+        }
+        let Some(receiver) = self.receivers.get_mut(flow) else { return };
+        receiver.last = asking;
+        let (seq, last, asks, marked) = (header.seq, header.last, header.asks, packet.congestion_experienced);
+        if receiver.arrivals.sends_cnp(marked, config, context.now) {
+            let cnp = Packet {
+                kind: Kind::Control,
+                class: config.ack_class,
+                path: packet.path,
+                ..config.format.ack(packet, Header::default())
+            };
+            context.send(cnp);
+        }
+        for reply in receiver.arrivals.take(Arrival { seq, last, asks, marked }, config, context.now) {
+            send_reply::<C>(reply, asking, config, context);
+        }
+        if let Some(packets) = receiver.arrivals.whole() {
+            self.receivers.remove(flow);
+            self.finished.add(context.now, flow, packets);
+            context.delivered(flow);
+        } else if receiver.arrivals.needs_timer() {
+            context.set_timer(context.now + config.ack_delay, flow, ACK_DELAY);
+        }
+    }
+
+    /// A receiver has waited long enough for packets to acknowledge together.
+    fn acknowledges(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
+        let config = &self.setup.config;
+        let Some(receiver) = self.receivers.get_mut(flow) else { return };
+        if let Some(reply) = receiver.arrivals.rings(config) {
+            send_reply::<C>(reply, receiver.last, config, context);
+        }
+    }
+}
+
+/// Answers a packet.
+fn send_reply<C: Control>(reply: Reply, asking: Asking<C::Word>, config: &Config, context: &mut Host<'_, C>) {
+    let Asking { flow, src, port, seq, mut word } = asking;
+    let answered: Of<C> = Packet { flow, src, class: config.ack_class, ..Packet::default() };
+    if C::ECHOES_WAITS {
+        let free_at = context.nic_free_at(config.ack_class, flow, port, || src);
+        C::echo(&mut word, free_at.map_or(Time::ZERO, |at| at.since(context.now)));
+    }
+    let Reply { next, nack, marked } = reply;
+    let header = Header { seq, next, nack, marked, word, ..Header::default() };
+    context.send(Packet { path: port, ..config.format.ack(&answered, header) });
+}

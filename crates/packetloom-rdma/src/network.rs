@@ -1,0 +1,170 @@
+//! What queue pairs are told of their network: its longest base round-trip time, and what hosts' links carry.
+
+use crate::flow::HostId;
+use crate::topology::{Link, Topology};
+use crate::units::{Rate, Time};
+use std::collections::BTreeMap;
+
+/// The network, as queue pairs know it from the start.
+#[derive(Clone, Debug)]
+pub struct Network {
+    topology: Topology,
+    /// The longest base round trip of two hosts.
+    pub base_rtt: Time,
+    /// The most switches between two hosts.
+    pub switches: usize,
+    /// Whether some host has several links.
+    pub has_several_links: bool,
+}
+
+impl Network {
+    /// Of packets with so much payload.
+    pub fn of(topology: &Topology, mss_bytes: u64) -> Network {
+        let (mut base_rtt, mut switches) = (Time::ZERO, 0);
+        for (src, dst) in distinct_pairs(topology) {
+            let (there, back) = (path(topology, src, dst), path(topology, dst, src));
+            let latency = |links: &[&Link]| Time(links.iter().map(|link| link.latency.as_ps()).sum());
+            let rtt = latency(&there) + latency(&back) + serialisation(&there, mss_bytes);
+            base_rtt = base_rtt.max(rtt);
+            switches = switches.max(there.len().saturating_sub(1));
+        }
+        Network {
+            topology: topology.clone(),
+            base_rtt,
+            switches,
+            has_several_links: topology.has_hosts_with_several_links(),
+        }
+    }
+
+    /// What one link of a host carries; a flow keeps to one.
+    pub fn line_rate(&self, host: HostId) -> Rate {
+        let ports = self.topology.nodes[host as usize].ports.clone();
+        let rates = ports.map(|port| self.topology.links[port as usize].rate);
+        rates.max().unwrap_or(Rate(1))
+    }
+
+    /// How many links lie between two hosts.
+    pub fn hops(&self, src: HostId, dst: HostId) -> u32 {
+        self.topology.path(src, dst).len() as u32
+    }
+}
+
+/// One full payload on each link, in whole nanoseconds (HPCC's third.cc: BDPs are of payload only).
+fn serialisation(links: &[&Link], mss_bytes: u64) -> Time {
+    let nanoseconds = |link: &&Link| mss_bytes * 8 * 1_000_000_000 / link.rate.as_bps();
+    Time::from_ns(links.iter().map(nanoseconds).sum())
+}
+
+fn path(topology: &Topology, src: HostId, dst: HostId) -> Vec<&Link> {
+    topology.path(src, dst).into_iter().map(|link| &topology.links[link]).collect()
+}
+
+/// Pairs of hosts among which the longest way is. Where addresses tell the way, all hosts see the same network.
+fn distinct_pairs(topology: &Topology) -> Vec<(HostId, HostId)> {
+    if topology.routes().is_none() {
+        return (1..topology.hosts).map(|dst| (0, dst)).collect();
+    }
+    let mut alike: BTreeMap<_, Vec<HostId>> = BTreeMap::new();
+    for host in 0..topology.hosts {
+        alike.entry(way_in(topology, host)).or_default().push(host);
+    }
+    let firsts: Vec<HostId> = alike.values().map(|hosts| hosts[0]).collect();
+    let apart = firsts.iter().flat_map(|&src| firsts.iter().map(move |&dst| (src, dst)));
+    let together = alike.values().filter(|hosts| hosts.len() > 1).map(|hosts| (hosts[0], hosts[1]));
+    apart.filter(|(src, dst)| src != dst).chain(together).collect()
+}
+
+/// What sets a host's ways to others: its switch, and its link there. A host with several links is like no other.
+fn way_in(topology: &Topology, host: HostId) -> (u32, u32, Rate, Time, Time) {
+    let ports = topology.nodes[host as usize].ports.clone();
+    let link = &topology.links[ports.start as usize];
+    let own = if ports.len() > 1 || link.dst < topology.hosts { host } else { u32::MAX };
+    let back = &topology.nodes[link.dst as usize];
+    let back = back.ports.clone().map(|port| &topology.links[port as usize]).find(|link| link.dst == host);
+    (link.dst, own, link.rate, link.latency, back.map_or(Time::ZERO, |link| link.latency))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use packetloom_core::spec::{Value, Values};
+
+    /// A cable of 1 us.
+    fn cable(gbps: u64) -> Value {
+        let entries =
+            [("rate", Value::Rate(Rate::from_gbps(gbps))), ("delay", Value::Time(Time::from_us(1)))];
+        Value::Component(values("link", entries))
+    }
+
+    fn values<const N: usize>(kind: &str, entries: [(&str, Value); N]) -> Values {
+        Values { kind: kind.to_owned(), entries: entries.map(|(key, value)| (key.to_owned(), value)).into() }
+    }
+
+    /// The topology `kind`, where cables are of 100 Gb/s if nothing else is said.
+    fn topology<const N: usize>(kind: &str, own: [(&str, Value); N]) -> Topology {
+        let mut all = values(
+            kind,
+            [
+                ("link", cable(100)),
+                ("host_link", Value::Absent),
+                ("core_link", Value::Absent),
+                ("switch_delay", Value::Time(Time::ZERO)),
+                ("switch_delays", Value::Absent),
+                ("host_delay", Value::Time(Time::ZERO)),
+                ("framing", Value::Bytes(0)),
+                ("whole_ns", Value::Flag(false)),
+                ("forwarding", Value::Component(values("store-and-forward", []))),
+            ],
+        );
+        all.entries.extend(values(kind, own).entries);
+        Topology::build(&all).expect("a topology")
+    }
+
+    fn base_rtt(topology: &Topology) -> Time {
+        Network::of(topology, 1_000).base_rtt
+    }
+
+    #[test]
+    fn base_round_trips_are_those_of_hpccs_simulator() {
+        // star17 and ls32 of the reference runs: T = 4160 and 8200 ns.
+        let star = topology("rack", [("hosts", Value::Count(17))]);
+        assert_eq!(base_rtt(&star), Time::from_ns(4_160));
+        let counts = [("spines", 2), ("leaves", 4), ("hosts_per_leaf", 8)];
+        let [spines, leaves, hosts] = counts.map(|(key, count)| (key, Value::Count(count)));
+        let leaf_spine =
+            topology("leaf-spine", [spines, leaves, hosts, ("link", cable(400)), ("host_link", cable(100))]);
+        assert_eq!(base_rtt(&leaf_spine), Time::from_ns(8_200));
+    }
+
+    #[test]
+    fn a_large_fat_tree_takes_no_time_and_its_longest_way_has_six_links() {
+        let tree = topology("fat-tree", [("k", Value::Count(16))]);
+        let network = Network::of(&tree, 1_000);
+        assert_eq!((network.base_rtt, network.switches), (Time::from_ns(12_000 + 6 * 80), 5));
+        assert_eq!((network.hops(0, 1), network.hops(0, 1_023)), (2, 6));
+        assert_eq!(network.line_rate(5), Rate::from_gbps(100));
+    }
+
+    #[test]
+    fn on_any_graph_it_is_the_longest_of_all_pairs() {
+        let directory = std::env::temp_dir().join(format!("packetloom-rdma-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a folder");
+        let file = directory.join("graph.txt");
+        std::fs::write(
+            &file,
+            "8 3 9\n5 6 7\n0 5 10Gbps 1000ns 0\n1 5 10Gbps 1000ns 0\n2 6 25Gbps 3000ns 0\n3 7 10Gbps 1000ns 0\n\
+             4 7 10Gbps 500ns 0\n5 6 40Gbps 1000ns 0\n6 7 40Gbps 2000ns 0\n4 5 10Gbps 1000ns 0\n1 6 10Gbps 1000ns 0\n",
+        )
+        .expect("a file");
+        let topology = topology("hpcc", [("file", Value::Text(file.to_str().expect("text").to_owned()))]);
+        let network = Network::of(&topology, 1_000);
+        let pairs = (0..topology.hosts).flat_map(|src| (0..topology.hosts).map(move |dst| (src, dst)));
+        let rtt = |(src, dst): (HostId, HostId)| {
+            let (there, back) = (path(&topology, src, dst), path(&topology, dst, src));
+            let latency: u64 = there.iter().chain(&back).map(|link| link.latency.as_ps()).sum();
+            Time(latency) + serialisation(&there, 1_000)
+        };
+        assert_eq!(Some(network.base_rtt), pairs.map(rtt).max());
+        std::fs::remove_dir_all(directory).expect("a folder to remove");
+    }
+}

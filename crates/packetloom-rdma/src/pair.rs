@@ -1,0 +1,254 @@
+//! A queue pair at its sender: what was sent and acknowledged, and when the next packet may go. What its rate is, a
+//! congestion control says.
+//!
+//! Nothing here knows packets, so it is compiled once for all transports.
+
+use super::config::{Config, Recovery};
+use super::control::Line;
+use super::repair::Selective;
+use super::rota::{Turn, Waits};
+use crate::Sending;
+use crate::engine::{Report, Standing};
+use crate::flow::Flow;
+use crate::units::{Rate, Time};
+
+/// The sending side.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    pub(super) flow: Flow,
+    pub(super) line: Line,
+    packets: u32,
+    cap: u32,
+    pub(super) turn: Turn,
+    /// Every packet before this one is acknowledged.
+    una: u32,
+    /// What is sent next, if nothing is to be sent again.
+    next: u32,
+    /// The first packet that was never sent.
+    top: u32,
+    selective: Option<Box<Selective>>,
+    /// How many bytes may be in flight.
+    pub(super) window_bytes: u64,
+    /// When the last packet started, its size, and when the next may.
+    sent_at: Time,
+    sent_bytes: u16,
+    may_send_at: Time,
+    /// When something was last sent or acknowledged.
+    moved_at: Time,
+    /// The timer that is set.
+    alarm: Time,
+    pub(super) report: Report,
+}
+
+/// What an answer changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Packets newly known to have arrived.
+    pub arrived: u32,
+    /// A loss was found that was not known.
+    pub lost: bool,
+}
+
+impl Pair {
+    /// A flow that starts now.
+    pub fn new(flow: Flow, line: Line, turn: Turn, config: &Config, now: Time) -> Pair {
+        let is_selective = matches!(config.recovery, Recovery::Selective { .. });
+        Pair {
+            flow,
+            line,
+            packets: config.format.data.packets(flow.size_bytes) as u32,
+            cap: config.packets_cap(&line),
+            turn,
+            una: 0,
+            next: 0,
+            top: 0,
+            selective: is_selective.then(Box::default),
+            window_bytes: u64::MAX,
+            sent_at: now,
+            sent_bytes: 0,
+            may_send_at: now,
+            moved_at: now,
+            alarm: Time::NEVER,
+            report: Report::default(),
+        }
+    }
+
+    /// How many packets the flow has.
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Whether the receiver has everything, as far as the sender knows.
+    pub fn is_done(&self) -> bool {
+        self.una == self.packets
+    }
+
+    fn bytes_before(&self, seq: u32) -> u64 {
+        (u64::from(seq) * self.line.mss_bytes).min(self.flow.size_bytes)
+    }
+
+    /// How far all is acknowledged, in bytes.
+    pub fn acked_bytes(&self) -> u64 {
+        self.bytes_before(self.una)
+    }
+
+    /// How far the flow is sent, in bytes.
+    pub fn sent_bytes(&self) -> u64 {
+        self.bytes_before(self.next)
+    }
+
+    /// Bytes in flight block the next packet once they reach the window, not before: that packet may exceed it.
+    fn is_blocked(&self) -> bool {
+        self.sent_bytes() - self.acked_bytes() >= self.window_bytes || self.next - self.una >= self.cap
+    }
+
+    fn lost(&self) -> Option<u32> {
+        self.selective.as_ref()?.lost(self.una)
+    }
+
+    /// When it may send, if it has anything to send.
+    pub fn may_send_at(&self) -> Option<Time> {
+        let has_new = self.next < self.packets && !self.is_blocked();
+        (!self.is_done() && (has_new || self.lost().is_some())).then_some(self.may_send_at)
+    }
+
+    /// The next packet, which starts now.
+    pub fn take_next(&mut self, now: Time) -> u32 {
+        let seq = match (self.lost(), &mut self.selective) {
+            (Some(seq), Some(selective)) => {
+                selective.sent_again(seq);
+                seq
+            }
+            _ => {
+                self.next += 1;
+                self.next - 1
+            }
+        };
+        self.report.packets_sent += 1;
+        if seq < self.top {
+            self.report.retransmissions += 1;
+        }
+        self.top = self.top.max(seq + 1);
+        self.moved_at = now;
+        seq
+    }
+
+    /// Whether the packet just taken leaves the sender waiting for an acknowledgement.
+    pub fn asks(&self, seq: u32) -> bool {
+        seq + 1 == self.packets || self.is_blocked() || seq + 1 < self.next
+    }
+
+    /// A packet of this size started, and the next may after a gap.
+    pub fn sent(&mut self, now: Time, wire_bytes: u16, gap: Time) {
+        (self.sent_at, self.sent_bytes) = (now, wire_bytes);
+        self.may_send_at = now.saturating_add(gap);
+    }
+
+    /// The size of the last packet; `None` before there is one.
+    pub fn last_sent(&self) -> Option<u16> {
+        (self.sent_bytes > 0).then_some(self.sent_bytes)
+    }
+
+    /// The gap after the last packet is another one.
+    pub fn move_pending(&mut self, gap: Time) {
+        self.may_send_at = self.sent_at.saturating_add(gap);
+    }
+
+    /// An answer says that all before `next` arrived; a NACK, that `seq` did beyond that.
+    pub fn heard(&mut self, next: u32, nacked: Option<u32>, config: &Config, now: Time) -> Change {
+        let chunk = match config.recovery {
+            Recovery::GoBackN { chunk, .. } if next < self.packets => chunk,
+            _ => 1,
+        };
+        let before = self.una;
+        self.una = self.una.max(next.min(self.packets) / chunk * chunk);
+        // After going back, an acknowledgement of what was sent before may still come.
+        self.next = self.next.max(self.una);
+        self.moved_at = now;
+        let mut change = Change { arrived: self.una - before, lost: false };
+        let (una, top) = (self.una, self.next);
+        match (&mut self.selective, nacked) {
+            (Some(selective), nacked) => {
+                change.arrived -= selective.acknowledged(before, una);
+                if let Some(seq) = nacked {
+                    change.arrived += u32::from(selective.nacked(seq, una));
+                    change.lost = seq >= una && selective.recover(una, top);
+                }
+            }
+            (None, Some(_)) => {
+                self.next = self.una;
+                change.lost = true;
+            }
+            (None, None) => {}
+        }
+        change
+    }
+
+    /// When nothing has been heard for too long.
+    fn expires_at(&self, config: &Config) -> Time {
+        let in_flight = self.next - self.una;
+        if in_flight == 0 {
+            return Time::NEVER;
+        }
+        let rto = match config.recovery {
+            Recovery::GoBackN { rto, .. } => rto,
+            Recovery::Selective { rtos, many, .. } => rtos[usize::from(in_flight >= many)],
+        };
+        self.moved_at.saturating_add(rto)
+    }
+
+    /// The timer that must be set, if none goes off in time.
+    pub fn alarm(&mut self, config: &Config) -> Option<Time> {
+        let at = self.expires_at(config);
+        (at < self.alarm).then(|| {
+            self.alarm = at;
+            at
+        })
+    }
+
+    /// A timer went off; returns whether it is a timeout.
+    pub fn rings(&mut self, config: &Config, now: Time) -> bool {
+        if now < self.alarm {
+            return false;
+        }
+        self.alarm = Time::NEVER;
+        if self.expires_at(config) > now {
+            return false;
+        }
+        self.report.timeouts += 1;
+        self.moved_at = now;
+        let (una, next) = (self.una, self.next);
+        match &mut self.selective {
+            Some(selective) => selective.expired(una, next),
+            None => self.next = una,
+        }
+        true
+    }
+
+    /// How the flow stands.
+    pub fn standing(&self, config: &Config) -> Standing {
+        let arrived = self.una + self.selective.as_ref().map_or(0, |selective| selective.arrived());
+        let waits_for = match self.turn.waits() {
+            Waits::Nic => "the NIC: it is busy, or paused",
+            Waits::Pace(_) => "the time that its rate sets",
+            Waits::Outside if self.expires_at(config) == Time::NEVER => {
+                "an acknowledgement; there is no timeout (rto)"
+            }
+            Waits::Outside => "an acknowledgement, or its timeout",
+        };
+        Standing { flow: self.flow.id, arrived, packets: self.packets, waits_for }
+    }
+
+    /// How it stands with its window and rate.
+    pub fn sending(&self, rate: Rate) -> Sending {
+        let cap =
+            self.cap.min(u32::try_from(self.window_bytes.div_ceil(self.line.mss_bytes)).unwrap_or(u32::MAX));
+        Sending {
+            window: (cap < u32::MAX).then(|| f64::from(cap.max(1))),
+            rate: Some(rate),
+            in_flight: self.next - self.una,
+            acknowledged: self.una,
+            report: self.report,
+        }
+    }
+}

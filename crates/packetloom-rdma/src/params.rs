@@ -1,0 +1,228 @@
+//! The parameters that all transports between queue pairs share.
+
+use crate::packet_format;
+use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+use crate::units::Time;
+
+/// What differs between the transports' defaults: each with its source.
+#[derive(Clone, Copy)]
+pub struct Defaults {
+    /// `header`.
+    pub header: (&'static str, &'static str),
+    /// `ack`.
+    pub ack: (&'static str, &'static str),
+    /// `window`.
+    pub window: (&'static str, &'static str),
+    /// `variable_window`.
+    pub variable_window: (&'static str, &'static str),
+    /// `recovery`.
+    pub recovery: (&'static str, &'static str),
+}
+
+/// Those of HPCC's simulator where nothing else is said.
+pub const fn default_of() -> Defaults {
+    Defaults {
+        header: ("48B", "HPCC's simulator: 14 B Ethernet, 20 B IPv4, 8 B UDP, 6 B sequence and class"),
+        ack: ("60B", "HPCC's simulator: Ethernet's smallest frame without its check sequence"),
+        window: ("none", "DCQCN (SIGCOMM 2015) §3: the sender is limited by its rate alone"),
+        variable_window: ("false", "HPCC's simulator: VAR_WIN"),
+        recovery: ("go-back-n", "IRN (SIGCOMM 2018) §2.1: what RoCE NICs do"),
+    }
+}
+
+const fn value(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    doc: &'static str,
+    source: &'static str,
+) -> Param {
+    Param { name, kind, default: Fallback::Value(default), doc, source }
+}
+
+const fn optional(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
+    Param { name, kind, default: Fallback::Absent, doc, source }
+}
+
+/// The parameters under these defaults.
+pub const fn core(d: Defaults) -> [Param; 22] {
+    [
+        value(
+            "mss",
+            Kind::Bytes,
+            "1000B",
+            "Payload bytes of a full packet.",
+            "HPCC's simulator: PACKET_PAYLOAD_SIZE 1000",
+        ),
+        value("header", Kind::Bytes, d.header.0, "Header bytes of a data packet.", d.header.1),
+        value("ack", Kind::Bytes, d.ack.0, "Bytes of an ACK, NACK or CNP on the wire.", d.ack.1),
+        value(
+            "class",
+            Kind::Count(0),
+            "3",
+            "The traffic class of data, which PFC may pause.",
+            "HPCC's simulator: priority group 3",
+        ),
+        value(
+            "ack_class",
+            Kind::Count(0),
+            "3",
+            "The traffic class of ACKs, NACKs and CNPs. Where class 0 goes first and is never paused, 0 keeps them from waiting behind data.",
+            "HPCC's simulator: ACK_HIGH_PRIO 0",
+        ),
+        value(
+            "recovery",
+            Kind::Choice(&["go-back-n", "irn"]),
+            d.recovery.0,
+            "What happens to packets beyond a loss: the receiver drops them and the sender goes back to the first missing one; or they are kept, and only what is missing is sent again (IRN, with its timeouts and its cap on packets in flight).",
+            d.recovery.1,
+        ),
+        value(
+            "nack_interval",
+            Kind::Time,
+            "500us",
+            "With go-back-n: a receiver sends at most one NACK in such a time for the same missing packet.",
+            "HPCC's simulator: NACK Generation Interval",
+        ),
+        value(
+            "ack_duplicates",
+            Kind::Flag,
+            "true",
+            "With go-back-n: acknowledge a packet that came before; otherwise ignore it, as HPCC's simulator does.",
+            "InfiniBand specification: C9-110",
+        ),
+        optional(
+            "chunk",
+            Kind::Count(2),
+            "With go-back-n: go back to the start of a chunk of so many packets, of which acknowledgements count whole ones only; left out: to the missing packet.",
+            "HPCC's simulator: L2_BACK_TO_ZERO, L2_CHUNK_SIZE",
+        ),
+        optional(
+            "rto",
+            Kind::Time,
+            "With go-back-n: if nothing is acknowledged for so long after the last packet sent or acknowledgement, go back; left out: never, so that a lost last packet is never repaired (ConWeave's simulator: 4 ms).",
+            "HPCC's simulator: none",
+        ),
+        value(
+            "rto_low",
+            Kind::Time,
+            "100us",
+            "With irn: the timeout while fewer than rto_low_packets are in flight.",
+            "IRN (SIGCOMM 2018) §4.1: RTO_low",
+        ),
+        value(
+            "rto_high",
+            Kind::Time,
+            "320us",
+            "With irn: the timeout otherwise.",
+            "IRN (SIGCOMM 2018) §4.1: RTO_high",
+        ),
+        value(
+            "rto_low_packets",
+            Kind::Count(0),
+            "3",
+            "With irn: see rto_low.",
+            "IRN (SIGCOMM 2018) §4.1: N = 3",
+        ),
+        optional(
+            "bdp_cap",
+            Kind::Count(1),
+            "With irn: so many packets may be in flight; left out: what the host's link carries in base_rtt.",
+            "IRN (SIGCOMM 2018) §3.2: BDP-FC",
+        ),
+        value(
+            "nack_is_cnp",
+            Kind::Flag,
+            "false",
+            "Take a NACK as a sign of congestion, like a mark.",
+            "HPCC's simulator: no; ConWeave's, after ConnectX: yes",
+        ),
+        value(
+            "ack_every",
+            Kind::Count(1),
+            "1",
+            "Acknowledge every so many packets; the last of a flow, and one after which the sender's window is full, at once.",
+            "HPCC's simulator acknowledges each, whatever its L2_ACK_INTERVAL",
+        ),
+        value(
+            "ack_delay",
+            Kind::Time,
+            "10us",
+            "With ack_every above 1: the longest that an acknowledgement waits for packets to come.",
+            "packetloom",
+        ),
+        value(
+            "window",
+            Kind::Choice(&["none", "bdp", "fixed"]),
+            d.window.0,
+            "What bounds the bytes in flight beside the rate: nothing; what the host's link carries in base_rtt; or window_bytes. The packet that fills it may exceed it.",
+            d.window.1,
+        ),
+        optional(
+            "window_bytes",
+            Kind::Bytes,
+            "With window = \"fixed\": how many bytes may be in flight.",
+            "packetloom",
+        ),
+        value(
+            "variable_window",
+            Kind::Flag,
+            d.variable_window.0,
+            "Scale the window with the flow's rate over the link's.",
+            d.variable_window.1,
+        ),
+        optional(
+            "base_rtt",
+            Kind::Time,
+            "The network's round-trip time without queues, as senders know it; left out: the longest of all pairs of hosts, with one full payload on each link of the way there.",
+            "HPCC's simulator: GLOBAL_T 1",
+        ),
+        optional(
+            "initial_rate",
+            Kind::Rate,
+            "A flow's rate at its start; left out: the link's.",
+            "DCQCN (SIGCOMM 2015) §3.1, HPCC (SIGCOMM 2019) §3.2: line rate",
+        ),
+    ]
+}
+
+/// What must hold of them.
+pub fn check(values: &Values) -> Result<(), Complaint> {
+    packet_format::check(values)?;
+    for key in ["class", "ack_class"] {
+        if values.count(key) > 255 {
+            return Err(Complaint::new(key, "traffic classes are numbered 0 to 255"));
+        }
+    }
+    for key in ["rto", "rto_low", "rto_high", "base_rtt"] {
+        if values.get(key) == &crate::spec::Value::Time(Time::ZERO) {
+            return Err(Complaint::new(key, "write a time above zero, such as \"100us\""));
+        }
+    }
+    if values.optional_time("rto").is_some() && !values.flag("ack_duplicates") {
+        let message = "is needed where there is a timeout (rto): otherwise what was lost may be an acknowledgement that never comes again; write true";
+        return Err(Complaint::new("ack_duplicates", message));
+    }
+    check_window(values)
+}
+
+fn check_window(values: &Values) -> Result<(), Complaint> {
+    let is_fixed = values.text("window") == "fixed";
+    match values.optional_bytes("window_bytes") {
+        None if is_fixed => Err(Complaint::new(
+            "window_bytes",
+            "is missing; write a size such as \"52KB\", or another window",
+        )),
+        Some(_) if !is_fixed => Err(Complaint::new(
+            "window_bytes",
+            "is used with window = \"fixed\" only; write that, or leave this out",
+        )),
+        Some(0) => {
+            Err(Complaint::new("window_bytes", "nothing could be sent; write a size such as \"52KB\""))
+        }
+        Some(bytes) if bytes < values.optional_count("chunk").unwrap_or(0) * values.bytes("mss") => {
+            Err(Complaint::new("window_bytes", "a chunk must fit the window; write more, or a smaller chunk"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,17 @@
+//! Transports without a window: hosts send at line rate, as receivers pull, or as an arbiter says.
+
+mod fastpass;
+mod line_rate;
+mod ndp;
+
+use packetloom_control as control;
+use packetloom_core::{engine, flow, packet, prefetch, routing, spec, topology, units};
+use packetloom_transport::{
+    Scheme, Sending, finished, flow_table, packet_format, priority, reassembly, seq_set,
+};
+
+packetloom_transport::family! {
+    line_rate::LineRate,
+    ndp::Ndp,
+    fastpass::Fastpass,
+}

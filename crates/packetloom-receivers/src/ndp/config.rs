@@ -1,0 +1,157 @@
+//! NDP's parameters.
+
+use super::header::Header;
+use crate::flow::{FlowId, HostId};
+use crate::packet::{Kind, Packet};
+use crate::packet_format::{self, PacketFormat};
+use crate::priority;
+use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Values};
+use crate::units::Time;
+
+/// A sender that hears nothing doubles its patience so often at most.
+const MOST_DOUBLINGS: u32 = 10;
+
+/// Whom a receiver pulls from first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PullOrder {
+    /// Everyone in turn.
+    Fair,
+    /// By traffic class, the smallest number first.
+    Class,
+    /// Whoever has the least left to deliver.
+    Shortest,
+}
+
+/// The parameters, read.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    pub(super) format: PacketFormat,
+    pub(super) initial_window: u32,
+    pub(super) pull_rate: f64,
+    pub(super) pull_order: PullOrder,
+    /// Whether pulls go out that the sender can't answer.
+    pub(super) pull_for_each: bool,
+    pub(super) pull_on_ack: bool,
+    pub(super) rto: Time,
+}
+
+/// All of them.
+pub const PARAMS: &[Param] = &[
+    Param { default: Fallback::Value("9000B"), source: "NDP §3: 9 KB jumbograms", ..packet_format::MSS },
+    Param { default: Fallback::Value("64B"), source: "NDP §3: 64-byte headers", ..packet_format::HEADER },
+    Param {
+        default: Fallback::Value("64B"),
+        doc: "Bytes of an ACK, NACK or PULL on the wire.",
+        source: "NDP §3: 64-byte headers",
+        ..packet_format::ACK
+    },
+    Param {
+        name: "initial_window",
+        kind: Holds::Count(1),
+        default: Fallback::Value("30"),
+        doc: "Packets sent at line rate before anything is heard: a bandwidth-delay product with full queues.",
+        source: "NDP §6: 30 packets",
+    },
+    Param {
+        name: "pull_rate",
+        kind: Holds::Number(0.01, 1.0),
+        default: Fallback::Value("0.99"),
+        doc: "The share of the receiver's link that full packets, one per pull, would fill.",
+        source: "csg-htsim: 0.99",
+    },
+    Param {
+        name: "pull_order",
+        kind: Holds::Choice(&["fair", "class", "shortest"]),
+        default: Fallback::Value("fair"),
+        doc: "Whom a receiver pulls from first: its connections in turn; the smallest class number, strictly; or the one with the fewest packets left to arrive.",
+        source: "NDP §3.2: a fair queue of pulls; priorities: NDP in a fat-tree §6, future work",
+    },
+    Param {
+        name: "pull_for",
+        kind: Holds::Choice(&["each", "needed"]),
+        default: Fallback::Value("each"),
+        doc: "Pull once for each packet that arrives, whole or trimmed; or only until the sender has no packet left to send, so that the end of one flow takes no turns from others.",
+        source: "NDP §3.2: each",
+    },
+    Param {
+        name: "pull_on_ack",
+        kind: Holds::Flag,
+        default: Fallback::Value("true"),
+        doc: "Whether a pull that may go at once rides on the ACK or NACK instead of in a packet of its own.",
+        source: "csg-htsim",
+    },
+    Param {
+        name: "rto",
+        kind: Holds::Time,
+        default: Fallback::Value("1ms"),
+        doc: "A packet of which nothing is heard for so long is sent again, and so is one by a sender that waits so long for a pull (then twice as long, and so on).",
+        source: "packetloom: well above what full queues on a path take",
+    },
+];
+
+/// What must hold of them.
+pub fn check(values: &Values) -> Result<(), Complaint> {
+    packet_format::check(values)?;
+    if values.time("rto") == Time::ZERO {
+        return Err(Complaint::new("rto", "a timeout of zero never ends; write a time such as \"1ms\""));
+    }
+    Ok(())
+}
+
+impl Config {
+    pub(super) fn of(values: &Values) -> Config {
+        Config {
+            format: PacketFormat::of(values),
+            initial_window: u32::try_from(values.count("initial_window")).unwrap_or(u32::MAX),
+            pull_rate: values.number("pull_rate"),
+            pull_order: values.meaning(
+                "pull_order",
+                &[("fair", PullOrder::Fair), ("class", PullOrder::Class), ("shortest", PullOrder::Shortest)],
+            ),
+            pull_for_each: values.meaning("pull_for", &[("needed", false), ("each", true)]),
+            pull_on_ack: values.flag("pull_on_ack"),
+            rto: values.time("rto"),
+        }
+    }
+
+    /// How long a sender waits for a word after so many waits in vain.
+    pub(super) fn patience(&self, waits: u32) -> Time {
+        self.rto.times(1 << waits.min(MOST_DOUBLINGS))
+    }
+
+    /// No live sender is silent for longer.
+    pub(super) fn longest_silence(&self) -> Time {
+        self.patience(MOST_DOUBLINGS)
+    }
+
+    /// Between two pulls, so that what they fetch fills the wanted share of a link on which a full packet takes
+    /// `full_packet`, in whole picoseconds as csg-htsim has it.
+    pub(super) fn pull_interval(&self, full_packet: Time) -> Time {
+        Time((full_packet.as_ps() as f64 / self.pull_rate) as u64)
+    }
+
+    /// Bytes of a full packet on the wire.
+    pub(super) fn full_packet_bytes(&self) -> u64 {
+        self.format.data.mss_bytes + self.format.data.header_bytes
+    }
+
+    /// A word of the receiver's.
+    pub(super) fn control_packet(
+        &self,
+        flow: FlowId,
+        dst: HostId,
+        class: u8,
+        header: Header,
+    ) -> Packet<Header> {
+        Packet {
+            flow,
+            dst,
+            priority: priority::FIRST,
+            size_bytes: self.format.ack_bytes,
+            kind: if let Header::Ack(_) = header { Kind::Ack } else { Kind::Control },
+            class,
+            header,
+            ..Packet::default()
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! A flow at its sender.
+
+use super::TIMEOUT;
+use super::config::Config;
+use super::header::Header;
+use crate::Sending;
+use crate::engine::{Context, Report, Standing};
+use crate::flow::Flow;
+use crate::packet::{Kind, Packet};
+use crate::prefetch::prefetch;
+use crate::routing::Fate;
+use crate::seq_set::SeqSet;
+use crate::units::Time;
+use std::collections::VecDeque;
+
+/// Of so many of the latest words it counts how many were acknowledgements.
+const REMEMBERED: u32 = 12;
+
+/// A packet in flight.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    seq: u32,
+    path: u16,
+    /// When it left the host.
+    left_at: Time,
+}
+
+/// A connection.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    flow: Flow,
+    packets: u32,
+    /// The first packet not acknowledged, and those acknowledged beyond it.
+    una: u32,
+    acked: SeqSet,
+    /// The next packet never sent.
+    next: u32,
+    /// Packets that arrived trimmed, or came back: they go again, before new ones.
+    trimmed: VecDeque<u32>,
+    /// Whether any came back.
+    has_returned: bool,
+    /// Whether each of the latest words on a packet was an acknowledgement, the latest in the lowest bit.
+    latest: u32,
+    /// Words on packets so far, each of which promises a pull; how many of them were NACKs.
+    words: u32,
+    nacks: u32,
+    /// Packets of which nothing was heard since they were last sent, the earliest first.
+    in_flight: VecDeque<Sent>,
+    /// All pulls so far, and those answered with a packet. Packets overtake each other, so a pull may come before the
+    /// NACK that it is for: one that finds nothing to send is kept.
+    pulls: u32,
+    pulls_used: u32,
+    /// When anything last left or was heard.
+    active_at: Time,
+    /// Timeouts without a word since.
+    waits: u32,
+    report: Report,
+}
+
+impl Sender {
+    pub(super) fn new(flow: Flow, config: &Config) -> Sender {
+        Sender {
+            flow,
+            packets: config.format.data.packets(flow.size_bytes) as u32,
+            una: 0,
+            acked: SeqSet::default(),
+            next: 0,
+            trimmed: VecDeque::new(),
+            has_returned: false,
+            latest: 0,
+            words: 0,
+            nacks: 0,
+            in_flight: VecDeque::new(),
+            pulls: 0,
+            pulls_used: 0,
+            active_at: flow.start,
+            waits: 0,
+            report: Report::default(),
+        }
+    }
+
+    pub(super) fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        Standing {
+            flow: self.flow.id,
+            arrived: self.una + self.acked.len(),
+            packets: self.packets,
+            waits_for: "a pull, or its timeout",
+        }
+    }
+
+    pub(super) fn sending(&self) -> Sending {
+        Sending {
+            window: None,
+            rate: None,
+            in_flight: self.in_flight.len() as u32,
+            acknowledged: self.una,
+            report: self.report,
+        }
+    }
+
+    pub(super) fn report(&self) -> Report {
+        self.report
+    }
+
+    /// Whether every packet is acknowledged.
+    pub(super) fn is_done(&self) -> bool {
+        self.una == self.packets
+    }
+
+    pub(super) fn send_first_window(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        for _ in 0..config.initial_window.min(self.packets) {
+            self.send_next(config, context);
+        }
+        context.set_timer(self.deadline(config), self.flow.id, TIMEOUT);
+    }
+
+    /// Sends what was trimmed, or else something new; returns whether there was either.
+    fn send_next(&mut self, config: &Config, context: &mut Context<'_, Header>) -> bool {
+        while let Some(seq) = self.trimmed.pop_front() {
+            if !self.is_acked(seq) {
+                self.report.retransmissions += 1;
+                self.send(seq, config, context);
+                return true;
+            }
+        }
+        let is_left = self.next < self.packets;
+        if is_left {
+            self.next += 1;
+            self.send(self.next - 1, config, context);
+        }
+        is_left
+    }
+
+    fn send(&mut self, seq: u32, config: &Config, context: &mut Context<'_, Header>) {
+        self.report.packets_sent += 1;
+        let syn = seq < config.initial_window;
+        let path = context.send(Packet {
+            flow: self.flow.id,
+            dst: self.flow.dst,
+            size_bytes: config.format.wire_bytes(seq, self.packets, self.flow.size_bytes),
+            kind: Kind::Data,
+            class: self.flow.class,
+            header: Header::Data { seq, packets: self.packets, syn },
+            ..Packet::default()
+        });
+        // The timeout is the network's: what waits at its own host is not late.
+        let left_at = context.nic_drained_at(self.flow.id, path, || self.flow.dst);
+        self.in_flight.push_back(Sent { seq, path, left_at });
+        self.active_at = left_at;
+    }
+
+    /// The receiver's word.
+    pub(super) fn heard(&mut self, header: Header, config: &Config, context: &mut Context<'_, Header>) {
+        let (Header::Ack(word) | Header::Nack(word) | Header::Pull(word)) = header else { return };
+        self.active_at = context.now;
+        self.waits = 0;
+        if word.next > self.una {
+            self.una = word.next;
+            self.acked.drop_below(word.next);
+        }
+        match header {
+            Header::Ack(_) => self.acknowledged(word.seq, context),
+            Header::Nack(_) => self.was_trimmed(word.seq, context),
+            Header::Pull(_) | Header::Data { .. } => {}
+        }
+        self.pulls = self.pulls.max(word.pulls);
+        while self.pulls_used < self.pulls && self.send_next(config, context) {
+            self.pulls_used += 1;
+        }
+        if self.has_returned && self.is_forgotten(config) {
+            self.send_next(config, context);
+        }
+    }
+
+    /// A packet came back: no queue had room even for its header. Sent at once it would meet the same crowd, so in general
+    /// it waits for a pull. But where no pull is to come, or where others get through so that it must have been on a bad
+    /// path, it goes at once (NDP §3.2.4).
+    pub(super) fn came_back(&mut self, seq: u32, config: &Config, context: &mut Context<'_, Header>) {
+        self.report.returns += 1;
+        if !self.settle(seq, Fate::Lost, context) || self.is_acked(seq) {
+            return;
+        }
+        self.has_returned = true;
+        self.active_at = context.now;
+        self.trimmed.push_front(seq);
+        self.latest <<= 1;
+        if self.is_forgotten(config) || self.others_get_through() {
+            self.send_next(config, context);
+        }
+    }
+
+    /// Whether the receiver has nothing to pull for: nothing is on its way, and every pull that was promised has come.
+    fn is_forgotten(&self, config: &Config) -> bool {
+        let beyond_first_window = self.packets.saturating_sub(config.initial_window);
+        let promised = if config.pull_for_each { self.words } else { beyond_first_window + self.nacks };
+        self.in_flight.is_empty() && promised <= self.pulls
+    }
+
+    /// Whether at least a quarter of the latest packets arrived whole: then the network as a whole is not full
+    /// (csg-htsim).
+    fn others_get_through(&self) -> bool {
+        (self.latest & ((1 << REMEMBERED) - 1)).count_ones() * 4 >= REMEMBERED
+    }
+
+    fn acknowledged(&mut self, seq: u32, context: &mut Context<'_, Header>) {
+        self.words += 1;
+        self.latest = self.latest << 1 | 1;
+        self.settle(seq, Fate::Whole, context);
+        if seq >= self.una {
+            self.acked.insert(seq);
+        }
+        if self.acked.contains(self.una) {
+            self.una = self.acked.first_absent(self.una);
+            self.acked.drop_below(self.una);
+        }
+    }
+
+    fn was_trimmed(&mut self, seq: u32, context: &mut Context<'_, Header>) {
+        self.words += 1;
+        self.nacks += 1;
+        self.latest <<= 1;
+        self.report.trims += 1;
+        if self.settle(seq, Fate::Trimmed, context) && !self.is_acked(seq) {
+            self.trimmed.push_back(seq);
+        }
+    }
+
+    /// Asks for what it takes to hear of a packet in flight.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        self.in_flight.front().inspect(|first| prefetch(*first));
+    }
+
+    /// Something was heard of a packet in flight; returns whether it counted as that. Words come nearly in the order
+    /// of sending, so the search is short.
+    fn settle(&mut self, seq: u32, fate: Fate, context: &mut Context<'_, Header>) -> bool {
+        let place = self.in_flight.iter().position(|sent| sent.seq == seq);
+        let Some(sent) = place.and_then(|place| self.in_flight.remove(place)) else { return false };
+        context.judge_path(self.flow.dst, sent.path, fate);
+        true
+    }
+
+    fn is_acked(&self, seq: u32) -> bool {
+        seq < self.una || self.acked.contains(seq)
+    }
+
+    /// By when something must be heard: of the earliest packet in flight, or, if there is none, at all.
+    fn deadline(&mut self, config: &Config) -> Time {
+        while let Some(sent) = self.in_flight.front()
+            && self.is_acked(sent.seq)
+        {
+            // Its acknowledgement was lost, but a later one covered it.
+            self.in_flight.pop_front();
+        }
+        match self.in_flight.front() {
+            Some(sent) => sent.left_at + config.rto,
+            None => self.active_at + config.patience(self.waits),
+        }
+    }
+
+    /// The timer went off: sends again what is in flight for too long, or something, if it waited for a pull in vain.
+    pub(super) fn timer(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        if self.in_flight.is_empty() && self.deadline(config) <= context.now {
+            self.report.timeouts += 1;
+            self.waits += 1;
+            self.send_next(config, context);
+        }
+        while self.deadline(config) <= context.now
+            && let Some(sent) = self.in_flight.pop_front()
+        {
+            self.report.timeouts += 1;
+            self.report.retransmissions += 1;
+            context.judge_path(self.flow.dst, sent.path, Fate::Lost);
+            self.send(sent.seq, config, context);
+        }
+        context.set_timer(self.deadline(config), self.flow.id, TIMEOUT);
+    }
+}

@@ -1,0 +1,159 @@
+//! What packetloom's transports share: how a scheme is told to the rest of the program, and what several of them use.
+
+pub mod finished;
+pub mod flow_table;
+pub mod packet_format;
+pub mod priority;
+pub mod reassembly;
+pub mod rto;
+mod sending;
+pub mod seq_set;
+
+pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat, check as check_format};
+pub use sending::Sending;
+
+use packetloom_core::engine::{AnyEngine, Engine, PathNeeds, Plan, PortAgent, Transport};
+use packetloom_core::flow::FlowId;
+use packetloom_core::packet::Packet;
+use packetloom_core::spec::{Complaint, Component, Values};
+use packetloom_core::topology::Topology;
+use packetloom_core::{engine, flow, measure, packet, prefetch, spec, units};
+
+/// A transport with all that a simulation needs to set it up.
+pub trait Scheme: Transport {
+    /// How it describes itself.
+    const COMPONENT: Component;
+    /// Its parameters, read.
+    type Config;
+    /// Whether it knows of one link at each host only; one that takes part at ports does not even ask.
+    const ONE_LINK_A_HOST: bool = false;
+    /// Whether it goes by marks.
+    const GOES_BY_MARKS: bool = false;
+    /// Whether it goes by trimmed packets.
+    const GOES_BY_TRIMS: bool = false;
+
+    /// Reads its parameters.
+    fn configure(values: &Values) -> Self::Config;
+
+    /// What its parameters come to on a network, of schemes that know more of it than its hosts: once in a run.
+    fn on_network(config: Self::Config, _topology: &Topology) -> Self::Config {
+        config
+    }
+
+    /// What must hold of its parameters on a network.
+    ///
+    /// # Errors
+    /// What does not, by its key in the scenario.
+    fn check_network(_values: &Values, _topology: &Topology) -> Result<(), Complaint> {
+        Ok(())
+    }
+
+    /// How many traffic classes it sorts its packets into, if it does.
+    fn classes(_values: &Values) -> Option<u64> {
+        None
+    }
+
+    /// The transport of one host.
+    fn new(config: &Self::Config) -> Self;
+
+    /// How a flow stands that this host has not finished sending. Only tests and tables ask; see [`Sending`].
+    fn sending(&self, _flow: FlowId) -> Option<Sending> {
+        None
+    }
+
+    /// The number of a data packet in its flow, for the same tables. Of other packets it means nothing.
+    fn number(_packet: &Packet<Self::Header>) -> Option<u32> {
+        None
+    }
+}
+
+/// Something to do with a scheme once its type is known, for whoever wraps the type in another.
+pub trait WithScheme {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn run<T: Scheme>(self) -> Self::Output;
+}
+
+/// What a transport needs of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Of its paths.
+    pub paths: PathNeeds,
+    /// Nothing may be lost.
+    pub no_losses: bool,
+    /// What it does at hosts, it does for one link.
+    pub one_link_a_host: bool,
+    /// Some queue marks packets.
+    pub marks: bool,
+    /// Some queue trims packets.
+    pub trims: bool,
+}
+
+/// A transport as the rest of the program knows it, which is compiled once and not for each of them.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// How it describes itself.
+    pub component: Component,
+    /// What it needs of the network.
+    pub needs: Needs,
+    /// How many traffic classes it sorts its packets into, if it does.
+    pub classes: fn(&Values) -> Option<u64>,
+    /// What must hold of its parameters on a network.
+    pub check_network: fn(&Values, &Topology) -> Result<(), Complaint>,
+    engine: fn(&Plan<'_>) -> Box<dyn AnyEngine>,
+}
+
+impl Entry {
+    /// A scheme's.
+    pub const fn of<T: Scheme + 'static>() -> Entry {
+        Entry {
+            component: T::COMPONENT,
+            needs: Needs {
+                paths: T::Agent::NEEDS,
+                no_losses: !T::Agent::REPAIRS_LOSSES,
+                one_link_a_host: T::Agent::ACTIVE || T::ONE_LINK_A_HOST,
+                marks: T::GOES_BY_MARKS,
+                trims: T::GOES_BY_TRIMS,
+            },
+            classes: T::classes,
+            check_network: T::check_network,
+            engine: |plan| {
+                let config = T::on_network(T::configure(plan.transport), plan.topology);
+                Box::new(Engine::new(plan, || T::new(&config)))
+            },
+        }
+    }
+
+    /// A network at rest with this transport, which the plan names.
+    pub fn engine(&self, plan: &Plan<'_>) -> Box<dyn AnyEngine> {
+        (self.engine)(plan)
+    }
+}
+
+/// A family of schemes: what the rest of the program knows of them, and a way to each one's type.
+///
+/// `ENTRIES` is a static so that the engine of each scheme is compiled in the family's own crate, not in one that names it.
+#[macro_export]
+macro_rules! family {
+    ($($scheme:ty,)*) => {
+        /// Every scheme of this family.
+        pub static ENTRIES: &[$crate::Entry] = &[$($crate::Entry::of::<$scheme>()),*];
+
+        /// How they describe themselves.
+        pub const COMPONENTS: &[packetloom_core::spec::Component] =
+            &[$(<$scheme as $crate::Scheme>::COMPONENT),*];
+
+        /// Does something with the scheme called `kind`, or gives it back if it is of another family.
+        ///
+        /// # Errors
+        /// What was to be done, if there is no such scheme.
+        pub fn with_scheme<W: $crate::WithScheme>(kind: &str, work: W) -> Result<W::Output, W> {
+            $(if kind == <$scheme as $crate::Scheme>::COMPONENT.kind {
+                return Ok(work.run::<$scheme>());
+            })*
+            Err(work)
+        }
+    };
+}

@@ -1,0 +1,28 @@
+//! Transports with a congestion window: a file for each scheme, and `windowed/` with what all of them have.
+
+mod cubic;
+mod d2tcp;
+mod dctcp;
+mod fixed_window;
+mod marked_share;
+mod min_tcp;
+mod mptcp;
+mod pias;
+mod tcp;
+mod windowed;
+
+use packetloom_core::{engine, flow, measure, packet, spec, units};
+use packetloom_transport::{
+    Scheme, Sending, finished, flow_table, packet_format, priority, reassembly, rto, seq_set,
+};
+
+packetloom_transport::family! {
+    tcp::Tcp,
+    cubic::Cubic,
+    dctcp::Dctcp,
+    d2tcp::D2tcp,
+    min_tcp::MinTcp,
+    fixed_window::FixedWindow,
+    mptcp::Mptcp,
+    pias::Pias,
+}

@@ -1,0 +1,157 @@
+//! A flow at its sender: its packets are dealt out to subflows as these have room.
+
+use super::subflow::{Subflow, coupled_step};
+use crate::Sending;
+use crate::engine::{Context, Report, Standing};
+use crate::flow::Flow;
+use crate::windowed::{Config, Header, Sender};
+use std::collections::VecDeque;
+
+/// A flow's subflows, and what none of them carries yet.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    flow: Flow,
+    packets: u32,
+    /// The receiver has every packet before this one.
+    una: u32,
+    /// The next packet that no subflow was given.
+    next: u32,
+    /// Packets that a subflow carries whose path may be dead, and that subflow.
+    reinjected: VecDeque<(u32, u8)>,
+    reinjections: u32,
+    subflows: Vec<Sender<Subflow>>,
+    /// The subflow that is offered the next packet.
+    turn: usize,
+}
+
+impl Connection {
+    pub fn new(flow: Flow, subflows: u8, config: &Config) -> Connection {
+        let format = config.format();
+        let packets = format.data.packets(flow.size_bytes) as u32;
+        let wire_bytes = |seq| format.wire_bytes(seq, packets, flow.size_bytes);
+        let subflow = |number| {
+            let mut sender: Sender<Subflow> = Sender::new(flow, 0, number, config);
+            sender.congestion().describe(packets, wire_bytes(0), wire_bytes(packets - 1), subflows == 1);
+            sender
+        };
+        Connection {
+            flow,
+            packets,
+            una: 0,
+            next: 0,
+            reinjected: VecDeque::new(),
+            reinjections: 0,
+            subflows: (0..subflows).map(subflow).collect(),
+            turn: 0,
+        }
+    }
+
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    /// Whether the receiver has every packet.
+    pub fn is_done(&self) -> bool {
+        self.una == self.packets
+    }
+
+    pub fn standing(&self) -> Standing {
+        Standing {
+            flow: self.flow.id,
+            arrived: self.una,
+            packets: self.packets,
+            waits_for: "an acknowledgement on any subflow, or a timeout",
+        }
+    }
+
+    /// What all subflows together may send, and have sent.
+    pub fn sending(&self) -> Sending {
+        let subflows = || self.subflows.iter().map(Sender::sending);
+        Sending {
+            window: subflows().map(|subflow| subflow.window).sum(),
+            rate: None,
+            in_flight: subflows().map(|subflow| subflow.in_flight).sum(),
+            acknowledged: self.una,
+            report: self.report(),
+        }
+    }
+
+    pub fn report(&self) -> Report {
+        let start = Report { retransmissions: self.reinjections, ..Report::default() };
+        self.subflows.iter().map(Sender::report).fold(start, |sum, one| Report {
+            packets_sent: sum.packets_sent + one.packets_sent,
+            retransmissions: sum.retransmissions + one.retransmissions,
+            timeouts: sum.timeouts + one.timeouts,
+            trims: sum.trims + one.trims,
+            returns: 0,
+            given_up: false,
+        })
+    }
+
+    /// Gives packets to the subflows in turn, as long as one has room.
+    pub fn deal(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        let mut refusals = 0;
+        while refusals < self.subflows.len() {
+            let turn = self.turn;
+            self.turn = (turn + 1) % self.subflows.len();
+            if !self.subflows[turn].wants_more(config) {
+                refusals += 1;
+                continue;
+            }
+            let Some(data_seq) = self.next_packet_for(turn as u8) else {
+                refusals += 1;
+                continue;
+            };
+            let subflow = &mut self.subflows[turn];
+            subflow.congestion().carry(data_seq);
+            subflow.extend();
+            subflow.transmit(config, context);
+            refusals = 0;
+        }
+    }
+
+    /// A packet for a subflow that has room: one that another subflow seems to have lost, or else a new one.
+    fn next_packet_for(&mut self, subflow: u8) -> Option<u32> {
+        self.reinjected.retain(|&(data_seq, _)| data_seq >= self.una);
+        if let Some(place) = self.reinjected.iter().position(|&(_, lost_by)| lost_by != subflow) {
+            self.reinjections += 1;
+            return self.reinjected.remove(place).map(|(data_seq, _)| data_seq);
+        }
+        (self.next < self.packets).then(|| {
+            self.next += 1;
+            self.next - 1
+        })
+    }
+
+    /// An acknowledgement of a subflow came.
+    pub fn acknowledged(&mut self, header: &Header, config: &Config, context: &mut Context<'_, Header>) {
+        self.una = self.una.max(header.seq);
+        if self.is_done() {
+            return;
+        }
+        let step_q20 = coupled_step(&self.subflows);
+        let subflow = &mut self.subflows[usize::from(header.subflow)];
+        subflow.congestion().set_step(step_q20);
+        subflow.acknowledged(header, config, context);
+        let una = subflow.una();
+        subflow.congestion().forget_below(una);
+        self.deal(config, context);
+    }
+
+    /// The alarm of a subflow's retransmission timer went off. If that is a timeout, the other subflows carry what it
+    /// carries as well: its path may be dead.
+    pub fn timer(&mut self, number: u8, config: &Config, context: &mut Context<'_, Header>) {
+        let subflow = &mut self.subflows[usize::from(number)];
+        let timeouts = subflow.report().timeouts;
+        subflow.timer(config, context);
+        if subflow.report().timeouts == timeouts {
+            return;
+        }
+        let outstanding: Vec<u32> = subflow.outstanding().collect();
+        for seq in outstanding {
+            let data_seq = subflow.congestion().reinject(seq);
+            self.reinjected.extend(data_seq.map(|data_seq| (data_seq, number)));
+        }
+        self.deal(config, context);
+    }
+}

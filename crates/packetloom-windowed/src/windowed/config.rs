@@ -1,0 +1,286 @@
+//! The parameters of the windowed transports.
+
+use super::window::WindowLimits;
+use crate::finished::Finished;
+use crate::packet_format::{self, PacketFormat};
+use crate::priority::{self, Priority};
+use crate::rto::RtoRule;
+use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+use crate::units::Time;
+
+/// Everything the core needs to know.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(super) format: PacketFormat,
+    pub(super) limits: WindowLimits,
+    pub(super) limit: WindowMeasure,
+    pub(super) rto: RtoRule,
+    /// How many packets beyond a hole prove it lost; `None`: only a timeout does.
+    pub(super) duplicate_threshold: Option<u32>,
+    /// Whether what is lost is found by time (RACK).
+    pub(super) rack: bool,
+    /// Whether the pipe comes down to the window in proportion to what arrives (PRR).
+    pub(super) prr: bool,
+    /// Whether acknowledgements echo when the data was sent.
+    pub(super) timestamps: bool,
+    pub(super) ack_every: u32,
+    pub(super) ack_delay: Time,
+    /// After so many timeouts in a row a probe is sent instead of data.
+    pub(super) probe_after: Option<u32>,
+    pub(super) priority: Priority,
+    /// All the values, for the congestion control's own.
+    pub(super) values: Values,
+}
+
+/// What the window bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowMeasure {
+    /// The packets in flight (RFC 6675).
+    Pipe,
+    /// The distance from the cumulative acknowledgement, whatever beyond it has arrived (RFC 5681).
+    Sequence,
+}
+
+impl WindowMeasure {
+    fn of(values: &Values) -> WindowMeasure {
+        if values.text("window_measure") == "sequence" {
+            WindowMeasure::Sequence
+        } else {
+            WindowMeasure::Pipe
+        }
+    }
+}
+
+/// What differs between the defaults of the windowed transports.
+#[derive(Clone, Copy)]
+pub struct Defaults {
+    /// `initial_window` and its source.
+    pub initial_window: (&'static str, &'static str),
+    /// `min_rto` and its source.
+    pub min_rto: (&'static str, &'static str),
+    /// `rto_estimation` and its source.
+    pub rto_estimation: (&'static str, &'static str),
+    /// `fast_retransmit` and its source.
+    pub fast_retransmit: (&'static str, &'static str),
+    /// `probe_after` and its source.
+    pub probe_after: (Fallback, &'static str),
+    /// `priority` and its source.
+    pub priority: (&'static str, &'static str),
+}
+
+/// TCP's defaults as its RFCs have them, but for datacenter timeouts.
+pub const fn default_of() -> Defaults {
+    Defaults {
+        initial_window: ("10", "RFC 6928"),
+        min_rto: ("200us", "pFabric §3: the best setting for 225 KB queues"),
+        rto_estimation: ("true", "RFC 6298"),
+        fast_retransmit: ("true", "RFC 5681 §3.2"),
+        probe_after: (Fallback::Absent, "packetloom"),
+        priority: ("none", "packetloom"),
+    }
+}
+
+const fn value(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    doc: &'static str,
+    source: &'static str,
+) -> Param {
+    Param { name, kind, default: Fallback::Value(default), doc, source }
+}
+
+/// The core's parameters under these defaults.
+pub const fn core(d: Defaults) -> [Param; 22] {
+    [
+        packet_format::MSS,
+        packet_format::HEADER,
+        packet_format::ACK,
+        value(
+            "initial_window",
+            Kind::Count(1),
+            d.initial_window.0,
+            "Packets a flow may send at once at its start.",
+            d.initial_window.1,
+        ),
+        Param {
+            name: "max_window",
+            kind: Kind::Count(1),
+            default: Fallback::Absent,
+            doc: "The window never grows beyond so many packets (a receive window); left out: no limit.",
+            source: "packetloom",
+        },
+        value(
+            "min_rto",
+            Kind::Time,
+            d.min_rto.0,
+            "The least retransmission timeout, and the one before any RTT is known.",
+            d.min_rto.1,
+        ),
+        value(
+            "min_rto_bounds",
+            Kind::Choice(&["timeout", "variation"]),
+            "timeout",
+            "What min_rto is the least of: the timeout; or, as on Linux, what four times the round-trip time's variation adds to it, so that a timeout is that much longer than the round-trip time.",
+            "RFC 6298 §2.4",
+        ),
+        value(
+            "max_rto",
+            Kind::Time,
+            "1s",
+            "The greatest retransmission timeout.",
+            "packetloom (RFC 6298: at least 60 s)",
+        ),
+        value(
+            "rto_estimation",
+            Kind::Flag,
+            d.rto_estimation.0,
+            "Estimate the timeout from round-trip times; otherwise it is always min_rto.",
+            d.rto_estimation.1,
+        ),
+        value(
+            "backoff",
+            Kind::Flag,
+            d.rto_estimation.0,
+            "Double the timeout each time it expires again.",
+            d.rto_estimation.1,
+        ),
+        value(
+            "fast_retransmit",
+            Kind::Flag,
+            d.fast_retransmit.0,
+            "Retransmit what later packets' acknowledgements prove lost, before a timeout (off where packets are sprayed, as they arrive out of order).",
+            d.fast_retransmit.1,
+        ),
+        value(
+            "duplicate_threshold",
+            Kind::Count(1),
+            "3",
+            "How many packets must have arrived beyond a hole to prove it lost.",
+            "RFC 6675: DupThresh",
+        ),
+        value(
+            "loss_detection",
+            Kind::Choice(&["rfc6675", "rack"]),
+            "rfc6675",
+            "What proves a loss before a timeout: packets that arrived beyond a hole; or, with \"rack\", one that arrived and was sent later, which finds lost retransmissions too (there are no tail loss probes, and no DSACKs to answer).",
+            "RFC 6675: IsLost; RFC 8985: RACK",
+        ),
+        value(
+            "reduction",
+            Kind::Choice(&["at-once", "prr"]),
+            "at-once",
+            "How a window is reduced at a loss or for marks: at once, so that a sender pauses, or packets sent again fill it together; or in proportion to what arrives, so that packets leave one by one.",
+            "RFC 6675 §5; RFC 9937: PRR",
+        ),
+        value(
+            "delayed_ack",
+            Kind::Flag,
+            "false",
+            "Acknowledge every second packet instead of each.",
+            "RFC 1122 §4.2.3.2",
+        ),
+        value(
+            "ack_delay",
+            Kind::Time,
+            "500us",
+            "With delayed_ack: the longest an acknowledgement waits.",
+            "packetloom (RFC 5681: at most 500 ms)",
+        ),
+        Param {
+            name: "probe_after",
+            kind: Kind::Count(1),
+            default: d.probe_after.0,
+            doc: "After so many timeouts in a row with nothing heard, send only a small probe per timeout until something is; left out: never.",
+            source: d.probe_after.1,
+        },
+        priority::param(d.priority.0, d.priority.1),
+        value(
+            "initial_ssthresh",
+            Kind::Count(1),
+            "1000000",
+            "The slow-start threshold at a flow's start, in packets.",
+            "RFC 5681 §3.1: arbitrarily high",
+        ),
+        value(
+            "timestamps",
+            Kind::Flag,
+            "true",
+            "Measure a round-trip time with every acknowledgement; otherwise once per round trip, and never of a packet that was sent again.",
+            "RFC 7323 §4.1; without: RFC 6298 §3, Karn's algorithm",
+        ),
+        Param {
+            name: "initial_rtt",
+            kind: Kind::Time,
+            default: Fallback::Absent,
+            doc: "The round-trip time that a flow's start knows from before, as on a connection that has been in use; left out: the first one measured sets the estimate.",
+            source: "RFC 9040 §6: sharing RTT",
+        },
+        value(
+            "window_measure",
+            Kind::Choice(&["pipe", "sequence"]),
+            "pipe",
+            "What the window bounds: the packets in flight, so that selectively acknowledged ones make room; or how far beyond the cumulative acknowledgement may be sent, so that a hole ends up holding the flow back.",
+            "RFC 6675: pipe; ns-2: sequence",
+        ),
+    ]
+}
+
+/// What must hold of the core's parameters.
+pub fn check(values: &Values) -> Result<(), Complaint> {
+    packet_format::check(values)?;
+    if values.time("min_rto") == Time::ZERO {
+        return Err(Complaint::new(
+            "min_rto",
+            "a timeout of zero never ends; write a time such as \"200us\"",
+        ));
+    }
+    if values.time("min_rto") > values.time("max_rto") {
+        return Err(Complaint::new("min_rto", "min_rto must not be above max_rto"));
+    }
+    check_repair(values)
+}
+
+/// RACK and PRR need what they work on.
+fn check_repair(values: &Values) -> Result<(), Complaint> {
+    if values.text("loss_detection") == "rack" && !values.flag("fast_retransmit") {
+        let message = "RACK retransmits before a timeout, which fast_retransmit = false rules out; leave one of them out";
+        return Err(Complaint::new("loss_detection", message));
+    }
+    if values.text("reduction") == "prr" && values.text("window_measure") == "sequence" {
+        let message = "PRR regulates the pipe, which window_measure = \"sequence\" does not count; leave one of them out";
+        return Err(Complaint::new("reduction", message));
+    }
+    Ok(())
+}
+
+impl Config {
+    /// The sizes of packets.
+    pub fn format(&self) -> &PacketFormat {
+        &self.format
+    }
+
+    /// A memory of finished flows that is long enough for its senders.
+    pub fn finished(&self) -> Finished {
+        Finished::new(self.rto.longest().times(8))
+    }
+
+    pub(super) fn of(values: &Values) -> Config {
+        let fast = values.flag("fast_retransmit");
+        Config {
+            format: PacketFormat::of(values),
+            limits: WindowLimits::of(values),
+            limit: WindowMeasure::of(values),
+            rto: RtoRule::of(values),
+            duplicate_threshold: fast.then(|| values.count("duplicate_threshold") as u32),
+            rack: values.meaning("loss_detection", &[("rfc6675", false), ("rack", true)]),
+            prr: values.meaning("reduction", &[("at-once", false), ("prr", true)]),
+            timestamps: values.flag("timestamps"),
+            ack_every: if values.flag("delayed_ack") { 2 } else { 1 },
+            ack_delay: values.time("ack_delay"),
+            probe_after: values.optional_count("probe_after").map(|timeouts| timeouts as u32),
+            priority: Priority::of(values),
+            values: values.clone(),
+        }
+    }
+}

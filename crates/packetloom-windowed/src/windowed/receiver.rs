@@ -1,0 +1,152 @@
+//! The receiving side: puts packets in order and acknowledges them.
+
+use super::config::Config;
+use super::header::{BLOCKS, Block, Header, ack_packet};
+use super::{DELAYED_ACK, purpose_of};
+use crate::engine::Context;
+use crate::flow::{FlowId, HostId};
+use crate::packet::Packet;
+use crate::reassembly::Reassembly;
+use crate::units::Time;
+
+/// When an acknowledgement may wait.
+pub struct Delay {
+    /// It is due with every so many packets...
+    pub packets: u32,
+    /// ...or after this time.
+    pub time: Time,
+}
+
+/// A flow at its receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    flow: FlowId,
+    sender: HostId,
+    class: u8,
+    subflow: u8,
+    /// Every packet of the flow before this one arrived, on whatever subflow.
+    data_ack: u32,
+    arrived: Reassembly,
+    /// A packet of each run that was reported lately, the latest first (RFC 2018 §4).
+    recent: [u32; BLOCKS],
+    /// The last packet's mark: RFC 8257 §3.2's DCTCP.CE.
+    marked: bool,
+    /// Packets in order that were not acknowledged yet, and the oldest one's timestamp.
+    unacknowledged: u32,
+    oldest_sent_at: Time,
+    delay_ends: Time,
+}
+
+impl Receiver {
+    /// For the flow, or subflow, whose `first` packet came; its acknowledgements are of this class.
+    pub fn new(first: &Packet<Header>, class: u8) -> Receiver {
+        Receiver {
+            flow: first.flow,
+            sender: first.src,
+            class,
+            subflow: first.header.subflow,
+            data_ack: 0,
+            arrived: Reassembly::default(),
+            recent: [0; BLOCKS],
+            marked: false,
+            unacknowledged: 0,
+            oldest_sent_at: Time::ZERO,
+            delay_ends: Time::NEVER,
+        }
+    }
+
+    /// The number of packets, if all are there.
+    pub(super) fn whole(&self) -> Option<u32> {
+        self.arrived.whole()
+    }
+
+    /// Acknowledgements say from now on that every packet of the flow before this one arrived, on whatever subflow.
+    pub fn set_data_ack(&mut self, data_ack: u32) {
+        self.data_ack = data_ack;
+    }
+
+    /// A data packet arrived.
+    pub fn data(&mut self, packet: &Packet<Header>, config: &Config, context: &mut Context<'_, Header>) {
+        let Header { seq, sent_at, last, .. } = packet.header;
+        let marked = packet.congestion_experienced;
+        if marked != self.marked {
+            // RFC 8257 §3.2: what waits is acknowledged with the old state first.
+            if self.unacknowledged > 0 {
+                self.acknowledge(self.arrived.next(), self.oldest_sent_at, config, context);
+            }
+            self.marked = marked;
+        }
+        let in_order = self.arrived.add(seq, last);
+        if !in_order && seq >= self.arrived.next() && !self.recent.contains(&seq) {
+            self.recent.rotate_right(1);
+            self.recent[0] = seq;
+        }
+        let delay = Delay::from(config);
+        if in_order && self.whole().is_none() && self.unacknowledged + 1 < delay.packets {
+            self.wait(sent_at, delay.time, context);
+        } else {
+            let sent_at = if self.unacknowledged > 0 { self.oldest_sent_at } else { sent_at };
+            self.acknowledge(seq, sent_at, config, context);
+        }
+    }
+
+    fn wait(&mut self, sent_at: Time, delay: Time, context: &mut Context<'_, Header>) {
+        if self.unacknowledged == 0 {
+            self.oldest_sent_at = sent_at;
+            self.delay_ends = context.now + delay;
+            context.set_timer(self.delay_ends, self.flow, purpose_of(DELAYED_ACK, self.subflow));
+        }
+        self.unacknowledged += 1;
+    }
+
+    /// The delay timer went off; it counts only if what it was set for still waits.
+    pub fn delay_over(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        if self.unacknowledged > 0 && self.delay_ends == context.now {
+            self.acknowledge(self.arrived.next(), self.oldest_sent_at, config, context);
+        }
+    }
+
+    /// Sends what is known, the run around `seq` first.
+    pub fn acknowledge(
+        &mut self,
+        seq: u32,
+        sent_at: Time,
+        config: &Config,
+        context: &mut Context<'_, Header>,
+    ) {
+        self.unacknowledged = 0;
+        let blocks =
+            if self.arrived.above().is_empty() { <[Block; BLOCKS]>::default() } else { self.blocks(seq) };
+        let header = Header {
+            sent_at,
+            seq: self.data_ack,
+            ack: self.arrived.next(),
+            blocks,
+            last: false,
+            echo: self.marked,
+            subflow: self.subflow,
+        };
+        context.send(ack_packet(self.flow, self.sender, self.class, header, config));
+    }
+
+    /// The run that `seq` is in, then the runs reported before it (RFC 2018 §4).
+    fn blocks(&mut self, seq: u32) -> [Block; BLOCKS] {
+        let mut blocks = [Block::default(); BLOCKS];
+        let mut filled = 0;
+        for seq in [seq].into_iter().chain(self.recent) {
+            if filled == BLOCKS || seq < self.arrived.next() || !self.arrived.above().contains(seq) {
+                continue;
+            }
+            let start = self.arrived.above().run_start(seq);
+            let end = self.arrived.above().first_absent(seq);
+            let (offset, length) = (start - self.arrived.next(), end - start);
+            let Ok(offset) = u16::try_from(offset) else { continue };
+            let block = Block { offset, length: length.min(u32::from(u16::MAX)) as u16 };
+            if !blocks[..filled].contains(&block) {
+                blocks[filled] = block;
+                filled += 1;
+            }
+        }
+        blocks
+    }
+}

@@ -1,0 +1,116 @@
+//! What an acknowledgement tells.
+
+use super::Sender;
+use crate::engine::Context;
+use crate::units::Time;
+use crate::windowed::config::Config;
+use crate::windowed::header::Header;
+use crate::windowed::rack::Arrival;
+use crate::windowed::window::{Acked, Congestion};
+
+impl<C: Congestion> Sender<C> {
+    /// An acknowledgement came.
+    pub fn acknowledged(&mut self, header: &Header, config: &Config, context: &mut Context<'_, Header>) {
+        self.timeouts_in_a_row = 0;
+        self.measure_round_trip(header, config, context.now);
+        let advanced = header.ack > self.una;
+        let arrival = Arrival { now: context.now, echo: config.timestamps.then_some(header.sent_at) };
+        let packets = self.advance(header.ack, arrival) + self.note_blocks(header, arrival);
+        let found = self.detect(config, context);
+        let enters_recovery = self.is_congestion(found);
+        if enters_recovery {
+            self.enter_recovery(packets, config);
+        }
+        self.leave_recovery();
+        if let Some(prr) = self.repair.as_mut().and_then(|repair| repair.prr.as_mut()) {
+            prr.acknowledged(packets, self.pipe, advanced && found.lost == 0);
+        }
+        if self.recovery.is_none() {
+            let acked = Acked {
+                packets,
+                advanced: advanced && !self.is_reducing(),
+                echo: header.echo,
+                una: self.una,
+                next: self.next,
+                now: context.now,
+                rtt: self.rto.smoothed().unwrap_or(Time::ZERO),
+            };
+            let before = self.window.packets();
+            self.congestion.acknowledged(acked, &mut self.window);
+            if config.prr && self.window.packets() < before {
+                self.reduce_for_marks(acked);
+            }
+        }
+        if advanced {
+            self.expires = Time::NEVER;
+        }
+        if enters_recovery && !config.prr {
+            // RFC 6675 §5 (4.3): the first loss is repaired at once, whatever the window says.
+            self.send_next(config, context);
+        }
+        self.transmit(config, context);
+    }
+
+    /// With timestamps every acknowledgement tells a round-trip time (RFC 7323 §4.1); without, one packet at a time is
+    /// timed, and only if it was sent once (Karn's algorithm, RFC 6298 §3), so progress alone ends the doubling.
+    fn measure_round_trip(&mut self, header: &Header, config: &Config, now: Time) {
+        if config.timestamps {
+            self.rto.measured(now.since(header.sent_at), &config.rto);
+        } else if header.ack > self.una {
+            self.rto.progressed();
+            if let Some((_, sent_at)) = self.timed.take_if(|(seq, _)| header.ack > *seq) {
+                self.rto.measured(now.since(sent_at), &config.rto);
+            }
+        }
+    }
+
+    /// Whether a packet that is not acknowledged counts as in the pipe.
+    #[inline]
+    fn in_pipe(&self, seq: u32) -> bool {
+        seq < self.next && (seq >= self.lost_below || seq < self.retransmit_next)
+    }
+
+    /// Every packet before `ack` arrived; returns how many of them are news.
+    fn advance(&mut self, ack: u32, arrival: Arrival) -> u32 {
+        let mut news = 0;
+        for seq in self.una..ack {
+            if !self.sacked.contains(seq) {
+                news += 1;
+                let left_pipe = match self.rack_mut() {
+                    None => self.in_pipe(seq),
+                    Some(rack) => rack.delivered(seq, arrival),
+                };
+                self.pipe -= u32::from(left_pipe);
+            }
+        }
+        if ack > self.una {
+            self.una = ack;
+            if let Some(rack) = self.rack_mut() {
+                rack.acknowledged(ack);
+            }
+            self.lost_below = self.lost_below.max(ack);
+            self.retransmit_next = self.retransmit_next.max(ack);
+            self.sacked.drop_below(ack);
+        }
+        news
+    }
+
+    fn note_blocks(&mut self, header: &Header, arrival: Arrival) -> u32 {
+        let (lost_below, retransmit_next) = (self.lost_below, self.retransmit_next);
+        let mut rack = self.repair.as_mut().and_then(|repair| repair.rack.as_mut());
+        let (mut news, mut left_pipe) = (0, 0);
+        for block in header.blocks.iter().filter(|block| block.length > 0) {
+            let from = (header.ack + u32::from(block.offset)).max(self.una);
+            let to = header.ack + u32::from(block.offset) + u32::from(block.length);
+            self.sacked.insert_range(from, to.max(from), |seq| {
+                news += 1;
+                left_pipe += u32::from(match &mut rack {
+                    None => seq >= lost_below || seq < retransmit_next,
+                    Some(rack) => rack.delivered(seq, arrival),
+                });
+            });
+        }
+        self.pipe -= left_pipe;
+        news
+    }
+}

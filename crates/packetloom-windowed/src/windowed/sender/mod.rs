@@ -1,0 +1,251 @@
+//! The sending side: what to send, and when to stop. What arrives, what is lost and what the timers do have files of their own.
+//!
+//! A packet from `una` to below `next` is in the pipe unless it was acknowledged or is held lost. Held lost are those
+//! below `lost_below` that are not acknowledged; below `retransmit_next` they were sent again. Under RACK it is RACK that
+//! holds packets lost, each by itself.
+
+mod acknowledgements;
+mod recovery;
+mod timer;
+
+use super::config::{Config, WindowMeasure};
+use super::header::Header;
+use super::prr::Prr;
+use super::rack::Rack;
+use super::repair::Repair;
+use super::window::{Congestion, Window};
+use crate::Sending;
+use crate::engine::{Context, Report, Standing};
+use crate::flow::Flow;
+use crate::packet::{Kind, Packet};
+use crate::rto::Rto;
+use crate::seq_set::SeqSet;
+use crate::units::Time;
+
+/// A flow, or one of its subflows, at its sender.
+#[derive(Clone, Debug)]
+pub struct Sender<C> {
+    flow: Flow,
+    subflow: u8,
+    packets: u32,
+    /// The first packet not acknowledged.
+    una: u32,
+    /// The next packet never sent.
+    next: u32,
+    sacked: SeqSet,
+    lost_below: u32,
+    retransmit_next: u32,
+    pipe: u32,
+    window: Window,
+    congestion: C,
+    /// In fast recovery until this packet is acknowledged.
+    recovery: Option<u32>,
+    rto: Rto,
+    /// Without timestamps: the packet whose round trip is being timed, and since when.
+    timed: Option<(u32, Time)>,
+    /// When the retransmission timer expires; its alarm may be set for earlier.
+    expires: Time,
+    alarm: Time,
+    timeouts_in_a_row: u32,
+    repair: Option<Box<Repair>>,
+    report: Report,
+}
+
+impl<C: Congestion> Sender<C> {
+    /// The sender of so many packets.
+    pub fn new(flow: Flow, packets: u32, subflow: u8, config: &Config) -> Sender<C> {
+        Sender {
+            flow,
+            subflow,
+            packets,
+            una: 0,
+            next: 0,
+            sacked: SeqSet::default(),
+            lost_below: 0,
+            retransmit_next: 0,
+            pipe: 0,
+            window: Window::new(&config.limits),
+            congestion: C::new(&config.values, &flow),
+            recovery: None,
+            rto: Rto::new(&config.rto),
+            timed: None,
+            expires: Time::NEVER,
+            alarm: Time::NEVER,
+            timeouts_in_a_row: 0,
+            repair: Repair::new(config),
+            report: Report::default(),
+        }
+    }
+
+    pub(super) fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    /// What it did.
+    pub fn report(&self) -> Report {
+        self.report
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.una == self.packets
+    }
+
+    /// How it stands.
+    pub(super) fn standing(&self) -> Standing {
+        Standing {
+            flow: self.flow.id,
+            arrived: self.una + self.sacked.len(),
+            packets: self.packets,
+            waits_for: "an acknowledgement, or its retransmission timeout",
+        }
+    }
+
+    /// What it may send, and what it has sent.
+    pub fn sending(&self) -> Sending {
+        Sending {
+            window: Some(self.window.in_packets()),
+            rate: None,
+            in_flight: self.pipe,
+            acknowledged: self.una,
+            report: self.report,
+        }
+    }
+
+    /// The congestion control.
+    pub fn congestion(&mut self) -> &mut C {
+        &mut self.congestion
+    }
+
+    /// The window.
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// The smoothed round-trip time, if any was measured.
+    pub fn smoothed_rtt(&self) -> Option<Time> {
+        self.rto.smoothed()
+    }
+
+    /// The first packet not acknowledged.
+    pub fn una(&self) -> u32 {
+        self.una
+    }
+
+    /// The packets that were sent and not acknowledged.
+    pub fn outstanding(&self) -> impl Iterator<Item = u32> {
+        (self.una..self.next).filter(|&seq| !self.sacked.contains(seq))
+    }
+
+    /// Whether the window has room for a packet beyond all that there are.
+    pub fn wants_more(&self, config: &Config) -> bool {
+        self.next == self.packets && self.candidate() == self.next && self.has_room(self.allowance(), config)
+    }
+
+    /// There is a packet more to send.
+    pub fn extend(&mut self) {
+        self.packets += 1;
+    }
+
+    /// Sends what the window allows: what is held lost first, then new data.
+    pub fn transmit(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        let window = self.allowance();
+        while self.has_room(window, config) && self.send_next(config, context) {}
+        if self.expires == Time::NEVER && self.una < self.next {
+            self.restart_timer(config, context);
+        }
+    }
+
+    /// Whole packets that may be in flight: the window, or what PRR lets it be on its way there.
+    #[inline]
+    fn allowance(&self) -> u32 {
+        let prr = self.repair.as_ref().and_then(|repair| repair.prr.as_ref());
+        prr.map_or_else(|| self.window.packets(), Prr::limit)
+    }
+
+    fn rack(&self) -> Option<&Rack> {
+        self.repair.as_ref()?.rack.as_ref()
+    }
+
+    fn rack_mut(&mut self) -> Option<&mut Rack> {
+        self.repair.as_mut()?.rack.as_mut()
+    }
+
+    /// Sends what is held lost, or else new data; returns whether there was any.
+    fn send_next(&mut self, config: &Config, context: &mut Context<'_, Header>) -> bool {
+        let Some(seq) = self.choose() else { return false };
+        self.pipe += 1;
+        self.send_data(seq, config, context);
+        true
+    }
+
+    /// Whether the window has room for what [`Sender::choose`] would send.
+    #[inline]
+    fn has_room(&self, window: u32, config: &Config) -> bool {
+        match config.limit {
+            WindowMeasure::Pipe => self.pipe < window,
+            WindowMeasure::Sequence => self.candidate() < self.una + window,
+        }
+    }
+
+    /// The first packet that may be sent, or sent again.
+    fn candidate(&self) -> u32 {
+        if let Some(rack) = self.rack() {
+            return rack.next_lost().unwrap_or(self.next);
+        }
+        let hole = self.sacked.first_absent(self.retransmit_next);
+        if hole < self.lost_below { hole } else { self.next }
+    }
+
+    fn choose(&mut self) -> Option<u32> {
+        if let Some(seq) = self.rack().and_then(Rack::next_lost) {
+            self.report.retransmissions += 1;
+            return Some(seq);
+        }
+        if self.retransmit_next < self.lost_below {
+            let hole = self.sacked.first_absent(self.retransmit_next);
+            self.retransmit_next = (hole + 1).min(self.lost_below);
+            if hole < self.lost_below {
+                self.report.retransmissions += 1;
+                return Some(hole);
+            }
+        }
+        (self.next < self.packets).then(|| {
+            self.next += 1;
+            self.next - 1
+        })
+    }
+
+    fn send_data(&mut self, seq: u32, config: &Config, context: &mut Context<'_, Header>) {
+        if let Some(repair) = &mut self.repair {
+            repair.sent(seq, context.now);
+        }
+        let last = seq + 1 == self.packets;
+        let is_new = seq + 1 == self.next;
+        if is_new && self.timed.is_none() {
+            self.timed = Some((seq, context.now));
+        }
+        let header = Header { sent_at: context.now, seq, last, subflow: self.subflow, ..Header::default() };
+        let sent_bytes = u64::from(self.next) * config.format.data.mss_bytes;
+        self.report.packets_sent += 1;
+        let mut packet = Packet {
+            flow: self.flow.id,
+            dst: self.flow.dst,
+            priority: config.priority.number(&self.flow, self.remaining_bytes(config), context.now),
+            size_bytes: config.format.wire_bytes(seq, self.packets, self.flow.size_bytes),
+            kind: Kind::Data,
+            class: self.flow.class,
+            ecn_capable: C::ECN,
+            path: self.subflow.into(),
+            header,
+            ..Packet::default()
+        };
+        self.congestion.label(sent_bytes, &mut packet);
+        context.send(packet);
+    }
+
+    /// What the receiver lacks as far as is known: the flow's end less what was acknowledged, also selectively.
+    fn remaining_bytes(&self, config: &Config) -> u64 {
+        let acknowledged = u64::from(self.una + self.sacked.len()) * config.format.data.mss_bytes;
+        self.flow.size_bytes.saturating_sub(acknowledged).max(1)
+    }
+}

@@ -1,0 +1,118 @@
+//! What is lost, and how the window comes down.
+
+use super::Sender;
+use crate::engine::Context;
+use crate::units::Time;
+use crate::windowed::config::Config;
+use crate::windowed::header::Header;
+use crate::windowed::prr::Prr;
+use crate::windowed::rack::Found;
+use crate::windowed::window::{Acked, Congestion};
+use crate::windowed::{RETRANSMIT, purpose_of};
+
+impl<C: Congestion> Sender<C> {
+    /// Finds what is lost, and takes it from the pipe.
+    pub(super) fn detect(&mut self, config: &Config, context: &mut Context<'_, Header>) -> Found {
+        let Some(threshold) = config.duplicate_threshold else { return Found::default() };
+        let found = if self.rack().is_some() {
+            self.detect_by_time(threshold, context)
+        } else {
+            Found { lost: self.detect_by_count(threshold), again: false }
+        };
+        self.pipe -= found.lost;
+        found
+    }
+
+    /// RFC 6675's IsLost: a hole is lost once `threshold` packets beyond it have arrived. Returns how many are newly so.
+    fn detect_by_count(&mut self, threshold: u32) -> u32 {
+        let Some(proof) = self.sacked.nth_largest(threshold) else { return 0 };
+        if proof <= self.lost_below {
+            return 0;
+        }
+        let from = self.lost_below;
+        self.lost_below = proof;
+        proof - from - self.sacked.count_in(from, proof)
+    }
+
+    /// RFC 8985 §6.2, after its step 3.
+    fn detect_by_time(&mut self, threshold: u32, context: &mut Context<'_, Header>) -> Found {
+        self.leave_recovery();
+        let window = self.reordering_window(threshold);
+        let Some(rack) = self.repair.as_mut().and_then(|repair| repair.rack.as_mut()) else {
+            return Found::default();
+        };
+        let before = rack.looks_again;
+        let found = rack.detect(context.now, window, &self.sacked);
+        if let Some(at) = rack.looks_again.filter(|&at| before != Some(at)) {
+            context.set_timer(at, self.flow.id, purpose_of(RETRANSMIT, self.subflow));
+        }
+        found
+    }
+
+    /// How long RACK waits for what may come out of order.
+    pub(super) fn reordering_window(&self, threshold: u32) -> Time {
+        self.rack().map_or(Time::ZERO, |rack| {
+            let is_repairing = self.recovery.is_some() || rack.after_timeout.is_some();
+            rack.reordering_window(is_repairing || self.sacked.len() >= threshold, self.rto.smoothed())
+        })
+    }
+
+    /// Whether a loss begins a recovery, in which the window is reduced. After a timeout, which reduced it, only the loss
+    /// of a retransmission does (RFC 5681 §4.3: it counts twice).
+    pub(super) fn is_congestion(&self, found: Found) -> bool {
+        let is_after_timeout = || self.rack().is_some_and(|rack| rack.after_timeout.is_some());
+        found.lost > 0 && self.recovery.is_none() && (found.again || !is_after_timeout())
+    }
+
+    /// A loss was found as so many packets turned out to have arrived.
+    pub(super) fn enter_recovery(&mut self, delivered: u32, config: &Config) {
+        self.recovery = Some(self.next);
+        self.congestion.lost(self.flight_size(), &mut self.window);
+        let Some(repair) = &mut self.repair else { return };
+        if config.prr {
+            let outstanding = self.next - self.una - self.sacked.len();
+            repair.prr = Some(Prr::new(outstanding + delivered, self.window.packets(), self.pipe));
+            repair.reduces_until = self.next;
+        }
+        if let Some(rack) = &mut repair.rack {
+            rack.after_timeout = None;
+        }
+    }
+
+    /// The window shrank because of marks: the pipe follows as in loss recovery, until something is acknowledged that was
+    /// sent after (RFC 3168 §6.1.2), as on Linux.
+    pub(super) fn reduce_for_marks(&mut self, acked: Acked) {
+        let Some(repair) = &mut self.repair else { return };
+        let mut prr = Prr::new(self.pipe + acked.packets, self.window.packets(), self.pipe);
+        prr.acknowledged(acked.packets, self.pipe, acked.advanced);
+        repair.prr = Some(prr);
+        repair.reduces_until = acked.next + 1;
+    }
+
+    /// Whether the pipe is on its way to a smaller window.
+    pub(super) fn is_reducing(&self) -> bool {
+        self.repair.as_ref().is_some_and(|repair| repair.prr.is_some())
+    }
+
+    /// Ends loss recovery when all that was sent before it is acknowledged.
+    pub(super) fn leave_recovery(&mut self) {
+        if self.recovery.is_some_and(|point| self.una >= point) {
+            self.recovery = None;
+        }
+        if self.repair.as_ref().is_some_and(|repair| self.una >= repair.reduces_until) {
+            self.end_prr();
+        }
+    }
+
+    pub(super) fn end_prr(&mut self) {
+        if let Some(repair) = &mut self.repair {
+            repair.prr = None;
+        }
+    }
+
+    /// What was sent and not cumulatively acknowledged (RFC 5681 §2: FlightSize). Where selective acknowledgements
+    /// have moved the window on beyond a hole, no more than the window counts.
+    pub(super) fn flight_size(&self) -> u32 {
+        (self.next - self.una).min(self.window.packets())
+    }
+}

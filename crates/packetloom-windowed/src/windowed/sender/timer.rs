@@ -1,0 +1,101 @@
+//! The retransmission timer, and RACK's.
+
+use super::Sender;
+use crate::engine::Context;
+use crate::packet::{Kind, Packet};
+use crate::units::Time;
+use crate::windowed::config::Config;
+use crate::windowed::header::Header;
+use crate::windowed::window::Congestion;
+use crate::windowed::{RETRANSMIT, purpose_of};
+
+impl<C: Congestion> Sender<C> {
+    /// The alarm of the retransmission timer went off.
+    pub fn timer(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        if self.rack().and_then(|rack| rack.looks_again).is_some_and(|at| at <= context.now) {
+            self.look_again(config, context);
+        }
+        if context.now < self.alarm {
+            return;
+        }
+        self.alarm = Time::NEVER;
+        if self.expires > context.now {
+            self.set_alarm(context);
+            return;
+        }
+        self.report.timeouts += 1;
+        self.timeouts_in_a_row += 1;
+        let in_flight = self.flight_size();
+        self.congestion.timed_out(in_flight, self.timeouts_in_a_row > 1, &mut self.window);
+        self.hold_lost(config, context.now);
+        self.recovery = None;
+        self.timed = None;
+        self.rto.expired(&config.rto);
+        self.expires = Time::NEVER;
+        if config.probe_after.is_some_and(|limit| self.timeouts_in_a_row >= limit) {
+            self.send_probe(config, context);
+            self.restart_timer(config, context);
+        } else {
+            self.transmit(config, context);
+        }
+    }
+
+    /// After a timeout: all that was sent and not acknowledged is lost, under RACK only what was sent long enough ago. There
+    /// is room for one packet in any case (RFC 6298 §5.4).
+    fn hold_lost(&mut self, config: &Config, now: Time) {
+        self.end_prr();
+        let window = self.reordering_window(config.duplicate_threshold.unwrap_or(u32::MAX));
+        if let Some(rack) = self.repair.as_mut().and_then(|repair| repair.rack.as_mut()) {
+            self.pipe -= rack.timed_out(self.next, now, window, &self.sacked);
+            self.window.make_room(self.pipe + 1);
+        } else {
+            self.lost_below = self.next;
+            self.retransmit_next = self.una;
+            self.pipe = 0;
+        }
+    }
+
+    /// RACK's reordering timer went off: what has not come by now is lost.
+    fn look_again(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        let found = self.detect(config, context);
+        if self.is_congestion(found) {
+            self.enter_recovery(0, config);
+        }
+        self.transmit(config, context);
+    }
+
+    /// A packet without payload that asks what arrived (pFabric's probe mode).
+    fn send_probe(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        let remaining_bytes = self.remaining_bytes(config);
+        context.send(Packet {
+            flow: self.flow.id,
+            dst: self.flow.dst,
+            priority: config.priority.number(&self.flow, remaining_bytes, context.now),
+            size_bytes: config.format.ack_bytes,
+            kind: Kind::Control,
+            class: self.flow.class,
+            path: self.subflow.into(),
+            header: Header {
+                sent_at: context.now,
+                seq: self.una,
+                subflow: self.subflow,
+                ..Header::default()
+            },
+            ..Packet::default()
+        });
+    }
+
+    pub(super) fn restart_timer(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        self.expires = context.now + self.rto.current(&config.rto);
+        if self.alarm > self.expires {
+            self.set_alarm(context);
+        }
+    }
+
+    fn set_alarm(&mut self, context: &mut Context<'_, Header>) {
+        self.alarm = self.expires;
+        if self.alarm != Time::NEVER {
+            context.set_timer(self.alarm, self.flow.id, purpose_of(RETRANSMIT, self.subflow));
+        }
+    }
+}
