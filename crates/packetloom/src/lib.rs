@@ -12,15 +12,17 @@
 //! | what a port does with it | [`engine::Port::accept`] |
 //! | where DCTCP's packets are marked | [`queue::Admission`], as `queue = "ecn"` |
 //! | where NDP's packets are trimmed | [`queue::Trimming`] |
-//! | how a window grows and shrinks | `transport/windowed/`, and a file for each scheme beside it |
-//! | how to add a transport | [`transport::Scheme`], and `transport/tcp.rs` as the shortest example |
+//! | how a window grows and shrinks | `packetloom-windowed/src/windowed/`, and a file for each scheme beside it |
+//! | how to add a transport | [`transport::Scheme`], and `packetloom-windowed/src/tcp.rs` as the shortest example |
 //! | how to add a queue | [`queue::Holds`] |
 //! | what must hold in every run | [`audit`] |
 //! | what a scheme does, as a table; what must hold of each | `tests/snapshots/`, `tests/schemes/laws.rs` |
 //!
 //! # The rooms
 //!
-//! Imports run one way, from the bottom of this table to its top.
+//! Imports run one way, from the bottom of this table to its top. Rooms are in several crates, so that these are compiled side
+//! by side: `packetloom-core` has the lower ones up to the engine, each family of transports is a crate, and this one puts all
+//! together under the names that they had together.
 //!
 //! | Room | What it has |
 //! |---|---|
