@@ -31,6 +31,7 @@ impl Finished {
     }
 
     /// A flow ended.
+    #[inline]
     pub fn add(&mut self, now: Time, flow: FlowId, packets: u32) {
         let Ended { linger, packets: lengths, oldest } = &mut *self.0;
         while let Some(&(ended, old)) = oldest.front()
@@ -44,6 +45,7 @@ impl Finished {
     }
 
     /// How many packets the flow had, if it ended here.
+    #[inline]
     pub fn packets(&mut self, flow: FlowId) -> Option<u32> {
         self.0.packets.get_mut(flow).copied()
     }

@@ -73,6 +73,7 @@ impl SeqSet {
     }
 
     /// Forgets every number below `floor`, which then counts as absent.
+    #[inline]
     pub fn drop_below(&mut self, floor: u32) {
         let passed = (floor / BITS).saturating_sub(self.first_word).min(self.words.len() as u32);
         if passed > 0 {
@@ -92,6 +93,7 @@ impl SeqSet {
     }
 
     /// The first number from `seq` on that is not in it.
+    #[inline]
     pub fn first_absent(&self, seq: u32) -> u32 {
         let mut word = seq / BITS;
         let mut gaps = !self.word(word) & ones(seq % BITS, BITS);

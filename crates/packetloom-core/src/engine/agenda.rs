@@ -32,6 +32,7 @@ impl Default for Agenda {
 
 impl Agenda {
     /// Adds a timer.
+    #[inline]
     pub fn add(&mut self, timer: Timer) {
         self.next_at = self.next_at.min(timer.at);
         self.timers.push(Reverse(timer));
@@ -44,6 +45,7 @@ impl Agenda {
     }
 
     /// The next one.
+    #[inline]
     pub fn pop(&mut self) -> Option<Timer> {
         let Reverse(timer) = self.timers.pop()?;
         self.next_at = self.timers.peek().map_or(Time::NEVER, |Reverse(next)| next.at);

@@ -170,6 +170,7 @@ impl Calendar {
     }
 
     /// The next window in which any node has something to do.
+    #[inline]
     pub fn next_window(&self) -> Option<u64> {
         let later = self.later.peek().map(|Reverse((window, _))| *window);
         self.next_page().into_iter().chain(later).min()
@@ -189,6 +190,7 @@ impl Calendar {
 
     /// Moves on to a window and takes out what is due in it before `end`; what arrives later, where the window is cut
     /// short, stays.
+    #[inline]
     pub fn open(&mut self, window: u64, end: Time, due: &mut Due) {
         self.current = window;
         self.take_up_later();

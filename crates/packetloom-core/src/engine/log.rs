@@ -78,10 +78,12 @@ impl Log {
         self.events.push(Event::Started(flow));
     }
 
+    #[inline]
     pub(super) fn delivered(&mut self, flow: FlowId, at: Time) {
         self.events.push(Event::Delivered { flow, at });
     }
 
+    #[inline]
     pub(super) fn closed(&mut self, flow: FlowId, at: Time, report: Report) {
         self.events.push(Event::Closed { flow, at, report });
     }

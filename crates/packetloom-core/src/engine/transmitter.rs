@@ -64,6 +64,7 @@ impl Transmitter {
 
     /// The later bits of a packet that arrives here cut-through over a link of `from`'s rate must not be overtaken:
     /// the earliest that it may start, after its header arrived at `now`.
+    #[inline]
     pub(super) fn cut_through_start(&self, from: ByteTime, header: u16, size: u16, now: Time) -> Time {
         let behind = from.of(u64::from(size.saturating_sub(header)));
         let takes = self.byte_time.of(u64::from(size));

@@ -15,11 +15,13 @@ pub struct Format {
 
 impl Format {
     /// How many packets a flow takes.
+    #[inline]
     pub fn packets(self, size_bytes: u64) -> u64 {
         size_bytes.div_ceil(self.mss_bytes).max(1)
     }
 
     /// The payload of the flow's last packet.
+    #[inline]
     pub fn last_payload(self, size_bytes: u64) -> u64 {
         size_bytes - (self.packets(size_bytes) - 1) * self.mss_bytes
     }

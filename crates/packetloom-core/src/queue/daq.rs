@@ -238,6 +238,7 @@ impl Daq {
     }
 
     /// The line whose first packet a class would send now: it is there, and the far end has room for it.
+    #[inline]
     fn head(&self, class: usize) -> Option<usize> {
         let line = match class {
             LONG => 2,
@@ -310,6 +311,7 @@ impl Holds for Daq {
         Joined::Waits
     }
 
+    #[inline]
     fn is_ready(&self) -> bool {
         !self.control.is_empty() || self.head(SHORT).is_some() || self.head(LONG).is_some()
     }

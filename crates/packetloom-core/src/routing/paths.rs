@@ -154,6 +154,7 @@ impl Paths {
     }
 
     /// The path for the next packet to `dst`.
+    #[inline]
     pub fn next(&mut self, dst: HostId) -> u16 {
         let new = || self.choice.to(dst).map(|paths| Round::of(&paths, self.penalties));
         let round = self.rounds.entry(dst).or_insert_with(new);

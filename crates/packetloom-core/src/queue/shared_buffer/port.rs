@@ -137,6 +137,7 @@ impl SharedPort {
     }
 
     /// What waits of a class.
+    #[inline]
     pub fn class_bytes(&self, class: u8) -> u64 {
         self.classes[class_in(class)].queued().bytes
     }
@@ -172,6 +173,7 @@ impl SharedPort {
     }
 
     /// Where the pause of a class began, if it is paused.
+    #[inline]
     pub fn origin(&self, class: u8) -> Option<PauseOrigin> {
         self.is_paused(class).then(|| self.pauses.origins[class_in(class)])
     }
@@ -280,10 +282,12 @@ impl Holds for SharedPort {
         self.frames.iter(packets).chain(classes)
     }
 
+    #[inline]
     fn queued(&self) -> Occupancy {
         self.classes.iter().fold(self.frames.queued(), |all, class| all + class.queued())
     }
 
+    #[inline]
     fn unbooked(&self) -> Occupancy {
         let may_go = |class: &usize| self.paused >> class & 1 == 0;
         let classes = (0..CLASSES).filter(may_go).map(|class| self.classes[class].queued());
