@@ -16,6 +16,9 @@ pub(in crate::engine) enum Ties {
     Ns3(Vec<Run>),
 }
 
+/// When a link's run began, and its number: the last to begin comes first.
+type Age = (Reverse<Time>, u32);
+
 /// The packets that came by a link one behind the other.
 pub(in crate::engine) struct Run {
     byte_time: ByteTime,
@@ -63,8 +66,7 @@ impl Ties {
                     run.note(now, size_bytes);
                     (Reverse(run.began), link)
                 };
-                let mut links: SmallVec<[((Reverse<Time>, u32), usize); 8]> =
-                    arrivals.map(began).zip(0..).collect();
+                let mut links: SmallVec<[(Age, usize); 8]> = arrivals.map(began).zip(0..).collect();
                 links.sort_unstable();
                 links.into_iter().map(|(_, nth)| nth).collect()
             }
