@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{cases, fct, port, run, write_file};
+use common::{cases, fct, mean, port, run, simulate, write_file};
 use packetloom::measure::FlowRow;
 use packetloom::scenario::Scenario;
 use packetloom::simulation::{Outcome, Simulation};
@@ -34,8 +34,7 @@ fn scenario(topology: &str, transport: &str, queue: &str, file: &str, flows: &[[
     )
 }
 
-const LOSSLESS: &str =
-    r#"{ kind = "shared-buffer", pause_frame = "43B", ecn_min = "400KB", ecn_max = "1600KB" }"#;
+const LOSSLESS: &str = r#"{ kind = "shared-buffer", ties = "ns-3", pause_frame = "43B", ecn_min = "400KB", ecn_max = "1600KB" }"#;
 
 /// From a flow's start to the acknowledgement of its last byte at the sender, which is what HPCC's simulator writes.
 fn fct_ns(row: &FlowRow) -> u64 {
@@ -110,6 +109,50 @@ fn flows_without_control_take_what_they_take_in_hpccs_simulator() {
     let outcome = run(&scenario(STAR, "\"roce\"", LOSSLESS, "converge.csv", &converge));
     assert_eq!(fct_ns(&outcome.flows[0]), 6_644_091);
     assert!(fct_ns(&outcome.flows[1]).abs_diff(3_324_076) < 1_000, "{}", fct_ns(&outcome.flows[1]));
+}
+
+/// Which flow gets ahead is chance where marks are drawn or rates hang on the last bit; how long an incast takes is not.
+#[test]
+fn incasts_take_what_they_take_in_hpccs_simulator() {
+    let stepwise = r#"{ kind = "shared-buffer", ties = "ns-3", pause_frame = "43B", ecn_min = "300KB", ecn_max = "300KB", ecn_probability = 1.0 }"#;
+    // Mean and last flow completion time in us.
+    for (transport, queue, senders, mean, last) in [
+        (HPCC, LOSSLESS, 2, 1_383.5, 1_475.8),
+        (HPCC, LOSSLESS, 8, 1_400.4, 1_484.3),
+        ("\"rdma-dctcp\"", stepwise, 8, 1_331.5, 1_332.1),
+    ] {
+        let flows: Vec<_> = (1..=senders).map(|src| [src, 0, 16_000_000 / senders, 0]).collect();
+        let outcome = run(&scenario(STAR, transport, queue, "incasts.csv", &flows));
+        let fcts: Vec<f64> = outcome.flows.iter().map(|row| fct_ns(row) as f64 / 1e3).collect();
+        let found = (fcts.iter().sum::<f64>() / fcts.len() as f64, fcts.iter().copied().fold(0.0, f64::max));
+        let apart = (found.0 / mean - 1.0).abs().max((found.1 / last - 1.0).abs());
+        if transport == "\"rdma-dctcp\"" {
+            let mut found: Vec<u64> = outcome.flows.iter().map(fct_ns).collect();
+            found.sort_unstable();
+            let last: [u64; 4] = [1_331_842, 1_331_925, 1_332_008, 1_332_091];
+            assert_eq!(found, [&[1_330_763, 1_330_846, 1_330_929, 1_331_427], &last[..]].concat());
+        }
+        assert!(apart < 0.02, "{transport}, {senders}: {found:?} instead of {mean} and {last}");
+    }
+}
+
+/// Their one run has a mean of 1938.7 us and ends at 1996.4: it must be one that could be ours.
+#[test]
+fn an_incast_under_dcqcn_is_within_the_chance_of_its_marks_as_long_as_in_hpccs_simulator() {
+    let flows: Vec<_> = (1..=8).map(|src| [src, 0, 2_000_000, 0]).collect();
+    let toml = scenario(STAR, DCQCN, LOSSLESS, "drawn.csv", &flows)
+        + "[run]\nseeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n";
+    let of_case = |case| -> (f64, f64) {
+        let fcts: Vec<f64> = simulate(case).flows.iter().map(|row| fct_ns(row) as f64 / 1e3).collect();
+        (mean(fcts.iter().copied()), fcts.iter().copied().fold(0.0, f64::max))
+    };
+    let (means, lasts): (Vec<f64>, Vec<f64>) = cases(&toml).into_iter().map(of_case).unzip();
+    for (found, theirs) in [(means, 1_938.7), (lasts, 1_996.4)] {
+        let centre = mean(found.iter().copied());
+        let deviation = mean(found.iter().map(|one| (one - centre) * (one - centre))).sqrt();
+        assert!(deviation > 0.0 && (theirs - centre).abs() < 3.0 * deviation, "{theirs} among {found:?}");
+        assert!((theirs / centre - 1.0).abs() < 0.05, "{theirs} and {centre}");
+    }
 }
 
 /// A round trip of a full packet and its acknowledgement on STAR.

@@ -214,3 +214,47 @@ fn check_dcqcn(values: &Values) -> Result<(), Complaint> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn constants(keys: &str) -> Constants {
+        let text = format!(
+            "topology = \"rack\"\n[[workload]]\nsizes = {{ kind = \"constant\", size = \"1KB\" }}\n[[scheme]]\nname = \"any\"\n\
+             transport = {{ kind = \"dcqcn\", {keys} }}\nqueue = \"drop-tail\"\n[run]\nflows = 1\nloads = [0.1]\n"
+        );
+        let scenario = Scenario::from_toml(&text, "test", std::path::Path::new("")).expect("a scenario");
+        Constants::of(&scenario.cases().next().expect("a case").scheme.component("transport"))
+    }
+
+    #[test]
+    fn what_is_left_out_is_as_the_parameters_say() {
+        assert_eq!(constants("variant = \"paper\""), Constants::PAPER);
+        assert_eq!(constants("variant = \"mellanox\""), Constants::MELLANOX);
+        // Word by word from the parameters' texts.
+        let (mut paper, mut mellanox) = (String::new(), String::new());
+        for param in PARAMS.iter().filter(|param| param.default == Fallback::Absent && param.name != "cnp") {
+            let says = param.doc.split_once("Left out: ").expect(param.name).1.trim_end_matches('.');
+            let alone = |of| OF_ONE.iter().any(|&(key, one)| key == param.name && one != of);
+            let quoted = |value: &str| match param.kind {
+                Kind::Number(..) | Kind::Count(_) | Kind::Flag => value.to_owned(),
+                _ => format!("{value:?}"),
+            };
+            let value_of = |variant: &str| match says.split_once(&format!(" ({variant})")) {
+                Some((before, _)) => before.rsplit(", ").next().expect("a value"),
+                None => says.split_once(',').map_or(says, |(value, _)| value),
+            };
+            if !alone(Variant::Paper) {
+                paper += &format!(", {} = {}", param.name, quoted(value_of("paper")));
+            }
+            if !alone(Variant::Mellanox) {
+                mellanox += &format!(", {} = {}", param.name, quoted(value_of("mellanox")));
+            }
+        }
+        assert!(paper.contains("alpha_interval = \"55us\"") && mellanox.contains("alpha_interval = \"1us\""));
+        assert_eq!(constants(&format!("variant = \"paper\"{paper}")), Constants::PAPER);
+        assert_eq!(constants(&format!("variant = \"mellanox\"{mellanox}")), Constants::MELLANOX);
+    }
+}
