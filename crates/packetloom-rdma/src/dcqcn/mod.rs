@@ -218,43 +218,40 @@ fn check_dcqcn(values: &Values) -> Result<(), Complaint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Scenario;
 
-    fn constants(keys: &str) -> Constants {
-        let text = format!(
-            "topology = \"rack\"\n[[workload]]\nsizes = {{ kind = \"constant\", size = \"1KB\" }}\n[[scheme]]\nname = \"any\"\n\
-             transport = {{ kind = \"dcqcn\", {keys} }}\nqueue = \"drop-tail\"\n[run]\nflows = 1\nloads = [0.1]\n"
-        );
-        let scenario = Scenario::from_toml(&text, "test", std::path::Path::new("")).expect("a scenario");
-        Constants::of(&scenario.cases().next().expect("a case").scheme.component("transport"))
+    /// A scenario that names a variant and nothing else.
+    fn constants(variant: &str) -> Constants {
+        let absent = PARAMS.iter().map(|param| (param.name.to_owned(), Value::Absent));
+        let mut entries: std::collections::BTreeMap<String, Value> = absent.collect();
+        entries.insert("variant".to_owned(), Value::Text(variant.to_owned()));
+        Constants::of(&Values { kind: "dcqcn".to_owned(), entries })
     }
 
     #[test]
     fn what_is_left_out_is_as_the_parameters_say() {
-        assert_eq!(constants("variant = \"paper\""), Constants::PAPER);
-        assert_eq!(constants("variant = \"mellanox\""), Constants::MELLANOX);
-        // Word by word from the parameters' texts.
-        let (mut paper, mut mellanox) = (String::new(), String::new());
-        for param in PARAMS.iter().filter(|param| param.default == Fallback::Absent && param.name != "cnp") {
-            let says = param.doc.split_once("Left out: ").expect(param.name).1.trim_end_matches('.');
-            let alone = |of| OF_ONE.iter().any(|&(key, one)| key == param.name && one != of);
-            let quoted = |value: &str| match param.kind {
-                Kind::Number(..) | Kind::Count(_) | Kind::Flag => value.to_owned(),
-                _ => format!("{value:?}"),
-            };
-            let value_of = |variant: &str| match says.split_once(&format!(" ({variant})")) {
-                Some((before, _)) => before.rsplit(", ").next().expect("a value"),
-                None => says.split_once(',').map_or(says, |(value, _)| value),
-            };
-            if !alone(Variant::Paper) {
-                paper += &format!(", {} = {}", param.name, quoted(value_of("paper")));
-            }
-            if !alone(Variant::Mellanox) {
-                mellanox += &format!(", {} = {}", param.name, quoted(value_of("mellanox")));
-            }
+        let both = [constants("paper"), constants("mellanox")];
+        assert_eq!(both, [Constants::PAPER, Constants::MELLANOX]);
+        let of_each = |what: fn(&Constants) -> String| {
+            let [paper, mellanox] = both.each_ref().map(what);
+            format!("{paper} (paper), {mellanox} (mellanox).")
+        };
+        let [paper, mellanox] = &both;
+        for (key, says) in [
+            ("gain", format!("{}, which is 1/256.", paper.gain)),
+            ("alpha_interval", of_each(|c| c.alpha_interval.to_string())),
+            ("decrease_interval", format!("{}.", mellanox.decrease_interval)),
+            ("increase_interval", of_each(|c| c.increase_interval.to_string())),
+            ("byte_counter", format!("{}MB.", paper.byte_counter / 1_000_000)),
+            ("fast_recovery", of_each(|c| c.fast_recovery.to_string())),
+            ("additive_increase", of_each(|c| c.additive_increase.to_string())),
+            ("hyper_increase", of_each(|c| c.hyper_increase.to_string())),
+            ("min_rate", of_each(|c| c.min_rate.to_string())),
+            ("clamp_target_rate", format!("{}.", mellanox.clamp_target_rate)),
+            ("rate_on_first_cnp", format!("{}.", mellanox.rate_on_first_cnp)),
+        ] {
+            let param = PARAMS.iter().find(|param| param.name == key).expect(key);
+            assert!(param.doc.ends_with(&format!("Left out: {says}")), "{}\n{says}", param.doc);
         }
-        assert!(paper.contains("alpha_interval = \"55us\"") && mellanox.contains("alpha_interval = \"1us\""));
-        assert_eq!(constants(&format!("variant = \"paper\"{paper}")), Constants::PAPER);
-        assert_eq!(constants(&format!("variant = \"mellanox\"{mellanox}")), Constants::MELLANOX);
+        assert_eq!(paper.gain, mellanox.gain);
     }
 }
