@@ -114,6 +114,11 @@ impl Config {
         self.network.as_ref().expect("a config is put on its network before it is used")
     }
 
+    /// In replays by whole nanoseconds: how long an answer is on the last link to its host.
+    pub(super) fn answers_take(&self) -> Option<Time> {
+        self.network().answers_take(self.format.ack_bytes)
+    }
+
     /// Whether some host has several links.
     pub(super) fn has_several_links(&self) -> bool {
         self.network().has_several_links

@@ -14,6 +14,7 @@ mod hpcc;
 mod network;
 mod pair;
 mod params;
+mod plans;
 mod repair;
 mod roce;
 mod rota;
@@ -43,6 +44,7 @@ use packetloom_transport::finished::Finished;
 use packetloom_transport::flow_table::FlowTable;
 use packetloom_transport::{Scheme, Sending, finished, packet_format, reassembly, seq_set};
 use pair::Pair;
+use plans::Plans;
 use rota::Rota;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -104,6 +106,7 @@ pub struct Rdma<C: Control> {
     rota: Rota,
     /// When the earliest timer goes off that is set to serve.
     serves_at: Time,
+    plans: Plans,
     receivers: FlowTable<Receiver<C::Word>>,
     finished: Finished,
     /// How many flows have started to each host.
@@ -151,6 +154,7 @@ impl<C: Control> Scheme for Rdma<C> {
             senders: FlowTable::default(),
             rota: Rota::default(),
             serves_at: Time::NEVER,
+            plans: Plans::new(setup.config.answers_take()),
             receivers: FlowTable::default(),
             started: BTreeMap::new(),
         }
@@ -211,6 +215,7 @@ impl<C: Control> Transport for Rdma<C> {
         match timer.purpose {
             SERVE if context.now == self.serves_at => {
                 self.serves_at = Time::NEVER;
+                self.plans.time_comes(context.now);
                 self.serve(context);
             }
             SERVE => {}
@@ -220,6 +225,7 @@ impl<C: Control> Transport for Rdma<C> {
     }
 
     fn resumed(&mut self, context: &mut Host<'_, C>) {
+        self.plans.answer_comes(context.now);
         self.serve(context);
     }
 
@@ -278,6 +284,7 @@ impl<C: Control> Rdma<C> {
         } else if self.setup.config.has_several_links() {
             at = at.min(self.rota.next_pace());
         }
+        self.plans.paced(context.now, self.rota.next_pace());
         if at < self.serves_at {
             self.serves_at = at;
             context.set_timer(at, 0, SERVE);
@@ -304,10 +311,11 @@ impl<C: Control> Rdma<C> {
             word: control.say(now),
             ..Header::default()
         };
+        let priority = self.plans.sends(now, now + context.time_at(pair.line.rate, size_bytes.into()));
         context.send(Packet {
             flow,
             dst: pair.flow.dst,
-            priority: 1,
+            priority,
             size_bytes,
             path: *port,
             kind: Kind::Data,
@@ -352,6 +360,7 @@ impl<C: Control> Rdma<C> {
         {
             pair.move_pending(context.time_at(control.rate(), bytes.into()));
         }
+        self.plans.answer_comes(now);
         self.settle(flow, context);
         self.serve(context);
     }

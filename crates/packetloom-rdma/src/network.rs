@@ -2,7 +2,7 @@
 
 use crate::flow::HostId;
 use crate::topology::{Link, Topology};
-use crate::units::{Rate, Time};
+use crate::units::{ByteTime, Rate, Time};
 use std::collections::BTreeMap;
 
 /// The network, as queue pairs know it from the start.
@@ -41,6 +41,13 @@ impl Network {
         let ports = self.topology.nodes[host as usize].ports.clone();
         let rates = ports.map(|port| self.topology.links[port as usize].rate);
         rates.max().unwrap_or(Rate(1))
+    }
+
+    /// In replays by whole nanoseconds: how long so many bytes are on a host's link.
+    pub fn answers_take(&self, bytes: u16) -> Option<Time> {
+        let link = &self.topology.links[0];
+        let takes = || link.latency + ByteTime::in_whole_ns(link.rate).of(bytes.into());
+        self.topology.whole_ns.then(takes)
     }
 
     /// How many links lie between two hosts.

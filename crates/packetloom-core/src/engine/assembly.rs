@@ -10,7 +10,7 @@ use super::nics::Nics;
 use super::partition::Partition;
 use super::port::{Discipline, Port};
 use super::shard::Shard;
-use super::switch::{Credits, CutThrough, LinkControl, PauseSettings, Pauses, Run, Switch, Ties};
+use super::switch::{Credits, CutThrough, LinkControl, PauseSettings, Pauses, Switch, Ties};
 use super::wires::{LinkEnd, Wires};
 use crate::fault::LinkFault;
 use crate::measure::{QueueRecorder, SentRecorder};
@@ -190,12 +190,8 @@ impl<'a> Assembly<'a> {
             (link.rate, Headroom::new(link, back, topology, queue, packet_bytes).of(queue))
         };
         let links: Vec<_> = links_in.iter().zip(back).map(link).collect();
-        let run = |&link: &u32| {
-            let byte_time = topology.byte_time(topology.links[link as usize].rate);
-            Run::new(byte_time, topology.framing_bytes)
-        };
         let ties = match queue.text("ties").as_str() {
-            "ns-3" => Ties::Ns3(links_in.iter().map(run).collect()),
+            "ns-3" => Ties::as_in_ns3(links_in.len()),
             _ => Ties::Rotate { turn: 0 },
         };
         let memory = Memory::build(queue, &links, topology.nic_rate());

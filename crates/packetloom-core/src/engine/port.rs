@@ -487,8 +487,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// Whatever comes joins the queue, even when the link is free: the far end may have no room for it.
     #[inline(never)]
     fn accept_held_back(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+        let was_open = self.is_open(now, wires.packets.get(id));
         self.catch_up(now, wires);
-        if self.is_open(now, wires.packets.get(id)) {
+        if was_open || self.is_open(now, wires.packets.get(id)) {
             return self.send(now, id, wires);
         }
         let Discipline::Buffered(buffer) = &mut self.discipline else { return };
@@ -515,9 +516,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     /// link is free.
     #[inline]
     pub(super) fn is_open(&self, now: Time, packet: &Packet<H>) -> bool {
-        let is_free = !self.waiting && self.line.busy_until.max(packet.time) <= now;
-        is_free
-            && self.shared().is_some_and(|port| packet.kind == Kind::Link || !port.is_paused(packet.class))
+        let Some(port) = self.shared().filter(|_| !self.waiting) else { return false };
+        // In a planned order whatever arrives comes before the end of a packet at the same instant.
+        let is_free = self.line.busy_until < now || self.line.busy_until == now && !port.has_planned_order();
+        is_free && packet.time <= now && (packet.kind == Kind::Link || !port.is_paused(packet.class))
     }
 
     /// The same, to be changed; whoever does so says when it is done ([`Port::note_emptied`]).

@@ -21,7 +21,7 @@ pub(super) use credits::Credits;
 pub(super) use link_control::LinkControl;
 pub(super) use pauses::{PauseSettings, Pauses};
 use std::ops::Range;
-pub(super) use ties::{Run, Ties};
+pub(super) use ties::Ties;
 
 /// A switch with all that belongs to it but its ports.
 pub(super) struct Switch {
@@ -161,7 +161,7 @@ impl Switch {
             let now = together[0].at(start);
             let last = if joins_first { Time(now.as_ps().saturating_sub(1)) } else { now };
             self.depart_until(last, ports, wires);
-            for nth in self.turns(now, together, start, &wires.packets) {
+            for nth in self.turns(together, start, &mut wires.packets) {
                 if !joins_first {
                     self.depart_until(now, ports, wires);
                 }

@@ -71,8 +71,10 @@ fn narrows(topology: &Topology) -> bool {
 /// What a flow's full packets take on its host's own link, or links, by whatever paths they go on.
 fn time_on_own_link(row: &FlowRow, topology: &Topology, format: Format) -> Time {
     let full = format.packets(row.flow.size_bytes) - 1;
-    let bytes = full * (format.mss_bytes + format.header_bytes + topology.framing_bytes);
-    topology.byte_time(topology.rate_of(row.flow.src)).of(bytes)
+    let bytes = format.mss_bytes + format.header_bytes + topology.framing_bytes;
+    let byte_time = topology.byte_time(topology.rate_of(row.flow.src));
+    // What is rounded is each packet's time.
+    if topology.whole_ns { byte_time.of(bytes).times(full) } else { byte_time.of(full * bytes) }
 }
 
 /// The best FCT is that of packets which follow each other on one path. Where they are spread a short last packet can

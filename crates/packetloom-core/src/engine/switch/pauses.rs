@@ -1,14 +1,14 @@
 //! Priority flow control (IEEE 802.1Qbb): what a packet takes of the shared buffer is charged to the link that it came by
 //! until it leaves, and a link whose class has too much is paused.
 
-use super::ties::Ties;
+use super::ties::{Tied, Ties};
 use super::{LinkControl, Switch, watchdog};
 use crate::engine::agent::PortAgent;
 use crate::engine::arrival::Arrival;
 use crate::engine::port::Port;
 use crate::engine::wires::Wires;
 use crate::link_message::{LinkMessage, PauseOrigin};
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::queue::{Departure, Memory, Signals, charged_class};
 use crate::units::{Rate, Time};
@@ -85,14 +85,20 @@ impl Switch {
     /// The order in which arrivals of the same instant are taken. With a shared buffer they are taken link by link.
     pub(super) fn turns<H: Copy + Default>(
         &mut self,
-        now: Time,
         together: &[Arrival],
         window_start: Time,
-        packets: &Packets<H>,
+        packets: &mut Packets<H>,
     ) -> SmallVec<[usize; 8]> {
         let Some(pauses) = self.pauses_mut() else { return (0..together.len()).collect() };
-        let of = |arrival: &Arrival| (arrival.link(window_start), packets.get(arrival.id).size_bytes);
-        pauses.ties.order(now, together.iter().map(of))
+        let of = |arrival: &Arrival| {
+            let packet = packets.get_mut(arrival.id);
+            let told = matches!(pauses.ties, Ties::Ns3 { .. }) && packet.kind == Kind::Data;
+            // Switches further on know nothing of the host's plan.
+            let planned_ago = if told { std::mem::take(&mut packet.priority) } else { 0 };
+            Tied { link: arrival.link(window_start), size_bytes: packet.size_bytes, planned_ago }
+        };
+        let arrivals: SmallVec<[Tied; 8]> = together.iter().map(of).collect();
+        pauses.ties.order(arrivals.into_iter())
     }
 
     /// Charges a packet that is to leave by port `out` to the link that it came by. Returns whether there is room for it.

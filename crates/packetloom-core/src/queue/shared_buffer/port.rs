@@ -69,6 +69,7 @@ pub struct SharedPort {
     last: Option<Departure>,
     classes: [List; CLASSES],
     marking: Marking,
+    has_planned_order: bool,
     pauses: Box<Pauses>,
 }
 
@@ -125,6 +126,7 @@ impl SharedPort {
             last: None,
             classes: Default::default(),
             marking: Marking::Never,
+            has_planned_order: values.text("ties") == "ns-3",
             pauses: Box::new(Pauses {
                 until: [Time::ZERO; CLASSES],
                 origins: Default::default(),
@@ -134,6 +136,11 @@ impl SharedPort {
                 ecn: Thresholds::of(values),
             }),
         }
+    }
+
+    /// Whether what falls on one instant is handled in the order in which it was planned.
+    pub fn has_planned_order(&self) -> bool {
+        self.has_planned_order
     }
 
     /// What waits of a class.
