@@ -450,13 +450,26 @@ def validate(
             help="With kernel: not the one that runs here, but this one (/boot/vmlinuz-...) in a virtual machine.",
         ),
     ] = None,
+    configs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="With peers: only this config.txt of HPCC's simulator, in a folder cfg beside topo, flows and out.",
+        ),
+    ] = None,
 ) -> None:
     """Compare with theory, other simulators, Linux's TCP. Exits with 1 if something differs beyond what is known."""
     from packetloom.validate.command import run_validation
 
     try:
         agreed = run_validation(
-            against or [Against.THEORY, Against.PEERS], json_file, workers, quick=quick, virtual_kernel=virtual_kernel
+            against or [Against.THEORY, Against.PEERS],
+            json_file,
+            workers,
+            quick=quick,
+            virtual_kernel=virtual_kernel,
+            configs=configs or (),
         )
     except Interrupted as interrupted:
         print(f"stopped: {interrupted}. The same command begins anew.", file=sys.stderr)

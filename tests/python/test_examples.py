@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from packetloom.results import Results
+
 ROOT = Path(__file__).parents[2]
 SCENARIOS = sorted((ROOT / "examples").glob("*.toml"))
 
@@ -57,3 +59,14 @@ def test_central_control_tells_of_latencies_and_control_traffic(tmp_path: Path) 
     assert [name in control for name in ("SYN", "ASY", "Fastpass", "DCTCP")] == [True, True, False, False]
     fairness = next(section for section in sections if section.startswith("Completion times and fairness"))
     assert "DCTCP" in fairness
+
+
+def test_pauses_stop_an_innocent_flow_and_congestion_control_frees_it(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    done = packetloom("run", ROOT / "examples" / "innocent-flow.toml", "-o", out)
+    assert done.returncode == 0, done.stderr
+    measured = Results(out).to_polars("flows").filter("measured")
+    slowdown = dict(measured.select("scheme", "slowdown").iter_rows())
+    assert slowdown["PFC alone"] > 3.5
+    assert slowdown["DCQCN"] < 1.1
+    assert slowdown["HPCC"] < 1.1

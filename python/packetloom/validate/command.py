@@ -11,6 +11,7 @@ from packetloom.validate.kernel.comparisons import kernel_comparisons
 from packetloom.validate.kernel.network import UnavailableError
 from packetloom.validate.kernel.virtual_machine import VirtualMachine
 from packetloom.validate.peers import peer_comparisons
+from packetloom.validate.peers.hpcc import comparison_of
 from packetloom.validate.theory import theory_comparisons
 
 # What the others' figures are called, and the comparisons.
@@ -30,17 +31,24 @@ def run_validation(
     *,
     quick: bool = False,
     virtual_kernel: Path | None = None,
+    configs: Sequence[Path] = (),
 ) -> bool:
     """Whether every row holds, or differs as is known of it; theory must hold.
 
-    The kernel is that of a virtual machine, if one is given.
+    The kernel is that of a virtual machine, if one is given. With `configs` of HPCC's simulator, these alone are the
+    peers.
     """
+    kinds = dict(KINDS)
+    if configs:
+        if [*against] != ["peers"]:
+            raise PacketloomError("--config goes with `packetloom validate peers`: theory and kernel have none")
+        kinds["peers"] = ("theirs", lambda: [comparison_of(file) for file in configs])
     if virtual_kernel is None:
-        return _run(KINDS, against, json_file, workers, quick)
+        return _run(kinds, against, json_file, workers, quick)
     if "kernel" not in against:
         raise PacketloomError("--vm goes with `packetloom validate kernel`: nothing else needs a kernel")
     with VirtualMachine(virtual_kernel) as machine:
-        kinds = KINDS | {"kernel": ("kernel", lambda: kernel_comparisons(machine.trials_of))}
+        kinds |= {"kernel": ("kernel", lambda: kernel_comparisons(machine.trials_of))}
         return _run(kinds, against, json_file, workers, quick)
 
 

@@ -1,0 +1,293 @@
+"""Claims RD1 to RD10: what papers on lossless Ethernet and RDMA say, what we measure of it, and what counts as holding.
+
+They are told as directions and comparisons; papers/rdma/README.md has the settings.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from packetloom.claims import Claim, Measured
+from packetloom.reproduce.measure import NO_LIMIT, Runs, below, interval_of, listed
+from packetloom.reproduce.rdma import measure
+from packetloom.reproduce.rdma.measure import FROM_SWITCHES, RECEIVER, PerSeed, axis_number
+
+PFC, DCQCN, HPCC, TIMELY = "PFC alone", "DCQCN", "HPCC", "TIMELY"
+GO_BACK_N, GO_BACK_N_LOSSY = "go-back-N, PFC", "go-back-N, no PFC"
+IRN, IRN_LOSSLESS = "IRN, no PFC", "IRN, PFC"
+SWIFT, SWIFT_FLOOR = "Swift", "Swift, one packet at least"
+VICTIM = "host1"
+TO_RECEIVER = pl.col("peer") == RECEIVER
+LINE_GBPS = {"victim": 40.0, "steady": 100.0, "swift": 100.0}
+# Rates are those of the second half, when they have settled as far as they will.
+SETTLED = 0.5
+SHORT_BYTES = 3_000
+LARGE_BYTES = 10_000_000
+PACKET_BYTES = {HPCC: 1090, DCQCN: 1048}
+# Without queues, between two hosts of one switch: 4 x 1 us, and 2 payloads of 1000 B at 100 Gb/s.
+ROUND_TRIP_NS = 4_160.0
+DRAINED = 0.05
+DECIDING_FAN_IN = 16
+ETA = 0.95
+
+
+def sharing(runs: Runs) -> Iterator[Measured]:
+    """RD1."""
+    shares = [(row, measure.rates_gbps(samples, SETTLED)) for row, samples in measure.senders(runs["sharing"])]
+    largest = measure.intervals((row, max(rates) / float(np.mean(rates))) for row, rates in shares)
+    evenness = measure.intervals((row, measure.jain(np.array(rates))) for row, rates in shares)
+    yield largest[PFC].measured("PFC alone: largest / mean share", (1.5, NO_LIMIT))
+    yield evenness[DCQCN].measured("DCQCN: Jain's index", (0.95, NO_LIMIT))
+    yield evenness[PFC].beside("PFC alone: Jain's index")
+
+
+def victim(runs: Runs) -> Iterator[Measured]:
+    """RD2: the victim's share of its link, which nobody else uses, by the width of the incast beside it."""
+    shares: dict[str, dict[float, PerSeed]] = {PFC: {}, DCQCN: {}}
+    for row, samples in measure.samples(runs["victim"], pl.col("node") == VICTIM):
+        (rate,) = measure.rates_gbps(samples, SETTLED)
+        of_width = shares[row.scheme].setdefault(axis_number(row, "file"), [])
+        of_width.append((row.seed, rate / LINE_GBPS["victim"]))
+    means = {width: interval_of(found, PFC).value for width, found in sorted(shares[PFC].items())}
+    yield Measured("PFC alone: least share", min(means.values()), band=(0.0, 0.6))
+    widest, narrowest = means[max(means)], means[min(means)]
+    yield Measured("PFC alone: share beside the widest / the narrowest", widest / narrowest, band=below(1.0))
+    for scheme, by_width in shares.items():
+        for width, found in sorted(by_width.items()):
+            one, name = interval_of(found, scheme), f"{scheme}: share beside {width:g} senders"
+            yield one.measured(name, (0.9, NO_LIMIT)) if scheme == DCQCN else one.beside(name)
+
+
+def fewer_pauses(runs: Runs) -> Iterator[Measured]:
+    """RD3: over all seeds together, as there are seeds without a pause."""
+    pauses = measure.pauses(runs["user-traffic"], "pauses")
+    totals = {scheme: sum(count for _, count in found) for scheme, found in pauses.items()}
+    yield Measured("pauses, PFC alone / DCQCN", totals[PFC] / max(totals[DCQCN], 1.0), band=(10.0, NO_LIMIT))
+    for scheme in (PFC, DCQCN):
+        yield interval_of(pauses[scheme], scheme).beside(f"{scheme}: pauses")
+
+
+def queues(runs: Runs) -> Iterator[Measured]:
+    """RD4: an incast's queue after its peak, and the switches' queues under web search."""
+    drained: dict[tuple[str, float], PerSeed] = defaultdict(list)
+    for row, samples in measure.samples(runs["incast"], TO_RECEIVER):
+        round_trips = measure.drained_after_ns(samples, DRAINED) / ROUND_TRIP_NS
+        drained[row.scheme, axis_number(row, "fan_in")].append((row.seed, round_trips))
+    for (scheme, fan_in), found in drained.items():
+        one, name = interval_of(found, scheme), f"{scheme}, {fan_in:g} senders: round trips until drained"
+        decides = scheme == HPCC and fan_in == DECIDING_FAN_IN
+        yield one.measured(name, (0.0, 5.0)) if decides else one.beside(name)
+    tail = measure.by_label(
+        (row, float(np.quantile(samples["queue_bytes"].to_numpy(), 0.99)))
+        for row, samples in measure.samples(runs["web-search"], FROM_SWITCHES)
+    )
+    yield measure.ratio(tail[HPCC], tail[DCQCN], HPCC).measured("web search: p99 queue, HPCC / DCQCN", (0.0, 0.1))
+    for scheme in (HPCC, DCQCN):
+        in_kb = [(seed, value / 1e3) for seed, value in tail[scheme]]
+        yield interval_of(in_kb, scheme).beside(f"{scheme}: p99 queue, KB")
+
+
+def headroom(runs: Runs) -> Iterator[Measured]:
+    """RD5."""
+    for row, samples in measure.samples(runs["steady"], TO_RECEIVER):
+        senders = f"{axis_number(row, 'fan_in'):g} long flows"
+        (rate,) = measure.rates_gbps(samples, SETTLED)
+        yield Measured(f"{senders}: of the link", rate / LINE_GBPS["steady"], band=(ETA - 0.01, ETA + 0.01))
+        waiting = samples.filter(pl.col("time_ns") >= SETTLED * pl.col("time_ns").max())["queue_bytes"]
+        yield Measured(f"{senders}: mean queue, KB", float(waiting.to_numpy().mean()) / 1e3, decides=False)
+    medians = measure.by_label(measure.of_flows(runs["low-load"], ("size_bytes", "slowdown"), _median_of_large))
+    for scheme, found in medians.items():
+        # A slowdown is over the flow's own best; DCQCN's packets are shorter.
+        over_best = [(seed, value * PACKET_BYTES[scheme] / PACKET_BYTES[DCQCN]) for seed, value in found]
+        one = interval_of(over_best, scheme)
+        name = f"flows above 10 MB at load 0.02: {scheme} / DCQCN's best case, median"
+        yield one.measured(name, (1.03, 1.10)) if scheme == HPCC else one.beside(name)
+
+
+def _median_of_large(flows: pl.DataFrame) -> float:
+    return float(np.nanmedian(flows.filter(pl.col("size_bytes") > LARGE_BYTES)["slowdown"].to_numpy()))
+
+
+def short_tail(runs: Runs) -> Iterator[Measured]:
+    """RD6."""
+    short = pl.col("size_bytes") <= SHORT_BYTES
+
+    def tail(flows: pl.DataFrame) -> float:
+        return float(np.nanquantile(flows.filter(short)["slowdown"].to_numpy(), 0.95))
+
+    tails = measure.by_label(measure.of_flows(runs["web-search"], ("size_bytes", "slowdown"), tail))
+    yield measure.ratio(tails[DCQCN], tails[HPCC], DCQCN).measured("p95, DCQCN / HPCC", (3.0, NO_LIMIT))
+    yield measure.ratio(tails[TIMELY], tails[HPCC], TIMELY).measured("p95, TIMELY / HPCC", (1.0, NO_LIMIT))
+    for scheme in (HPCC, DCQCN, TIMELY):
+        yield interval_of(tails[scheme], scheme).beside(f"{scheme}: p95 of the slowdown")
+
+
+def hardly_a_pause(runs: Runs) -> Iterator[Measured]:
+    """RD7: over all seeds together."""
+    paused = measure.pauses(runs["web-search-incast"], "paused_ns")
+    totals = {scheme: sum(ns for _, ns in found) for scheme, found in paused.items()}
+    yield Measured("paused time, HPCC / DCQCN", totals[HPCC] / max(totals[DCQCN], 1.0), band=(0.0, 0.01))
+    for scheme in (HPCC, DCQCN):
+        yield interval_of([(seed, ns / 1e3) for seed, ns in paused[scheme]], scheme).beside(f"{scheme}: us paused")
+
+
+def fixed_points(runs: Runs) -> Iterator[Measured]:
+    """RD8: where two flows end up, by how much later the second one starts, and from which rate."""
+    evenness: dict[str, dict[tuple[float, float], float]] = defaultdict(dict)
+    for row, samples in measure.senders(runs["starts"]):
+        point = (axis_number(row, "start_ns") / 1e6, axis_number(row, "initial_rate_gbps"))
+        evenness[row.scheme][point] = measure.jain(np.array(measure.rates_gbps(samples, SETTLED)))
+    timely, dcqcn = (evenness[scheme].values() for scheme in (TIMELY, DCQCN))
+    yield Measured("TIMELY: range of Jain's index", max(timely) - min(timely), band=(0.15, NO_LIMIT))
+    yield Measured("DCQCN: least Jain's index", min(dcqcn), band=(0.95, NO_LIMIT))
+    for scheme, by_point in evenness.items():
+        for which, value in (("least", min(by_point.values())), ("largest", max(by_point.values()))):
+            yield Measured(f"{scheme}: {which} of Jain's index over starting points", value, decides=False)
+
+
+def recovery(runs: Runs) -> Iterator[Measured]:
+    """RD9."""
+    means = measure.by_label(
+        measure.of_flows(runs["irn"], ("slowdown",), lambda flows: measure.mean(flows, "slowdown"))
+    )
+    yield measure.ratio(means[IRN], means[GO_BACK_N], IRN).measured("IRN / go-back-N with PFC", (0.0, 1.0))
+    yield measure.ratio(means[IRN_LOSSLESS], means[IRN], IRN).measured("IRN with PFC / without", (0.9, 1.1))
+    found = measure.ratio(means[GO_BACK_N_LOSSY], means[GO_BACK_N], GO_BACK_N)
+    yield found.measured("go-back-N without PFC / with", (1.2, NO_LIMIT))
+    for scheme, values in means.items():
+        yield interval_of(values, scheme).beside(f"{scheme}: mean slowdown")
+
+
+def below_one_packet(runs: Runs) -> Iterator[Measured]:
+    """RD10: the receiver's link in the second half, and the share of what came to its port that it dropped."""
+    used: dict[float, float] = {}
+    for row, samples in measure.samples(runs["swift"], TO_RECEIVER):
+        if row.scheme == SWIFT:
+            (rate,) = measure.rates_gbps(samples, SETTLED)
+            used[axis_number(row, "fan_in")] = rate / LINE_GBPS["swift"]
+    lost: dict[tuple[str, float], float] = {}
+    for row, share in measure.of_ports(runs["swift"], ("peer", "drops", "tx_packets"), _lost_share):
+        lost[row.scheme, axis_number(row, "fan_in")] = share
+    for fan_in, share in sorted(used.items()):
+        width = f"{fan_in:g}:1"
+        yield Measured(f"{width}: of the link", share, band=(0.95, NO_LIMIT))
+        most = lost[SWIFT_FLOOR, fan_in] / 10
+        yield Measured(f"{width}: % lost", 100 * lost[SWIFT, fan_in], band=(0.0, 100 * most))
+        yield Measured(f"{width}: % lost with a floor of one packet", 1_000 * most, decides=False)
+
+
+def _lost_share(ports: pl.DataFrame) -> float:
+    to_receiver = ports.filter(TO_RECEIVER)
+    drops, sent = (float(to_receiver[name].to_numpy().sum()) for name in ("drops", "tx_packets"))
+    return drops / (drops + sent)
+
+
+DCQCN_PAPER = "DCQCN (SIGCOMM 2015)"
+HPCC_PAPER = "HPCC (SIGCOMM 2019) §5.2"
+
+CLAIMS = (
+    Claim(
+        "RD1",
+        "PFC alone is unfair: of four senders to one receiver, the one with a switch port of its own gets more than "
+        "those that share one; DCQCN gives equal shares",
+        f"{DCQCN_PAPER} §2.2",
+        "PFC: largest / mean share ≥ 1.5; DCQCN: Jain ≥ 0.95",
+        ("sharing",),
+        listed(sharing),
+        ("RD1",),
+        choices="The paper's testbed has two uplinks, between which ECMP draws; here three senders share one.",
+    ),
+    Claim(
+        "RD2",
+        "a flow that does not cross the congested port loses throughput to PFC's pauses, more with a wider incast; "
+        "not under DCQCN",
+        f"{DCQCN_PAPER} §2.2",
+        "victim ≤ 0.6 of its fair share at some width under PFC alone, and less beside more; ≥ 0.9 under DCQCN",
+        ("victim",),
+        listed(victim),
+        ("RD2",),
+        choices="Uplinks have room for all, so that the victim's fair share is its whole link.",
+    ),
+    Claim(
+        "RD3",
+        "DCQCN removes most pauses of an incast beside user traffic",
+        f"{DCQCN_PAPER} §6",
+        "≥ 10 times fewer",
+        ("user-traffic",),
+        listed(fewer_pauses),
+        choices="The paper's user traffic was not published: web search, a flow at a time from each host.",
+    ),
+    Claim(
+        "RD4",
+        "HPCC drains an incast's queue within a few round trips, DCQCN keeps it for long; over web search at 50 % its "
+        "p99 queue is far smaller",
+        HPCC_PAPER,
+        "drained below 5 % of its peak in ≤ 5 RTTs; p99 queue ≤ 1/10 of DCQCN's",
+        ("incast", "web-search"),
+        listed(queues),
+        ("RD4",),
+        explanation="Sixteen first windows, sent at line rate, are what a link carries in sixteen round trips: until "
+        "then nobody can drain them. HPCC is done four round trips later; four senders' queue is gone after five.",
+    ),
+    Claim(
+        "RD5",
+        "HPCC holds links at eta with a queue near zero; long flows pay for that headroom",
+        HPCC_PAPER,
+        "0.95 ± 0.01 of the link; slowdown of the largest flows at low load 1.03 to 1.10 times DCQCN's best case",
+        ("steady", "low-load"),
+        listed(headroom),
+        choices="DCQCN's best case is the flow alone at line rate; low load is 0.02, and the median stands for flows "
+        "that meet no other.",
+    ),
+    Claim(
+        "RD6",
+        "short flows' tail at 50 % web search: HPCC far below DCQCN and TIMELY",
+        f"{HPCC_PAPER}: up to 95 % lower",
+        "p95 of flows up to 3 KB ≥ 3 times lower than DCQCN's, and below TIMELY's",
+        ("web-search",),
+        listed(short_tail),
+        ("RD6",),
+    ),
+    Claim(
+        "RD7",
+        "HPCC hardly ever causes a pause",
+        HPCC_PAPER,
+        "≤ 1 % of DCQCN's paused time without a window, web search 50 % with incast",
+        ("web-search-incast",),
+        listed(hardly_a_pause),
+    ),
+    Claim(
+        "RD8",
+        "TIMELY has no unique fixed point: flows started apart keep unequal shares; DCQCN's converge",
+        "ECN or Delay (CoNEXT 2016)",
+        "over starting points Jain's range ≥ 0.15 for TIMELY, all ≥ 0.95 for DCQCN",
+        ("starts",),
+        listed(fixed_points),
+        ("RD8",),
+        choices="TIMELY sets its rate at each acknowledgement, as its authors' code does. Once a round trip, as HPCC's "
+        "simulator has it, the flows are even from every starting point.",
+    ),
+    Claim(
+        "RD9",
+        "IRN without PFC beats go-back-N with PFC, and gains nothing from PFC; go-back-N without PFC is worst",
+        "IRN (SIGCOMM 2018)",
+        "mean slowdown: IRN ≤ go-back-N with PFC; IRN with PFC within 10 % of without; go-back-N without PFC ≥ 1.2 "
+        "times with",
+        ("irn",),
+        listed(recovery),
+        choices="Sizes between one packet and 200 KB are ours.",
+    ),
+    Claim(
+        "RD10",
+        "Swift keeps large incasts near its target by windows below one packet",
+        "Swift (SIGCOMM 2020) §3",
+        "100:1 and 1000:1: link ≥ 0.95 used, loss ≥ 10 times below that with a floor of one packet",
+        ("swift",),
+        listed(below_one_packet),
+        choices="500 KB may wait, half of what 1000 packets need; senders start a microsecond apart, with one packet.",
+    ),
+)
