@@ -144,11 +144,11 @@ impl Outcome {
         columns.add("returns", |row| row.counters.returns)?;
         columns.add("corrupted", |row| row.counters.corrupted)?;
         columns.add("lost", |row| row.counters.lost)?;
-        let paused = |row: &PortRow, of: fn(&PauseRecord) -> f64| {
-            row.pauses.as_ref().map_or(f64::NAN, |classes| classes.iter().map(of).sum())
+        let paused = |row: &PortRow, of: fn(&PauseRecord) -> u64| -> u64 {
+            row.pauses.iter().flat_map(|classes| classes.iter()).map(of).sum()
         };
-        columns.add("pauses", |row| paused(row, |class| class.pauses as f64))?;
-        columns.add("paused_ns", |row| paused(row, |class| class.paused.as_ns_f64()))?;
+        columns.add("pauses", |row| paused(row, |class| class.pauses))?;
+        columns.add("paused_ns", |row| paused(row, |class| class.paused.as_ps()) as f64 / 1e3)?;
         let watched = |row: &PortRow, of: fn(&packetloom::measure::QueueRecorder) -> f64| {
             row.queue.as_ref().map_or(f64::NAN, of)
         };

@@ -45,11 +45,8 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("returns", "Headers of data packets that found no room and went back to their senders"),
     ("corrupted", "Packets that were damaged on the link and thrown away at its far end"),
     ("lost", "Packets that were lost because the link was down"),
-    (
-        "pauses",
-        "How often the far end paused a class of the port, all classes together; NaN where nothing can be",
-    ),
-    ("paused_ns", "How long the port's classes were paused, in ns, all together; NaN where nothing can be"),
+    ("pauses", "How often the far end paused a class of the port, all classes together"),
+    ("paused_ns", "How long the port's classes were paused, in ns, all together"),
     ("from_ns", "When the port was paused, in ns since the case began"),
     ("until_ns", "When the port was resumed, in ns since the case began"),
     (
