@@ -18,6 +18,7 @@ TYPES: dict[type | None, pa.DataType] = {
     float: pa.float64(),
     bool: pa.bool_(),
     str: pa.string(),
+    bytes: pa.binary(),
     None: pa.null(),
 }
 MOST_TEXT_BYTES = 2**31 - 1
@@ -32,8 +33,8 @@ def column_of(values: Sequence[Any], kind: type | None) -> pa.Array:
         return pa.nulls(len(values))
     absent = np.fromiter((value is None for value in values), np.bool_, len(values))
     valid = _bits(~absent) if absent.any() else None
-    if kind is str:
-        texts = [b"" if value is None else value.encode() for value in values]
+    if kind in (str, bytes):
+        texts = [b"" if value is None else value.encode() if kind is str else value for value in values]
         ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)
         return pa.Array.from_buffers(arrow, len(values), [valid, pa.py_buffer(ends), pa.py_buffer(b"".join(texts))])
     filled = [kind() if value is None else value for value in values]

@@ -18,11 +18,12 @@ TWO_THREADS = "fifo-permutation-k16-two-threads"
 FAKE_CORE = 'version, bench_names = (lambda: "9.9.9"), (lambda: ["fifo-permutation-k8"])\n'
 # As builds were before there was a yardstick, and runs were repeated.
 # A process counts from when it was started (proc(5): starttime), as on a busy machine its Python may come much later.
+# That is in whole ticks, rounded down: the next one counts, or it would have begun before the process that just ended.
 FAKE_BENCH = """\
 import os, time
 from pathlib import Path
 ticks = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
-began = last = int(ticks) / os.sysconf("SC_CLK_TCK")
+began = last = (int(ticks) + 1) / os.sysconf("SC_CLK_TCK")
 def measure(name):
     global last
     time.sleep(0.05)

@@ -22,6 +22,7 @@ NUMBERS = [1, 2, None, 128, 7, None, 9, 11, 200, 3]
         (bool, [True, False, None, True, True, False, True, True, True]),
         (str, ["a", None, "", "größer"]),
         (str, [None]),
+        (bytes, [b"\x00pcapng", None, b""]),
         (None, [None, None]),
     ],
 )
