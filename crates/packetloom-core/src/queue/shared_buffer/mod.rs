@@ -155,7 +155,7 @@ const COMPONENT: Component = Component {
             name: "ties",
             kind: Kind::Choice(&["rotate", "ns-3"]),
             default: Fallback::Value("rotate"),
-            doc: "Of packets that arrive at a switch at the same instant, which goes first: each link's in turn, or, to replay ns-3, that of the link that began last to send one packet behind the other, as there events of the same time happen in the order in which they were scheduled.",
+            doc: "Of packets that arrive at a switch at the same instant, which goes first: each link's in turn, or, to replay ns-3, the order in which its events were scheduled: the longest packet, then the one that its host planned first, then that of the link whose last packet came longest ago.",
             source: "packetloom; real switches serve their ports in turn",
         },
     ]],
