@@ -131,11 +131,11 @@ def test_headroom_is_paid_by_flows_that_are_large() -> None:
         flows: dict[str, list[Any]] = {"size_bytes": [20_000_000] * 3 + [1000], "slowdown": [slowdown, slowdown, 9, 50]}
         return Runs(({"scheme": HPCC}, flows), ({"scheme": DCQCN}, flows))
 
-    found = judge(claim_of("RD5"), runs(steady=steady, low_load=low(1.05)))
-    name = "flows above 10 MB at load 0.02: HPCC / DCQCN's best case, median"
+    found = judge(claim_of("RD5"), runs(steady=steady, low_load=low(1.05), alone=low(3.0)))
+    name = "flows above 10 MB at load 0.3: HPCC / DCQCN's best case, median"
     assert values(found.deciding) == {"2 long flows: of the link": 0.95, name: round(1.05 * 1090 / 1048, 9)}
     assert found.verdict == "holds"
-    assert failing(judge(claim_of("RD5"), runs(steady=steady, low_load=low(1.1))).deciding) == [name]
+    assert failing(judge(claim_of("RD5"), runs(steady=steady, low_load=low(1.1), alone=low(1.05))).deciding) == [name]
 
 
 def test_the_tail_is_that_of_the_shortest_flows() -> None:
@@ -156,10 +156,13 @@ def test_fixed_points_are_over_starts_and_first_rates() -> None:
         return case(scheme, axes, host1_to_leaf0=[shares[0]] * 5, host2_to_leaf0=[shares[1]] * 5)
 
     made = [
-        at(TIMELY, 0.0, 1.0, (5, 5)),
-        at(TIMELY, 1e7, 1.0, (9, 1)),
-        at(DCQCN, 0.0, 1.0, (5, 5)),
-        at(DCQCN, 1e7, 1.0, (5, 4)),
+        at(TIMELY, 0.0, 5.0, (5, 5)),
+        at(TIMELY, 1e7, 10.0, (9, 1)),
+        # No source has flows start so slowly.
+        at(TIMELY, 1e7, 1.0, (10, 0)),
+        at(DCQCN, 0.0, 5.0, (5, 5)),
+        at(DCQCN, 1e7, 10.0, (5, 4)),
+        at(DCQCN, 1e7, 1.0, (10, 0)),
     ]
     found = judge(claim_of("RD8"), runs(starts=Sampled(*made)))
     least = 100 / (2 * 82)

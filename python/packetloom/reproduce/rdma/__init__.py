@@ -16,6 +16,7 @@ EXPERIMENTS = (
     Experiment("incast", "incast.toml"),
     Experiment("steady", "steady.toml"),
     Experiment("low-load", "low-load.toml", quick=("run.seeds=3",)),
+    Experiment("alone", "alone.toml", quick=("run.seeds=3",)),
     Experiment("web-search", "web-search.toml", quick=("run.seeds=4", "run.duration=5ms")),
     Experiment("web-search-incast", "web-search-incast.toml", quick=("run.seeds=2", "run.duration=4ms")),
     Experiment("starts", "starts.toml"),

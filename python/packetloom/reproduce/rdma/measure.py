@@ -41,11 +41,6 @@ def ratio(over: PerSeed, under: PerSeed, what: str) -> Interval:
     return interval_of([(seed, value / divisors[seed]) for seed, value in over if seed in divisors], what)
 
 
-def at_least_one(values: PerSeed) -> PerSeed:
-    """To divide by."""
-    return [(seed, max(value, 1.0)) for seed, value in values]
-
-
 def axis_number(row: CaseRow, axis: str) -> float:
     """The first number in what a case has for the axis whose name ends so."""
     value = next(value for name, value in row.parameters.items() if name.endswith(axis))
