@@ -329,11 +329,7 @@ impl<T: Transport> Host<T> {
         if let Some(message) = LinkMessage::of(&packet) {
             self.nic.hear(now, by, message, wires);
             let rate = self.nic.all()[by as usize].rate();
-            if let Some(lasts) = message.pause_lasts(rate)
-                && let LinkMessage::Pause { class, .. } = message
-            {
-                wires.remind((self.turns.node, link), now + lasts, LinkMessage::PauseOver { class });
-            }
+            wires.remind_of_end((self.turns.node, link), now, message, rate);
             return !matches!(message, LinkMessage::Credit { .. });
         } else if let Some((reply, answer)) = self.queries.get_or_insert_default().hear(packet, now) {
             self.nic.borrow(now, by, packet.loan_bytes(), wires);

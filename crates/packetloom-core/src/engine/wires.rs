@@ -7,7 +7,7 @@ use crate::link_message::LinkMessage;
 use crate::measure::SentRecorder;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::units::Time;
+use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
 /// Where a link leads, as its port has it: a node of the same shard, hosts first, and the link's number among those into
@@ -87,6 +87,13 @@ impl<H: Copy + Default> Wires<H> {
             earliest_crossing: Time::NEVER,
             audited: Vec::new(),
             whole_ns: false,
+        }
+    }
+
+    /// Has a node that a pause came to, over a link of this rate, reminded of its end, if it has one.
+    pub(super) fn remind_of_end(&mut self, end: (u32, u32), now: Time, message: LinkMessage, rate: Rate) {
+        if let (LinkMessage::Pause { class, .. }, Some(lasts)) = (message, message.pause_lasts(rate)) {
+            self.remind(end, now + lasts, LinkMessage::PauseOver { class });
         }
     }
 

@@ -32,7 +32,7 @@ pub use loans::Loans;
 pub use pfabric::PFabric;
 pub use shared_buffer::{
     CLASSES, CONTROL, Headroom, Memory, Pause, PauseRecord, SharedPort, Signals, charged_class, check_limits,
-    departure, is_lossless, may_deadlock, pause_bytes, pauses_until_resumed,
+    departure, may_deadlock, pause_bytes, pauses_until_resumed,
 };
 pub use trimming::Trimming;
 

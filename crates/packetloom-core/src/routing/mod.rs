@@ -26,7 +26,7 @@ struct Routing {
     /// Who chooses the path of a packet.
     chooser: Chooser,
     /// How the nodes choose that the packets do not tell.
-    policy: fn(&Values, &Place) -> Policy,
+    policy: fn(&Values, &Place<'_>) -> Policy,
 }
 
 /// Who chooses the path of a packet.
@@ -44,7 +44,7 @@ enum Chooser {
 
 /// A node whose policy is asked for.
 #[derive(Debug)]
-struct Place {
+struct Place<'a> {
     tier: u8,
     hosts: u32,
     has_tables: bool,
@@ -54,10 +54,10 @@ struct Place {
     /// The number that the node has in the network's file, or here.
     id: u32,
     /// Those of all nodes in a file, if there is one.
-    ids: Vec<u32>,
+    ids: &'a [u32],
 }
 
-impl Place {
+impl Place<'_> {
     fn is_switch(&self) -> bool {
         self.tier > 0
     }
@@ -167,19 +167,19 @@ fn check_ecmp(values: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
-fn ecmp(values: &Values, place: &Place) -> Policy {
-    match Ns3Hash::of(values, place.id, &place.ids) {
+fn ecmp(values: &Values, place: &Place<'_>) -> Policy {
+    match Ns3Hash::of(values, place.id, place.ids) {
         Some(hash) => Policy::Ns3(Box::new(hash)),
         None if values.flag("symmetric") => symmetric(place),
         None => by_flow(place),
     }
 }
 
-fn by_flow(place: &Place) -> Policy {
+fn by_flow(place: &Place<'_>) -> Policy {
     Policy::Ecmp { salt: place.stream.clone().bits() }
 }
 
-fn symmetric(place: &Place) -> Policy {
+fn symmetric(place: &Place<'_>) -> Policy {
     // Nodes' own streams are numbered from 0; the tiers' are beyond. Without tiers all switches agree.
     let tier = if place.has_tables { 1 } else { u64::from(place.tier) };
     Policy::SymmetricEcmp { salt: Stream::new(place.seed, Purpose::Paths, tier << 32).bits() }
@@ -304,7 +304,7 @@ impl Router {
             None => {
                 let stream = Stream::new(seed, Purpose::Paths, u64::from(id));
                 let (tier, hosts, has_tables) = (node.tier, topology.hosts, topology.routes().is_some());
-                let ids = topology.ids.clone();
+                let ids = &topology.ids[..];
                 let id = ids.get(id as usize).copied().unwrap_or(id);
                 let place = Place { tier, hosts, has_tables, seed, stream, id, ids };
                 (spec::how(ROUTINGS, &routing.kind).policy)(routing, &place)

@@ -52,9 +52,7 @@ impl Switch {
             LinkMessage::Pause { class, .. } => {
                 self.port_hears(now, link, message, ports, wires);
                 let rate = ports[self.ways_back[link as usize] as usize].rate();
-                if let Some(lasts) = message.pause_lasts(rate) {
-                    wires.remind((self.node, link), now + lasts, LinkMessage::PauseOver { class });
-                }
+                wires.remind_of_end((self.node, link), now, message, rate);
                 self.watch(now, link, class, ports, wires);
             }
             LinkMessage::PauseOver { .. } => self.port_hears(now, link, message, ports, wires),

@@ -90,15 +90,15 @@ impl Switch {
         packets: &mut Packets<H>,
     ) -> SmallVec<[usize; 8]> {
         let Some(pauses) = self.pauses_mut() else { return (0..together.len()).collect() };
+        let tells_plans = matches!(pauses.ties, Ties::Ns3 { .. });
         let of = |arrival: &Arrival| {
             let packet = packets.get_mut(arrival.id);
-            let told = matches!(pauses.ties, Ties::Ns3 { .. }) && packet.kind == Kind::Data;
+            let told = tells_plans && packet.kind == Kind::Data;
             // Switches further on know nothing of the host's plan.
             let planned_ago = if told { std::mem::take(&mut packet.priority) } else { 0 };
             Tied { link: arrival.link(window_start), size_bytes: packet.size_bytes, planned_ago }
         };
-        let arrivals: SmallVec<[Tied; 8]> = together.iter().map(of).collect();
-        pauses.ties.order(arrivals.into_iter())
+        pauses.ties.order(together.iter().map(of))
     }
 
     /// Charges a packet that is to leave by port `out` to the link that it came by. Returns whether there is room for it.

@@ -5,9 +5,9 @@ use super::Switch;
 use crate::engine::agent::PortAgent;
 use crate::engine::port::Port;
 use crate::engine::wires::Wires;
-use crate::link_message::{LinkMessage, PauseOrigin};
+use crate::link_message::LinkMessage;
 use crate::packet::Packet;
-use crate::queue::Signals;
+use crate::queue::departure;
 use crate::units::Time;
 
 impl Switch {
@@ -44,12 +44,10 @@ impl Switch {
             return;
         }
         for id in port.empty(class, &wires.packets) {
-            let (from, size_bytes) = (wires.packets.ingress(id), wires.packets.get(id).size_bytes);
+            let left = departure(id, &wires.packets);
             ports[back].refuse(id, wires);
-            let Some(pauses) = self.pauses_mut() else { return };
-            let signals = pauses.memory.leave(from, class, size_bytes);
-            if signals != Signals::default() {
-                self.signal(now, from, signals, PauseOrigin::default(), ports, wires);
+            if let Some(left) = left {
+                self.discharge(now, left, ports, wires);
             }
         }
         ports[back].note_emptied(now);

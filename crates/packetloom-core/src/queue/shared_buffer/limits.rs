@@ -67,12 +67,12 @@ pub(super) fn shared_bytes(queue: &Values, headroom: &[u64]) -> Option<u64> {
 /// Where that does not hold, with the sum that says what it takes.
 pub fn check_limits(queue: &Values, topology: &Topology, packet_bytes: u64) -> Result<(), Complaint> {
     let Some(frame_bytes) = pause_bytes(queue) else { return Ok(()) };
-    let back = |link: &Link| *topology.links_back(link).next().unwrap_or(link);
-    for (number, node) in topology.nodes.iter().enumerate().filter(|(_, node)| node.tier > 0) {
-        let links_in = topology.links.iter().filter(|link| link.dst as usize == number);
-        let headroom = |link: &Link| Headroom::new(link, &back(link), topology, queue, packet_bytes);
-        let headrooms: Vec<Headroom> = links_in.map(headroom).collect();
-        debug_assert_eq!(headrooms.len(), node.ports.len());
+    let mut of_nodes: Vec<Vec<Headroom>> = vec![Vec::new(); topology.nodes.len()];
+    for link in topology.links.iter().filter(|link| topology.nodes[link.dst as usize].tier > 0) {
+        let back = topology.links_back(link).next().unwrap_or(link);
+        of_nodes[link.dst as usize].push(Headroom::new(link, back, topology, queue, packet_bytes));
+    }
+    for headrooms in of_nodes.into_iter().filter(|headrooms| !headrooms.is_empty()) {
         let short = headrooms.iter().find(|one| one.of(queue) < one.needed());
         if let Some(short) = short.filter(|_| lossless(queue) != 0 && !queue.flag("unsafe_headroom")) {
             let message = format!(

@@ -235,11 +235,6 @@ pub fn may_deadlock(queue: &Values) -> bool {
     queue.kind == COMPONENT.kind && lossless(queue) != 0 && queue.optional_time("watchdog").is_none()
 }
 
-/// Whether nothing is lost in any class but those that are not lossless.
-pub fn is_lossless(queue: &Values, class: u64) -> bool {
-    queue.kind == COMPONENT.kind && numbers(queue).contains(&class) && !queue.flag("unsafe_headroom")
-}
-
 /// What a switch of the two simulators has where nothing is said.
 fn by_mmu<T>(values: &Values, hpcc: T, conweave: T) -> T {
     if values.text("mmu") == "hpcc-ns3" { hpcc } else { conweave }

@@ -261,16 +261,15 @@ impl Holds for SharedPort {
         if left.packets == 0 {
             self.waiting &= !(1 << class);
         }
-        let packet = packets.get_mut(id);
         if class != usize::from(CONTROL) {
             self.served = class as u32;
         }
-        let is_charged = charged_class(packet).is_some();
-        if is_charged && self.marking.marks(left, random) && packet.ecn_capable {
+        self.last = departure(id, packets);
+        let packet = packets.get_mut(id);
+        if self.last.is_some() && self.marking.marks(left, random) && packet.ecn_capable {
             packet.congestion_experienced = true;
             counts.marks += 1;
         }
-        self.last = departure(id, packets);
         Some(id)
     }
 
