@@ -60,6 +60,24 @@ pub struct Param {
     pub source: &'static str,
 }
 
+impl Param {
+    /// One that is this if it is left out.
+    pub const fn value(
+        name: &'static str,
+        kind: Kind,
+        default: &'static str,
+        doc: &'static str,
+        source: &'static str,
+    ) -> Param {
+        Param { name, kind, default: Fallback::Value(default), doc, source }
+    }
+
+    /// One that may be left out.
+    pub const fn optional(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
+        Param { name, kind, default: Fallback::Absent, doc, source }
+    }
+}
+
 /// What is wrong with a value that has the right form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complaint {

@@ -1,7 +1,7 @@
 //! The parameters that all transports between queue pairs share.
 
 use crate::packet_format;
-use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+use crate::spec::{Complaint, Kind, Param, Values};
 use crate::units::Time;
 
 /// What differs between the transports' defaults: each with its source.
@@ -30,154 +30,140 @@ pub const fn default_of() -> Defaults {
     }
 }
 
-const fn value(
-    name: &'static str,
-    kind: Kind,
-    default: &'static str,
-    doc: &'static str,
-    source: &'static str,
-) -> Param {
-    Param { name, kind, default: Fallback::Value(default), doc, source }
-}
-
-const fn optional(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
-    Param { name, kind, default: Fallback::Absent, doc, source }
-}
-
 /// The parameters under these defaults.
 pub const fn core(d: Defaults) -> [Param; 22] {
     [
-        value(
+        Param::value(
             "mss",
             Kind::Bytes,
             "1000B",
             "Payload bytes of a full packet.",
             "HPCC's simulator: PACKET_PAYLOAD_SIZE 1000",
         ),
-        value("header", Kind::Bytes, d.header.0, "Header bytes of a data packet.", d.header.1),
-        value("ack", Kind::Bytes, d.ack.0, "Bytes of an ACK, NACK or CNP on the wire.", d.ack.1),
-        value(
+        Param::value("header", Kind::Bytes, d.header.0, "Header bytes of a data packet.", d.header.1),
+        Param::value("ack", Kind::Bytes, d.ack.0, "Bytes of an ACK, NACK or CNP on the wire.", d.ack.1),
+        Param::value(
             "class",
             Kind::Count(0),
             "3",
             "The traffic class of data, which PFC may pause.",
             "HPCC's simulator: priority group 3",
         ),
-        value(
+        Param::value(
             "ack_class",
             Kind::Count(0),
             "3",
             "The traffic class of ACKs, NACKs and CNPs. Where class 0 goes first and is never paused, 0 keeps them from waiting behind data.",
             "HPCC's simulator: ACK_HIGH_PRIO 0",
         ),
-        value(
+        Param::value(
             "recovery",
             Kind::Choice(&["go-back-n", "irn"]),
             d.recovery.0,
             "What happens to packets beyond a loss: the receiver drops them and the sender goes back to the first missing one; or they are kept, and only what is missing is sent again (IRN, with its timeouts and its cap on packets in flight).",
             d.recovery.1,
         ),
-        value(
+        Param::value(
             "nack_interval",
             Kind::Time,
             "500us",
             "With go-back-n: a receiver sends at most one NACK in such a time for the same missing packet.",
             "HPCC's simulator: NACK Generation Interval",
         ),
-        value(
+        Param::value(
             "ack_duplicates",
             Kind::Flag,
             "true",
             "With go-back-n: acknowledge a packet that came before; otherwise ignore it, as HPCC's simulator does.",
             "InfiniBand specification: C9-110",
         ),
-        optional(
+        Param::optional(
             "chunk",
             Kind::Count(2),
             "With go-back-n: go back to the start of a chunk of so many packets, of which acknowledgements count whole ones only; left out: to the missing packet.",
             "HPCC's simulator: L2_BACK_TO_ZERO, L2_CHUNK_SIZE",
         ),
-        optional(
+        Param::optional(
             "rto",
             Kind::Time,
             "With go-back-n: if nothing is acknowledged for so long after the last packet sent or acknowledgement, go back; left out: never, so that a lost last packet is never repaired (ConWeave's simulator: 4 ms).",
             "HPCC's simulator: none",
         ),
-        value(
+        Param::value(
             "rto_low",
             Kind::Time,
             "100us",
             "With irn: the timeout while fewer than rto_low_packets are in flight.",
             "IRN (SIGCOMM 2018) §4.1: RTO_low",
         ),
-        value(
+        Param::value(
             "rto_high",
             Kind::Time,
             "320us",
             "With irn: the timeout otherwise.",
             "IRN (SIGCOMM 2018) §4.1: RTO_high",
         ),
-        value(
+        Param::value(
             "rto_low_packets",
             Kind::Count(0),
             "3",
             "With irn: see rto_low.",
             "IRN (SIGCOMM 2018) §4.1: N = 3",
         ),
-        optional(
+        Param::optional(
             "bdp_cap",
             Kind::Count(1),
             "With irn: so many packets may be in flight; left out: what the host's link carries in base_rtt.",
             "IRN (SIGCOMM 2018) §3.2: BDP-FC",
         ),
-        value(
+        Param::value(
             "nack_is_cnp",
             Kind::Flag,
             "false",
             "Take a NACK as a sign of congestion, like a mark.",
             "HPCC's simulator: no; ConWeave's, after ConnectX: yes",
         ),
-        value(
+        Param::value(
             "ack_every",
             Kind::Count(1),
             "1",
             "Acknowledge every so many packets; the last of a flow, and one after which the sender's window is full, at once.",
             "HPCC's simulator acknowledges each, whatever its L2_ACK_INTERVAL",
         ),
-        value(
+        Param::value(
             "ack_delay",
             Kind::Time,
             "10us",
             "With ack_every above 1: the longest that an acknowledgement waits for packets to come.",
             "packetloom",
         ),
-        value(
+        Param::value(
             "window",
             Kind::Choice(&["none", "bdp", "fixed"]),
             d.window.0,
             "What bounds the bytes in flight beside the rate: nothing; what the host's link carries in base_rtt; or window_bytes. The packet that fills it may exceed it.",
             d.window.1,
         ),
-        optional(
+        Param::optional(
             "window_bytes",
             Kind::Bytes,
             "With window = \"fixed\": how many bytes may be in flight.",
             "packetloom",
         ),
-        value(
+        Param::value(
             "variable_window",
             Kind::Flag,
             d.variable_window.0,
             "Scale the window with the flow's rate over the link's.",
             d.variable_window.1,
         ),
-        optional(
+        Param::optional(
             "base_rtt",
             Kind::Time,
             "The network's round-trip time without queues, as senders know it; left out: the longest of all pairs of hosts, with one full payload on each link of the way there.",
             "HPCC's simulator: GLOBAL_T 1",
         ),
-        optional(
+        Param::optional(
             "initial_rate",
             Kind::Rate,
             "A flow's rate at its start; left out: the link's.",

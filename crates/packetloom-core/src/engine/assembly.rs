@@ -129,10 +129,9 @@ impl<'a> Assembly<'a> {
     ) -> Host<T> {
         let plan = self.plan;
         let nic = self.nic::<T>(id, shard, wires);
-        let links_in = || self.partition.links_in[id as usize].iter();
-        let links_in = || links_in().map(|&link| &plan.topology.links[link as usize]);
+        let links_in = &self.partition.links_in[id as usize];
         let hears = queue::credit_bytes(plan.nic).or(queue::pause_bytes(plan.nic)).is_some();
-        let back = if hears { ways_back(plan.topology, id, links_in()) } else { Vec::new() };
+        let back = if hears { ways_back(plan.topology, id, links_in) } else { Vec::new() };
         let code = self.code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
         let paths = code.map(|code| Paths::new(plan.topology, code, plan.routing, id, plan.seed));
         let mut host = Host::new(id, transport, (nic, back), paths, node, plan.seed);
@@ -200,12 +199,12 @@ impl<'a> Assembly<'a> {
 
     fn switch<T: Transport>(&self, id: u32, ports: std::ops::Range<usize>, node: u32) -> Switch {
         let (plan, topology) = (self.plan, self.plan.topology);
-        let links_in = &self.partition.links_in[id as usize];
-        let links_in = || links_in.iter().map(|&link| &topology.links[link as usize]);
+        let numbers_in = &self.partition.links_in[id as usize];
+        let links_in = || numbers_in.iter().map(|&link| &topology.links[link as usize]);
         let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
         let looks_back =
             T::Agent::ACTIVE || credit_bytes.is_some() || queue::pause_bytes(plan.queue).is_some();
-        let back = if looks_back { ways_back(topology, id, links_in()) } else { Vec::new() };
+        let back = if looks_back { ways_back(topology, id, numbers_in) } else { Vec::new() };
         let to_hosts = || {
             let hosts = back.iter().zip(0..).zip(links_in()).filter(|(_, link)| link.src < topology.hosts);
             hosts.map(|((&port, number), _)| (port, number)).collect::<Vec<_>>()
@@ -251,24 +250,10 @@ fn shortest_way(topology: &Topology, smallest_packet_bytes: u64) -> Time {
     topology.links.iter().map(way).min().unwrap_or(Time(1)).max(Time(1))
 }
 
-/// For each link into a node, in order, the node's port that leads back; parallel links pair up in order.
-fn ways_back<'a>(topology: &Topology, node: u32, links_in: impl Iterator<Item = &'a Link>) -> Vec<u32> {
-    let links_out = &topology.links[range_of(topology, node)];
-    let mut taken = vec![false; links_out.len()];
-    links_in
-        .map(|link| {
-            let mut ports = links_out.iter().zip(&taken);
-            let port = ports.position(|(out, taken)| out.dst == link.src && !taken);
-            let port = port.expect("every link has one that leads back");
-            taken[port] = true;
-            port as u32
-        })
-        .collect()
-}
-
-fn range_of(topology: &Topology, node: u32) -> std::ops::Range<usize> {
-    let ports = &topology.nodes[node as usize].ports;
-    ports.start as usize..ports.end as usize
+/// For each of the links into a node, the node's port that leads back.
+fn ways_back(topology: &Topology, node: u32, links_in: &[u32]) -> Vec<u32> {
+    let first = topology.nodes[node as usize].ports.start;
+    links_in.iter().map(|&link| topology.link_back(link as usize) as u32 - first).collect()
 }
 
 fn cut_through<'a>(topology: &'a Topology, links_in: impl Iterator<Item = &'a Link>) -> Option<CutThrough> {

@@ -124,11 +124,18 @@ impl Topology {
         }
     }
 
-    /// The links that lead back from the far end of a link: more than one where links are parallel.
-    pub fn links_back(&self, link: &Link) -> impl Iterator<Item = &Link> {
-        let Range { start, end } = self.nodes[link.dst as usize].ports;
-        let (src, links) = (link.src, &self.links[start as usize..end as usize]);
-        links.iter().filter(move |back| back.dst == src)
+    /// The link that leads back from a link's far end; parallel links pair up in order.
+    ///
+    /// # Panics
+    /// If there is none: every link of a network has one.
+    pub fn link_back(&self, link: usize) -> usize {
+        let Link { src, dst, .. } = self.links[link];
+        let parallel = |from: u32, to: u32| {
+            let Range { start, end } = self.nodes[from as usize].ports;
+            (start as usize..end as usize).filter(move |&other| self.links[other].dst == to)
+        };
+        let nth = parallel(src, dst).take_while(|&other| other < link).count();
+        parallel(dst, src).nth(nth).expect("every link has one that leads back")
     }
 
     /// What a byte takes on a link of this rate.

@@ -80,23 +80,13 @@ pub const fn default_of() -> Defaults {
     }
 }
 
-const fn value(
-    name: &'static str,
-    kind: Kind,
-    default: &'static str,
-    doc: &'static str,
-    source: &'static str,
-) -> Param {
-    Param { name, kind, default: Fallback::Value(default), doc, source }
-}
-
 /// The core's parameters under these defaults.
 pub const fn core(d: Defaults) -> [Param; 22] {
     [
         packet_format::MSS,
         packet_format::HEADER,
         packet_format::ACK,
-        value(
+        Param::value(
             "initial_window",
             Kind::Count(1),
             d.initial_window.0,
@@ -110,77 +100,77 @@ pub const fn core(d: Defaults) -> [Param; 22] {
             doc: "The window never grows beyond so many packets (a receive window); left out: no limit.",
             source: "packetloom",
         },
-        value(
+        Param::value(
             "min_rto",
             Kind::Time,
             d.min_rto.0,
             "The least retransmission timeout, and the one before any RTT is known.",
             d.min_rto.1,
         ),
-        value(
+        Param::value(
             "min_rto_bounds",
             Kind::Choice(&["timeout", "variation"]),
             "timeout",
             "What min_rto is the least of: the timeout; or, as on Linux, what four times the round-trip time's variation adds to it, so that a timeout is that much longer than the round-trip time.",
             "RFC 6298 §2.4",
         ),
-        value(
+        Param::value(
             "max_rto",
             Kind::Time,
             "1s",
             "The greatest retransmission timeout.",
             "packetloom (RFC 6298: at least 60 s)",
         ),
-        value(
+        Param::value(
             "rto_estimation",
             Kind::Flag,
             d.rto_estimation.0,
             "Estimate the timeout from round-trip times; otherwise it is always min_rto.",
             d.rto_estimation.1,
         ),
-        value(
+        Param::value(
             "backoff",
             Kind::Flag,
             d.rto_estimation.0,
             "Double the timeout each time it expires again.",
             d.rto_estimation.1,
         ),
-        value(
+        Param::value(
             "fast_retransmit",
             Kind::Flag,
             d.fast_retransmit.0,
             "Retransmit what later packets' acknowledgements prove lost, before a timeout (off where packets are sprayed, as they arrive out of order).",
             d.fast_retransmit.1,
         ),
-        value(
+        Param::value(
             "duplicate_threshold",
             Kind::Count(1),
             "3",
             "How many packets must have arrived beyond a hole to prove it lost.",
             "RFC 6675: DupThresh",
         ),
-        value(
+        Param::value(
             "loss_detection",
             Kind::Choice(&["rfc6675", "rack"]),
             "rfc6675",
             "What proves a loss before a timeout: packets that arrived beyond a hole; or, with \"rack\", one that arrived and was sent later, which finds lost retransmissions too (there are no tail loss probes, and no DSACKs to answer).",
             "RFC 6675: IsLost; RFC 8985: RACK",
         ),
-        value(
+        Param::value(
             "reduction",
             Kind::Choice(&["at-once", "prr"]),
             "at-once",
             "How a window is reduced at a loss or for marks: at once, so that a sender pauses, or packets sent again fill it together; or in proportion to what arrives, so that packets leave one by one.",
             "RFC 6675 §5; RFC 9937: PRR",
         ),
-        value(
+        Param::value(
             "delayed_ack",
             Kind::Flag,
             "false",
             "Acknowledge every second packet instead of each.",
             "RFC 1122 §4.2.3.2",
         ),
-        value(
+        Param::value(
             "ack_delay",
             Kind::Time,
             "500us",
@@ -195,14 +185,14 @@ pub const fn core(d: Defaults) -> [Param; 22] {
             source: d.probe_after.1,
         },
         priority::param(d.priority.0, d.priority.1),
-        value(
+        Param::value(
             "initial_ssthresh",
             Kind::Count(1),
             "1000000",
             "The slow-start threshold at a flow's start, in packets.",
             "RFC 5681 §3.1: arbitrarily high",
         ),
-        value(
+        Param::value(
             "timestamps",
             Kind::Flag,
             "true",
@@ -216,7 +206,7 @@ pub const fn core(d: Defaults) -> [Param; 22] {
             doc: "The round-trip time that a flow's start knows from before, as on a connection that has been in use; left out: the first one measured sets the estimate.",
             source: "RFC 9040 §6: sharing RTT",
         },
-        value(
+        Param::value(
             "window_measure",
             Kind::Choice(&["pipe", "sequence"]),
             "pipe",

@@ -31,24 +31,13 @@ impl Credits {
         }
         let links = topology.links.iter().enumerate().filter(|(_, link)| link.dst >= hosts);
         let loops = links.map(|(number, link)| {
-            let nth = |src: Option<u32>, dst: u32| {
-                let like = topology.links[..number].iter();
-                like.filter(|other| src == Some(other.src) || src.is_none())
-                    .filter(|other| other.dst == dst)
-                    .count()
-            };
             let ports = &topology.nodes[link.dst as usize].ports;
-            let buffers = ports.start as usize..ports.end as usize;
-            // Parallel links pair up in order.
-            let mut ways_back = buffers.clone().filter(|&back| topology.links[back].dst == link.src);
             Loop {
                 link: number,
-                name: format!("{} to {}", topology.node_name(link.src), topology.node_name(link.dst)),
-                number: nth(None, link.dst) as u32,
-                buffers,
-                back: ways_back
-                    .nth(nth(Some(link.src), link.dst))
-                    .expect("every link has one that leads back"),
+                name: topology.link_name(number as u32),
+                number: topology.links[..number].iter().filter(|other| other.dst == link.dst).count() as u32,
+                buffers: ports.start as usize..ports.end as usize,
+                back: topology.link_back(number),
             }
         });
         Credits(loops.collect())

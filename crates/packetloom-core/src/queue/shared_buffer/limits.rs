@@ -68,8 +68,9 @@ pub(super) fn shared_bytes(queue: &Values, headroom: &[u64]) -> Option<u64> {
 pub fn check_limits(queue: &Values, topology: &Topology, packet_bytes: u64) -> Result<(), Complaint> {
     let Some(frame_bytes) = pause_bytes(queue) else { return Ok(()) };
     let mut of_nodes: Vec<Vec<Headroom>> = vec![Vec::new(); topology.nodes.len()];
-    for link in topology.links.iter().filter(|link| topology.nodes[link.dst as usize].tier > 0) {
-        let back = topology.links_back(link).next().unwrap_or(link);
+    let links = topology.links.iter().enumerate();
+    for (number, link) in links.filter(|(_, link)| topology.nodes[link.dst as usize].tier > 0) {
+        let back = &topology.links[topology.link_back(number)];
         of_nodes[link.dst as usize].push(Headroom::new(link, back, topology, queue, packet_bytes));
     }
     for headrooms in of_nodes.into_iter().filter(|headrooms| !headrooms.is_empty()) {
