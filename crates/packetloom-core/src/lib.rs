@@ -5,6 +5,7 @@ pub mod engine;
 pub mod fault;
 pub mod files;
 pub mod flow;
+pub mod flow_table;
 pub mod formats;
 pub mod link_message;
 pub mod measure;

@@ -54,7 +54,8 @@ pub struct Packet<H> {
     pub kind: Kind,
     /// The traffic class.
     pub class: u8,
-    /// The sender understands ECN (RFC 3168's ECT): a queue may mark it.
+    /// The sender understands ECN (RFC 3168's ECT): a queue may mark it. Of a trimmed packet, which no queue marks: see
+    /// [`Packet::was_trimmed_last`].
     pub ecn_capable: bool,
     /// A queue marked it (RFC 3168's CE).
     pub congestion_experienced: bool,
@@ -63,6 +64,11 @@ pub struct Packet<H> {
 }
 
 impl<H> Packet<H> {
+    /// Of a trimmed packet: whether it lost its payload before its last link, to a host (UEC's DSCP_TRIMMED_LASTHOP).
+    pub fn was_trimmed_last(&self) -> bool {
+        self.ecn_capable
+    }
+
     /// Of a query on its way to the switch of the host that is asked: how many hosts are asked at once (DAQ's N_w).
     pub fn workers(&self) -> u32 {
         self.priority

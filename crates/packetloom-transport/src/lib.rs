@@ -1,7 +1,6 @@
 //! What packetloom's transports share: how a scheme is told to the rest of the program, and what several of them use.
 
 pub mod finished;
-pub mod flow_table;
 pub mod packet_format;
 pub mod priority;
 pub mod reassembly;
@@ -10,6 +9,7 @@ mod sending;
 pub mod seq_set;
 
 pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat, check as check_format};
+pub use packetloom_core::flow_table;
 pub use sending::Sending;
 
 use packetloom_core::engine::{AnyEngine, Engine, PathNeeds, Plan, PortAgent, Transport};
@@ -31,6 +31,8 @@ pub trait Scheme: Transport {
     const GOES_BY_MARKS: bool = false;
     /// Whether it goes by trimmed packets.
     const GOES_BY_TRIMS: bool = false;
+    /// Whether it tells what becomes of its packets to whoever chooses their paths (`Context::judge_path`).
+    const JUDGES_PATHS: bool = false;
 
     /// Reads its parameters.
     fn configure(values: &Values) -> Self::Config;
@@ -89,6 +91,8 @@ pub struct Needs {
     pub marks: bool,
     /// Some queue trims packets.
     pub trims: bool,
+    /// Nothing, but it tells what becomes of its packets to whoever chooses their paths.
+    pub judges_paths: bool,
 }
 
 /// A transport as the rest of the program knows it, which is compiled once and not for each of them.
@@ -116,6 +120,7 @@ impl Entry {
                 one_link_a_host: T::Agent::ACTIVE || T::ONE_LINK_A_HOST,
                 marks: T::GOES_BY_MARKS,
                 trims: T::GOES_BY_TRIMS,
+                judges_paths: T::JUDGES_PATHS,
             },
             classes: T::classes,
             check_network: T::check_network,

@@ -51,12 +51,18 @@ fn scheme(transport: &str, routing: &str) -> String {
     format!("transport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\nrouting = {routing}")
 }
 
-const ROUTINGS: [&str; 5] = [
+const ROUTINGS: [&str; 11] = [
     "\"ecmp\"",
     "{ kind = \"ecmp\", symmetric = true }",
     "\"spray-random\"",
     "\"spray-round-robin\"",
     "\"permutation\"",
+    "\"oblivious\"",
+    "{ kind = \"bitmap\", entropies = 16 }",
+    "\"reps\"",
+    "\"reps-legacy\"",
+    "\"mixed\"",
+    "\"plb\"",
 ];
 
 /// What a case comes to, or why it can't be.
@@ -102,8 +108,10 @@ fn every_transport_runs_on_any_graph_by_every_routing() {
             // Their switches remember flows, and answers must come by them.
             "pdq" => 2,
             "d3" | "hpcc" => 4,
-            "fastpass" => 5,
-            _ => 10,
+            "fastpass" => 6,
+            // They tell what becomes of their packets, so that their paths can be chosen by it.
+            "ndp" => 22,
+            _ => 12,
         };
         assert_eq!(runs, expected, "{name}");
     }

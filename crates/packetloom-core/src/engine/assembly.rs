@@ -16,7 +16,7 @@ use crate::fault::LinkFault;
 use crate::measure::{QueueRecorder, SentRecorder};
 use crate::queue::{self, Headroom, Loans, Memory, Pool, Site};
 use crate::random::{Purpose, Stream};
-use crate::routing::{self, Detours, PathCode, Paths, Router};
+use crate::routing::{self, Detours, PathChoice, PathCode, Router};
 use crate::topology::{Forwarding, Link, Topology};
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -132,8 +132,7 @@ impl<'a> Assembly<'a> {
         let links_in = &self.partition.links_in[id as usize];
         let hears = queue::credit_bytes(plan.nic).or(queue::pause_bytes(plan.nic)).is_some();
         let back = if hears { ways_back(plan.topology, id, links_in) } else { Vec::new() };
-        let code = self.code.as_ref().filter(|_| routing::hosts_choose(plan.routing));
-        let paths = code.map(|code| Paths::new(plan.topology, code, plan.routing, id, plan.seed));
+        let paths = PathChoice::build(plan.topology, self.code.as_ref(), plan.routing, id, plan.seed);
         let mut host = Host::new(id, transport, (nic, back), paths, node, plan.seed);
         if let Some(recorder) = &plan.recorder {
             host.watch_pulls(recorder);

@@ -13,7 +13,7 @@ use crate::measure::{QueueRecorder, Segment};
 use crate::packet::Packet;
 use crate::packets::PacketId;
 use crate::random::Stream;
-use crate::routing::{Fate, Paths};
+use crate::routing::{Feedback, PathChoice};
 use crate::units::{ByteTime, Rate, Time};
 
 /// A transport scheme, as it runs on one host.
@@ -82,7 +82,7 @@ pub struct Context<'a, H, A = ()> {
     /// Random numbers of this host's transport.
     pub random: &'a mut Stream,
     pub(super) nic: &'a mut Port<H, A>,
-    pub(super) paths: Option<&'a mut Paths>,
+    pub(super) paths: Option<&'a mut PathChoice>,
     pub(super) wires: &'a mut Wires<H>,
     pub(super) agenda: &'a mut Agenda,
     pub(super) log: &'a mut Log,
@@ -98,7 +98,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     #[inline(always)]
     pub fn send(&mut self, mut packet: Packet<H>) -> u16 {
         if let Some(paths) = &mut self.paths {
-            packet.path = paths.next(packet.dst);
+            packet.path = paths.next(&packet, self.now);
         }
         self.send_by(packet.path, packet);
         packet.path
@@ -106,9 +106,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
 
     /// Tells what became of a packet that was sent by a path.
     #[inline]
-    pub fn judge_path(&mut self, dst: HostId, path: u16, fate: Fate) {
+    pub fn judge_path(&mut self, word: &Feedback) {
         if let Some(paths) = &mut self.paths {
-            paths.judge(dst, path, fate);
+            paths.judge(self.now, word);
         }
     }
 
@@ -186,6 +186,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
 
     /// The sender knows that the receiver has every byte, or gave up.
     pub fn closed(&mut self, flow: &Flow, report: Report) {
+        if let Some(paths) = &mut self.paths {
+            paths.forget(flow.id);
+        }
         self.log.closed(flow.id, self.now, report);
         self.ended_chains.extend(flow.chain);
     }

@@ -15,7 +15,7 @@ use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_whole;
 use crate::random::{Purpose, Stream};
-use crate::routing::Paths;
+use crate::routing::PathChoice;
 use crate::units::Time;
 use crate::workload::{Chain, Done, Query, Triggers};
 use std::cmp::Reverse;
@@ -28,7 +28,7 @@ pub(super) struct Host<T: Transport> {
     transport: T,
     turns: Turns,
     /// Where sources choose their packets' paths.
-    paths: Option<Paths>,
+    paths: Option<PathChoice>,
     chains: BTreeMap<u32, Chain>,
     /// What starts flows here when others have ended here.
     triggers: Option<Box<Triggers>>,
@@ -68,7 +68,7 @@ impl<T: Transport> Host<T> {
         id: HostId,
         transport: T,
         (nic, ways_back): (Port<T::Header, T::Agent>, Vec<u32>),
-        paths: Option<Paths>,
+        paths: Option<PathChoice>,
         node: u32,
         seed: u64,
     ) -> Host<T> {
@@ -150,7 +150,7 @@ impl<T: Transport> Host<T> {
         self.transport.expect_soon(packet);
         self.nic.prefetch_packets(packets);
         if let Some(paths) = &self.paths {
-            paths.prefetch(packet.src);
+            paths.prefetch(packet.flow, packet.src);
         }
     }
 
@@ -352,7 +352,7 @@ impl<T: Transport> Host<T> {
         packet.time = now;
         packet.src = self.turns.id;
         if let Some(paths) = &mut self.paths {
-            packet.path = paths.next(packet.dst);
+            packet.path = paths.next(&packet, now);
         }
         let id = wires.packets.add(packet);
         self.nic.accept(now, id, wires, None);

@@ -162,7 +162,7 @@ fn check_red(values: &Values) -> Result<(), Complaint> {
 }
 
 /// What a queue may hold.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Limit {
     None,
     Bytes(u64),
@@ -190,7 +190,7 @@ impl Limit {
 }
 
 /// When a packet is marked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Marking {
     Never,
     Above(Limit),

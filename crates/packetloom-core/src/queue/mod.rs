@@ -146,10 +146,10 @@ fn has_room(values: &Values, key: &str, packet_bytes: u64) -> Result<(), Complai
 /// The queue of a host's port, where a scenario names none: the switches' own; but a host that trimmed what it sends
 /// itself would lose its first window to no end, so where switches trim, a host has a queue that loses nothing.
 pub fn default_nic(queue: &Values) -> Values {
-    match trims_to_bytes(queue) {
-        None => queue.clone(),
-        Some(_) => Values { kind: fair::QUEUE.component.kind.to_owned(), ..Values::default() },
+    if trims_to_bytes(queue).is_none() && queue.kind != trimming::QUEUE.component.kind {
+        return queue.clone();
     }
+    Values { kind: fair::QUEUE.component.kind.to_owned(), ..Values::default() }
 }
 
 /// The most bytes that may wait at a port with this queue, if packets have up to `packet_bytes`, the pool of

@@ -1,9 +1,9 @@
 //! NDP's switch queue: what does not fit loses its payload, and its header goes on (NDP, SIGCOMM 2017, §3.1).
 
-use super::admission::Limit;
+use super::admission::{Limit, Marking};
 use super::booked::{Booked, Opening};
 use super::list::List;
-use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Queue, has_room, limit};
+use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Queue, Site, has_room, limit};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
@@ -45,6 +45,32 @@ const COMPONENT: Component = Component {
             source: "NDP §3.1: with 50 % probability the newly arrived or the packet at the tail",
         },
         Param {
+            name: "trimming",
+            kind: Written::Flag,
+            default: Fallback::Value("true"),
+            doc: "Whether what does not fit is trimmed; otherwise it is dropped as a whole, and `trim` says which packet that is.",
+            source: "NDP §3.1; htsim_uec: -disable_trim",
+        },
+        Param::optional(
+            "ecn_min",
+            Written::Bytes,
+            "Up to this nothing is marked. A data packet is marked as it leaves, by what waited until then, itself included: so one that waited alone never is, and headers are not either. Left out, with ecn_max: no marks.",
+            "UEC, htsim_uec: 20 % of the bandwidth-delay product",
+        ),
+        Param::optional(
+            "ecn_max",
+            Written::Bytes,
+            "Above this all data is marked; in between with a probability that rises from 0 to 1.",
+            "UEC, htsim_uec: 80 % of the bandwidth-delay product",
+        ),
+        Param {
+            name: "ecn_last_hop",
+            kind: Written::Flag,
+            default: Fallback::Value("true"),
+            doc: "With ecn_min: whether queues before hosts mark too; receivers that hand out credit do without.",
+            source: "htsim_uec: off on the switches' down links to hosts where receivers hand out credit",
+        },
+        Param {
             name: "trim_to",
             kind: Written::Bytes,
             default: Fallback::Value("64B"),
@@ -83,7 +109,8 @@ pub const QUEUE: Made<Queue> = Made {
         most_bytes: |values, packet| {
             Some(limit(values, "capacity", packet)? + limit(values, "header_capacity", packet)?)
         },
-        trims_to_bytes: |values| Some(values.bytes("trim_to")),
+        marks: |values| values.optional_bytes("ecn_max").is_some(),
+        trims_to_bytes: |values| values.flag("trimming").then(|| values.bytes("trim_to")),
         returns_to_sender: |values| values.flag("return_to_sender"),
         check: |values, packet| has_room(values, "capacity", packet),
         ..Queue::new(|values| Built::Held(Buffer::Trimming(Trimming::build(values))))
@@ -91,10 +118,21 @@ pub const QUEUE: Made<Queue> = Made {
 };
 
 fn check(values: &Values) -> Result<(), Complaint> {
-    if (1..=65_535).contains(&values.bytes("trim_to")) {
-        Ok(())
-    } else {
-        Err(Complaint::new("trim_to", "write a size from 1B to 65535B"))
+    if !(1..=65_535).contains(&values.bytes("trim_to")) {
+        return Err(Complaint::new("trim_to", "write a size from 1B to 65535B"));
+    }
+    if !values.flag("trimming") && values.flag("return_to_sender") {
+        let message = "without trimming no header is left to go back; leave one of them out";
+        return Err(Complaint::new("return_to_sender", message));
+    }
+    match ["ecn_min", "ecn_max"].map(|key| values.optional_bytes(key)) {
+        [Some(min), Some(max)] if min > max => Err(Complaint::new("ecn_min", "write at most ecn_max")),
+        [Some(_), None] => Err(Complaint::new("ecn_max", "is missing; ecn_min has no meaning without it")),
+        [None, Some(_)] => Err(Complaint::new("ecn_min", "is missing; ecn_max has no meaning without it")),
+        [None, None] if !values.flag("ecn_last_hop") => {
+            Err(Complaint::new("ecn_last_hop", "has no meaning without ecn_min and ecn_max; leave it out"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -108,10 +146,13 @@ struct Rules {
     count_service: bool,
     header_capacity: Limit,
     by_coin: bool,
+    trims: bool,
     trim_to_bytes: u16,
     return_to_sender: bool,
     /// Headers sent while data waits before a data packet is.
     headers_per_data: u64,
+    marking: Marking,
+    marks_last_hop: bool,
 }
 
 /// The two queues of a port.
@@ -121,6 +162,9 @@ pub struct Trimming {
     rules: Arc<Rules>,
     /// Headers sent while data waited, since the last data packet.
     headers_in_a_row: u64,
+    /// Whether it marks what leaves, and whether its link leads to a host.
+    marks: bool,
+    is_last_hop: bool,
     data: List,
     /// Headers that go before any data packet, whatever comes.
     booked: Booked,
@@ -136,15 +180,23 @@ impl Trimming {
             count_service: values.flag("count_service"),
             header_capacity: Limit::of(values.get("header_capacity")),
             by_coin: values.meaning("trim", &[("coin", true), ("arrival", false)]),
+            trims: values.flag("trimming"),
             trim_to_bytes: values.bytes("trim_to") as u16,
             return_to_sender: values.flag("return_to_sender"),
             headers_per_data: values
                 .meaning("service", &[("weighted", values.count("weight")), ("strict", NO_END)]),
+            marking: match (values.optional_bytes("ecn_min"), values.optional_bytes("ecn_max")) {
+                (Some(min), Some(max)) => Marking::between(min, max, 1.0),
+                _ => Marking::Never,
+            },
+            marks_last_hop: values.flag("ecn_last_hop"),
         })
     }
 
     fn under(rules: Rules) -> Trimming {
         Trimming {
+            marks: rules.marking != Marking::Never,
+            is_last_hop: false,
             rules: Arc::new(rules),
             headers_in_a_row: 0,
             data: List::default(),
@@ -182,6 +234,7 @@ impl Trimming {
         let packet = packets.get_mut(id);
         packet.kind = Kind::Trimmed;
         packet.size_bytes = packet.size_bytes.min(self.rules.trim_to_bytes);
+        packet.ecn_capable = self.is_last_hop;
     }
 
     #[inline(always)]
@@ -222,6 +275,23 @@ impl Trimming {
         self.headers.is_empty() && in_a_row < self.rules.headers_per_data
     }
 
+    /// Marks a data packet that leaves where so much waited, itself included.
+    ///
+    /// htsim decides at the end of a packet's transmission, by what waits then. That is what waits as the next packet starts, so
+    /// there are as many marks here, at the same times, each a packet later.
+    #[inline(never)]
+    fn mark<H>(
+        &self,
+        waited: Occupancy,
+        packet: &mut Packet<H>,
+        (random, counts): (&mut Stream, &mut Counts),
+    ) {
+        if packet.ecn_capable && self.rules.marking.marks(waited, random) {
+            packet.congestion_experienced = true;
+            counts.marks += 1;
+        }
+    }
+
     /// So many booked headers started since anything was put in or taken.
     #[inline]
     fn count_in_a_row(&mut self, started: u32) {
@@ -257,6 +327,11 @@ impl Holds for Trimming {
             return Joined::Waits;
         }
         self.choose(id, before, packets, random);
+        if !self.rules.trims {
+            packets.take(id);
+            counts.drops += 1;
+            return Joined::Dropped;
+        }
         self.trim(id, packets);
         counts.trims += 1;
         self.put_header(id, packets, opening, counts)
@@ -266,7 +341,7 @@ impl Holds for Trimming {
     fn take<H: Copy + Default>(
         &mut self,
         packets: &mut Packets<H>,
-        _: (&mut Stream, &mut Counts),
+        chance: (&mut Stream, &mut Counts),
     ) -> Option<PacketId> {
         // What goes next goes after all that is booked.
         let started = self.booked.depart();
@@ -277,13 +352,22 @@ impl Holds for Trimming {
             self.headers_in_a_row += u64::from(data_waits);
             return Some(header);
         }
+        let waited = self.data.queued();
         let data = self.data.pop_front(packets)?;
         self.headers_in_a_row = 0;
+        if self.marks {
+            self.mark(waited, packets.get_mut(data), chance);
+        }
         Some(data)
     }
 
     fn booked(&self) -> Booked {
         self.booked
+    }
+
+    fn place(&mut self, site: Site) {
+        self.is_last_hop = site.is_switch && site.far_links.is_none();
+        self.marks &= !self.is_last_hop || self.rules.marks_last_hop;
     }
 
     #[inline]
@@ -327,9 +411,12 @@ mod tests {
             count_service: false,
             header_capacity: Limit::Packets(headers),
             by_coin,
+            trims: true,
             trim_to_bytes: 64,
             return_to_sender: false,
             headers_per_data,
+            marking: Marking::Never,
+            marks_last_hop: true,
         }
     }
 
@@ -402,6 +489,68 @@ mod tests {
         }
         let data = queue.waiting().into_iter().filter(|packet| packet.kind == Kind::Data);
         assert_eq!(data.map(|packet| packet.flow).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    fn to_host(is_host: bool) -> Site {
+        let rate = crate::units::Rate::from_gbps(100);
+        let far_links = (!is_host).then_some(4);
+        Site { is_switch: true, rate, host_rate: rate, logs_pauses: false, far_links }
+    }
+
+    /// How many of so many data packets, all there from the start, are marked as they leave.
+    fn marked(rules: Rules, packets: u32, is_host: bool) -> Vec<bool> {
+        let mut queue = Trimming::under(rules);
+        queue.place(to_host(is_host));
+        let mut queue = TestBuffer::<()>::new(Buffer::Trimming(queue));
+        let mut random = stream();
+        for flow in 0..packets {
+            queue.put(Packet { ecn_capable: true, ..packet(flow, Kind::Data) }, 0, &mut random);
+        }
+        std::iter::from_fn(|| queue.take(&mut random)).map(|packet| packet.congestion_experienced).collect()
+    }
+
+    #[test]
+    fn marks_are_made_on_leaving_by_what_waited() {
+        let sharp =
+            |bytes| Rules { marking: Marking::between(bytes, bytes, 1.0), ..rules(100, 8, false, NO_END) };
+        // Five wait, then four and so on: above three packets' bytes, two are marked.
+        assert_eq!(marked(sharp(3 * 9_064), 5, false), [true, true, false, false, false]);
+        assert_eq!(marked(sharp(9_063), 1, false), [true]);
+        assert_eq!(marked(Rules { marks_last_hop: false, ..sharp(0) }, 5, true), [false; 5]);
+        assert_eq!(marked(Rules { marks_last_hop: false, ..sharp(0) }, 5, false), [true; 5]);
+    }
+
+    #[test]
+    fn between_the_thresholds_marks_rise_from_none_to_all() {
+        let marking = Marking::between(0, 1_000 * 9_064, 1.0);
+        let marked = marked(Rules { marking, ..rules(1_000, 8, false, NO_END) }, 1_000, false);
+        // The sum of q / 1000 over q = 1..1000 is 500.5; five standard deviations are 65.
+        let count = marked.iter().filter(|&&marked| marked).count();
+        assert!((435..566).contains(&count), "{count}");
+        let [first, last] = [&marked[..100], &marked[900..]].map(|part| part.iter().filter(|&&m| m).count());
+        assert!(first > 85 && last < 15, "{first}, {last}");
+    }
+
+    #[test]
+    fn without_trimming_what_does_not_fit_is_dropped() {
+        let mut queue = under(Rules { trims: false, ..rules(2, 8, true, NO_END) });
+        let mut random = stream();
+        let drops: u64 =
+            (0..20).map(|flow| queue.put(packet(flow, Kind::Data), 9_064, &mut random).drops).sum();
+        let left: Vec<_> = std::iter::from_fn(|| queue.take(&mut random)).map(|p| (p.flow, p.kind)).collect();
+        assert_eq!((drops, left.len(), left[0]), (18, 2, (0, Kind::Data)));
+    }
+
+    #[test]
+    fn a_header_says_whether_it_was_trimmed_on_the_last_hop() {
+        for is_host in [false, true] {
+            let mut queue = Trimming::under(rules(0, 8, false, NO_END));
+            queue.place(to_host(is_host));
+            let mut queue = TestBuffer::<()>::new(Buffer::Trimming(queue));
+            let mut random = stream();
+            queue.put(Packet { ecn_capable: true, ..packet(1, Kind::Data) }, 9_064, &mut random);
+            assert_eq!(queue.take(&mut random).map(|header| header.was_trimmed_last()), Some(is_host));
+        }
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! Path selection: which of the equal next hops a packet takes.
 
+mod choice;
 mod detours;
+mod entropies;
 mod ns3;
 mod paths;
 mod scoreboard;
 
+pub use choice::{Feedback, PathChoice};
 pub use detours::Detours;
-pub use paths::{PathCode, Paths};
+pub use paths::PathCode;
 pub use scoreboard::Fate;
 
 use crate::flow::{FlowId, HostId};
@@ -38,6 +41,8 @@ enum Chooser {
     SwitchByPacket,
     /// The host that sends it.
     Host,
+    /// Each switch, by a number that the host chose for the packet.
+    HostByEntropy,
     /// A controller.
     Controller,
 }
@@ -144,7 +149,21 @@ const ROUTINGS: &[Made<Routing>] = &[
         },
         how: Routing { chooser: Chooser::Controller, policy: |_, place| by_flow(place) },
     },
+    by_entropy(0),
+    by_entropy(1),
+    by_entropy(2),
+    by_entropy(3),
+    by_entropy(4),
+    by_entropy(5),
 ];
+
+/// One by which hosts choose entropies, which switches hash with the flow.
+const fn by_entropy(number: usize) -> Made<Routing> {
+    Made {
+        component: entropies::COMPONENTS[number],
+        how: Routing { chooser: Chooser::HostByEntropy, policy: |_, place| by_flow(place) },
+    }
+}
 
 /// Every component of the section "routing".
 pub const COMPONENTS: &[Component] = &spec::components::<_, { ROUTINGS.len() }>(ROUTINGS);
@@ -193,8 +212,13 @@ fn chooser(routing: &Values) -> Chooser {
 pub fn path_code(routing: &Values, topology: &Topology) -> Option<PathCode> {
     match chooser(routing) {
         Chooser::Host | Chooser::Controller => PathCode::new(topology),
-        Chooser::SwitchByFlow | Chooser::SwitchByPacket => None,
+        Chooser::SwitchByFlow | Chooser::SwitchByPacket | Chooser::HostByEntropy => None,
     }
+}
+
+/// Whether hosts choose by what becomes of their packets, so that the transport has to say.
+pub fn learns(routing: &Values) -> bool {
+    chooser(routing) == Chooser::HostByEntropy && entropies::learns(routing)
 }
 
 /// Whether each host draws the paths of what it sends.

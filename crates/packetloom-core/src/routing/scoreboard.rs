@@ -43,6 +43,8 @@ const LEAST_RATIO: f64 = 0.3;
 pub enum Fate {
     /// It arrived.
     Whole,
+    /// It arrived, and was marked.
+    Marked,
     /// Its header alone arrived.
     Trimmed,
     /// Not even that.
@@ -53,7 +55,7 @@ impl Fate {
     /// For how many NACKs it counts (csg-htsim: three for a header that came back).
     fn nacks(self) -> u64 {
         match self {
-            Fate::Whole => 0,
+            Fate::Whole | Fate::Marked => 0,
             Fate::Trimmed => 1,
             Fate::Lost => 3,
         }
@@ -104,7 +106,7 @@ impl Scoreboard {
     /// Counts what became of a packet. What is long past counts for less and less.
     pub fn note(&mut self, path: u16, fate: Fate) {
         let Some(score) = self.scores.get_mut(&path) else { return };
-        score.acks += u64::from(fate == Fate::Whole);
+        score.acks += u64::from(fate.nacks() == 0);
         score.nacks += fate.nacks();
         if score.acks + score.nacks > 4 * self.penalties.after {
             score.acks /= 2;

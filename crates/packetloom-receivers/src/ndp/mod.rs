@@ -48,6 +48,7 @@ impl Scheme for Ndp {
     };
     type Config = Config;
     const GOES_BY_TRIMS: bool = true;
+    const JUDGES_PATHS: bool = true;
 
     fn configure(values: &Values) -> Config {
         Config::of(values)

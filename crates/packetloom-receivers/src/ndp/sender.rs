@@ -8,7 +8,7 @@ use crate::engine::{Context, Report, Standing};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
-use crate::routing::Fate;
+use crate::routing::{Fate, Feedback};
 use crate::seq_set::SeqSet;
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -240,8 +240,13 @@ impl Sender {
     fn settle(&mut self, seq: u32, fate: Fate, context: &mut Context<'_, Header>) -> bool {
         let place = self.in_flight.iter().position(|sent| sent.seq == seq);
         let Some(sent) = place.and_then(|place| self.in_flight.remove(place)) else { return false };
-        context.judge_path(self.flow.dst, sent.path, fate);
+        self.judge(sent, fate, context);
         true
+    }
+
+    fn judge(&self, sent: Sent, fate: Fate, context: &mut Context<'_, Header>) {
+        let Flow { id: flow, dst, .. } = self.flow;
+        context.judge_path(&Feedback { flow, dst, path: sent.path, sent_at: sent.left_at, fate });
     }
 
     fn is_acked(&self, seq: u32) -> bool {
@@ -274,7 +279,7 @@ impl Sender {
         {
             self.report.timeouts += 1;
             self.report.retransmissions += 1;
-            context.judge_path(self.flow.dst, sent.path, Fate::Lost);
+            self.judge(sent, Fate::Lost, context);
             self.send(sent.seq, config, context);
         }
         context.set_timer(self.deadline(config), self.flow.id, TIMEOUT);

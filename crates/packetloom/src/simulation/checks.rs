@@ -166,6 +166,13 @@ pub(super) fn check_links(scheme: &Values, topology: &Topology) -> Result<(), Co
 
 /// What switches remember of a flow is right only if its packets keep coming by.
 pub(super) fn check_paths(transport: &str, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
+    if routing::learns(routing) && !transport::needs(transport).judges_paths {
+        let message = format!(
+            "{} goes by what becomes of each packet, and {transport} does not tell; write one that goes by nothing, such as \"oblivious\", or a transport that tells, such as \"uec\"",
+            routing.kind
+        );
+        return Err(Complaint::new("scheme.routing", message));
+    }
     let (one_per_flow, symmetric) = routing::path_per_flow(routing, topology);
     let (is_met, what, instead) = match transport::needs(transport).paths {
         PathNeeds::Nothing => return Ok(()),

@@ -133,7 +133,7 @@ impl<S> FlowTable<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use packetloom_core::random::{Purpose, Stream};
+    use crate::random::{Purpose, Stream};
     use std::collections::BTreeMap;
 
     #[test]

@@ -1,0 +1,85 @@
+//! A host's choice of paths for what it sends, and what it hears of them.
+
+use super::entropies::Entropies;
+use super::paths::{PathCode, Paths};
+use super::{Chooser, Fate, chooser};
+use crate::flow::{FlowId, HostId};
+use crate::packet::Packet;
+use crate::spec::Values;
+use crate::topology::Topology;
+use crate::units::Time;
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Feedback {
+    /// Its flow.
+    pub flow: FlowId,
+    /// The host that it was for.
+    pub dst: HostId,
+    /// The path that was chosen for it.
+    pub path: u16,
+    /// When it was sent.
+    pub sent_at: Time,
+    /// How it fared.
+    pub fate: Fate,
+}
+
+/// A host's choice of paths, where hosts choose.
+#[derive(Clone, Debug)]
+pub enum PathChoice {
+    /// Among all paths to a destination.
+    Paths(Paths),
+    /// Among numbers that switches hash.
+    Entropies(Entropies),
+}
+
+impl PathChoice {
+    /// That of `host`, if hosts choose; `code`: how paths are written.
+    pub fn build(
+        topology: &Topology,
+        code: Option<&PathCode>,
+        routing: &Values,
+        host: HostId,
+        seed: u64,
+    ) -> Option<PathChoice> {
+        match chooser(routing) {
+            Chooser::Host => Some(PathChoice::Paths(Paths::new(topology, code?, routing, host, seed))),
+            Chooser::HostByEntropy => Some(PathChoice::Entropies(Entropies::new(routing, host, seed))),
+            Chooser::SwitchByFlow | Chooser::SwitchByPacket | Chooser::Controller => None,
+        }
+    }
+
+    /// The path for a packet that is sent now.
+    #[inline]
+    pub fn next<H>(&mut self, packet: &Packet<H>, now: Time) -> u16 {
+        match self {
+            PathChoice::Paths(paths) => paths.next(packet.dst),
+            PathChoice::Entropies(entropies) => entropies.next(packet, now),
+        }
+    }
+
+    /// Asks for what is known of the paths of a flow to `dst`.
+    #[inline]
+    pub fn prefetch(&self, flow: FlowId, dst: HostId) {
+        match self {
+            PathChoice::Paths(paths) => paths.prefetch(dst),
+            PathChoice::Entropies(entropies) => entropies.prefetch(flow),
+        }
+    }
+
+    /// Learns what became of a packet.
+    #[inline]
+    pub fn judge(&mut self, now: Time, word: &Feedback) {
+        match self {
+            PathChoice::Paths(paths) => paths.judge(word.dst, word.path, word.fate),
+            PathChoice::Entropies(entropies) => entropies.hear(now, word),
+        }
+    }
+
+    /// A flow of this host has ended.
+    pub fn forget(&mut self, flow: FlowId) {
+        if let PathChoice::Entropies(entropies) = self {
+            entropies.forget(flow);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The bitmap of entropies to skip: those that were marked, trimmed or lost lately.
+
+use super::oblivious::Walk;
+use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
+use crate::random::Stream;
+use crate::routing::Fate;
+use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::units::Time;
+
+/// What can be set of the penalties.
+pub(super) const PENALTIES: &[Param] = &[
+    Param {
+        name: "penalty_mark",
+        kind: Kind::Count(0),
+        default: Fallback::Value("1"),
+        doc: "How often an entropy is skipped for a marked packet.",
+        source: "htsim_uec: 1; htsim_eqds: 1",
+    },
+    Param {
+        name: "penalty_trim",
+        kind: Kind::Count(0),
+        default: Fallback::Value("4"),
+        doc: "How often for a trimmed packet.",
+        source: "htsim_uec: 4; htsim_eqds: 1",
+    },
+    Param {
+        name: "penalty_max",
+        kind: Kind::Count(1),
+        default: Fallback::Value("15"),
+        doc: "The most that an entropy has to be skipped, which is also what a packet that timed out costs it.",
+        source: "htsim_uec: 15; htsim_eqds: 1",
+    },
+    Param {
+        name: "skip",
+        kind: Kind::Choice(&["first", "each"]),
+        default: Fallback::Value("first"),
+        doc: "Of the entropies that are skipped for one packet, which one's penalties are lowered by one.",
+        source: "htsim_uec: the first; htsim_eqds: each",
+    },
+];
+
+pub(super) const WAY: Made<Way> = Made {
+    component: Component {
+        section: "routing",
+        kind: "bitmap",
+        doc: "As oblivious, but an entropy is skipped for a while after a packet with it was marked, trimmed or lost.",
+        source: "EQDS, NSDI 2022; Ultra Ethernet, as htsim_uec has it",
+        params: &[&[ENTROPIES], PENALTIES],
+        check: check_penalties,
+    },
+    how: Way { build: |values| Selector::Bitmap(Bitmap::of(values)), learns: true },
+};
+
+pub(super) fn check_penalties(values: &Values) -> Result<(), Complaint> {
+    check(values)?;
+    if values.count("penalty_max") > 255 {
+        return Err(Complaint::new("penalty_max", "write 255 at most"));
+    }
+    Ok(())
+}
+
+/// The walk, and how often each entropy is still to be skipped.
+#[derive(Clone, Debug)]
+pub struct Bitmap {
+    walk: Walk,
+    skips: Box<[u8]>,
+    /// How many are to be skipped.
+    penalised: u32,
+    mark: u8,
+    trim: u8,
+    most: u8,
+    lowers_each: bool,
+}
+
+impl Bitmap {
+    pub(super) fn of(values: &Values) -> Bitmap {
+        let walk = Walk::of(values);
+        let most = values.count("penalty_max") as u8;
+        let penalty = |key| values.count(key).min(most.into()) as u8;
+        Bitmap {
+            walk,
+            skips: vec![0; usize::from(walk.last()) + 1].into(),
+            penalised: 0,
+            mark: penalty("penalty_mark"),
+            trim: penalty("penalty_trim"),
+            most,
+            lowers_each: values.meaning("skip", &[("first", false), ("each", true)]),
+        }
+    }
+
+    fn lower(&mut self, entropy: u16) {
+        let skips = &mut self.skips[usize::from(entropy)];
+        *skips -= 1;
+        self.penalised -= u32::from(*skips == 0);
+    }
+}
+
+impl Select for Bitmap {
+    fn start(&mut self, random: &mut Stream) {
+        self.walk.start(random);
+    }
+
+    fn next(&mut self, _: Time, random: &mut Stream) -> u16 {
+        let first = self.walk.step(random);
+        if self.skips[usize::from(first)] == 0 {
+            return first;
+        }
+        let are_all = self.penalised as usize == self.skips.len();
+        self.lower(first);
+        if are_all {
+            // There is none to prefer: htsim goes once around and takes what comes then.
+            return self.walk.step(random);
+        }
+        loop {
+            let entropy = self.walk.step(random);
+            if self.skips[usize::from(entropy)] == 0 {
+                return entropy;
+            }
+            if self.lowers_each {
+                self.lower(entropy);
+            }
+        }
+    }
+
+    fn hear(&mut self, _: Time, word: &Feedback, _: &mut Stream) {
+        let penalty = match word.fate {
+            Fate::Whole => 0,
+            Fate::Marked => self.mark,
+            Fate::Trimmed => self.trim,
+            Fate::Lost => self.most,
+        };
+        if penalty == 0 {
+            return;
+        }
+        let skips = &mut self.skips[usize::from(word.path & self.walk.last())];
+        self.penalised += u32::from(*skips == 0);
+        *skips = skips.saturating_add(penalty).min(self.most);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{selector, word};
+    use super::*;
+    use crate::spec::Value;
+
+    /// In which of the rounds to come an entropy is used.
+    fn rounds_with(selector: &mut Selector, random: &mut Stream, entropy: u16, packets: usize) -> Vec<bool> {
+        (0..packets).map(|_| selector.next(Time::ZERO, random) == entropy).collect()
+    }
+
+    #[test]
+    fn an_entropy_is_skipped_as_often_as_its_packets_fared_badly() {
+        for (fate, skips) in [(Fate::Whole, 0), (Fate::Marked, 1), (Fate::Trimmed, 4), (Fate::Lost, 15)] {
+            let (mut bitmap, mut random) = selector("bitmap", &[("entropies", Value::Count(8))]);
+            bitmap.hear(Time::ZERO, &word(5, fate), &mut random);
+            let used = rounds_with(&mut bitmap, &mut random, 5, 8 * 40);
+            let first = used.iter().position(|&used| used).expect("its penalties end");
+            // Seven packets in each round that skips it, and up to eight before it in its own.
+            assert!((skips * 7..skips * 7 + 8).contains(&first), "{fate:?}: {first}");
+            assert!(used[first..].iter().filter(|&&used| used).count() >= (8 * 40 - first) / 8 - 1);
+        }
+    }
+
+    #[test]
+    fn penalties_add_up_to_their_limit() {
+        let (mut bitmap, mut random) = selector("bitmap", &[("entropies", Value::Count(2))]);
+        (0..9).for_each(|_| bitmap.hear(Time::ZERO, &word(1, Fate::Trimmed), &mut random));
+        let used = rounds_with(&mut bitmap, &mut random, 1, 60);
+        // Each packet lowers them by one at most, and every second one does at least.
+        assert!((15..=31).contains(&used.iter().position(|&used| used).expect("they end")));
+    }
+
+    #[test]
+    fn where_all_are_to_be_skipped_something_is_sent_all_the_same() {
+        for skip in ["first", "each"] {
+            let own = [("entropies", Value::Count(4)), ("skip", Value::Text(skip.to_owned()))];
+            let (mut bitmap, mut random) = selector("bitmap", &own);
+            (0..4).for_each(|path| bitmap.hear(Time::ZERO, &word(path, Fate::Lost), &mut random));
+            let used: std::collections::BTreeSet<u16> =
+                (0..200).map(|_| bitmap.next(Time::ZERO, &mut random)).collect();
+            assert_eq!(used.len(), 4);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Mixed: entropies that came back without a mark are used again; where there is none, the bitmap chooses.
+
+use super::bitmap::{Bitmap, PENALTIES, check_penalties};
+use super::reps_legacy::Recycled;
+use super::{ENTROPIES, Feedback, Select, Selector, Way};
+use crate::random::Stream;
+use crate::spec::{Component, Made, Values};
+use crate::units::Time;
+
+pub(super) const WAY: Made<Way> = Made {
+    component: Component {
+        section: "routing",
+        kind: "mixed",
+        doc: "The source uses an entropy again for each one that came back without a mark, and where there is none takes one as bitmap does.",
+        source: "htsim_uec's default",
+        params: &[&[ENTROPIES], PENALTIES],
+        check: check_penalties,
+    },
+    how: Way { build: |values| Selector::Mixed(Mixed::of(values)), learns: true },
+};
+
+/// Both of them, which hear all.
+#[derive(Clone, Debug)]
+pub struct Mixed {
+    recycled: Recycled,
+    bitmap: Bitmap,
+}
+
+impl Mixed {
+    fn of(values: &Values) -> Mixed {
+        Mixed { recycled: Recycled::of(values), bitmap: Bitmap::of(values) }
+    }
+}
+
+impl Select for Mixed {
+    fn start(&mut self, random: &mut Stream) {
+        self.bitmap.start(random);
+    }
+
+    fn next(&mut self, now: Time, random: &mut Stream) -> u16 {
+        self.recycled.take().unwrap_or_else(|| self.bitmap.next(now, random))
+    }
+
+    fn hear(&mut self, now: Time, word: &Feedback, random: &mut Stream) {
+        self.recycled.note(word);
+        self.bitmap.hear(now, word, random);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{selector, word};
+    use super::*;
+    use crate::routing::Fate;
+    use crate::spec::Value;
+
+    #[test]
+    fn what_came_back_goes_first_and_then_the_bitmap_with_its_penalties() {
+        let (mut mixed, mut random) = selector("mixed", &[("entropies", Value::Count(4))]);
+        mixed.hear(Time::ZERO, &word(3, Fate::Whole), &mut random);
+        mixed.hear(Time::ZERO, &word(2, Fate::Trimmed), &mut random);
+        assert_eq!(mixed.next(Time::ZERO, &mut random), 3);
+        let next: Vec<u16> = (0..9).map(|_| mixed.next(Time::ZERO, &mut random)).collect();
+        assert!(!next.contains(&2), "{next:?}");
+    }
+}

@@ -1,0 +1,246 @@
+//! Entropies: numbers by which hosts steer their packets without knowing any path. A source writes one of `entropies` into
+//! each packet, and switches hash it with the flow, as they would a port number (per-flow ECMP); so each entropy is a path that
+//! nobody has to number, and two of them may be the same.
+//!
+//! How the next one is chosen, and what is learnt of those that were, is a [`Selector`] for each flow: a file each.
+
+mod bitmap;
+mod mixed;
+mod oblivious;
+mod plb;
+mod reps;
+mod reps_legacy;
+
+use super::Feedback;
+use crate::flow::{FlowId, HostId};
+use crate::flow_table::FlowTable;
+use crate::packet::{Kind, Packet};
+use crate::random::{Purpose, Stream};
+use crate::spec::{self, Complaint, Component, Fallback, Kind as Holds, Made, Param, Values};
+use crate::units::Time;
+use bitmap::Bitmap;
+use mixed::Mixed;
+use oblivious::Walk;
+use plb::Plb;
+use reps::Reps;
+use reps_legacy::Recycled;
+
+/// How many there are.
+const ENTROPIES: Param = Param {
+    name: "entropies",
+    kind: Holds::Count(1),
+    default: Fallback::Value("64"),
+    doc: "How many entropies a flow uses, 0, 1, 2 and so on: a power of two up to 65536.",
+    source: "htsim_uec: -paths 64",
+};
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    let entropies = values.count("entropies");
+    if entropies.is_power_of_two() && entropies <= 1 << 16 {
+        return Ok(());
+    }
+    Err(Complaint::new("entropies", "write a power of two up to 65536, such as 64"))
+}
+
+/// How a flow chooses.
+trait Select {
+    /// A flow begins.
+    fn start(&mut self, _random: &mut Stream) {}
+
+    /// The entropy of its next packet.
+    fn next(&mut self, now: Time, random: &mut Stream) -> u16;
+
+    /// What became of one of its packets.
+    fn hear(&mut self, _now: Time, _word: &Feedback, _random: &mut Stream) {}
+}
+
+/// A way to choose, as the room keeps it beside its component.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    /// Builds it for a flow that has not begun.
+    build: fn(&Values) -> Selector,
+    /// Whether it goes by what becomes of packets.
+    learns: bool,
+}
+
+macro_rules! ways {
+    ($($name:ident($type:ty) = $way:path,)*) => {
+        const WAYS: &[Made<Way>] = &[$($way),*];
+
+        /// How one flow chooses.
+        #[derive(Clone, Debug)]
+        enum Selector {
+            $($name($type)),*
+        }
+
+        impl Select for Selector {
+            fn start(&mut self, random: &mut Stream) {
+                match self {
+                    $(Selector::$name(way) => way.start(random)),*
+                }
+            }
+
+            #[inline]
+            fn next(&mut self, now: Time, random: &mut Stream) -> u16 {
+                match self {
+                    $(Selector::$name(way) => way.next(now, random)),*
+                }
+            }
+
+            #[inline]
+            fn hear(&mut self, now: Time, word: &Feedback, random: &mut Stream) {
+                match self {
+                    $(Selector::$name(way) => way.hear(now, word, random)),*
+                }
+            }
+        }
+    };
+}
+
+ways! {
+    Oblivious(Walk) = oblivious::WAY,
+    Bitmap(Bitmap) = bitmap::WAY,
+    Reps(Reps) = reps::WAY,
+    RepsLegacy(Recycled) = reps_legacy::WAY,
+    Mixed(Mixed) = mixed::WAY,
+    Plb(Plb) = plb::WAY,
+}
+
+/// How all of them describe themselves.
+pub(super) const COMPONENTS: [Component; WAYS.len()] = spec::components(WAYS);
+
+/// Whether a routing goes by what becomes of packets, so that its transport has to say.
+pub(super) fn learns(routing: &Values) -> bool {
+    spec::how(WAYS, &routing.kind).learns
+}
+
+/// A host's choice of entropies.
+#[derive(Clone, Debug)]
+pub struct Entropies {
+    flows: FlowTable<Selector>,
+    /// What each flow begins with.
+    template: Selector,
+    /// Answers, pulls and the like take the entropies in turn.
+    last_other: u16,
+    mask: u16,
+    random: Stream,
+}
+
+impl Entropies {
+    /// Those of `host`.
+    pub(super) fn new(routing: &Values, host: HostId, seed: u64) -> Entropies {
+        Entropies {
+            flows: FlowTable::default(),
+            template: (spec::how(WAYS, &routing.kind).build)(routing),
+            last_other: 0,
+            mask: (routing.count("entropies") - 1) as u16,
+            random: Stream::new(seed, Purpose::Paths, host.into()),
+        }
+    }
+
+    /// The entropy for a packet.
+    #[inline(never)]
+    pub(super) fn next<H>(&mut self, packet: &Packet<H>, now: Time) -> u16 {
+        if packet.kind != Kind::Data {
+            self.last_other = self.last_other.wrapping_add(1) & self.mask;
+            return self.last_other;
+        }
+        if self.flows.get(packet.flow).is_none() {
+            let mut selector = self.template.clone();
+            selector.start(&mut self.random);
+            self.flows.insert(packet.flow, selector);
+        }
+        self.flows.get_mut(packet.flow).map_or(0, |selector| selector.next(now, &mut self.random))
+    }
+
+    /// Asks for what a flow knows of its paths.
+    #[inline]
+    pub(super) fn prefetch(&self, flow: FlowId) {
+        self.flows.prefetch(flow);
+    }
+
+    /// Learns what became of a packet.
+    #[inline(never)]
+    pub(super) fn hear(&mut self, now: Time, word: &Feedback) {
+        if let Some(selector) = self.flows.get_mut(word.flow) {
+            selector.hear(now, word, &mut self.random);
+        }
+    }
+
+    /// A flow of this host has ended.
+    pub(super) fn forget(&mut self, flow: FlowId) {
+        self.flows.remove(flow);
+    }
+}
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use crate::routing::Fate;
+    use crate::spec::Value;
+
+    /// A flow's selector with its defaults but for these.
+    pub(super) fn selector(kind: &str, own: &[(&str, Value)]) -> (Selector, Stream) {
+        let made = WAYS.iter().find(|made| made.component.kind == kind).expect("a way");
+        let mut values = Values { kind: kind.to_owned(), ..Values::default() };
+        for param in made.component.params() {
+            let value = match (param.kind, param.default) {
+                (Holds::Count(_), Fallback::Value(count)) => Value::Count(count.parse().expect("a count")),
+                (Holds::Number(..), Fallback::Value(number)) => {
+                    Value::Number(number.parse().expect("a number"))
+                }
+                (Holds::Choice(_), Fallback::Value(word)) => Value::Text(word.to_owned()),
+                (Holds::Time, Fallback::Value(time)) => {
+                    let (number, ps) = match time.strip_suffix("ms") {
+                        Some(number) => (number, 1_000_000_000),
+                        None => (time.trim_end_matches('s'), 1_000_000_000_000),
+                    };
+                    Value::Time(Time(number.parse::<u64>().expect("a time") * ps))
+                }
+                other => panic!("{other:?}"),
+            };
+            values.entries.insert(param.name.to_owned(), value);
+        }
+        values.entries.extend(own.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+        let mut random = Stream::new(1, Purpose::Paths, 0);
+        let mut selector = (made.how.build)(&values);
+        selector.start(&mut random);
+        (selector, random)
+    }
+
+    pub(super) fn word(path: u16, fate: Fate) -> Feedback {
+        Feedback { flow: 1, dst: 2, path, sent_at: Time::ZERO, fate }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Value;
+
+    #[test]
+    fn a_flow_has_a_choice_of_its_own_until_it_ends_and_answers_take_turns() {
+        let entries = [("entropies", Value::Count(4))];
+        let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
+        let routing = Values { kind: "oblivious".to_owned(), entries };
+        let mut host = Entropies::new(&routing, 3, 1);
+        let mut packet = Packet::<()> { flow: 7, kind: Kind::Ack, ..Packet::default() };
+        let answers: Vec<u16> = (0..5).map(|_| host.next(&packet, Time::ZERO)).collect();
+        assert_eq!(answers, [1, 2, 3, 0, 1]);
+        packet.kind = Kind::Data;
+        let mut round: Vec<u16> = (0..4).map(|_| host.next(&packet, Time::ZERO)).collect();
+        round.sort_unstable();
+        assert_eq!(round, [0, 1, 2, 3]);
+        assert!(host.flows.get(7).is_some());
+        host.forget(7);
+        assert!(host.flows.get(7).is_none());
+    }
+
+    #[test]
+    fn only_powers_of_two_can_be_walked() {
+        for (entropies, is_sound) in [(1, true), (64, true), (65_536, true), (48, false), (131_072, false)] {
+            let entries = [("entropies".to_owned(), Value::Count(entropies))].into();
+            assert_eq!(check(&Values { kind: "reps".to_owned(), entries }).is_ok(), is_sound);
+        }
+    }
+}

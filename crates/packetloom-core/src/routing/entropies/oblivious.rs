@@ -1,0 +1,82 @@
+//! Oblivious spraying: all entropies in turn, in an order that is scrambled anew for each round.
+
+use super::{ENTROPIES, Select, Selector, Way, check};
+use crate::random::Stream;
+use crate::spec::{Component, Made, Values};
+use crate::units::Time;
+
+pub(super) const WAY: Made<Way> = Made {
+    component: Component {
+        section: "routing",
+        kind: "oblivious",
+        doc: "The source sprays a flow's packets over entropies, which switches hash: each once in a round, in an order scrambled by an exclusive or with a number drawn for the round.",
+        source: "Ultra Ethernet's oblivious load balancing, as htsim_uec has it",
+        params: &[&[ENTROPIES]],
+        check,
+    },
+    how: Way { build: |values| Selector::Oblivious(Walk::of(values)), learns: false },
+};
+
+/// The walk over all entropies.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    mask: u16,
+    index: u16,
+    scramble: u16,
+}
+
+impl Walk {
+    pub(super) fn of(values: &Values) -> Walk {
+        Walk { mask: (values.count("entropies") - 1) as u16, index: 0, scramble: 0 }
+    }
+
+    /// The number of the last entropy; they are counted from 0.
+    pub(super) fn last(&self) -> u16 {
+        self.mask
+    }
+
+    /// One step.
+    #[inline]
+    pub(super) fn step(&mut self, random: &mut Stream) -> u16 {
+        let entropy = self.index ^ self.scramble;
+        self.index = self.index.wrapping_add(1) & self.mask;
+        if self.index == 0 {
+            self.scramble = random.bits() as u16 & self.mask;
+        }
+        entropy
+    }
+}
+
+impl Select for Walk {
+    fn start(&mut self, random: &mut Stream) {
+        self.scramble = random.bits() as u16 & self.mask;
+    }
+
+    #[inline]
+    fn next(&mut self, _: Time, random: &mut Stream) -> u16 {
+        self.step(random)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::selector;
+    use super::*;
+    use crate::spec::Value;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_round_uses_every_entropy_once_in_another_order() {
+        for entropies in [1, 2, 16, 256] {
+            let (mut walk, mut random) = selector("oblivious", &[("entropies", Value::Count(entropies))]);
+            let rounds: BTreeSet<Vec<u16>> = (0..20)
+                .map(|_| (0..entropies).map(|_| walk.next(Time::ZERO, &mut random)).collect())
+                .collect();
+            for round in &rounds {
+                let all: BTreeSet<u16> = round.iter().copied().collect();
+                assert_eq!(all, (0..entropies as u16).collect());
+            }
+            assert!(entropies < 16 || rounds.len() > 5, "{} orders", rounds.len());
+        }
+    }
+}

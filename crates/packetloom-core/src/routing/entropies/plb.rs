@@ -1,0 +1,174 @@
+//! PLB: a flow keeps to one path, and draws another when that stays congested (Qureshi et al., SIGCOMM 2022).
+//!
+//! Linux's `tcp_plb.c` also moves sooner where a flow has nothing in flight, which a path's chooser does not know.
+
+use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
+use crate::random::Stream;
+use crate::routing::Fate;
+use crate::spec::{Component, Fallback, Kind, Made, Param, Values};
+use crate::units::Time;
+
+pub(super) const WAY: Made<Way> = Made {
+    component: Component {
+        section: "routing",
+        kind: "plb",
+        doc: "PLB: a flow's packets all have one entropy, and a new one is drawn after several round trips in a row of which most packets were marked or trimmed, or after a timeout.",
+        source: "PLB, SIGCOMM 2022, §3",
+        params: &[
+            &[ENTROPIES],
+            &[
+                Param {
+                    name: "marked_above",
+                    kind: Kind::Number(0.0, 1.0),
+                    default: Fallback::Value("0.5"),
+                    doc: "A round trip is congested if more than this share of what was heard in it was marked or trimmed.",
+                    source: "PLB §3: 50 %; Linux: tcp_plb_cong_thresh 128 of 256",
+                },
+                Param {
+                    name: "rounds",
+                    kind: Kind::Count(1),
+                    default: Fallback::Value("3"),
+                    doc: "After so many congested round trips in a row another path is drawn.",
+                    source: "PLB §3: K; Linux: 3 where nothing is in flight, otherwise 12",
+                },
+                Param {
+                    name: "suspend",
+                    kind: Kind::Time,
+                    default: Fallback::Value("60s"),
+                    doc: "For so long after a timeout no congestion moves the flow.",
+                    source: "Linux: tcp_plb_suspend_rto_sec 60",
+                },
+            ],
+        ],
+        check,
+    },
+    how: Way { build: |values| Selector::Plb(Plb::of(values)), learns: true },
+};
+
+/// A flow's path, and how its round trips went.
+#[derive(Clone, Debug)]
+pub struct Plb {
+    entropy: u16,
+    last: u16,
+    /// What was heard in this round trip, and how much of it was bad.
+    heard: u32,
+    bad: u32,
+    /// Congested round trips in a row.
+    congested: u32,
+    rounds: u32,
+    marked_above: f64,
+    /// This round trip is over when something is heard that was sent later.
+    round_began: Time,
+    suspended_until: Time,
+    suspend: Time,
+}
+
+impl Plb {
+    fn of(values: &Values) -> Plb {
+        Plb {
+            entropy: 0,
+            last: (values.count("entropies") - 1) as u16,
+            heard: 0,
+            bad: 0,
+            congested: 0,
+            rounds: values.count("rounds").min(u32::MAX.into()) as u32,
+            marked_above: values.number("marked_above"),
+            round_began: Time::ZERO,
+            suspended_until: Time::ZERO,
+            suspend: values.time("suspend"),
+        }
+    }
+
+    /// Another path than this one, where there are several.
+    fn move_on(&mut self, random: &mut Stream) {
+        self.congested = 0;
+        if self.last > 0 {
+            let others = u32::from(self.last);
+            self.entropy = self.entropy.wrapping_add(1 + random.below(others) as u16) & self.last;
+        }
+    }
+
+    fn end_round(&mut self, now: Time, random: &mut Stream) {
+        let is_congested = f64::from(self.bad) > self.marked_above * f64::from(self.heard);
+        self.congested = if is_congested { self.congested + 1 } else { 0 };
+        (self.heard, self.bad, self.round_began) = (0, 0, now);
+        if self.congested >= self.rounds && now >= self.suspended_until {
+            self.move_on(random);
+        }
+    }
+}
+
+impl Select for Plb {
+    fn start(&mut self, random: &mut Stream) {
+        self.entropy = random.bits() as u16 & self.last;
+    }
+
+    #[inline]
+    fn next(&mut self, _: Time, _: &mut Stream) -> u16 {
+        self.entropy
+    }
+
+    fn hear(&mut self, now: Time, word: &Feedback, random: &mut Stream) {
+        if word.fate == Fate::Lost {
+            // One timeout may lose many packets of a path that was left since.
+            if word.path == self.entropy {
+                self.suspended_until = now + self.suspend;
+                self.move_on(random);
+            }
+            return;
+        }
+        self.heard += 1;
+        self.bad += u32::from(word.fate != Fate::Whole);
+        if word.sent_at >= self.round_began {
+            self.end_round(now, random);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::selector;
+    use super::*;
+    use crate::spec::Value;
+
+    const TRIP: u64 = 10;
+
+    /// Round trips of ten packets, so many of which are marked; returns the entropy after each.
+    fn round_trips(plb: &mut Selector, random: &mut Stream, from: u64, marked: &[u64]) -> Vec<u16> {
+        let trip = |(trip, &marked): (u64, &u64)| {
+            let (sent_at, now) = (Time(trip * TRIP), Time((trip + 1) * TRIP));
+            let path = plb.next(now, random);
+            for packet in 0..10 {
+                let fate = if packet < marked { Fate::Marked } else { Fate::Whole };
+                // The last one of each was sent as the round began.
+                let sent_at = if packet == 9 { sent_at } else { Time(sent_at.as_ps().saturating_sub(1)) };
+                plb.hear(now, &Feedback { flow: 1, dst: 2, path, sent_at, fate }, random);
+            }
+            plb.next(now, random)
+        };
+        (from..).zip(marked).map(trip).collect()
+    }
+
+    #[test]
+    fn three_congested_round_trips_in_a_row_move_a_flow() {
+        let (mut plb, mut random) = selector("plb", &[]);
+        let at_first = plb.next(Time::ZERO, &mut random);
+        let after = round_trips(&mut plb, &mut random, 0, &[6, 6, 5, 10, 6, 6, 0]);
+        assert_eq!(after[..5], [at_first; 5]);
+        assert_ne!(after[5], at_first);
+        assert_eq!(after[6], after[5]);
+    }
+
+    #[test]
+    fn a_timeout_moves_it_at_once_and_then_congestion_does_not() {
+        let own = [("suspend", Value::Time(Time(TRIP * 20)))];
+        let (mut plb, mut random) = selector("plb", &own);
+        let at_first = plb.next(Time::ZERO, &mut random);
+        let lost = Feedback { flow: 1, dst: 2, path: at_first, sent_at: Time::ZERO, fate: Fate::Lost };
+        (0..9).for_each(|_| plb.hear(Time::ZERO, &lost, &mut random));
+        let moved = plb.next(Time::ZERO, &mut random);
+        assert_ne!(moved, at_first);
+        assert_eq!(round_trips(&mut plb, &mut random, 0, &[10; 18]), [moved; 18]);
+        assert_ne!(round_trips(&mut plb, &mut random, 18, &[10; 3])[2], moved);
+    }
+}

@@ -1,0 +1,263 @@
+//! REPS: recycled entropies, and what to do when packets vanish (Bonato et al., arXiv 2407.21625).
+//!
+//! A ring keeps the last entropies that came back without a mark; each is used once more, the oldest first, and where none is
+//! left one is drawn. After a timeout the flow freezes: for a while it draws none, but goes through those in the ring again and
+//! again, because each of them worked a moment ago, while a new one may be on the path that swallows packets.
+
+use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
+use crate::random::Stream;
+use crate::routing::Fate;
+use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::units::Time;
+use smallvec::SmallVec;
+
+/// So many entropies lie in the state itself: "less than 25 bytes per connection".
+const NEAR: usize = 8;
+
+pub(super) const WAY: Made<Way> = Made {
+    component: Component {
+        section: "routing",
+        kind: "reps",
+        doc: "REPS: the source uses the last entropies that came back without a mark once more each, and draws others where none is left; after a timeout it keeps to those it knows to work (freezing).",
+        source: "REPS, arXiv 2407.21625",
+        params: &[
+            &[ENTROPIES],
+            &[
+                Param {
+                    name: "ring",
+                    kind: Kind::Count(1),
+                    default: Fallback::Value("8"),
+                    doc: "How many of the last entropies that came back are kept.",
+                    source: "REPS: 8",
+                },
+                Param {
+                    name: "uses",
+                    kind: Kind::Count(1),
+                    default: Fallback::Value("1"),
+                    doc: "How often each of them is used: more than once where an ACK is for several packets.",
+                    source: "REPS: 1; htsim_uec: compressed_acks_reuse",
+                },
+                Param {
+                    name: "freeze",
+                    kind: Kind::Time,
+                    default: Fallback::Value("10ms"),
+                    doc: "For so long after a timeout only entropies in the ring are used, in turn; 0s: there is no freezing.",
+                    source: "htsim_uec: 10 ms",
+                },
+                Param {
+                    name: "explore",
+                    kind: Kind::Count(0),
+                    default: Fallback::Value("16"),
+                    doc: "After freezing the ring is emptied, and so many packets draw their entropies.",
+                    source: "htsim_uec: 16",
+                },
+                Param {
+                    name: "explore_first",
+                    kind: Kind::Count(0),
+                    default: Fallback::Value("0"),
+                    doc: "As a flow begins, so many packets draw theirs, whatever came back by then.",
+                    source: "htsim_uec: 0; REPS: the packets of a bandwidth-delay product",
+                },
+            ],
+        ],
+        check: check_ring,
+    },
+    how: Way { build: |values| Selector::Reps(Reps::of(values)), learns: true },
+};
+
+fn check_ring(values: &Values) -> Result<(), Complaint> {
+    check(values)?;
+    match ["ring", "uses"].into_iter().find(|key| values.count(key) > 255) {
+        Some(key) => Err(Complaint::new(key, "write 255 at most")),
+        None => Ok(()),
+    }
+}
+
+/// A flow's ring.
+#[derive(Clone, Debug)]
+pub struct Reps {
+    ring: SmallVec<[u16; NEAR]>,
+    last: u16,
+    size: u8,
+    uses: u8,
+    /// Where the next entropy that comes back is written.
+    head: u8,
+    /// So many before it were not used up.
+    fresh: u8,
+    /// How often the oldest of them was used.
+    used: u8,
+    /// Whose turn it is while frozen.
+    turn: u8,
+    /// So many packets still draw.
+    exploring: u32,
+    explore: u32,
+    frozen_until: Option<Time>,
+    freeze: Time,
+}
+
+impl Reps {
+    fn of(values: &Values) -> Reps {
+        let packets = |key| values.count(key).min(u32::MAX.into()) as u32;
+        Reps {
+            ring: SmallVec::new(),
+            last: (values.count("entropies") - 1) as u16,
+            size: values.count("ring") as u8,
+            uses: values.count("uses") as u8,
+            head: 0,
+            fresh: 0,
+            used: 0,
+            turn: 0,
+            exploring: packets("explore_first"),
+            explore: packets("explore"),
+            frozen_until: None,
+            freeze: values.time("freeze"),
+        }
+    }
+
+    fn draw(&self, random: &mut Stream) -> u16 {
+        random.bits() as u16 & self.last
+    }
+
+    fn keep(&mut self, entropy: u16) {
+        let head = usize::from(self.head);
+        match self.ring.get_mut(head) {
+            Some(place) => *place = entropy,
+            None => self.ring.push(entropy),
+        }
+        self.head = if self.head + 1 == self.size { 0 } else { self.head + 1 };
+        if self.fresh < self.size {
+            self.fresh += 1;
+        } else {
+            // The oldest is gone.
+            self.used = 0;
+        }
+    }
+
+    /// The oldest that is not used up.
+    fn take(&mut self) -> u16 {
+        let (head, fresh, size) = (u32::from(self.head), u32::from(self.fresh), u32::from(self.size));
+        let oldest = self.ring[((head + size - fresh) % size) as usize];
+        self.used += 1;
+        if self.used == self.uses {
+            self.used = 0;
+            self.fresh -= 1;
+        }
+        oldest
+    }
+
+    /// The next in the ring, used up or not.
+    fn take_in_turn(&mut self) -> u16 {
+        let place = usize::from(self.turn) % self.ring.len();
+        self.turn = (place + 1) as u8;
+        self.ring[place]
+    }
+
+    fn thaw(&mut self) {
+        self.frozen_until = None;
+        self.ring.clear();
+        (self.head, self.fresh, self.used, self.turn) = (0, 0, 0, 0);
+        self.exploring = self.explore;
+    }
+}
+
+impl Select for Reps {
+    fn next(&mut self, _: Time, random: &mut Stream) -> u16 {
+        if self.exploring > 0 {
+            self.exploring -= 1;
+            self.draw(random)
+        } else if self.frozen_until.is_some() && !self.ring.is_empty() {
+            self.take_in_turn()
+        } else if self.frozen_until.is_none() && self.fresh > 0 {
+            self.take()
+        } else {
+            self.draw(random)
+        }
+    }
+
+    fn hear(&mut self, now: Time, word: &Feedback, _: &mut Stream) {
+        let freezes = word.fate == Fate::Lost && self.freeze > Time::ZERO;
+        if freezes && self.frozen_until.is_none() && self.exploring == 0 {
+            self.frozen_until = Some(now + self.freeze);
+        }
+        if self.frozen_until.is_some_and(|until| now > until) {
+            self.thaw();
+        }
+        if word.fate == Fate::Whole {
+            self.keep(word.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{selector, word};
+    use super::*;
+    use crate::spec::Value;
+
+    const NOW: Time = Time::ZERO;
+
+    /// A flow with so many entropies that one drawn is none of those that came back.
+    fn reps(own: &[(&str, Value)]) -> (Selector, Stream) {
+        selector("reps", &[&[("entropies", Value::Count(65_536))], own].concat())
+    }
+
+    fn hear(reps: &mut Selector, random: &mut Stream, at: Time, paths: std::ops::Range<u16>, fate: Fate) {
+        paths.for_each(|path| reps.hear(at, &word(path, fate), random));
+    }
+
+    fn next(reps: &mut Selector, random: &mut Stream, packets: usize) -> Vec<u16> {
+        (0..packets).map(|_| reps.next(NOW, random)).collect()
+    }
+
+    #[test]
+    fn what_came_back_is_used_once_the_oldest_first_and_then_others_are_drawn() {
+        let (mut reps, mut random) = reps(&[]);
+        hear(&mut reps, &mut random, NOW, 1..4, Fate::Whole);
+        hear(&mut reps, &mut random, NOW, 4..5, Fate::Marked);
+        hear(&mut reps, &mut random, NOW, 5..6, Fate::Trimmed);
+        assert_eq!(next(&mut reps, &mut random, 3), [1, 2, 3]);
+        assert!(next(&mut reps, &mut random, 20).iter().all(|&entropy| entropy > 10));
+    }
+
+    #[test]
+    fn the_ring_keeps_the_last_eight() {
+        let (mut reps, mut random) = reps(&[]);
+        hear(&mut reps, &mut random, NOW, 1..12, Fate::Whole);
+        assert_eq!(next(&mut reps, &mut random, 8), [4, 5, 6, 7, 8, 9, 10, 11]);
+        assert!(next(&mut reps, &mut random, 1)[0] > 20);
+    }
+
+    #[test]
+    fn with_coalesced_answers_each_may_be_used_several_times() {
+        let (mut reps, mut random) = reps(&[("uses", Value::Count(3)), ("ring", Value::Count(2))]);
+        hear(&mut reps, &mut random, NOW, 1..3, Fate::Whole);
+        assert_eq!(next(&mut reps, &mut random, 4), [1, 1, 1, 2]);
+        hear(&mut reps, &mut random, NOW, 3..5, Fate::Whole);
+        assert_eq!(next(&mut reps, &mut random, 6), [3, 3, 3, 4, 4, 4]);
+    }
+
+    #[test]
+    fn a_timeout_freezes_to_what_is_known_to_work_and_then_it_explores() {
+        let (mut reps, mut random) = reps(&[]);
+        hear(&mut reps, &mut random, NOW, 1..4, Fate::Whole);
+        assert_eq!(next(&mut reps, &mut random, 3), [1, 2, 3]);
+        hear(&mut reps, &mut random, NOW, 9..10, Fate::Lost);
+        assert_eq!(next(&mut reps, &mut random, 7), [1, 2, 3, 1, 2, 3, 1]);
+        // What comes back joins the ring meanwhile; another timeout changes nothing.
+        hear(&mut reps, &mut random, Time::from_us(9_999), 4..5, Fate::Whole);
+        hear(&mut reps, &mut random, Time::from_us(10_000), 9..10, Fate::Lost);
+        assert_eq!(next(&mut reps, &mut random, 4), [2, 3, 4, 1]);
+        hear(&mut reps, &mut random, Time::from_us(10_001), 5..6, Fate::Whole);
+        assert!(next(&mut reps, &mut random, 16).iter().all(|&entropy| entropy > 10));
+        assert_eq!(next(&mut reps, &mut random, 1), [5]);
+    }
+
+    #[test]
+    fn without_freezing_a_timeout_changes_nothing() {
+        let (mut reps, mut random) = reps(&[("freeze", Value::Time(Time::ZERO))]);
+        hear(&mut reps, &mut random, NOW, 1..2, Fate::Whole);
+        hear(&mut reps, &mut random, NOW, 9..10, Fate::Lost);
+        assert_eq!(next(&mut reps, &mut random, 1), [1]);
+        assert!(next(&mut reps, &mut random, 5).iter().all(|&entropy| entropy > 10));
+    }
+}

@@ -1,0 +1,93 @@
+//! REPS as it was first: every entropy that came back without a mark is used again, first come, first served.
+
+use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
+use crate::random::Stream;
+use crate::routing::Fate;
+use crate::spec::{Component, Made, Values};
+use crate::units::Time;
+use std::collections::VecDeque;
+
+pub(super) const WAY: Made<Way> = Made {
+    component: Component {
+        section: "routing",
+        kind: "reps-legacy",
+        doc: "The source uses an entropy again for each one that came back without a mark, in that order; its first packets take them in turn, and where none has come back it draws one.",
+        source: "REPS, arXiv 2407.21625; htsim_uec: reps_legacy",
+        params: &[&[ENTROPIES]],
+        check,
+    },
+    how: Way { build: |values| Selector::RepsLegacy(Recycled::of(values)), learns: true },
+};
+
+/// The entropies that came back.
+#[derive(Clone, Debug)]
+pub struct Recycled {
+    good: VecDeque<u16>,
+    last: u16,
+    /// Packets sent, up to the number of entropies.
+    sent: u32,
+}
+
+impl Recycled {
+    pub(super) fn of(values: &Values) -> Recycled {
+        Recycled { good: VecDeque::new(), last: (values.count("entropies") - 1) as u16, sent: 0 }
+    }
+
+    /// The oldest that came back.
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<u16> {
+        self.good.pop_front()
+    }
+
+    #[inline]
+    pub(super) fn note(&mut self, word: &Feedback) {
+        if word.fate == Fate::Whole {
+            self.good.push_back(word.path);
+        }
+    }
+}
+
+impl Select for Recycled {
+    fn next(&mut self, _: Time, random: &mut Stream) -> u16 {
+        let entropies = u32::from(self.last) + 1;
+        // htsim counts to the smaller of this and the first window.
+        if self.sent < entropies {
+            self.sent += 1;
+            return self.sent as u16 & self.last;
+        }
+        self.take().unwrap_or_else(|| random.below(entropies) as u16)
+    }
+
+    fn hear(&mut self, _: Time, word: &Feedback, _: &mut Stream) {
+        self.note(word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{selector, word};
+    use super::*;
+    use crate::spec::Value;
+
+    #[test]
+    fn the_first_packets_take_turns_then_what_came_back_is_used_once_each() {
+        let (mut recycled, mut random) = selector("reps-legacy", &[("entropies", Value::Count(8))]);
+        let first: Vec<u16> = (0..8).map(|_| recycled.next(Time::ZERO, &mut random)).collect();
+        assert_eq!(first, [1, 2, 3, 4, 5, 6, 7, 0]);
+        for (path, fate) in [
+            (6, Fate::Whole),
+            (2, Fate::Marked),
+            (3, Fate::Trimmed),
+            (7, Fate::Lost),
+            (6, Fate::Whole),
+            (1, Fate::Whole),
+        ] {
+            recycled.hear(Time::ZERO, &word(path, fate), &mut random);
+        }
+        let next: Vec<u16> = (0..3).map(|_| recycled.next(Time::ZERO, &mut random)).collect();
+        assert_eq!(next, [6, 6, 1]);
+        let drawn: std::collections::BTreeSet<u16> =
+            (0..200).map(|_| recycled.next(Time::ZERO, &mut random)).collect();
+        assert_eq!(drawn.len(), 8);
+    }
+}
