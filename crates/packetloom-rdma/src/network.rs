@@ -3,7 +3,7 @@
 use crate::flow::HostId;
 use crate::topology::{Link, Topology};
 use crate::units::{ByteTime, Rate, Time};
-use std::collections::BTreeMap;
+use packetloom_transport::ways::{distinct_pairs, path};
 
 /// The network, as queue pairs know it from the start.
 #[derive(Clone, Debug)]
@@ -60,35 +60,6 @@ impl Network {
 fn serialisation(links: &[&Link], mss_bytes: u64) -> Time {
     let nanoseconds = |link: &&Link| mss_bytes * 8 * 1_000_000_000 / link.rate.as_bps();
     Time::from_ns(links.iter().map(nanoseconds).sum())
-}
-
-fn path(topology: &Topology, src: HostId, dst: HostId) -> Vec<&Link> {
-    topology.path(src, dst).into_iter().map(|link| &topology.links[link]).collect()
-}
-
-/// Pairs of hosts among which the longest way is. Where addresses tell the way, all hosts see the same network.
-fn distinct_pairs(topology: &Topology) -> Vec<(HostId, HostId)> {
-    if topology.routes().is_none() {
-        return (1..topology.hosts).map(|dst| (0, dst)).collect();
-    }
-    let mut alike: BTreeMap<_, Vec<HostId>> = BTreeMap::new();
-    for host in 0..topology.hosts {
-        alike.entry(way_in(topology, host)).or_default().push(host);
-    }
-    let firsts: Vec<HostId> = alike.values().map(|hosts| hosts[0]).collect();
-    let apart = firsts.iter().flat_map(|&src| firsts.iter().map(move |&dst| (src, dst)));
-    let together = alike.values().filter(|hosts| hosts.len() > 1).map(|hosts| (hosts[0], hosts[1]));
-    apart.filter(|(src, dst)| src != dst).chain(together).collect()
-}
-
-/// What sets a host's ways to others: its switch, and its link there. A host with several links is like no other.
-fn way_in(topology: &Topology, host: HostId) -> (u32, u32, Rate, Time, Time) {
-    let ports = topology.nodes[host as usize].ports.clone();
-    let link = &topology.links[ports.start as usize];
-    let own = if ports.len() > 1 || link.dst < topology.hosts { host } else { u32::MAX };
-    let back = &topology.nodes[link.dst as usize];
-    let back = back.ports.clone().map(|port| &topology.links[port as usize]).find(|link| link.dst == host);
-    (link.dst, own, link.rate, link.latency, back.map_or(Time::ZERO, |link| link.latency))
 }
 
 #[cfg(test)]

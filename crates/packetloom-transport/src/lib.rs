@@ -7,6 +7,7 @@ pub mod reassembly;
 pub mod rto;
 mod sending;
 pub mod seq_set;
+pub mod ways;
 
 pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat, check as check_format};
 pub use packetloom_core::flow_table;
@@ -17,7 +18,7 @@ use packetloom_core::flow::FlowId;
 use packetloom_core::packet::Packet;
 use packetloom_core::spec::{Complaint, Component, Values};
 use packetloom_core::topology::Topology;
-use packetloom_core::{engine, flow, measure, packet, prefetch, spec, units};
+use packetloom_core::{engine, flow, measure, packet, spec, topology, units};
 
 /// A transport with all that a simulation needs to set it up.
 pub trait Scheme: Transport {

@@ -35,6 +35,14 @@ impl SeqSet {
         self.word(seq / BITS) >> (seq % BITS) & 1 == 1
     }
 
+    /// The 64 numbers from `seq` on, the first in the lowest bit.
+    #[inline]
+    pub fn bits_from(&self, seq: u32) -> u64 {
+        let (word, bit) = (seq / BITS, seq % BITS);
+        let above = if bit == 0 { 0 } else { self.word(word + 1) << (BITS - bit) };
+        self.word(word) >> bit | above
+    }
+
     /// Adds a number; returns whether it is new.
     #[inline]
     pub fn insert(&mut self, seq: u32) -> bool {
@@ -189,6 +197,9 @@ mod tests {
             let probe = floor + stream.below(400);
             let first_absent = (probe..).find(|seq| !model.contains(seq));
             assert_eq!(set.contains(probe), model.contains(&probe));
+            let bits =
+                (0..64).filter(|bit| model.contains(&(probe + bit))).fold(0, |bits, bit| bits | 1 << bit);
+            assert_eq!(set.bits_from(probe), bits);
             assert_eq!(Some(set.first_absent(probe)), first_absent);
             assert_eq!(set.count_in(floor, probe), model.range(floor..probe).count() as u32);
             assert_eq!(set.nth_largest(3), model.iter().rev().nth(2).copied());
