@@ -21,13 +21,15 @@ pub enum Kind {
     Query,
     /// From one end of a link to the other: a [`crate::link_message::LinkMessage`].
     Link,
+    /// From the switch of one host to that of another, about a path (see [`crate::routing::Balancer`]).
+    Notice,
 }
 
 impl Kind {
-    /// Whether transports know such packets. The others are between hosts, or the ends of a link.
+    /// Whether transports know such packets. The others are between hosts, the ends of a link, or switches.
     #[inline]
     pub fn is_transports(self) -> bool {
-        !matches!(self, Kind::Query | Kind::Link)
+        !matches!(self, Kind::Query | Kind::Link | Kind::Notice)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::packet::Packet;
 use crate::prefetch::prefetch;
+use crate::routing::Tag;
 
 /// The number of a packet's place in [`Packets`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +23,9 @@ pub struct Packets<H> {
     /// For each place, the link by which its packet came to the node where it is, as a number at that node: kept only where a
     /// switch has to know (see [`Packets::set_ingress`]).
     ingress: Vec<u32>,
+    /// For each place, what switches wrote beside its packet: empty where none does.
+    tags: Vec<Tag>,
+    is_tagged: bool,
     /// The place that was left last comes last, so that the same few are used over and over. Apart from `next`, because it is read
     /// and written in a stream.
     free: Vec<PacketId>,
@@ -29,7 +33,14 @@ pub struct Packets<H> {
 
 impl<H> Default for Packets<H> {
     fn default() -> Packets<H> {
-        Packets { places: Vec::new(), next: Vec::new(), ingress: Vec::new(), free: Vec::new() }
+        Packets {
+            places: Vec::new(),
+            next: Vec::new(),
+            ingress: Vec::new(),
+            tags: Vec::new(),
+            is_tagged: false,
+            free: Vec::new(),
+        }
     }
 }
 
@@ -48,6 +59,9 @@ impl<H: Copy + Default> Packets<H> {
         self.places.push(Place(Packet::default()));
         self.next.push(PacketId::default());
         self.ingress.push(0);
+        if self.is_tagged {
+            self.tags.push(Tag::default());
+        }
         PacketId(self.places.len() as u32 - 1)
     }
 
@@ -74,6 +88,35 @@ impl<H: Copy + Default> Packets<H> {
     pub fn exchange(&mut self, one: PacketId, other: PacketId) {
         self.places.swap(one.0 as usize, other.0 as usize);
         self.ingress.swap(one.0 as usize, other.0 as usize);
+        if self.is_tagged {
+            self.tags.swap(one.0 as usize, other.0 as usize);
+        }
+    }
+
+    /// Has room made for tags beside packets.
+    pub fn keep_tags(&mut self) {
+        self.is_tagged = true;
+        self.tags.resize(self.places.len(), Tag::default());
+    }
+
+    /// Whether packets have tags.
+    #[inline]
+    pub fn is_tagged(&self) -> bool {
+        self.is_tagged
+    }
+
+    /// What switches wrote beside a packet; nothing where none does.
+    #[inline]
+    pub fn tag(&self, id: PacketId) -> Tag {
+        self.tags.get(id.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// Writes beside a packet, where there is room for it.
+    #[inline]
+    pub fn set_tag(&mut self, id: PacketId, tag: Tag) {
+        if let Some(place) = self.tags.get_mut(id.0 as usize) {
+            *place = tag;
+        }
     }
 
     /// Notes by which of its node's links a packet came.

@@ -120,6 +120,13 @@ impl Outcome {
         columns.add("trimmed", |row| row.report.trims)?;
         columns.add("returned", |row| row.report.returns)?;
         columns.add("given_up", |row| row.report.given_up)?;
+        if let Some(found) = &self.core.reordering {
+            let of = |row: &FlowRow| found.get(&row.flow.id).copied().unwrap_or_default();
+            columns.add("reordered", |row| of(row).packets)?;
+            columns.add("reordering_extent", |row| of(row).most_packets)?;
+            columns.add("reordering_bytes", |row| of(row).most_bytes)?;
+            columns.add("path_changes", |row| of(row).path_changes)?;
+        }
         Ok(columns.table)
     }
 

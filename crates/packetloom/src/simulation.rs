@@ -299,6 +299,7 @@ impl Setting {
             cancelled: false,
             flows,
             ports: Vec::new(),
+            reordering: None,
             pulls: Vec::new(),
             topology: self.topology,
             tally,

@@ -277,6 +277,30 @@ class = 1
 }
 
 #[test]
+fn balancing_is_pinned_and_does_not_depend_on_windows_nor_threads() {
+    let pinned = [
+        ("tcp", DROP_TAIL, r#"{ kind = "letflow", flowlet_gap = "20us" }"#, "a6a268f1bcda8e43"),
+        ("tcp", DROP_TAIL, r#"{ kind = "conga", flowlet_gap = "20us" }"#, "4ea8edacf9ad1dc4"),
+        ("tcp", PFABRIC, r#"{ kind = "drill" }"#, "fb570cccf3426038"),
+        ("tcp", DROP_TAIL, r#"{ kind = "adaptive", per = "flowlet" }"#, "25cb452718a7fe0a"),
+        ("dcqcn", LOSSLESS, r#"{ kind = "conweave" }"#, "e43c571c19ae1354"),
+        (
+            "dcqcn",
+            LOSSLESS,
+            r#"{ kind = "conga", candidates = 4, stays = false, balances = "data" }"#,
+            "b69a62997a296a0a",
+        ),
+        ("swift", DROP_TAIL, r#"{ kind = "adaptive", update_interval = "2us" }"#, "b8d86f9ecbec7487"),
+    ];
+    let found = pinned.map(|(transport, queue, routing, _)| {
+        let toml = scenario(SMALL_FLOWS, transport, queue, routing, 80);
+        assert_same_whatever_the_windows_and_threads(&toml, &format!("{transport}, {routing}"), true);
+        (routing, hash(&run(&scenario(WEB_SEARCH, transport, queue, routing, 200))))
+    });
+    assert_eq!(found, pinned.map(|(_, _, routing, hash)| (routing, hash.to_owned())));
+}
+
+#[test]
 fn what_agents_and_credits_do_does_not_depend_on_windows_nor_threads() {
     let workload = r#"
 [[workload]]

@@ -51,7 +51,7 @@ fn scheme(transport: &str, routing: &str) -> String {
     format!("transport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\nrouting = {routing}")
 }
 
-const ROUTINGS: [&str; 11] = [
+const ROUTINGS: [&str; 16] = [
     "\"ecmp\"",
     "{ kind = \"ecmp\", symmetric = true }",
     "\"spray-random\"",
@@ -63,6 +63,11 @@ const ROUTINGS: [&str; 11] = [
     "\"reps-legacy\"",
     "\"mixed\"",
     "\"plb\"",
+    "\"letflow\"",
+    "\"conga\"",
+    "\"drill\"",
+    "\"conweave\"",
+    "\"adaptive\"",
 ];
 
 /// What a case comes to, or why it can't be.
@@ -108,10 +113,10 @@ fn every_transport_runs_on_any_graph_by_every_routing() {
             // Their switches remember flows, and answers must come by them.
             "pdq" => 2,
             "d3" | "hpcc" => 4,
-            "fastpass" => 6,
+            "fastpass" => 11,
             // They tell what becomes of their packets, so that their paths can be chosen by it.
-            "ndp" => 22,
-            _ => 12,
+            "ndp" => 32,
+            _ => 22,
         };
         assert_eq!(runs, expected, "{name}");
     }

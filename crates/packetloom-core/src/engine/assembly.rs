@@ -10,7 +10,7 @@ use super::nics::Nics;
 use super::partition::Partition;
 use super::port::{Discipline, Port};
 use super::shard::Shard;
-use super::switch::{Credits, CutThrough, LinkControl, PauseSettings, Pauses, Switch, Ties};
+use super::switch::{Balance, Credits, CutThrough, LinkControl, PauseSettings, Pauses, Switch, Ties};
 use super::wires::{LinkEnd, Wires};
 use crate::fault::LinkFault;
 use crate::measure::{QueueRecorder, SentRecorder};
@@ -37,12 +37,13 @@ impl<'a> Assembly<'a> {
     /// `held`: packets wait in buffers until they start, as somebody sees them leave.
     pub(super) fn new(plan: &'a Plan<'a>, partition: &'a Partition, held: bool) -> Assembly<'a> {
         let observed = plan.recorder.is_some();
+        let looked_at = routing::is_balanced(plan.routing);
         let beliefs = plan.faults.beliefs();
         Assembly {
             plan,
             partition,
             nic: Discipline::build(plan.nic, observed, held),
-            switch_queue: Discipline::build(plan.queue, observed, held),
+            switch_queue: Discipline::build(plan.queue, observed || looked_at, held),
             code: routing::path_code(plan.routing, plan.topology),
             detours: (!beliefs.is_empty()).then(|| Detours::of(plan.topology, &beliefs)),
             faults: plan.faults.links(plan.seed),
@@ -56,6 +57,10 @@ impl<'a> Assembly<'a> {
         let nodes = &partition.nodes[shard];
         let mut wires = Wires::new(partition.nodes.len(), Calendar::new(nodes.len(), window));
         wires.whole_ns = plan.topology.whole_ns;
+        if routing::is_balanced(plan.routing) || plan.measures_order {
+            wires.packets.keep_tags();
+        }
+        wires.numbers = plan.measures_order.then(Box::default);
         let host_count = nodes.partition_point(|&node| node < plan.topology.hosts);
         let (hosts, switches) = nodes.split_at(host_count);
         let hosts = hosts.iter().zip(0..);
@@ -136,6 +141,9 @@ impl<'a> Assembly<'a> {
         let mut host = Host::new(id, transport, (nic, back), paths, node, plan.seed);
         if let Some(recorder) = &plan.recorder {
             host.watch_pulls(recorder);
+        }
+        if plan.measures_order {
+            host.measure_order();
         }
         host
     }
@@ -218,7 +226,10 @@ impl<'a> Assembly<'a> {
             back,
             Pool::build(plan.queue),
             control,
+            routing::balancer(topology, id, plan.routing, plan.seed)
+                .map(|balancer| Balance::new(balancer, id)),
             queue::returns_to_sender(plan.queue),
+            plan.measures_order.then_some(topology.nodes[id as usize].ports.start),
             cut_through(topology, links_in()),
         )
     }

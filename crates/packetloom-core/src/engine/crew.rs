@@ -8,7 +8,7 @@ use super::Tally;
 use super::endpoint::{Standing, Transport};
 use super::log::Log;
 use super::shard::Shard;
-use super::wires::Crossing;
+use super::wires::Outbox;
 use crate::flow::Flow;
 use crate::units::Time;
 use crate::workload::Query;
@@ -31,7 +31,7 @@ pub(super) struct Turn {
 }
 
 /// Packets by the other shard.
-type Crossings<H> = Vec<Vec<Crossing<H>>>;
+type Crossings<H> = Vec<Outbox<H>>;
 
 /// What goes to a shard before a turn, and comes back from it after. The same basket goes to and fro, so that no turn
 /// allocates.
@@ -53,7 +53,7 @@ pub(super) struct Basket<H> {
 
 impl<H> Basket<H> {
     fn new(shards: usize, next_window: Option<u64>) -> Basket<H> {
-        let crossings = (0..shards).map(|_| Vec::new()).collect();
+        let crossings = (0..shards).map(|_| Outbox::default()).collect();
         let (flows, queries) = (Vec::new(), Vec::new());
         let (log, tally) = (Log::default(), Tally::default());
         Basket { flows, queries, crossings, log, tally, next_window }

@@ -124,6 +124,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
 
     #[inline(never)]
     fn hand_over(&mut self, id: PacketId) {
+        self.wires.tag(id);
         self.nic.accept(self.now, id, self.wires, None);
     }
 

@@ -10,8 +10,8 @@ use super::queries::Queries;
 use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::link_message::LinkMessage;
-use crate::measure::QueueRecorder;
-use crate::packet::Packet;
+use crate::measure::{Arrivals, QueueRecorder, Reordering};
+use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_whole;
 use crate::random::{Purpose, Stream};
@@ -36,6 +36,8 @@ pub(super) struct Host<T: Transport> {
     random: Stream,
     /// The record of the queue of pulls, if it is watched.
     pulls: Option<Box<QueueRecorder>>,
+    /// In which order packets arrive, if that is measured.
+    arrivals: Option<Box<Arrivals>>,
     /// Of each incoming link, which of its own leads back, where the two ends talk to each other.
     ways_back: Vec<u32>,
 }
@@ -91,6 +93,7 @@ impl<T: Transport> Host<T> {
             queries: None,
             random: Stream::new(seed, Purpose::Transport, u64::from(id)),
             pulls: None,
+            arrivals: None,
             ways_back,
         }
     }
@@ -105,6 +108,16 @@ impl<T: Transport> Host<T> {
         let recorder = self.pulls.as_deref_mut()?;
         recorder.close(end);
         Some(recorder.clone())
+    }
+
+    /// Has it measured in which order packets arrive.
+    pub(super) fn measure_order(&mut self) {
+        self.arrivals = Some(Box::default());
+    }
+
+    /// In which order the packets of each flow arrived, if that was measured.
+    pub(super) fn reordering(&self) -> impl Iterator<Item = (FlowId, Reordering)> {
+        self.arrivals.iter().flat_map(|arrivals| arrivals.flows())
     }
 
     /// What its unfinished flows' sender did so far.
@@ -275,6 +288,9 @@ impl<T: Transport> Host<T> {
         };
         match next {
             Next::Arrival(id) => {
+                if let Some(arrivals) = &mut self.arrivals {
+                    note_arrival(arrivals, id, &context.wires.packets);
+                }
                 let mut packet = context.wires.packets.take(id);
                 context.nic.answer(now, &mut packet);
                 self.transport.receive(packet, &mut context);
@@ -355,6 +371,7 @@ impl<T: Transport> Host<T> {
             packet.path = paths.next(&packet, now);
         }
         let id = wires.packets.add(packet);
+        wires.tag(id);
         self.nic.accept(now, id, wires, None);
     }
 
@@ -376,5 +393,12 @@ impl<T: Transport> Host<T> {
             self.turns.wake_at = next;
             wires.calendar.wake(self.turns.node, next);
         }
+    }
+}
+
+fn note_arrival<H: Copy + Default>(arrivals: &mut Arrivals, id: PacketId, packets: &Packets<H>) {
+    let Packet { kind, flow, size_bytes, .. } = *packets.get(id);
+    if kind == Kind::Data {
+        arrivals.note(flow, packets.tag(id).stamp, size_bytes);
     }
 }

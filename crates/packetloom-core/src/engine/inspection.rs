@@ -130,6 +130,19 @@ pub struct LinkCharge {
     pub headroom: (u64, u64),
 }
 
+/// A switch with a balancer.
+#[derive(Clone, Debug, Default)]
+pub struct BalancedSwitch {
+    /// The switch.
+    pub node: u32,
+    /// Its ports' links, in the topology.
+    pub links_out: Range<usize>,
+    /// The packets that the balancer holds.
+    pub held: Vec<Held>,
+    /// How many more notices were made here than ended here.
+    pub notices: i64,
+}
+
 /// What was seen.
 #[derive(Clone, Debug, Default)]
 pub struct Inspection {
@@ -145,6 +158,8 @@ pub struct Inspection {
     pub due: Vec<(HostId, Time)>,
     /// Every shared buffer.
     pub shared_buffers: Vec<SharedBuffer>,
+    /// Every switch with a balancer.
+    pub balanced: Vec<BalancedSwitch>,
 }
 
 /// See [`super::AnyEngine::inspect`].
@@ -177,15 +192,40 @@ pub(super) fn inspect<T: Transport>(engine: &mut Engine<T>, identify: bool) -> I
         links,
         due: engine.shards.iter().flat_map(due).collect(),
         shared_buffers: engine.shards.iter().flat_map(shared_buffers).collect(),
+        balanced: engine.shards.iter().flat_map(balanced).collect(),
     }
 }
 
-fn shared_buffers<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = SharedBuffer> {
+impl Inspection {
+    /// What waits in the switch whose ports have these links.
+    pub fn waiting(&self, links_out: Range<usize>) -> impl Iterator<Item = &Held> {
+        let queued = self.links[links_out.clone()].iter().flat_map(|port| &port.queued);
+        let is_it = move |switch: &&BalancedSwitch| switch.links_out == links_out;
+        queued.chain(self.balanced.iter().filter(is_it).flat_map(|switch| &switch.held))
+    }
+}
+
+/// The links of a switch's ports, in the topology.
+fn links_out<T: Transport>(shard: &Shard<T>, ports: Range<usize>) -> Range<usize> {
     let own_ports = shard.links.len() - shard.ports.len();
+    let first = shard.links[own_ports + ports.start] as usize;
+    first..first + ports.len()
+}
+
+fn balanced<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = BalancedSwitch> {
+    shard.switches.iter().filter_map(|switch| {
+        let balance = switch.balancing()?;
+        let packets = &shard.wires.packets;
+        let held = |id| Held::of(packets.get(id), packets.ingress(id));
+        let held = balance.held().into_iter().map(held).collect();
+        let links_out = links_out(shard, switch.ports());
+        Some(BalancedSwitch { node: balance.node(), links_out, held, notices: balance.notices() })
+    })
+}
+
+fn shared_buffers<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = SharedBuffer> {
     shard.switches.iter().filter_map(move |switch| {
         let pauses = switch.pauses()?;
-        let ports = switch.ports();
-        let first = shard.links[own_ports + ports.start] as usize;
         let memory = &pauses.memory;
         let charges = memory.links().flat_map(|link| (0..CLASSES as u8).map(move |class| (link, class)));
         let charge = |(link, class)| LinkCharge {
@@ -196,7 +236,7 @@ fn shared_buffers<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = Shared
         };
         Some(SharedBuffer {
             node: pauses.node(),
-            links_out: first..first + ports.len(),
+            links_out: links_out(shard, switch.ports()),
             charges: charges.map(charge).collect(),
             size_bytes: memory.size_bytes(),
             lossless_drops: memory.lossless_drops(),

@@ -37,13 +37,13 @@ pub use clock::Clock;
 pub use deadlock::PauseCycle;
 pub use due::Due;
 pub use endpoint::{Context, Standing, Transport};
-pub use inspection::{Held, Inspection, LinkCharge, LinkState, Passage, SharedBuffer};
+pub use inspection::{BalancedSwitch, Held, Inspection, LinkCharge, LinkState, Passage, SharedBuffer};
 pub use log::{Event, Log, Report};
 pub use port::{Port, PortCounters};
 
 use crate::fault::Faults;
 use crate::flow::{FlowId, HostId};
-use crate::measure::{Captured, QueueRecorder, SentRecorder};
+use crate::measure::{Captured, QueueRecorder, Reordering, SentRecorder};
 use crate::packet::Packet;
 use crate::queue::{CLASSES, PauseRecord};
 use crate::spec::Values;
@@ -54,7 +54,7 @@ use assembly::Assembly;
 use crew::{Crew, Turn};
 use partition::{FarEnd, Partition};
 use shard::Shard;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What was done, in numbers.
@@ -110,6 +110,8 @@ pub struct Plan<'a> {
     pub largest_packet_bytes: u64,
     /// Whether it is kept when which class of which link was paused, where switches do that.
     pub logs_pauses: bool,
+    /// Whether it is measured in which order packets arrive.
+    pub measures_order: bool,
     /// How queues are watched, if they are.
     pub recorder: Option<QueueRecorder>,
     /// Links whose packets are captured.
@@ -168,6 +170,9 @@ pub trait AnyEngine {
 
     /// A cycle of paused ports that nothing will resume, if there is one. Only between two windows.
     fn pause_cycle(&self) -> Option<PauseCycle>;
+
+    /// In which order the packets of each flow arrived, by flow, if that was measured.
+    fn reordering(&self) -> BTreeMap<FlowId, Reordering>;
 
     /// The record of every host's queue of pulls until `end`, where there is one.
     fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)>;
@@ -297,6 +302,10 @@ impl<T: Transport> AnyEngine for Engine<T> {
 
     fn pause_cycle(&self) -> Option<PauseCycle> {
         deadlock::find(self)
+    }
+
+    fn reordering(&self) -> BTreeMap<FlowId, Reordering> {
+        self.shards.iter().flat_map(Shard::reordering).collect()
     }
 
     fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)> {

@@ -202,7 +202,20 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
-    /// The same where a packet would go, if this stands for several ports.
+    /// What waits at a moment, the packet in service not counted; only where that is known (see [`Fifo::is_tracked`]).
+    pub(super) fn queued_bytes_at(&mut self, now: Time, wires: &mut Wires<H>) -> u64 {
+        if let Discipline::Fifo(fifo) = &mut self.discipline {
+            depart(fifo, now, self.recorder.as_deref_mut());
+            return fifo.queued().bytes;
+        }
+        // Whoever lets packets leave in order has done so.
+        if self.is_direct && self.waiting {
+            self.serve_through(now, wires);
+        }
+        self.buffer().map_or(0, |buffer| buffer.queued().bytes)
+    }
+
+    /// When everything that waits will be out where a packet would go, if this stands for several ports.
     pub fn drained_at_for(&mut self, packet: impl FnOnce() -> Packet<H>) -> Time {
         match &mut self.nics {
             Some(nics) => nics.drained_at_for(&packet()),

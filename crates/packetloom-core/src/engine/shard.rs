@@ -10,9 +10,9 @@ use super::host::Host;
 use super::log::{Log, Report};
 use super::port::Port;
 use super::switch::{Routed, Switch};
-use super::wires::{Crossing, Wires};
+use super::wires::{Outbox, Wires};
 use crate::flow::{Flow, FlowId, HostId};
-use crate::measure::QueueRecorder;
+use crate::measure::{QueueRecorder, Reordering};
 use crate::packets::Packets;
 use crate::prefetch::prefetch_whole;
 use crate::units::Time;
@@ -86,7 +86,7 @@ impl<T: Transport> Shard<T> {
     }
 
     /// Takes in what other shards sent here.
-    pub(super) fn take_in(&mut self, crossings: &mut [Vec<Crossing<T::Header>>]) {
+    pub(super) fn take_in(&mut self, crossings: &mut [Outbox<T::Header>]) {
         for from in crossings {
             self.wires.take_in(from);
         }
@@ -144,6 +144,11 @@ impl<T: Transport> Shard<T> {
     pub(super) fn queue_records(&mut self, end: Time) -> Vec<Option<QueueRecorder>> {
         let ports = self.hosts.iter_mut().flat_map(|host| host.nic.all_mut()).chain(&mut self.ports);
         ports.map(|port| port.recorder(end).cloned()).collect()
+    }
+
+    /// In which order the packets of flows to its hosts arrived, if that was measured.
+    pub(super) fn reordering(&self) -> impl Iterator<Item = (FlowId, Reordering)> {
+        self.hosts.iter().flat_map(Host::reordering)
     }
 
     /// The record of every host's queue of pulls until `end`, where there is one.

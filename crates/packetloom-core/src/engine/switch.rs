@@ -1,5 +1,6 @@
 //! A switch: what arrives is routed to a port.
 
+mod balance;
 mod credits;
 mod link_control;
 mod pauses;
@@ -17,6 +18,7 @@ use crate::packets::{PacketId, Packets};
 use crate::queue::Pool;
 use crate::routing::Router;
 use crate::units::{ByteTime, Time};
+pub(super) use balance::Balance;
 pub(super) use credits::Credits;
 pub(super) use link_control::LinkControl;
 pub(super) use pauses::{PauseSettings, Pauses};
@@ -39,14 +41,18 @@ pub(super) struct Switch {
     pool: Option<Pool>,
     /// What it says to the far ends of its links, where it does.
     control: Option<LinkControl>,
-    /// Where it does: before this nothing leaves it.
+    /// Who chooses ports, if not the router alone.
+    balance: Option<Balance>,
+    /// Where it says something: before this nothing leaves it.
     next_departure: Time,
     /// Whether headers that find no room at a port go back to their senders.
     returns: bool,
     /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
     cut_through: Option<CutThrough>,
-    /// Whether it has no pool, says nothing to the far ends of its links, returns no headers and does not cut through: it only
-    /// forwards.
+    /// Where the ways of packets are noted, the link of its first port, in the topology.
+    traces_from: Option<u32>,
+    /// Whether it has no pool, says nothing to the far ends of its links, has no balancer, notes no ways, returns no headers and does not cut
+    /// through: it only forwards.
     is_plain: bool,
 }
 
@@ -71,10 +77,13 @@ impl Switch {
         ways_back: Vec<u32>,
         pool: Option<Pool>,
         control: Option<LinkControl>,
+        balance: Option<Balance>,
         returns: bool,
+        traces_from: Option<u32>,
         cut_through: Option<CutThrough>,
     ) -> Switch {
-        let is_plain = pool.is_none() && control.is_none() && !returns && cut_through.is_none();
+        let is_told_nothing = pool.is_none() && control.is_none() && balance.is_none();
+        let is_plain = is_told_nothing && !returns && traces_from.is_none() && cut_through.is_none();
         Switch {
             is_plain,
             router,
@@ -85,10 +94,16 @@ impl Switch {
             next_service: Time::NEVER,
             pool,
             control,
+            balance,
             next_departure: Time::NEVER,
             returns,
+            traces_from,
             cut_through,
         }
+    }
+
+    pub(super) fn balancing(&self) -> Option<&Balance> {
+        self.balance.as_ref()
     }
 
     pub(super) fn ports(&self) -> Range<usize> {
@@ -128,8 +143,8 @@ impl Switch {
         let mut reminders = 0;
         if self.is_plain && !A::ACTIVE {
             self.forward_plainly(arrivals, routed, ports, wires);
-        } else if self.control.is_some() {
-            reminders = self.run_controlled((start, end), (arrivals, routed), ports, wires);
+        } else if self.control.is_some() || self.balance.is_some() {
+            reminders = self.run_in_order((start, end), (arrivals, routed), ports, wires);
         } else {
             for arrival in arrivals {
                 self.forward(arrival.at(start), arrival.link(start), arrival.id, ports, wires);
@@ -142,10 +157,10 @@ impl Switch {
         }
     }
 
-    /// Forwards packets, and lets others leave, in order of time, as those who count both have to. Where departures come
-    /// first at an instant they are done with before the arrivals of that instant. Returns how many of the arrivals were only
-    /// reminders.
-    fn run_controlled<H: Copy + Default, A: PortAgent<H>>(
+    /// Forwards packets, and lets others leave, in order of time, as those who count both have to, and balancers, who look at
+    /// queues. Where departures come first at an instant they are done with before the arrivals of that instant. Returns how
+    /// many of the arrivals were only reminders.
+    fn run_in_order<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         (start, end): (Time, Time),
         (arrivals, routed): (&[Arrival], &mut Routed),
@@ -160,6 +175,7 @@ impl Switch {
             routed = rest;
             let now = together[0].at(start);
             let last = if joins_first { Time(now.as_ps().saturating_sub(1)) } else { now };
+            self.wake_balancer_until(Time(now.as_ps().saturating_sub(1)), ports, wires);
             self.depart_until(last, ports, wires);
             for nth in self.turns(together, start, &mut wires.packets) {
                 if !joins_first {
@@ -172,16 +188,21 @@ impl Switch {
                         wires.packets.take(id);
                         self.hear(now, link, message, ports, wires);
                     }
+                    None if self.balance.is_some() => {
+                        self.balance(now, link, id, ports, wires);
+                    }
                     None => self.forward_to(now, (link, out), id, ports, wires),
                 }
             }
         }
+        self.wake_balancer_until(Time(end.as_ps() - 1), ports, wires);
         self.depart_until(Time(end.as_ps() - 1), ports, wires);
+        self.ask_for_balancer(wires);
         reminders
     }
 
     /// Finds the ports for all that arrives, and asks for their memory; returns how many are only reminders. Messages are
-    /// routed nowhere.
+    /// routed nowhere; a balancer is asked later, when it can see the queues.
     fn route_all<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         arrivals: &[Arrival],
@@ -194,7 +215,8 @@ impl Switch {
         for &Arrival { id, .. } in arrivals {
             let packet = packets.get(id);
             reminders += u64::from(LinkMessage::is_reminder(packet));
-            let out = if packet.kind == Kind::Link { 0 } else { self.router.port_for(packet) };
+            let is_routed_now = packet.kind != Kind::Link && self.balance.is_none();
+            let out = if is_routed_now { self.router.port_for(packet) } else { 0 };
             ports[out as usize].prefetch();
             routed.push((id, out));
         }
@@ -281,13 +303,32 @@ impl Switch {
     fn forward_to<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,
-        (link, out): (u32, u32),
+        way: (u32, u32),
         id: PacketId,
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
+        if self.take_in(now, way, id, ports, wires) {
+            self.send_on(now, way, id, ports, wires);
+        }
+    }
+
+    /// Does with a packet what is done where it comes in. Returns whether there is room for it.
+    fn take_in<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        (link, out): (u32, u32),
+        id: PacketId,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) -> bool {
         if self.control.is_some() {
             wires.packets.set_ingress(id, link);
+        }
+        if let Some(first) = self.traces_from {
+            let mut tag = wires.packets.tag(id);
+            tag.stamp.take(first + out);
+            wires.packets.set_tag(id, tag);
         }
         let packet = wires.packets.get_mut(id);
         if let Some(control) = &mut self.control {
@@ -302,9 +343,18 @@ impl Switch {
                 port.settle(now, pool);
             }
         }
-        if self.control.is_some() && !self.charge(now, (link, out), id, ports, wires) {
-            return;
-        }
+        self.control.is_none() || self.charge(now, (link, out), id, ports, wires)
+    }
+
+    /// Has a packet leave that was taken in.
+    fn send_on<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        (link, out): (u32, u32),
+        id: PacketId,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
         let packet = wires.packets.get_mut(id);
         let port = &mut ports[out as usize];
         if let Some(cut) = &self.cut_through {

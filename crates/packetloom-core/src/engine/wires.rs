@@ -4,9 +4,10 @@ use super::calendar::Calendar;
 use super::partition::FarEnd;
 use crate::fault::LinkFault;
 use crate::link_message::LinkMessage;
-use crate::measure::SentRecorder;
+use crate::measure::{Numbers, SentRecorder, Stamp};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
+use crate::routing::Tag;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
@@ -38,17 +39,31 @@ pub struct Wires<H> {
     /// Links that end elsewhere, are faulty or are watched.
     special: Vec<Special<H>>,
     /// What goes to each shard, in the order in which it was sent.
-    pub(super) outboxes: Vec<Vec<Crossing<H>>>,
+    pub(super) outboxes: Vec<Outbox<H>>,
     /// The earliest arrival among that.
     pub(super) earliest_crossing: Time,
     /// What was put onto audited links since it was last taken.
     pub(super) audited: Vec<Put<H>>,
+    /// Where it is measured in which order packets arrive: numbers for what the hosts here send.
+    pub(super) numbers: Option<Box<Numbers>>,
     /// Whether the network counts whole nanoseconds.
     pub(super) whole_ns: bool,
 }
 
-/// A packet on its way to another shard: the node there, and its link.
-pub(super) type Crossing<H> = ((u32, u32), Packet<H>);
+/// What goes to another shard.
+#[derive(Clone, Debug)]
+pub(super) struct Outbox<H> {
+    /// Each packet with its node there, and that one's link.
+    packets: Vec<((u32, u32), Packet<H>)>,
+    /// Their tags, where packets have any.
+    tags: Vec<Tag>,
+}
+
+impl<H> Default for Outbox<H> {
+    fn default() -> Outbox<H> {
+        Outbox { packets: Vec::new(), tags: Vec::new() }
+    }
+}
 
 #[derive(Clone, Debug)]
 enum Special<H> {
@@ -83,11 +98,25 @@ impl<H: Copy + Default> Wires<H> {
             packets: Packets::default(),
             calendar,
             special: Vec::new(),
-            outboxes: vec![Vec::new(); shards],
+            outboxes: (0..shards).map(|_| Outbox::default()).collect(),
             earliest_crossing: Time::NEVER,
             audited: Vec::new(),
+            numbers: None,
             whole_ns: false,
         }
+    }
+
+    /// Gives a packet that a host sends a tag of its own, where packets have any.
+    pub(super) fn tag(&mut self, id: PacketId) {
+        if !self.packets.is_tagged() {
+            return;
+        }
+        let Packet { kind, flow, .. } = *self.packets.get(id);
+        let number = match &mut self.numbers {
+            Some(numbers) if kind == Kind::Data => numbers.next(flow),
+            _ => 0,
+        };
+        self.packets.set_tag(id, Tag { stamp: Stamp { number, way: 0 }, ..Tag::default() });
     }
 
     /// Has a node that a pause came to, over a link of this rate, reminded of its end, if it has one.
@@ -135,7 +164,11 @@ impl<H: Copy + Default> Wires<H> {
         match &mut self.special[link as usize] {
             Special::Crossing(end) => {
                 self.earliest_crossing = self.earliest_crossing.min(at);
-                self.outboxes[end.shard as usize].push(((end.node, end.link), self.packets.take(id)));
+                let outbox = &mut self.outboxes[end.shard as usize];
+                if self.packets.is_tagged() {
+                    outbox.tags.push(self.packets.tag(id));
+                }
+                outbox.packets.push(((end.node, end.link), self.packets.take(id)));
                 Time::ZERO
             }
             Special::Captured(beyond, packets) => {
@@ -171,9 +204,13 @@ impl<H: Copy + Default> Wires<H> {
     }
 
     /// Takes what other shards sent here.
-    pub(super) fn take_in(&mut self, crossings: &mut Vec<Crossing<H>>) {
-        for (end, packet) in crossings.drain(..) {
+    pub(super) fn take_in(&mut self, crossings: &mut Outbox<H>) {
+        let mut tags = crossings.tags.drain(..);
+        for (end, packet) in crossings.packets.drain(..) {
             let id = self.packets.add(packet);
+            if let Some(tag) = tags.next() {
+                self.packets.set_tag(id, tag);
+            }
             self.calendar.deliver(end, packet.time, id);
         }
     }

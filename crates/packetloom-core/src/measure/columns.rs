@@ -32,6 +32,19 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("trimmed", "Trimmed headers of the flow's packets, as its sender was told (NACKs)"),
     ("returned", "Headers of the flow's packets that came back to its sender"),
     ("given_up", "Whether the sender gave the flow up, because it could not be whole by its deadline"),
+    (
+        "reordered",
+        "Data packets that arrived after one that was sent later (RFC 4737 §3.3); what is sent again is another packet",
+    ),
+    (
+        "reordering_extent",
+        "The most packets by which one was late: those that arrived since the first that was sent after it (RFC 4737 §4.2.1)",
+    ),
+    (
+        "reordering_bytes",
+        "The most bytes by which a packet was late, headers included: what the receiver has to hold to put the flow in order (RFC 4737 §4.2.3)",
+    ),
+    ("path_changes", "How often a data packet of the flow arrived by another path than the one before it"),
     ("port", "The port's number in its case"),
     ("node", "The node that the port belongs to"),
     ("peer", "The node at the other end of its link"),

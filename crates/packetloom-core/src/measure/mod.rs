@@ -5,6 +5,7 @@ mod capture;
 mod columns;
 mod flows;
 mod queues;
+mod reordering;
 mod sent;
 
 pub use best::{Format, Hop, best_fct, hops};
@@ -12,4 +13,5 @@ pub use capture::{Capture, Captured, Segment, pcapng};
 pub use columns::MEANINGS;
 pub use flows::{Collector, FlowRow, fingerprint};
 pub use queues::{ClassRecord, QueueRecorder};
+pub use reordering::{Arrivals, Numbers, Reordering, Stamp};
 pub use sent::SentRecorder;

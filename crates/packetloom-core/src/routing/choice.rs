@@ -45,7 +45,7 @@ impl PathChoice {
         match chooser(routing) {
             Chooser::Host => Some(PathChoice::Paths(Paths::new(topology, code?, routing, host, seed))),
             Chooser::HostByEntropy => Some(PathChoice::Entropies(Entropies::new(routing, host, seed))),
-            Chooser::SwitchByFlow | Chooser::SwitchByPacket | Chooser::Controller => None,
+            Chooser::SwitchByFlow | Chooser::SwitchByPacket | Chooser::Balancer | Chooser::Controller => None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Path selection: which of the equal next hops a packet takes.
 
+mod balancing;
 mod choice;
 mod detours;
 mod entropies;
@@ -7,6 +8,7 @@ mod ns3;
 mod paths;
 mod scoreboard;
 
+pub use balancing::{Actions, Balancer, Look, Notice, Pass, Passing, Tag, Ways};
 pub use choice::{Feedback, PathChoice};
 pub use detours::Detours;
 pub use paths::PathCode;
@@ -18,10 +20,14 @@ use crate::random::{Purpose, Stream, mix};
 use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Values, anything};
 use crate::topology::{Node, PathNumber, Reach, Routes, Topology};
 use crate::units::Time;
+use balancing::Home;
 use ns3::Ns3Hash;
 use paths::Digit;
 use std::hint::select_unpredictable;
 use std::sync::Arc;
+
+/// Makes the balancer of a switch.
+type MakeBalancer = fn(&Values, Home<'_>) -> Box<dyn Balancer>;
 
 /// A routing as the room keeps it beside its component.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +36,17 @@ struct Routing {
     chooser: Chooser,
     /// How the nodes choose that the packets do not tell.
     policy: fn(&Values, &Place<'_>) -> Policy,
+    /// What chooses at switches instead, where that is more than a rule for each packet by itself.
+    balancer: Option<MakeBalancer>,
+    /// Whether that chooses whole paths at the switches of senders.
+    chooses_paths: bool,
+}
+
+impl Routing {
+    /// One without a balancer.
+    const fn by_switches(chooser: Chooser, policy: fn(&Values, &Place<'_>) -> Policy) -> Routing {
+        Routing { chooser, policy, balancer: None, chooses_paths: false }
+    }
 }
 
 /// Who chooses the path of a packet.
@@ -39,6 +56,8 @@ enum Chooser {
     SwitchByFlow,
     /// Each switch, for each packet.
     SwitchByPacket,
+    /// A balancer, when it sees fit.
+    Balancer,
     /// The host that sends it.
     Host,
     /// Each switch, by a number that the host chose for the packet.
@@ -87,7 +106,7 @@ const ROUTINGS: &[Made<Routing>] = &[
             ],
             check: check_ecmp,
         },
-        how: Routing { chooser: Chooser::SwitchByFlow, policy: ecmp },
+        how: Routing::by_switches(Chooser::SwitchByFlow, ecmp),
     },
     Made {
         component: Component {
@@ -98,12 +117,9 @@ const ROUTINGS: &[Made<Routing>] = &[
             params: &[],
             check: anything,
         },
-        how: Routing {
-            chooser: Chooser::SwitchByPacket,
-            policy: |_, place| {
-                if place.is_switch() { Policy::Random(place.stream.clone()) } else { by_flow(place) }
-            },
-        },
+        how: Routing::by_switches(Chooser::SwitchByPacket, |_, place| {
+            if place.is_switch() { Policy::Random(place.stream.clone()) } else { by_flow(place) }
+        }),
     },
     Made {
         component: Component {
@@ -120,12 +136,9 @@ const ROUTINGS: &[Made<Routing>] = &[
             }]],
             check: anything,
         },
-        how: Routing {
-            chooser: Chooser::SwitchByPacket,
-            policy: |values, place| {
-                if place.is_switch() { Policy::round_robin(values, place.hosts) } else { by_flow(place) }
-            },
-        },
+        how: Routing::by_switches(Chooser::SwitchByPacket, |values, place| {
+            if place.is_switch() { Policy::round_robin(values, place.hosts) } else { by_flow(place) }
+        }),
     },
     Made {
         component: Component {
@@ -136,7 +149,7 @@ const ROUTINGS: &[Made<Routing>] = &[
             params: &[scoreboard::PARAMS],
             check: anything,
         },
-        how: Routing { chooser: Chooser::Host, policy: |_, place| by_flow(place) },
+        how: Routing::by_switches(Chooser::Host, |_, place| by_flow(place)),
     },
     Made {
         component: Component {
@@ -147,7 +160,7 @@ const ROUTINGS: &[Made<Routing>] = &[
             params: &[],
             check: anything,
         },
-        how: Routing { chooser: Chooser::Controller, policy: |_, place| by_flow(place) },
+        how: Routing::by_switches(Chooser::Controller, |_, place| by_flow(place)),
     },
     by_entropy(0),
     by_entropy(1),
@@ -155,13 +168,18 @@ const ROUTINGS: &[Made<Routing>] = &[
     by_entropy(3),
     by_entropy(4),
     by_entropy(5),
+    balancing::LETFLOW,
+    balancing::CONGA,
+    balancing::DRILL,
+    balancing::CONWEAVE,
+    balancing::ADAPTIVE,
 ];
 
 /// One by which hosts choose entropies, which switches hash with the flow.
 const fn by_entropy(number: usize) -> Made<Routing> {
     Made {
         component: entropies::COMPONENTS[number],
-        how: Routing { chooser: Chooser::HostByEntropy, policy: |_, place| by_flow(place) },
+        how: Routing::by_switches(Chooser::HostByEntropy, |_, place| by_flow(place)),
     }
 }
 
@@ -187,9 +205,13 @@ fn check_ecmp(values: &Values) -> Result<(), Complaint> {
 }
 
 fn ecmp(values: &Values, place: &Place<'_>) -> Policy {
+    if values.flag("symmetric") { symmetric(place) } else { plain_ecmp(values, place) }
+}
+
+/// What a balancer leaves to per-flow ECMP.
+fn plain_ecmp(values: &Values, place: &Place<'_>) -> Policy {
     match Ns3Hash::of(values, place.id, place.ids) {
         Some(hash) => Policy::Ns3(Box::new(hash)),
-        None if values.flag("symmetric") => symmetric(place),
         None => by_flow(place),
     }
 }
@@ -212,7 +234,7 @@ fn chooser(routing: &Values) -> Chooser {
 pub fn path_code(routing: &Values, topology: &Topology) -> Option<PathCode> {
     match chooser(routing) {
         Chooser::Host | Chooser::Controller => PathCode::new(topology),
-        Chooser::SwitchByFlow | Chooser::SwitchByPacket | Chooser::HostByEntropy => None,
+        Chooser::SwitchByFlow | Chooser::SwitchByPacket | Chooser::Balancer | Chooser::HostByEntropy => None,
     }
 }
 
@@ -240,7 +262,30 @@ pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
         let message = "this network has too many paths to number; write another, such as \"spray-random\"";
         return Err(Complaint::new("scheme.routing", message));
     }
+    if spec::how(ROUTINGS, &routing.kind).chooses_paths && !balancing::are_countable(topology) {
+        let message = format!(
+            "{} chooses whole paths between the switches of two hosts, and here some hosts have several links, or there are too many paths to number; write another, such as \"letflow\"",
+            routing.kind
+        );
+        return Err(Complaint::new("scheme.routing", message));
+    }
     Ok(())
+}
+
+/// What balances at a switch, if something does that sees more than a packet.
+pub fn balancer(topology: &Topology, node: u32, routing: &Values, seed: u64) -> Option<Box<dyn Balancer>> {
+    let random = Stream::new(seed, Purpose::Paths, u64::from(node));
+    spec::how(ROUTINGS, &routing.kind).balancer.map(|build| build(routing, Home { topology, node, random }))
+}
+
+/// The size of what switches send each other about paths, if they do.
+pub fn notice_bytes(routing: &Values) -> Option<u64> {
+    routing.entries.contains_key("notice").then(|| routing.bytes("notice"))
+}
+
+/// Whether something does.
+pub fn is_balanced(routing: &Values) -> bool {
+    spec::how(ROUTINGS, &routing.kind).balancer.is_some()
 }
 
 /// Whether a flow's packets all take one path on a network, and whether its answers come back by it.
@@ -380,6 +425,27 @@ impl Router {
     }
 }
 
+impl Router {
+    /// The ports that lead to a host at a time, as far as the switch knows.
+    pub fn ways(&self, dst: HostId, now: Time) -> Ways<'_> {
+        if let Policy::Table(table) = &self.policy {
+            return Ways::Of(0, Table::open(&table.known, table.node, dst, now).1);
+        }
+        let offset = dst.wrapping_sub(self.first_host);
+        if offset < self.hosts {
+            let down = (u64::from(offset).wrapping_mul(self.ports_per_host_q40) >> 40) as u32;
+            return Ways::Range(down, 1);
+        }
+        match &self.policy {
+            Policy::Learning(learning) => match learning.detours.to(dst, now) {
+                Some(open) => Ways::Of(self.first_up_port, open),
+                None => Ways::Range(self.first_up_port, self.up_ports),
+            },
+            _ => Ways::Range(self.first_up_port, self.up_ports),
+        }
+    }
+}
+
 impl Policy {
     fn round_robin(routing: &Values, hosts: u32) -> Policy {
         let each = [
@@ -422,42 +488,49 @@ impl Policy {
 }
 
 impl Table {
+    /// The shortest paths that the switch knows of at a time, and its ports on those to a host.
+    fn open(known: &[(Time, Arc<Routes>)], node: u32, dst: HostId, now: Time) -> (&Routes, &[u32]) {
+        let (_, whole) = &known[0];
+        let (_, routes) = known.iter().rev().find(|(from, _)| *from <= now).unwrap_or(&known[0]);
+        let open = routes.to(node, dst);
+        // Where no way is left, the first of those that there were is as good as any.
+        (routes, if open.is_empty() { whole.to(node, dst) } else { open })
+    }
+
     #[cold]
     #[inline(never)]
     fn choose<H>(&mut self, packet: &Packet<H>) -> u32 {
-        let known = self.known.iter().rev().find(|(from, _)| *from <= packet.time);
-        let (_, routes) = known.unwrap_or(&self.known[0]);
-        let open = routes.to(self.node, packet.dst);
-        // Where no way is left, the first of those that there were is as good as any.
-        let open = if open.is_empty() { self.known[0].1.to(self.node, packet.dst) } else { open };
+        let Table { policy, node, known } = self;
+        let (routes, open) = Table::open(known, *node, packet.dst, packet.time);
         if let [only] = open {
             return *only;
         }
-        if let Some(port) = self.chosen(packet, routes).filter(|port| open.contains(port)) {
+        let chosen = Table::chosen(policy, *node, packet, (&known[0].1, routes));
+        if let Some(port) = chosen.filter(|port| open.contains(port)) {
             return port;
         }
         // In turn, a counter may stand beyond the ports that lead to this destination.
-        open[self.policy.choose(open.len() as u32, packet) as usize % open.len()]
+        open[policy.choose(open.len() as u32, packet) as usize % open.len()]
     }
 
     /// The port on the path that was chosen for the packet, or for its flow, as a whole, if one was and the switch is on it.
-    fn chosen<H>(&self, packet: &Packet<H>, routes: &Routes) -> Option<u32> {
+    fn chosen<H>(
+        policy: &Policy,
+        node: u32,
+        packet: &Packet<H>,
+        (whole, routes): (&Routes, &Routes),
+    ) -> Option<u32> {
         let (src, dst) = (packet.src, packet.dst);
-        match self.policy {
+        match *policy {
             Policy::SourceRoute(_) => {
-                let (_, whole) = &self.known[0];
-                whole.port_on(self.node, PathNumber { src, dst, number: packet.path.into() })
+                whole.port_on(node, PathNumber { src, dst, number: packet.path.into() })
             }
             Policy::SymmetricEcmp { salt } => {
                 // One path for both directions: counted from the host with the lower number.
                 let (src, dst) = (packet.src.min(packet.dst), packet.src.max(packet.dst));
                 let number = one_of(routes.paths(src, dst), salt, packet.flow);
                 let path = PathNumber { src, dst, number };
-                if src == packet.src {
-                    routes.port_on(self.node, path)
-                } else {
-                    routes.port_back_on(self.node, path)
-                }
+                if src == packet.src { routes.port_on(node, path) } else { routes.port_back_on(node, path) }
             }
             _ => None,
         }

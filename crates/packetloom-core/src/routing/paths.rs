@@ -76,15 +76,15 @@ fn paths_up_to(tier: u8, digits: &[Digit]) -> Arc<[u16]> {
 
 /// The hosts within reach of a switch above the source, and the paths to them.
 #[derive(Clone, Debug)]
-struct Level {
+pub(super) struct Level {
     first_host: HostId,
     hosts: u32,
     paths: Arc<[u16]>,
 }
 
-/// Which paths there are.
+/// Which paths there are from a host.
 #[derive(Clone, Debug)]
-enum Choice {
+pub(super) enum Choice {
     /// By the switch at which they turn downwards, from the nearest up.
     Levels(Vec<Level>),
     /// So many as these say.
@@ -92,6 +92,14 @@ enum Choice {
 }
 
 impl Choice {
+    /// Those of a host.
+    pub(super) fn of(topology: &Topology, code: &PathCode, host: HostId) -> Choice {
+        match code {
+            PathCode::UpPorts(digits) => Choice::levels(topology, digits, host),
+            PathCode::Places(routes) => Choice::Places(Arc::clone(routes), host),
+        }
+    }
+
     fn levels(topology: &Topology, digits: &[Digit], host: HostId) -> Choice {
         let mut levels = Vec::new();
         let mut up_port = Some(topology.nodes[host as usize].ports.start);
@@ -107,7 +115,7 @@ impl Choice {
     }
 
     /// The paths to a host, if there are several.
-    fn to(&self, dst: HostId) -> Option<Arc<[u16]>> {
+    pub(super) fn to(&self, dst: HostId) -> Option<Arc<[u16]>> {
         let paths: Arc<[u16]> = match self {
             Choice::Levels(levels) => {
                 let reaches = |level: &&Level| dst.wrapping_sub(level.first_host) < level.hosts;
@@ -143,10 +151,7 @@ impl Paths {
     /// The choice of paths of `host`.
     pub fn new(topology: &Topology, code: &PathCode, routing: &Values, host: HostId, seed: u64) -> Paths {
         Paths {
-            choice: match code {
-                PathCode::UpPorts(digits) => Choice::levels(topology, digits, host),
-                PathCode::Places(routes) => Choice::Places(Arc::clone(routes), host),
-            },
+            choice: Choice::of(topology, code, host),
             rounds: BTreeMap::new(),
             penalties: Penalties::of(routing),
             random: Stream::new(seed, Purpose::Paths, host.into()),

@@ -48,8 +48,7 @@ impl Credits {
             for (class, &used) in seen.links[*link].credit_used.iter().enumerate() {
                 let is_owed = |packet: &&Held| packet.kind == Kind::Data && packet.credit_class == class;
                 let on_link = seen.links[*link].on_link.iter().map(|(_, packet)| packet);
-                let waiting = seen.links[buffers.clone()].iter().flat_map(|port| &port.queued);
-                let waiting = waiting.filter(|packet| packet.ingress == *number);
+                let waiting = seen.waiting(buffers.clone()).filter(|packet| packet.ingress == *number);
                 let owed: u64 =
                     on_link.chain(waiting).filter(is_owed).map(|packet| u64::from(packet.size_bytes)).sum();
                 let coming = &seen.links[*back];

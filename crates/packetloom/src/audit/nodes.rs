@@ -20,9 +20,16 @@ impl Inside {
         match kind {
             Kind::Data => self.data += packets,
             Kind::Trimmed | Kind::Returned => self.cut += packets,
-            Kind::Ack | Kind::Control | Kind::Query | Kind::Link => {}
+            Kind::Ack | Kind::Control | Kind::Query | Kind::Link | Kind::Notice => {}
         }
     }
+}
+
+/// The books of notices, which switches make and take, are kept as if they were of one flow.
+const NOTICES: FlowId = FlowId::MAX;
+
+fn flow_of(packet: &Held) -> FlowId {
+    if packet.kind == Kind::Notice { NOTICES } else { packet.flow }
 }
 
 /// The books of all nodes; those of hosts stay empty.
@@ -34,6 +41,8 @@ pub(super) struct Nodes<'a> {
     inside: Vec<Inside>,
     /// Drops of flows of which nothing is left at the node.
     settled: Vec<u64>,
+    /// How many more notices each node had made than taken.
+    notices: Vec<i64>,
 }
 
 impl<'a> Nodes<'a> {
@@ -44,13 +53,14 @@ impl<'a> Nodes<'a> {
             balances: BTreeMap::new(),
             inside: vec![Inside::default(); nodes],
             settled: vec![0; nodes],
+            notices: vec![0; nodes],
         }
     }
 
     fn note(&mut self, node: u32, packet: &Held, packets: i64) {
         // Notifications of credit begin and end in switches.
         if node >= self.topology.hosts && packet.kind != Kind::Link {
-            *self.balances.entry((node, packet.flow)).or_default() += packets;
+            *self.balances.entry((node, flow_of(packet))).or_default() += packets;
             self.inside[node as usize].add(packet.kind, packets);
         }
     }
@@ -74,7 +84,16 @@ impl<'a> Nodes<'a> {
             drops[node] += state.counters.drops;
             trims[node] += state.counters.trims as i64;
             for packet in state.queued.iter().filter(|packet| packet.kind != Kind::Link) {
-                *held.entry((link.src, packet.flow)).or_default() += 1;
+                *held.entry((link.src, flow_of(packet))).or_default() += 1;
+                inside[node].add(packet.kind, -1);
+            }
+        }
+        for switch in &seen.balanced {
+            let node = switch.node as usize;
+            let made = switch.notices - std::mem::replace(&mut self.notices[node], switch.notices);
+            *self.balances.entry((switch.node, NOTICES)).or_default() += made;
+            for packet in &switch.held {
+                *held.entry((switch.node, flow_of(packet))).or_default() += 1;
                 inside[node].add(packet.kind, -1);
             }
         }

@@ -38,7 +38,7 @@ impl Pauses {
         name: impl Fn(u32) -> String,
     ) -> Verdict {
         let mut waits: BTreeMap<(u32, u8), u64> = BTreeMap::new();
-        for packet in seen.links[buffer.links_out.clone()].iter().flat_map(|port| &port.queued) {
+        for packet in seen.waiting(buffer.links_out.clone()) {
             if let Some(class) = packet.charged_class {
                 *waits.entry((packet.ingress, class)).or_default() += u64::from(packet.size_bytes);
             }

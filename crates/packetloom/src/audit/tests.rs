@@ -64,6 +64,7 @@ fn sound() -> Inspection {
         links,
         due: Vec::new(),
         shared_buffers: Vec::new(),
+        balanced: Vec::new(),
     }
 }
 

@@ -199,6 +199,12 @@ pub const MEASURE: Component = Component {
             "Keep each pause of each class at each port of a \"shared-buffer\", with where it began.",
         ),
         param(
+            "reordering",
+            Kind::Flag,
+            Fallback::Value("false"),
+            "Of each flow, how many packets arrive out of order, how far, and how often its path changes (RFC 4737).",
+        ),
+        param(
             "capture",
             Kind::List(&Kind::Text),
             Fallback::Absent,

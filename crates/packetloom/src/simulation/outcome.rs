@@ -3,12 +3,13 @@
 use crate::audit::Violation;
 use crate::central::{ControlTraffic, Normalisations};
 use crate::engine::{PortCounters, Tally};
-use crate::flow::HostId;
-use crate::measure::{Capture, Captured, FlowRow, Format, QueueRecorder, SentRecorder, pcapng};
+use crate::flow::{FlowId, HostId};
+use crate::measure::{Capture, Captured, FlowRow, Format, QueueRecorder, Reordering, SentRecorder, pcapng};
 use crate::queue::{CLASSES, Pause, PauseRecord};
 use crate::topology::Topology;
 use crate::units::Time;
 use crate::workload::Job;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What went through a port, and how its queue was.
@@ -52,6 +53,8 @@ pub struct Outcome {
     pub flows: Vec<FlowRow>,
     /// A row per port, in the order of the topology's links.
     pub ports: Vec<PortRow>,
+    /// In which order the packets of each flow arrived, if that was measured.
+    pub reordering: Option<BTreeMap<FlowId, Reordering>>,
     /// The queue of pulls of each host, where the transport has one and it was watched.
     pub pulls: Vec<(HostId, QueueRecorder)>,
     /// The network.

@@ -64,16 +64,20 @@ impl Setting {
         let queries = workload.asking().map(|asking| asking.size_bytes.into());
         let smallest =
             trimmed.chain(queue::credit_bytes(&queue)).chain(queue::pause_bytes(&queue)).chain(queries);
+        let routing = self.case.scheme.component("routing");
+        let smallest = smallest.chain(routing::notice_bytes(&routing));
+        let measures_order = self.case.measure.flag("reordering");
         let plan = Plan {
             topology: &self.topology,
             queue: &queue,
             nic: &nic,
             transport: &self.case.scheme.component("transport"),
-            routing: &self.case.scheme.component("routing"),
+            routing: &routing,
             faults: &self.faults,
             seed: self.case.seed,
             largest_packet_bytes: self.format.mss_bytes + self.format.header_bytes,
             logs_pauses: self.case.measure.flag("pauses"),
+            measures_order,
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
             captured: &self.captured,
@@ -113,6 +117,7 @@ impl Setting {
             outcome.ports[link].pauses = Some(Box::new(records));
         }
         outcome.pulls = engine.pulls(outcome.simulated);
+        outcome.reordering = measures_order.then(|| engine.reordering());
         let captures = engine.captured(outcome.simulated);
         outcome.captures =
             captures.into_iter().map(|(link, packets)| outcome.capture(link, packets)).collect();

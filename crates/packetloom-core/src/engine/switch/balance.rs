@@ -1,0 +1,207 @@
+//! A switch whose balancer sees every packet, and the switch's queues (see [`crate::routing::Balancer`]).
+
+use super::Switch;
+use crate::engine::agent::PortAgent;
+use crate::engine::port::Port;
+use crate::engine::wires::Wires;
+use crate::packet::{Kind, Packet};
+use crate::packets::PacketId;
+use crate::routing::{Actions, Balancer, Look, Notice, Pass, Passing, Tag};
+use crate::units::Time;
+
+/// A balancer, and what it wants done.
+pub(in crate::engine) struct Balance {
+    balancer: Box<dyn Balancer>,
+    /// The switch, in the topology.
+    node: u32,
+    actions: Actions,
+    /// How many more notices were made here than ended here.
+    notices: i64,
+}
+
+impl Balance {
+    /// The balancer of a switch, which the topology knows by this number.
+    pub(in crate::engine) fn new(balancer: Box<dyn Balancer>, node: u32) -> Balance {
+        Balance { balancer, node, actions: Actions::default(), notices: 0 }
+    }
+
+    /// The switch, in the topology.
+    pub(in crate::engine) fn node(&self) -> u32 {
+        self.node
+    }
+
+    /// How many more notices were made here than ended here.
+    pub(in crate::engine) fn notices(&self) -> i64 {
+        self.notices
+    }
+
+    /// The packets that are neither at a port nor on a link.
+    pub(in crate::engine) fn held(&self) -> Vec<PacketId> {
+        self.balancer.held()
+    }
+}
+
+/// The switch's ports at a moment.
+struct Queues<'a, H, A> {
+    now: Time,
+    ports: &'a mut [Port<H, A>],
+    wires: &'a mut Wires<H>,
+}
+
+impl<H: Copy + Default, A: PortAgent<H>> Look for Queues<'_, H, A> {
+    fn queued_bytes(&mut self, port: u32) -> u64 {
+        self.ports[port as usize].queued_bytes_at(self.now, self.wires)
+    }
+
+    fn is_paused(&mut self, port: u32) -> bool {
+        self.ports[port as usize].shared().is_some_and(|port| port.paused() != 0)
+    }
+}
+
+impl Switch {
+    /// Does with a packet that came by a link what the balancer says.
+    pub(super) fn balance<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        link: u32,
+        id: PacketId,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let passing = self.passing(now, id, wires);
+        match self.ask(&passing, ports, wires) {
+            Some(Pass::By(out)) => self.forward_to(now, (link, out), id, ports, wires),
+            // What is held takes its place in the buffer, and goes down to its host by the only way.
+            Some(Pass::Held) => {
+                wires.packets.set_ingress(id, link);
+                if !self.take_in(now, (link, passing.ecmp), id, ports, wires)
+                    && let Some(balance) = &mut self.balance
+                {
+                    balance.balancer.forget(&passing);
+                }
+            }
+            Some(Pass::Taken) => {
+                wires.packets.take(id);
+            }
+            None => {}
+        }
+        self.act(now, ports, wires);
+    }
+
+    fn passing<H: Copy + Default>(&mut self, now: Time, id: PacketId, wires: &Wires<H>) -> Passing {
+        let packet = wires.packets.get(id);
+        let ecmp = self.router.port_for(packet);
+        Passing {
+            id,
+            now,
+            flow: packet.flow,
+            subflow: packet.path,
+            src: packet.src,
+            dst: packet.dst,
+            size_bytes: packet.size_bytes,
+            kind: packet.kind,
+            is_marked: packet.congestion_experienced,
+            ecmp,
+        }
+    }
+
+    /// What the balancer says of a packet.
+    fn ask<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        passing: &Passing,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) -> Option<Pass> {
+        let balance = self.balance.as_mut()?;
+        let (id, now) = (passing.id, passing.now);
+        let ways = self.router.ways(passing.dst, now);
+        let mut tag = wires.packets.tag(id);
+        let stamp = tag.stamp;
+        let mut look = Queues { now, ports, wires };
+        let pass = balance.balancer.pass(passing, &mut tag, ways, &mut look, &mut balance.actions);
+        wires.packets.set_tag(id, Tag { stamp, ..tag });
+        balance.notices -= i64::from(pass == Pass::Taken);
+        Some(pass)
+    }
+
+    /// Does what the balancer wants done.
+    pub(super) fn act<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let Some(balance) = &mut self.balance else { return };
+        let mut actions = std::mem::take(&mut balance.actions);
+        for (id, out) in actions.released.drain(..) {
+            wires.packets.get_mut(id).time = now;
+            let link = wires.packets.ingress(id);
+            self.depart_before_joining(now, ports, wires);
+            self.send_on(now, (link, out), id, ports, wires);
+        }
+        let made = actions.notices.len() as i64;
+        for notice in actions.notices.drain(..) {
+            self.depart_before_joining(now, ports, wires);
+            self.send_notice(now, notice, ports, wires);
+        }
+        if let Some(balance) = &mut self.balance {
+            balance.notices += made;
+            balance.actions = actions;
+        }
+    }
+
+    /// Lets packets leave that do before what joins now, so that their links are told of it.
+    fn depart_before_joining<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        if self.pauses().is_none() {
+            self.depart_until(now, ports, wires);
+        }
+    }
+
+    fn send_notice<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        now: Time,
+        notice: Notice,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        let Notice { flow, src, dst, tag, size_bytes } = notice;
+        let packet =
+            Packet { time: now, flow, src, dst, size_bytes, kind: Kind::Notice, ..Packet::default() };
+        let out = self.router.port_for(&packet);
+        let id = wires.packets.add(packet);
+        wires.packets.set_tag(id, tag);
+        if self.control.is_some() {
+            return self.join(now, out, id, ports, wires);
+        }
+        ports[out as usize].accept(now, id, wires, self.pool.as_mut());
+        self.note_waiting(out, &mut ports[out as usize]);
+    }
+
+    /// Has the balancer do what is due by `last`, each thing at its time.
+    pub(super) fn wake_balancer_until<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        last: Time,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        while let Some(balance) = self.balance.as_mut().filter(|balance| balance.balancer.next_at() <= last) {
+            let now = balance.balancer.next_at();
+            balance.balancer.wake(now, &mut balance.actions);
+            self.depart_until(Time(now.as_ps().saturating_sub(1)), ports, wires);
+            self.act(now, ports, wires);
+        }
+    }
+
+    /// Has the switch woken when its balancer has something to do.
+    pub(super) fn ask_for_balancer<H: Copy + Default>(&self, wires: &mut Wires<H>) {
+        let next = self.balance.as_ref().map_or(Time::NEVER, |balance| balance.balancer.next_at());
+        if next != Time::NEVER {
+            wires.calendar.wake(self.node, next);
+        }
+    }
+}

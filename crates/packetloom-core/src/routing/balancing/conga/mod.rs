@@ -1,0 +1,316 @@
+//! CONGA (SIGCOMM 2014): each flowlet takes the path whose most congested link is the least congested. Every switch writes
+//! how congested its link is into the packets; the switch of the receiver feeds it back.
+
+mod dre;
+mod tables;
+
+use super::super::{Chooser, Routing, ns3, plain_ecmp};
+use super::letflow::GAP;
+use super::{Actions, Balancer, EdgePaths, Flowlets, Home, Look, Pass, Passing, Tag, Ways};
+use crate::packet::Kind as PacketKind;
+use crate::random::Stream;
+use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::units::Time;
+use dre::{Dre, Estimate};
+use tables::{FromLeaf, ToLeaf};
+
+/// The routing.
+pub const ROUTING: Made<Routing> = Made {
+    component: Component {
+        section: "routing",
+        kind: "conga",
+        doc: "CONGA: at the switch of the sender each flowlet takes the path whose most congested link is the least congested, as the switches of the receivers feed back.",
+        source: "CONGA, SIGCOMM 2014, §3",
+        params: &[
+            &[
+                Param { default: Fallback::Value("500us"), ..GAP },
+                Param::value(
+                    "dre_interval",
+                    Kind::Time,
+                    "32us",
+                    "T_dre: how often the estimate of what a link carries decays.",
+                    "CONGA §3.2 gives T_dre / alpha = 160 us; ConWeave's ns-3 simulator: 50 us",
+                ),
+                Param::value(
+                    "dre_alpha",
+                    Kind::Number(0.001, 1.0),
+                    "0.2",
+                    "alpha: by which share it decays each time.",
+                    "ConWeave's ns-3 simulator: 0.2",
+                ),
+                Param::value(
+                    "bits",
+                    Kind::Count(1),
+                    "3",
+                    "Q: bits of the congestion metric.",
+                    "CONGA §3.2: 3",
+                ),
+                Param::value(
+                    "cap",
+                    Kind::Flag,
+                    "true",
+                    "Whether the metric is at most 2^bits - 1; a link that carries more than its rate for a while gives more.",
+                    "CONGA §3.2; ConWeave's ns-3 simulator has no cap",
+                ),
+                Param::value(
+                    "max_age",
+                    Kind::Time,
+                    "10ms",
+                    "What was not heard again for so long counts as not congested.",
+                    "CONGA §3.3: 10 ms; ConWeave's ns-3 simulator: 500 us",
+                ),
+                Param::value(
+                    "candidates",
+                    Kind::Count(0),
+                    "0",
+                    "How many paths, which follow each other from a random one on, a flowlet may take; 0: all.",
+                    "CONGA §3.5: all; ConWeave's ns-3 simulator: 4",
+                ),
+                Param::value(
+                    "stays",
+                    Kind::Flag,
+                    "true",
+                    "Whether a flowlet keeps the path of the last one unless another is strictly better; else it draws among the best.",
+                    "CONGA §3.5; ConWeave's ns-3 simulator draws",
+                ),
+                Param::value(
+                    "balances",
+                    Kind::Choice(&["all", "data"]),
+                    "all",
+                    "Which packets: all, or data only, while the others go by per-flow ECMP and carry no feedback.",
+                    "CONGA §3: all; ConWeave's ns-3 simulator: data",
+                ),
+            ],
+            ns3::PARAMS,
+        ],
+        check,
+    },
+    how: Routing {
+        balancer: Some(|values, home| Box::new(Conga::of(values, home))),
+        chooses_paths: true,
+        ..Routing::by_switches(Chooser::Balancer, plain_ecmp)
+    },
+};
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    if values.time("dre_interval") == Time::ZERO {
+        return Err(Complaint::new("dre_interval", "write a time, such as \"32us\""));
+    }
+    if values.count("bits") > 8 {
+        return Err(Complaint::new("bits", "write from 1 to 8 bits"));
+    }
+    Ok(())
+}
+
+struct Conga {
+    paths: EdgePaths,
+    /// The path of each.
+    flowlets: Flowlets<u16>,
+    estimate: Estimate,
+    /// Of each port.
+    links: Vec<Dre>,
+    to_leaf: ToLeaf,
+    from_leaf: FromLeaf,
+    candidates: u32,
+    stays: bool,
+    data_only: bool,
+    random: Stream,
+}
+
+impl Conga {
+    fn of(values: &Values, home: Home<'_>) -> Conga {
+        Conga {
+            paths: EdgePaths::of(&home),
+            flowlets: Flowlets::new(values.time("flowlet_gap")),
+            estimate: Estimate {
+                interval: values.time("dre_interval"),
+                keeps: 1.0 - values.number("dre_alpha"),
+                levels: 1 << values.count("bits"),
+                is_capped: values.flag("cap"),
+            },
+            links: home.rates().into_iter().map(Dre::new).collect(),
+            to_leaf: ToLeaf::new(values.time("max_age")),
+            from_leaf: FromLeaf::new(values.time("max_age")),
+            candidates: values.count("candidates").try_into().unwrap_or(0),
+            stays: values.flag("stays"),
+            data_only: values.text("balances") == "data",
+            random: home.random,
+        }
+    }
+
+    /// How congested a path is: here, or further on as was heard.
+    fn congestion(&self, packet: &Passing, path: u16, ways: Ways<'_>) -> u8 {
+        let port = self.paths.port(packet, Some(path), ways);
+        let here = self.links[port as usize].metric(packet.now, &self.estimate);
+        here.max(self.to_leaf.congestion(packet.now, self.paths.edge_of(packet.dst), path))
+    }
+
+    /// The path of a packet that comes from its sender.
+    fn choose(&mut self, packet: &Passing, ways: Ways<'_>) -> Option<u16> {
+        let paths = self.paths.to(packet.dst)?;
+        let last = match self.flowlets.way(packet) {
+            Ok(path) if self.paths.is_open(packet, path, ways) => return Some(path),
+            Ok(_) => None,
+            Err(last) => last,
+        };
+        let count = paths.len() as u32;
+        let (first, tried) = match self.candidates {
+            0 => (0, count),
+            few => (self.random.below(count), few.min(count)),
+        };
+        let mut best: Option<(u8, u16)> = None;
+        let mut equals = 0;
+        for nth in 0..tried {
+            let path = paths[((first + nth) % count) as usize];
+            if !self.paths.is_open(packet, path, ways) {
+                continue;
+            }
+            let congestion = self.congestion(packet, path, ways);
+            match best {
+                Some((least, _)) if congestion > least => continue,
+                Some((least, _)) if congestion == least => equals += 1,
+                _ => equals = 1,
+            }
+            // Each of the equal ones stays with the same chance (reservoir sampling).
+            if equals == 1 || self.random.below(equals) == 0 {
+                best = Some((congestion, path));
+            }
+        }
+        let (least, mut path) = best?;
+        if let Some(last) = last.filter(|&last| self.stays && self.paths.is_open(packet, last, ways))
+            && self.congestion(packet, last, ways) <= least
+        {
+            path = last;
+        }
+        self.flowlets.set(packet, path);
+        Some(path)
+    }
+}
+
+impl Balancer for Conga {
+    fn pass(
+        &mut self,
+        packet: &Passing,
+        tag: &mut Tag,
+        ways: Ways<'_>,
+        _: &mut dyn Look,
+        _: &mut Actions,
+    ) -> Pass {
+        if self.paths.is_local(packet) || self.data_only && packet.kind != PacketKind::Data {
+            return Pass::By(packet.ecmp);
+        }
+        if self.paths.is_at(packet.src) {
+            let path = self.choose(packet, ways);
+            let feedback = self.from_leaf.next(packet.now, self.paths.edge_of(packet.dst));
+            *tag = Tag { path, feedback, ..Tag::default() };
+        } else if self.paths.is_at(packet.dst) {
+            let leaf = self.paths.edge_of(packet.src);
+            if let Some(path) = tag.path {
+                self.from_leaf.note(packet.now, leaf, path, tag.congestion);
+            }
+            if let Some((path, congestion)) = tag.feedback {
+                self.to_leaf.note(packet.now, leaf, path, congestion);
+            }
+            return Pass::By(ways.port(0));
+        }
+        let port = self.paths.port(packet, tag.path, ways);
+        let link = &mut self.links[port as usize];
+        link.add(packet.now, packet.size_bytes, &self.estimate);
+        tag.congestion = tag.congestion.max(link.metric(packet.now, &self.estimate));
+        Pass::By(port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Queues, passing};
+    use super::*;
+    use crate::random::Purpose;
+    use crate::spec::Value;
+    use crate::topology::Topology;
+
+    fn values(entries: &[(&str, Value)]) -> Values {
+        let mut values = Values { kind: "conga".to_owned(), ..Values::default() };
+        let defaults = [
+            ("flowlet_gap", Value::Time(Time::from_us(500))),
+            ("dre_interval", Value::Time(Time::from_us(50))),
+            ("dre_alpha", Value::Number(0.2)),
+            ("bits", Value::Count(3)),
+            ("cap", Value::Flag(true)),
+            ("max_age", Value::Time(Time::from_us(10_000))),
+            ("candidates", Value::Count(0)),
+            ("stays", Value::Flag(true)),
+            ("balances", Value::Text("all".to_owned())),
+        ];
+        for (key, value) in defaults.iter().chain(entries) {
+            values.entries.insert((*key).to_owned(), value.clone());
+        }
+        values
+    }
+
+    /// Leaves 8 and 9 with four hosts each, spines 10 to 13.
+    fn conga(topology: &Topology, node: u32, entries: &[(&str, Value)]) -> Conga {
+        let random = Stream::new(1, Purpose::Paths, node.into());
+        Conga::of(&values(entries), Home { topology, node, random })
+    }
+
+    fn network() -> Topology {
+        Topology::of_counts("leaf-spine", &[("spines", 4), ("leaves", 2), ("hosts_per_leaf", 4)])
+    }
+
+    fn pass(conga: &mut Conga, packet: &Passing, tag: &mut Tag, ways: Ways<'_>) -> u32 {
+        match conga.pass(packet, tag, ways, &mut Queues(&[]), &mut Actions::default()) {
+            Pass::By(port) => port,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn flows_spread_over_what_is_idle_and_keep_to_it() {
+        let topology = network();
+        let mut leaf = conga(&topology, 8, &[]);
+        let mut ports = Vec::new();
+        for flow in 0..4 {
+            // 1000 packets of 1000 B in 100 us: more than 10 Gb/s for a while.
+            for nth in 0..1_000_u64 {
+                let now = Time::from_ns(u64::from(flow) * 100_000 + nth * 100);
+                let packet = Passing { now, flow, dst: 5, ecmp: 4, ..passing(flow) };
+                let port = pass(&mut leaf, &packet, &mut Tag::default(), Ways::Range(4, 4));
+                if nth == 0 {
+                    ports.push(port);
+                }
+                assert_eq!(port, ports[flow as usize]);
+            }
+        }
+        ports.sort_unstable();
+        assert_eq!(ports, [4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn what_a_spine_wrote_comes_back_and_is_avoided() {
+        let topology = network();
+        let (mut near, mut far) = (conga(&topology, 8, &[]), conga(&topology, 9, &[]));
+        let now = Time::from_us(1);
+        let there = Passing { now, src: 0, dst: 5, ..passing(1) };
+        let mut tag = Tag::default();
+        pass(&mut near, &there, &mut tag, Ways::Range(4, 4));
+        let path = tag.path.expect("a choice");
+        // The spine's link is congested.
+        tag.congestion = 7;
+        pass(&mut far, &there, &mut tag, Ways::Range(1, 1));
+        let back = Passing { now, src: 5, dst: 0, flow: 2, ..passing(2) };
+        let mut answer = Tag::default();
+        pass(&mut far, &back, &mut answer, Ways::Range(4, 4));
+        assert_eq!(answer.feedback, Some((path, 7)));
+        pass(&mut near, &back, &mut answer, Ways::Range(0, 1));
+        for flow in 3..40 {
+            let mut tag = Tag::default();
+            let packet = Passing { now: Time::from_us(2), dst: 5, flow, ..passing(flow) };
+            pass(&mut near, &packet, &mut tag, Ways::Range(4, 4));
+            assert_ne!(tag.path, Some(path));
+        }
+        // After its age it counts for nothing any more.
+        let later = Passing { now: Time::from_us(20_000), dst: 5, ..passing(50) };
+        assert_eq!(near.congestion(&later, path, Ways::Range(4, 4)), 0);
+    }
+}

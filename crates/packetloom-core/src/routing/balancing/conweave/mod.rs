@@ -1,0 +1,229 @@
+//! ConWeave (SIGCOMM 2023): the switch of the sender probes a flow's path each round trip and moves the flow away if no
+//! answer comes in time; the switch of the receiver keeps what overtakes until the last packet by the old path has come.
+
+mod receiver;
+mod sender;
+
+use super::super::{Chooser, Routing, ns3, plain_ecmp};
+use super::{Actions, Balancer, EdgePaths, Home, Look, Notice, Pass, Passing, Tag, Ways, Word};
+use crate::flow::HostId;
+use crate::packet::Kind as PacketKind;
+use crate::packets::PacketId;
+use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
+use crate::topology::Topology;
+use crate::units::Time;
+use receiver::Receiver;
+use sender::Sender;
+use std::collections::BTreeMap;
+
+/// The routing.
+pub const ROUTING: Made<Routing> = Made {
+    component: Component {
+        section: "routing",
+        kind: "conweave",
+        doc: "ConWeave: the switch of the sender probes the path of each flow of data every round trip, and moves the flow to another if no answer comes in time; the switch of the receiver puts packets back into order. What is not data goes by per-flow ECMP.",
+        source: "ConWeave, SIGCOMM 2023, §3; its ns-3 simulator, conweave-routing.cc",
+        params: &[
+            &[
+                Param::optional(
+                    "base_rtt",
+                    Kind::Time,
+                    "A probe's round trip between the switches of two hosts on an empty network; left out: twice the delays of the links of a path.",
+                    "ConWeave's ns-3 simulator: 1 us for each link there and back",
+                ),
+                Param::value(
+                    "reply_extra",
+                    Kind::Time,
+                    "4us",
+                    "A probe's answer that comes so much later than that is late: the flow moves.",
+                    "ConWeave's ns-3 simulator: 4 us (theta_reply)",
+                ),
+                Param::value(
+                    "path_pause",
+                    Kind::Time,
+                    "16us",
+                    "No flow moves to a path for so long after a packet was marked on it.",
+                    "ConWeave's ns-3 simulator: 16 us in its leaf-spine",
+                ),
+                Param::value(
+                    "flush_extra",
+                    Kind::Time,
+                    "16us",
+                    "Kept packets are released so much later than the last packet by the old path is expected.",
+                    "ConWeave's ns-3 simulator: 16 us in its leaf-spine, 64 us in its fat-tree",
+                ),
+                Param::value(
+                    "flush_default",
+                    Kind::Time,
+                    "200us",
+                    "For how long packets are kept at first where nothing is known of the old path.",
+                    "ConWeave's ns-3 simulator: 200 us in its leaf-spine, 600 us in its fat-tree",
+                ),
+                Param::value(
+                    "expiry",
+                    Kind::Time,
+                    "300us",
+                    "A flow that is silent for longer may move at once (theta_inactive).",
+                    "ConWeave's ns-3 simulator: 300 us in its leaf-spine, 1 ms in its fat-tree",
+                ),
+                Param::value(
+                    "notice",
+                    Kind::Bytes,
+                    "64B",
+                    "The size of an answer, or of a notice that a path is congested.",
+                    "ConWeave's ns-3 simulator: 64 B",
+                ),
+            ],
+            ns3::PARAMS,
+        ],
+        check,
+    },
+    how: Routing {
+        balancer: Some(|values, home| Box::new(ConWeave::of(values, home))),
+        chooses_paths: true,
+        ..Routing::by_switches(Chooser::Balancer, plain_ecmp)
+    },
+};
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    if !(1..=65_535).contains(&values.bytes("notice")) {
+        return Err(Complaint::new("notice", "write a size from 1B to 65535B"));
+    }
+    for key in ["flush_extra", "flush_default"] {
+        if values.time(key) == Time::ZERO {
+            return Err(Complaint::new(key, "write a time, such as \"16us\""));
+        }
+    }
+    Ok(())
+}
+
+/// What both ends go by.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    reply_extra: Time,
+    path_pause: Time,
+    flush_extra: Time,
+    flush_default: Time,
+    expiry: Time,
+}
+
+impl Settings {
+    /// The receiver's switch forgets a flow that is silent for longer.
+    fn forgets_after(&self) -> Time {
+        // ConWeave's simulator: 2 ms.
+        self.expiry.max(Time::from_us(2_000))
+    }
+}
+
+/// Twice the delay of the links between the switches of two hosts.
+fn round_trip(topology: &Topology, src: HostId, dst: HostId) -> Time {
+    let path = topology.path(src, dst);
+    let between = path.get(1..path.len().saturating_sub(1)).unwrap_or(&[]);
+    let delay: u64 = between.iter().map(|&link| topology.links[link].latency.as_ps()).sum();
+    Time(2 * delay)
+}
+
+/// A switch's part.
+struct ConWeave {
+    paths: EdgePaths,
+    sender: Sender,
+    receiver: Receiver,
+    /// Of the switch of each host here: how long a probe takes there and back.
+    round_trips: BTreeMap<u32, Time>,
+    notice_bytes: u16,
+}
+
+impl ConWeave {
+    fn of(values: &Values, home: Home<'_>) -> ConWeave {
+        let settings = Settings {
+            reply_extra: values.time("reply_extra"),
+            path_pause: values.time("path_pause"),
+            flush_extra: values.time("flush_extra"),
+            flush_default: values.time("flush_default"),
+            expiry: values.time("expiry"),
+        };
+        let paths = EdgePaths::of(&home);
+        let round_trips = round_trips(&paths, home.topology, values.optional_time("base_rtt"));
+        ConWeave {
+            paths,
+            sender: Sender::new(settings, home.random),
+            receiver: Receiver::new(settings),
+            round_trips,
+            notice_bytes: values.bytes("notice") as u16,
+        }
+    }
+
+    /// A packet comes to the switch of its receiver.
+    fn arrive(&mut self, packet: &Passing, tag: &Tag, port: u32, actions: &mut Actions) -> Pass {
+        let notice = |word| Notice {
+            flow: packet.flow,
+            src: packet.dst,
+            dst: packet.src,
+            tag: Tag { word, ..*tag },
+            size_bytes: self.notice_bytes,
+        };
+        match tag.word {
+            Word::Probe => actions.notices.push(notice(Word::ProbeReply)),
+            Word::Tail => actions.notices.push(notice(Word::Clear)),
+            _ => {}
+        }
+        if packet.is_marked {
+            actions.notices.push(notice(Word::Notify));
+        }
+        self.receiver.take(packet, tag, port, actions)
+    }
+}
+
+/// For a switch with hosts, how long a probe takes to each other such switch and back.
+fn round_trips(paths: &EdgePaths, topology: &Topology, given: Option<Time>) -> BTreeMap<u32, Time> {
+    let Some(own) = (0..topology.hosts).find(|&host| paths.is_at(host)) else { return BTreeMap::new() };
+    let mut round_trips = BTreeMap::new();
+    for host in 0..topology.hosts {
+        let takes = || given.unwrap_or_else(|| round_trip(topology, own, host));
+        round_trips.entry(paths.edge_of(host)).or_insert_with(takes);
+    }
+    round_trips
+}
+
+impl Balancer for ConWeave {
+    fn pass(
+        &mut self,
+        packet: &Passing,
+        tag: &mut Tag,
+        ways: Ways<'_>,
+        _: &mut dyn Look,
+        actions: &mut Actions,
+    ) -> Pass {
+        if packet.kind == PacketKind::Notice && self.paths.is_at(packet.dst) {
+            self.sender.hear(packet, tag, self.paths.edge_of(packet.src));
+            return Pass::Taken;
+        }
+        if packet.kind != PacketKind::Data || self.paths.is_local(packet) {
+            return Pass::By(packet.ecmp);
+        }
+        if self.paths.is_at(packet.dst) {
+            return self.arrive(packet, tag, ways.port(0), actions);
+        }
+        if self.paths.is_at(packet.src) {
+            let round_trip = self.round_trips[&self.paths.edge_of(packet.dst)];
+            *tag = self.sender.send(packet, &mut self.paths, ways, round_trip);
+        }
+        Pass::By(self.paths.port(packet, tag.path, ways))
+    }
+
+    fn forget(&mut self, packet: &Passing) {
+        self.receiver.drop_last(packet);
+    }
+
+    fn next_at(&self) -> Time {
+        self.receiver.next_at()
+    }
+
+    fn wake(&mut self, now: Time, actions: &mut Actions) {
+        self.receiver.wake(now, actions);
+    }
+
+    fn held(&self) -> Vec<PacketId> {
+        self.receiver.held()
+    }
+}

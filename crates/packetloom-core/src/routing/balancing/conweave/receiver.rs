@@ -1,0 +1,151 @@
+//! The switch of the receiver (ConWeave §3.3): packets that overtook those by the old path wait in a queue of their flow's
+//! own until the last of these has come, or should have.
+
+use super::super::flowlets::{OfFlows, Stream, stream_of};
+use super::{Actions, Pass, Passing, Settings, Tag, Word};
+use crate::packets::PacketId;
+use crate::units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// From how many flows on those that are over are looked for.
+const MANY: usize = 1_024;
+
+/// A flow of data that comes here.
+#[derive(Clone, Debug)]
+struct Flow {
+    epoch: u32,
+    /// Whether all packets by the old path have come.
+    is_rerouted: bool,
+    /// When the last packet by the old path that has come was sent, and when it came.
+    old_path: Option<(Time, Time)>,
+    /// When the last of all by the old path was sent, as those say that overtook it.
+    tail_at: Time,
+    /// The packets that wait, each with its port.
+    waiting: Vec<(PacketId, u32)>,
+    /// When they are released at the latest.
+    flush_at: Time,
+    last_at: Time,
+}
+
+/// All flows to here.
+pub(super) struct Receiver {
+    settings: Settings,
+    flows: OfFlows<Flow>,
+    most: usize,
+    /// When flows' packets are to be released; of each flow the last entry counts.
+    flushes: BinaryHeap<Reverse<(Time, Stream)>>,
+}
+
+impl Receiver {
+    pub(super) fn new(settings: Settings) -> Receiver {
+        Receiver { settings, flows: OfFlows::default(), most: MANY, flushes: BinaryHeap::new() }
+    }
+
+    /// A packet comes that is to leave by a port.
+    pub(super) fn take(&mut self, packet: &Passing, tag: &Tag, port: u32, actions: &mut Actions) -> Pass {
+        self.forget(packet.now);
+        let stream = stream_of(packet);
+        let settings = self.settings;
+        let flow = self.flows.entry(stream).or_insert_with(|| Flow::new(packet.now));
+        if flow.waiting.is_empty() && packet.now.since(flow.last_at) > settings.forgets_after() {
+            *flow = Flow::new(packet.now);
+        }
+        flow.last_at = packet.now;
+        if tag.epoch < flow.epoch {
+            return Pass::By(port);
+        }
+        if tag.epoch > flow.epoch {
+            (flow.epoch, flow.is_rerouted, flow.old_path) = (tag.epoch, tag.word == Word::Tail, None);
+        }
+        if !tag.is_rerouted {
+            flow.old_path = Some((tag.sent_at, packet.now));
+            if tag.word == Word::Tail {
+                // Those that wait follow it.
+                flow.flush(actions);
+            } else if !flow.waiting.is_empty() {
+                self.rearm(packet.now, stream);
+            }
+            return Pass::By(port);
+        }
+        if flow.is_rerouted {
+            return Pass::By(port);
+        }
+        flow.waiting.push((packet.id, port));
+        if flow.waiting.len() == 1 {
+            flow.tail_at = tag.tail_at;
+            self.rearm(packet.now, stream);
+        }
+        Pass::Held
+    }
+
+    /// There was no room for the packet that came last.
+    pub(super) fn drop_last(&mut self, packet: &Passing) {
+        if let Some(flow) = self.flows.get_mut(&stream_of(packet)) {
+            flow.waiting.pop();
+        }
+    }
+
+    /// Sets when a flow's packets are released at the latest: when its last packet by the old path should have come, if that
+    /// takes as long as the one before it.
+    fn rearm(&mut self, now: Time, stream: Stream) {
+        let Some(flow) = self.flows.get_mut(&stream) else { return };
+        let expected = match flow.old_path {
+            Some((sent_at, came_at)) => came_at + flow.tail_at.since(sent_at),
+            None => now + self.settings.flush_default,
+        };
+        flow.flush_at = (expected + self.settings.flush_extra).max(now);
+        self.flushes.push(Reverse((flow.flush_at, stream)));
+    }
+
+    /// When the next packets may have to be released.
+    pub(super) fn next_at(&self) -> Time {
+        self.flushes.peek().map_or(Time::NEVER, |Reverse((at, _))| *at)
+    }
+
+    /// Releases what is due.
+    pub(super) fn wake(&mut self, now: Time, actions: &mut Actions) {
+        while let Some(&Reverse((at, stream))) = self.flushes.peek().filter(|Reverse((at, _))| *at <= now) {
+            self.flushes.pop();
+            let flow = self.flows.get_mut(&stream);
+            if let Some(flow) = flow.filter(|flow| flow.flush_at == at && !flow.waiting.is_empty()) {
+                flow.flush(actions);
+            }
+        }
+    }
+
+    /// The packets that wait.
+    pub(super) fn held(&self) -> Vec<PacketId> {
+        self.flows.values().flat_map(|flow| flow.waiting.iter().map(|&(id, _)| id)).collect()
+    }
+
+    fn forget(&mut self, now: Time) {
+        if self.flows.len() < self.most {
+            return;
+        }
+        let age = self.settings.forgets_after();
+        self.flows.retain(|_, flow| !flow.waiting.is_empty() || now.since(flow.last_at) <= age);
+        self.most = MANY.max(2 * self.flows.len());
+    }
+}
+
+impl Flow {
+    fn new(now: Time) -> Flow {
+        Flow {
+            epoch: 0,
+            is_rerouted: false,
+            old_path: None,
+            tail_at: Time::ZERO,
+            waiting: Vec::new(),
+            flush_at: Time::NEVER,
+            last_at: now,
+        }
+    }
+
+    /// Releases what waits, in order; what comes from now on need not wait.
+    fn flush(&mut self, actions: &mut Actions) {
+        actions.released.append(&mut self.waiting);
+        self.is_rerouted = true;
+        self.flush_at = Time::NEVER;
+    }
+}
