@@ -15,11 +15,11 @@ use crate::audit::{Violation, check_rows};
 use crate::central;
 use crate::engine::{Standing, Tally};
 use crate::fault::Faults;
-use crate::flow::Flow;
+use crate::flow::{Flow, HostId};
 use crate::fluid;
 use crate::measure::{Collector, Format};
 use crate::queue;
-use crate::routing;
+use crate::routing::{self, FlowPorts};
 use crate::scenario::{Case, Problems, Scenario};
 use crate::spec::{self, Complaint, Component, Made, Values};
 use crate::topology::Topology;
@@ -30,7 +30,7 @@ use checks::{captured, check_credits, check_links, check_paths, check_queues, ch
 use flow_level::{Model, run_fluid};
 use monitor::Goal;
 use planned::run_central;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use warnings::unfinished;
 
@@ -100,6 +100,7 @@ struct Setting {
     faults: Faults,
     /// Links whose packets are captured.
     captured: BTreeSet<usize>,
+    flow_ports: Option<FlowPorts>,
     format: Format,
     longest_window: Time,
     threads: u32,
@@ -156,6 +157,7 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
+        let flow_ports = flow_ports(&case, &environment)?;
         check_credits(&case, &workload, &topology, format)?;
         if !is_fluid {
             check_queues(&case, format)?;
@@ -166,6 +168,7 @@ impl Simulation {
             topology,
             faults,
             captured,
+            flow_ports,
             format,
             longest_window: Time::NEVER,
             threads: 1,
@@ -314,4 +317,34 @@ impl Setting {
             format: self.format,
         }
     }
+}
+
+/// From so many flows on a list that may have no end is given up.
+const MOST_NUMBERED: usize = 10_000_000;
+
+/// The ports of each flow, counted from 0 at each host in the order in which flows start, if the routing hashes such.
+fn flow_ports(case: &Case, environment: &Environment) -> Result<Option<FlowPorts>, Complaint> {
+    if !routing::numbers_ports(&case.scheme.component("routing")) {
+        return Ok(None);
+    }
+    let mut workload = Workload::build(&case.workloads, environment)?;
+    let (mut from, mut to) = (BTreeMap::<HostId, u16>::new(), BTreeMap::<HostId, u16>::new());
+    let mut ports: Vec<(u16, u16)> = Vec::new();
+    while ports.len() < MOST_NUMBERED
+        && let Some(flow) = workload.next_flow()
+    {
+        let [nth, nth_to] = [from.entry(flow.src), to.entry(flow.dst)].map(|count| {
+            let count = count.or_default();
+            *count = count.wrapping_add(1);
+            count.wrapping_sub(1)
+        });
+        // Flows that wait for others have the numbers before it.
+        ports.resize(flow.id as usize, (0, 0));
+        ports.push((nth, nth_to));
+    }
+    if ports.len() == MOST_NUMBERED {
+        let message = "numbers the flows of a list before they start, and here they do not end; write flows under [run], or \"pair\"";
+        return Err(Complaint::new("scheme.routing.ports", message));
+    }
+    Ok(Some(ports.into()))
 }

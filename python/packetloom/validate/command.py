@@ -10,8 +10,7 @@ from packetloom.validate.comparison import Comparison, Row, print_rows, run_comp
 from packetloom.validate.kernel.comparisons import kernel_comparisons
 from packetloom.validate.kernel.network import UnavailableError
 from packetloom.validate.kernel.virtual_machine import VirtualMachine
-from packetloom.validate.peers import peer_comparisons
-from packetloom.validate.peers.hpcc import comparison_of
+from packetloom.validate.peers import config_comparison, peer_comparisons
 from packetloom.validate.theory import theory_comparisons
 
 # What the others' figures are called, and the comparisons.
@@ -35,14 +34,14 @@ def run_validation(
 ) -> bool:
     """Whether every row holds, or differs as is known of it; theory must hold.
 
-    The kernel is that of a virtual machine, if one is given. With `configs` of HPCC's simulator, these alone are the
-    peers.
+    The kernel is that of a virtual machine, if one is given. With `configs` of HPCC's or ConWeave's simulator, these
+    alone are the peers.
     """
     kinds = dict(KINDS)
     if configs:
         if [*against] != ["peers"]:
             raise PacketloomError("--config goes with `packetloom validate peers`: theory and kernel have none")
-        kinds["peers"] = ("theirs", lambda: [comparison_of(file) for file in configs])
+        kinds["peers"] = ("theirs", lambda: [config_comparison(file) for file in configs])
     if virtual_kernel is None:
         return _run(kinds, against, json_file, workers, quick)
     if "kernel" not in against:

@@ -174,6 +174,10 @@ impl<'a> Assembly<'a> {
     fn router(&self, id: u32) -> Router {
         let plan = self.plan;
         let router = Router::new(plan.topology, id, plan.routing, self.code.as_ref(), plan.seed);
+        let router = match &plan.flow_ports {
+            Some(ports) => router.with_ports(ports),
+            None => router,
+        };
         let Some(detours) = &self.detours else { return router };
         let random = Stream::new(plan.seed, Purpose::Detours, id.into());
         router.with_detours(detours[id as usize].clone(), random)

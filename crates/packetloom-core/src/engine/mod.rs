@@ -46,6 +46,7 @@ use crate::flow::{FlowId, HostId};
 use crate::measure::{Captured, QueueRecorder, Reordering, SentRecorder};
 use crate::packet::Packet;
 use crate::queue::{CLASSES, PauseRecord};
+use crate::routing::FlowPorts;
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
@@ -100,6 +101,8 @@ pub struct Plan<'a> {
     pub transport: &'a Values,
     /// How switches choose among equal next hops.
     pub routing: &'a Values,
+    /// The ports of each flow, where switches hash those of another simulator's.
+    pub flow_ports: Option<FlowPorts>,
     /// What breaks.
     pub faults: &'a Faults,
     /// The run's seed.

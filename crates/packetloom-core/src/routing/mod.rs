@@ -11,6 +11,7 @@ mod scoreboard;
 pub use balancing::{Actions, Balancer, Look, Notice, Pass, Passing, Tag, Ways};
 pub use choice::{Feedback, PathChoice};
 pub use detours::Detours;
+pub use ns3::FlowPorts;
 pub use paths::PathCode;
 pub use scoreboard::Fate;
 
@@ -198,6 +199,9 @@ fn check_ecmp(values: &Values) -> Result<(), Complaint> {
         let message = "has no meaning without hash = \"hpcc-ns3\"; leave it out";
         return Err(Complaint::new("next_hops", message));
     }
+    if is_ours && values.text("ports") != "pair" {
+        return Err(Complaint::new("ports", "has no meaning without hash = \"hpcc-ns3\"; leave it out"));
+    }
     if values.count("destination_port") > 65_535 {
         return Err(Complaint::new("destination_port", "write a port up to 65535"));
     }
@@ -270,6 +274,11 @@ pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
         return Err(Complaint::new("scheme.routing", message));
     }
     Ok(())
+}
+
+/// Whether flows' ports are numbered host by host, in the order in which they start.
+pub fn numbers_ports(routing: &Values) -> bool {
+    routing.entries.contains_key("ports") && routing.text("ports") == "host"
 }
 
 /// What balances at a switch, if something does that sees more than a packet.
@@ -410,6 +419,12 @@ impl Router {
         self
     }
 
+    /// The same router, where flows have these ports, if it hashes them.
+    pub fn with_ports(mut self, ports: &FlowPorts) -> Router {
+        self.policy.set_ports(ports);
+        self
+    }
+
     /// The port, among the switch's own, for a packet.
     #[inline]
     pub fn port_for<H>(&mut self, packet: &Packet<H>) -> u32 {
@@ -447,6 +462,15 @@ impl Router {
 }
 
 impl Policy {
+    fn set_ports(&mut self, ports: &FlowPorts) {
+        match self {
+            Policy::Ns3(hash) => hash.flow_ports = Some(Arc::clone(ports)),
+            Policy::Learning(learning) => learning.policy.set_ports(ports),
+            Policy::Table(table) => table.policy.set_ports(ports),
+            _ => {}
+        }
+    }
+
     fn round_robin(routing: &Values, hosts: u32) -> Policy {
         let each = [
             ("switch", (Per::Switch, 1)),

@@ -22,16 +22,26 @@ pub(super) const PARAMS: &[Param] = &[
         source: "HPCC's ns-3 simulator, third.cc",
     },
     Param {
+        name: "ports",
+        kind: Written::Choice(&["pair", "host"]),
+        default: Fallback::Value("pair"),
+        doc: "With hash = \"hpcc-ns3\": what source ports count from 10000: the flows of a pair of hosts, all to one destination port; or the flows from a host, while destination ports count those to a host, in the order in which they start.",
+        source: "HPCC's ns-3 simulator: pair; ConWeave's: host",
+    },
+    Param {
         name: "destination_port",
         kind: Written::Count(0),
         default: Fallback::Value("100"),
-        doc: "With hash = \"hpcc-ns3\": the destination port of all flows.",
+        doc: "With hash = \"hpcc-ns3\": the destination port of all flows, or with ports = \"host\" of the first to each host.",
         source: "HPCC's traffic_gen.py: 100",
     },
 ];
 
 /// The first source port of a pair of hosts.
 const FIRST_PORT: u16 = 10_000;
+
+/// The source and destination ports of each flow, counted from 0.
+pub type FlowPorts = Arc<[(u16, u16)]>;
 
 /// A switch's hash.
 #[derive(Clone, Debug)]
@@ -41,6 +51,8 @@ pub(super) struct Ns3Hash {
     ids: Arc<[u32]>,
     destination_port: u16,
     is_descending: bool,
+    /// Where flows are not numbered by their transport.
+    pub(super) flow_ports: Option<FlowPorts>,
 }
 
 impl Ns3Hash {
@@ -51,6 +63,7 @@ impl Ns3Hash {
             ids: ids.into(),
             destination_port: routing.count("destination_port") as u16,
             is_descending: routing.text("next_hops") == "descending",
+            flow_ports: None,
         })
     }
 
@@ -62,10 +75,12 @@ impl Ns3Hash {
 
     /// Which of so many ports a packet takes. Answers carry the ports of what they answer, exchanged.
     pub(super) fn choose<H>(&self, ports: u32, packet: &Packet<H>) -> u32 {
-        let own = FIRST_PORT.wrapping_add(packet.path);
+        let of_flow = self.flow_ports.as_ref().and_then(|ports| ports.get(packet.flow as usize));
+        let (nth, nth_to) = of_flow.copied().unwrap_or((packet.path, 0));
+        let (own, other) = (FIRST_PORT.wrapping_add(nth), self.destination_port.wrapping_add(nth_to));
         let (source, destination) = match packet.kind {
-            Kind::Data => (own, self.destination_port),
-            _ => (self.destination_port, own),
+            Kind::Data => (own, other),
+            _ => (other, own),
         };
         let words = [
             self.address(packet.src),
@@ -104,6 +119,7 @@ mod tests {
             ids: ids.as_slice().into(),
             destination_port: 100,
             is_descending: true,
+            flow_ports: None,
         };
         for (src, dst, data, answers) in
             [(13, 29, 37, 36), (20, 26, 37, 37), (9, 6, 36, 36), (26, 18, 37, 37), (19, 27, 37, 37)]

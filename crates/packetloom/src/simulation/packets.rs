@@ -73,6 +73,7 @@ impl Setting {
             nic: &nic,
             transport: &self.case.scheme.component("transport"),
             routing: &routing,
+            flow_ports: self.flow_ports.clone(),
             faults: &self.faults,
             seed: self.case.seed,
             largest_packet_bytes: self.format.mss_bytes + self.format.header_bytes,

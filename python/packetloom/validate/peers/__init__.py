@@ -6,9 +6,13 @@ comes out.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from packetloom.validate.comparison import Comparison
+from packetloom.validate.peers.conweave import balanced_comparison_of, conweave_comparisons
 from packetloom.validate.peers.flow_lists import flow_list_comparisons
-from packetloom.validate.peers.hpcc import hpcc_comparisons
+from packetloom.validate.peers.hpcc import comparison_of, hpcc_comparisons
+from packetloom.validate.peers.hpcc.settings import read_settings
 from packetloom.validate.peers.htsim import htsim_comparisons
 from packetloom.validate.peers.ns3 import ns3_comparisons
 from packetloom.validate.peers.omnet import omnet_comparisons
@@ -22,4 +26,12 @@ def peer_comparisons() -> list[Comparison]:
         *omnet_comparisons(),
         *ns3_comparisons(),
         *hpcc_comparisons(),
+        *conweave_comparisons(),
     ]
+
+
+def config_comparison(file: Path) -> Comparison:
+    """The comparison of one `config.txt` of HPCC's simulator, or of ConWeave's, which has a key for who balances."""
+    comparison = comparison_of(file)
+    settings = read_settings(file)
+    return balanced_comparison_of(settings) if "LB_MODE" in settings.keys else comparison

@@ -169,9 +169,9 @@ impl Switch {
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        let Notice { flow, src, dst, tag, size_bytes } = notice;
-        let packet =
-            Packet { time: now, flow, src, dst, size_bytes, kind: Kind::Notice, ..Packet::default() };
+        let Notice { flow, subflow: path, src, dst, tag, size_bytes } = notice;
+        let kind = Kind::Notice;
+        let packet = Packet { time: now, flow, path, src, dst, size_bytes, kind, ..Packet::default() };
         let out = self.router.port_for(&packet);
         let id = wires.packets.add(packet);
         wires.packets.set_tag(id, tag);

@@ -127,7 +127,7 @@ const COMPONENT: Component = Component {
             name: "ecn_min",
             kind: Kind::Bytes,
             default: Fallback::Absent,
-            doc: "Kmin: up to this a class's queue marks nothing, at ports of the hosts' rate; at others it is in proportion to the rate. Left out, with ecn_max: no marks.",
+            doc: "Kmin: up to this a class's queue marks nothing, at ports of the hosts' rate; at others see ecn_by_rate. Left out, with ecn_max: no marks.",
             source: "DCQCN, SIGCOMM 2015, §3.1",
         },
         Param {
@@ -150,6 +150,13 @@ const COMPONENT: Component = Component {
             default: Fallback::Absent,
             doc: "The rate of the ports that the thresholds are for, if not the hosts'.",
             source: "packetloom",
+        },
+        Param {
+            name: "ecn_by_rate",
+            kind: Kind::Flag,
+            default: Fallback::Value("true"),
+            doc: "Whether the thresholds of ports with another rate are in proportion to it, or the same.",
+            source: "HPCC's run.py: in proportion; ConWeave's: the same at every rate",
         },
         Param {
             name: "ties",
@@ -186,6 +193,12 @@ fn check(values: &Values) -> Result<(), Complaint> {
         && values.optional_rate("ecn_rate").is_some()
     {
         return Err(Complaint::new("ecn_rate", "has no meaning without ecn_min and ecn_max; leave it out"));
+    }
+    if !values.flag("ecn_by_rate") && values.optional_rate("ecn_rate").is_some() {
+        return Err(Complaint::new(
+            "ecn_rate",
+            "has no meaning where the thresholds are the same at every rate; leave it out",
+        ));
     }
     if values.bytes("buffer") > LARGEST_BUFFER {
         return Err(Complaint::new("buffer", format!("write at most {LARGEST_BUFFER}B")));

@@ -93,6 +93,7 @@ struct Thresholds {
     max: u64,
     probability: f64,
     rate: Option<Rate>,
+    by_rate: bool,
 }
 
 impl Thresholds {
@@ -102,11 +103,15 @@ impl Thresholds {
             max: values.optional_bytes("ecn_max")?,
             probability: values.number("ecn_probability"),
             rate: values.optional_rate("ecn_rate"),
+            by_rate: values.flag("ecn_by_rate"),
         })
     }
 
-    /// In proportion to the rate.
+    /// In proportion to the rate, or the same everywhere.
     fn at(self, site: &Site) -> Marking {
+        if !self.by_rate {
+            return Marking::between(self.min, self.max, self.probability);
+        }
         let usual = self.rate.unwrap_or(site.host_rate).as_bps();
         let scaled =
             |bytes: u64| (u128::from(bytes) * u128::from(site.rate.as_bps()) / u128::from(usual)) as u64;

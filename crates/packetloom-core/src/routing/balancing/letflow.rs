@@ -20,14 +20,31 @@ pub const ROUTING: Made<Routing> = Made {
     component: Component {
         section: "routing",
         kind: "letflow",
-        doc: "LetFlow: at every switch each flowlet takes a next hop drawn at random; the first of a flow that of per-flow ECMP.",
+        doc: "LetFlow: at every switch each flowlet takes a next hop drawn at random.",
         source: "LetFlow, NSDI 2017, §4",
-        params: &[&[GAP], ns3::PARAMS],
+        params: &[
+            &[
+                GAP,
+                Param::value(
+                    "first",
+                    Kind::Choice(&["ecmp", "random"]),
+                    "ecmp",
+                    "Which next hop a flow's first flowlet takes: the one of per-flow ECMP, so that a flow without gaps is as under ECMP; or one drawn at random.",
+                    "packetloom; LetFlow §4 and ConWeave's ns-3 simulator: random",
+                ),
+            ],
+            ns3::PARAMS,
+        ],
         check: anything,
     },
     how: Routing {
         balancer: Some(|values, home| {
-            Box::new(LetFlow { flowlets: Flowlets::new(values.time("flowlet_gap")), random: home.random })
+            let flowlets = Flowlets::new(values.time("flowlet_gap"));
+            Box::new(LetFlow {
+                flowlets,
+                is_hashed_first: values.text("first") == "ecmp",
+                random: home.random,
+            })
         }),
         ..Routing::by_switches(Chooser::Balancer, plain_ecmp)
     },
@@ -36,6 +53,7 @@ pub const ROUTING: Made<Routing> = Made {
 struct LetFlow {
     /// The port of each.
     flowlets: Flowlets<u32>,
+    is_hashed_first: bool,
     random: Stream,
 }
 
@@ -53,7 +71,7 @@ impl Balancer for LetFlow {
         }
         let port = match self.flowlets.way(packet) {
             Ok(port) if ways.contain(port) => return Pass::By(port),
-            Err(None) => packet.ecmp,
+            Err(None) if self.is_hashed_first => packet.ecmp,
             _ => ways.port(self.random.below(ways.count())),
         };
         self.flowlets.set(packet, port);
@@ -71,7 +89,8 @@ mod tests {
     /// The ports that packets of a flow take, so many microseconds apart.
     fn ports(gap_us: u64, apart_us: u64, packets: u64) -> Vec<u32> {
         let random = Stream::new(1, Purpose::Paths, 0);
-        let mut letflow = LetFlow { flowlets: Flowlets::new(Time::from_us(gap_us)), random };
+        let mut letflow =
+            LetFlow { flowlets: Flowlets::new(Time::from_us(gap_us)), is_hashed_first: true, random };
         let mut port = |nth| {
             let packet = Passing { now: Time::from_us(nth * apart_us), ecmp: 5, ..passing(1) };
             let ways = Ways::Range(4, 4);

@@ -130,6 +130,8 @@ pub trait Look {
 pub struct Notice {
     /// The flow that it is about.
     pub flow: FlowId,
+    /// Which subflow.
+    pub subflow: u16,
     /// The host at the other end of the flow.
     pub src: HostId,
     /// The host whose switch it is for.

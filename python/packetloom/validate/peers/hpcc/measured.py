@@ -21,7 +21,7 @@ RATES = ("time_ns", "src", "sport", "gbps", "window_bytes", "acked_bytes", "sent
 def completions(settings: Settings) -> pl.DataFrame:
     """A row per flow, as they ended, nodes by their numbers, and `nth`: which of its pair's flows it is."""
     node = {end: pl.col(end).map_elements(node_of, pl.Int64) for end in ("src", "dst")}
-    table = _table(settings, "fct", FCT).with_columns(**node)
+    table = table_of(settings, "fct", FCT).with_columns(**node)
     numbers = table.with_columns(pl.col("size_bytes", "start_ns", "fct_ns", "ideal_ns", "sport").cast(pl.Int64))
     return numbers.with_columns((pl.col("sport").rank("ordinal").over("src", "dst") - 1).cast(pl.Int64).alias("nth"))
 
@@ -72,10 +72,10 @@ def _file(settings: Settings, ending: str) -> Path:
 
 
 def _table_if_any(settings: Settings, ending: str, columns: tuple[str, ...]) -> pl.DataFrame | None:
-    return _table(settings, ending, columns) if _file(settings, ending).exists() else None
+    return table_of(settings, ending, columns) if _file(settings, ending).exists() else None
 
 
-def _table(settings: Settings, ending: str, columns: tuple[str, ...]) -> pl.DataFrame:
+def table_of(settings: Settings, ending: str, columns: tuple[str, ...]) -> pl.DataFrame:
     """A file of figures with blanks between them, as texts."""
     path = _file(settings, ending)
     try:

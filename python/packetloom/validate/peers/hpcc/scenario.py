@@ -23,7 +23,7 @@ def replay_scenario(settings: Settings, folder: Path, seeds: int) -> dict[str, A
     }
     return {
         "topology": {"kind": "hpcc", "file": str(settings.file("TOPOLOGY_FILE").absolute()), "whole_ns": True},
-        "workload": [{"arrivals": {"kind": "hpcc", "file": str(_flow_file(settings, folder).absolute())}}],
+        "workload": [{"arrivals": {"kind": "hpcc", "file": str(flow_file(settings, folder).absolute())}}],
         "scheme": [
             {
                 "name": settings.name,
@@ -47,7 +47,8 @@ def start_of(settings: Settings) -> int:
     return min(flow.start_ns for flow in settings.flows)
 
 
-def _flow_file(settings: Settings, folder: Path) -> Path:
+def flow_file(settings: Settings, folder: Path) -> Path:
+    """The setting's flows, written as the simulator's own file with the first of them at time 0."""
     path = folder / "flows" / f"{settings.name}.txt"
     first = start_of(settings)
     flows = sorted(settings.flows, key=lambda flow: flow.start_ns)

@@ -162,5 +162,6 @@ def _in_units(text: str, units: Mapping[str, int]) -> int:
 
 def _flow(line: str) -> Flow:
     """ns-3 makes a time of seconds in floating point, and drops what is less than a nanosecond."""
-    src, dst, group, port, size, start = line.split()
-    return Flow(int(src), int(dst), int(group), int(port), int(size), int(Fraction(float(start)) * 10**9))
+    # ConWeave's flows come without a port: it counts them.
+    src, dst, group, *port, size, start = line.split()
+    return Flow(int(src), int(dst), int(group), int(*port or (0,)), int(size), int(Fraction(float(start)) * 10**9))

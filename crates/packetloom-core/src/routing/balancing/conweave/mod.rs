@@ -157,6 +157,7 @@ impl ConWeave {
     fn arrive(&mut self, packet: &Passing, tag: &Tag, port: u32, actions: &mut Actions) -> Pass {
         let notice = |word| Notice {
             flow: packet.flow,
+            subflow: packet.subflow,
             src: packet.dst,
             dst: packet.src,
             tag: Tag { word, ..*tag },
@@ -225,5 +226,124 @@ impl Balancer for ConWeave {
 
     fn held(&self) -> Vec<PacketId> {
         self.receiver.held()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Queues, passing};
+    use super::*;
+    use crate::random::{Purpose, Stream};
+    use crate::spec::Value;
+
+    /// The switches of hosts 0 to 3 and 4 to 7, numbers 8 and 9, below four spines.
+    fn ends() -> [ConWeave; 2] {
+        let topology =
+            Topology::of_counts("leaf-spine", &[("spines", 4), ("leaves", 2), ("hosts_per_leaf", 4)]);
+        let times = [
+            ("base_rtt", 4),
+            ("reply_extra", 4),
+            ("path_pause", 16),
+            ("flush_extra", 16),
+            ("flush_default", 200),
+            ("expiry", 300),
+        ];
+        let entries = times.map(|(key, us)| (key.to_owned(), Value::Time(Time::from_us(us))));
+        let notice = ("notice".to_owned(), Value::Bytes(64));
+        let entries = entries.into_iter().chain([notice]).collect();
+        let values = Values { kind: "conweave".to_owned(), entries };
+        [8, 9].map(|node| {
+            let random = Stream::new(1, Purpose::Paths, node.into());
+            ConWeave::of(&values, Home { topology: &topology, node, random })
+        })
+    }
+
+    /// A packet of the second flow of its pair.
+    fn data(now_us: u64) -> Passing {
+        Passing { now: Time::from_us(now_us), subflow: 1, src: 0, dst: 5, ecmp: 4, ..passing(1) }
+    }
+
+    fn sent(near: &mut ConWeave, now_us: u64) -> Tag {
+        let mut tag = Tag::default();
+        let ways = Ways::Range(4, 4);
+        let pass = near.pass(&data(now_us), &mut tag, ways, &mut Queues(&[]), &mut Actions::default());
+        assert!(matches!(pass, Pass::By(4..8)), "{pass:?}");
+        tag
+    }
+
+    fn comes(far: &mut ConWeave, packet: &Passing, mut tag: Tag) -> (Pass, Actions) {
+        let mut actions = Actions::default();
+        let pass = far.pass(packet, &mut tag, Ways::Range(1, 1), &mut Queues(&[]), &mut actions);
+        (pass, actions)
+    }
+
+    fn hears(near: &mut ConWeave, now_us: u64, notice: Notice) {
+        let Notice { flow, subflow, src, dst, mut tag, .. } = notice;
+        let kind = PacketKind::Notice;
+        let packet = Passing { now: Time::from_us(now_us), flow, subflow, src, dst, kind, ..passing(1) };
+        let ways = Ways::Range(0, 1);
+        let pass = near.pass(&packet, &mut tag, ways, &mut Queues(&[]), &mut Actions::default());
+        assert_eq!(pass, Pass::Taken);
+    }
+
+    #[test]
+    fn an_answer_in_time_begins_a_new_epoch() {
+        let [mut near, mut far] = ends();
+        let first = sent(&mut near, 0);
+        assert_eq!((first.word, first.epoch), (Word::Probe, 1));
+        assert_eq!(sent(&mut near, 1).word, Word::Nothing);
+        let (pass, actions) = comes(&mut far, &data(2), first);
+        assert_eq!((pass, actions.notices.len()), (Pass::By(1), 1));
+        hears(&mut near, 4, actions.notices[0]);
+        let next = sent(&mut near, 5);
+        assert_eq!((next.word, next.epoch, next.path), (Word::Probe, 2, first.path));
+    }
+
+    #[test]
+    fn a_late_answer_moves_the_flow_and_what_overtakes_waits_for_the_tail() {
+        let [mut near, mut far] = ends();
+        let first = sent(&mut near, 0);
+        let tail = sent(&mut near, 9);
+        assert_eq!((tail.word, tail.path, tail.is_rerouted), (Word::Tail, first.path, false));
+        let (by_new, after) = (sent(&mut near, 10), sent(&mut near, 11));
+        assert!(by_new.is_rerouted && by_new.word == Word::Nothing && after.tail_at == Time::from_us(9));
+        assert_eq!(comes(&mut far, &data(12), first).0, Pass::By(1));
+        assert_eq!(comes(&mut far, &data(13), by_new).0, Pass::Held);
+        assert_eq!(comes(&mut far, &data(14), after).0, Pass::Held);
+        // The first came at 12, and the tail was sent 9 us after it: that would come at 21, and 16 more.
+        assert_eq!(far.next_at(), Time::from_us(37));
+        let (pass, actions) = comes(&mut far, &data(20), tail);
+        assert_eq!((pass, actions.released.len()), (Pass::By(1), 2));
+        assert_eq!(actions.notices[0].tag.word, Word::Clear);
+        assert_eq!(comes(&mut far, &data(21), sent(&mut near, 12)).0, Pass::By(1));
+        hears(&mut near, 22, actions.notices[0]);
+        assert_eq!(sent(&mut near, 23).word, Word::Probe);
+    }
+
+    #[test]
+    fn what_waits_is_released_when_the_tail_does_not_come() {
+        let [mut near, mut far] = ends();
+        comes(&mut far, &data(2), sent(&mut near, 0));
+        sent(&mut near, 9);
+        assert_eq!(comes(&mut far, &data(12), sent(&mut near, 10)).0, Pass::Held);
+        let mut actions = Actions::default();
+        far.wake(far.next_at(), &mut actions);
+        assert_eq!((actions.released.len(), far.held().len()), (1, 0));
+    }
+
+    #[test]
+    fn a_silent_flow_begins_on_a_path_without_marks() {
+        let [mut near, mut far] = ends();
+        let again = |nth: u64| {
+            let tag = sent(&mut near, 1_000 * nth);
+            let marked = Passing { is_marked: true, ..data(1_000 * nth + 2) };
+            let (_, actions) = comes(&mut far, &marked, tag);
+            let notify = actions.notices.into_iter().find(|notice| notice.tag.word == Word::Notify);
+            hears(&mut near, 1_000 * nth + 400, notify.expect("a marked packet"));
+            sent(&mut near, 1_000 * nth + 410).path == tag.path
+        };
+        // It stays only where both draws are its path: one time in 16. 400 times that is 25, and five deviations 24.
+        let stayed = (0..400).map(again).filter(|&stays| stays).count();
+        assert!((1..49).contains(&stayed), "{stayed}");
     }
 }

@@ -69,8 +69,10 @@ impl Sender {
         let old = flow.path;
         if has_expired || tag.word == Word::Tail {
             let open = |path: &u16| paths.is_open(packet, *path, ways);
-            let found = self.candidate(now, edge, &all, open);
-            flow.path = found.or(flow.path.filter(|_| is_open)).or_else(|| all.iter().copied().find(open));
+            let (drawn, good) = self.candidates(now, edge, &all, open);
+            // Without a good one a flow stays where it is; a new one goes by what was drawn, or by what there is.
+            let stays = flow.path.filter(|_| is_open);
+            flow.path = good.or(stays).or(drawn).or_else(|| all.iter().copied().find(open));
         }
         tag.epoch = flow.epoch;
         tag.tail_at = flow.tail_at;
@@ -105,17 +107,18 @@ impl Sender {
         })
     }
 
-    /// Of two paths drawn at random the first that is not congested.
-    fn candidate(
+    /// Of two paths drawn at random, the first that leads to the destination, and the first that is not congested, either.
+    fn candidates(
         &mut self,
         now: Time,
         edge: u32,
         all: &[u16],
         is_open: impl Fn(&u16) -> bool,
-    ) -> Option<u16> {
+    ) -> (Option<u16>, Option<u16>) {
         let drawn = [(); 2].map(|()| all[self.random.below(all.len() as u32) as usize]);
         let is_good = |path: &u16| self.bad_until.get(&(edge, *path)).is_none_or(|&until| until < now);
-        drawn.into_iter().find(|path| is_good(path) && is_open(path))
+        let open = || drawn.into_iter().filter(&is_open);
+        (open().next(), open().find(is_good))
     }
 
     /// A notice comes from the switch of a receiver.

@@ -1,0 +1,84 @@
+"""ConWeave's ns-3 simulator: its settings become scenarios, and the quick ones are replayed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from packetloom.errors import PacketloomError
+from packetloom.scenario import read_plan
+from packetloom.validate.comparison import Row, run_comparisons
+from packetloom.validate.peers import config_comparison
+from packetloom.validate.peers.agreement import PEERS_FOLDER
+from packetloom.validate.peers.conweave import FOLDER, balanced_comparison_of, conweave_comparisons
+from packetloom.validate.peers.conweave.scenario import replay_scenario
+from packetloom.validate.peers.hpcc.settings import Settings, read_settings
+
+CFG = PEERS_FOLDER / FOLDER / "cfg"
+
+
+def settings(name: str, **changed: str) -> Settings:
+    found = read_settings(CFG / f"{name}.txt")
+    return Settings(found.path, {**found.keys, **changed})
+
+
+def routing_of(name: str, folder: Path) -> dict[str, Any]:
+    routing: dict[str, Any] = replay_scenario(settings(name), folder, 1)["scheme"][0]["routing"]
+    return routing
+
+
+def test_every_setting_is_a_scenario_that_can_be_run(tmp_path: Path) -> None:
+    comparisons = conweave_comparisons()
+    assert len({one.name for one in comparisons}) == len(comparisons) == 33
+    for file in sorted(CFG.glob("*.txt")):
+        (case, *_) = read_plan(replay_scenario(read_settings(file), tmp_path, 1)).cases
+        assert case.json
+
+
+def test_settings_are_those_of_the_file(tmp_path: Path) -> None:
+    conweave = routing_of("lone_inter_conweave", tmp_path)
+    assert conweave["kind"] == "conweave"
+    times = [conweave[key] for key in ("expiry", "reply_extra", "path_pause", "flush_extra", "flush_default")]
+    assert times == ["300us", "4us", "16us", "16us", "200us"]
+    assert [routing_of(f"lone_inter_{name}", tmp_path)["kind"] for name in ("ecmp", "letflow", "conga", "drill")] == [
+        "ecmp",
+        "letflow",
+        "conga",
+        "drill",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("LB_MODE", "4", "LB_MODE 4 is not replayed; these are: 0 (ECMP), 2 (DRILL)"),
+        ("ENABLE_IRN", "1", "only DCQCN with PFC is replayed"),
+        ("HAS_WIN", "1", "HAS_WIN 1 is not replayed"),
+    ],
+)
+def test_what_is_not_replayed_is_refused(tmp_path: Path, key: str, value: str, message: str) -> None:
+    with pytest.raises(PacketloomError) as refused:
+        replay_scenario(settings("lone_inter_ecmp", **{key: value}), tmp_path, 1)
+    assert message in str(refused.value)
+
+
+def rows_of(name: str, folder: Path) -> list[Row]:
+    return run_comparisons([balanced_comparison_of(settings(name))], 1, folder)
+
+
+@pytest.mark.parametrize("scheme", ["ecmp", "letflow", "conga", "drill", "conweave"])
+@pytest.mark.parametrize("where", ["inter", "intra"])
+def test_a_flow_alone_takes_as_long_as_there_to_the_nanosecond(scheme: str, where: str, tmp_path: Path) -> None:
+    rows = rows_of(f"lone_{where}_{scheme}", tmp_path)
+    assert len(rows) == 6
+    assert all(row.expected == (row.measured, row.measured) for row in rows), rows
+
+
+def test_their_outcome_of_two_flows_is_among_ours(tmp_path: Path) -> None:
+    rows = rows_of("two_collide_drill_s1", tmp_path)
+    assert [row.verdict for row in rows] == ["holds", "holds"], rows
+
+
+def test_a_config_says_whose_it_is() -> None:
+    assert config_comparison(CFG / "lone_inter_ecmp.txt").name == "conweave-lone_inter_ecmp"
+    assert config_comparison(PEERS_FOLDER / "hpcc_ns3" / "cfg" / "lone_star_nocc.txt").name == "hpcc-lone_star_nocc"
