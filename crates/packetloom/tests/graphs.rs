@@ -39,7 +39,7 @@ fn scenario(file: &str, workload: &str, scheme: &str, run: &str) -> String {
 /// A scheme of a transport with a queue that it can live with.
 fn scheme(transport: &str, routing: &str) -> String {
     let queue = match transport {
-        "ndp" => "\"ndp\"",
+        "ndp" | "eqds" | "uec" => "\"ndp\"",
         "daq" => "{ kind = \"daq\", rtt = \"100us\" }",
         "line-rate" | "min-tcp" => "\"pfabric\"",
         "pias" => "{ kind = \"classes\", strict = 8, queue = \"drop-tail\" }",
@@ -115,7 +115,7 @@ fn every_transport_runs_on_any_graph_by_every_routing() {
             "d3" | "hpcc" => 4,
             "fastpass" => 11,
             // They tell what becomes of their packets, so that their paths can be chosen by it.
-            "ndp" => 32,
+            "ndp" | "eqds" | "uec" => 32,
             _ => 22,
         };
         assert_eq!(runs, expected, "{name}");

@@ -58,6 +58,7 @@ families! {
     packetloom_receivers,
     packetloom_paced,
     packetloom_rdma,
+    packetloom_uec,
 }
 
 const fn concatenated(families: &[&[Component]]) -> [Component; COUNT] {

@@ -65,6 +65,9 @@ const MARKING: &str = r#"{ kind = "ecn", capacity = "60KB", mark_above = "10KB" 
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "60KB", mark_above = "10KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
 const TRIMMING: &str = r#"{ kind = "ndp", capacity = "12KB" }"#;
+const TRIMMING_AND_MARKING: &str =
+    r#"{ kind = "ndp", capacity = "12KB", ecn_min = "3KB", ecn_max = "9KB" }"#;
+const DROPPING: &str = r#"{ kind = "ndp", capacity = "12KB", trimming = false, ecn_min = "3KB", ecn_max = "9KB" }"#;
 const CREDITS: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 
 /// With bounds for what is drawn here: timeouts double up to 4 ms.
@@ -91,6 +94,23 @@ const fn paced(kind: &'static str) -> Held {
         alone: Time::from_us(4_000),
         repairs: true,
     }
+}
+
+/// With packets of the size that is drawn here, in a window of some.
+const SPRAYED_NSCC: &str =
+    r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us""#;
+const SPRAYED_RCCC: &str =
+    r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", control = "rccc""#;
+const SPRAYED_BOTH: &str =
+    r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", control = "both""#;
+const SPRAYED_DCTCP: &str =
+    r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", window = "dctcp""#;
+const SPRAYED_SLEEK: &str =
+    r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", sleek = true"#;
+
+/// Over switches that trim; where receivers alone give credit, senders have no window.
+const fn sprayed(kind: &'static str, keys: &'static str, queue: &'static str, may: May) -> Held {
+    Held { may, ..windowed(kind, keys, queue) }
 }
 
 /// With packets of the size that is drawn here.
@@ -152,6 +172,12 @@ const HELD: &[Held] = &[
         may: May::Pulled(10),
         ..windowed("ndp", r#"mss = "1460B", header = "40B", initial_window = 10, rto = "500us""#, TRIMMING)
     },
+    sprayed("eqds", r#"mss = "1460B", header = "40B", rto = "500us", window = 10"#, TRIMMING, May::LinkFree),
+    sprayed("uec", SPRAYED_NSCC, TRIMMING_AND_MARKING, May::Window),
+    sprayed("uec", SPRAYED_RCCC, TRIMMING_AND_MARKING, May::LinkFree),
+    sprayed("uec", SPRAYED_BOTH, TRIMMING_AND_MARKING, May::Window),
+    sprayed("uec", SPRAYED_DCTCP, TRIMMING_AND_MARKING, May::Window),
+    sprayed("uec", SPRAYED_SLEEK, DROPPING, May::LinkFree),
     Held { may: May::Told, ..windowed("fastpass", "arbiter = 3", SHORT) },
     rdma("roce", GO_BACK_N, May::LinkFree),
     rdma("roce", IRN, May::LinkFree),

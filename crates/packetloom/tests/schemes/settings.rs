@@ -28,6 +28,8 @@ const MARKING: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "6KB" 
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "6KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "6KB" }"#;
 const TRIMMING: &str = r#"{ kind = "ndp", capacity = "36KB" }"#;
+const TRIMMING_AND_MARKING: &str =
+    r#"{ kind = "ndp", capacity = "16KB", ecn_min = "4KB", ecn_max = "12KB" }"#;
 const CREDITS: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 
 /// 20 and 10 packets of 1460 B; the second flow begins while the first is under way.
@@ -41,6 +43,8 @@ const FEW: &[[u64; 5]] = &[[1, 0, 17_520, 0, 0], [2, 0, 7_300, 3_000, 0]];
 const FEW_WITH_DEADLINES: &[[u64; 5]] = &[[1, 0, 17_520, 0, 1_000_000], [2, 0, 7_300, 3_000, 40_000]];
 /// 14 and 7 of 1000 B.
 const RDMA: &[[u64; 5]] = &[[1, 0, 14_000, 0, 0], [2, 0, 7_000, 3_000, 0]];
+/// 12 and 8 packets of 4096 B.
+const PAGES: &[[u64; 5]] = &[[1, 0, 49_152, 0, 0], [2, 0, 32_768, 3_000, 0]];
 /// 12 and 8 packets of 9000 B.
 const JUMBO: &[[u64; 5]] = &[[1, 0, 108_000, 0, 0], [2, 0, 72_000, 3_000, 0]];
 
@@ -67,6 +71,8 @@ pub const SETTINGS: &[Setting] = &[
     Setting { flows: FEWER, ..on_rack("line-rate", "", PFABRIC) },
     on_rack("fixed-window", "initial_window = 8", SHORT),
     Setting { flows: JUMBO, ..on_rack("ndp", "initial_window = 8", TRIMMING) },
+    Setting { flows: PAGES, ..on_rack("eqds", "window = 6", TRIMMING_AND_MARKING) },
+    Setting { flows: PAGES, ..on_rack("uec", "control = \"both\"", TRIMMING_AND_MARKING) },
     Setting { flows: FEW, ..on_rack("rcp", "rtt = \"10us\"", ENDLESS) },
     Setting { flows: FEW_WITH_DEADLINES, ..on_rack("d3", "rtt = \"10us\"", ENDLESS) },
     Setting { flows: FEW, ..on_rack("pdq", "rtt = \"10us\"", ENDLESS) },

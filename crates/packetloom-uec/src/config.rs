@@ -1,0 +1,173 @@
+//! What the transports have been told.
+
+use super::credit;
+use super::nscc;
+use super::oversubscribed;
+use super::pacer;
+use super::sleek;
+use super::window::{Rule, Window};
+use crate::packet_format::PacketFormat;
+use crate::topology::{Link, Topology};
+use crate::units::{Rate, Time};
+use packetloom_transport::ways::{distinct_pairs, path};
+
+/// How long a timeout is.
+#[derive(Clone, Copy, Debug)]
+pub enum Timeout {
+    /// So long.
+    Fixed(Time),
+    /// This, and so many queues of a bandwidth-delay product, in full packets, on a host's link.
+    Queues(Time, u64),
+    /// This, and what so many full packets take on a host's link.
+    Packets(Time, u64),
+}
+
+/// The credit that receivers give.
+#[derive(Clone, Copy, Debug)]
+pub struct Credits {
+    /// Bytes of a quantum.
+    pub quantum: i64,
+    /// The most credit of a sender: in full packets, or in bandwidth-delay products.
+    pub most: Most,
+    /// How receivers pull.
+    pub pacer: pacer::Settings,
+    /// The share of the link that pulls are to fill (Ultra Ethernet); or of a full packet's time between two (EQDS).
+    pub share: f64,
+    /// Bytes that a packet takes on the link beside its own (EQDS).
+    pub framing_bytes: u64,
+}
+
+/// The most credit that a sender may have.
+#[derive(Clone, Copy, Debug)]
+pub enum Most {
+    Packets(i64),
+    Bdps(f64),
+}
+
+/// The window that senders have.
+#[derive(Clone, Copy, Debug)]
+pub struct Windows {
+    pub rule: Rule,
+    pub nscc: nscc::Settings,
+    /// The largest window, in bandwidth-delay products.
+    pub largest: f64,
+    /// The first, in packets, if not the largest.
+    pub initial: Option<i64>,
+    /// The delay aimed at: given, or in base round-trip times.
+    pub target: Option<Time>,
+    pub target_trips: f64,
+}
+
+/// The parameters, read.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    pub format: PacketFormat,
+    /// Bytes that are acknowledged together.
+    pub ack_after: u32,
+    /// Control packets for each data packet at a host's link.
+    pub control_per_data: u32,
+    pub timeout: Timeout,
+    pub base_rtt: Option<Time>,
+    pub windows: Option<Windows>,
+    pub credits: Option<Credits>,
+    pub is_eqds: bool,
+    pub oversubscribed: Option<oversubscribed::Settings>,
+    pub sleek: Option<sleek::Settings>,
+    /// Whether what is sent again repeats the credit asked for before.
+    pub keeps_target: bool,
+    /// Whether a packet that was trimmed before its last link leaves its path in good standing.
+    pub spares_last_hop: bool,
+    /// What the network says: the longest round trip without queues, the timeout, and how often a sender asks for help.
+    pub network_rtt: Time,
+    pub rto: Time,
+    pub asks_every: Time,
+}
+
+impl Config {
+    /// On a network.
+    pub fn on(mut self, topology: &Topology) -> Config {
+        let sizes = [self.mtu() as u64, u64::from(self.format.ack_bytes)];
+        self.network_rtt = self.base_rtt.unwrap_or_else(|| longest_rtt(topology, sizes));
+        self.rto = match self.timeout {
+            Timeout::Fixed(rto) => rto,
+            Timeout::Queues(rto, queues) => {
+                let packets = (self.bdp(topology.nic_rate()) / sizes[0] as f64).ceil() as u64;
+                rto + topology.nic_rate().time_for(queues * packets * sizes[0])
+            }
+            Timeout::Packets(rto, packets) => rto + topology.nic_rate().time_for(packets * sizes[0]),
+        };
+        self.asks_every = if self.is_eqds { self.rto } else { self.network_rtt };
+        self
+    }
+
+    /// Bytes of a full packet.
+    pub fn mtu(&self) -> i64 {
+        (self.format.data.mss_bytes + self.format.data.header_bytes) as i64
+    }
+
+    fn bdp(&self, rate: Rate) -> f64 {
+        self.network_rtt.as_secs_f64() * (rate.as_bps() as f64 / 8.0)
+    }
+
+    /// A new flow's window, if senders have one.
+    pub fn window(&self, rate: Rate) -> Option<Window> {
+        let windows = self.windows?;
+        let network = nscc::Network {
+            rtt: self.network_rtt,
+            bdp_bytes: self.bdp(rate).floor(),
+            target: windows.target.unwrap_or_else(|| {
+                Time((self.network_rtt.as_ps() as f64 * windows.target_trips) as u64).max(Time(1))
+            }),
+            mss_bytes: self.format.data.mss_bytes as f64,
+            mtu_bytes: self.mtu(),
+            rate: rate.as_bps() as f64,
+            largest: windows.largest,
+        };
+        let initial = windows.initial.map(|packets| packets * self.mtu());
+        Some(Window::new(windows.rule, &windows.nscc, &network, initial))
+    }
+
+    /// A new flow's credit, if receivers give some.
+    pub fn credit(&self, rate: Rate) -> Option<credit::Settings> {
+        let Credits { quantum, most, .. } = self.credits?;
+        let most = match most {
+            Most::Packets(packets) => packets * self.mtu(),
+            Most::Bdps(bdps) => (bdps * self.bdp(rate)) as i64,
+        };
+        Some(credit::Settings { quantum, most: most.max(self.mtu()), mtu: self.mtu(), is_eqds: self.is_eqds })
+    }
+
+    /// How a host with a link of this rate pulls.
+    pub fn pacer(&self, rate: Rate) -> Option<pacer::Settings> {
+        let credits = self.credits?;
+        let most = self.credit(rate)?.most;
+        let most_slow = (most / credits.quantum).clamp(0, i64::from(u32::MAX)) as u32;
+        Some(pacer::Settings { most_slow, ..credits.pacer })
+    }
+
+    /// How long a quantum of credit takes, or a full pull, in whole picoseconds as htsim has it.
+    pub fn pull_takes(&self, rate: Rate) -> Time {
+        let Some(credits) = self.credits else { return Time::ZERO };
+        let seconds = |bytes: u64| 8.0 * bytes as f64 * 1e12 / rate.as_bps() as f64;
+        let takes = match self.is_eqds {
+            true => credits.share * seconds(self.mtu() as u64 + credits.framing_bytes),
+            false => seconds(credits.quantum as u64) / credits.share,
+        };
+        Time((takes as u64).max(1))
+    }
+
+    /// What a full packet is in quanta.
+    pub fn packet_quanta(&self) -> u32 {
+        self.credits.map_or(0, |credits| (self.mtu() as u64).div_ceil(credits.quantum as u64) as u32)
+    }
+}
+
+/// The longest round trip of a full packet and its answer where nothing waits.
+fn longest_rtt(topology: &Topology, [there, back]: [u64; 2]) -> Time {
+    let way = |links: &[&Link], bytes| -> u64 {
+        let takes = links.iter().map(|link| link.latency + link.rate.time_for(bytes));
+        takes.map(Time::as_ps).sum()
+    };
+    let rtt = |(src, dst)| way(&path(topology, src, dst), there) + way(&path(topology, dst, src), back);
+    Time(distinct_pairs(topology).into_iter().map(rtt).max().unwrap_or(1))
+}

@@ -1,0 +1,195 @@
+//! Credit at the sender: what its receiver lets it send, counted in quanta.
+
+/// How credit is counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Bytes of a quantum.
+    pub quantum: i64,
+    /// The most credit that a sender has or asks for, which is also what it begins with.
+    pub most: i64,
+    /// Bytes of a full packet.
+    pub mtu: i64,
+    /// Whether it is EQDS's; otherwise Ultra Ethernet's (RCCC).
+    pub is_eqds: bool,
+}
+
+/// What a sender still has to send, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish {
+    /// What was never sent.
+    pub new: i64,
+    /// What is to be sent again.
+    pub again: i64,
+    /// The window, where the sender has one of its own.
+    pub cwnd: Option<i64>,
+    /// How many flows of the host wait for its link, this one included.
+    pub flows: usize,
+}
+
+/// What becomes of a turn at the host's link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A packet goes.
+    Sends,
+    /// Nothing goes: credit that was only assumed is given up instead.
+    GivesUp,
+}
+
+/// A flow's credit.
+#[derive(Clone, Copy, Debug)]
+pub struct Credit {
+    settings: Settings,
+    /// What was pulled, less what was sent for it. Ultra Ethernet's is all the credit that there is.
+    pulled: i64,
+    /// What is assumed until the receiver says something: EQDS's alone.
+    assumed: i64,
+    /// The highest pull so far.
+    pull: u32,
+    /// Nothing was heard of the receiver yet.
+    is_speculating: bool,
+}
+
+impl Credit {
+    /// A new flow's.
+    pub fn new(settings: Settings) -> Credit {
+        let (pulled, assumed) = if settings.is_eqds { (0, settings.most) } else { (settings.most, 0) };
+        Credit { settings, pulled, assumed, pull: 0, is_speculating: true }
+    }
+
+    /// Whether a packet may go, whatever its size: credit may fall below nothing by one packet.
+    #[inline]
+    pub fn lets_send(&self) -> bool {
+        self.pulled + self.assumed > 0
+    }
+
+    /// Whether it is all used up, so that the receiver should say at once what arrived.
+    #[inline]
+    pub fn is_used_up(&self) -> bool {
+        if self.settings.is_eqds { self.pulled < 0 } else { self.pulled <= 0 }
+    }
+
+    /// Whether the receiver was not heard yet.
+    pub fn is_speculating(&self) -> bool {
+        self.is_speculating
+    }
+
+    /// Spends so much.
+    #[inline]
+    pub fn spend(&mut self, bytes: i64) -> Turn {
+        if !self.settings.is_eqds || self.pulled > 0 {
+            self.pulled -= bytes;
+            return Turn::Sends;
+        }
+        self.assumed -= bytes;
+        if self.is_speculating { Turn::Sends } else { Turn::GivesUp }
+    }
+
+    /// The receiver has given so many quanta so far.
+    pub fn pulled(&mut self, pull: u32) {
+        let more = i64::from(pull.saturating_sub(self.pull)) * self.settings.quantum;
+        self.pull = self.pull.max(pull);
+        self.pulled += more;
+        if !self.settings.is_eqds {
+            self.pulled = self.pulled.min(self.settings.most);
+        }
+    }
+
+    /// The receiver was heard: what was assumed of it holds no more.
+    pub fn stop_speculating(&mut self) {
+        if std::mem::replace(&mut self.is_speculating, false) && !self.settings.is_eqds {
+            self.pulled = self.pulled.min(0);
+        }
+    }
+
+    /// All the credit that the sender wants to have been given, in quanta.
+    pub fn target(&self, wish: &Wish) -> u32 {
+        let Settings { quantum, most, mtu, is_eqds } = self.settings;
+        let backlog = if is_eqds { wish.new } else { wish.new + wish.again };
+        let window = wish.cwnd.map_or(i64::MAX, |cwnd| cwnd + mtu);
+        let mut wanted = backlog.min(window).min(most) - self.pulled - self.assumed;
+        if !is_eqds {
+            // So that short flows are pulled from too.
+            if self.is_speculating && wish.new > 0 {
+                wanted = wanted.max(mtu);
+            }
+            wanted /= wish.flows.max(1) as i64;
+        }
+        let quanta = (i64::from(self.pull) * quantum + wanted).max(0) as u64;
+        quanta.div_ceil(quantum as u64) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EQDS: Settings = Settings { quantum: 512, most: 50 * 4_160, mtu: 4_160, is_eqds: true };
+    const RCCC: Settings = Settings { quantum: 256, most: 263_016, mtu: 4_160, is_eqds: false };
+
+    fn wish(new: i64) -> Wish {
+        Wish { new, again: 0, cwnd: None, flows: 1 }
+    }
+
+    #[test]
+    fn what_is_assumed_lasts_until_the_receiver_is_heard() {
+        let mut rccc = Credit::new(RCCC);
+        for _ in 0..64 {
+            assert!(rccc.lets_send());
+            rccc.spend(4_160);
+        }
+        assert!(!rccc.lets_send(), "64 packets are more than 263016 B");
+        let mut rccc = Credit::new(RCCC);
+        rccc.spend(4_160);
+        rccc.stop_speculating();
+        assert!(!rccc.lets_send());
+        rccc.pulled(64);
+        assert!(rccc.lets_send());
+        (0..4).for_each(|_| assert_eq!(rccc.spend(4_160), Turn::Sends));
+        assert!(!rccc.lets_send(), "16384 B are spent");
+    }
+
+    #[test]
+    fn eqds_gives_up_what_it_assumed_packet_by_packet() {
+        let mut eqds = Credit::new(EQDS);
+        (0..48).for_each(|_| assert_eq!(eqds.spend(4_160), Turn::Sends));
+        eqds.stop_speculating();
+        eqds.pulled(8);
+        // 4096 B for a packet of 4160 B; then what was assumed goes, without a packet.
+        assert_eq!([eqds.spend(4_160), eqds.spend(4_160)], [Turn::Sends, Turn::GivesUp]);
+        assert!(eqds.lets_send() && eqds.is_used_up());
+        assert_eq!(eqds.spend(4_160), Turn::GivesUp);
+        assert!(!eqds.lets_send());
+    }
+
+    #[test]
+    fn a_target_is_the_credit_missing_for_what_is_left() {
+        let mut eqds = Credit::new(EQDS);
+        assert_eq!(eqds.spend(4_160), Turn::Sends);
+        // One packet of 50: 4160 B are nine quanta.
+        assert_eq!(eqds.target(&wish(1_000_000)), 9);
+        assert_eq!(eqds.target(&wish(0)), 0);
+        let mut rccc = Credit::new(RCCC);
+        rccc.spend(4_160);
+        assert_eq!(rccc.target(&wish(10_000)), 17, "at least a packet while it speculates");
+        rccc.stop_speculating();
+        rccc.pulled(64);
+        assert_eq!(
+            rccc.target(&wish(20_000)),
+            64 + 15,
+            "20000 B less the 16384 B at hand, in quanta of 256 B"
+        );
+        assert_eq!(rccc.target(&Wish { flows: 2, ..wish(20_000) }), 64 + 8);
+        assert_eq!(rccc.target(&Wish { cwnd: Some(15_000), ..wish(200_000) }), 64 + 11);
+        assert_eq!(rccc.target(&wish(10_000_000)), 64 + (263_016_u32 - 16_384).div_ceil(256));
+    }
+
+    #[test]
+    fn a_later_pull_makes_up_for_a_lost_one() {
+        let mut rccc = Credit::new(RCCC);
+        rccc.stop_speculating();
+        [128, 64, 128].into_iter().for_each(|pull| rccc.pulled(pull));
+        (0..7).for_each(|_| assert!(rccc.spend(4_160) == Turn::Sends && rccc.lets_send()));
+        rccc.spend(4_160);
+        assert!(!rccc.lets_send());
+    }
+}

@@ -1,0 +1,482 @@
+//! EQDS and Ultra Ethernet: transports whose packets take all paths, whose switches trim what does not fit, and whose senders
+//! go by a window of their own (NSCC), by credit from their receivers (RCCC, EQDS), or by both.
+//!
+//! A packet is made when the host's link is free, so that it has the newest of everything. The receiver acknowledges many
+//! packets at once, by a number and a bitmap. Which path a packet takes is for the routing to choose, which hears from here
+//! what became of each.
+
+mod config;
+mod credit;
+mod flight;
+mod header;
+mod nic;
+mod nscc;
+mod oversubscribed;
+mod pacer;
+mod params;
+mod receiver;
+mod sack;
+mod sender;
+mod sleek;
+mod window;
+
+use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::flow::{Flow, FlowId, HostId};
+use crate::packet::{Kind, Packet};
+use crate::spec::{Component, Values};
+use crate::topology::Topology;
+use crate::units::Time;
+use config::Config;
+use header::{Ack, Answers, Header};
+use nic::Nic;
+use oversubscribed::Oversubscribed;
+use pacer::Pacer;
+use packetloom_core::{engine, flow, packet, routing, spec, topology, units};
+use packetloom_transport::finished::Finished;
+use packetloom_transport::flow_table::FlowTable;
+use packetloom_transport::{Scheme, Sending, packet_format, priority, reassembly, seq_set};
+use receiver::{Pulls, Receiver, Wants};
+use sack::{Arrival, Arrivals};
+use sender::Sender;
+use std::marker::PhantomData;
+
+packetloom_transport::family! {
+    Eqds,
+    Uec,
+}
+
+/// EQDS.
+pub type Eqds = Sprayed<OfEqds>;
+
+/// Ultra Ethernet.
+pub type Uec = Sprayed<OfUec>;
+
+/// A timer's purpose: the host's link is free.
+const SERVE: u8 = 0;
+/// A timer's purpose: a flow may have waited too long for an answer.
+const TIMEOUT: u8 = 1;
+/// A timer's purpose: a flow may have a probe to send.
+const PROBE: u8 = 2;
+/// A timer's purpose: the host's next pull is due.
+const PULL: u8 = 3;
+/// A timer's purpose: a period of the control for oversubscribed networks is over.
+const PERIOD: u8 = 4;
+
+type Host<'a> = Context<'a, Header>;
+
+/// What one of the two is not the other.
+pub trait Variant: Send {
+    /// How it describes itself.
+    const COMPONENT: Component;
+
+    /// Reads its parameters.
+    fn read(values: &Values) -> Settings;
+}
+
+/// Parameters that were read.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings(Config);
+
+/// EQDS's part.
+#[derive(Debug)]
+pub struct OfEqds;
+
+impl Variant for OfEqds {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "eqds",
+        doc: "EQDS: a first window at line rate, then by credit that each receiver hands out at the pace of its link; packets take all paths, and switches trim (queue = \"ndp\").",
+        source: "EQDS, NSDI 2022; rules and constants as in htsim_eqds",
+        params: &[params::COMMON, params::EQDS],
+        check: params::check_eqds,
+    };
+
+    fn read(values: &Values) -> Settings {
+        Settings(params::eqds(values))
+    }
+}
+
+/// Ultra Ethernet's part.
+#[derive(Debug)]
+pub struct OfUec;
+
+impl Variant for OfUec {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "uec",
+        doc: "Ultra Ethernet: packets take all paths, switches trim (queue = \"ndp\") and mark; congestion is controlled by a window at the sender (NSCC), by credit from the receiver (RCCC), or by both; sleek recovers losses where nothing is trimmed.",
+        source: "Ultra Ethernet specification 1.0; rules and constants as in htsim_uec",
+        params: &[params::COMMON, params::UEC],
+        check: params::check_uec,
+    };
+
+    fn read(values: &Values) -> Settings {
+        Settings(params::uec(values))
+    }
+}
+
+/// All flows at one host.
+pub struct Sprayed<V> {
+    config: Config,
+    senders: FlowTable<Sender>,
+    receivers: FlowTable<Receiver>,
+    nic: Nic,
+    pacer: Option<Pacer>,
+    /// When the timer goes off for the next pull, if one is set.
+    pulls_at: Time,
+    oversubscribed: Option<Oversubscribed>,
+    is_in_period: bool,
+    finished: Finished,
+    variant: PhantomData<V>,
+}
+
+impl<V: Variant> Scheme for Sprayed<V> {
+    const COMPONENT: Component = V::COMPONENT;
+    type Config = Config;
+    const ONE_LINK_A_HOST: bool = true;
+    const GOES_BY_TRIMS: bool = true;
+    const JUDGES_PATHS: bool = true;
+
+    fn configure(values: &Values) -> Config {
+        let Settings(config) = V::read(values);
+        config
+    }
+
+    fn on_network(config: Config, topology: &Topology) -> Config {
+        config.on(topology)
+    }
+
+    fn new(config: &Config) -> Sprayed<V> {
+        Sprayed {
+            config: *config,
+            senders: FlowTable::default(),
+            receivers: FlowTable::default(),
+            nic: Nic::new(config.control_per_data),
+            pacer: None,
+            pulls_at: Time::NEVER,
+            oversubscribed: config.oversubscribed.map(Oversubscribed::new),
+            is_in_period: false,
+            finished: Finished::new(Time(config.rto.as_ps().saturating_mul(8))),
+            variant: PhantomData,
+        }
+    }
+
+    fn sending(&self, flow: FlowId) -> Option<Sending> {
+        self.senders.get(flow).map(|sender| sender.sending(&self.config))
+    }
+
+    fn number(packet: &Packet<Header>) -> Option<u32> {
+        if let Header::Data { seq, .. } = packet.header { Some(seq) } else { None }
+    }
+}
+
+impl<V: Variant> Transport for Sprayed<V> {
+    type Header = Header;
+    type Agent = ();
+
+    fn start(&mut self, flow: Flow, context: &mut Host<'_>) {
+        let sender = Sender::new(flow, context.nic_rate(), &self.config);
+        self.senders.insert(flow.id, sender);
+        self.settle(flow.id, context);
+        self.serve(context);
+    }
+
+    fn receive(&mut self, packet: Packet<Header>, context: &mut Host<'_>) {
+        match packet.header {
+            Header::Data { .. } | Header::Rts { .. } | Header::Probe { .. } => self.arrived(&packet, context),
+            Header::Ack(_) | Header::Nack { .. } | Header::Pull(_) => self.answered(&packet, context),
+        }
+        self.serve(context);
+    }
+
+    #[inline]
+    fn expect(&self, packet: &Packet<Header>) {
+        match packet.kind {
+            Kind::Data | Kind::Trimmed => self.receivers.prefetch(packet.flow),
+            _ => self.senders.prefetch(packet.flow),
+        }
+    }
+
+    fn timer(&mut self, timer: Timer, context: &mut Host<'_>) {
+        match timer.purpose {
+            SERVE if context.now == self.nic.serves_at => self.nic.serves_at = Time::NEVER,
+            SERVE => return,
+            TIMEOUT => self.rings(timer.key, context),
+            PROBE => self.probes(timer.key, context),
+            PULL => {
+                self.pulls_at = Time::NEVER;
+                self.pull(context);
+            }
+            _ => self.end_period(context),
+        }
+        self.serve(context);
+    }
+
+    fn resumed(&mut self, context: &mut Host<'_>) {
+        self.serve(context);
+    }
+
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
+    }
+
+    fn standings(&self) -> Vec<Standing> {
+        self.senders.states().map(Sender::standing).collect()
+    }
+}
+
+// The host's link.
+impl<V: Variant> Sprayed<V> {
+    /// Sends what waits if the link is free, and comes back when it is: control packets up to a flow's turn, then a packet of
+    /// that flow.
+    fn serve(&mut self, context: &mut Host<'_>) {
+        while self.nic.has_any() {
+            let Some(free_at) = context.nic_free_at(0, 0, 0, || 0) else { return };
+            if free_at > context.now {
+                return self.serve_at(free_at, context);
+            }
+            while let Some(packet) = self.nic.take_control() {
+                context.send(packet);
+            }
+            self.send_data(context);
+        }
+    }
+
+    /// Comes back then.
+    fn serve_at(&mut self, at: Time, context: &mut Host<'_>) {
+        if at < self.nic.serves_at {
+            self.nic.serves_at = at;
+            context.set_timer(at, 0, SERVE);
+        }
+    }
+
+    /// Has the next flow send that can.
+    fn send_data(&mut self, context: &mut Host<'_>) {
+        while let Some(flow) = self.nic.take_flow() {
+            let Some(sender) = self.senders.get_mut(flow) else { continue };
+            sender.is_queued = false;
+            let start = context.nic_drained_at(flow, 0, || 0).max(context.now);
+            let flows = self.nic.flows() + 1;
+            if sender.take_turn(start, flows, &self.config, context) {
+                return self.settle(flow, context);
+            }
+        }
+    }
+
+    /// Queues a control packet about a flow.
+    fn tell(&mut self, flow: FlowId, dst: HostId, class: u8, header: Header) {
+        self.nic.add_control(Packet {
+            flow,
+            dst,
+            priority: priority::FIRST,
+            size_bytes: self.config.format.ack_bytes,
+            kind: if matches!(header, Header::Ack(_)) { Kind::Ack } else { Kind::Control },
+            class,
+            header,
+            ..Packet::default()
+        });
+    }
+}
+
+// The sending side.
+impl<V: Variant> Sprayed<V> {
+    /// Has a flow of which something changed wait for its turn if it can send, and for its timers.
+    fn settle(&mut self, flow: FlowId, context: &mut Host<'_>) {
+        let Some(sender) = self.senders.get_mut(flow) else { return };
+        if !sender.is_queued && sender.may_send(&self.config) {
+            sender.is_queued = true;
+            self.nic.add_flow(flow);
+        }
+        sender.set_alarm(&self.config, context);
+    }
+
+    /// The receiver says something.
+    fn answered(&mut self, packet: &Packet<Header>, context: &mut Host<'_>) {
+        let flow = packet.flow;
+        let Some(sender) = self.senders.get_mut(flow) else { return };
+        match &packet.header {
+            Header::Ack(ack) => sender.acknowledged(ack, &self.config, context),
+            &Header::Nack { seq, path, last_hop, marked } => {
+                sender.trimmed((seq, path), (last_hop, marked), &self.config, context);
+            }
+            &Header::Pull(given) => sender.pulled(given, context.now),
+            _ => {}
+        }
+        if sender.is_done() {
+            context.closed(sender.flow(), sender.report());
+            self.senders.remove(flow);
+        } else {
+            self.settle(flow, context);
+        }
+    }
+
+    /// A flow may have waited too long for an answer.
+    fn rings(&mut self, flow: FlowId, context: &mut Host<'_>) {
+        let Some(sender) = self.senders.get_mut(flow) else { return };
+        let request = sender.timer(&self.config, context);
+        let Flow { dst, class, .. } = *sender.flow();
+        if let Some(header) = request {
+            self.tell(flow, dst, class, header);
+        }
+        self.settle(flow, context);
+    }
+
+    /// A flow may have a probe to send.
+    fn probes(&mut self, flow: FlowId, context: &mut Host<'_>) {
+        let Some(sender) = self.senders.get_mut(flow) else { return };
+        let probe = sender.probe(context);
+        let Flow { dst, class, .. } = *sender.flow();
+        if let Some(header) = probe {
+            self.tell(flow, dst, class, header);
+        }
+        self.settle(flow, context);
+    }
+}
+
+// The receiving side.
+impl<V: Variant> Sprayed<V> {
+    /// A packet, its header, a request or a probe.
+    fn arrived(&mut self, packet: &Packet<Header>, context: &mut Host<'_>) {
+        let (flow, src, class) = (packet.flow, packet.src, packet.class);
+        if self.receivers.get(flow).is_none() {
+            if let Some(packets) = self.finished.packets(flow) {
+                let ack = Ack { next: packets, base: packets + 1, ..blank(packet) };
+                return self.tell(flow, src, class, Header::Ack(ack));
+            }
+            let (arrivals, pulls) = (Arrivals::default(), Pulls::default());
+            self.receivers.insert(flow, Receiver { sender: src, class, arrivals, pulls });
+        }
+        self.begin_period(context);
+        let Some(receiver) = self.receivers.get_mut(flow) else { return };
+        let (answer, wants) = take_in(receiver, packet, &self.config, &mut self.oversubscribed);
+        if self.config.credits.is_some() && (wants.credit || wants.trimmed > 0) {
+            let config = &self.config;
+            let new = || config.pacer(context.nic_rate()).map(Pacer::new);
+            if self.pacer.is_none() {
+                self.pacer = new();
+            }
+            if let Some(pacer) = &mut self.pacer {
+                pacer.ask(flow, &mut receiver.pulls, wants);
+            }
+        }
+        if receiver.arrivals.are_whole() {
+            let packets = receiver.arrivals.packets();
+            self.receivers.remove(flow);
+            self.finished.add(context.now, flow, packets);
+            context.delivered(flow);
+        }
+        if let Some(header) = answer {
+            self.tell(flow, src, class, header);
+        }
+        self.pull(context);
+    }
+
+    /// Pulls from whom it is next to be pulled from, if that is due; otherwise comes back when it is.
+    fn pull(&mut self, context: &mut Host<'_>) {
+        let now = context.now;
+        while let Some(pacer) = &mut self.pacer
+            && pacer.has_any()
+        {
+            let due = pacer.free_at();
+            if due > now {
+                if due < self.pulls_at {
+                    self.pulls_at = due;
+                    context.set_timer(due, 0, PULL);
+                }
+                return;
+            }
+            let takes = self.config.pull_takes(context.nic_rate());
+            let Some((flow, given)) = pacer.pull((now, takes), &mut self.receivers) else { return };
+            let Some(receiver) = self.receivers.get(flow) else { return };
+            let (sender, class) = (receiver.sender, receiver.class);
+            self.tell(flow, sender, class, Header::Pull(given));
+        }
+    }
+
+    /// In oversubscribed networks: begins to count, unless it does already.
+    fn begin_period(&mut self, context: &mut Host<'_>) {
+        if self.oversubscribed.is_some() && !std::mem::replace(&mut self.is_in_period, true) {
+            // One and a half round trips, drawn anew each time, so that receivers do not swing together.
+            let period = (0.75 + context.random.unit() / 2.0) * 1.5 * self.config.network_rtt.as_ps() as f64;
+            context.set_timer(context.now + Time((period as u64).max(1)), 0, PERIOD);
+        }
+    }
+
+    fn end_period(&mut self, context: &mut Host<'_>) {
+        self.is_in_period = false;
+        if let (Some(control), Some(pacer)) = (&mut self.oversubscribed, &mut self.pacer) {
+            pacer.limit(control.end_period());
+        }
+        if self.receivers.states().next().is_some() {
+            self.begin_period(context);
+        }
+    }
+}
+
+/// What a packet changes at its receiver: the answer to it, and what its flow is to be pulled for.
+fn take_in(
+    receiver: &mut Receiver,
+    packet: &Packet<Header>,
+    config: &Config,
+    oversubscribed: &mut Option<Oversubscribed>,
+) -> (Option<Header>, Wants) {
+    let nothing = Wants { credit: false, trimmed: 0 };
+    let Receiver { arrivals, pulls, .. } = receiver;
+    match packet.header {
+        Header::Data { seq, packets, target, asks, .. } if packet.kind == Kind::Data => {
+            let marked = packet.congestion_experienced;
+            if let Some(control) = oversubscribed {
+                control.arrived(marked);
+            }
+            let size_bytes = packet.size_bytes;
+            let arrival = Arrival { seq, last: seq + 1 == packets, size_bytes, marked, asks };
+            let base = arrivals.take(arrival, config.ack_after);
+            let answer = base.map(|base| Header::Ack(arrivals.tell(base, blank(packet))));
+            (answer, Wants { credit: pulls.wants(target), ..nothing })
+        }
+        Header::Data { seq, target, .. } => {
+            let last_hop = packet.was_trimmed_last();
+            if let Some(control) = oversubscribed {
+                control.trimmed(last_hop);
+            }
+            if arrivals.has(seq) {
+                let ack = arrivals.tell(arrivals.base(seq), Ack { marked: false, ..blank(packet) });
+                return (Some(Header::Ack(ack)), nothing);
+            }
+            pulls.wants(target);
+            let trimmed = if config.is_eqds { config.packet_quanta() } else { 0 };
+            let (path, marked) = (packet.path, packet.congestion_experienced);
+            (Some(Header::Nack { seq, path, last_hop, marked }), Wants { credit: true, trimmed })
+        }
+        Header::Rts { target, .. } => {
+            pulls.wants(target);
+            let trimmed = if config.is_eqds { config.packet_quanta() } else { 0 };
+            let ack = arrivals.tell(arrivals.base(0), blank(packet));
+            (Some(Header::Ack(ack)), Wants { credit: true, trimmed })
+        }
+        _ => {
+            let ack = arrivals.tell(arrivals.base(0), blank(packet));
+            (Some(Header::Ack(ack)), nothing)
+        }
+    }
+}
+
+/// An answer to a packet, but for what arrived.
+fn blank(packet: &Packet<Header>) -> Ack {
+    let (seq, answers) = match packet.header {
+        Header::Data { seq, again, .. } => (seq, if again { Answers::Again } else { Answers::Data }),
+        Header::Probe { number, .. } => (number, Answers::Probe),
+        _ => (0, Answers::Rts),
+    };
+    Ack {
+        bitmap: 0,
+        base: 0,
+        next: 0,
+        seq,
+        received: 0,
+        out_of_order: 0,
+        path: packet.path,
+        marked: packet.congestion_experienced,
+        answers,
+    }
+}

@@ -1,0 +1,95 @@
+//! Who goes next at a host's link: flows take turns, a packet each, and control packets share it with them.
+
+use super::header::Header;
+use crate::flow::FlowId;
+use crate::packet::Packet;
+use crate::units::Time;
+use std::collections::VecDeque;
+
+/// What waits at a host's link.
+#[derive(Clone, Debug)]
+pub struct Nic {
+    flows: VecDeque<FlowId>,
+    control: VecDeque<Packet<Header>>,
+    /// So many control packets go for each data packet while both wait.
+    per_data: u32,
+    /// How many have since the last.
+    in_a_row: u32,
+    /// When the earliest timer goes off that is set to serve.
+    pub serves_at: Time,
+}
+
+impl Nic {
+    /// Nothing waits.
+    pub fn new(per_data: u32) -> Nic {
+        Nic {
+            flows: VecDeque::new(),
+            control: VecDeque::new(),
+            per_data,
+            in_a_row: 0,
+            serves_at: Time::NEVER,
+        }
+    }
+
+    /// A flow has something to send.
+    #[inline]
+    pub fn add_flow(&mut self, flow: FlowId) {
+        self.flows.push_back(flow);
+    }
+
+    /// A control packet is to go.
+    #[inline]
+    pub fn add_control(&mut self, packet: Packet<Header>) {
+        self.control.push_back(packet);
+    }
+
+    /// Whether anything waits.
+    #[inline]
+    pub fn has_any(&self) -> bool {
+        !(self.flows.is_empty() && self.control.is_empty())
+    }
+
+    /// How many flows wait.
+    #[inline]
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// The next control packet, unless it is a flow's turn.
+    #[inline]
+    pub fn take_control(&mut self) -> Option<Packet<Header>> {
+        if self.flows.is_empty() {
+            self.in_a_row = 0;
+        } else if self.in_a_row == self.per_data {
+            return None;
+        } else if !self.control.is_empty() {
+            self.in_a_row += 1;
+        }
+        self.control.pop_front()
+    }
+
+    /// The next flow, if one waits; it may turn out to have nothing to send.
+    #[inline]
+    pub fn take_flow(&mut self) -> Option<FlowId> {
+        self.in_a_row = 0;
+        self.flows.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_control_packets_go_for_each_of_data() {
+        let mut nic = Nic::new(10);
+        (0..25).for_each(|_| nic.add_control(Packet::default()));
+        (0..3).for_each(|flow| nic.add_flow(flow));
+        let mut runs = Vec::new();
+        while nic.has_any() {
+            let controls = std::iter::from_fn(|| nic.take_control()).count();
+            runs.push((controls, nic.take_flow()));
+        }
+        assert_eq!(runs, [(10, Some(0)), (10, Some(1)), (5, Some(2))]);
+    }
+}

@@ -1,0 +1,473 @@
+//! The parameters of both transports.
+
+use super::config::{Config, Credits, Most, Timeout, Windows};
+use super::window::Rule;
+use super::{nscc, oversubscribed, pacer, sleek};
+use crate::packet_format::{self, PacketFormat};
+use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+use crate::units::{Rate, Time};
+
+const HTSIM: &str = "htsim_uec";
+
+/// A parameter with a default.
+const fn param(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    doc: &'static str,
+    source: &'static str,
+) -> Param {
+    Param { name, kind, default: Fallback::Value(default), doc, source }
+}
+
+/// What both have.
+pub const COMMON: &[Param] = &[
+    Param {
+        default: Fallback::Value("4096B"),
+        source: "Ultra Ethernet: 4 KiB packets",
+        ..packet_format::MSS
+    },
+    Param { default: Fallback::Value("64B"), source: "htsim_uec, htsim_eqds: 64", ..packet_format::HEADER },
+    Param {
+        default: Fallback::Value("64B"),
+        doc: "Bytes of an ACK, NACK, pull or request on the wire.",
+        source: "htsim_uec, htsim_eqds: 64",
+        ..packet_format::ACK
+    },
+    param(
+        "ack_every",
+        Kind::Bytes,
+        "16384B",
+        "So many bytes, headers included, are acknowledged together; the first packet, marked ones, duplicates and those that ask are acknowledged at once.",
+        "htsim_uec: from 16384 B on; htsim_eqds: from more than that on",
+    ),
+    Param::optional(
+        "rto",
+        Kind::Time,
+        "A packet of which nothing is heard for so long is sent again. Left out: for uec 15 us and six bandwidth-delay products at the rate of a host's link; for eqds 150 us and six times 35 packets.",
+        "htsim_uec, htsim_eqds: six queues at their default lengths",
+    ),
+    Param::optional(
+        "base_rtt",
+        Kind::Time,
+        "The round trip without queues that hosts are told; left out: the longest in the network, of a full packet and its answer.",
+        HTSIM,
+    ),
+];
+
+/// Ultra Ethernet's own.
+pub const UEC: &[Param] = &[
+    param(
+        "control",
+        Kind::Choice(&["nscc", "rccc", "both"]),
+        "nscc",
+        "Who controls congestion: senders by a window (NSCC), receivers by credit (RCCC), or both.",
+        "Ultra Ethernet specification 1.0, §3.6.13 and §3.6.14",
+    ),
+    param(
+        "window",
+        Kind::Choice(&["nscc", "dctcp", "constant"]),
+        "nscc",
+        "What moves the senders' window: delays and marks; marks alone, up a packet a window and down a third of what is marked; or nothing.",
+        "htsim_uec: -sender_cc_algo",
+    ),
+    param(
+        "max_window",
+        Kind::Number(0.1, 100.0),
+        "1.5",
+        "The largest window, and the most credit, in bandwidth-delay products.",
+        HTSIM,
+    ),
+    Param::optional(
+        "initial_window",
+        Kind::Count(1),
+        "The first window in full packets; left out: the largest.",
+        "htsim_uec: -cwnd",
+    ),
+    Param::optional(
+        "target_delay",
+        Kind::Time,
+        "The delay in queues that NSCC aims at; left out: 0.75 of the base round trip, or with sleek, where queues are longer, all of it.",
+        HTSIM,
+    ),
+    param(
+        "control_per_data",
+        Kind::Count(1),
+        "10",
+        "Control packets that a host sends for each data packet while both wait.",
+        HTSIM,
+    ),
+    param(
+        "reference_rate",
+        Kind::Rate,
+        "100Gbps",
+        "NSCC's gains are in proportion to the bandwidth-delay product over that of this rate.",
+        HTSIM,
+    ),
+    param("reference_rtt", Kind::Time, "12us", "And of this round trip.", HTSIM),
+    param(
+        "alpha",
+        Kind::Number(0.0, 100.0),
+        "4",
+        "Proportional increase: packets a round trip as the delay is nothing.",
+        HTSIM,
+    ),
+    param(
+        "fair_increase",
+        Kind::Number(0.0, 100.0),
+        "5",
+        "Fair increase: packets a round trip, where the delay is above its target and nothing is marked.",
+        HTSIM,
+    ),
+    param(
+        "eta",
+        Kind::Number(0.0, 100.0),
+        "0.15",
+        "Packets by which a window grows each round trip in any case.",
+        HTSIM,
+    ),
+    param(
+        "fast_increase",
+        Kind::Number(0.0, 10.0),
+        "0.25",
+        "By how much of what is acknowledged a window grows that had no delay for a window's worth.",
+        HTSIM,
+    ),
+    param("fast_below", Kind::Time, "1us", "A delay below this is none.", HTSIM),
+    param(
+        "gamma",
+        Kind::Number(0.0, 1.0),
+        "0.8",
+        "Multiplicative decrease, in proportion to the delay above its target.",
+        HTSIM,
+    ),
+    param(
+        "max_decrease",
+        Kind::Number(0.0, 1.0),
+        "0.5",
+        "The most of a window that one decrease takes.",
+        HTSIM,
+    ),
+    param(
+        "delay_gain",
+        Kind::Number(0.0001, 1.0),
+        "0.0125",
+        "The weight of a new delay in the smoothed one.",
+        HTSIM,
+    ),
+    param(
+        "adapt_gate",
+        Kind::Count(0),
+        "3",
+        "Quick adaptation: once a round trip with a full queue, if anything was trimmed, and less than the largest window over two to the power of this arrived, the window becomes what arrived.",
+        HTSIM,
+    ),
+    param(
+        "adapt_threshold",
+        Kind::Number(0.0, 1000.0),
+        "4",
+        "The same if the delay was above so many targets.",
+        HTSIM,
+    ),
+    param(
+        "adjust_every",
+        Kind::Count(1),
+        "8",
+        "A window is adjusted after so many full packets' bytes, if not after a round trip.",
+        HTSIM,
+    ),
+    param(
+        "pull_packets",
+        Kind::Count(1),
+        "4",
+        "Full payloads of credit in a pull.",
+        "Ultra Ethernet; htsim_uec: 4",
+    ),
+    param(
+        "pull_quantum",
+        Kind::Bytes,
+        "256B",
+        "Credit is counted in so many bytes.",
+        "Ultra Ethernet; htsim_uec: 256 B",
+    ),
+    param(
+        "pull_rate",
+        Kind::Number(0.01, 1.0),
+        "0.99",
+        "The share of the receiver's link that the credit of pulls would fill.",
+        HTSIM,
+    ),
+    Param::optional(
+        "oversubscription",
+        Kind::Number(1.0, 1000.0),
+        "With control = \"rccc\": how many times more the hosts' links carry than the fabric above them. Receivers then pull for less than their link while packets are marked, or trimmed before the last link. Left out: they do not.",
+        HTSIM,
+    ),
+    param(
+        "oversubscription_increase",
+        Kind::Number(0.0, 1.0),
+        "0.01",
+        "By how much of its link a receiver pulls for more each period, doubled while nothing is marked.",
+        HTSIM,
+    ),
+    param(
+        "oversubscription_decrease",
+        Kind::Number(0.0, 1.0),
+        "0.5",
+        "By how much less, of the share of marks above their target.",
+        HTSIM,
+    ),
+    param(
+        "oversubscription_target",
+        Kind::Number(0.0, 1.0),
+        "0.3",
+        "The share of marks that is aimed at.",
+        HTSIM,
+    ),
+    param(
+        "oversubscription_gain",
+        Kind::Number(0.0001, 1.0),
+        "0.5",
+        "The weight of a period's marks.",
+        HTSIM,
+    ),
+    param(
+        "sleek",
+        Kind::Flag,
+        "false",
+        "Loss recovery for networks that do not trim, in flows with a window: what is far behind, or missing after a probe that met no queue, is sent again.",
+        "htsim_uec: -sleek",
+    ),
+    param(
+        "sleek_windows",
+        Kind::Number(0.0, 100.0),
+        "1.5",
+        "With sleek: a packet is lost when so many windows arrived beyond it.",
+        HTSIM,
+    ),
+    param("sleek_packets", Kind::Count(1), "5", "And so many packets at least.", HTSIM),
+    param(
+        "probe_first",
+        Kind::Count(1),
+        "3",
+        "With sleek: a probe goes after so many base round trips without a word while there is more to send; otherwise after one and the target delay.",
+        HTSIM,
+    ),
+    param("probe_again", Kind::Count(1), "5", "And another after so many.", HTSIM),
+];
+
+/// EQDS's own.
+pub const EQDS: &[Param] = &[
+    param(
+        "window",
+        Kind::Count(1),
+        "50",
+        "Full packets that a sender may send before it is heard, and the most credit it asks for.",
+        "htsim_eqds: -cwnd 50",
+    ),
+    param(
+        "control_per_data",
+        Kind::Count(1),
+        "20",
+        "Control packets that a host sends for each data packet while both wait.",
+        "htsim_eqds",
+    ),
+    param("pull_quanta", Kind::Count(1), "8", "Quanta of credit in a pull.", "htsim_eqds: 8"),
+    param("pull_quantum", Kind::Bytes, "512B", "Credit is counted in so many bytes.", "htsim_eqds: 512 B"),
+    param(
+        "pull_interval",
+        Kind::Number(0.01, 100.0),
+        "0.99",
+        "The time between two pulls, in that of a full packet with its framing on the receiver's link.",
+        "htsim_eqds: 0.99",
+    ),
+    param(
+        "framing",
+        Kind::Bytes,
+        "38B",
+        "What a packet takes on the link beside its bytes, as far as pulls go.",
+        "htsim_eqds: 38",
+    ),
+];
+
+/// What must hold of both.
+fn check(values: &Values) -> Result<(), Complaint> {
+    packet_format::check(values)?;
+    for key in ["rto", "base_rtt"] {
+        if values.optional_time(key) == Some(Time::ZERO) {
+            return Err(Complaint::new(key, "write a time above zero, or leave it out"));
+        }
+    }
+    if !(1..=65_535).contains(&values.bytes("pull_quantum")) {
+        return Err(Complaint::new("pull_quantum", "write a size from 1B to 65535B"));
+    }
+    Ok(())
+}
+
+/// What must hold of EQDS's.
+pub fn check_eqds(values: &Values) -> Result<(), Complaint> {
+    check(values)?;
+    let too_many = |key| values.count(key) > 1_000_000;
+    match ["window", "control_per_data", "pull_quanta"].into_iter().find(|key| too_many(key)) {
+        Some(key) => Err(Complaint::new(key, "write 1000000 at most")),
+        None => Ok(()),
+    }
+}
+
+/// What must hold of Ultra Ethernet's.
+pub fn check_uec(values: &Values) -> Result<(), Complaint> {
+    check(values)?;
+    let control = values.text("control");
+    let counts =
+        ["control_per_data", "adjust_every", "pull_packets", "sleek_packets", "probe_first", "probe_again"];
+    if let Some(key) = counts.into_iter().find(|key| values.count(key) > 1_000_000) {
+        return Err(Complaint::new(key, "write 1000000 at most"));
+    }
+    if values.count("adapt_gate") > 62 {
+        return Err(Complaint::new("adapt_gate", "write 62 at most"));
+    }
+    if values.optional_count("initial_window").is_some_and(|packets| packets > 1_000_000_000) {
+        return Err(Complaint::new("initial_window", "write 1000000000 at most"));
+    }
+    for key in ["reference_rtt", "target_delay"] {
+        if values.optional_time(key) == Some(Time::ZERO) {
+            return Err(Complaint::new(key, "write a time above zero"));
+        }
+    }
+    if control == "rccc" && values.flag("sleek") {
+        return Err(Complaint::new(
+            "sleek",
+            "goes by the senders' window; leave it out, or write control = \"nscc\"",
+        ));
+    }
+    if control != "rccc" && values.optional_number("oversubscription").is_some() {
+        let message = "has no meaning where senders have a window, which sees to that; leave it out, or write control = \"rccc\"";
+        return Err(Complaint::new("oversubscription", message));
+    }
+    Ok(())
+}
+
+fn timeout(values: &Values, otherwise: Timeout) -> Timeout {
+    values.optional_time("rto").map_or(otherwise, Timeout::Fixed)
+}
+
+fn config(values: &Values) -> Config {
+    Config {
+        format: PacketFormat::of(values),
+        ack_after: values.bytes("ack_every").min(u32::MAX.into()) as u32,
+        control_per_data: values.count("control_per_data") as u32,
+        timeout: Timeout::Fixed(Time::NEVER),
+        base_rtt: values.optional_time("base_rtt"),
+        windows: None,
+        credits: None,
+        is_eqds: false,
+        oversubscribed: None,
+        sleek: None,
+        keeps_target: false,
+        spares_last_hop: true,
+        network_rtt: Time::ZERO,
+        rto: Time::NEVER,
+        asks_every: Time::ZERO,
+    }
+}
+
+/// EQDS's, read.
+pub fn eqds(values: &Values) -> Config {
+    let common = config(values);
+    let pacer = pacer::Settings {
+        quanta: values.count("pull_quanta") as u32,
+        most_slow: 0,
+        ends_at_target: false,
+        trimmed_first: true,
+        by_quantum: false,
+        least_quanta: 0,
+    };
+    Config {
+        ack_after: common.ack_after.saturating_add(1),
+        timeout: timeout(values, Timeout::Packets(Time::from_us(150), 6 * 35)),
+        credits: Some(Credits {
+            quantum: values.bytes("pull_quantum") as i64,
+            most: Most::Packets(values.count("window") as i64),
+            pacer,
+            share: values.number("pull_interval"),
+            framing_bytes: values.bytes("framing"),
+        }),
+        is_eqds: true,
+        keeps_target: true,
+        spares_last_hop: false,
+        ..common
+    }
+}
+
+/// Ultra Ethernet's, read.
+pub fn uec(values: &Values) -> Config {
+    let common = config(values);
+    let has = |control: &str| ["both", control].contains(&values.text("control").as_str());
+    Config {
+        timeout: timeout(values, Timeout::Queues(Time::from_us(15), 6)),
+        windows: has("nscc").then(|| windows(values)),
+        credits: has("rccc").then(|| credits(values, common.format.data.mss_bytes)),
+        oversubscribed: values.optional_number("oversubscription").map(|ratio| oversubscribed::Settings {
+            least: (0.9 / ratio).max(0.01),
+            increase: values.number("oversubscription_increase"),
+            decrease: values.number("oversubscription_decrease"),
+            target: values.number("oversubscription_target"),
+            gain: values.number("oversubscription_gain"),
+        }),
+        sleek: values.flag("sleek").then(|| sleek::Settings {
+            windows: values.number("sleek_windows"),
+            packets: values.count("sleek_packets") as i64,
+            first_after: values.count("probe_first"),
+            next_after: values.count("probe_again"),
+        }),
+        ..common
+    }
+}
+
+fn windows(values: &Values) -> Windows {
+    let Rate(reference) = values.rate("reference_rate");
+    let reference_rtt = values.time("reference_rtt");
+    Windows {
+        rule: values
+            .meaning("window", &[("nscc", Rule::Nscc), ("dctcp", Rule::Dctcp), ("constant", Rule::Constant)]),
+        nscc: nscc::Settings {
+            reference_bytes: reference as f64 / 8.0 * reference_rtt.as_secs_f64(),
+            reference_rtt,
+            alpha: values.number("alpha"),
+            fair: values.number("fair_increase"),
+            eta: values.number("eta"),
+            fast: values.number("fast_increase"),
+            fast_below: values.time("fast_below"),
+            gamma: values.number("gamma"),
+            least_factor: 1.0 - values.number("max_decrease"),
+            gain: values.number("delay_gain"),
+            gate: values.count("adapt_gate") as u32,
+            threshold: values.number("adapt_threshold"),
+            adjust_packets: values.count("adjust_every"),
+        },
+        largest: values.number("max_window"),
+        initial: values.optional_count("initial_window").map(|packets| packets as i64),
+        target: values.optional_time("target_delay"),
+        target_trips: if values.flag("sleek") { 1.0 } else { 0.75 },
+    }
+}
+
+fn credits(values: &Values, mss_bytes: u64) -> Credits {
+    let quantum = values.bytes("pull_quantum");
+    let quanta = values.count("pull_packets").saturating_mul(mss_bytes) / quantum;
+    Credits {
+        quantum: quantum as i64,
+        most: Most::Bdps(values.number("max_window")),
+        pacer: pacer::Settings {
+            quanta: quanta.clamp(1, 1 << 24) as u32,
+            most_slow: 0,
+            ends_at_target: true,
+            trimmed_first: false,
+            by_quantum: true,
+            // 1024 B, whatever the quantum.
+            least_quanta: (1_024 / quantum).max(1) as u32,
+        },
+        share: values.number("pull_rate"),
+        framing_bytes: 0,
+    }
+}

@@ -1,0 +1,426 @@
+//! A flow at its sender.
+
+use super::Host;
+use super::config::Config;
+use super::credit::{Credit, Turn, Wish};
+use super::flight::{Flight, Sent, Was};
+use super::header::{Ack, Answers, Header};
+use super::sleek::{self, Sleek};
+use super::window::{News, Window};
+use crate::Sending;
+use crate::engine::{Report, Standing};
+use crate::flow::Flow;
+use crate::packet::{Kind, Packet};
+use crate::routing::{Fate, Feedback};
+use crate::units::{Rate, Time};
+
+/// What goes by credit that was given comes before what goes without.
+const PULLED: u32 = 1;
+const SPECULATIVE: u32 = 2;
+
+/// A connection.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    flow: Flow,
+    packets: u32,
+    last_bytes: i64,
+    flight: Flight,
+    /// Bytes with headers: never sent, to be sent again, on their way.
+    new: i64,
+    again: i64,
+    in_flight: i64,
+    /// What arrived, as far as the receiver has told; modulo 2^32.
+    received: u32,
+    window: Option<Window>,
+    credit: Option<Credit>,
+    /// The credit that was asked for last.
+    target: u32,
+    sleek: Option<Sleek>,
+    /// Whether it waits for its turn at the host's link.
+    pub is_queued: bool,
+    /// When it last asked to be pulled from.
+    asked_at: Option<Time>,
+    /// When anything last left or was heard.
+    active_at: Time,
+    /// When the earliest timers go off that are set for timeouts, and for probes.
+    alarm_at: Time,
+    probe_alarm_at: Time,
+    report: Report,
+}
+
+impl Sender {
+    pub fn new(flow: Flow, rate: Rate, config: &Config) -> Sender {
+        let packets = config.format.data.packets(flow.size_bytes) as u32;
+        Sender {
+            flow,
+            packets,
+            last_bytes: config.format.wire_bytes(packets - 1, packets, flow.size_bytes).into(),
+            flight: Flight::default(),
+            new: config.format.data.wire_bytes(flow.size_bytes) as i64,
+            again: 0,
+            in_flight: 0,
+            received: 0,
+            window: config.window(rate),
+            credit: config.credit(rate).map(Credit::new),
+            target: 0,
+            sleek: config.sleek.map(Sleek::new),
+            is_queued: false,
+            asked_at: None,
+            active_at: flow.start,
+            alarm_at: Time::NEVER,
+            probe_alarm_at: Time::NEVER,
+            report: Report::default(),
+        }
+    }
+
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    pub fn report(&self) -> Report {
+        self.report
+    }
+
+    pub fn sending(&self, config: &Config) -> Sending {
+        let mtu = config.mtu();
+        Sending {
+            window: self.window.as_ref().map(|window| window.cwnd() as f64 / mtu as f64),
+            rate: None,
+            in_flight: (self.in_flight.max(0) as u64).div_ceil(mtu as u64) as u32,
+            acknowledged: self.flight.first(),
+            report: self.report,
+        }
+    }
+
+    pub fn standing(&self) -> Standing {
+        Standing {
+            flow: self.flow.id,
+            arrived: self.flight.arrived(),
+            packets: self.packets,
+            waits_for: "credit, an acknowledgement, or its timeout",
+        }
+    }
+
+    /// Whether every packet is acknowledged.
+    pub fn is_done(&self) -> bool {
+        self.flight.first() == self.packets
+    }
+
+    #[inline]
+    fn bytes(&self, seq: u32, config: &Config) -> i64 {
+        if seq + 1 == self.packets { self.last_bytes } else { config.mtu() }
+    }
+
+    /// The next packet to send, and whether again: what was lost goes before what is new.
+    #[inline]
+    fn next(&mut self) -> Option<(u32, bool)> {
+        if self.flight.has_lost() {
+            return self.flight.next_again().map(|seq| (seq, true));
+        }
+        let next = self.flight.next();
+        (next < self.packets).then_some((next, false))
+    }
+
+    fn fits_window(&self, bytes: i64) -> bool {
+        let recovers = || self.sleek.is_some_and(|sleek| sleek.is_recovering()) && self.flight.has_lost();
+        self.window.as_ref().is_none_or(|window| self.in_flight + bytes <= window.cwnd() || recovers())
+    }
+
+    /// Whether it has something to send, and may.
+    pub fn may_send(&mut self, config: &Config) -> bool {
+        let lets = self.credit.is_none_or(|credit| credit.lets_send());
+        lets && self.next().is_some_and(|(seq, _)| self.fits_window(self.bytes(seq, config)))
+    }
+
+    fn wish(&self, flows: usize) -> Wish {
+        let cwnd = self.window.as_ref().map(Window::cwnd);
+        Wish { new: self.new, again: self.again, cwnd, flows }
+    }
+
+    /// It is its turn at the link, from `start` on, one of so many flows that wait; returns whether it sent.
+    pub fn take_turn(&mut self, start: Time, flows: usize, config: &Config, context: &mut Host<'_>) -> bool {
+        if !self.may_send(config) {
+            return false;
+        }
+        let Some((seq, again)) = self.next() else { return false };
+        let bytes = self.bytes(seq, config);
+        let was_speculating = self.credit.is_some_and(|credit| credit.is_speculating());
+        if let Some(credit) = &mut self.credit
+            && credit.spend(bytes) == Turn::GivesUp
+        {
+            return false;
+        }
+        self.in_flight += bytes;
+        if again {
+            self.flight.take_again();
+            self.again -= bytes;
+        } else {
+            self.new -= bytes;
+        }
+        if let Some(credit) = &self.credit
+            && !(again && config.keeps_target)
+        {
+            self.target = credit.target(&self.wish(flows));
+        }
+        let path = context.send(Packet {
+            flow: self.flow.id,
+            dst: self.flow.dst,
+            priority: if was_speculating { SPECULATIVE } else { PULLED },
+            size_bytes: bytes as u16,
+            kind: Kind::Data,
+            class: self.flow.class,
+            ecn_capable: true,
+            header: Header::Data {
+                seq,
+                packets: self.packets,
+                target: self.target,
+                asks: again || self.is_last_for_now(bytes),
+                again,
+            },
+            ..Packet::default()
+        });
+        self.flight.send(seq, start, path);
+        self.active_at = start;
+        self.report.packets_sent += 1;
+        self.report.retransmissions += u32::from(again);
+        true
+    }
+
+    /// Whether nothing may follow the packet just sent, so that it should be acknowledged at once.
+    fn is_last_for_now(&self, bytes: i64) -> bool {
+        self.new == 0
+            || self.credit.is_some_and(|credit| credit.is_used_up())
+            || self.window.as_ref().is_some_and(|window| self.in_flight + bytes >= window.cwnd())
+    }
+
+    /// An acknowledgement.
+    pub fn acknowledged(&mut self, ack: &Ack, config: &Config, context: &mut Host<'_>) {
+        let now = context.now;
+        self.active_at = now;
+        let news = i64::from((ack.received.wrapping_sub(self.received) as i32).max(0));
+        self.received = self.received.wrapping_add(news as u32);
+        self.in_flight -= news;
+        let sent = self.flight.get(ack.seq).copied();
+        let delay = self.measure(now, ack, sent);
+        self.settle(ack, config);
+        if matches!(ack.answers, Answers::Data | Answers::Again) {
+            let fate = if ack.marked { Fate::Marked } else { Fate::Whole };
+            self.judge(ack.path, sent.map(|sent| sent.at), fate, context);
+        }
+        if let Some(window) = &mut self.window {
+            let in_flight = self.in_flight;
+            window.acknowledged(&News { now, bytes: news, delay, marked: ack.marked, in_flight });
+        }
+        self.look_for_losses(now, ack, delay, config);
+        if let Some(credit) = &mut self.credit {
+            credit.stop_speculating();
+        }
+    }
+
+    /// The delay in queues of what is answered, or the usual one if that can't be told: a packet must have been sent once, or
+    /// twice if the answer is to one sent again.
+    fn measure(&mut self, now: Time, ack: &Ack, sent: Option<Sent>) -> Time {
+        let Some(window) = &mut self.window else { return Time::ZERO };
+        let rtt = match ack.answers {
+            Answers::Data => sent.filter(|sent| sent.times == 1),
+            Answers::Again => sent.filter(|sent| sent.times == 2),
+            Answers::Rts | Answers::Probe => None,
+        };
+        if let Some(sent) = rtt.filter(|sent| sent.is_under_way) {
+            return window.measured(now.since(sent.at), ack.marked, true);
+        }
+        match (ack.answers, &self.sleek) {
+            (Answers::Probe, Some(sleek)) => match sleek.round_trip(now, ack.seq) {
+                Some(rtt) => window.measured(rtt.max(window.nscc().base_rtt()), ack.marked, false),
+                None => window.nscc().average_delay(),
+            },
+            _ => window.nscc().average_delay(),
+        }
+    }
+
+    /// Takes in what arrived.
+    fn settle(&mut self, ack: &Ack, config: &Config) {
+        let (mtu, last, last_bytes) = (config.mtu(), self.packets - 1, self.last_bytes);
+        let Sender { flight, again, in_flight, .. } = self;
+        let mut tell = |seq, was| {
+            if was == Was::Waiting {
+                // It left the count of what is in flight as it was held to be lost, and once more as it arrived.
+                let bytes = if seq == last { last_bytes } else { mtu };
+                *again -= bytes;
+                *in_flight += bytes;
+            }
+        };
+        flight.advance(ack.next, &mut tell);
+        flight.settle(ack.base, ack.bitmap, &mut tell);
+    }
+
+    fn judge(&self, path: u16, sent_at: Option<Time>, fate: Fate, context: &mut Host<'_>) {
+        let Flow { id: flow, dst, .. } = self.flow;
+        context.judge_path(&Feedback { flow, dst, path, sent_at: sent_at.unwrap_or(Time::ZERO), fate });
+    }
+
+    /// SLEEK's part of an acknowledgement.
+    fn look_for_losses(&mut self, now: Time, ack: &Ack, delay: Time, config: &Config) {
+        let (Some(sleek), Some(window)) = (&mut self.sleek, &self.window) else { return };
+        let (base_rtt, target) = (window.nscc().base_rtt(), window.nscc().target());
+        let is_waiting = self.flight.first() < self.flight.next() || self.new > 0;
+        sleek.heard(now, is_waiting, self.new > 0, (base_rtt, target));
+        let standing = sleek::Standing {
+            first: self.flight.first(),
+            next: self.flight.next(),
+            out_of_order: ack.out_of_order,
+            cwnd: window.cwnd(),
+            largest: window.nscc().largest(),
+            mss: config.format.data.mss_bytes as i64,
+            has_lost: self.flight.has_lost(),
+        };
+        if ack.answers == Answers::Probe && delay < target {
+            sleek.probe_met_no_queue(&standing);
+        }
+        for seq in sleek.look(&standing) {
+            if self.flight.is_under_way(seq) {
+                self.give_up(seq, config);
+            }
+        }
+    }
+
+    /// A packet on its way is to be sent again.
+    fn give_up(&mut self, seq: u32, config: &Config) -> i64 {
+        let bytes = self.bytes(seq, config);
+        self.flight.mark_lost(seq);
+        self.in_flight -= bytes;
+        self.again += bytes;
+        bytes
+    }
+
+    /// The header of a packet arrived without its payload.
+    pub fn trimmed(
+        &mut self,
+        (seq, path): (u32, u16),
+        (last_hop, marked): (bool, bool),
+        config: &Config,
+        context: &mut Host<'_>,
+    ) {
+        let now = context.now;
+        self.active_at = now;
+        self.report.trims += 1;
+        let sent = self.flight.get(seq).copied();
+        let Some(sent) = sent.filter(|sent| sent.is_under_way) else { return };
+        let bytes = self.bytes(seq, config);
+        if let Some(window) = &mut self.window {
+            if sent.times == 1 {
+                window.learn_base(now.since(sent.at));
+            }
+            window.trimmed(now, bytes, last_hop && self.credit.is_some(), self.in_flight);
+        }
+        self.give_up(seq, config);
+        if let Some(credit) = &mut self.credit {
+            credit.stop_speculating();
+        }
+        // What is full before the receiver is full on any path.
+        let fate = match (last_hop && config.spares_last_hop, marked) {
+            (true, true) => Fate::Marked,
+            (true, false) => Fate::Whole,
+            (false, _) => Fate::Trimmed,
+        };
+        self.judge(path, Some(sent.at), fate, context);
+    }
+
+    /// The receiver has given so many quanta so far.
+    pub fn pulled(&mut self, given: u32, now: Time) {
+        self.active_at = now;
+        if let Some(credit) = &mut self.credit {
+            credit.stop_speculating();
+            credit.pulled(given);
+        }
+    }
+
+    /// By when something must be heard: of the packet that is on its way for longest, or, if there is none, at all.
+    pub fn deadline(&mut self, config: &Config) -> Time {
+        let since = self.flight.oldest().map_or(self.active_at, |(_, at)| at);
+        since + config.rto
+    }
+
+    /// Has a timer set for the deadline, unless an earlier one is.
+    pub fn set_alarm(&mut self, config: &Config, context: &mut Host<'_>) {
+        let at = self.deadline(config);
+        if at < self.alarm_at {
+            self.alarm_at = at;
+            context.set_timer(at, self.flow.id, super::TIMEOUT);
+        }
+        let probes_at = self.sleek.map_or(Time::NEVER, |sleek| sleek.probes_at);
+        if probes_at < self.probe_alarm_at {
+            self.probe_alarm_at = probes_at;
+            context.set_timer(probes_at, self.flow.id, super::PROBE);
+        }
+    }
+
+    /// The timer for timeouts went off; returns a request to be pulled from, where the sender can't help itself.
+    pub fn timer(&mut self, config: &Config, context: &mut Host<'_>) -> Option<Header> {
+        let now = context.now;
+        if now < self.alarm_at {
+            return None;
+        }
+        self.alarm_at = Time::NEVER;
+        let (mut asks, mut any) = (false, false);
+        while let Some((seq, at)) = self.flight.oldest()
+            && at + config.rto <= now
+        {
+            asks |= self.timed_out(seq, config, context);
+            any = true;
+        }
+        if !any && self.flight.oldest().is_none() && self.active_at + config.rto <= now {
+            // Nothing is on its way, and the receiver gives nothing; or it is for the link that the flow waits.
+            asks = !self.is_queued;
+            self.report.timeouts += u32::from(asks);
+            any = true;
+        }
+        if any {
+            self.active_at = now;
+        }
+        if asks { self.ask(config, now) } else { None }
+    }
+
+    /// Of a packet nothing was heard for too long. Returns whether the sender needs help to send it again.
+    fn timed_out(&mut self, seq: u32, config: &Config, context: &mut Host<'_>) -> bool {
+        self.report.timeouts += 1;
+        if let Some(&Sent { path, at, .. }) = self.flight.get(seq) {
+            self.judge(path, Some(at), Fate::Lost, context);
+        }
+        let had_lost = self.flight.has_lost();
+        let bytes = self.give_up(seq, config);
+        if let Some(window) = &mut self.window {
+            window.lost(bytes);
+        }
+        if had_lost && let Some(credit) = &mut self.credit {
+            credit.stop_speculating();
+        }
+        had_lost || !self.may_send(config)
+    }
+
+    /// A request to be pulled from; none if the last was not long ago.
+    fn ask(&mut self, config: &Config, now: Time) -> Option<Header> {
+        if self.asked_at.is_some_and(|at| now.since(at) < config.asks_every) {
+            return None;
+        }
+        self.asked_at = Some(now);
+        if let Some(credit) = &self.credit {
+            self.target = self.target.max(credit.target(&self.wish(1)));
+        }
+        Some(Header::Rts { packets: self.packets, target: self.target })
+    }
+
+    /// The timer for probes went off; returns one if it is due.
+    pub fn probe(&mut self, context: &Host<'_>) -> Option<Header> {
+        if context.now < self.probe_alarm_at {
+            return None;
+        }
+        self.probe_alarm_at = Time::NEVER;
+        let (Some(sleek), Some(window)) = (&mut self.sleek, &self.window) else { return None };
+        if context.now < sleek.probes_at {
+            return None;
+        }
+        let number = sleek.probe(context.now, window.nscc().base_rtt());
+        Some(Header::Probe { number, packets: self.packets })
+    }
+}

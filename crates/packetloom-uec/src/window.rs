@@ -1,0 +1,108 @@
+//! The sender's own window: what may be in flight.
+
+use super::nscc::{Network, Nscc, Settings};
+use crate::units::Time;
+
+/// What moves it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Delays and marks.
+    Nscc,
+    /// Marks alone.
+    Dctcp,
+    /// Nothing.
+    Constant,
+}
+
+/// A flow's window. What it learns of the network it learns whatever moves it, for whoever else asks.
+#[derive(Clone, Debug)]
+pub struct Window {
+    rule: Rule,
+    nscc: Nscc,
+    /// The window, where that is not NSCC's.
+    cwnd: i64,
+    mtu: i64,
+}
+
+/// What an acknowledgement says to it.
+#[derive(Clone, Copy, Debug)]
+pub struct News {
+    /// When.
+    pub now: Time,
+    /// Bytes that arrived and were not told of before.
+    pub bytes: i64,
+    /// The delay in queues of the packet that is answered.
+    pub delay: Time,
+    /// It was marked.
+    pub marked: bool,
+    /// Bytes still in flight.
+    pub in_flight: i64,
+}
+
+impl Window {
+    /// A flow's, of so many bytes, or of the most that there may be.
+    pub fn new(rule: Rule, settings: &Settings, network: &Network, cwnd: Option<i64>) -> Window {
+        let nscc = Nscc::new(settings, network, cwnd);
+        Window { rule, cwnd: nscc.cwnd(), mtu: network.mtu_bytes, nscc }
+    }
+
+    /// Its bytes.
+    #[inline]
+    pub fn cwnd(&self) -> i64 {
+        if self.rule == Rule::Nscc { self.nscc.cwnd() } else { self.cwnd }
+    }
+
+    /// What it has learnt of the network.
+    pub fn nscc(&self) -> &Nscc {
+        &self.nscc
+    }
+
+    /// The round trip of one packet took so long; returns its delay in queues.
+    pub fn measured(&mut self, rtt: Time, marked: bool, may_be_base: bool) -> Time {
+        if may_be_base {
+            self.nscc.learn_base(rtt);
+        }
+        if rtt < self.nscc.base_rtt() {
+            return self.nscc.average_delay();
+        }
+        let delay = rtt - self.nscc.base_rtt();
+        self.nscc.learn_delay(delay, marked);
+        delay
+    }
+
+    /// The header of a trimmed packet took so long to be answered.
+    pub fn learn_base(&mut self, rtt: Time) {
+        self.nscc.learn_base(rtt);
+    }
+
+    /// An acknowledgement.
+    pub fn acknowledged(&mut self, news: &News) {
+        let &News { now, bytes, delay, marked, in_flight } = news;
+        self.nscc.count(bytes);
+        match self.rule {
+            Rule::Nscc => self.nscc.acknowledged(now, bytes, delay, marked, in_flight),
+            Rule::Dctcp if marked => self.cwnd = (self.cwnd - bytes / 3).max(self.mtu),
+            // htsim's grows without end.
+            Rule::Dctcp => self.cwnd = (self.cwnd + bytes * self.mtu / self.cwnd).min(self.nscc.largest()),
+            Rule::Constant => {}
+        }
+    }
+
+    /// A packet of so many bytes was trimmed; `spares`: that is for the receiver's credit to see to.
+    pub fn trimmed(&mut self, now: Time, bytes: i64, spares: bool, in_flight: i64) {
+        match self.rule {
+            Rule::Nscc => self.nscc.trimmed(now, bytes, spares, in_flight),
+            Rule::Dctcp => self.cwnd = (self.cwnd - bytes).max(self.mtu),
+            Rule::Constant => {}
+        }
+    }
+
+    /// A packet of so many bytes timed out.
+    pub fn lost(&mut self, bytes: i64) {
+        match self.rule {
+            Rule::Nscc => self.nscc.lost(bytes),
+            Rule::Dctcp => self.cwnd = (self.cwnd - bytes).max(self.mtu),
+            Rule::Constant => {}
+        }
+    }
+}
