@@ -41,6 +41,8 @@ const BENCHES: &[Bench] = &[
     bench!("hpcc-websearch-k8", "hpcc-websearch-k8", threads: 1, runs: 1),
     bench!("ndp-permutation-k8", "ndp-permutation-k8", threads: 1, runs: 6),
     bench!("ndp-permutation-k16", "ndp-permutation-k16", threads: 1, runs: 6),
+    bench!("nscc-reps-permutation-k8", "nscc-reps-permutation-k8", threads: 1, runs: 8),
+    bench!("eqds-permutation-k8", "eqds-permutation-k8", threads: 1, runs: 8),
 ];
 
 /// The benchmarks' names.

@@ -107,12 +107,15 @@ impl Credit {
         let backlog = if is_eqds { wish.new } else { wish.new + wish.again };
         let window = wish.cwnd.map_or(i64::MAX, |cwnd| cwnd + mtu);
         let mut wanted = backlog.min(window).min(most) - self.pulled - self.assumed;
+        // What is assumed is void as soon as the receiver is heard, so short flows must be pulled from all the same.
         if !is_eqds {
-            // So that short flows are pulled from too.
             if self.is_speculating && wish.new > 0 {
                 wanted = wanted.max(mtu);
             }
             wanted /= wish.flows.max(1) as i64;
+        } else if wanted < 0 {
+            // In htsim this wraps around, to pulls without end.
+            wanted = backlog;
         }
         let quanta = (i64::from(self.pull) * quantum + wanted).max(0) as u64;
         quanta.div_ceil(quantum as u64) as u32
@@ -168,6 +171,7 @@ mod tests {
         // One packet of 50: 4160 B are nine quanta.
         assert_eq!(eqds.target(&wish(1_000_000)), 9);
         assert_eq!(eqds.target(&wish(0)), 0);
+        assert_eq!(eqds.target(&wish(10_000)), 20, "the whole of a short flow, in quanta of 512 B");
         let mut rccc = Credit::new(RCCC);
         rccc.spend(4_160);
         assert_eq!(rccc.target(&wish(10_000)), 17, "at least a packet while it speculates");

@@ -44,7 +44,7 @@ pub const COMMON: &[Param] = &[
     Param::optional(
         "rto",
         Kind::Time,
-        "A packet of which nothing is heard for so long is sent again. Left out: for uec 15 us and six bandwidth-delay products at the rate of a host's link; for eqds 150 us and six times 35 packets.",
+        "A packet of which nothing is heard for so long is sent again. Left out: for uec 15 us and six bandwidth-delay products at the rate of a host's link (with sleek thirty); for eqds 150 us and six times 35 packets.",
         "htsim_uec, htsim_eqds: six queues at their default lengths",
     ),
     Param::optional(
@@ -404,7 +404,11 @@ pub fn uec(values: &Values) -> Config {
     let common = config(values);
     let has = |control: &str| ["both", control].contains(&values.text("control").as_str());
     Config {
-        timeout: timeout(values, Timeout::Queues(Time::from_us(15), 6)),
+        // Queues that do not trim are five times as long.
+        timeout: timeout(
+            values,
+            Timeout::Queues(Time::from_us(15), if values.flag("sleek") { 30 } else { 6 }),
+        ),
         windows: has("nscc").then(|| windows(values)),
         credits: has("rccc").then(|| credits(values, common.format.data.mss_bytes)),
         oversubscribed: values.optional_number("oversubscription").map(|ratio| oversubscribed::Settings {

@@ -24,6 +24,7 @@ const DROP_TAIL: &str = r#"{ kind = "drop-tail", capacity = "225KB" }"#;
 const DROP_TAIL_ENDLESS: &str = r#""drop-tail""#;
 const ECN: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#;
 const NDP: &str = r#""ndp""#;
+const NDP_MARKING: &str = r#"{ kind = "ndp", capacity = "60KB", ecn_min = "12KB", ecn_max = "48KB" }"#;
 const SYMMETRIC: &str = r#"{ kind = "ecmp", symmetric = true }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "22.5KB" } }"#;
 const DAQ: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
@@ -101,6 +102,8 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
         ("fixed-window", DROP_TAIL, "spray-random", "259c2a6c3e608bf7"),
         ("ndp", NDP, "spray-round-robin", "7982a5f8f0ac7605"),
+        ("eqds", NDP, "bitmap", "705d2ed08364ba51"),
+        ("uec", NDP_MARKING, "reps", "3cc84d12de7c2036"),
         ("mptcp", DROP_TAIL, "ecmp", "0aa380022cd35866"),
         ("pias", STRICT, "ecmp", "5554f6e0db4599d8"),
         ("fastpass", PFABRIC, "spray-round-robin", "b902e5b5fd80c0b3"),

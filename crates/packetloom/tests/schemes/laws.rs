@@ -65,9 +65,9 @@ const MARKING: &str = r#"{ kind = "ecn", capacity = "60KB", mark_above = "10KB" 
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "60KB", mark_above = "10KB" } }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
 const TRIMMING: &str = r#"{ kind = "ndp", capacity = "12KB" }"#;
-const TRIMMING_AND_MARKING: &str =
-    r#"{ kind = "ndp", capacity = "12KB", ecn_min = "3KB", ecn_max = "9KB" }"#;
-const DROPPING: &str = r#"{ kind = "ndp", capacity = "12KB", trimming = false, ecn_min = "3KB", ecn_max = "9KB" }"#;
+const TRIMMING_AND_MARKING: &str = r#"{ kind = "ndp", capacity = "12KB", ecn_min = "3KB", ecn_max = "9KB" }"#;
+const DROPPING: &str =
+    r#"{ kind = "ndp", capacity = "12KB", trimming = false, ecn_min = "3KB", ecn_max = "9KB" }"#;
 const CREDITS: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 
 /// With bounds for what is drawn here: timeouts double up to 4 ms.
@@ -97,8 +97,7 @@ const fn paced(kind: &'static str) -> Held {
 }
 
 /// With packets of the size that is drawn here, in a window of some.
-const SPRAYED_NSCC: &str =
-    r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us""#;
+const SPRAYED_NSCC: &str = r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us""#;
 const SPRAYED_RCCC: &str =
     r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", control = "rccc""#;
 const SPRAYED_BOTH: &str =

@@ -16,6 +16,7 @@ from packetloom.validate.peers.hpcc.settings import read_settings
 from packetloom.validate.peers.htsim import htsim_comparisons
 from packetloom.validate.peers.ns3 import ns3_comparisons
 from packetloom.validate.peers.omnet import omnet_comparisons
+from packetloom.validate.peers.sprayed import sprayed_comparisons
 
 
 def peer_comparisons() -> list[Comparison]:
@@ -23,6 +24,7 @@ def peer_comparisons() -> list[Comparison]:
     return [
         *flow_list_comparisons(),
         *htsim_comparisons(),
+        *sprayed_comparisons(),
         *omnet_comparisons(),
         *ns3_comparisons(),
         *hpcc_comparisons(),
