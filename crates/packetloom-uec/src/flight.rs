@@ -67,6 +67,12 @@ impl Flight {
 
     /// A packet is sent: the next, or one that was taken out to be sent again.
     pub fn send(&mut self, seq: u32, at: Time, path: u16) {
+        // Two go for each that comes, so that no more are there than are on their way for long.
+        for _ in 0..2 {
+            if self.order.front().is_some_and(|&(seq, at)| !self.is_latest(seq, at)) {
+                self.order.pop_front();
+            }
+        }
         self.order.push_back((seq, at));
         let new = Sent { at, path, times: 1, is_under_way: true };
         match self.sent.get_mut((seq - self.first) as usize) {
@@ -142,12 +148,17 @@ impl Flight {
     /// The packet that is on its way for longest, and when it was sent.
     pub fn oldest(&mut self) -> Option<(u32, Time)> {
         while let Some(&(seq, at)) = self.order.front() {
-            if self.get(seq).is_some_and(|sent| sent.is_under_way && sent.at == at) {
+            if self.is_latest(seq, at) {
                 return Some((seq, at));
             }
             self.order.pop_front();
         }
         None
+    }
+
+    /// Whether a packet that was sent then is still on its way.
+    fn is_latest(&self, seq: u32, at: Time) -> bool {
+        self.get(seq).is_some_and(|sent| sent.is_under_way && sent.at == at)
     }
 
     /// How many packets are known to have arrived.

@@ -341,12 +341,11 @@ impl Sender {
         since + config.rto
     }
 
-    /// Has a timer set for the deadline, unless an earlier one is.
+    /// Has a timer set for the deadline, if none is: as it goes on, the deadline only moves away.
     pub fn set_alarm(&mut self, config: &Config, context: &mut Host<'_>) {
-        let at = self.deadline(config);
-        if at < self.alarm_at {
-            self.alarm_at = at;
-            context.set_timer(at, self.flow.id, super::TIMEOUT);
+        if self.alarm_at == Time::NEVER {
+            self.alarm_at = self.deadline(config);
+            context.set_timer(self.alarm_at, self.flow.id, super::TIMEOUT);
         }
         let probes_at = self.sleek.map_or(Time::NEVER, |sleek| sleek.probes_at);
         if probes_at < self.probe_alarm_at {

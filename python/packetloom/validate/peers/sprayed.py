@@ -95,10 +95,9 @@ def _many(theirs: Mapping[str, Any], k: int, what: str, file: str) -> Comparison
             ("fct_mean", "mean FCT in us", FCT_US.mean()),
             ("fct_last", "FCT of the last flow in us", FCT_US.max()),
         ):
-            found.append(_row(case, title, theirs[key], _per_seed(flows, statistic), MEAN_WITHIN * theirs[key]))
+            found.append(_of_times(case, title, theirs[key], _per_seed(flows, statistic)))
         for key, title in (("trims", "packets trimmed"), ("marks", "packets marked")):
-            slack = COUNTS_WITHIN * max(theirs[key], FEW)
-            found.append(_row(case, title, theirs[key], _per_seed(ports, pl.col(key).sum()), slack))
+            found.append(_of_counts(case, title, theirs[key], _per_seed(ports, pl.col(key).sum())))
         return found
 
     return Comparison(f"htsim-{transport}-{what}-{routing}", lambda _: {"it": scenario}, rows, quick=k == 4)
@@ -108,11 +107,23 @@ def _per_seed(table: pl.DataFrame, statistic: pl.Expr) -> list[float]:
     return [float(value) for value in table.group_by("seed").agg(value=statistic)["value"].to_list()]
 
 
-def _row(case: str, title: str, theirs: float, ours: list[float], slack: float) -> Row:
-    """Holds if the mean of our draws is as near as that, or theirs lies among the draws."""
+def _of_times(case: str, title: str, theirs: float, ours: list[float]) -> Row:
     mean, half = sum(ours) / len(ours), half_interval(ours) or 0.0
-    low, high = min(theirs - slack, mean), max(theirs + slack, mean)
-    is_among = min(ours) <= theirs <= max(ours)
+    interval = (mean - half, mean + half)
+    return agreement(f"{case} {title}", f"{case}: {title}", SOURCE, theirs, mean, MEAN_WITHIN, interval=interval)
+
+
+def _of_counts(case: str, title: str, theirs: float, ours: list[float]) -> Row:
+    """Holds if the mean of our draws is near theirs, or if theirs, a single draw, is like one of ours.
+
+    How 64 entropies fall onto a few paths is drawn once for each flow: over 16 of its own seeds htsim's EQDS trims 4 to
+    177 packets of the permutation.
+    """
+    mean, half = sum(ours) / len(ours), half_interval(ours) or 0.0
+    slack = COUNTS_WITHIN * max(theirs, FEW)
+    low, high = theirs - slack, theirs + slack
+    if min(ours) <= theirs <= max(ours):
+        low, high = min(low, mean), max(high, mean)
     return Row(
         id=f"{case} {title}".lower().replace(" ", "-").replace(",", ""),
         what=f"{case}: {title}",
@@ -120,6 +131,6 @@ def _row(case: str, title: str, theirs: float, ours: list[float], slack: float) 
         expected=(theirs, theirs),
         measured=mean,
         interval=(mean - half, mean + half),
-        band=(low, high) if is_among else (theirs - slack, theirs + slack),
-        rule=f"within {slack:.3g}, or theirs among our draws",
+        band=(low, high),
+        rule=f"within {COUNTS_WITHIN * 100:g} % (of {FEW} at least), or theirs among our draws",
     )
