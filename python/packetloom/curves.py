@@ -180,6 +180,36 @@ def link_imbalance(results: SomeResults) -> pl.DataFrame:
     return pl.concat(frames).group_by("label", "load", "tier", maintain_order=True).mean()
 
 
+def reordering(results: SomeResults) -> pl.DataFrame:
+    """In which order flows' packets arrived: label, load, late, changes, held_bytes.
+
+    Late are packets that came after one that was sent later, changes those that came by another path than the one
+    before, both over all that were sent; held_bytes is the p99 over flows of what a receiver has to hold to put a flow
+    in order (RFC 4737). Seeds are averaged.
+    """
+    columns = ("packets_sent", "reordered", "path_changes", "reordering_bytes")
+    several = as_list(results)
+    frames = []
+    for one in several:
+        renamed = renaming(one, several)
+        for row, table in one.partitions("flows"):
+            if not set(columns) <= set(table.column_names):
+                continue
+            sent = pl.col("packets_sent").sum()
+            sums = polars_frame(table.select(columns)).select(
+                (pl.col("reordered").sum() / sent).alias("late"),
+                (pl.col("path_changes").sum() / sent).alias("changes"),
+                pl.col("reordering_bytes").cast(pl.Float64).quantile(0.99, "linear").alias("held_bytes"),
+            )
+            label = renamed.get(row.label, row.label)
+            frames.append(
+                sums.select(pl.lit(label).alias("label"), pl.lit(row.load, pl.Float64).alias("load"), pl.all())
+            )
+    if not frames:
+        raise PacketloomError("the order of packets was not measured: set reordering = true in [measure]")
+    return pl.concat(frames).group_by("label", "load", maintain_order=True).mean()
+
+
 def by_fan_in(results: SomeResults) -> pl.DataFrame:
     """Completion times by the number of senders, where the grid varies it: label, load, fan_in, statistic, value,
     low, high. Labels are without the number."""

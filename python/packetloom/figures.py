@@ -210,6 +210,17 @@ def _queue_distribution(results: SomeResults) -> pl.DataFrame:
     return _renamed(frame, x="queue_bytes", y="fraction", x_per=BYTES_PER_KB)
 
 
+def _reordering(results: SomeResults) -> pl.DataFrame:
+    named = {
+        "late packets (%)": ("late", 100.0),
+        "changes of path (%)": ("changes", 100.0),
+        "held (KB)": ("held_bytes", 1e-3),
+    }
+    frame = curves.reordering(results)
+    in_units = [(pl.col(column) * scale).alias(name) for name, (column, scale) in named.items()]
+    return _renamed(_by_statistic(frame.select("label", "load", *in_units), ("label", "load")), x="load")
+
+
 def _by_fan_in(results: SomeResults) -> pl.DataFrame:
     frame = curves.by_fan_in(results).filter(pl.col("statistic").is_in(("mean", *PERCENTILES))).sort("fan_in")
     sides = [(pl.col(side) / NS_PER_MS).alias(side) for side in ("low", "high")]
@@ -379,6 +390,26 @@ FIGURES: dict[str, Figure] = {
             Axis("(max - min) / mean utilisation"),
             lambda results: _renamed(curves.link_imbalance(results), x="tier", y="imbalance"),
             shape="bars",
+        ),
+        Figure(
+            "link-imbalance-over-time",
+            "Imbalance of links over time",
+            "Of a switch's links to one tier, the most used in a sample less the least used over their mean; the mean "
+            "over switches. 0 is even.",
+            TIME,
+            Axis("(max - min) / mean bytes"),
+            lambda results: _renamed(timelines.imbalance_over_time(results), x="time_ns", x_per=NS_PER_MS),
+            shape="line",
+        ),
+        Figure(
+            "reordering",
+            "Order of packets",
+            "Packets that came after one that was sent later, packets that came by another path than the one before, "
+            "and what a receiver has to hold to put a flow in order: the p99 over flows (RFC 4737).",
+            LOAD,
+            Axis(""),
+            _reordering,
+            choices=("statistic",),
         ),
         Figure(
             "class-throughput",

@@ -75,6 +75,24 @@ def throughput_over_time(results: SomeResults) -> pl.DataFrame:
     return _over_seeds(frames, NO_SERIES)
 
 
+def imbalance_over_time(results: SomeResults) -> pl.DataFrame:
+    """How unevenly switches' parallel links were used, sample by sample, seeds averaged: label, load, time_ns, value.
+
+    Of the links from a switch to switches of one tier: the bytes of the most used less those of the least, over their
+    mean (CONGA, SIGCOMM 2014, §5.2.2); the mean over switches that sent anything.
+    """
+    frames = []
+    for label, row, samples, ports in _sampled(results, "series", ("tx_bytes",), ("node", "peer", "tier")):
+        between = ports.filter(~pl.col("node").str.starts_with("host"), ~pl.col("peer").str.starts_with("host"))
+        parallel = between.filter(pl.len().over("node", "tier") > 1).select("port", "node", "tier")
+        used = pl.col("tx_bytes").cast(pl.Float64)
+        spread = ((used.max() - used.min()) / used.mean()).alias("value")
+        of_switch = samples.join(parallel, on="port").group_by("node", "tier", "time_ns").agg(spread)
+        by_time = of_switch.filter(pl.col("value").is_finite()).group_by("time_ns").agg(pl.col("value").mean())
+        frames.append(_of_case(label, row, by_time))
+    return _over_seeds(frames, NO_SERIES)
+
+
 def queue_over_time(results: SomeResults) -> pl.DataFrame:
     """Of all switches' ports over time, seeds averaged: label, load, time_ns, mean and max, in bytes."""
     frames = []

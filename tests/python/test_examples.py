@@ -5,8 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from packetloom.figures import chart
 from packetloom.results import Results
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +61,26 @@ def test_central_control_tells_of_latencies_and_control_traffic(tmp_path: Path) 
     assert [name in control for name in ("SYN", "ASY", "Fastpass", "DCTCP")] == [True, True, False, False]
     fairness = next(section for section in sections if section.startswith("Completion times and fairness"))
     assert "DCTCP" in fairness
+
+
+def test_a_slow_link_tells_balancers_apart(tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    done = packetloom("run", ROOT / "examples" / "balancing.toml", "-o", out)
+    assert done.returncode == 0, done.stderr
+    flows = Results(out).to_polars("flows")
+    by_scheme = flows.group_by("scheme").agg(pl.col("slowdown").mean(), pl.col("reordered").sum())
+    slowdown = dict(by_scheme.select("scheme", "slowdown").iter_rows())
+    late = dict(by_scheme.select("scheme", "reordered").iter_rows())
+    assert slowdown["CONGA"] < slowdown["LetFlow"] < slowdown["ECMP"]
+    assert late["ECMP"] == 0 < late["CONGA"] < late["DRILL"]
+    drawn = chart("reordering", Results(out))
+    assert drawn.values("statistic") == ["late packets (%)", "changes of path (%)", "held (KB)"]
+    share = pl.col("reordered").sum() / pl.col("packets_sent").sum()
+    shares = flows.filter(scheme="DRILL").group_by("seed").agg(share.alias("share"))["share"].to_list()
+    drill = drawn.numbers.filter(label="DRILL", statistic="late packets (%)")
+    assert drill["y"].to_list() == [pytest.approx(100 * sum(shares) / len(shares))]
+    over_time = chart("link-imbalance-over-time", Results(out)).numbers["y"].to_list()
+    assert min(over_time) >= 0
 
 
 def test_pauses_stop_an_innocent_flow_and_congestion_control_frees_it(tmp_path: Path) -> None:
