@@ -235,6 +235,7 @@ impl<'a> Assembly<'a> {
             queue::returns_to_sender(plan.queue),
             plan.measures_order.then_some(topology.nodes[id as usize].ports.start),
             cut_through(topology, links_in()),
+            queue::ties_as_ns3(plan.queue).then(|| Ties::as_in_ns3(numbers_in.len())),
         )
     }
 }

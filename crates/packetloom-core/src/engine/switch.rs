@@ -22,7 +22,9 @@ pub(super) use balance::Balance;
 pub(super) use credits::Credits;
 pub(super) use link_control::LinkControl;
 pub(super) use pauses::{PauseSettings, Pauses};
+use smallvec::SmallVec;
 use std::ops::Range;
+use ties::Tied;
 pub(super) use ties::Ties;
 
 /// A switch with all that belongs to it but its ports.
@@ -51,8 +53,10 @@ pub(super) struct Switch {
     cut_through: Option<CutThrough>,
     /// Where the ways of packets are noted, the link of its first port, in the topology.
     traces_from: Option<u32>,
-    /// Whether it has no pool, says nothing to the far ends of its links, has no balancer, notes no ways, returns no headers and does not cut
-    /// through: it only forwards.
+    /// Who goes first at one instant, where that is not a matter of the link alone.
+    ties: Option<Ties>,
+    /// Whether it has no pool, says nothing to the far ends of its links, has no balancer, notes no ways, returns no headers, does not cut
+    /// through and asks nobody who goes first: it only forwards.
     is_plain: bool,
 }
 
@@ -81,9 +85,11 @@ impl Switch {
         returns: bool,
         traces_from: Option<u32>,
         cut_through: Option<CutThrough>,
+        ties: Option<Ties>,
     ) -> Switch {
         let is_told_nothing = pool.is_none() && control.is_none() && balance.is_none();
-        let is_plain = is_told_nothing && !returns && traces_from.is_none() && cut_through.is_none();
+        let goes_on = !returns && traces_from.is_none() && cut_through.is_none();
+        let is_plain = is_told_nothing && goes_on && ties.is_none();
         Switch {
             is_plain,
             router,
@@ -99,6 +105,7 @@ impl Switch {
             returns,
             traces_from,
             cut_through,
+            ties,
         }
     }
 
@@ -145,6 +152,8 @@ impl Switch {
             self.forward_plainly(arrivals, routed, ports, wires);
         } else if self.control.is_some() || self.balance.is_some() {
             reminders = self.run_in_order((start, end), (arrivals, routed), ports, wires);
+        } else if self.ties.is_some() {
+            self.forward_in_turn(start, arrivals, ports, wires);
         } else {
             for arrival in arrivals {
                 self.forward(arrival.at(start), arrival.link(start), arrival.id, ports, wires);
@@ -199,6 +208,37 @@ impl Switch {
         self.depart_until(Time(end.as_ps() - 1), ports, wires);
         self.ask_for_balancer(wires);
         reminders
+    }
+
+    /// Forwards packets, those of one instant in an order of their own.
+    fn forward_in_turn<H: Copy + Default, A: PortAgent<H>>(
+        &mut self,
+        start: Time,
+        arrivals: &[Arrival],
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) {
+        for together in arrivals.chunk_by(|one, other| one.at(start) == other.at(start)) {
+            for nth in self.own_turns(together, start, &wires.packets) {
+                let arrival = together[nth];
+                self.forward(arrival.at(start), arrival.link(start), arrival.id, ports, wires);
+            }
+        }
+    }
+
+    /// The order in which arrivals of the same instant are taken where no shared buffer has one.
+    fn own_turns<H: Copy + Default>(
+        &mut self,
+        together: &[Arrival],
+        window_start: Time,
+        packets: &Packets<H>,
+    ) -> SmallVec<[usize; 8]> {
+        let Some(ties) = &mut self.ties else { return (0..together.len()).collect() };
+        let of = |arrival: &Arrival| {
+            let size_bytes = packets.get(arrival.id).size_bytes;
+            Tied { link: arrival.link(window_start), size_bytes, planned_ago: 0 }
+        };
+        ties.order(together.iter().map(of))
     }
 
     /// Finds the ports for all that arrives, and asks for their memory; returns how many are only reminders. Messages are

@@ -7,6 +7,7 @@ use super::{Admission, Buffer, Built, Counts, Holds, Joined, Occupancy, Opening,
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
+use std::collections::VecDeque;
 
 /// Added to a class's balance per turn and unit of weight: about one full packet, so that a turn is worth taking.
 const QUANTUM_BYTES: i64 = 1_500;
@@ -45,6 +46,20 @@ const COMPONENT: Component = Component {
             doc: "What the port as a whole may hold and when it marks, all classes counted: a \"drop-tail\", \"ecn\" or \"red\" without a pool; left out: each class has its own rule only.",
             source: "PIAS, NSDI 2015, §4.2: per-port ECN",
         },
+        Param {
+            name: "ties",
+            kind: Kind::Choice(&["any", "ns-3"]),
+            default: Fallback::Value("any"),
+            doc: "Of packets that reach a switch at the same instant, which goes first: another link's each time, or, to replay ns-3, the longest, and then that of the link whose last packet came longest ago.",
+            source: "ns-3: events of the same time happen in the order in which they were scheduled",
+        },
+        Param {
+            name: "ring",
+            kind: Kind::Count(0),
+            default: Fallback::Value("0"),
+            doc: "So many packets are taken ahead of the one in service, and then wait first in, first out: the ring of a network device, below the queue that knows classes. 64 at most.",
+            source: "ns-3: a device's own queue; Linux: a driver's transmit ring",
+        },
     ]],
     check,
 };
@@ -61,6 +76,7 @@ pub const QUEUE: Made<Queue> = Made {
         trims_to_bytes: |values| super::trims_to_bytes(&values.component("queue")),
         returns_to_sender: |values| super::returns_to_sender(&values.component("queue")),
         classes: |values| Some(count(values)),
+        ties_as_ns3: |values| values.text("ties") == "ns-3",
         check: check_rooms,
         ..Queue::new(|values| Built::Held(Buffer::Classes(Box::new(Classes::build(values)))))
     },
@@ -84,8 +100,11 @@ fn most_bytes(values: &Values, packet_bytes: u64) -> Option<u64> {
     let most = |queue: &Values| super::most_bytes(queue, packet_bytes);
     let each = most(&values.component("queue")).map(|bytes| count(values) * bytes);
     let all = values.optional_component("port").and_then(|port| most(&port));
-    each.into_iter().chain(all).min()
+    each.into_iter().chain(all).min().map(|bytes| bytes + values.count("ring") * packet_bytes)
 }
+
+/// More than that is no ring but another queue.
+const MOST_IN_RING: u64 = 64;
 
 /// More classes than a packet can tell apart.
 const MOST_CLASSES: u64 = 256;
@@ -106,6 +125,9 @@ fn check(values: &Values) -> Result<(), Complaint> {
     };
     if !(1..=MOST_CLASSES).contains(&classes) {
         return Err(Complaint::new(key, format!("{classes} classes; there may be 1 to {MOST_CLASSES}")));
+    }
+    if values.count("ring") > MOST_IN_RING {
+        return Err(Complaint::new("ring", format!("write {MOST_IN_RING} at most")));
     }
     if values.component("queue").kind == "classes" {
         return Err(Complaint::new("queue", "classes can't stand inside classes; write another queue"));
@@ -141,6 +163,9 @@ pub struct Classes {
     /// Whether the class whose turn it is has had its quantum.
     served: bool,
     queued: Occupancy,
+    /// What was taken ahead, and how much may be.
+    ring: VecDeque<PacketId>,
+    most_in_ring: usize,
 }
 
 impl Classes {
@@ -163,6 +188,28 @@ impl Classes {
             turn: 0,
             served: false,
             queued: Occupancy::default(),
+            ring: VecDeque::new(),
+            most_in_ring: values.count("ring") as usize,
+        }
+    }
+
+    /// What waits in classes.
+    fn in_classes(&self) -> u64 {
+        self.queued.packets - self.ring.len() as u64
+    }
+
+    /// The next packet of the classes.
+    fn choose<H: Copy + Default>(
+        &mut self,
+        packets: &mut Packets<H>,
+        chance: (&mut Stream, &mut Counts),
+    ) -> Option<PacketId> {
+        if self.in_classes() == 0 {
+            None
+        } else if self.is_strict {
+            self.take_first(packets, chance)
+        } else {
+            self.take_in_turn(packets, chance)
         }
     }
 
@@ -212,6 +259,11 @@ impl Holds for Classes {
         (random, counts): (&mut Stream, &mut Counts),
     ) -> Joined {
         let packet = packets.get_mut(id);
+        if self.ring.len() < self.most_in_ring {
+            self.queued.add(packet.size_bytes);
+            self.ring.push_back(id);
+            return Joined::Waits;
+        }
         let verdict = self.port.judge(self.queued, packet.size_bytes, random);
         if verdict == Verdict::Drop {
             packets.take(id);
@@ -235,16 +287,16 @@ impl Holds for Classes {
     fn take<H: Copy + Default>(
         &mut self,
         packets: &mut Packets<H>,
-        chance: (&mut Stream, &mut Counts),
+        (random, counts): (&mut Stream, &mut Counts),
     ) -> Option<PacketId> {
-        if self.queued.packets == 0 {
-            return None;
-        }
-        let id = if self.is_strict {
-            self.take_first(packets, chance)
-        } else {
-            self.take_in_turn(packets, chance)
-        }?;
+        let chosen = self.choose(packets, (random, counts));
+        let id = match self.ring.pop_front() {
+            Some(first) => {
+                self.ring.extend(chosen);
+                first
+            }
+            None => chosen?,
+        };
         self.queued.remove(packets.get(id).size_bytes);
         Some(id)
     }
@@ -259,7 +311,8 @@ impl Holds for Classes {
         &'a self,
         packets: &'a Packets<H>,
     ) -> impl Iterator<Item = PacketId> + 'a {
-        self.classes.iter().flat_map(|class| class.buffer.packets(packets))
+        let in_classes = self.classes.iter().flat_map(|class| class.buffer.packets(packets));
+        self.ring.iter().copied().chain(in_classes)
     }
 
     fn queued(&self) -> Occupancy {
@@ -278,7 +331,12 @@ mod tests {
         let inner =
             Values { kind: "drop-tail".to_owned(), entries: [("capacity".to_owned(), Value::Absent)].into() };
         let absent = ["weights", "strict", "port"].map(|key| (key, Value::Absent));
-        let entries = absent.into_iter().chain([("queue", Value::Component(inner))]).chain(entries);
+        let given = [
+            ("queue", Value::Component(inner)),
+            ("ring", Value::Count(0)),
+            ("ties", Value::Text("any".to_owned())),
+        ];
+        let entries = absent.into_iter().chain(given).chain(entries);
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).collect();
         TestBuffer::new(Buffer::build(&Values { kind: "classes".to_owned(), entries }))
     }
@@ -298,6 +356,22 @@ mod tests {
         classes.put(packet(1, 1_000), 0, &mut stream);
         order.extend(std::iter::from_fn(|| classes.take(&mut stream)).map(|p| p.class));
         assert_eq!(order, [0, 0, 1, 1, 2, 9]);
+        assert_eq!(classes.queued(), Occupancy::default());
+    }
+
+    #[test]
+    fn what_is_in_the_ring_leaves_first_whatever_its_class() {
+        let mut stream = Stream::new(1, Purpose::Queue, 0);
+        let mut classes = build([("strict", Value::Count(3)), ("ring", Value::Count(1))]);
+        for class in [2, 1, 0] {
+            classes.put(packet(class, 1_000), 0, &mut stream);
+        }
+        // As the first leaves the ring, the most urgent takes its place; what comes then no longer passes it.
+        let mut order: Vec<u8> = classes.take(&mut stream).map(|p| p.class).into_iter().collect();
+        classes.put(packet(0, 500), 0, &mut stream);
+        assert_eq!(classes.queued(), Occupancy { bytes: 2_500, packets: 3 });
+        order.extend(std::iter::from_fn(|| classes.take(&mut stream)).map(|p| p.class));
+        assert_eq!(order, [2, 0, 0, 1]);
         assert_eq!(classes.queued(), Occupancy::default());
     }
 

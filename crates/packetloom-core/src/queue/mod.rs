@@ -58,6 +58,8 @@ pub struct Queue {
     returns_to_sender: fn(&Values) -> bool,
     /// How many traffic classes it tells apart, if it does.
     classes: fn(&Values) -> Option<u64>,
+    /// Whether of packets that reach its switch at one instant the one goes first that does in ns-3.
+    ties_as_ns3: fn(&Values) -> bool,
     /// What must hold of it where full packets have so many bytes.
     check: fn(&Values, u64) -> Result<(), Complaint>,
 }
@@ -72,6 +74,7 @@ impl Queue {
             trims_to_bytes: |_| None,
             returns_to_sender: |_| false,
             classes: |_| None,
+            ties_as_ns3: |_| false,
             check: |_, _| Ok(()),
         }
     }
@@ -118,6 +121,11 @@ pub fn trims_to_bytes(values: &Values) -> Option<u64> {
 /// Whether headers that do not fit into a queue, or one inside it, go back to their senders.
 pub fn returns_to_sender(values: &Values) -> bool {
     (Queue::of(values).returns_to_sender)(values)
+}
+
+/// Whether of packets that reach a switch with this queue at one instant the one goes first that does in ns-3.
+pub fn ties_as_ns3(values: &Values) -> bool {
+    (Queue::of(values).ties_as_ns3)(values)
 }
 
 /// How many traffic classes a queue tells apart, if it does.

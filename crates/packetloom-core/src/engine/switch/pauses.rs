@@ -89,7 +89,7 @@ impl Switch {
         window_start: Time,
         packets: &mut Packets<H>,
     ) -> SmallVec<[usize; 8]> {
-        let Some(pauses) = self.pauses_mut() else { return (0..together.len()).collect() };
+        let Some(pauses) = self.pauses_mut() else { return self.own_turns(together, window_start, packets) };
         let tells_plans = matches!(pauses.ties, Ties::Ns3 { .. });
         let of = |arrival: &Arrival| {
             let packet = packets.get_mut(arrival.id);
