@@ -34,6 +34,8 @@ pub trait Scheme: Transport {
     const GOES_BY_TRIMS: bool = false;
     /// Whether it tells what becomes of its packets to whoever chooses their paths (`Context::judge_path`).
     const JUDGES_PATHS: bool = false;
+    /// Whether it goes by how large the flows are that the scenario asks for.
+    const GOES_BY_SIZES: bool = false;
 
     /// Reads its parameters.
     fn configure(values: &Values) -> Self::Config;
@@ -41,6 +43,12 @@ pub trait Scheme: Transport {
     /// What its parameters come to on a network, of schemes that know more of it than its hosts: once in a run.
     fn on_network(config: Self::Config, _topology: &Topology) -> Self::Config {
         config
+    }
+
+    /// Its parameters with what it works out of how large flows are, if it [goes by](Scheme::GOES_BY_SIZES) that: of all
+    /// flows that the scenario asks for, so large a share have that size.
+    fn on_sizes(values: &Values, _topology: &Topology, _shares: &[(u64, f64)]) -> Values {
+        values.clone()
     }
 
     /// What must hold of its parameters on a network.
@@ -94,6 +102,8 @@ pub struct Needs {
     pub trims: bool,
     /// Nothing, but it tells what becomes of its packets to whoever chooses their paths.
     pub judges_paths: bool,
+    /// To know how large flows are.
+    pub sizes: bool,
 }
 
 /// A transport as the rest of the program knows it, which is compiled once and not for each of them.
@@ -107,6 +117,8 @@ pub struct Entry {
     pub classes: fn(&Values) -> Option<u64>,
     /// What must hold of its parameters on a network.
     pub check_network: fn(&Values, &Topology) -> Result<(), Complaint>,
+    /// Its parameters with what it works out of how large flows are.
+    pub on_sizes: fn(&Values, &Topology, &[(u64, f64)]) -> Values,
     engine: fn(&Plan<'_>) -> Box<dyn AnyEngine>,
 }
 
@@ -122,9 +134,11 @@ impl Entry {
                 marks: T::GOES_BY_MARKS,
                 trims: T::GOES_BY_TRIMS,
                 judges_paths: T::JUDGES_PATHS,
+                sizes: T::GOES_BY_SIZES,
             },
             classes: T::classes,
             check_network: T::check_network,
+            on_sizes: T::on_sizes,
             engine: |plan| {
                 let config = T::on_network(T::configure(plan.transport), plan.topology);
                 Box::new(Engine::new(plan, || T::new(&config)))

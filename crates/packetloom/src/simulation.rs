@@ -21,7 +21,7 @@ use crate::measure::{Collector, Format};
 use crate::queue;
 use crate::routing::{self, FlowPorts};
 use crate::scenario::{Case, Problems, Scenario};
-use crate::spec::{self, Complaint, Component, Made, Values};
+use crate::spec::{self, Complaint, Component, Made, Value, Values};
 use crate::topology::Topology;
 use crate::transport::{self, PacketFormat};
 use crate::units::Time;
@@ -164,7 +164,7 @@ impl Simulation {
             check_samples(&case, &workload, &topology)?;
         }
         let setting = Setting {
-            case,
+            case: with_sizes(case, &topology, &workload),
             topology,
             faults,
             captured,
@@ -180,6 +180,11 @@ impl Simulation {
     /// What each source of traffic comes to.
     pub fn facts(&self) -> &[SourceFacts] {
         self.workload.describe()
+    }
+
+    /// The transport's parameters, with what it has worked out of how large flows are.
+    pub fn transport(&self) -> Values {
+        self.setting.case.scheme.component("transport")
     }
 
     /// The flows that start by the clock.
@@ -244,6 +249,14 @@ impl Simulation {
         );
         Ok(outcome)
     }
+}
+
+/// The case, with what its transport works out of how large flows are.
+fn with_sizes(mut case: Case, topology: &Topology, workload: &Workload) -> Case {
+    let transport = case.scheme.component("transport");
+    let transport = transport::on_sizes(transport, topology, || workload.size_shares());
+    case.scheme.entries.insert("transport".to_owned(), Value::Component(transport));
+    case
 }
 
 /// Whether all packets of a flow take one path as long as nothing breaks.

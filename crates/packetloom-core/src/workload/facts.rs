@@ -5,6 +5,7 @@ use super::generator::Environment;
 use super::list::ListedFlow;
 use super::pattern::Pattern;
 use super::sizes::Sizes;
+use super::spread::Spread;
 use crate::flow::Flow;
 use crate::units::Time;
 use std::fmt;
@@ -14,6 +15,8 @@ use std::fmt;
 pub struct SourceFacts {
     /// Its sizes in words: dialect and sampling rule of a distribution, or the file of a list.
     pub sizes: String,
+    /// The sizes themselves.
+    pub spread: Spread,
     /// Its pattern in words.
     pub pattern: String,
     /// Mean application bytes per flow.
@@ -44,6 +47,7 @@ impl SourceFacts {
         let mean_wire_bytes = sizes.mean_wire_bytes(env.mss, env.header);
         SourceFacts {
             sizes: sizes.describe(),
+            spread: Spread::Drawn(sizes.clone()),
             pattern: pattern.describe(),
             mean_bytes: sizes.mean_bytes(),
             mean_wire_bytes,
@@ -70,6 +74,7 @@ impl SourceFacts {
         let flows_per_second = (span > Time::ZERO).then(|| (count - 1.0) / span.as_secs_f64());
         SourceFacts {
             sizes: format!("as listed in {file}"),
+            spread: Spread::known(flows.iter().map(|flow| flow.size_bytes)),
             pattern: "as listed".to_owned(),
             mean_bytes,
             mean_wire_bytes,
@@ -88,6 +93,7 @@ impl SourceFacts {
         let packets = flows.iter().map(|flow| flow.size_bytes.div_ceil(env.mss) as f64).sum::<f64>() / count;
         SourceFacts {
             sizes: sizes.to_owned(),
+            spread: Spread::known(flows.iter().map(|flow| flow.size_bytes)),
             pattern: pattern.to_owned(),
             mean_bytes,
             mean_wire_bytes: mean_bytes + env.header as f64 * packets,

@@ -8,6 +8,7 @@ use super::facts::SourceFacts;
 use super::members;
 use super::query::{Asking, Start};
 use super::source::OpenSource;
+use super::spread;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::spec::{Complaint, Values};
 use crate::units::{Rate, Time};
@@ -283,6 +284,17 @@ impl Workload {
     /// What each source comes to.
     pub fn describe(&self) -> &[SourceFacts] {
         &self.facts
+    }
+
+    /// Sizes of flows, and the share of all flows that each has: by how often sources have flows start, or alike if one
+    /// does not go by a rate.
+    pub fn size_shares(&self) -> Vec<(u64, f64)> {
+        let rates: Option<Vec<f64>> = self.facts.iter().map(|facts| facts.flows_per_second).collect();
+        let rates = rates.unwrap_or_else(|| vec![1.0; self.facts.len()]);
+        let all: f64 = rates.iter().sum();
+        spread::together(
+            self.facts.iter().map(|facts| &facts.spread).zip(rates.iter().map(|rate| rate / all)),
+        )
     }
 
     fn next_source(&self) -> Option<(Time, usize)> {

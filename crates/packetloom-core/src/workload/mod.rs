@@ -22,6 +22,7 @@ mod query;
 mod replay;
 pub mod sizes;
 mod source;
+mod spread;
 #[cfg(test)]
 mod testing;
 
@@ -31,6 +32,7 @@ pub use dependencies::{Dependencies, Done, Triggers};
 pub use facts::SourceFacts;
 pub use generator::{Environment, Job, Workload};
 pub use query::{Asking, Query, Start};
+pub use spread::Spread;
 
 use crate::spec::Fallback::{Absent, Value as Default};
 use crate::spec::{Complaint, Component, Kind, Param, Values};

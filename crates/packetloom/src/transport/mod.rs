@@ -23,6 +23,14 @@ pub fn classes(transport: &Values) -> Option<u64> {
     (find(&transport.kind)?.classes)(transport)
 }
 
+/// A transport's parameters with what it works out of how large flows are, if it goes by that.
+pub fn on_sizes(transport: Values, topology: &Topology, shares: impl FnOnce() -> Vec<(u64, f64)>) -> Values {
+    match find(&transport.kind).filter(|entry| entry.needs.sizes) {
+        Some(entry) => (entry.on_sizes)(&transport, topology, &shares()),
+        None => transport,
+    }
+}
+
 /// What must hold of a transport on a network.
 ///
 /// # Errors

@@ -220,9 +220,9 @@ impl WithScheme for Run<'_> {
     fn run<T: Scheme>(self) -> (Outcome, Witness) {
         let Run(case, witness) = self;
         let topology = Topology::build(&case.topology).expect("a sound topology");
-        let config = T::on_network(T::configure(&case.scheme.component("transport")), &topology);
-        let witness = Arc::new(Mutex::new(witness));
         let simulation = Simulation::new(case.clone()).unwrap_or_else(|complaint| panic!("{complaint:?}"));
+        let config = T::on_network(T::configure(&simulation.transport()), &topology);
+        let witness = Arc::new(Mutex::new(witness));
         let outcome = simulation.run_on(&Monitor::default(), || Watched {
             inner: T::new(&config),
             witness: witness.clone(),

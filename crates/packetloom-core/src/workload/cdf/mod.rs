@@ -191,6 +191,12 @@ impl Cdf {
         }
     }
 
+    /// The sizes, each with its probability, where nothing between the points is drawn.
+    pub fn steps(&self) -> Option<Vec<(u64, f64)>> {
+        let size = |(upper, mass): (usize, f64)| (self.rounding.apply(self.points[upper].0), mass);
+        (self.interpolation == Interpolation::Step).then(|| self.masses().map(size).collect())
+    }
+
     /// The mean of what is drawn, before sizes become whole bytes or packets.
     pub fn mean_before_rounding(&self) -> f64 {
         self.masses()

@@ -53,16 +53,33 @@ impl Sizes {
 
     /// Draws a size in bytes; at least 1.
     pub fn sample(&self, stream: &mut Stream) -> u64 {
-        let whole = |bytes: f64| (bytes.round() as u64).max(1);
         match self {
-            Sizes::Cdf(cdf) => cdf.sample(stream),
+            Sizes::Constant(size) => *size,
+            Sizes::Exponential(mean) => whole(mean * stream.exponential()),
+            _ => self.at(stream.unit()),
+        }
+    }
+
+    /// The size that a draw of `u` from [0, 1) stands for.
+    pub fn at(&self, u: f64) -> u64 {
+        match self {
+            Sizes::Cdf(cdf) => cdf.size_at(u),
             Sizes::Constant(size) => *size,
             Sizes::Uniform { minimum, maximum } => {
                 let count = (maximum - minimum + 1) as f64;
-                (minimum + (stream.unit() * count) as u64).min(*maximum)
+                (minimum + (u * count) as u64).min(*maximum)
             }
-            Sizes::Exponential(mean) => whole(mean * stream.exponential()),
-            Sizes::Pareto(pareto) => whole(pareto.at(stream.unit())).min(LARGEST_BYTES as u64),
+            Sizes::Exponential(mean) => whole(-mean * libm::log1p(-u)),
+            Sizes::Pareto(pareto) => whole(pareto.at(u)).min(LARGEST_BYTES as u64),
+        }
+    }
+
+    /// The only sizes there are, each with its probability, if they are few.
+    pub fn steps(&self) -> Option<Vec<(u64, f64)>> {
+        match self {
+            Sizes::Cdf(cdf) => cdf.steps(),
+            Sizes::Constant(size) => Some(vec![(*size, 1.0)]),
+            _ => None,
         }
     }
 
@@ -114,6 +131,10 @@ impl Sizes {
             Sizes::Pareto(pareto) => pareto.describe(),
         }
     }
+}
+
+fn whole(bytes: f64) -> u64 {
+    (bytes.round() as u64).max(1)
 }
 
 fn positive(values: &Values, key: &str) -> Result<u64, Complaint> {
