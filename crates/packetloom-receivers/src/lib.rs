@@ -1,8 +1,10 @@
 //! Transports without a window: hosts send at line rate, as receivers pull, or as an arbiter says.
 
 mod fastpass;
+mod homa;
 mod line_rate;
 mod ndp;
+mod phost;
 
 use packetloom_control as control;
 use packetloom_core::{engine, flow, packet, prefetch, routing, spec, topology, units};
@@ -14,4 +16,6 @@ packetloom_transport::family! {
     line_rate::LineRate,
     ndp::Ndp,
     fastpass::Fastpass,
+    homa::Homa,
+    phost::PHost,
 }

@@ -112,6 +112,24 @@ impl SeqSet {
         word * BITS + gaps.trailing_zeros()
     }
 
+    /// The first number from `seq` on that is in it.
+    pub fn first_present(&self, seq: u32) -> Option<u32> {
+        let from = (seq / BITS).max(self.first_word);
+        let words = self.words.iter().skip((from - self.first_word) as usize).zip(from..);
+        let in_word = |(&word, place): (&u64, u32)| {
+            let left = if place == seq / BITS { word & ones(seq % BITS, BITS) } else { word };
+            (left != 0).then(|| place * BITS + left.trailing_zeros())
+        };
+        words.filter_map(in_word).next()
+    }
+
+    /// Takes the first number out, and all below it; 0 if there is none.
+    pub fn take_first(&mut self) -> u32 {
+        let first = self.first_present(0).unwrap_or(0);
+        self.drop_below(first + 1);
+        first
+    }
+
     /// The first number of the run without gaps that `seq` is in.
     pub fn run_start(&self, seq: u32) -> u32 {
         let mut start = seq;
@@ -201,6 +219,7 @@ mod tests {
                 (0..64).filter(|bit| model.contains(&(probe + bit))).fold(0, |bits, bit| bits | 1 << bit);
             assert_eq!(set.bits_from(probe), bits);
             assert_eq!(Some(set.first_absent(probe)), first_absent);
+            assert_eq!(set.first_present(probe), model.range(probe..).next().copied());
             assert_eq!(set.count_in(floor, probe), model.range(floor..probe).count() as u32);
             assert_eq!(set.nth_largest(3), model.iter().rev().nth(2).copied());
             if model.contains(&probe) {
@@ -214,5 +233,9 @@ mod tests {
             }
             assert_eq!(set.len() as usize, model.len());
         }
+        for first in model {
+            assert_eq!(set.take_first(), first);
+        }
+        assert!(set.is_empty());
     }
 }

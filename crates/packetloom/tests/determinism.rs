@@ -107,6 +107,8 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("mptcp", DROP_TAIL, "ecmp", "0aa380022cd35866"),
         ("pias", STRICT, "ecmp", "5554f6e0db4599d8"),
         ("fastpass", PFABRIC, "spray-round-robin", "b902e5b5fd80c0b3"),
+        ("homa", STRICT, "spray-random", "89a758069bee3367"),
+        ("phost", PFABRIC, "spray-round-robin", "001c4ef34bdb459b"),
         ("ideal", DROP_TAIL, "ecmp", "dea4337e79d8db94"),
         ("max-min", DROP_TAIL, "ecmp", "6585624790485f58"),
     ];

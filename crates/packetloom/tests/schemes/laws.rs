@@ -68,6 +68,7 @@ const TRIMMING: &str = r#"{ kind = "ndp", capacity = "12KB" }"#;
 const TRIMMING_AND_MARKING: &str = r#"{ kind = "ndp", capacity = "12KB", ecn_min = "3KB", ecn_max = "9KB" }"#;
 const DROPPING: &str =
     r#"{ kind = "ndp", capacity = "12KB", trimming = false, ecn_min = "3KB", ecn_max = "9KB" }"#;
+const LEVELS: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "drop-tail", capacity = "30KB" } }"#;
 const CREDITS: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 
 /// With bounds for what is drawn here: timeouts double up to 4 ms.
@@ -120,6 +121,8 @@ const IRN: &str = r#"mss = "1460B", header = "40B", ack = "40B", recovery = "irn
 const fn rdma(kind: &'static str, keys: &'static str, may: May) -> Held {
     Held { may, ..windowed(kind, keys, MARKING) }
 }
+
+const HOMA: &str = r#"mss = "1460B", header = "40B", ack = "40B", blind_header = "0B", blind = "8760B", cutoffs_from = "seen""#;
 
 const TCP: &str = r#"max_rto = "4ms", max_window = 40"#;
 const FIXED: &str = r#"min_rto = "1ms", max_rto = "4ms", max_window = 40, initial_window = 16"#;
@@ -178,6 +181,20 @@ const HELD: &[Held] = &[
     sprayed("uec", SPRAYED_DCTCP, TRIMMING_AND_MARKING, May::Window),
     sprayed("uec", SPRAYED_SLEEK, DROPPING, May::LinkFree),
     Held { may: May::Told, ..windowed("fastpass", "arbiter = 3", SHORT) },
+    Held { may: May::LinkFree, ..windowed("homa", HOMA, LEVELS) },
+    Held {
+        may: May::LinkFree,
+        ..windowed(
+            "homa",
+            r#"variant = "linux", mss = "1460B", header = "40B", ack = "40B", blind = "5840B", resend_after = "1ms""#,
+            LEVELS,
+        )
+    },
+    Held {
+        may: May::LinkFree,
+        ..windowed("homa", r#"variant = "homa-ns3", mss = "1460B", header = "40B", ack = "40B""#, LEVELS)
+    },
+    Held { may: May::LinkFree, ..windowed("phost", "", PFABRIC) },
     rdma("roce", GO_BACK_N, May::LinkFree),
     rdma("roce", IRN, May::LinkFree),
     rdma(

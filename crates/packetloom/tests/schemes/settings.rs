@@ -30,6 +30,7 @@ const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "6KB" }"#;
 const TRIMMING: &str = r#"{ kind = "ndp", capacity = "36KB" }"#;
 const TRIMMING_AND_MARKING: &str =
     r#"{ kind = "ndp", capacity = "16KB", ecn_min = "4KB", ecn_max = "12KB" }"#;
+const LEVELS: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail" }"#;
 const CREDITS: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 
 /// 20 and 10 packets of 1460 B; the second flow begins while the first is under way.
@@ -80,6 +81,8 @@ pub const SETTINGS: &[Setting] = &[
     on_rack("mptcp", "subflows = 2", SHORT),
     on_rack("pias", "thresholds = [\"6KB\", \"20KB\"]", STRICT),
     Setting { flows: FEW, ..on_rack("fastpass", "", ENDLESS) },
+    Setting { flows: FEWER, ..on_rack("homa", "blind = \"5840B\", window = \"7KB\"", LEVELS) },
+    Setting { flows: FEWER, ..on_rack("phost", "", PFABRIC) },
     Setting { flows: RDMA, ..on_rack("roce", "rto = \"20us\"", SHORT) },
     Setting { flows: RDMA, ..on_rack("dcqcn", "cnp_interval = \"5us\"", MARKING) },
     Setting { flows: RDMA, ..on_rack("timely", "t_low = \"5us\", min_rtt = \"10us\"", ENDLESS) },

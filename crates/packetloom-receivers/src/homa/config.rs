@@ -1,0 +1,484 @@
+//! Homa's parameters, and the numbers of those who have built it.
+
+use super::cutoffs::{self, Weights};
+use super::header::Header;
+use super::layout::Layout;
+use crate::flow::{FlowId, HostId};
+use crate::packet::{Kind, Packet};
+use crate::packet_format;
+use crate::priority;
+use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Value, Values};
+use crate::topology::Topology;
+use crate::units::Time;
+
+const fn own(name: &'static str, kind: Holds, doc: &'static str, source: &'static str) -> Param {
+    Param { name, kind, default: Fallback::Absent, doc, source }
+}
+
+/// More than any switch has.
+const MOST_LEVELS: u64 = 64;
+
+/// How a receiver grants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grants {
+    /// A packet at a time; one sender's no faster than its packets come (simulator).
+    Packets,
+    /// Up to a window beyond what arrived, in one grant (ns-3).
+    Window,
+    /// The same, with a window that all messages share out between them (Linux).
+    Shared {
+        /// What may be on its way to a host.
+        most_bytes: u64,
+        /// Of so many granted bytes, `fifo_bytes` go to the oldest message.
+        fifo_every: u64,
+        fifo_bytes: u64,
+    },
+}
+
+/// Which of its messages a sender sends from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderOrder {
+    /// The one with the least left to send.
+    Left,
+    /// The one with the least left when all but a window of what was granted has arrived.
+    Granted,
+}
+
+/// What is different from one Homa to another where nothing is said.
+#[derive(Clone, Copy, Debug)]
+struct Variant {
+    blind_bytes: u64,
+    blind_header_bytes: u64,
+    /// `None`: by the sizes of the workload.
+    scheduled_levels: Option<u64>,
+    /// `None`: by the sizes of the workload.
+    cutoffs: Option<&'static [u64]>,
+    /// `None`: as many as there are scheduled levels.
+    overcommitment: Option<u64>,
+    by_packet: bool,
+    window_bytes: u64,
+    tail_bytes: u64,
+    from_top: bool,
+    grants: Grants,
+    order: SenderOrder,
+    /// Whether a grant's level holds for all that is still to be sent, and a pass of grants goes once over all messages.
+    is_ns3: bool,
+    resend_us: u64,
+}
+
+const SIMULATOR: Variant = Variant {
+    blind_bytes: 9_328,
+    blind_header_bytes: 14,
+    scheduled_levels: None,
+    cutoffs: None,
+    overcommitment: None,
+    by_packet: true,
+    window_bytes: 10_000,
+    tail_bytes: 10_000,
+    from_top: false,
+    grants: Grants::Packets,
+    order: SenderOrder::Left,
+    is_ns3: false,
+    resend_us: 1_000,
+};
+
+const LINUX: Variant = Variant {
+    blind_bytes: 40_000,
+    blind_header_bytes: 0,
+    scheduled_levels: Some(4),
+    cutoffs: Some(&[200, 2_800, 15_000]),
+    overcommitment: Some(8),
+    by_packet: false,
+    window_bytes: 0,
+    tail_bytes: 0,
+    grants: Grants::Shared { most_bytes: 400_000, fifo_every: 1_000_000, fifo_bytes: 50_000 },
+    resend_us: 5_000,
+    ..SIMULATOR
+};
+
+const NS3: Variant = Variant {
+    blind_bytes: 10_220,
+    blind_header_bytes: 0,
+    scheduled_levels: Some(6),
+    cutoffs: Some(&[17_520]),
+    overcommitment: Some(6),
+    by_packet: false,
+    window_bytes: 10_220,
+    tail_bytes: 0,
+    from_top: true,
+    grants: Grants::Window,
+    order: SenderOrder::Granted,
+    is_ns3: true,
+    resend_us: 1_000,
+};
+
+impl Variant {
+    fn of(values: &Values) -> &'static Variant {
+        values.meaning("variant", &[("simulator", &SIMULATOR), ("linux", &LINUX), ("homa-ns3", &NS3)])
+    }
+}
+
+/// All parameters.
+pub const PARAMS: &[Param] = &[
+    Param {
+        name: "variant",
+        kind: Holds::Choice(&["simulator", "linux", "homa-ns3"]),
+        default: Fallback::Value("simulator"),
+        doc: "Whose Homa: the authors' simulator, which the papers mean; Linux's module; or the ns-3 model. What is left out below is as that one has it.",
+        source: "PlatformLab/HomaSimulation; PlatformLab/HomaModule; serhatarslan-hub/HomaL4Protocol-ns-3",
+    },
+    Param {
+        default: Fallback::Value("1456B"),
+        source: "HomaSimulation: 1500 B less IP, UDP and 16 B",
+        ..packet_format::MSS
+    },
+    Param {
+        default: Fallback::Value("44B"),
+        source: "HomaSimulation: IP, UDP and 16 B",
+        ..packet_format::HEADER
+    },
+    Param {
+        default: Fallback::Value("46B"),
+        doc: "Bytes of a grant, or any other packet without payload, on the wire.",
+        source: "HomaSimulation: 44 B, padded to Ethernet's least payload",
+        ..packet_format::ACK
+    },
+    own(
+        "blind_header",
+        Holds::Bytes,
+        "What the header of a packet that nobody granted has beyond that of others; so much less it carries. Left out: 14B (simulator), 0B (linux, homa-ns3).",
+        "HomaSimulation: 30 B where others have 16",
+    ),
+    own(
+        "blind",
+        Holds::Bytes,
+        "How much of a message is sent without a grant. Left out: 9328B (simulator), 40000B (linux), 10220B (homa-ns3).",
+        "Homa (SIGCOMM 2018) §3.2: RTTbytes; HomaSimulation: 1442 + 7886; HomaModule: unsched_bytes; homa-ns3: RttPackets 7",
+    ),
+    Param {
+        name: "levels",
+        kind: Holds::Count(2),
+        default: Fallback::Value("8"),
+        doc: "How many priorities there are. A packet's class is its level, and 0 goes first.",
+        source: "Homa §3.4: 8",
+    },
+    own(
+        "scheduled_levels",
+        Holds::Count(1),
+        "How many of them, the last ones, are for packets that were granted. Left out: such a part of all as granted bytes are of the workload's (simulator), 4 (linux), 6 (homa-ns3).",
+        "Homa §3.4; HomaModule: max_sched_prio 3",
+    ),
+    own(
+        "unscheduled_levels",
+        Holds::Count(1),
+        "How many of them, the first ones, are for packets that nobody granted, where cutoffs are computed. Left out: all that are not for others.",
+        "Homa §3.4",
+    ),
+    own(
+        "cutoffs",
+        Holds::List(&Holds::Bytes),
+        "A packet that nobody granted has the level of the first of these that is not below what is left of its message (or its size: levels_by); beyond all, the next one. Left out: such that levels carry equal bytes, as cutoffs_from says (simulator), [200, 2800, 15000] (linux), [17520] (homa-ns3).",
+        "Homa §3.4; HomaModule: unsched_cutoffs; homa-ns3: fewer than 13 packets",
+    ),
+    Param {
+        name: "cutoffs_from",
+        kind: Holds::Choice(&["workload", "seen"]),
+        default: Fallback::Value("workload"),
+        doc: "What cutoffs are computed from: the sizes that the scenario asks for, or what a host has sent and received so far.",
+        source: "HomaSimulation: STATIC_CBF_GRADUATED; Homa §3.4: recent traffic",
+    },
+    own(
+        "levels_by",
+        Holds::Choice(&["packet", "message"]),
+        "What cutoffs are compared with: what is left of the message before the packet, or all of it. Left out: packet (simulator), message (linux, homa-ns3).",
+        "HomaSimulation: graduated; Homa §3.4: the message",
+    ),
+    own(
+        "tail_boost",
+        Holds::Bytes,
+        "The last so many bytes of a message on the wire are granted with the level that they would have had without a grant, if that is better. Left out: 10000B (simulator), 0B (linux, homa-ns3).",
+        "HomaSimulation: boostTailBytesPrio",
+    ),
+    own(
+        "overcommitment",
+        Holds::Count(1),
+        "To how many senders a host grants at once. Left out: as many as there are scheduled levels (simulator), 8 (linux), 6 (homa-ns3).",
+        "Homa §3.5; HomaModule: max_overcommit; homa-ns3: OvercommitLevel",
+    ),
+    own(
+        "fill",
+        Holds::Choice(&["bottom", "top"]),
+        "Where fewer senders than levels are granted: whether they have the last levels, so that one who comes goes before what is on its way, or the first. Left out: bottom (simulator, linux), top (homa-ns3).",
+        "Homa §3.4",
+    ),
+    own(
+        "window",
+        Holds::Bytes,
+        "How much of a message may be on its way: with headers and framing (simulator), in full packets' payload (homa-ns3). Left out: 10000B (simulator), 10220B (homa-ns3).",
+        "HomaSimulation: maxOutstandingRecvBytes; homa-ns3: RttPackets 7",
+    ),
+    own(
+        "max_incoming",
+        Holds::Bytes,
+        "Of linux: how much may be on its way to a host; each message's window is this over one more than there are granted ones. Left out: 400000B.",
+        "HomaModule: max_incoming, window_param 0",
+    ),
+    own(
+        "fifo_share",
+        Holds::Number(0.0, 0.5),
+        "Of linux: such a part of what is granted goes to the oldest message. Left out: 0.05.",
+        "HomaModule: grant_fifo_fraction 50",
+    ),
+    own(
+        "fifo_grant",
+        Holds::Bytes,
+        "Of linux: so much of it at once. Left out: 50000B.",
+        "HomaModule: fifo_grant_increment",
+    ),
+    Param {
+        name: "acknowledge",
+        kind: Holds::Flag,
+        default: Fallback::Value("true"),
+        doc: "Whether a receiver says when a message is whole. If not, as in the simulator, its sender forgets a message ten times resend_after after its last packet, and one of which no packet came is lost: for buffers that drop nothing.",
+        source: "packetloom; HomaSimulation: one way only; Homa §3.1: the response",
+    },
+    own(
+        "resend_after",
+        Holds::Time,
+        "A receiver to which nothing has come for so long asks for what is missing; a sender that has heard nothing for twice as long asks whether anything came. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
+        "Homa §3.7: a few milliseconds; HomaModule: resend_ticks 5; the simulator loses nothing",
+    ),
+];
+
+/// The parameters, read.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub layout: Layout,
+    pub levels: u8,
+    pub scheduled_levels: u8,
+    pub unscheduled_levels: u8,
+    pub cutoffs: Vec<u64>,
+    pub learns: bool,
+    pub by_packet: bool,
+    pub tail_bytes: u64,
+    pub overcommitment: usize,
+    pub from_top: bool,
+    pub window_bytes: u64,
+    pub grants: Grants,
+    pub order: SenderOrder,
+    pub is_ns3: bool,
+    pub acknowledges: bool,
+    pub resend_after: Time,
+}
+
+impl Config {
+    pub fn of(values: &Values) -> Config {
+        let variant = Variant::of(values);
+        let levels = values.count("levels");
+        let scheduled = scheduled_levels(values).unwrap_or(levels / 2);
+        let grants = match variant.grants {
+            Grants::Shared { most_bytes, fifo_bytes, .. } => {
+                let fifo_bytes = values.optional_bytes("fifo_grant").unwrap_or(fifo_bytes);
+                let share = values.optional_number("fifo_share").unwrap_or(0.05);
+                Grants::Shared {
+                    most_bytes: values.optional_bytes("max_incoming").unwrap_or(most_bytes),
+                    fifo_every: if share > 0.0 { (fifo_bytes as f64 / share) as u64 } else { u64::MAX },
+                    fifo_bytes,
+                }
+            }
+            grants => grants,
+        };
+        Config {
+            layout: layout(values, variant, 0),
+            levels: levels as u8,
+            scheduled_levels: scheduled as u8,
+            unscheduled_levels: unscheduled_levels(values, scheduled) as u8,
+            cutoffs: given_cutoffs(values).unwrap_or_default(),
+            learns: learns(values),
+            by_packet: values.optional_text("levels_by").map_or(variant.by_packet, |by| by == "packet"),
+            tail_bytes: tail_bytes(values, variant),
+            overcommitment: values
+                .optional_count("overcommitment")
+                .or(variant.overcommitment)
+                .unwrap_or(scheduled) as usize,
+            from_top: values.optional_text("fill").map_or(variant.from_top, |fill| fill == "top"),
+            window_bytes: values.optional_bytes("window").unwrap_or(variant.window_bytes),
+            grants,
+            order: variant.order,
+            is_ns3: variant.is_ns3,
+            acknowledges: values.flag("acknowledge"),
+            resend_after: values.optional_time("resend_after").unwrap_or(Time::from_us(variant.resend_us)),
+        }
+    }
+
+    /// With what links add to packets.
+    pub fn on(mut self, topology: &Topology) -> Config {
+        self.layout.framing_bytes = topology.framing_bytes;
+        self
+    }
+
+    /// After so long without a word a sender asks.
+    pub fn ask_after(&self) -> Time {
+        self.resend_after.times(2)
+    }
+
+    /// After so long without a word a sender forgets a message that it has sent and nobody acknowledges.
+    pub fn forget_after(&self) -> Time {
+        self.ask_after().times(5)
+    }
+
+    /// How many full packets a window is.
+    pub fn window_packets(&self) -> u32 {
+        (self.window_bytes / self.layout.payload_bytes).max(1) as u32
+    }
+
+    /// A packet without payload, which goes before all data.
+    pub fn word(&self, flow: FlowId, dst: HostId, header: Header) -> Packet<Header> {
+        Packet {
+            flow,
+            dst,
+            priority: priority::FIRST,
+            size_bytes: self.layout.control_bytes as u16,
+            kind: if let Header::Done = header { Kind::Ack } else { Kind::Control },
+            class: 0,
+            header,
+            ..Packet::default()
+        }
+    }
+}
+
+fn layout(values: &Values, variant: &Variant, framing_bytes: u64) -> Layout {
+    Layout {
+        payload_bytes: values.bytes("mss"),
+        header_bytes: values.bytes("header"),
+        blind_header_bytes: values.optional_bytes("blind_header").unwrap_or(variant.blind_header_bytes),
+        blind_bytes: values.optional_bytes("blind").unwrap_or(variant.blind_bytes),
+        framing_bytes,
+        control_bytes: values.bytes("ack"),
+    }
+}
+
+fn tail_bytes(values: &Values, variant: &Variant) -> u64 {
+    values.optional_bytes("tail_boost").unwrap_or(variant.tail_bytes)
+}
+
+/// `None`: as the workload's sizes have it.
+fn scheduled_levels(values: &Values) -> Option<u64> {
+    values.optional_count("scheduled_levels").or(Variant::of(values).scheduled_levels)
+}
+
+fn unscheduled_levels(values: &Values, scheduled: u64) -> u64 {
+    let rest = values.count("levels").saturating_sub(scheduled);
+    values.optional_count("unscheduled_levels").unwrap_or(rest)
+}
+
+fn learns(values: &Values) -> bool {
+    values.text("cutoffs_from") == "seen" && given_cutoffs(values).is_none()
+}
+
+/// Those of the scenario, or of the variant.
+fn given_cutoffs(values: &Values) -> Option<Vec<u64>> {
+    let bytes = |value: &Value| match value {
+        Value::Bytes(bytes) => *bytes,
+        other => panic!("a cutoff is {other:?}"),
+    };
+    let written = values.optional_list("cutoffs").map(|list| list.iter().map(bytes).collect());
+    written.or_else(|| Variant::of(values).cutoffs.map(<[u64]>::to_vec))
+}
+
+/// The parameters with what is worked out of a workload's sizes, each with its share of all messages.
+pub fn on_sizes(values: &Values, topology: &Topology, shares: &[(u64, f64)]) -> Values {
+    let mut values = values.clone();
+    let variant = Variant::of(&values);
+    let layout = layout(&values, variant, topology.framing_bytes);
+    let levels = values.count("levels");
+    let scheduled =
+        scheduled_levels(&values).unwrap_or_else(|| levels - cutoffs::blind_levels(shares, &layout, levels));
+    values.entries.insert("scheduled_levels".to_owned(), Value::Count(scheduled));
+    if given_cutoffs(&values).is_none() && !learns(&values) {
+        let weights = Weights::of(shares, &layout, tail_bytes(&values, variant), values.flag("acknowledge"));
+        let cut = weights.cut(unscheduled_levels(&values, scheduled));
+        let cut = cut.into_iter().map(Value::Bytes).collect();
+        values.entries.insert("cutoffs".to_owned(), Value::List(cut));
+    }
+    values
+}
+
+/// Parameters that only some variants have.
+const OF_SOME: &[(&str, &[&str])] = &[
+    ("window", &["simulator", "homa-ns3"]),
+    ("max_incoming", &["linux"]),
+    ("fifo_share", &["linux"]),
+    ("fifo_grant", &["linux"]),
+];
+
+/// What must hold of them.
+pub fn check(values: &Values) -> Result<(), Complaint> {
+    packet_format::check(values)?;
+    let name = values.text("variant");
+    let variant = Variant::of(values);
+    let idle =
+        |(key, of): &&(&str, &[&str])| values.get(key) != &Value::Absent && !of.contains(&name.as_str());
+    if let Some((key, _)) = OF_SOME.iter().find(idle) {
+        return Err(Complaint::new(key, format!("the variant {name:?} has none; leave it out")));
+    }
+    let layout = layout(values, variant, 0);
+    if layout.blind_header_bytes >= layout.payload_bytes {
+        return Err(Complaint::new("blind_header", "leaves no room for payload; write less"));
+    }
+    if layout.blind_bytes == 0 {
+        let message = "a receiver hears of a message by what nobody granted; write at least \"1B\"";
+        return Err(Complaint::new("blind", message));
+    }
+    for (key, least) in [("window", 1), ("max_incoming", 1), ("fifo_grant", 1)] {
+        if values.optional_bytes(key).is_some_and(|bytes| bytes < least) {
+            return Err(Complaint::new(key, "nothing could ever be granted; write a size above zero"));
+        }
+    }
+    if values.optional_time("resend_after").is_some_and(|time| time < Time::from_us(1)) {
+        return Err(Complaint::new("resend_after", "write a time of at least 1us, such as \"1ms\""));
+    }
+    check_levels(values)
+}
+
+fn check_levels(values: &Values) -> Result<(), Complaint> {
+    let levels = values.count("levels");
+    if levels > MOST_LEVELS {
+        return Err(Complaint::new("levels", format!("write {MOST_LEVELS} at most")));
+    }
+    let scheduled = scheduled_levels(values).unwrap_or(1);
+    if scheduled >= levels {
+        let message =
+            format!("{scheduled} of {levels} levels leave none for what nobody granted; write less");
+        return Err(Complaint::new("scheduled_levels", message));
+    }
+    let rest = levels - scheduled;
+    if values.optional_count("unscheduled_levels").is_some_and(|own| own > rest) {
+        return Err(Complaint::new(
+            "unscheduled_levels",
+            format!("there are {rest} besides the others; write less"),
+        ));
+    }
+    let Some(cutoffs) = given_cutoffs(values) else { return Ok(()) };
+    if !cutoffs.is_sorted_by(|lower, higher| lower < higher) {
+        let message = "each must be above the one before it; write them in ascending order";
+        return Err(Complaint::new("cutoffs", message));
+    }
+    if cutoffs.len() as u64 >= rest {
+        let message =
+            format!("part more than the {rest} levels that are for what nobody granted; write fewer");
+        return Err(Complaint::new("cutoffs", message));
+    }
+    let is_written = |key| values.get(key) != &Value::Absent;
+    if is_written("unscheduled_levels") {
+        let message = "cutoffs are given, and say how many there are; leave one of the two out";
+        return Err(Complaint::new("unscheduled_levels", message));
+    }
+    if values.text("cutoffs_from") == "seen" {
+        return Err(Complaint::new(
+            "cutoffs_from",
+            "cutoffs are given; write [] no cutoffs, or leave this out",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,323 @@
+//! Homa (Montazeri et al., SIGCOMM 2018): a message's first bytes are sent at once, at a level that says how short it is;
+//! the rest as its receiver grants it, which serves the messages with the least left, several at once, and says at which
+//! level.
+//!
+//! As in the authors' simulator a message goes one way, here with a word at its end, so that its sender knows. What is lost
+//! is asked for by the receiver (RESEND, §3.7); a sender that hears nothing asks whether anything came.
+
+mod config;
+mod cutoffs;
+mod grants;
+mod header;
+mod layout;
+mod receiver;
+mod seen;
+mod sender;
+
+use super::finished::Finished;
+use super::flow_table::FlowTable;
+use super::{Scheme, Sending};
+use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::flow::{Flow, FlowId};
+use crate::packet::{Kind, Packet};
+use crate::spec::{Component, Values};
+use crate::topology::Topology;
+use crate::units::Time;
+use config::Config;
+use grants::Scheduler;
+use header::Header;
+use receiver::Receiver;
+use seen::Seen;
+use sender::{Outbox, Sender};
+
+/// A timer's purpose: the NIC is free.
+const SERVE: u8 = 0;
+/// A timer's purpose: a sender may be granted the next packet.
+const PACE: u8 = 1;
+/// A timer's purpose: packets of a message may be late.
+const LATE: u8 = 2;
+/// A timer's purpose: a message's receiver may have to be asked.
+const ASK: u8 = 3;
+
+/// All messages from and to one host.
+pub struct Homa {
+    config: Config,
+    senders: FlowTable<Sender>,
+    outbox: Outbox,
+    /// When the earliest timer goes off that is set to serve.
+    serves_at: Time,
+    receivers: FlowTable<Receiver>,
+    scheduler: Scheduler,
+    /// How many messages have begun to come.
+    begun: u64,
+    finished: Finished,
+    /// What cutoffs are learned from, where they are.
+    seen: Option<Box<Seen>>,
+}
+
+impl Scheme for Homa {
+    const COMPONENT: Component = Component {
+        section: "transport",
+        kind: "homa",
+        doc: "Homa: a message's first bytes at once, the rest as its receiver grants it, the shortest first; packets' classes are priorities, for a queue of strict ones. The workload's classes go unused.",
+        source: "Homa (SIGCOMM 2018) §3; HomaSimulation, HomaModule, HomaL4Protocol-ns-3",
+        params: &[config::PARAMS],
+        check: config::check,
+    };
+    type Config = Config;
+
+    fn configure(values: &Values) -> Config {
+        Config::of(values)
+    }
+
+    fn on_network(config: Config, topology: &Topology) -> Config {
+        config.on(topology)
+    }
+
+    const GOES_BY_SIZES: bool = true;
+
+    fn on_sizes(values: &Values, topology: &Topology, shares: &[(u64, f64)]) -> Values {
+        config::on_sizes(values, topology, shares)
+    }
+
+    fn classes(values: &Values) -> Option<u64> {
+        Some(values.count("levels"))
+    }
+
+    fn new(config: &Config) -> Homa {
+        Homa {
+            config: config.clone(),
+            senders: FlowTable::default(),
+            outbox: Outbox::default(),
+            serves_at: Time::NEVER,
+            receivers: FlowTable::default(),
+            scheduler: Scheduler::default(),
+            begun: 0,
+            finished: Finished::new(config.ask_after().times(4)),
+            seen: config.learns.then(Box::default),
+        }
+    }
+
+    fn sending(&self, flow: FlowId) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
+    }
+
+    fn number(packet: &Packet<Header>) -> Option<u32> {
+        if let Header::Data { seq, .. } = packet.header { Some(seq) } else { None }
+    }
+}
+
+impl Transport for Homa {
+    type Header = Header;
+    type Agent = ();
+
+    fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
+        self.learn(flow.size_bytes);
+        let mut sender = Sender::new(flow, self.outbox.number(), &self.config, context.now);
+        self.outbox.place(&mut sender, &self.config);
+        self.senders.insert(flow.id, sender);
+        context.set_timer(context.now + self.config.ask_after(), flow.id, ASK);
+        self.serve(context);
+    }
+
+    fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        match packet.header {
+            Header::Data { seq, size_bytes } if packet.kind == Kind::Data => {
+                self.arrived(&packet, seq, size_bytes, context);
+            }
+            // This transport doesn't know trimming: to it the packet is lost.
+            Header::Data { .. } => {}
+            Header::Ask { blind } => self.asked(&packet, blind, context),
+            Header::Busy => {
+                if let Some(message) = self.receivers.get_mut(packet.flow) {
+                    message.bear(context.now);
+                }
+            }
+            Header::Grant { to, level } => {
+                self.told(packet.flow, |sender| sender.granted(to, level, context.now));
+                self.serve(context);
+            }
+            Header::Resend { from, to } => {
+                self.told(packet.flow, |sender| sender.resend(from, to, context.now));
+                self.serve(context);
+                self.excuse(&packet, context);
+            }
+            Header::Done => self.done(packet.flow, context),
+        }
+    }
+
+    #[inline]
+    fn expect(&self, packet: &Packet<Header>) {
+        match packet.kind {
+            Kind::Data => self.receivers.prefetch(packet.flow),
+            _ => self.senders.prefetch(packet.flow),
+        }
+    }
+
+    fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {
+        match timer.purpose {
+            SERVE if timer.at == self.serves_at => {
+                self.serves_at = Time::NEVER;
+                self.serve(context);
+            }
+            SERVE => {}
+            PACE => self.grant(context),
+            LATE => self.look_for_losses(timer.key, context),
+            _ => self.may_ask(timer.key, context),
+        }
+    }
+
+    fn reports(&self) -> Vec<(FlowId, Report)> {
+        self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
+    }
+
+    fn standings(&self) -> Vec<Standing> {
+        self.senders.states().map(Sender::standing).collect()
+    }
+}
+
+// The sending side.
+impl Homa {
+    /// Sends a packet of the message that goes first if the NIC is free, and comes back when it is.
+    fn serve(&mut self, context: &mut Context<'_, Header>) {
+        while let Some(flow) = self.outbox.first() {
+            let Some(sender) = self.senders.get_mut(flow) else { return };
+            let free_at = context.nic_drained_at(flow, 0, || sender.flow().dst);
+            if free_at > context.now {
+                if free_at < self.serves_at {
+                    self.serves_at = free_at;
+                    context.set_timer(free_at, 0, SERVE);
+                }
+                return;
+            }
+            let packet = sender.take(&self.config, context.now);
+            self.outbox.place(sender, &self.config);
+            context.send(packet);
+        }
+    }
+
+    /// A word for a message came, which may let it send.
+    fn told(&mut self, flow: FlowId, hear: impl FnOnce(&mut Sender)) {
+        if let Some(sender) = self.senders.get_mut(flow) {
+            hear(sender);
+            self.outbox.place(sender, &self.config);
+        }
+    }
+
+    /// Tells a receiver that asks for packets that others go first (§3.7: BUSY).
+    fn excuse(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
+        let others_go_first = self.outbox.first().is_some_and(|first| first != packet.flow);
+        if others_go_first && self.senders.get(packet.flow).is_some() {
+            context.send(self.config.word(packet.flow, packet.src, Header::Busy));
+        }
+    }
+
+    fn done(&mut self, flow: FlowId, context: &mut Context<'_, Header>) {
+        if let Some(sender) = self.senders.remove(flow) {
+            self.outbox.remove(&sender);
+            context.closed(sender.flow(), sender.report());
+        }
+    }
+
+    fn may_ask(&mut self, flow: FlowId, context: &mut Context<'_, Header>) {
+        let Some(sender) = self.senders.get_mut(flow) else { return };
+        if sender.is_forgotten(&self.config, context.now) {
+            return self.done(flow, context);
+        }
+        let again_at = match sender.must_ask(&self.config, context.now) {
+            Err(later) => later,
+            Ok(question) => {
+                context.send(self.config.word(flow, sender.flow().dst, question));
+                context.now + self.config.ask_after()
+            }
+        };
+        context.set_timer(again_at, flow, ASK);
+    }
+
+    fn learn(&mut self, size_bytes: u64) {
+        let cutoffs = self.seen.as_mut().and_then(|seen| seen.add(size_bytes, &self.config));
+        if let Some(cutoffs) = cutoffs {
+            self.config.cutoffs = cutoffs;
+        }
+    }
+}
+
+// The receiving side.
+impl Homa {
+    fn arrived(
+        &mut self,
+        packet: &Packet<Header>,
+        seq: u32,
+        size_bytes: u64,
+        context: &mut Context<'_, Header>,
+    ) {
+        let (flow, now) = (packet.flow, context.now);
+        if self.receivers.get(flow).is_none() {
+            if self.finished.packets(flow).is_some() {
+                context.send(self.config.word(flow, packet.src, Header::Done));
+                return;
+            }
+            self.begin(packet, size_bytes, context);
+        }
+        let Some(message) = self.receivers.get_mut(flow) else { return };
+        let before = message.incoming_bytes(&self.config);
+        if !message.note(seq, &self.config, now) {
+            return;
+        }
+        self.scheduler.arrived(before - message.incoming_bytes(&self.config));
+        if message.is_whole() {
+            if self.config.acknowledges {
+                context.send(self.config.word(flow, packet.src, Header::Done));
+            }
+            self.finished.add(now, flow, message.packets);
+            self.receivers.remove(flow);
+            context.delivered(flow);
+        } else {
+            self.scheduler.place(message, &self.config);
+        }
+        self.grant(context);
+    }
+
+    fn begin(&mut self, packet: &Packet<Header>, size_bytes: u64, context: &mut Context<'_, Header>) {
+        self.learn(size_bytes);
+        self.begun += 1;
+        let ends = (packet.flow, packet.src);
+        let message = Receiver::new(ends, size_bytes, self.begun, &self.config, context.now);
+        self.scheduler.begin(&message, &self.config);
+        self.receivers.insert(packet.flow, message);
+        context.set_timer(context.now + self.config.resend_after, packet.flow, LATE);
+    }
+
+    fn grant(&mut self, context: &mut Context<'_, Header>) {
+        self.scheduler.grant(&mut self.receivers, &self.config, context);
+    }
+
+    /// A sender has heard nothing for long. Of a message that is known, timers tell what is missing.
+    fn asked(&mut self, packet: &Packet<Header>, blind: u32, context: &mut Context<'_, Header>) {
+        let answer = if self.finished.packets(packet.flow).is_some() {
+            Header::Done
+        } else if self.receivers.get(packet.flow).is_none() {
+            Header::Resend { from: 0, to: blind }
+        } else {
+            return;
+        };
+        context.send(self.config.word(packet.flow, packet.src, answer));
+    }
+
+    fn look_for_losses(&mut self, flow: FlowId, context: &mut Context<'_, Header>) {
+        let Some(message) = self.receivers.get_mut(flow) else { return };
+        let again_at = match message.is_late(&self.config, context.now) {
+            Err(later) => later,
+            Ok(()) => {
+                for (from, to) in message.missing() {
+                    context.send(self.config.word(flow, message.src, Header::Resend { from, to }));
+                }
+                context.now + self.config.resend_after
+            }
+        };
+        context.set_timer(again_at, flow, LATE);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! A message at its sender: what may be sent, what must be sent again, and which message goes next.
+
+use super::config::{Config, SenderOrder};
+use super::cutoffs;
+use super::header::Header;
+use crate::Sending;
+use crate::engine::{Report, Standing};
+use crate::flow::{Flow, FlowId};
+use crate::packet::{Kind, Packet};
+use crate::seq_set::SeqSet;
+use crate::units::Time;
+use std::collections::BTreeSet;
+
+/// Where a message stands among those that have a packet to send: by what is left of it, then by age.
+pub type Turn = (u64, u64, FlowId);
+
+/// The messages of a host that have a packet to send (Homa §3.2: SRPT).
+#[derive(Clone, Debug, Default)]
+pub struct Outbox {
+    turns: BTreeSet<Turn>,
+    started: u64,
+}
+
+impl Outbox {
+    /// A number for a message that starts.
+    pub fn number(&mut self) -> u64 {
+        self.started += 1;
+        self.started
+    }
+
+    /// The message to send from.
+    #[inline]
+    pub fn first(&self) -> Option<FlowId> {
+        self.turns.first().map(|&(.., flow)| flow)
+    }
+
+    /// Puts a message where it belongs.
+    pub fn place(&mut self, sender: &mut Sender, config: &Config) {
+        let turn = sender.has_packet().then(|| (sender.left(config), sender.number, sender.flow.id));
+        if turn != sender.turn {
+            if let Some(old) = sender.turn {
+                self.turns.remove(&old);
+            }
+            self.turns.extend(turn);
+            sender.turn = turn;
+        }
+    }
+
+    /// Forgets a message.
+    pub fn remove(&mut self, sender: &Sender) {
+        if let Some(turn) = &sender.turn {
+            self.turns.remove(turn);
+        }
+    }
+}
+
+/// A message.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    flow: Flow,
+    number: u64,
+    packets: u32,
+    blind: u32,
+    /// The first packet that was never sent.
+    next: u32,
+    /// The first that may not be sent yet.
+    granted: u32,
+    /// The level of the last grant, once there was one.
+    level: Option<u8>,
+    /// Packets that are to be sent again.
+    again: SeqSet,
+    turn: Option<Turn>,
+    /// When something last happened to it.
+    stirred_at: Time,
+    report: Report,
+}
+
+impl Sender {
+    pub fn new(flow: Flow, number: u64, config: &Config, now: Time) -> Sender {
+        let blind = config.layout.blind(flow.size_bytes);
+        Sender {
+            flow,
+            number,
+            packets: config.layout.packets(flow.size_bytes),
+            blind,
+            next: 0,
+            granted: blind,
+            level: None,
+            again: SeqSet::default(),
+            turn: None,
+            stirred_at: now,
+            report: Report::default(),
+        }
+    }
+
+    pub fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    pub fn report(&self) -> Report {
+        self.report
+    }
+
+    pub fn standing(&self) -> Standing {
+        let waits_for =
+            if self.has_packet() { "the NIC: others go first" } else { "a grant, or the last word" };
+        Standing { flow: self.flow.id, arrived: self.granted - self.blind, packets: self.packets, waits_for }
+    }
+
+    /// Receivers tell of no packet, so all that were sent count as in flight.
+    pub fn sending(&self) -> Sending {
+        Sending { window: None, rate: None, in_flight: self.next, acknowledged: 0, report: self.report }
+    }
+
+    #[inline]
+    fn has_packet(&self) -> bool {
+        self.next < self.granted || !self.again.is_empty()
+    }
+
+    /// What is left to send, or of what was granted is held to be on its way.
+    #[inline]
+    fn left(&self, config: &Config) -> u64 {
+        let gone = match config.order {
+            SenderOrder::Left => self.next,
+            SenderOrder::Granted => self.granted.saturating_sub(config.window_packets()),
+        };
+        self.flow.size_bytes - config.layout.before(gone, self.flow.size_bytes)
+    }
+
+    /// A grant came; grants may overtake each other.
+    pub fn granted(&mut self, to: u32, level: u8, now: Time) {
+        self.stirred_at = now;
+        if to > self.granted {
+            self.granted = to.min(self.packets);
+            self.level = Some(level);
+        }
+    }
+
+    /// Packets are to be sent again; returns whether others than these go first, which the receiver should know.
+    pub fn resend(&mut self, from: u32, to: u32, now: Time) {
+        self.stirred_at = now;
+        let to = to.min(self.packets);
+        self.granted = self.granted.max(to);
+        if from < to.min(self.next) {
+            self.again.insert_range(from, to.min(self.next), |_| {});
+        }
+    }
+
+    /// Whether its receiver may have to be asked: it waits for a word, and has for long. Otherwise when to look again.
+    pub fn must_ask(&mut self, config: &Config, now: Time) -> Result<Header, Time> {
+        let patient_until = self.stirred_at + config.ask_after();
+        if self.has_packet() {
+            return Err(now + config.ask_after());
+        }
+        if patient_until > now {
+            return Err(patient_until);
+        }
+        if !config.acknowledges && self.next == self.packets {
+            return Err(self.stirred_at + config.forget_after());
+        }
+        self.stirred_at = now;
+        self.report.timeouts += 1;
+        Ok(Header::Ask { blind: self.blind })
+    }
+
+    /// Whether all was sent, nobody will say that it came, and nothing was heard for so long that it must have.
+    pub fn is_forgotten(&self, config: &Config, now: Time) -> bool {
+        let is_sent = self.next == self.packets && self.again.is_empty();
+        !config.acknowledges && is_sent && now >= self.stirred_at + config.forget_after()
+    }
+
+    /// Its next packet, at the level that it has; what must be sent again goes first.
+    pub fn take(&mut self, config: &Config, now: Time) -> Packet<Header> {
+        self.stirred_at = now;
+        let seq = if self.again.is_empty() {
+            self.next += 1;
+            self.next - 1
+        } else {
+            self.report.retransmissions += 1;
+            self.again.take_first()
+        };
+        self.report.packets_sent += 1;
+        let size_bytes = self.flow.size_bytes;
+        Packet {
+            flow: self.flow.id,
+            dst: self.flow.dst,
+            priority: 1,
+            size_bytes: config.layout.packet_bytes(seq, size_bytes) as u16,
+            kind: Kind::Data,
+            class: self.level_of(seq, config),
+            header: Header::Data { seq, size_bytes },
+            ..Packet::default()
+        }
+    }
+
+    /// In ns-3 the first grant's level holds for what is still to be sent without one, too.
+    #[inline]
+    fn level_of(&self, seq: u32, config: &Config) -> u8 {
+        match self.level {
+            Some(level) if config.is_ns3 || seq >= self.blind => level,
+            _ if config.by_packet => {
+                let left = self.flow.size_bytes - config.layout.before(seq, self.flow.size_bytes);
+                cutoffs::level(&config.cutoffs, left)
+            }
+            _ => cutoffs::level(&config.cutoffs, self.flow.size_bytes),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! pHost's parameters.
+
+use super::header::Header;
+use crate::flow::{FlowId, HostId};
+use crate::packet::{Kind, Packet};
+use crate::packet_format::{self, PacketFormat};
+use crate::priority;
+use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Values};
+use crate::units::Time;
+
+/// All of them.
+pub const PARAMS: &[Param] = &[
+    packet_format::MSS,
+    packet_format::HEADER,
+    packet_format::ACK,
+    Param {
+        name: "free_tokens",
+        kind: Holds::Count(0),
+        default: Fallback::Value("8"),
+        doc: "A flow of so many packets at most sends them without a token from its receiver.",
+        source: "YAPS: capability_initial 8; pHost §3.2: a bandwidth-delay product",
+    },
+    Param {
+        name: "short_first",
+        kind: Holds::Flag,
+        default: Fallback::Value("true"),
+        doc: "Whether the packets of such flows go before those of longer ones in switches that go by a packet's priority (queue = \"pfabric\").",
+        source: "YAPS: capability_third_level; pHost §3.2: packets that are sent for free tokens have a higher priority",
+    },
+    Param {
+        name: "window",
+        kind: Holds::Count(1),
+        default: Fallback::Value("8"),
+        doc: "So many tokens of a flow at most may be ahead of the last one for which data came.",
+        source: "YAPS: capability_window 8",
+    },
+    Param {
+        name: "expiry",
+        kind: Holds::Number(0.1, 1000.0),
+        default: Fallback::Value("1.5"),
+        doc: "A token is good for so many times of a full packet; free ones for as long after all of them could be sent.",
+        source: "YAPS: capability_timeout 1.5; pHost §3.3",
+    },
+    Param {
+        name: "window_timeout",
+        kind: Holds::Number(1.0, 10_000.0),
+        default: Fallback::Value("25"),
+        doc: "A flow whose tokens are so far ahead gets new ones when the last was sent so many packet times ago: its sender does not answer.",
+        source: "YAPS: capability_window_timeout 25",
+    },
+    Param {
+        name: "resend_timeout",
+        kind: Holds::Number(1.0, 10_000.0),
+        default: Fallback::Value("9"),
+        doc: "So many packet times after a token was sent for each packet that is missing, those that still are get new ones.",
+        source: "YAPS: capability_resend_timeout 9",
+    },
+    Param {
+        name: "retry",
+        kind: Holds::Time,
+        default: Fallback::Value("1ms"),
+        doc: "A sender that has heard nothing for so long requests again.",
+        source: "packetloom: YAPS loses no requests",
+    },
+];
+
+/// What must hold of them.
+pub fn check(values: &Values) -> Result<(), Complaint> {
+    packet_format::check(values)?;
+    if values.time("retry") < Time::from_us(1) {
+        return Err(Complaint::new("retry", "write a time of at least 1us, such as \"1ms\""));
+    }
+    Ok(())
+}
+
+/// The priorities of data, after that of all else.
+const SHORT: u32 = priority::FIRST + 1;
+const LONG: u32 = SHORT + 1;
+
+/// The parameters, read.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    pub(super) format: PacketFormat,
+    pub(super) free_tokens: u32,
+    short_first: bool,
+    pub(super) window: u32,
+    expiry: f64,
+    window_timeout: f64,
+    resend_timeout: f64,
+    pub(super) retry: Time,
+}
+
+impl Config {
+    pub(super) fn of(values: &Values) -> Config {
+        let count = |key| u32::try_from(values.count(key)).unwrap_or(u32::MAX);
+        Config {
+            format: PacketFormat::of(values),
+            free_tokens: count("free_tokens"),
+            short_first: values.flag("short_first"),
+            window: count("window"),
+            expiry: values.number("expiry"),
+            window_timeout: values.number("window_timeout"),
+            resend_timeout: values.number("resend_timeout"),
+            retry: values.time("retry"),
+        }
+    }
+
+    /// How many tokens a flow of so many packets has from the start.
+    pub(super) fn free(&self, packets: u32) -> u32 {
+        if packets <= self.free_tokens { packets } else { 0 }
+    }
+
+    /// The priority of the data of a flow of so many packets.
+    pub(super) fn priority(&self, packets: u32) -> u32 {
+        if self.short_first && packets <= self.free_tokens { SHORT } else { LONG }
+    }
+
+    /// Bytes of a full packet.
+    pub(super) fn full_packet_bytes(&self) -> u64 {
+        self.format.data.mss_bytes + self.format.data.header_bytes
+    }
+
+    /// How long a token is good for, of which `ahead` free ones may go first.
+    pub(super) fn lasts(&self, packet_time: Time, ahead: u32) -> Time {
+        packet_time.times(ahead.into()) + scaled(packet_time, self.expiry)
+    }
+
+    pub(super) fn window_timeout(&self, packet_time: Time) -> Time {
+        scaled(packet_time, self.window_timeout)
+    }
+
+    pub(super) fn resend_timeout(&self, packet_time: Time) -> Time {
+        scaled(packet_time, self.resend_timeout)
+    }
+
+    /// A packet without payload, which goes before all data.
+    pub(super) fn word(&self, flow: FlowId, dst: HostId, class: u8, header: Header) -> Packet<Header> {
+        Packet {
+            flow,
+            dst,
+            priority: priority::FIRST,
+            size_bytes: self.format.ack_bytes,
+            kind: if let Header::Done = header { Kind::Ack } else { Kind::Control },
+            class,
+            header,
+            ..Packet::default()
+        }
+    }
+}
+
+fn scaled(time: Time, factor: f64) -> Time {
+    Time((time.as_ps() as f64 * factor).round() as u64)
+}

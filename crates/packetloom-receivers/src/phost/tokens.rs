@@ -1,0 +1,116 @@
+//! The tokens of a host: one in each time of a full packet, to the flow with the least left that may have one
+//! (pHost §3.3).
+
+use super::TOKEN;
+use super::config::Config;
+use super::header::Header;
+use super::receiver::{Place, Receiver};
+use crate::engine::Context;
+use crate::flow::FlowId;
+use crate::flow_table::FlowTable;
+use crate::units::Time;
+use std::collections::BTreeSet;
+
+/// Who gets tokens, and when the next is due.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    ready: BTreeSet<(u32, u64, FlowId)>,
+    asleep: BTreeSet<(Time, FlowId)>,
+    /// When the next token is due, or the first sleeper wakes.
+    due_at: Time,
+    /// Whether it is the latter, which a new flow need not wait for.
+    only_wakes: bool,
+    /// So many turns are left to the packets that go without tokens.
+    held: u32,
+}
+
+impl Default for Tokens {
+    fn default() -> Tokens {
+        Tokens {
+            ready: BTreeSet::new(),
+            asleep: BTreeSet::new(),
+            due_at: Time::NEVER,
+            only_wakes: false,
+            held: 0,
+        }
+    }
+}
+
+impl Tokens {
+    /// Puts a flow where it belongs.
+    pub(super) fn place(&mut self, receiver: &mut Receiver, config: &Config, packet_time: Time) {
+        let place = receiver.belongs(config, packet_time);
+        if receiver.place == Some(place) {
+            return;
+        }
+        self.remove(receiver);
+        match place {
+            Place::Ready(left, number) => self.ready.insert((left, number, receiver.flow)),
+            Place::Asleep(until) => self.asleep.insert((until, receiver.flow)),
+        };
+        receiver.place = Some(place);
+    }
+
+    /// Forgets a flow.
+    pub(super) fn remove(&mut self, receiver: &Receiver) {
+        match receiver.place {
+            Some(Place::Ready(left, number)) => self.ready.remove(&(left, number, receiver.flow)),
+            Some(Place::Asleep(until)) => self.asleep.remove(&(until, receiver.flow)),
+            None => false,
+        };
+    }
+
+    /// A flow with so many free tokens has come.
+    pub(super) fn begin(&mut self, free: u32, context: &mut Context<'_, Header>) {
+        self.held = free;
+        if self.due_at == Time::NEVER || self.only_wakes {
+            self.set(context.now, false, context);
+        }
+    }
+
+    fn set(&mut self, at: Time, only_wakes: bool, context: &mut Context<'_, Header>) {
+        (self.due_at, self.only_wakes) = (at, only_wakes);
+        context.set_timer(at, 0, TOKEN);
+    }
+
+    /// A timer went off: sends a token, if one is due.
+    pub(super) fn due(
+        &mut self,
+        receivers: &mut FlowTable<Receiver>,
+        config: &Config,
+        packet_time: Time,
+        context: &mut Context<'_, Header>,
+    ) {
+        let now = context.now;
+        if now != self.due_at {
+            return;
+        }
+        self.due_at = Time::NEVER;
+        if self.held > 0 {
+            self.held -= 1;
+            return self.set(now + packet_time, false, context);
+        }
+        self.wake(receivers, config, now, packet_time);
+        if let Some(&(.., flow)) = self.ready.first()
+            && let Some(receiver) = receivers.get_mut(flow)
+        {
+            let token = receiver.token(config, now, packet_time);
+            context.send(config.word(flow, receiver.src, receiver.class, token));
+            self.place(receiver, config, packet_time);
+            return self.set(now + packet_time, false, context);
+        }
+        if let Some(&(until, _)) = self.asleep.first() {
+            self.set(until, true, context);
+        }
+    }
+
+    fn wake(&mut self, receivers: &mut FlowTable<Receiver>, config: &Config, now: Time, packet_time: Time) {
+        while let Some(&(until, flow)) = self.asleep.first()
+            && until <= now
+            && let Some(receiver) = receivers.get_mut(flow)
+        {
+            receiver.wake(config, now, packet_time);
+            self.place(receiver, config, packet_time);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Homa and pHost: lone messages without gaps, who goes first, what overcommitment is for, and that what is lost is sent
+//! again.
+
+mod common;
+
+use common::{fct, mean, port, run, write_file};
+use packetloom::simulation::Outcome;
+use packetloom::units::Time;
+
+/// As in HomaL4Protocol-ns-3: its packets, its clock, eight strict priorities before a ring of one packet.
+const NS3: &str = r#"variant = "homa-ns3", mss = "1460B", header = "42B", ack = "42B""#;
+const NS3_QUEUE: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", ring = 1, ties = "ns-3" }"#;
+const LEVELS: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail" }"#;
+/// 144 hosts: links of 10 and 40 Gb/s, 250 ns each.
+const LEAF_SPINE: &str = r#"{ kind = "leaf-spine", leaves = 9, hosts_per_leaf = 16, spines = 4, host_link = { rate = "10Gbps", delay = "250ns" }, link = { rate = "40Gbps", delay = "250ns" }, whole_ns = true }"#;
+const RACK: &str =
+    r#"{ kind = "rack", hosts = 20, link = { rate = "10Gbps", delay = "250ns" }, whole_ns = true }"#;
+
+/// Messages of [src, dst, bytes, start in ns].
+fn messages(name: &str, topology: &str, transport: &str, queue: &str, list: &[[u64; 4]]) -> Outcome {
+    let file = format!("homa-{name}.csv");
+    let rows = list.iter().map(|[src, dst, size, start]| format!("{src},{dst},{size},{start}\n"));
+    write_file(&file, &format!("src,dst,size_bytes,start_ns\n{}", rows.collect::<String>()));
+    run(&format!(
+        "topology = {topology}\n\
+         [[workload]]\narrivals = {{ kind = \"list\", file = \"{file}\" }}\n\
+         [[scheme]]\nname = \"it\"\ntransport = {{ {transport} }}\nqueue = {queue}\nnic = \"drop-tail\"\n\
+         routing = \"spray-random\"\n[run]\nmax_time = \"2s\"\n[measure]\nqueues = true\n"
+    ))
+}
+
+fn homa(keys: &str) -> String {
+    format!("kind = \"homa\", {keys}")
+}
+
+fn fcts_ns(outcome: &Outcome) -> Vec<u64> {
+    outcome.flows.iter().map(|row| fct(row).as_ps() / 1_000).collect()
+}
+
+#[test]
+fn lone_messages_take_what_they_take_on_ns3() {
+    // HomaL4Protocol-ns-3: bytes, and the time within a rack and between two.
+    const TIMES: [(u64, u64, u64); 15] = [
+        (1, 568, 1_084),
+        (100, 726, 1_282),
+        (1_460, 2_902, 4_002),
+        (5_000, 5_833, 6_933),
+        (10_000, 9_932, 11_032),
+        (10_220, 10_108, 11_208),
+        (10_221, 10_142, 11_242),
+        (11_680, 11_309, 12_409),
+        (14_600, 13_711, 14_811),
+        (20_000, 18_163, 19_263),
+        (50_000, 42_856, 43_956),
+        (100_000, 83_978, 85_078),
+        (500_000, 413_020, 414_120),
+        (1_000_000, 824_306, 825_406),
+        (5_000_000, 4_114_726, 4_115_826),
+    ];
+    let list: Vec<[u64; 4]> = (0..)
+        .zip(TIMES)
+        .flat_map(|(nth, (bytes, ..))| {
+            [[0, 1, bytes, nth * 20_000_000], [0, 16, bytes, nth * 20_000_000 + 10_000_000]]
+        })
+        .collect();
+    let outcome = messages("lone", LEAF_SPINE, &homa(NS3), NS3_QUEUE, &list);
+    let expected: Vec<u64> = TIMES.iter().flat_map(|&(_, near, far)| [near, far]).collect();
+    assert_eq!(fcts_ns(&outcome), expected);
+}
+
+#[test]
+fn a_lone_message_of_any_variant_has_no_gaps() {
+    // 1 MB on the wire at 10 Gb/s, and once more the first packet: whatever grants take, the link is never idle.
+    for (variant, extra) in [("simulator", ""), ("linux", ""), ("homa-ns3", "")] {
+        let keys = format!(
+            "variant = {variant:?}, mss = \"1460B\", header = \"40B\", ack = \"40B\", blind_header = \"0B\"{extra}"
+        );
+        let name = format!("gaps-{variant}");
+        let outcome = messages(&name, RACK, &homa(&keys), LEVELS, &[[0, 1, 1_460_000, 0]]);
+        let took = fcts_ns(&outcome)[0];
+        // A packet is 1200 ns, the last link 1450 ns. What is blind may end with a shorter packet.
+        let least = 1_000 * 1_200 + 1_700;
+        assert!((least..least + 40).contains(&took), "{variant}: {took}");
+    }
+}
+
+#[test]
+fn two_senders_share_a_receiver_as_on_ns3() {
+    // Each pair by itself, 20 ms apart; the shorter one is delayed by little, and what both take together is never more.
+    let list = [
+        [1, 0, 20_000, 0],
+        [2, 0, 100_000, 0],
+        [1, 0, 100_000, 20_000_000],
+        [2, 0, 1_000_000, 20_000_000],
+        [1, 0, 1_000_000, 40_000_000],
+        [2, 0, 100_000, 40_200_000],
+        [1, 0, 1_000_000, 60_000_000],
+        [2, 0, 5_000, 60_200_000],
+        // One sender, two receivers: the shorter goes first.
+        [0, 1, 100_000, 80_000_000],
+        [0, 2, 1_000_000, 80_000_000],
+    ];
+    let six = messages("two", LEAF_SPINE, &homa(NS3), NS3_QUEUE, &list);
+    let expected = [22_967, 100_440, 88_782, 906_583, 906_583, 89_349, 828_438, 7_601, 83_978, 906_583];
+    assert_eq!(fcts_ns(&six), expected);
+    let one = messages("two-oc1", LEAF_SPINE, &homa(&format!("{NS3}, overcommitment = 1")), NS3_QUEUE, &list);
+    let expected = [26_570, 100_440, 92_385, 906_583, 906_583, 92_952, 828_438, 7_601, 83_978, 906_583];
+    assert_eq!(fcts_ns(&one), expected);
+}
+
+#[test]
+fn incasts_keep_the_link_busy_and_the_queue_short() {
+    let eight = |bytes: u64, start: u64| (1..=8).map(move |src| [src, 0, bytes, start]);
+    let list: Vec<[u64; 4]> = eight(100_000, 0).chain(eight(5_000, 20_000_000)).collect();
+    let outcome = messages("incast", LEAF_SPINE, &homa(NS3), NS3_QUEUE, &list);
+    let took = fcts_ns(&outcome);
+    // The last ends when eight times the packets have crossed the last link, as on ns-3.
+    assert_eq!([took[..8].iter().max(), took[8..].iter().max()], [Some(&659_917), Some(&34_757)]);
+    let queue = port(&outcome, "leaf0", "host0").queue.as_ref().expect("watched").largest_bytes();
+    // There 79 500 B, without the two bytes of PPP of each of 53 packets.
+    assert!((77_000..=82_000).contains(&queue), "{queue}");
+}
+
+#[test]
+fn on_one_link_the_shortest_goes_first() {
+    // All come while the first is on its way. Each that is shorter than what is left of another waits for a packet or two.
+    let list = [[0, 1, 200_000, 0], [0, 2, 100_000, 20_000], [0, 3, 50_000, 30_000], [0, 4, 1_000, 35_000]];
+    let keys = r#"mss = "1460B", header = "40B", ack = "40B", blind_header = "0B", blind = "10220B", scheduled_levels = 4, cutoffs = ["2KB"]"#;
+    let outcome = messages("srpt", RACK, &homa(keys), LEVELS, &list);
+    // Preemptive SRPT on a link, by packets of 1200 ns (and less for the last), and the way from there: 1450 + 250 ns.
+    let wire = |bytes: u64| (bytes + bytes.div_ceil(1_460) * 40) * 8 / 10;
+    let way = |bytes: u64| (bytes.min(1_460) + 40) * 8 / 10 + 500;
+    let ends = [
+        wire(351_000) + 40 * 8 / 10,
+        wire(151_000) + 20_000 + 40 * 8 / 10,
+        wire(51_000) + 30_000,
+        wire(1_000) + 35_000,
+    ];
+    for (row, (end, &[.., bytes, start])) in outcome.flows.iter().zip(ends.into_iter().zip(&list)) {
+        let (took, ideal) = (fct(row).as_ps() / 1_000, end - start + way(bytes));
+        // Half a packet on average, one at most, for each that it has to wait for.
+        assert!(took <= ideal + 2 * 1_200 && took + 1_300 >= ideal, "{bytes} B: {took}, ideal {ideal}");
+    }
+}
+
+const LOADED: &str = r#"
+topology = { kind = "leaf-spine", leaves = 3, hosts_per_leaf = 8, spines = 2, host_link = { rate = "10Gbps", delay = "250ns" }, link = { rate = "40Gbps", delay = "250ns" } }
+"#;
+
+/// A workload at a load.
+fn loaded(sizes: &str, transport: &str, queue: &str, flows: u32, load: f64) -> Outcome {
+    run(&format!(
+        "{LOADED}[[workload]]\nsizes = {sizes:?}\n[[scheme]]\nname = \"it\"\ntransport = {{ {transport} }}\nqueue = {queue}\n\
+         routing = \"spray-random\"\n[run]\nloads = [{load}]\nflows = {flows}\nmax_time = \"1s\"\n\
+         [measure]\ncapture = [\"leaf0 to host0\", \"leaf1 to host9\", \"leaf2 to host18\"]\n"
+    ))
+}
+
+#[test]
+fn every_level_carries_bytes_and_the_blind_ones_alike() {
+    let outcome = loaded("homa_W3_google_allrpc", &homa("scheduled_levels = 4"), LEVELS, 40_000, 0.6);
+    let mut bytes = [0.0; 8];
+    for capture in &outcome.captures {
+        for packet in &capture.packets {
+            bytes[usize::from(packet.class)] += f64::from(packet.size_bytes);
+        }
+    }
+    assert!(bytes.iter().all(|&bytes| bytes > 0.0), "{bytes:?}");
+    let average = mean(bytes[..4].iter().copied());
+    // A host sees a sample of the workload.
+    assert!(bytes[..4].iter().all(|of| (of / average - 1.0).abs() < 0.35), "{bytes:?}");
+}
+
+#[test]
+fn more_senders_at_once_carry_more_load() {
+    // A sender that is busy elsewhere does not answer; with two granted the other one does (§3.5).
+    let took = |levels: u32| {
+        let keys = format!("scheduled_levels = {levels}, cutoffs = []");
+        let outcome = loaded("homa_W4_fb_hadoop_all", &homa(&keys), LEVELS, 3_000, 0.85);
+        mean(
+            outcome
+                .flows
+                .iter()
+                .filter(|row| row.flow.size_bytes > 100_000)
+                .map(|row| fct(row).as_ps() as f64 / row.best_fct.as_ps() as f64),
+        )
+    };
+    let [one, two, four] = [1, 2, 4].map(took);
+    assert!(two < 0.9 * one && four <= two * 1.02, "{one} {two} {four}");
+}
+
+#[test]
+fn what_small_buffers_drop_is_asked_for_again() {
+    let tiny = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "drop-tail", capacity = "9packets" } }"#;
+    for variant in ["simulator", "linux", "homa-ns3"] {
+        let list: Vec<[u64; 4]> =
+            (1..=8).flat_map(|src| [[src, 0, 5_000, 0], [src, 0, 100_000, 20_000_000]]).collect();
+        let keys = homa(&format!("variant = {variant:?}"));
+        let outcome = messages(&format!("tiny-{variant}"), RACK, &keys, tiny, &list);
+        assert!(outcome.warnings.is_empty(), "{variant}: {:?}", outcome.warnings);
+        let again: u32 = outcome.flows.iter().map(|row| row.report.retransmissions).sum();
+        assert!(again > 0, "{variant}");
+        assert!(outcome.flows.iter().all(|row| fct(row) < Time::from_us(60_000)), "{variant}");
+    }
+    let list: Vec<[u64; 4]> = (1..=8).map(|src| [src, 0, 11_680, 0]).collect();
+    let small = r#"{ kind = "pfabric", capacity = "13.5KB" }"#;
+    let outcome = messages("tiny-phost", RACK, "kind = \"phost\"", small, &list);
+    assert!(outcome.flows.iter().any(|row| row.report.retransmissions > 0));
+    assert!(outcome.flows.iter().all(|row| fct(row) < Time::from_us(10_000)));
+}
+
+#[test]
+fn a_host_that_learns_ends_with_the_cutoffs_of_the_workload() {
+    let slowdowns = |keys: &str| {
+        let outcome = loaded("homa_W3_google_allrpc", &homa(keys), LEVELS, 40_000, 0.6);
+        let small = outcome.flows.iter().filter(|row| row.flow.id > 20_000 && row.flow.size_bytes < 1_000);
+        mean(small.map(|row| fct(row).as_ps() as f64 / row.best_fct.as_ps() as f64))
+    };
+    let [computed, learned, none] = [
+        "scheduled_levels = 4",
+        r#"scheduled_levels = 4, cutoffs_from = "seen""#,
+        "scheduled_levels = 4, cutoffs = []",
+    ]
+    .map(slowdowns);
+    assert!((learned / computed - 1.0).abs() < 0.03, "{computed} {learned}");
+    assert!(none > 1.05 * computed, "{computed} {none}");
+}
+
+#[test]
+fn phost_sends_short_flows_at_once_and_long_ones_by_tokens() {
+    let list = [[0, 1, 8 * 1_460, 0], [0, 2, 9 * 1_460, 20_000_000]];
+    let outcome = messages("phost", RACK, "kind = \"phost\"", LEVELS, &list);
+    // The request of 40 B goes first, 32 ns. Eight packets of 1200 ns, the last link, two delays of 250 ns.
+    let short = 32 + 8 * 1_200 + 1_200 + 500;
+    // A request and a token, each over two links, then nine packets, a token for each; the first is made as the request comes.
+    let word = 2 * 32 + 500;
+    let long = 2 * word + 9 * 1_200 + 1_200 + 500;
+    assert_eq!(fcts_ns(&outcome), [short, long]);
+}
