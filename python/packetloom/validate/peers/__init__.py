@@ -11,6 +11,7 @@ from pathlib import Path
 from packetloom.validate.comparison import Comparison
 from packetloom.validate.peers.conweave import balanced_comparison_of, conweave_comparisons
 from packetloom.validate.peers.flow_lists import flow_list_comparisons
+from packetloom.validate.peers.homa import homa_comparisons
 from packetloom.validate.peers.hpcc import comparison_of, hpcc_comparisons
 from packetloom.validate.peers.hpcc.settings import read_settings
 from packetloom.validate.peers.htsim import htsim_comparisons
@@ -29,6 +30,7 @@ def peer_comparisons() -> list[Comparison]:
         *ns3_comparisons(),
         *hpcc_comparisons(),
         *conweave_comparisons(),
+        *homa_comparisons(),
     ]
 
 

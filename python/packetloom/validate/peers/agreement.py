@@ -51,7 +51,7 @@ def agreement(
     slack = tolerance if points else abs(theirs) * tolerance
     rule = f"within {tolerance:g} points" if points else f"within {tolerance * 100:g} %"
     return Row(
-        id=_as_id(id),
+        id=as_id(id),
         what=what,
         source=source,
         expected=(theirs, theirs),
@@ -70,7 +70,7 @@ def _known(deviation: Deviation, theirs: float, slack: float, rule: str) -> Know
     return Known(deviation.reason, band, words, deviation.always)
 
 
-def _as_id(text: str) -> str:
+def as_id(text: str) -> str:
     """Small letters and figures, the rest hyphens."""
     for sign, word in (("≤", "to"), (">", "above")):
         text = text.replace(sign, word)

@@ -119,6 +119,11 @@ def read_yaps(content: bytes, scheme: str = "pFabric") -> pl.DataFrame:
     )
 
 
+def read_yaps_phost(content: bytes) -> pl.DataFrame:
+    """The same of pHost."""
+    return read_yaps(content, "pHost")
+
+
 def read_yaps_fastpass(content: bytes) -> pl.DataFrame:
     """The same of Fastpass. Its 16 hosts of a leaf are the first of 17 here, of which one is the arbiter."""
     seventeen = (pl.col(end) // 16 * 17 + pl.col(end) % 16 for end in ("src", "dst"))
@@ -174,6 +179,14 @@ PEERS = (
         "yaps/yaps_pkt_fastpass_dctcp_0.6_2000.csv.gz",
         read_yaps_fastpass,
         (Expected("Fastpass"),),
+    ),
+    PeerList(
+        "yaps-phost",
+        "YAPS, web search 0.6",
+        "yaps-phost.toml",
+        "yaps/yaps_pkt_phost_dctcp_0.6_2000.csv.gz",
+        read_yaps_phost,
+        (Expected("pHost"),),
     ),
 )
 

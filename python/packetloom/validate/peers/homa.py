@@ -1,0 +1,287 @@
+"""Homa on ns-3 (HomaL4Protocol-ns-3): lone messages, a few at once, and W4 message by message.
+
+Any list of its, with the completion times that it measured, is made into a scenario by `homa_scenario`: 144 hosts under
+nine leaves and four spines, packets spread at random, eight strict priorities before a device's ring of one packet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from packetloom.errors import PacketloomError
+from packetloom.results import Results
+from packetloom.statistics import polars_frame
+from packetloom.storage import explain_os_error, write_text
+from packetloom.validate.comparison import Comparison, Known, Row
+from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, Deviation, agreement, as_id
+
+FOLDER = PEERS_FOLDER / "homa_ns3"
+# Paths are drawn: theirs is one draw, ours so many.
+DRAWS = 5
+QUEUE_WITHIN = 0.15
+P99_NEEDS_MESSAGES = 100
+# By messages of so many bytes: a packet, a window, ten, a hundred.
+CLASSES = ((0, 1_460), (1_460, 10_220), (10_220, 102_200), (102_200, 1_022_000), (1_022_000, 10**12))
+# What ns-3 counts of a packet in a queue is without PPP's header.
+PPP_BYTES = 2
+WHY_ORDER = (
+    "Of two messages of one size, which is ahead hangs on which packet of one nanosecond goes first; the two change places, "
+    "and end at the same two times"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Micro:
+    """Messages of `micro.csv` that start together, from `first` on, and what is compared of them."""
+
+    name: str
+    first: int
+    count: int
+    each: bool
+
+
+MICROS = (
+    Micro("20 KB and 100 KB, one rack", 0, 2, each=True),
+    Micro("100 KB and 1 MB, one rack", 2, 2, each=True),
+    Micro("100 KB and 100 KB", 4, 2, each=True),
+    Micro("1 MB and 1 MB", 6, 2, each=True),
+    Micro("1 MB, then 100 KB", 8, 2, each=True),
+    Micro("1 MB, then 5 KB", 10, 2, each=True),
+    Micro("100 KB and 1 MB, other racks", 12, 2, each=True),
+    Micro("1 MB, then 100 KB, other racks", 14, 2, each=True),
+    Micro("1 MB, then 5 KB, other racks", 16, 2, each=True),
+    Micro("100 KB and 1 MB to two receivers", 18, 2, each=True),
+    Micro("1 MB, then 100 KB to another receiver", 20, 2, each=True),
+    Micro("100 KB and 1 MB to one receiver", 22, 2, each=True),
+    Micro("8 x 100 KB, one rack", 24, 8, each=False),
+    Micro("8 x 100 KB, 8 racks", 32, 8, each=False),
+    Micro("8 x 5000 B, one rack", 40, 8, each=False),
+    Micro("8 x 10 220 B, 8 racks", 48, 8, each=False),
+    Micro("100, 200 .. 800 KB, 8 racks", 56, 8, each=False),
+)
+# The most that waited before any host, in bytes without PPP: in eight messages of 100 KB from one rack, and under W4.
+PEAKS = {"micro": 79_500, "micro_oc1": 73_500, "W4_50": 36_000, "W4_80": 36_040}
+WHY_QUEUE = (
+    "The largest of 144 ports: in each draw the second largest has 36.6 KB, as theirs, and in three of five one port has a "
+    "window of seven packets more"
+)
+
+
+def homa_comparisons() -> list[Comparison]:
+    """All of them."""
+    return [
+        _lone(),
+        _micro("micro", 6),
+        _micro("micro_oc1", 1),
+        *(list_comparison(FOLDER / f"{name}.csv.gz", PEAKS[name]) for name in ("W4_50", "W4_80")),
+    ]
+
+
+def read_messages(path: Path) -> pl.DataFrame:
+    """Messages by their start, which is how ours are numbered, with `fct_ns`; a list's with `ideal_ns`, too."""
+    try:
+        table = pl.read_csv(path)
+    except FileNotFoundError:
+        raise PacketloomError(
+            f"{path}: there is no such file; other simulators' figures come with packetloom's source tree: "
+            "clone it and run `make validate` there"
+        ) from None
+    except (OSError, EOFError, pl.exceptions.PolarsError) as error:
+        reason = str(error).splitlines()[0]
+        raise PacketloomError(f"{path}: damaged ({reason}); take it anew from packetloom's source tree") from None
+    if "finish_ns" in table.columns:
+        table = table.with_columns((pl.col("finish_ns") - pl.col("begin_ns")).alias("fct_ns"))
+    return table.sort("start_ns", maintain_order=True)
+
+
+def homa_scenario(
+    messages: pl.DataFrame, name: str, folder: Path, *, seeds: int = 1, overcommitment: int = 6
+) -> dict[str, Any]:
+    """The scenario that replays messages, from a list that is put into `folder`."""
+    path = folder / "flows" / f"{name}.csv"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, messages.select("src", "dst", "start_ns", size_bytes="size").write_csv())
+    except OSError as error:
+        raise explain_os_error(error, f"{path}: cannot write the flow list") from None
+    transport = {
+        "kind": "homa",
+        "variant": "homa-ns3",
+        "mss": "1460B",
+        "header": "42B",  # IP's, Homa's and PPP's
+        "ack": "42B",
+        "overcommitment": overcommitment,
+    }
+    queue = {
+        "kind": "classes",
+        "strict": 8,
+        "queue": "drop-tail",
+        "port": {"kind": "drop-tail", "capacity": "500packets"},
+        "ring": 1,
+        "ties": "ns-3",
+    }
+    return {
+        "topology": {
+            "kind": "leaf-spine",
+            "leaves": 9,
+            "hosts_per_leaf": 16,
+            "spines": 4,
+            "host_link": {"rate": "10Gbps", "delay": "250ns"},
+            "link": {"rate": "40Gbps", "delay": "250ns"},
+            "whole_ns": True,
+        },
+        "workload": [{"arrivals": {"kind": "list", "file": str(path.absolute())}}],
+        "scheme": [
+            {
+                "name": "Homa",
+                "transport": transport,
+                "queue": queue,
+                "nic": "drop-tail",
+                "routing": "spray-random",
+            }
+        ],
+        "run": {"seeds": seeds},
+        "measure": {"queues": True},
+    }
+
+
+def _comparison(
+    name: str,
+    theirs: Callable[[], pl.DataFrame],
+    rows: Callable[[pl.DataFrame, Results], Sequence[Row]],
+    **options: int,
+) -> Comparison:
+    return Comparison(
+        f"homa-{name}",
+        lambda folder: {"replayed": homa_scenario(theirs(), name, folder, **options)},
+        lambda results: rows(theirs(), results["replayed"]),
+        quick=True,
+    )
+
+
+def _lone() -> Comparison:
+    def rows(theirs: pl.DataFrame, results: Results) -> list[Row]:
+        table = _paired(theirs, results)
+        apart = table.select((pl.col("ours") - pl.col("fct_ns")).abs().max()).item()
+        title = f"Homa on ns-3, {table.height} lone messages of 1 B to 5 MB: FCTs apart at most, ns"
+        return [_exact("homa lone", title, "lone.csv", apart)]
+
+    return _comparison("lone", lambda: read_messages(FOLDER / "lone.csv"), rows)
+
+
+def _micro(name: str, overcommitment: int) -> Comparison:
+    source = f"{name}.csv"
+
+    def rows(theirs: pl.DataFrame, results: Results) -> list[Row]:
+        table = _paired(theirs, results)
+        found = []
+        for micro in MICROS:
+            part = table.slice(micro.first, micro.count)
+            case = f"Homa on ns-3, overcommitment {overcommitment}, {micro.name}"
+            id = f"homa {name} {micro.name}"
+            if micro.each:
+                apart = part.select((pl.col("ours") - pl.col("fct_ns")).abs().max()).item()
+                found.append(_exact(id, f"{case}: FCTs apart at most, ns", source, apart, _known(name, micro)))
+                continue
+            last = part.select(pl.max("fct_ns", "ours"))
+            title = f"{case}: FCT of the last message in ns"
+            found.append(agreement(f"{id} last", title, _file(source), *last.row(0), 0.001))
+        title = f"Homa on ns-3, overcommitment {overcommitment}: largest queue before a host in bytes"
+        peak = _largest_queue(results)
+        return [*found, agreement(f"homa {name} queue", title, _file(source), PEAKS[name], peak, 0.001)]
+
+    return _comparison(
+        name, lambda: read_messages(FOLDER / source), rows, overcommitment=overcommitment
+    )
+
+
+def _known(name: str, micro: Micro) -> Known | None:
+    if (name, micro.name) == ("micro_oc1", "1 MB and 1 MB"):
+        return Known(WHY_ORDER, (2_322, 2_322), "the two the other way round")
+    return None
+
+
+def list_comparison(path: Path, peak: int | None = None) -> Comparison:
+    """Of a list with what ns-3 measured, as `validation/homa_ns3/W4_80.csv.gz` is: mean and p99 of each class of sizes."""
+    name = path.name.removesuffix(".csv.gz")
+
+    def rows(theirs: pl.DataFrame, results: Results) -> list[Row]:
+        table = _paired(theirs, results)
+        found = []
+        for above, up_to in CLASSES:
+            part = table.filter(pl.col("size") > above, pl.col("size") <= up_to)
+            if not part.height:
+                continue
+            slowdown = {who: pl.col(column) / pl.col("ideal_ns") for who, column in _COLUMNS.items()}
+            case = f"Homa on ns-3, {name}, {above} B < size <= {up_to} B"
+            id = f"homa {name} {above} to {up_to}"
+            means = part.select(**{who: value.mean() for who, value in slowdown.items()}).row(0)
+            found.append(agreement(f"{id} mean", f"{case}: mean slowdown", _file(path.name), *means, MEAN_WITHIN))
+            if part.height >= P99_NEEDS_MESSAGES:
+                tails = _tails(part)
+                found.append(agreement(f"{id} p99", f"{case}: p99 slowdown", _file(path.name), *tails, P99_WITHIN))
+        if peak is not None:
+            title = f"Homa on ns-3, {name}: largest queue before a host in bytes"
+            known = Deviation(WHY_QUEUE, (1.0, 1.36), measured=True, always=False)
+            largest = _largest_queue(results)
+            found.append(agreement(f"homa {name} queue", title, _file(path.name), peak, largest, QUEUE_WITHIN, known))
+        return found
+
+    return _comparison(name, lambda: read_messages(path), rows, seeds=DRAWS)
+
+
+_COLUMNS = {"theirs": "fct_ns", "ours": "ours"}
+
+
+def _tails(part: pl.DataFrame) -> tuple[float, float]:
+    """Their p99, and the mean of those of our draws."""
+    first = part.filter(seed=part["seed"].min())
+    theirs = first.select((pl.col("fct_ns") / pl.col("ideal_ns")).quantile(0.99, "linear")).item()
+    each = part.group_by("seed").agg((pl.col("ours") / pl.col("ideal_ns")).quantile(0.99, "linear").alias("p99"))
+    return theirs, each.select(pl.col("p99").mean()).item()
+
+
+def _paired(theirs: pl.DataFrame, results: Results) -> pl.DataFrame:
+    """A row for each message and seed, with `ours`."""
+    ours = results.to_polars().sort("seed", "flow_id")
+    parts = []
+    for (seed,), part in ours.group_by("seed", maintain_order=True):
+        same = part.select(pl.col("src", "dst", "size_bytes").cast(pl.Int64))
+        if not theirs.select("src", "dst", size_bytes="size").equals(same):
+            raise PacketloomError("the messages are not those of the list: delete the results and run again")
+        parts.append(theirs.with_columns(part["fct_ns"].cast(pl.Float64).alias("ours"), pl.lit(seed).alias("seed")))
+    return pl.concat(parts)
+
+
+def _largest_queue(results: Results) -> float:
+    """The mean over draws of the most that waited before any host, without the ring, and without PPP's headers."""
+    largest = []
+    for _, table in results.partitions("ports", ("peer", "queue_max_bytes")):
+        ports = polars_frame(table).filter(pl.col("peer").str.starts_with("host"))
+        frame_bytes = 1_500 + PPP_BYTES
+        most = ports.select(pl.col("queue_max_bytes").max()).item() - frame_bytes
+        largest.append(most * 1_500 / frame_bytes)
+    return sum(largest) / len(largest)
+
+
+def _file(name: str) -> str:
+    return f"validation/homa_ns3/{name}"
+
+
+def _exact(id: str, what: str, source: str, ours: float, known: Known | None = None) -> Row:
+    """How many nanoseconds apart: none."""
+    return Row(
+        id=as_id(id),
+        what=what,
+        source=_file(source),
+        expected=(0, 0),
+        measured=ours,
+        band=(0, 0),
+        rule="the same nanoseconds",
+        known=known,
+    )
