@@ -99,12 +99,19 @@ def _rdma() -> Paper:
     return PAPER
 
 
+def _homa() -> Paper:
+    from packetloom.reproduce.homa import PAPER
+
+    return PAPER
+
+
 PAPERS: dict[str, PaperEntry] = {
     "pfabric": PaperEntry("Deconstructing Datacenter Packet Transport (HotNets 2012)", _pfabric),
     "ndp": PaperEntry("Evaluating Modern Data Centre Transport Protocols in OMNeT++/INET (2019)", _ndp),
     "daq": PaperEntry("DAQ: Deadline-Aware Queue Scheme", _daq),
     "sync-or-not": PaperEntry("To sync or not to sync (Globecom 2018)", _sync_or_not),
     "rdma": PaperEntry("Lossless Ethernet and RDMA: PFC, DCQCN, TIMELY, HPCC, IRN, Swift", _rdma),
+    "homa": PaperEntry("Homa (SIGCOMM 2018)", _homa),
 }
 
 

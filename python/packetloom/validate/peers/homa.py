@@ -6,7 +6,7 @@ nine leaves and four spines, packets spread at random, eight strict priorities b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,8 @@ CLASSES = ((0, 1_460), (1_460, 10_220), (10_220, 102_200), (102_200, 1_022_000),
 # What ns-3 counts of a packet in a queue is without PPP's header.
 PPP_BYTES = 2
 WHY_ORDER = (
-    "Of two messages of one size, which is ahead hangs on which packet of one nanosecond goes first; the two change places, "
-    "and end at the same two times"
+    "Of two messages of one size, which is ahead hangs on which packet of one nanosecond goes first; the two change "
+    "places, and end at the same two times"
 )
 
 
@@ -67,8 +67,8 @@ MICROS = (
 # The most that waited before any host, in bytes without PPP: in eight messages of 100 KB from one rack, and under W4.
 PEAKS = {"micro": 79_500, "micro_oc1": 73_500, "W4_50": 36_000, "W4_80": 36_040}
 WHY_QUEUE = (
-    "The largest of 144 ports: in each draw the second largest has 36.6 KB, as theirs, and in three of five one port has a "
-    "window of seven packets more"
+    "The largest of 144 ports: in each draw the second largest has 36.6 KB, as theirs, and in three of five one port "
+    "has a window of seven packets more"
 )
 
 
@@ -195,9 +195,7 @@ def _micro(name: str, overcommitment: int) -> Comparison:
         peak = _largest_queue(results)
         return [*found, agreement(f"homa {name} queue", title, _file(source), PEAKS[name], peak, 0.001)]
 
-    return _comparison(
-        name, lambda: read_messages(FOLDER / source), rows, overcommitment=overcommitment
-    )
+    return _comparison(name, lambda: read_messages(FOLDER / source), rows, overcommitment=overcommitment)
 
 
 def _known(name: str, micro: Micro) -> Known | None:
@@ -207,7 +205,7 @@ def _known(name: str, micro: Micro) -> Known | None:
 
 
 def list_comparison(path: Path, peak: int | None = None) -> Comparison:
-    """Of a list with what ns-3 measured, as `validation/homa_ns3/W4_80.csv.gz` is: mean and p99 of each class of sizes."""
+    """Of a list with what ns-3 measured, as `validation/homa_ns3/W4_80.csv.gz` is: mean and p99 by class of sizes."""
     name = path.name.removesuffix(".csv.gz")
 
     def rows(theirs: pl.DataFrame, results: Results) -> list[Row]:

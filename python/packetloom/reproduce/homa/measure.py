@@ -1,0 +1,113 @@
+"""Numbers of Homa's experiments: slowdowns by size, beside the authors' own; queues; what links carried."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from packetloom.reproduce.measure import per_case
+from packetloom.results import Results
+from packetloom.rows import CaseRow
+from packetloom.statistics import polars_frame
+
+# Slowdowns by class of sizes of six transports, as HomaSimulation's authors published them; summed up from
+# `inputs/homa-paper-reproduction/original-raw-data-from-paper.txt` of HomaL4Protocol-ns-3 at 3cac7119.
+AUTHORS = Path(__file__).parent / "authors.csv"
+WORKLOADS = {
+    "w1": "FACEBOOK_KEY_VALUE",
+    "w2": "GOOGLE_SEARCH_RPC",
+    "w3": "GOOGLE_ALL_RPC",
+    "w4": "FACEBOOK_HADOOP_ALL",
+    "w5": "DCTCP",
+}
+# What the scenarios' loads come to with framing and grants.
+REAL_LOADS = (0.5, 0.8)
+LARGEST_JUDGED = 102_201
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What the authors print of messages of `low` to below `high` bytes."""
+
+    low: int
+    high: int
+    mean: float
+    p99: float
+
+
+@cache
+def published(experiment: str, load: float, transport: str) -> tuple[Published, ...]:
+    """The classes of a workload and load."""
+    with AUTHORS.open(encoding="utf-8") as file:
+        rows = [
+            row
+            for row in csv.DictReader(file)
+            if (row["workload"], float(row["load"]), row["transport"]) == (WORKLOADS[experiment], load, transport)
+        ]
+    return tuple(
+        Published(int(row["size_lo"]), int(row["size_hi"]), float(row["mean"]), float(row["avg_bin_p99"]))
+        for row in rows
+    )
+
+
+def by_real_load(results: Results) -> Iterator[tuple[float, CaseRow, pl.DataFrame]]:
+    """Each case's measured flows, with the load that the authors would call it."""
+    loads = sorted({row.load for row in results.rows() if row.load is not None})
+    for row, flows in per_case(results, ("size_bytes", "slowdown")):
+        assert row.load is not None
+        yield REAL_LOADS[loads.index(row.load)], row, flows
+
+
+def in_class(flows: pl.DataFrame, low: int, high: int) -> pl.Series:
+    """The slowdowns of messages of these sizes that ended."""
+    chosen = flows.filter(pl.col("size_bytes") >= low, pl.col("size_bytes") < high)
+    return chosen["slowdown"].drop_nans().drop_nulls()
+
+
+def p99(slowdowns: pl.Series) -> float:
+    """The 99th percentile."""
+    value = slowdowns.quantile(0.99, "linear")
+    assert value is not None
+    return float(value)
+
+
+def bin_p99(flows: pl.DataFrame, low: int, high: int, bins: int = 10) -> float:
+    """As the authors have it: the mean of the 99th percentiles of bins of equally many messages by size."""
+    chosen = flows.filter(pl.col("size_bytes") >= low, pl.col("size_bytes") < high, pl.col("slowdown").is_not_nan())
+    ordered = chosen.sort("size_bytes")["slowdown"]
+    bins = max(1, min(bins, len(ordered) // 200))
+    edges = [round(nth * len(ordered) / bins) for nth in range(bins + 1)]
+    parts = [ordered.slice(begin, end - begin) for begin, end in zip(edges, edges[1:], strict=False)]
+    return sum(p99(part) for part in parts) / len(parts)
+
+
+def smallest_half(flows: pl.DataFrame) -> pl.Series:
+    """The slowdowns of the smaller half of all messages."""
+    median = flows["size_bytes"].median()
+    return flows.filter(pl.col("size_bytes") <= median)["slowdown"].drop_nans()
+
+
+def largest_queues(results: Results) -> Iterator[tuple[CaseRow, float]]:
+    """The most bytes that waited before any host."""
+    for row, table in results.partitions("ports", ("peer", "queue_max_bytes")):
+        ports = polars_frame(table).filter(pl.col("peer").str.starts_with("host"))
+        yield row, float(ports.select(pl.col("queue_max_bytes").max()).item())
+
+
+def carried(results: Results) -> Iterator[tuple[CaseRow, float]]:
+    """The share of the links to hosts that was used in the second half, without framing."""
+    for row, table in results.partitions("series", ("port", "time_ns", "tx_bytes")):
+        names = results.part("ports", row, ("port", "peer"))
+        assert names is not None
+        to_hosts = polars_frame(names).filter(pl.col("peer").str.starts_with("host"))
+        samples = polars_frame(table).join(to_hosts, "port", how="semi")
+        times = samples["time_ns"].unique().sort()
+        begin, end = times[len(times) // 2], times[-1]
+        late = samples.filter(pl.col("time_ns") >= begin, pl.col("time_ns") < end)
+        bits = late["tx_bytes"].sum() * 8
+        yield row, float(bits / ((end - begin) * 10 * to_hosts.height))
