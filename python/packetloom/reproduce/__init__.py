@@ -105,6 +105,12 @@ def _homa() -> Paper:
     return PAPER
 
 
+def _balance() -> Paper:
+    from packetloom.reproduce.balance import PAPER
+
+    return PAPER
+
+
 PAPERS: dict[str, PaperEntry] = {
     "pfabric": PaperEntry("Deconstructing Datacenter Packet Transport (HotNets 2012)", _pfabric),
     "ndp": PaperEntry("Evaluating Modern Data Centre Transport Protocols in OMNeT++/INET (2019)", _ndp),
@@ -112,6 +118,7 @@ PAPERS: dict[str, PaperEntry] = {
     "sync-or-not": PaperEntry("To sync or not to sync (Globecom 2018)", _sync_or_not),
     "rdma": PaperEntry("Lossless Ethernet and RDMA: PFC, DCQCN, TIMELY, HPCC, IRN, Swift", _rdma),
     "homa": PaperEntry("Homa (SIGCOMM 2018)", _homa),
+    "balance": PaperEntry("Balancing load: LetFlow, CONGA, DRILL, ConWeave, REPS", _balance),
 }
 
 

@@ -1,0 +1,31 @@
+"""Balancing load: what is known of LetFlow, CONGA, DRILL, ConWeave and REPS, claim by claim.
+
+papers/balance/README.md tells what was found.
+"""
+
+from __future__ import annotations
+
+from packetloom.reproduce import Experiment, Paper
+from packetloom.reproduce.balance.claims import CLAIMS
+from packetloom.reproduce.balance.figures import FIGURES
+
+WEB_SEARCH_QUICK = ("run.seeds=2", "run.duration=10ms", "run.warm_up=1ms")
+
+EXPERIMENTS = (
+    Experiment("rdma", "rdma.toml", quick=("run.seeds=3", "run.duration=5ms", "run.warm_up=1ms")),
+    Experiment("rdma-web-search", "rdma-web-search.toml", WEB_SEARCH_QUICK),
+    Experiment("slow-link", "slow-link.toml", quick=("run.seeds=3", "run.duration=100ms")),
+    Experiment("failed-link", "failed-link.toml", quick=("run.seeds=3", "run.duration=100ms")),
+    Experiment("drill", "drill.toml", quick=("run.seeds=3",)),
+    Experiment("permutation", "permutation.toml"),
+    Experiment("slow-uplink", "slow-uplink.toml"),
+    Experiment("dead-link", "dead-link.toml"),
+)
+
+PAPER = Paper(
+    name="balance",
+    title="Balancing load: LetFlow, CONGA, DRILL, ConWeave, REPS",
+    experiments=EXPERIMENTS,
+    claims=CLAIMS,
+    figures=FIGURES,
+)

@@ -1,0 +1,101 @@
+"""Numbers of the experiments on balancing: completion times, how uneven queues are, what goes into a dead link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import polars as pl
+
+from packetloom.reproduce.measure import per_case
+from packetloom.reproduce.rdma.measure import PerSeed, Statistic, samples
+from packetloom.results import Results
+from packetloom.rows import CaseRow
+
+ByScheme = dict[str, PerSeed]
+UPLINKS = pl.col("node").str.starts_with("leaf") & pl.col("peer").str.starts_with("spine")
+DEAD_LINK = ("leaf0", "spine0")
+
+
+def by_scheme(values: Iterable[tuple[CaseRow, float]]) -> ByScheme:
+    """Values by scheme, one per seed."""
+    found: ByScheme = {}
+    for row, value in values:
+        found.setdefault(row.scheme, []).append((row.seed, value))
+    return found
+
+
+def of_flows(results: Results, columns: Sequence[str], statistic: Statistic) -> ByScheme:
+    """A statistic of each case's measured flows."""
+    return by_scheme((row, statistic(flows)) for row, flows in per_case(results, columns))
+
+
+def mean(column: str) -> Statistic:
+    """The mean over the flows that finished."""
+    return lambda flows: float(np.nanmean(flows[column].to_numpy()))
+
+
+def tail(column: str) -> Statistic:
+    """Their 99th percentile."""
+    return lambda flows: float(np.nanquantile(flows[column].to_numpy(), 0.99))
+
+
+def total(column: str) -> Statistic:
+    """The sum over flows."""
+    return lambda flows: float(flows[column].to_numpy().sum())
+
+
+def share(column: str) -> Statistic:
+    """The share of flows in which it is not 0, in per cent."""
+    return lambda flows: 100 * float((flows[column].to_numpy() > 0).mean())
+
+
+def last(flows: pl.DataFrame) -> float:
+    """When the last of flows that start together finishes, in ns."""
+    return float(flows["fct_ns"].to_numpy().max())
+
+
+def chosen(which: pl.Expr, statistic: Statistic) -> Statistic:
+    """The statistic of these flows only."""
+    return lambda flows: statistic(flows.filter(which))
+
+
+def between_leaves(hosts_per_leaf: int) -> pl.Expr:
+    """Flows that leave their leaf; others have one way."""
+    return pl.col("src") // hosts_per_leaf != pl.col("dst") // hosts_per_leaf
+
+
+def uneven(results: Results, load: float | None = None) -> list[tuple[CaseRow, float]]:
+    """The standard deviation of the queues of a leaf's uplinks in KB, in the mean over leaves and time."""
+    found = samples(results, UPLINKS)
+    return [(row, spread_kb(of_uplinks)) for row, of_uplinks in found if load in (None, load_of(row))]
+
+
+def spread_kb(of_uplinks: pl.DataFrame) -> float:
+    """The same of one case's samples."""
+    at_once = of_uplinks.group_by("node", "time_ns")
+    deviations = at_once.agg(pl.col("queue_bytes").cast(pl.Float64).std(ddof=0).alias("value"))
+    return float(deviations["value"].to_numpy().mean()) / 1e3
+
+
+def load_of(row: CaseRow) -> float:
+    """The case's load."""
+    return float(str(row.parameters["load"]))
+
+
+def into_dead_link(results: Results) -> list[tuple[CaseRow, pl.DataFrame]]:
+    """Samples of both ends of the link that fails."""
+    ends = (pl.col("node") == DEAD_LINK[0]) & (pl.col("peer") == DEAD_LINK[1])
+    ends |= (pl.col("node") == DEAD_LINK[1]) & (pl.col("peer") == DEAD_LINK[0])
+    return samples(results, ends)
+
+
+def last_data_us(of_link: pl.DataFrame, packet_bytes: int, died_ns: float) -> float:
+    """How long after it died the last sample begins in which an end sent a whole data packet; 0 if none did."""
+    data = of_link.filter(pl.col("tx_bytes") >= packet_bytes, pl.col("time_ns") >= died_ns)
+    return (float(data["time_ns"].to_numpy().max()) - died_ns) / 1e3 if len(data) else 0.0
+
+
+def late_percent(flows: pl.DataFrame) -> float:
+    """The packets that came out of order, of all that were sent."""
+    return 100 * total("reordered")(flows) / total("packets_sent")(flows)
