@@ -104,7 +104,7 @@ def test_drill_is_held_against_each_other_at_the_deciding_load() -> None:
 def test_conweave_beats_each_and_keeps_the_order(late: int, outside: list[str]) -> None:
     slowdowns = {ECMP: 4.0, LETFLOW: 4.0, CONGA: 3.0, "CONGA, the simulator's": 2.0, CONWEAVE: 2.5, LATER: 2.5}
     made = {scheme: [slowdown] * 2 for scheme, slowdown in slowdowns.items()}
-    rdma = flows_of("slowdown", made, size_bytes=[100_000, 100_001], reordered=[0, late])
+    rdma = flows_of("slowdown", made, size_bytes=[100_000, 100_001], reordered=[0, late], packets_sent=[1, 1])
     found = judge(claim_of("LB4"), runs(rdma=rdma, rdma_web_search=rdma))
     assert values(found.deciding)["p99 slowdown, CONGA / ConWeave"] == 1.2
     assert values(found.beside)["p99 slowdown, CONGA, the simulator's / ConWeave"] == 0.8
