@@ -25,7 +25,7 @@ from packetloom.validate.peers.flow_lists import (
     replay_scenario,
 )
 
-NS2, _, YAPS, _, FASTPASS = PEERS
+NS2, _, YAPS, _, FASTPASS, _ = PEERS
 
 
 def ours(peer: PeerList, scheme: str, factor: float) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 
 from packetloom.claims import Claim, Measured
 from packetloom.reproduce.homa import measure
@@ -78,7 +79,7 @@ def _carried(runs: Runs) -> tuple[dict[int, Interval], Interval]:
         if row.scheme == PHOST:
             of_phost.append((row.seed, share))
         else:
-            of_levels[int(levels[0])].append((row.seed, share))
+            of_levels[int(str(levels[0]))].append((row.seed, share))
     homa = {levels: interval_of(found, HOMA) for levels, found in sorted(of_levels.items())}
     return homa, interval_of(of_phost, PHOST)
 
@@ -87,7 +88,7 @@ def overcommitment(runs: Runs) -> Iterator[Measured]:
     """HO3."""
     homa, _ = _carried(runs)
     counts = list(homa)
-    for fewer, more in zip(counts, counts[1:], strict=False):
+    for fewer, more in pairwise(counts):
         gained = 100 * (homa[more].value - homa[fewer].value)
         yield Measured(f"carried with {more} rather than {fewer}, points", gained, band=above(0.0))
     for count, share in homa.items():
@@ -98,7 +99,7 @@ def levels(runs: Runs) -> Iterator[Measured]:
     """HO4."""
     found: dict[int, list[tuple[int | None, float]]] = defaultdict(list)
     for row, flows in per_case(runs["levels"], ("size_bytes", "slowdown")):
-        number = next(int(value) for name, value in row.parameters.items() if name.endswith("unscheduled_levels"))
+        number = next(int(str(value)) for name, value in row.parameters.items() if name.endswith("unscheduled_levels"))
         found[number].append((row.seed, p99(flows["slowdown"].drop_nans())))
     tails = {number: interval_of(values, str(number)) for number, values in sorted(found.items())}
     best = min(tail.value for tail in tails.values())
@@ -161,8 +162,8 @@ CLAIMS = (
         needs=("others",),
         measure=listed(others),
         figures=("HO2",),
-        explanation="pHost is YAPS's, which sends flows of up to eight packets at once and before all others in switches; "
-        "the authors' figure of pHost is twice ours.",
+        explanation="pHost is YAPS's, which sends flows of up to eight packets at once and before all others in "
+        "switches; the authors' figure of pHost is twice ours.",
         choices="W4 at 0.8, messages up to 1460 B; pFabric as min-tcp with 36 KB a port, pHost with 1 MB, NDP with 8 "
         "packets.",
     ),
@@ -211,8 +212,8 @@ CLAIMS = (
         band="its p99 rises by at least 10 % with levels filled from the top",
         needs=("fill", "fill-w3"),
         measure=listed(newcomers),
-        explanation="What a newcomer waits for is what its receiver's link has in flight at better levels; with the first "
-        "levels in use it shares one with the message that it displaces for a window of 10 KB at most.",
+        explanation="What a newcomer waits for is what its receiver's link has in flight at better levels; with the "
+        "first levels in use it shares one with the message that it displaces for a window of 10 KB at most.",
         choices="W4 at 0.8, where nearly all bytes are granted; newcomers: messages of 10 to 100 KB, the shortest of "
         "these.",
     ),

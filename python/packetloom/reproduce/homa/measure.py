@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -82,7 +83,7 @@ def bin_p99(flows: pl.DataFrame, low: int, high: int, bins: int = 10) -> float:
     ordered = chosen.sort("size_bytes")["slowdown"]
     bins = max(1, min(bins, len(ordered) // 200))
     edges = [round(nth * len(ordered) / bins) for nth in range(bins + 1)]
-    parts = [ordered.slice(begin, end - begin) for begin, end in zip(edges, edges[1:], strict=False)]
+    parts = [ordered.slice(begin, end - begin) for begin, end in pairwise(edges)]
     return sum(p99(part) for part in parts) / len(parts)
 
 

@@ -188,9 +188,9 @@ def _micro(name: str, overcommitment: int) -> Comparison:
                 apart = part.select((pl.col("ours") - pl.col("fct_ns")).abs().max()).item()
                 found.append(_exact(id, f"{case}: FCTs apart at most, ns", source, apart, _known(name, micro)))
                 continue
-            last = part.select(pl.max("fct_ns", "ours"))
+            theirs_last, ours_last = part.select(pl.max("fct_ns", "ours")).row(0)
             title = f"{case}: FCT of the last message in ns"
-            found.append(agreement(f"{id} last", title, _file(source), *last.row(0), 0.001))
+            found.append(agreement(f"{id} last", title, _file(source), theirs_last, ours_last, 0.001))
         title = f"Homa on ns-3, overcommitment {overcommitment}: largest queue before a host in bytes"
         peak = _largest_queue(results)
         return [*found, agreement(f"homa {name} queue", title, _file(source), PEAKS[name], peak, 0.001)]
@@ -218,8 +218,9 @@ def list_comparison(path: Path, peak: int | None = None) -> Comparison:
             slowdown = {who: pl.col(column) / pl.col("ideal_ns") for who, column in _COLUMNS.items()}
             case = f"Homa on ns-3, {name}, {above} B < size <= {up_to} B"
             id = f"homa {name} {above} to {up_to}"
-            means = part.select(**{who: value.mean() for who, value in slowdown.items()}).row(0)
-            found.append(agreement(f"{id} mean", f"{case}: mean slowdown", _file(path.name), *means, MEAN_WITHIN))
+            of_both = part.select(**{who: value.mean() for who, value in slowdown.items()})
+            mean, ours = of_both.row(0)
+            found.append(agreement(f"{id} mean", f"{case}: mean slowdown", _file(path.name), mean, ours, MEAN_WITHIN))
             if part.height >= P99_NEEDS_MESSAGES:
                 tails = _tails(part)
                 found.append(agreement(f"{id} p99", f"{case}: p99 slowdown", _file(path.name), *tails, P99_WITHIN))
@@ -262,7 +263,7 @@ def _largest_queue(results: Results) -> float:
     for _, table in results.partitions("ports", ("peer", "queue_max_bytes")):
         ports = polars_frame(table).filter(pl.col("peer").str.starts_with("host"))
         frame_bytes = 1_500 + PPP_BYTES
-        most = ports.select(pl.col("queue_max_bytes").max()).item() - frame_bytes
+        most = float(ports.select(pl.col("queue_max_bytes").max()).item()) - frame_bytes
         largest.append(most * 1_500 / frame_bytes)
     return sum(largest) / len(largest)
 
