@@ -161,7 +161,7 @@ pub struct Trimming {
     /// Apart from what changes, so that a port takes less of the cache.
     rules: Arc<Rules>,
     /// Headers sent while data waited, since the last data packet.
-    headers_in_a_row: u64,
+    headers_in_a_row: u32,
     /// Whether it marks what leaves, and whether its link leads to a host.
     marks: bool,
     is_last_hop: bool,
@@ -271,7 +271,7 @@ impl Trimming {
     /// Whether the next header goes before any data packet, even if data waits from now on.
     #[inline]
     fn is_next_header_first(&self) -> bool {
-        let in_a_row = self.headers_in_a_row + self.booked.queued().packets;
+        let in_a_row = u64::from(self.headers_in_a_row) + self.booked.queued().packets;
         self.headers.is_empty() && in_a_row < self.rules.headers_per_data
     }
 
@@ -295,7 +295,8 @@ impl Trimming {
     /// So many booked headers started since anything was put in or taken.
     #[inline]
     fn count_in_a_row(&mut self, started: u32) {
-        self.headers_in_a_row += if self.data.is_empty() { 0 } else { u64::from(started) };
+        let counted = if self.data.is_empty() { 0 } else { started };
+        self.headers_in_a_row = self.headers_in_a_row.saturating_add(counted);
     }
 }
 
@@ -347,9 +348,9 @@ impl Holds for Trimming {
         let started = self.booked.depart();
         self.count_in_a_row(started);
         let data_waits = !self.data.is_empty();
-        let is_datas_turn = data_waits && self.headers_in_a_row == self.rules.headers_per_data;
+        let is_datas_turn = data_waits && u64::from(self.headers_in_a_row) == self.rules.headers_per_data;
         if !is_datas_turn && let Some(header) = self.headers.pop_front(packets) {
-            self.headers_in_a_row += u64::from(data_waits);
+            self.headers_in_a_row = self.headers_in_a_row.saturating_add(data_waits.into());
             return Some(header);
         }
         let waited = self.data.queued();
