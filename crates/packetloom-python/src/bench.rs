@@ -42,8 +42,8 @@ const BENCHES: &[Bench] = &[
     bench!("homa-websearch-k8", "homa-websearch-k8", threads: 1, runs: 1),
     bench!("ndp-permutation-k8", "ndp-permutation-k8", threads: 1, runs: 6),
     bench!("ndp-permutation-k16", "ndp-permutation-k16", threads: 1, runs: 6),
-    bench!("nscc-reps-permutation-k8", "nscc-reps-permutation-k8", threads: 1, runs: 8),
-    bench!("eqds-permutation-k8", "eqds-permutation-k8", threads: 1, runs: 8),
+    bench!("nscc-reps-permutation-k8", "nscc-reps-permutation-k8", threads: 1, runs: 24),
+    bench!("eqds-permutation-k8", "eqds-permutation-k8", threads: 1, runs: 24),
 ];
 
 /// The benchmarks' names.
