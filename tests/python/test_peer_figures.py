@@ -67,5 +67,6 @@ def test_what_is_quick_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     rows = json.loads(Path("peers.json").read_text())
     assert len(rows) > 30
     known = {row["id"] for row in rows if row["verdict"] == "differs as known"}
-    assert all(id.startswith("hpcc-") for id in known)
+    # Theirs are single draws of marks and paths, or hang on the order of events of one instant.
+    assert all(id.startswith(("hpcc-", "conweave-", "homa-")) for id in known)
     assert {row["verdict"] for row in rows if row["id"] not in known} == {"holds"}
