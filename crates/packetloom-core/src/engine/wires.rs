@@ -107,10 +107,16 @@ impl<H: Copy + Default> Wires<H> {
     }
 
     /// Gives a packet that a host sends a tag of its own, where packets have any.
+    #[inline(always)]
     pub(super) fn tag(&mut self, id: PacketId) {
-        if !self.packets.is_tagged() {
-            return;
+        if self.packets.is_tagged() {
+            self.tag_anew(id);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tag_anew(&mut self, id: PacketId) {
         let Packet { kind, flow, .. } = *self.packets.get(id);
         let number = match &mut self.numbers {
             Some(numbers) if kind == Kind::Data => numbers.next(flow),
