@@ -82,6 +82,9 @@ def schema() -> str:
 def column_meanings() -> dict[str, str]:
     """What each column of the results holds, with its unit."""
 
+def fingerprint_of(flows: dict[str, NDArray[Any]]) -> str:
+    """The fingerprint of the flow records in these columns of a `flows` table."""
+
 def explain(name: str) -> str:
     """JSON: the components of this name; `ScenarioError` with the nearest if there is none."""
 

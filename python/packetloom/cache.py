@@ -8,9 +8,9 @@ files are nobody else's, and what they hold is checked against what was written 
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
@@ -21,7 +21,7 @@ from packetloom.build import this_build
 from packetloom.case_files import COMMIT, OTHERS, CaseFiles
 from packetloom.outcome import Outcome
 from packetloom.rows import FORMAT, CaseRow
-from packetloom.storage import DamageError
+from packetloom.storage import TEMPORARY_SUFFIX, DamageError
 
 PLACE = "PACKETLOOM_CACHE"
 OFF = "off"
@@ -138,11 +138,10 @@ def _copy(original: Path, target: Path) -> None:
     """Puts a copy of a file into the cache."""
     if target.exists():
         return
-    descriptor, name = tempfile.mkstemp(dir=target.parent)
-    os.close(descriptor)
+    temporary = target.with_name(f"{target.name}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
     try:
-        shutil.copyfile(original, name)
-        Path(name).replace(target)
+        shutil.copyfile(original, temporary)
+        temporary.replace(target)
     except OSError:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

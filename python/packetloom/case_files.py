@@ -16,7 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from packetloom.columns import repeated
+from packetloom import _core
+from packetloom.columns import numbers_of, repeated
 from packetloom.contents import Content, content_of
 from packetloom.outcome import Columns, Outcome
 from packetloom.rows import EVERY_CASE_HAS, FLOWS, PARTITIONED, CaseRow, row_in
@@ -34,6 +35,18 @@ from packetloom.storage import (
 COMMIT = "flows"
 OTHERS = tuple(name for name in PARTITIONED if name != COMMIT)
 SYNC_THREADS = 8
+FINGERPRINTED = (
+    "flow_id",
+    "src",
+    "dst",
+    "size_bytes",
+    "start_ns",
+    "fct_ns",
+    "sender_fct_ns",
+    "packets_sent",
+    "retransmissions",
+    "timeouts",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +132,8 @@ class CaseFiles:
                     raise DamageError(file, "is of another run of its case than the file of its flows")
         for name, table in tables.items():
             _must_hold(self.file(name, case_id), table, row, row.tables.get(name))
+        if row.tables and fingerprint_of(tables[COMMIT]) != row.fingerprint:
+            raise DamageError(commit, "holds other flows than its case's fingerprint is of")
         outcome = Outcome(
             tables={name: _columns(tables[name]) if name in tables else {} for name in (COMMIT, *OTHERS)},
             counters=row.counters,
@@ -176,6 +191,11 @@ def _sync_file(file: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def fingerprint_of(flows: pa.Table) -> str:
+    """The fingerprint of a case, computed anew from its flows."""
+    return _core.fingerprint_of({name: numbers_of(flows[name].combine_chunks()) for name in FINGERPRINTED})
 
 
 def _columns(table: pa.Table) -> dict[str, Any]:

@@ -70,15 +70,19 @@ def packed(values: NDArray[Any], valid: pa.Buffer | None = None) -> pa.Array:
 
 def numbers_of(column: pa.Array) -> NDArray[Any]:
     """What a column's `to_numpy` gives, with 1 and 0 for true and false: where a value is missing, all are floats."""
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.uint8())
     valid, held = column.buffers()
     here = slice(column.offset, column.offset + len(column))
-    values = np.frombuffer(held or b"", column.type.to_pandas_dtype())[here]
+    if pa.types.is_boolean(column.type):
+        values = _unpacked(held or b"")[here]
+    else:
+        values = np.frombuffer(held or b"", column.type.to_pandas_dtype())[here]
     if valid is None or not column.null_count:
         return values
-    is_valid = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")[here]
-    return np.where(is_valid == 1, values, np.nan)
+    return np.where(_unpacked(valid)[here] == 1, values, np.nan)
+
+
+def _unpacked(bits: pa.Buffer | bytes) -> NDArray[np.uint8]:
+    return np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
 
 
 def _bits(values: NDArray[Any]) -> pa.Buffer:

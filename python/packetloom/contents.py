@@ -26,9 +26,8 @@ class Content:
 def content_of(table: pa.Table) -> Content:
     """What a case's table holds, beside the columns that are the same in all its rows."""
     digest = hashlib.sha256()
-    for name in table.column_names:
+    for name, column in zip(table.column_names, table.columns, strict=True):
         if name not in CASE_COLUMNS:
-            column = table[name]
             digest.update(f"{name}: {column.type}\n".encode())
             for part in _parts(column):
                 digest.update(part)
@@ -41,8 +40,6 @@ def _parts(column: pa.ChunkedArray) -> Iterator[memoryview | bytes]:
         return
     if column.null_count:
         yield from _numbers(pc.is_valid(column).cast(pa.uint8()))
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.uint8())
     if pa.types.is_primitive(column.type):
         yield from _numbers(column)
     else:

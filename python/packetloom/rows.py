@@ -157,7 +157,7 @@ def read_rows(folder: Path) -> tuple[list[CaseRow], list[DamageError]]:
         damage.append(problem)
     flows = folder / FLOWS
     try:
-        files = sorted(file for file in flows.iterdir() if file.suffix == ".parquet")
+        files = sorted((file for file in flows.iterdir() if file.suffix == ".parquet"), key=lambda file: file.name)
     except NotADirectoryError:
         return [], [*damage, DamageError(flows, "is a file where a folder should be", "move it away")]
     except OSError as error:

@@ -15,8 +15,11 @@ from conftest import CASES
 from packetloom.cache import ResultCache, build_fingerprint, cache_folder, open_cache
 from packetloom.campaign import run_plan
 from packetloom.combine import combine
+from packetloom.contents import content_of
 from packetloom.progress import LogReporter, SilentReporter
+from packetloom.rows import row_in
 from packetloom.scenario import read_plan
+from packetloom.storage import CASE_ROW_KEY
 
 
 @pytest.fixture
@@ -98,17 +101,27 @@ def rewrite(file: Path, **columns: float) -> None:
     pq.write_table(table, file)
 
 
+def forge(file: Path) -> None:
+    """Other values with the hash that belongs to them: only the case's fingerprint tells."""
+    rewrite(file, fct_ns=100.0)
+    table = pq.read_table(file, partitioning=None)
+    row = row_in(file)
+    row.tables["flows"] = content_of(table)
+    pq.write_table(table.replace_schema_metadata({CASE_ROW_KEY: row.to_json()}), file)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
         cut,
+        forge,
         partial(rewrite, slowdown=100.0, fct_ns=100.0),
         partial(rewrite, size_bytes=2),
         partial(rewrite, load=2.0),
         lambda file: file.write_bytes(b"rubbish"),
         lambda file: shutil.copyfile(next(other for other in file.parent.iterdir() if other != file), file),
     ],
-    ids=["cut", "times", "sizes", "load", "rubbish", "another case"],
+    ids=["cut", "forged", "times", "sizes", "load", "rubbish", "another case"],
 )
 def test_a_damaged_entry_is_dropped_told_and_computed_anew(
     cache: ResultCache,

@@ -3,6 +3,7 @@
 mod bench;
 mod control;
 mod control_bench;
+mod fingerprint;
 mod outcome;
 mod scenario;
 mod simulation;
@@ -70,6 +71,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(distributions, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(column_meanings, module)?)?;
+    module.add_function(wrap_pyfunction!(fingerprint::fingerprint_of, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(profile_guided, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)?;
