@@ -62,7 +62,7 @@ pub trait Control: Sized + Send {
     /// The transport that it makes.
     const COMPONENT: Component;
     /// What data say to the network, and answers bring back.
-    type Word: Copy + Default + std::fmt::Debug + Send;
+    type Word: Copy + Default + std::fmt::Debug + Send + 'static;
     /// Its part at the ports.
     type Agent: PortAgent<Header<Self::Word>>;
     /// Its parameters, read.

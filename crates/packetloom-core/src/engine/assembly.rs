@@ -20,6 +20,7 @@ use crate::routing::{self, Detours, PathChoice, PathCode, Router};
 use crate::topology::{Forwarding, Link, Topology};
 use crate::units::Time;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A plan, and what all nodes' building has in common.
 pub(super) struct Assembly<'a> {
@@ -31,6 +32,26 @@ pub(super) struct Assembly<'a> {
     code: Option<PathCode>,
     detours: Option<Vec<Detours>>,
     faults: BTreeMap<usize, LinkFault>,
+}
+
+/// A host's NIC, and what else does not depend on its transport.
+struct HostNic<H, A> {
+    id: u32,
+    node: u32,
+    port: Port<H, A>,
+    ways_back: Vec<u32>,
+    paths: Option<PathChoice>,
+}
+
+/// All of a shard but its transports: compiled once for each packet format, not for each transport.
+struct Nodes<H, A> {
+    nics: Vec<HostNic<H, A>>,
+    switches: Vec<Switch>,
+    /// The switches' ports, switch by switch.
+    ports: Vec<Port<H, A>>,
+    /// The links that the NICs and then the switches' ports send into.
+    links: Vec<u32>,
+    wires: Wires<H>,
 }
 
 impl<'a> Assembly<'a> {
@@ -52,34 +73,13 @@ impl<'a> Assembly<'a> {
 
     /// A shard at rest, with a transport for each of its hosts.
     pub(super) fn shard<T: Transport>(&self, shard: usize, transport: &impl Fn() -> T) -> Shard<T> {
-        let (plan, partition) = (self.plan, self.partition);
-        let window = shortest_way(plan.topology, plan.smallest_packet_bytes).min(plan.longest_window);
-        let nodes = &partition.nodes[shard];
-        let mut wires = Wires::new(partition.nodes.len(), Calendar::new(nodes.len(), window));
-        wires.whole_ns = plan.topology.whole_ns;
-        if routing::is_balanced(plan.routing) || plan.measures_order {
-            wires.packets.keep_tags();
-        }
-        wires.numbers = plan.measures_order.then(Box::default);
-        let host_count = nodes.partition_point(|&node| node < plan.topology.hosts);
-        let (hosts, switches) = nodes.split_at(host_count);
-        let hosts = hosts.iter().zip(0..);
-        let hosts = hosts.map(|(&id, node)| self.host(id, node, transport(), shard, &mut wires)).collect();
-        let mut ports = Vec::new();
-        let build = |(&id, node): (&u32, u32)| {
-            let first_port = ports.len();
-            let links = plan.topology.nodes[id as usize].ports.clone();
-            ports.extend(links.map(|link| self.port::<T>(link, &self.switch_queue, shard, &mut wires)));
-            self.switch::<T>(id, first_port..ports.len(), node)
-        };
-        let switches = switches.iter().zip(host_count as u32..).map(build).collect();
-        let links = nodes.iter().flat_map(|&node| plan.topology.nodes[node as usize].ports.clone());
+        let Nodes { nics, switches, ports, links, wires } = self.nodes(shard);
         Shard {
-            first_host: nodes.first().copied().unwrap_or(0),
-            hosts,
+            first_host: self.partition.nodes[shard].first().copied().unwrap_or(0),
+            hosts: nics.into_iter().map(|nic| self.host(nic, transport())).collect(),
             switches,
             ports,
-            links: links.collect(),
+            links,
             wires,
             tally: Default::default(),
             due: Due::default(),
@@ -87,13 +87,72 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    fn port<T: Transport>(
+    fn host<T: Transport>(&self, nic: HostNic<T::Header, T::Agent>, transport: T) -> Host<T> {
+        let HostNic { id, node, port, ways_back, paths } = nic;
+        let mut host = Host::new(id, transport, (port, ways_back), paths, node, self.plan.seed);
+        if let Some(recorder) = &self.plan.recorder {
+            host.watch_pulls(recorder);
+        }
+        if self.plan.measures_order {
+            host.measure_order();
+        }
+        host
+    }
+
+    /// All of a shard but its transports.
+    fn nodes<H: Copy + Default, A: PortAgent<H>>(&self, shard: usize) -> Nodes<H, A> {
+        let (topology, nodes) = (self.plan.topology, &self.partition.nodes[shard]);
+        let mut wires = self.wires(nodes.len());
+        let host_count = nodes.partition_point(|&node| node < topology.hosts);
+        let (hosts, switches) = nodes.split_at(host_count);
+        let nics = hosts.iter().zip(0..).map(|(&id, node)| self.host_nic((id, node), shard, &mut wires));
+        let nics = nics.collect();
+        let mut ports = Vec::new();
+        let build = |(&id, node): (&u32, u32)| {
+            let first_port = ports.len();
+            let links = topology.nodes[id as usize].ports.clone();
+            ports.extend(links.map(|link| self.port(link, &self.switch_queue, shard, &mut wires)));
+            self.switch(id, first_port..ports.len(), node, A::ACTIVE)
+        };
+        let switches = switches.iter().zip(host_count as u32..).map(build).collect();
+        let links = nodes.iter().flat_map(|&node| topology.nodes[node as usize].ports.clone()).collect();
+        Nodes { nics, switches, ports, links, wires }
+    }
+
+    fn wires<H: Copy + Default>(&self, nodes: usize) -> Wires<H> {
+        let plan = self.plan;
+        let window = shortest_way(plan.topology, plan.smallest_packet_bytes).min(plan.longest_window);
+        let mut wires = Wires::new(self.partition.nodes.len(), Calendar::new(nodes, window));
+        wires.whole_ns = plan.topology.whole_ns;
+        if routing::is_balanced(plan.routing) || plan.measures_order {
+            wires.packets.keep_tags();
+        }
+        wires.numbers = plan.measures_order.then(Box::default);
+        wires
+    }
+
+    fn host_nic<H: Copy + Default, A: PortAgent<H>>(
+        &self,
+        (id, node): (u32, u32),
+        shard: usize,
+        wires: &mut Wires<H>,
+    ) -> HostNic<H, A> {
+        let plan = self.plan;
+        let port = self.nic(id, shard, wires);
+        let links_in = &self.partition.links_in[id as usize];
+        let hears = queue::credit_bytes(plan.nic).or(queue::pause_bytes(plan.nic)).is_some();
+        let ways_back = if hears { ways_back(plan.topology, id, links_in) } else { Vec::new() };
+        let paths = PathChoice::build(plan.topology, self.code.as_ref(), plan.routing, id, plan.seed);
+        HostNic { id, node, port, ways_back, paths }
+    }
+
+    fn port<H: Copy + Default, A: PortAgent<H>>(
         &self,
         link: u32,
         discipline: &Discipline,
         shard: usize,
-        wires: &mut Wires<T::Header>,
-    ) -> Port<T::Header, T::Agent> {
+        wires: &mut Wires<H>,
+    ) -> Port<H, A> {
         let plan = self.plan;
         let far_end = self.partition.far_ends[link as usize];
         let mut end = match far_end.shard as usize == shard {
@@ -118,56 +177,32 @@ impl<'a> Assembly<'a> {
         let random = Stream::new(plan.seed, Purpose::Queue, link.into());
         let Link { src, rate, .. } = plan.topology.links[link as usize];
         let place = Place { link, rate, is_switch: src >= plan.topology.hosts };
-        let agent = T::Agent::build(plan.transport, place);
+        let agent = A::build(plan.transport, place);
         let link = &plan.topology.links[link as usize];
         let discipline = discipline.clone().place(site(plan.topology, link, plan.logs_pauses));
         Port::new(plan.topology, link, end, discipline, recorder, random, agent)
     }
 
-    fn host<T: Transport>(
-        &self,
-        id: u32,
-        node: u32,
-        transport: T,
-        shard: usize,
-        wires: &mut Wires<T::Header>,
-    ) -> Host<T> {
-        let plan = self.plan;
-        let nic = self.nic::<T>(id, shard, wires);
-        let links_in = &self.partition.links_in[id as usize];
-        let hears = queue::credit_bytes(plan.nic).or(queue::pause_bytes(plan.nic)).is_some();
-        let back = if hears { ways_back(plan.topology, id, links_in) } else { Vec::new() };
-        let paths = PathChoice::build(plan.topology, self.code.as_ref(), plan.routing, id, plan.seed);
-        let mut host = Host::new(id, transport, (nic, back), paths, node, plan.seed);
-        if let Some(recorder) = &plan.recorder {
-            host.watch_pulls(recorder);
-        }
-        if plan.measures_order {
-            host.measure_order();
-        }
-        host
-    }
-
     /// The port of a host, or what stands for those of a host with several links.
-    fn nic<T: Transport>(
+    fn nic<H: Copy + Default, A: PortAgent<H>>(
         &self,
         id: u32,
         shard: usize,
-        wires: &mut Wires<T::Header>,
-    ) -> Port<T::Header, T::Agent> {
+        wires: &mut Wires<H>,
+    ) -> Port<H, A> {
         let links = self.plan.topology.nodes[id as usize].ports.clone();
         if links.len() == 1 {
-            return self.port::<T>(links.start, &self.nic, shard, wires);
+            return self.port(links.start, &self.nic, shard, wires);
         }
         let rate = self.plan.topology.rate_of(id);
         let place = Place { link: links.start, rate, is_switch: false };
-        let agent = T::Agent::build(self.plan.transport, place);
+        let agent = A::build(self.plan.transport, place);
         let random = Stream::new(self.plan.seed, Purpose::Queue, links.start.into());
         let link = &self.plan.topology.links[links.start as usize];
         // Nothing is put onto a link here.
         let nowhere = LinkEnd::at(u32::MAX, u32::MAX);
         let face = Port::new(self.plan.topology, link, nowhere, Discipline::Several, None, random, agent);
-        let ports = links.map(|link| self.port::<T>(link, &self.nic, shard, wires)).collect();
+        let ports = links.map(|link| self.port(link, &self.nic, shard, wires)).collect();
         face.over(Nics::new(ports, self.router(id)), place.rate)
     }
 
@@ -208,13 +243,13 @@ impl<'a> Assembly<'a> {
         Some(LinkControl::Pauses(Box::new(Pauses::new(memory, &settings, ties, (id, first_link_out)))))
     }
 
-    fn switch<T: Transport>(&self, id: u32, ports: std::ops::Range<usize>, node: u32) -> Switch {
+    /// `has_agents`: the transport has an agent at each of its ports.
+    fn switch(&self, id: u32, ports: Range<usize>, node: u32, has_agents: bool) -> Switch {
         let (plan, topology) = (self.plan, self.plan.topology);
         let numbers_in = &self.partition.links_in[id as usize];
         let links_in = || numbers_in.iter().map(|&link| &topology.links[link as usize]);
         let credit_bytes = queue::credit_bytes(plan.queue).map(|bytes| bytes as u16);
-        let looks_back =
-            T::Agent::ACTIVE || credit_bytes.is_some() || queue::pause_bytes(plan.queue).is_some();
+        let looks_back = has_agents || credit_bytes.is_some() || queue::pause_bytes(plan.queue).is_some();
         let back = if looks_back { ways_back(topology, id, numbers_in) } else { Vec::new() };
         let to_hosts = || {
             let hosts = back.iter().zip(0..).zip(links_in()).filter(|(_, link)| link.src < topology.hosts);

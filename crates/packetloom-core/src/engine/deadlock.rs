@@ -1,9 +1,9 @@
 //! Cycles of paused ports: what each waits for waits at the next, and nothing will ever move again (Hu et al., "Deadlocks in
 //! datacenter networks", HotNets 2016).
 
-use super::endpoint::Transport;
 use super::partition::FarEnd;
-use super::{Engine, Port, PortAgent};
+use super::view::View;
+use super::{Port, PortAgent};
 use crate::flow::FlowId;
 use crate::packets::Packets;
 use crate::queue::{CLASSES, Holds, charged_class};
@@ -84,22 +84,24 @@ impl Found {
 }
 
 /// See [`super::AnyEngine::pause_cycle`].
-pub(super) fn find<T: Transport>(engine: &Engine<T>) -> Option<PauseCycle> {
+pub(super) fn find<H: Copy + Default, A: PortAgent<H>>(
+    views: &[View<'_, H, A>],
+    far_ends: &[FarEnd],
+) -> Option<PauseCycle> {
     let mut found = Found::default();
-    for (number, shard) in (0..).zip(&engine.shards) {
-        let own_ports = shard.links.len() - shard.ports.len();
-        for (nth, switch) in (shard.hosts.len() as u32..).zip(&shard.switches) {
-            for port in switch.ports() {
+    for (number, view) in (0..).zip(views) {
+        for (nth, switch) in (view.hosts..).zip(view.switches) {
+            for port in switch.ports().map(|port| view.host_ports + port) {
                 let into = |link| FarEnd { shard: number, node: nth, link };
-                found.look_at(shard.links[own_ports + port], &shard.ports[port], &shard.wires.packets, into);
+                found.look_at(view.links[port], view.ports[port], &view.wires.packets, into);
             }
         }
         // A host's own packets came by no link; what it waits for is found by what it sends into.
-        for (port, &link) in shard.all_ports().zip(&shard.links).take(own_ports) {
+        for (port, link) in view.ports().take(view.host_ports) {
             let classes =
                 (0..CLASSES as u8).filter(|&class| port.shared().is_some_and(|it| it.is_paused(class)));
             found.paused.extend(classes.map(|class| (link, class)));
         }
     }
-    found.cycle(&engine.partition.far_ends)
+    found.cycle(far_ends)
 }

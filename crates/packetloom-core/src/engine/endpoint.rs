@@ -19,7 +19,7 @@ use crate::units::{ByteTime, Rate, Time};
 /// A transport scheme, as it runs on one host.
 pub trait Transport: Send {
     /// What its packets say beside what every packet says.
-    type Header: Copy + Default + std::fmt::Debug + Send;
+    type Header: Copy + Default + std::fmt::Debug + Send + 'static;
     /// Its part at every port of the network; `()` where only hosts take part.
     type Agent: PortAgent<Self::Header>;
     /// Whether receivers keep a queue of pulls (see [`Context::note_pulls`]).
@@ -71,6 +71,12 @@ pub struct Standing {
     pub packets: u32,
     /// What it waits for.
     pub waits_for: &'static str,
+}
+
+/// Sorted by flow.
+pub(super) fn in_order(mut standings: Vec<Standing>) -> Vec<Standing> {
+    standings.sort_unstable();
+    standings
 }
 
 /// What a transport can do at a moment at its host.

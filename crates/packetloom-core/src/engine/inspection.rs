@@ -4,12 +4,11 @@
 //! Nothing here runs unless asked, and what is asked for is gathered by the links' own means (`wires.rs`), so that a
 //! simulation that nobody audits has none of it.
 
-use super::endpoint::Transport;
+use super::PortAgent;
 use super::partition::FarEnd;
 use super::port::{Port, PortCounters};
-use super::shard::Shard;
+use super::view::View;
 use super::wires::{Put, Wires};
-use super::{Engine, PortAgent};
 use crate::fault::LinkFault;
 use crate::flow::{FlowId, HostId};
 use crate::link_message::LinkMessage;
@@ -162,38 +161,39 @@ pub struct Inspection {
     pub balanced: Vec<BalancedSwitch>,
 }
 
-/// See [`super::AnyEngine::inspect`].
-pub(super) fn inspect<T: Transport>(engine: &mut Engine<T>, identify: bool) -> Inspection {
-    let mut passages = Vec::new();
-    for shard in &mut engine.shards {
-        let puts = std::mem::take(&mut shard.wires.audited);
-        passages.extend(puts.iter().map(|put| passage::<T>(put, identify)));
-    }
-    let mut links = vec![LinkState::default(); engine.partition.far_ends.len()];
-    let mut on_links: Vec<_> = engine.shards.iter().map(|shard| shard.wires.on_links()).collect();
-    for shard in &engine.shards {
-        for (port, &link) in shard.all_ports().zip(&shard.links) {
-            let FarEnd { shard: far, node, link: number } = engine.partition.far_ends[link as usize];
-            let state = &mut links[link as usize];
-            *state = state_of(port, &shard.wires);
-            let on_link = on_links[far as usize].remove(&(node, number)).unwrap_or_default();
-            state.on_link = on_link.iter().map(|packet| (packet.time, Held::of(packet, 0))).collect();
+/// See [`super::AnyEngine::inspect`]: all but what the hosts know. `puts` is what each shard put onto links.
+pub(super) fn inspect<H: Copy + Default + Debug, A: PortAgent<H>>(
+    views: &[View<'_, H, A>],
+    far_ends: &[FarEnd],
+    puts: Vec<Vec<Put<H>>>,
+    identify: bool,
+) -> Inspection {
+    let identify = identify && !(A::ACTIVE || A::SEES_DEPARTURES);
+    let mut links = blank(far_ends.len());
+    let mut faults = vec![None; far_ends.len()];
+    let on_links: Vec<_> = views.iter().map(|view| view.wires.on_links()).collect();
+    for view in views {
+        for (port, link) in view.ports() {
+            let FarEnd { shard: far, node, link: number } = far_ends[link as usize];
+            let on_link = on_links[far as usize].to((node, number)).iter();
+            let on_link = on_link.map(|&id| views[far as usize].wires.packets.get(id));
+            let on_link = on_link.map(|packet| (packet.time, Held::of(packet, 0))).collect();
+            links[link as usize] = LinkState { on_link, ..state_of(port, view.wires) };
+            faults[link as usize] = view.wires.fault(port.end());
         }
     }
-    let faults = engine.faults();
-    for passage in &mut passages {
-        passage.is_lost = faults[passage.link as usize]
-            .is_some_and(|fault| fault.losses().binary_search_by_key(&passage.start, |loss| loss.0).is_ok());
-    }
+    let passages = puts.iter().flatten().map(|put| passage(put, faults[put.link as usize], identify));
     Inspection {
-        now: engine.now,
-        is_idle: engine.shards.iter().all(|shard| shard.next_window().is_none()),
-        passages,
+        passages: passages.collect(),
         links,
-        due: engine.shards.iter().flat_map(due).collect(),
-        shared_buffers: engine.shards.iter().flat_map(shared_buffers).collect(),
-        balanced: engine.shards.iter().flat_map(balanced).collect(),
+        shared_buffers: views.iter().flat_map(shared_buffers).collect(),
+        balanced: views.iter().flat_map(balanced).collect(),
+        ..Inspection::default()
     }
+}
+
+fn blank(links: usize) -> Vec<LinkState> {
+    vec![LinkState::default(); links]
 }
 
 impl Inspection {
@@ -205,26 +205,19 @@ impl Inspection {
     }
 }
 
-/// The links of a switch's ports, in the topology.
-fn links_out<T: Transport>(shard: &Shard<T>, ports: Range<usize>) -> Range<usize> {
-    let own_ports = shard.links.len() - shard.ports.len();
-    let first = shard.links[own_ports + ports.start] as usize;
-    first..first + ports.len()
-}
-
-fn balanced<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = BalancedSwitch> {
-    shard.switches.iter().filter_map(|switch| {
+fn balanced<H: Copy + Default, A>(view: &View<'_, H, A>) -> impl Iterator<Item = BalancedSwitch> {
+    view.switches.iter().filter_map(|switch| {
         let balance = switch.balancing()?;
-        let packets = &shard.wires.packets;
+        let packets = &view.wires.packets;
         let held = |id| Held::of(packets.get(id), packets.ingress(id));
         let held = balance.held().into_iter().map(held).collect();
-        let links_out = links_out(shard, switch.ports());
+        let links_out = view.links_out(switch.ports());
         Some(BalancedSwitch { node: balance.node(), links_out, held, notices: balance.notices() })
     })
 }
 
-fn shared_buffers<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = SharedBuffer> {
-    shard.switches.iter().filter_map(move |switch| {
+fn shared_buffers<H, A>(view: &View<'_, H, A>) -> impl Iterator<Item = SharedBuffer> {
+    view.switches.iter().filter_map(move |switch| {
         let pauses = switch.pauses()?;
         let memory = &pauses.memory;
         let charges = memory.links().flat_map(|link| (0..CLASSES as u8).map(move |class| (link, class)));
@@ -236,7 +229,7 @@ fn shared_buffers<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = Shared
         };
         Some(SharedBuffer {
             node: pauses.node(),
-            links_out: links_out(shard, switch.ports()),
+            links_out: view.links_out(switch.ports()),
             charges: charges.map(charge).collect(),
             size_bytes: memory.size_bytes(),
             lossless_drops: memory.lossless_drops(),
@@ -244,33 +237,15 @@ fn shared_buffers<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = Shared
     })
 }
 
-impl<T: Transport> Engine<T> {
-    /// What is wrong with each link, in the topology's order.
-    fn faults(&self) -> Vec<Option<&LinkFault>> {
-        let mut faults = vec![None; self.partition.far_ends.len()];
-        for shard in &self.shards {
-            for (port, &link) in shard.all_ports().zip(&shard.links) {
-                faults[link as usize] = shard.wires.fault(port.end());
-            }
-        }
-        faults
-    }
-}
-
-fn due<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = (HostId, Time)> {
-    let hosts = (shard.first_host..).zip(&shard.hosts);
-    hosts.filter_map(|(id, host)| Some((id, host.due()?)))
-}
-
-fn passage<T: Transport>(put: &Put<T::Header>, identify: bool) -> Passage {
-    let is_written = T::Agent::ACTIVE || T::Agent::SEES_DEPARTURES;
-    let is_told_apart = identify && !is_written && put.packet.kind == Kind::Data;
+fn passage<H: Debug>(put: &Put<H>, fault: Option<&LinkFault>, identify: bool) -> Passage {
+    let is_told_apart = identify && put.packet.kind == Kind::Data;
     Passage {
         link: put.link,
         start: put.start,
         delay: put.delay,
         arrival: put.packet.time + put.delay,
-        is_lost: false,
+        is_lost: fault
+            .is_some_and(|fault| fault.losses().binary_search_by_key(&put.start, |loss| loss.0).is_ok()),
         identity: is_told_apart.then(|| identity(&put.packet.header)),
         packet: Held::of(&put.packet, 0),
     }

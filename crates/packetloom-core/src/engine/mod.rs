@@ -27,7 +27,9 @@ mod queries;
 mod shard;
 mod switch;
 mod transmitter;
+mod view;
 mod wires;
+mod worker;
 
 pub use agenda::Timer;
 pub use agent::{Leaving, Moment, PathNeeds, Place, PortAgent};
@@ -44,7 +46,6 @@ pub use port::{Port, PortCounters};
 use crate::fault::Faults;
 use crate::flow::{FlowId, HostId};
 use crate::measure::{Captured, QueueRecorder, Reordering, SentRecorder};
-use crate::packet::Packet;
 use crate::queue::{CLASSES, PauseRecord};
 use crate::routing::FlowPorts;
 use crate::spec::Values;
@@ -52,11 +53,12 @@ use crate::topology::Topology;
 use crate::units::Time;
 use crate::workload::{Start, Workload};
 use assembly::Assembly;
-use crew::{Crew, Turn};
-use partition::{FarEnd, Partition};
+use crew::{AnyCrew, Crew, Turn};
+use partition::Partition;
 use shard::Shard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use view::View;
 
 /// What was done, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -202,6 +204,10 @@ impl<T: Transport> Engine<T> {
         Engine { shards, partition, now: Time::ZERO, helpers_took: Duration::ZERO }
     }
 
+    fn views(&self) -> Vec<View<'_, T::Header, T::Agent>> {
+        self.shards.iter().map(Shard::view).collect()
+    }
+
     fn shard_of(&mut self, host: HostId) -> &mut Shard<T> {
         &mut self.shards[self.partition.places[host as usize].0 as usize]
     }
@@ -258,57 +264,30 @@ impl<T: Transport> AnyEngine for Engine<T> {
     }
 
     fn standings(&self) -> Vec<Standing> {
-        let mut standings: Vec<Standing> = self.shards.iter().flat_map(Shard::standings).collect();
-        standings.sort_unstable();
-        standings
+        endpoint::in_order(self.shards.iter().flat_map(Shard::standings).collect())
     }
 
     fn ports(&mut self, end: Time) -> Vec<PortRecords> {
-        let records: Vec<_> = self.shards.iter_mut().map(|shard| shard.queue_records(end)).collect();
-        let on_links: Vec<_> = self.shards.iter().map(|shard| shard.wires.on_links()).collect();
-        let mut rows = vec![Default::default(); self.partition.far_ends.len()];
-        for (shard, records) in self.shards.iter().zip(records) {
-            for ((port, record), &link) in shard.all_ports().zip(records).zip(&shard.links) {
-                let FarEnd { shard: far, node, link: number } = self.partition.far_ends[link as usize];
-                let on_link = on_links[far as usize].get(&(node, number)).map_or(&[][..], Vec::as_slice);
-                rows[link as usize] =
-                    (port.counters(end, on_link, &shard.wires), record, port.sent(&shard.wires).cloned());
-            }
-        }
-        rows
+        let queues = self.shards.iter_mut().map(|shard| shard.queue_records(end)).collect();
+        view::port_records(&self.views(), queues, &self.partition.far_ends, end)
     }
 
     fn captured(&self, end: Time) -> Vec<(usize, Vec<Captured>)> {
-        let mut all = Vec::new();
-        for shard in &self.shards {
-            for (port, &link) in shard.all_ports().zip(&shard.links) {
-                let packets = port.captured(end, &shard.wires);
-                all.extend(
-                    packets.map(|packets| (link as usize, packets.iter().map(captured::<T>).collect())),
-                );
-            }
-        }
-        all.sort_by_key(|(link, _): &(usize, Vec<Captured>)| *link);
-        all
+        view::captured(&self.views(), end, T::segment)
     }
 
     fn pauses(&self, end: Time) -> Vec<(usize, [PauseRecord; CLASSES])> {
-        let mut all = Vec::new();
-        for shard in &self.shards {
-            let ports = shard.all_ports().zip(&shard.links);
-            let records = ports.filter_map(|(port, &link)| Some((link as usize, port.shared()?.pauses(end))));
-            all.extend(records);
-        }
-        all.sort_by_key(|(link, _)| *link);
-        all
+        view::pauses(&self.views(), end)
     }
 
     fn pause_cycle(&self) -> Option<PauseCycle> {
-        deadlock::find(self)
+        deadlock::find(&self.views(), &self.partition.far_ends)
     }
 
     fn reordering(&self) -> BTreeMap<FlowId, Reordering> {
-        self.shards.iter().flat_map(Shard::reordering).collect()
+        let mut flows = BTreeMap::new();
+        self.shards.iter().for_each(|shard| flows.extend(shard.reordering()));
+        flows
     }
 
     fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)> {
@@ -316,32 +295,17 @@ impl<T: Transport> AnyEngine for Engine<T> {
     }
 
     fn inspect(&mut self, identify: bool) -> Inspection {
-        inspection::inspect(self, identify)
-    }
-}
-
-/// A packet that was noted, for whoever does not know its transport.
-fn captured<T: Transport>((at, packet): &(Time, Packet<T::Header>)) -> Captured {
-    Captured {
-        at: *at,
-        flow: packet.flow,
-        src: packet.src,
-        dst: packet.dst,
-        size_bytes: packet.size_bytes,
-        kind: packet.kind,
-        class: packet.class,
-        ecn: match (packet.congestion_experienced, packet.ecn_capable) {
-            (true, _) => 3,
-            (false, true) => 2,
-            (false, false) => 0,
-        },
-        segment: T::segment(packet),
+        let puts = self.shards.iter_mut().map(|shard| std::mem::take(&mut shard.wires.audited)).collect();
+        let due = self.shards.iter().flat_map(Shard::due).collect();
+        let is_idle = self.shards.iter().all(|shard| shard.next_window().is_none());
+        let seen = inspection::inspect(&self.views(), &self.partition.far_ends, puts, identify);
+        Inspection { now: self.now, is_idle, due, ..seen }
     }
 }
 
 /// Leads a crew through time.
-fn lead<T: Transport>(
-    crew: &mut Crew<'_, T>,
+fn lead(
+    crew: &mut dyn AnyCrew,
     clock: Clock,
     places: &[(u32, u32)],
     workload: &mut Workload,

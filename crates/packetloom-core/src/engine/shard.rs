@@ -10,6 +10,7 @@ use super::host::Host;
 use super::log::{Log, Report};
 use super::port::Port;
 use super::switch::{Routed, Switch};
+use super::view::View;
 use super::wires::{Outbox, Wires};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::measure::{QueueRecorder, Reordering};
@@ -122,6 +123,23 @@ impl<T: Transport> Shard<T> {
     /// What was done so far for its hosts' unfinished flows, in no order.
     pub(super) fn reports(&self) -> impl Iterator<Item = (FlowId, Report)> {
         self.hosts.iter().flat_map(Host::reports)
+    }
+
+    /// The earliest timer or start of a flow of each host that has any left.
+    pub(super) fn due(&self) -> impl Iterator<Item = (HostId, Time)> {
+        (self.first_host..).zip(&self.hosts).filter_map(|(id, host)| Some((id, host.due()?)))
+    }
+
+    /// What does not depend on the transport.
+    pub(super) fn view(&self) -> View<'_, T::Header, T::Agent> {
+        View {
+            ports: self.all_ports().collect(),
+            links: &self.links,
+            host_ports: self.links.len() - self.ports.len(),
+            hosts: self.hosts.len() as u32,
+            switches: &self.switches,
+            wires: &self.wires,
+        }
     }
 
     /// How its hosts' unfinished flows stand, in no order.

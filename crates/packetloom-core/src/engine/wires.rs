@@ -287,18 +287,34 @@ impl<H: Copy + Default> Wires<H> {
         }
     }
 
-    /// The packets on each link with any, the earliest first; by the node that the link leads to, and its number there.
-    pub(super) fn on_links(&self) -> BTreeMap<(u32, u32), Vec<&Packet<H>>> {
-        let mut links: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    /// The packets on each link with any.
+    pub(super) fn on_links(&self) -> OnLinks {
+        let mut found = Vec::new();
         for (end, id) in self.calendar.on_links() {
             let packet = self.packets.get(id);
             if !LinkMessage::is_reminder(packet) {
-                links.entry(end).or_default().push(packet);
+                found.push((end, packet.time, id));
             }
         }
-        for link in links.values_mut() {
-            link.sort_unstable_by_key(|packet| packet.time);
+        OnLinks::new(found)
+    }
+}
+
+/// The packets on each link with any, the earliest first; by the node that the link leads to, and its number there.
+pub(super) struct OnLinks(BTreeMap<(u32, u32), Vec<PacketId>>);
+
+impl OnLinks {
+    fn new(mut found: Vec<((u32, u32), Time, PacketId)>) -> OnLinks {
+        found.sort_by_key(|&(end, time, _)| (end, time));
+        let mut links: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (end, _, id) in found {
+            links.entry(end).or_default().push(id);
         }
-        links
+        OnLinks(links)
+    }
+
+    /// Those on one link.
+    pub(super) fn to(&self, end: (u32, u32)) -> &[PacketId] {
+        self.0.get(&end).map_or(&[][..], Vec::as_slice)
     }
 }

@@ -49,7 +49,7 @@ pub trait RateControl: Sized + Send {
     /// The transport that it makes.
     const COMPONENT: Component;
     /// What it says.
-    type Word: Copy + Default + std::fmt::Debug + Send;
+    type Word: Copy + Default + std::fmt::Debug + Send + 'static;
     /// Its part at the ports.
     type Agent: PortAgent<Header<Self::Word>>;
 

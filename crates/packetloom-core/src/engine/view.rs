@@ -1,0 +1,116 @@
+//! Shards without their transport. What is read of ports and switches between two windows is compiled once for each packet
+//! format instead of once for each transport.
+
+use super::PortRecords;
+use super::agent::PortAgent;
+use super::partition::FarEnd;
+use super::port::Port;
+use super::switch::Switch;
+use super::wires::Wires;
+use crate::measure::{Captured, QueueRecorder, Segment};
+use crate::packet::Packet;
+use crate::queue::{CLASSES, PauseRecord};
+use crate::units::Time;
+use std::ops::Range;
+
+/// A shard's ports, switches and links.
+pub(super) struct View<'a, H, A> {
+    /// The hosts' NICs, then the switches' ports.
+    pub(super) ports: Vec<&'a Port<H, A>>,
+    /// The links that these send into, by their place in the topology.
+    pub(super) links: &'a [u32],
+    /// How many of the ports belong to hosts.
+    pub(super) host_ports: usize,
+    /// How many of the shard's nodes are hosts. They come before the switches.
+    pub(super) hosts: u32,
+    pub(super) switches: &'a [Switch],
+    pub(super) wires: &'a Wires<H>,
+}
+
+impl<'a, H, A> View<'a, H, A> {
+    /// Each port with its link.
+    pub(super) fn ports(&self) -> impl Iterator<Item = (&'a Port<H, A>, u32)> {
+        self.ports.iter().copied().zip(self.links.iter().copied())
+    }
+
+    /// The links of a switch's ports, by their place in the topology.
+    pub(super) fn links_out(&self, ports: Range<usize>) -> Range<usize> {
+        let first = self.links[self.host_ports + ports.start] as usize;
+        first..first + ports.len()
+    }
+}
+
+/// What is kept of each port until `end`, in the order of the topology's links. `queues` are the ports' queue records.
+pub(super) fn port_records<H: Copy + Default, A: PortAgent<H>>(
+    views: &[View<'_, H, A>],
+    queues: Vec<Vec<Option<QueueRecorder>>>,
+    far_ends: &[FarEnd],
+    end: Time,
+) -> Vec<PortRecords> {
+    let on_links: Vec<_> = views.iter().map(|view| view.wires.on_links()).collect();
+    let mut rows = blank(far_ends.len());
+    for (view, queues) in views.iter().zip(queues) {
+        for ((port, link), queue) in view.ports().zip(queues) {
+            let FarEnd { shard: far, node, link: number } = far_ends[link as usize];
+            let on_link = on_links[far as usize].to((node, number)).iter();
+            let on_link: Vec<_> = on_link.map(|&id| views[far as usize].wires.packets.get(id)).collect();
+            let counters = port.counters(end, &on_link, view.wires);
+            rows[link as usize] = (counters, queue, port.sent(view.wires).cloned());
+        }
+    }
+    rows
+}
+
+fn blank(ports: usize) -> Vec<PortRecords> {
+    vec![Default::default(); ports]
+}
+
+/// What was captured until `end`, in the order of links. `segment` is [`super::Transport::segment`].
+pub(super) fn captured<H: Copy + Default, A: PortAgent<H>>(
+    views: &[View<'_, H, A>],
+    end: Time,
+    segment: fn(&Packet<H>) -> Segment,
+) -> Vec<(usize, Vec<Captured>)> {
+    let mut all = Vec::new();
+    for view in views {
+        for (port, link) in view.ports() {
+            let packets = port.captured(end, view.wires);
+            let noted = |(at, packet): &(Time, Packet<H>)| note(*at, packet, segment(packet));
+            all.extend(packets.map(|packets| (link as usize, packets.iter().map(noted).collect())));
+        }
+    }
+    all.sort_by_key(|(link, _): &(usize, Vec<Captured>)| *link);
+    all
+}
+
+/// A captured packet, for readers that do not know its transport.
+fn note<H>(at: Time, packet: &Packet<H>, segment: Segment) -> Captured {
+    Captured {
+        at,
+        flow: packet.flow,
+        src: packet.src,
+        dst: packet.dst,
+        size_bytes: packet.size_bytes,
+        kind: packet.kind,
+        class: packet.class,
+        ecn: match (packet.congestion_experienced, packet.ecn_capable) {
+            (true, _) => 3,
+            (false, true) => 2,
+            (false, false) => 0,
+        },
+        segment,
+    }
+}
+
+/// The pauses of each port that can be paused, until `end`, in the order of the topology's links.
+pub(super) fn pauses<H: Copy + Default, A: PortAgent<H>>(
+    views: &[View<'_, H, A>],
+    end: Time,
+) -> Vec<(usize, [PauseRecord; CLASSES])> {
+    let mut all = Vec::new();
+    for view in views {
+        all.extend(view.ports().filter_map(|(port, link)| Some((link as usize, port.shared()?.pauses(end)))));
+    }
+    all.sort_by_key(|(link, _)| *link);
+    all
+}

@@ -1,0 +1,107 @@
+//! The threads of a crew, and how it exchanges messages with them. What goes to and fro has lost its type, so that channels
+//! and threads are compiled once and not for each transport.
+
+use super::crew::Turn;
+use super::endpoint::Standing;
+use cpu_time::ThreadTime;
+use std::any::Any;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+/// How often a thread looks for what it waits for before it sleeps. A look takes some thirty nanoseconds, so that is as long as it
+/// takes to be woken. It must sleep at some time, rather than let others run between its looks: whom the system wakes it puts
+/// onto a processor that is idle, while two threads that never sleep can stay on one for hundreds of windows, as new ones begin.
+const LOOKS: u32 = 2_000;
+
+/// What a thread works on.
+pub(super) trait Job: Send {
+    /// Processes a window, with what a basket has; puts into it what came of that.
+    fn take_turn(&mut self, turn: Turn, basket: &mut dyn Any);
+
+    /// How its unfinished flows stand, in no order.
+    fn standings(&self) -> Vec<Standing>;
+}
+
+/// A box that goes to a worker and comes back, so that no turn allocates.
+type Basket = Box<dyn Any + Send>;
+
+/// What a worker is told to do.
+enum Order {
+    /// To take its shard through a window.
+    Turn(Turn, Basket),
+    /// To tell how its hosts' flows stand.
+    Standings,
+}
+
+/// A thread with a job of its own.
+pub(super) struct Worker<'scope> {
+    orders: Sender<Order>,
+    done: Receiver<Basket>,
+    standings: Receiver<Vec<Standing>>,
+    /// Ends when there are no more orders, with the processor time that it took.
+    thread: ScopedJoinHandle<'scope, Duration>,
+}
+
+impl Worker<'_> {
+    pub(super) fn begin_turn(&self, turn: Turn, basket: Basket) {
+        self.order(Order::Turn(turn, basket));
+    }
+
+    /// Waits for the basket of the turn that was begun.
+    pub(super) fn end_turn(&self) -> Basket {
+        receive(&self.done).expect("a worker that did not panic answers")
+    }
+
+    fn order(&self, order: Order) {
+        assert!(self.orders.send(order).is_ok(), "a worker lives until its orders end");
+    }
+
+    /// Lets it go; returns the processor time that it took.
+    pub(super) fn end(self) -> Duration {
+        drop(self.orders);
+        self.thread.join().expect("a worker that did not panic ends")
+    }
+}
+
+/// How the workers' unfinished flows stand, in no order.
+pub(super) fn standings(workers: &[Worker<'_>]) -> Vec<Standing> {
+    workers.iter().for_each(|worker| worker.order(Order::Standings));
+    let answers = workers.iter().map(|worker| receive(&worker.standings));
+    answers.flat_map(|answer| answer.expect("a worker that did not panic answers")).collect()
+}
+
+/// Starts a thread for a job.
+pub(super) fn hire<'scope>(scope: &'scope Scope<'scope, '_>, job: &'scope mut dyn Job) -> Worker<'scope> {
+    let (orders, next) = channel();
+    let (report, done) = channel();
+    let (tell, standings) = channel();
+    let thread = scope.spawn(move || {
+        let clock = ThreadTime::now();
+        while let Some(order) = receive(&next) {
+            let is_heard = match order {
+                Order::Turn(turn, mut basket) => {
+                    job.take_turn(turn, &mut *basket);
+                    report.send(basket).is_ok()
+                }
+                Order::Standings => tell.send(job.standings()).is_ok(),
+            };
+            if !is_heard {
+                break;
+            }
+        }
+        clock.elapsed()
+    });
+    Worker { orders, done, standings, thread }
+}
+
+/// Waits for a message, at first wide awake; `None` when there will be none.
+fn receive<M>(from: &Receiver<M>) -> Option<M> {
+    for _ in 0..LOOKS {
+        if let Ok(message) = from.try_recv() {
+            return Some(message);
+        }
+        std::hint::spin_loop();
+    }
+    from.recv().ok()
+}
