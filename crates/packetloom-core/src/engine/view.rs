@@ -11,6 +11,7 @@ use crate::measure::{Captured, QueueRecorder, Segment};
 use crate::packet::Packet;
 use crate::queue::{CLASSES, PauseRecord};
 use crate::units::Time;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A shard's ports, switches and links.
@@ -79,7 +80,12 @@ pub(super) fn captured<H: Copy + Default, A: PortAgent<H>>(
             all.extend(packets.map(|packets| (link as usize, packets.iter().map(noted).collect())));
         }
     }
-    all.sort_by_key(|(link, _): &(usize, Vec<Captured>)| *link);
+    in_order_of_links(all)
+}
+
+/// Not generic, so that it is compiled once.
+fn in_order_of_links(mut all: Vec<(usize, Vec<Captured>)>) -> Vec<(usize, Vec<Captured>)> {
+    all.sort_by_key(|(link, _)| *link);
     all
 }
 
@@ -107,10 +113,13 @@ pub(super) fn pauses<H: Copy + Default, A: PortAgent<H>>(
     views: &[View<'_, H, A>],
     end: Time,
 ) -> Vec<(usize, [PauseRecord; CLASSES])> {
-    let mut all = Vec::new();
+    let mut all = BTreeMap::new();
     for view in views {
-        all.extend(view.ports().filter_map(|(port, link)| Some((link as usize, port.shared()?.pauses(end)))));
+        for (port, link) in view.ports() {
+            if let Some(shared) = port.shared() {
+                all.insert(link as usize, shared.pauses(end));
+            }
+        }
     }
-    all.sort_by_key(|(link, _)| *link);
-    all
+    all.into_iter().collect()
 }
