@@ -21,6 +21,7 @@ POINTS = 400
 NS_PER_BIN = 5_000.0
 # So that a scheme looks the same in two panels whose schemes differ.
 PLACES = {"ECMP": 0, "LetFlow": 1, "CONGA": 2, "ConWeave": 3, "CONGA, ConWeave's simulator's": 4, LATER: 5}
+PLACES |= {"oblivious": 0, "REPS": 1, "oblivious, NDP": 2, "REPS, NDP": 3, "all paths in turn": 4}
 
 
 def links(runs: Runs) -> list[Panel]:
