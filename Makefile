@@ -69,9 +69,12 @@ lint: .venv/.dev-tools .venv/.installed
 	$(BIN)/ruff check python tests docs/site.py
 	$(BIN)/mypy
 
+# A worker for each core; what measures time or drives a browser runs after the others, by itself.
+QUICK := not slow and not ray and not wheel
 test: lint
 	cargo test --workspace --locked
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile -m "$(QUICK) and not alone"
+	$(BIN)/pytest -m "$(QUICK) and alone"
 
 test-ray: .venv/.ray .venv/.installed
 	$(BIN)/pytest -m ray

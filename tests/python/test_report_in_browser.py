@@ -21,6 +21,8 @@ from packetloom.page import Page as PaperPage
 from packetloom.results import Results
 from packetloom.view import server
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "target" / "screenshots"
 OPENS_WITHIN_S = 3.0
