@@ -2,7 +2,7 @@
 //! Dukkipati, PhD thesis, Stanford 2008): every link offers one rate to all its flows, and follows offered load and queue.
 
 use super::paced::{CORE, Header, Kbps, Paced, RateControl, Standing, check};
-use crate::engine::{Moment, Place, PortAgent};
+use crate::engine::{Moment, PortAgent, PortInfo};
 use crate::flow::Flow;
 use crate::packet::{Kind as PacketKind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
@@ -174,8 +174,8 @@ impl RcpLink {
 }
 
 impl PortAgent<Header<Word>> for RcpLink {
-    fn build(transport: &Values, place: Place) -> RcpLink {
-        let capacity = place.rate.as_bps() as f64 / 8e12;
+    fn build(transport: &Values, port: PortInfo) -> RcpLink {
+        let capacity = port.rate.as_bps() as f64 / 8e12;
         let greatest = capacity * transport.number("target");
         let rtt = transport.time("rtt");
         let mut link = RcpLink {

@@ -1,6 +1,6 @@
 //! What queue pairs have been told.
 
-use super::control::Line;
+use super::control::FlowPath;
 use super::network::Network;
 use crate::finished::Finished;
 use crate::flow::Flow;
@@ -135,7 +135,7 @@ impl Config {
     }
 
     /// What a flow knows of its way.
-    pub(super) fn line(&self, flow: &Flow) -> Line {
+    pub(super) fn path(&self, flow: &Flow) -> FlowPath {
         let network = self.network();
         let rate = network.line_rate(flow.src);
         let base_rtt = self.base_rtt.unwrap_or(network.base_rtt);
@@ -145,33 +145,40 @@ impl Config {
         };
         let mss_bytes = self.format.data.mss_bytes;
         let initial_rate = self.initial_rate.map_or(rate, |initial| initial.min(rate));
-        Line { rate, initial_rate, base_rtt, window_bytes, mss_bytes, hops: network.hops(flow.src, flow.dst) }
+        FlowPath {
+            rate,
+            initial_rate,
+            base_rtt,
+            window_bytes,
+            mss_bytes,
+            hops: network.hops(flow.src, flow.dst),
+        }
     }
 
     /// How many bytes a flow may have in flight at a rate.
-    pub(super) fn window_bytes(&self, line: &Line, rate: Rate) -> u64 {
+    pub(super) fn window_bytes(&self, path: &FlowPath, rate: Rate) -> u64 {
         // Of chunks only whole ones are acknowledged.
         let least = match self.recovery {
-            Recovery::GoBackN { chunk, .. } if chunk > 1 => u64::from(chunk) * line.mss_bytes,
+            Recovery::GoBackN { chunk, .. } if chunk > 1 => u64::from(chunk) * path.mss_bytes,
             _ => 1,
         };
         match self.window {
             Window::None => u64::MAX,
             _ if self.variable_window => {
-                let scaled = u128::from(line.window_bytes) * u128::from(rate.as_bps());
-                ((scaled / u128::from(line.rate.as_bps())) as u64).max(least)
+                let scaled = u128::from(path.window_bytes) * u128::from(rate.as_bps());
+                ((scaled / u128::from(path.rate.as_bps())) as u64).max(least)
             }
-            _ => line.window_bytes.max(least),
+            _ => path.window_bytes.max(least),
         }
     }
 
     /// How many packets a flow may have in flight.
-    pub(super) fn packets_cap(&self, line: &Line) -> u32 {
+    pub(super) fn packets_cap(&self, path: &FlowPath) -> u32 {
         match self.recovery {
             Recovery::GoBackN { .. } => u32::MAX,
             Recovery::Selective { cap: Some(cap), .. } => cap,
             Recovery::Selective { cap: None, .. } => {
-                (bdp_bytes(line.rate, line.base_rtt) / self.format.data.mss_bytes).clamp(1, 1 << 30) as u32
+                (bdp_bytes(path.rate, path.base_rtt) / self.format.data.mss_bytes).clamp(1, 1 << 30) as u32
             }
         }
     }

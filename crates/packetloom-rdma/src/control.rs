@@ -8,7 +8,7 @@ use crate::units::{Rate, Time};
 
 /// What a queue pair knows of its way at its start.
 #[derive(Clone, Copy, Debug)]
-pub struct Line {
+pub struct FlowPath {
     /// What the host's link carries.
     pub rate: Rate,
     /// At what rate a flow starts.
@@ -85,7 +85,7 @@ pub trait Control: Sized + Send {
     }
 
     /// At a flow's start.
-    fn new(settings: &Self::Settings, line: &Line) -> Self;
+    fn new(settings: &Self::Settings, path: &FlowPath) -> Self;
 
     /// What the next packet says.
     fn say(&self, _now: Time) -> Self::Word {

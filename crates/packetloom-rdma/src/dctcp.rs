@@ -1,7 +1,7 @@
 //! DCTCP by rates, as in HPCC's simulator (rdma-hw.cc, CC_MODE 8). It is not RFC 8257's, which is the transport `dctcp`:
 //! flows start at line rate, and each round trip adds to a rate.
 
-use super::control::{Control, Heard, Line};
+use super::control::{Control, FlowPath, Heard};
 use super::params::{Defaults, check, core, default_of};
 use crate::spec::{Component, Fallback, Kind, Param, Values};
 use crate::units::Rate;
@@ -87,11 +87,11 @@ impl Control for RateDctcpControl {
         }
     }
 
-    fn new(_: &Settings, line: &Line) -> RateDctcpControl {
+    fn new(_: &Settings, path: &FlowPath) -> RateDctcpControl {
         RateDctcpControl {
-            line_rate: line.rate,
-            mss_bytes: line.mss_bytes,
-            rate: line.initial_rate,
+            line_rate: path.rate,
+            mss_bytes: path.mss_bytes,
+            rate: path.initial_rate,
             alpha: 1.0,
             marked: 0,
             packets: 0,
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::units::Time;
 
-    const LINE: Line = Line {
+    const PATH: FlowPath = FlowPath {
         rate: Rate::from_gbps(100),
         initial_rate: Rate::from_gbps(100),
         base_rtt: Time::from_us(4),
@@ -158,7 +158,7 @@ mod tests {
 
     /// Acknowledges packet by packet, 50 in flight; returns rates in Gb/s.
     fn rates(marked: impl Fn(u64) -> bool, packets: u64) -> Vec<f64> {
-        let mut control = RateDctcpControl::new(&SETTINGS, &LINE);
+        let mut control = RateDctcpControl::new(&SETTINGS, &PATH);
         let of_packet = |nth: u64| {
             let (acked_bytes, sent_bytes) = (nth * 1_000, (nth + 50) * 1_000);
             let heard = Heard { now: Time::ZERO, acked_bytes, sent_bytes, arrived: 1, marked: marked(nth) };
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn alpha_follows_the_share_of_marked_packets() {
         // The first round trip that counts has no marks and ends at packet 52; of each 51 after it a third is marked.
-        let mut control = RateDctcpControl::new(&SETTINGS, &LINE);
+        let mut control = RateDctcpControl::new(&SETTINGS, &PATH);
         let mut alpha = 15.0 / 16.0;
         for nth in 1..=51 * 8 {
             let heard = Heard {

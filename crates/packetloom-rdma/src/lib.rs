@@ -175,10 +175,10 @@ impl<C: Control> Transport for Rdma<C> {
 
     fn start(&mut self, flow: Flow, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
-        let line = config.line(&flow);
-        let pair = Pair::new(flow, line, self.rota.create(), config, context.now);
+        let path = config.path(&flow);
+        let pair = Pair::new(flow, path, self.rota.create(), config, context.now);
         let started = self.started.entry(flow.dst).or_default();
-        let sender = Sender { pair, control: C::new(settings, &line), port: *started };
+        let sender = Sender { pair, control: C::new(settings, &path), port: *started };
         *started = started.wrapping_add(1);
         self.senders.insert(flow.id, sender);
         self.settle(flow.id, context);
@@ -249,7 +249,7 @@ impl<C: Control> Rdma<C> {
         let Setup { config, settings } = &*self.setup;
         let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
         control.advance(settings, context.now);
-        let window_bytes = config.window_bytes(&pair.line, control.rate());
+        let window_bytes = config.window_bytes(&pair.path, control.rate());
         pair.window_bytes = window_bytes.min(control.window_bytes());
         let may_send_at = pair.may_send_at();
         self.rota.place(&mut pair.turn, flow, may_send_at, context.now);
@@ -311,7 +311,7 @@ impl<C: Control> Rdma<C> {
             word: control.say(now),
             ..Header::default()
         };
-        let priority = self.plans.sends(now, now + context.time_at(pair.line.rate, size_bytes.into()));
+        let priority = self.plans.sends(now, now + context.time_at(pair.path.rate, size_bytes.into()));
         context.send(Packet {
             flow,
             dst: pair.flow.dst,

@@ -4,7 +4,7 @@
 //! Nothing here knows packets, so it is compiled once for all transports.
 
 use super::config::{Config, Recovery};
-use super::control::Line;
+use super::control::FlowPath;
 use super::repair::Selective;
 use super::rota::{Turn, Waits};
 use crate::Sending;
@@ -16,7 +16,7 @@ use crate::units::{Rate, Time};
 #[derive(Clone, Debug)]
 pub struct Pair {
     pub(super) flow: Flow,
-    pub(super) line: Line,
+    pub(super) path: FlowPath,
     packets: u32,
     cap: u32,
     pub(super) turn: Turn,
@@ -51,13 +51,13 @@ pub struct Change {
 
 impl Pair {
     /// A flow that starts now.
-    pub fn new(flow: Flow, line: Line, turn: Turn, config: &Config, now: Time) -> Pair {
+    pub fn new(flow: Flow, path: FlowPath, turn: Turn, config: &Config, now: Time) -> Pair {
         let is_selective = matches!(config.recovery, Recovery::Selective { .. });
         Pair {
             flow,
-            line,
+            path,
             packets: config.format.data.packets(flow.size_bytes) as u32,
-            cap: config.packets_cap(&line),
+            cap: config.packets_cap(&path),
             turn,
             una: 0,
             next: 0,
@@ -84,7 +84,7 @@ impl Pair {
     }
 
     fn bytes_before(&self, seq: u32) -> u64 {
-        (u64::from(seq) * self.line.mss_bytes).min(self.flow.size_bytes)
+        (u64::from(seq) * self.path.mss_bytes).min(self.flow.size_bytes)
     }
 
     /// How far all is acknowledged, in bytes.
@@ -242,7 +242,7 @@ impl Pair {
     /// How it stands with its window and rate.
     pub fn sending(&self, rate: Rate) -> Sending {
         let cap =
-            self.cap.min(u32::try_from(self.window_bytes.div_ceil(self.line.mss_bytes)).unwrap_or(u32::MAX));
+            self.cap.min(u32::try_from(self.window_bytes.div_ceil(self.path.mss_bytes)).unwrap_or(u32::MAX));
         Sending {
             window: (cap < u32::MAX).then(|| f64::from(cap.max(1))),
             rate: Some(rate),

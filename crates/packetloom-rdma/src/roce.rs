@@ -1,6 +1,6 @@
 //! RoCE without congestion control: flows send at their link's rate, and PFC alone keeps packets from being lost.
 
-use super::control::{Control, Heard, Line};
+use super::control::{Control, FlowPath, Heard};
 use super::header::Header;
 use super::params::{check, core, default_of};
 use crate::spec::{Component, Values};
@@ -28,8 +28,8 @@ impl Control for Unlimited {
 
     fn settings(_: &Values) {}
 
-    fn new((): &(), line: &Line) -> Unlimited {
-        Unlimited(line.initial_rate)
+    fn new((): &(), path: &FlowPath) -> Unlimited {
+        Unlimited(path.initial_rate)
     }
 
     fn heard(&mut self, (): &(), _: &Heard, (): &()) {}

@@ -1,7 +1,7 @@
 //! Swift (Kumar et al., SIGCOMM 2020): a window for the delay in the fabric and one for the delay at the receiving host,
 //! each against a target; below one packet it becomes a pace.
 
-use super::control::{Control, Heard, Line, Loss, Spacing};
+use super::control::{Control, FlowPath, Heard, Loss, Spacing};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
@@ -250,17 +250,17 @@ impl Control for SwiftControl {
         }
     }
 
-    fn new(s: &Settings, line: &Line) -> SwiftControl {
-        let window = line.window_bytes as f64 / line.mss_bytes as f64;
+    fn new(s: &Settings, path: &FlowPath) -> SwiftControl {
+        let window = path.window_bytes as f64 / path.mss_bytes as f64;
         let packets = s.initial_window.unwrap_or(if s.is_paper { window } else { 12.0 });
         let window = Window { packets: packets.clamp(s.min_window, s.max_window), decreased_at: Time::ZERO };
         SwiftControl {
-            rate: line.initial_rate,
-            mss_bytes: line.mss_bytes,
-            targets: targets(s, line),
+            rate: path.initial_rate,
+            mss_bytes: path.mss_bytes,
+            targets: targets(s, path),
             fabric: window,
             endpoint: window,
-            rtt: line.base_rtt,
+            rtt: path.base_rtt,
             timeouts: 0,
         }
     }
@@ -326,12 +326,12 @@ impl SwiftControl {
     }
 }
 
-fn targets(s: &Settings, line: &Line) -> Targets {
-    let base = s.base_target.unwrap_or(if s.is_paper { line.base_rtt } else { Time::from_us(20) });
+fn targets(s: &Settings, path: &FlowPath) -> Targets {
+    let base = s.base_target.unwrap_or(if s.is_paper { path.base_rtt } else { Time::from_us(20) });
     let base = base.as_ps() as f64;
     let or = |time: Option<Time>, default: f64| time.map_or(default, |time| time.as_ps() as f64);
     Targets {
-        fabric: base + f64::from(line.hops) * or(s.hop_target, base / 6.55),
+        fabric: base + f64::from(path.hops) * or(s.hop_target, base / 6.55),
         scaling: Scaling::new(or(s.fs_range, 5.0 * base), s.fs_min, s.fs_max),
         endpoint: or(s.endpoint_target, base),
     }
@@ -357,7 +357,7 @@ fn check_swift(values: &Values) -> Result<(), Complaint> {
 mod tests {
     use super::*;
 
-    const LINE: Line = Line {
+    const PATH: FlowPath = FlowPath {
         rate: Rate::from_gbps(100),
         initial_rate: Rate::from_gbps(100),
         base_rtt: Time::from_us(8),
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn targets_grow_with_hops_and_with_flows_below_a_packet_too() {
-        let targets = targets(&HTSIM, &LINE);
+        let targets = targets(&HTSIM, &PATH);
         assert!((targets.fabric / 1e6 - (20.0 + 4.0 * 20.0 / 6.55)).abs() < 1e-9);
         let us = |window: f64| targets.scaling.of(window) / 1e6;
         // alpha = 100 us / (1/sqrt(0.1) - 1/sqrt(100)) = 32.66 us; beta = -alpha / 10.
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn delay_below_the_target_adds_a_packet_a_round_trip_and_above_it_cuts_once_in_one() {
-        let mut control = SwiftControl::new(&HTSIM, &LINE);
+        let mut control = SwiftControl::new(&HTSIM, &PATH);
         assert_eq!(control.packets(), 12.0);
         control.heard(&HTSIM, &heard(100), &word(90, 0));
         assert!((control.fabric.packets - (12.0 + 1.0 / 12.0)).abs() < 1e-12);
@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn what_waits_at_the_receiver_cuts_the_other_window() {
-        let mut control = SwiftControl::new(&HTSIM, &LINE);
+        let mut control = SwiftControl::new(&HTSIM, &PATH);
         control.heard(&HTSIM, &heard(100), &word(50, 40));
         assert!(control.fabric.packets > 12.0, "10 us in the fabric");
         assert!((control.endpoint.packets - 12.0 * (1.0 - 0.8 * 20.0 / 40.0)).abs() < 1e-9);
@@ -441,18 +441,18 @@ mod tests {
     #[test]
     fn below_a_packet_it_sends_one_each_so_many_round_trips() {
         let settings = Settings { initial_window: Some(0.25), ..HTSIM };
-        let mut control = SwiftControl::new(&settings, &LINE);
+        let mut control = SwiftControl::new(&settings, &PATH);
         control.rtt = Time::from_us(30);
         assert_eq!(control.spacing(&settings), Spacing::After(Time::from_us(120)));
         assert_eq!(control.window_bytes(), 1_000);
         control.heard(&settings, &heard(100), &word(90, 0));
         assert_eq!(control.packets(), 1.25, "below one packet, each acknowledgement adds a whole one");
-        assert_eq!(control.spacing(&settings), Spacing::Rate(LINE.rate));
+        assert_eq!(control.spacing(&settings), Spacing::Rate(PATH.rate));
     }
 
     #[test]
     fn losses_cut_the_window_and_timeouts_in_a_row_reset_it() {
-        let mut control = SwiftControl::new(&HTSIM, &LINE);
+        let mut control = SwiftControl::new(&HTSIM, &PATH);
         control.lost(&HTSIM, Time::from_us(100), Loss::Nack);
         assert_eq!(control.packets(), 6.0);
         for nth in 1..=4 {

@@ -1,6 +1,6 @@
 //! TIMELY (Mittal et al., SIGCOMM 2015): round-trip times, and whether they rise or fall, set the rate.
 
-use super::control::{Control, Heard, Line};
+use super::control::{Control, FlowPath, Heard};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
@@ -146,11 +146,11 @@ impl Control for TimelyControl {
         }
     }
 
-    fn new(settings: &Settings, line: &Line) -> TimelyControl {
+    fn new(settings: &Settings, path: &FlowPath) -> TimelyControl {
         TimelyControl {
-            line_rate: line.rate,
-            min_rtt: settings.min_rtt.unwrap_or(line.base_rtt),
-            rate: line.initial_rate,
+            line_rate: path.rate,
+            min_rtt: settings.min_rtt.unwrap_or(path.base_rtt),
+            rate: path.initial_rate,
             last_rtt: Time::ZERO,
             difference: 0.0,
             in_a_row: 0,
@@ -264,7 +264,7 @@ fn check_timely(values: &Values) -> Result<(), Complaint> {
 mod tests {
     use super::*;
 
-    const LINE: Line = Line {
+    const PATH: FlowPath = FlowPath {
         rate: Rate::from_gbps(100),
         initial_rate: Rate::from_gbps(50),
         base_rtt: Time::from_us(10),
@@ -295,7 +295,7 @@ mod tests {
     };
 
     fn rtts_to_rates(settings: &Settings, rtts_us: &[u64]) -> Vec<f64> {
-        let mut control = TimelyControl::new(settings, &LINE);
+        let mut control = TimelyControl::new(settings, &PATH);
         let mut now = Time::ZERO;
         let of_rtt = |(nth, &rtt): (u64, &u64)| {
             // Each answer comes a round trip after the one before, and ends one.
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn half_of_the_time_counts_half() {
-        let mut control = TimelyControl::new(&EACH, &LINE);
+        let mut control = TimelyControl::new(&EACH, &PATH);
         let heard = |now| Heard { now, acked_bytes: 1, sent_bytes: 2, arrived: 1, marked: false };
         control.heard(&EACH, &heard(Time::from_us(20)), &Time::ZERO);
         let before = control.rate().as_bps();

@@ -7,7 +7,7 @@ use crate::units::{Rate, Time};
 
 /// Where an agent is.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct PortInfo {
     /// The link that its port sends into.
     pub link: u32,
     /// That link's rate.
@@ -65,7 +65,7 @@ pub trait PortAgent<H>: Sized + Send {
     const REPAIRS_LOSSES: bool = true;
 
     /// The agent of a port, from the parameters of its transport.
-    fn build(transport: &Values, place: Place) -> Self;
+    fn build(transport: &Values, port: PortInfo) -> Self;
 
     /// A packet joins the port's queue, or is dropped by it next: of the transport or not, as all take the link's time.
     fn forward(&mut self, moment: Moment, packet: &mut Packet<H>);
@@ -81,7 +81,7 @@ pub trait PortAgent<H>: Sized + Send {
 impl<H> PortAgent<H> for () {
     const ACTIVE: bool = false;
 
-    fn build(_: &Values, _: Place) {}
+    fn build(_: &Values, _: PortInfo) {}
 
     #[inline]
     fn forward(&mut self, _: Moment, _: &mut Packet<H>) {}

@@ -1,7 +1,7 @@
 //! Putting an engine together from its plan.
 
 use super::Plan;
-use super::agent::{Place, PortAgent};
+use super::agent::{PortAgent, PortInfo};
 use super::calendar::Calendar;
 use super::due::Due;
 use super::endpoint::Transport;
@@ -176,8 +176,8 @@ impl<'a> Assembly<'a> {
         let recorder = plan.recorder.clone().or_else(watched_for_laws);
         let random = Stream::new(plan.seed, Purpose::Queue, link.into());
         let Link { src, rate, .. } = plan.topology.links[link as usize];
-        let place = Place { link, rate, is_switch: src >= plan.topology.hosts };
-        let agent = A::build(plan.transport, place);
+        let port = PortInfo { link, rate, is_switch: src >= plan.topology.hosts };
+        let agent = A::build(plan.transport, port);
         let link = &plan.topology.links[link as usize];
         let discipline = discipline.clone().place(site(plan.topology, link, plan.logs_pauses));
         Port::new(plan.topology, link, end, discipline, recorder, random, agent)
@@ -195,15 +195,15 @@ impl<'a> Assembly<'a> {
             return self.port(links.start, &self.nic, shard, wires);
         }
         let rate = self.plan.topology.rate_of(id);
-        let place = Place { link: links.start, rate, is_switch: false };
-        let agent = A::build(self.plan.transport, place);
+        let port = PortInfo { link: links.start, rate, is_switch: false };
+        let agent = A::build(self.plan.transport, port);
         let random = Stream::new(self.plan.seed, Purpose::Queue, links.start.into());
         let link = &self.plan.topology.links[links.start as usize];
         // Nothing is put onto a link here.
         let nowhere = LinkEnd::at(u32::MAX, u32::MAX);
         let face = Port::new(self.plan.topology, link, nowhere, Discipline::Several, None, random, agent);
         let ports = links.map(|link| self.port(link, &self.nic, shard, wires)).collect();
-        face.over(Nics::new(ports, self.router(id)), place.rate)
+        face.over(Nics::new(ports, self.router(id)), port.rate)
     }
 
     fn router(&self, id: u32) -> Router {

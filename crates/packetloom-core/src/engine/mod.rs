@@ -32,7 +32,7 @@ mod wires;
 mod worker;
 
 pub use agenda::Timer;
-pub use agent::{Leaving, Moment, PathNeeds, Place, PortAgent};
+pub use agent::{Leaving, Moment, PathNeeds, PortAgent, PortInfo};
 pub use arrival::Arrival;
 pub use calendar::Calendar;
 pub use clock::Clock;

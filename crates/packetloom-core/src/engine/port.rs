@@ -10,8 +10,8 @@ use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_lines;
 use crate::queue::{
-    Buffer, Built, Counts, Departure, Fifo, Holds, Joined, Line, Occupancy, Opening, Pool, SharedPort, Site,
-    Verdict,
+    Buffer, Built, Counts, Departure, Fifo, HeldFifo, Holds, Joined, Occupancy, Opening, Pool, SharedPort,
+    Site, Verdict,
 };
 use crate::random::Stream;
 use crate::spec::Values;
@@ -36,7 +36,9 @@ impl Discipline {
     /// `held`: whether packets are to wait here until they start, so that somebody can see them leave.
     pub fn build(queue: &Values, observed: bool, held: bool) -> Discipline {
         match Built::of(queue) {
-            Built::Fifo(admission) if held => Discipline::Buffered(Buffer::Line(Line::new(admission))),
+            Built::Fifo(admission) if held => {
+                Discipline::Buffered(Buffer::HeldFifo(HeldFifo::new(admission)))
+            }
             Built::Fifo(admission) => {
                 Discipline::Fifo(Fifo::new(admission, observed || Pool::build(queue).is_some()))
             }
@@ -698,7 +700,7 @@ fn depart(fifo: &mut Fifo, now: Time, recorder: Option<&mut QueueRecorder>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::agent::Place;
+    use crate::engine::agent::PortInfo;
     use crate::engine::calendar::Calendar;
     use crate::engine::wires::LinkEnd;
     use crate::queue::{Fair, PFabric, Trimming};
@@ -713,7 +715,7 @@ mod tests {
     impl PortAgent<u64> for Telemetry {
         const SEES_DEPARTURES: bool = true;
 
-        fn build(_: &Values, _: Place) -> Telemetry {
+        fn build(_: &Values, _: PortInfo) -> Telemetry {
             Telemetry::default()
         }
 

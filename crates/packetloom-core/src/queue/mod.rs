@@ -9,8 +9,8 @@ mod classes;
 mod daq;
 mod fair;
 mod fifo;
+mod held_fifo;
 mod holds;
-mod line;
 mod list;
 mod loans;
 mod pfabric;
@@ -26,8 +26,8 @@ pub use classes::Classes;
 pub use daq::{Daq, check_credits, class_of, credit_bytes, threshold, without_loans};
 pub use fair::Fair;
 pub use fifo::Fifo;
+pub use held_fifo::HeldFifo;
 pub use holds::Holds;
-pub use line::Line;
 pub use loans::Loans;
 pub use pfabric::PFabric;
 pub use shared_buffer::{
@@ -406,7 +406,7 @@ macro_rules! queues {
 }
 
 queues! {
-    Line(Line) = [admission::DROP_TAIL, admission::ECN, admission::RED],
+    HeldFifo(HeldFifo) = [admission::DROP_TAIL, admission::ECN, admission::RED],
     PFabric(PFabric) = [pfabric::QUEUE],
     Classes(Box<Classes>) = [classes::QUEUE],
     Trimming(Trimming) = [trimming::QUEUE],
@@ -422,7 +422,7 @@ impl Buffer {
     /// The buffer that a scenario's queue asks for.
     pub fn build(values: &Values) -> Buffer {
         match Built::of(values) {
-            Built::Fifo(admission) => Buffer::Line(Line::new(admission)),
+            Built::Fifo(admission) => Buffer::HeldFifo(HeldFifo::new(admission)),
             Built::Held(buffer) => buffer,
         }
     }

@@ -36,7 +36,7 @@ struct Routing {
     /// Who chooses the path of a packet.
     chooser: Chooser,
     /// How the nodes choose that the packets do not tell.
-    policy: fn(&Values, &Place<'_>) -> Policy,
+    policy: fn(&Values, &NodeInfo<'_>) -> Policy,
     /// What chooses at switches instead, where that is more than a rule for each packet by itself.
     balancer: Option<MakeBalancer>,
     /// Whether that chooses whole paths at the switches of senders.
@@ -45,7 +45,7 @@ struct Routing {
 
 impl Routing {
     /// One without a balancer.
-    const fn by_switches(chooser: Chooser, policy: fn(&Values, &Place<'_>) -> Policy) -> Routing {
+    const fn by_switches(chooser: Chooser, policy: fn(&Values, &NodeInfo<'_>) -> Policy) -> Routing {
         Routing { chooser, policy, balancer: None, chooses_paths: false }
     }
 }
@@ -67,14 +67,14 @@ enum Chooser {
     Controller,
 }
 
-/// A node whose policy is asked for.
+/// The node that a policy is built for.
 #[derive(Debug)]
-struct Place<'a> {
+struct NodeInfo<'a> {
     tier: u8,
     hosts: u32,
     has_tables: bool,
     seed: u64,
-    /// Random numbers of the node.
+    /// The node's random numbers.
     stream: Stream,
     /// The number that the node has in the network's file, or here.
     id: u32,
@@ -82,7 +82,7 @@ struct Place<'a> {
     ids: &'a [u32],
 }
 
-impl Place<'_> {
+impl NodeInfo<'_> {
     fn is_switch(&self) -> bool {
         self.tier > 0
     }
@@ -118,8 +118,8 @@ const ROUTINGS: &[Made<Routing>] = &[
             params: &[],
             check: anything,
         },
-        how: Routing::by_switches(Chooser::SwitchByPacket, |_, place| {
-            if place.is_switch() { Policy::Random(place.stream.clone()) } else { by_flow(place) }
+        how: Routing::by_switches(Chooser::SwitchByPacket, |_, node| {
+            if node.is_switch() { Policy::Random(node.stream.clone()) } else { by_flow(node) }
         }),
     },
     Made {
@@ -137,8 +137,8 @@ const ROUTINGS: &[Made<Routing>] = &[
             }]],
             check: anything,
         },
-        how: Routing::by_switches(Chooser::SwitchByPacket, |values, place| {
-            if place.is_switch() { Policy::round_robin(values, place.hosts) } else { by_flow(place) }
+        how: Routing::by_switches(Chooser::SwitchByPacket, |values, node| {
+            if node.is_switch() { Policy::round_robin(values, node.hosts) } else { by_flow(node) }
         }),
     },
     Made {
@@ -150,7 +150,7 @@ const ROUTINGS: &[Made<Routing>] = &[
             params: &[scoreboard::PARAMS],
             check: anything,
         },
-        how: Routing::by_switches(Chooser::Host, |_, place| by_flow(place)),
+        how: Routing::by_switches(Chooser::Host, |_, node| by_flow(node)),
     },
     Made {
         component: Component {
@@ -161,7 +161,7 @@ const ROUTINGS: &[Made<Routing>] = &[
             params: &[],
             check: anything,
         },
-        how: Routing::by_switches(Chooser::Controller, |_, place| by_flow(place)),
+        how: Routing::by_switches(Chooser::Controller, |_, node| by_flow(node)),
     },
     by_entropy(0),
     by_entropy(1),
@@ -180,7 +180,7 @@ const ROUTINGS: &[Made<Routing>] = &[
 const fn by_entropy(number: usize) -> Made<Routing> {
     Made {
         component: entropies::COMPONENTS[number],
-        how: Routing::by_switches(Chooser::HostByEntropy, |_, place| by_flow(place)),
+        how: Routing::by_switches(Chooser::HostByEntropy, |_, node| by_flow(node)),
     }
 }
 
@@ -208,26 +208,26 @@ fn check_ecmp(values: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
-fn ecmp(values: &Values, place: &Place<'_>) -> Policy {
-    if values.flag("symmetric") { symmetric(place) } else { plain_ecmp(values, place) }
+fn ecmp(values: &Values, node: &NodeInfo<'_>) -> Policy {
+    if values.flag("symmetric") { symmetric(node) } else { plain_ecmp(values, node) }
 }
 
 /// What a balancer leaves to per-flow ECMP.
-fn plain_ecmp(values: &Values, place: &Place<'_>) -> Policy {
-    match Ns3Hash::of(values, place.id, place.ids) {
+fn plain_ecmp(values: &Values, node: &NodeInfo<'_>) -> Policy {
+    match Ns3Hash::of(values, node.id, node.ids) {
         Some(hash) => Policy::Ns3(Box::new(hash)),
-        None => by_flow(place),
+        None => by_flow(node),
     }
 }
 
-fn by_flow(place: &Place<'_>) -> Policy {
-    Policy::Ecmp { salt: place.stream.clone().bits() }
+fn by_flow(node: &NodeInfo<'_>) -> Policy {
+    Policy::Ecmp { salt: node.stream.clone().bits() }
 }
 
-fn symmetric(place: &Place<'_>) -> Policy {
+fn symmetric(node: &NodeInfo<'_>) -> Policy {
     // Nodes' own streams are numbered from 0; the tiers' are beyond. Without tiers all switches agree.
-    let tier = if place.has_tables { 1 } else { u64::from(place.tier) };
-    Policy::SymmetricEcmp { salt: Stream::new(place.seed, Purpose::Paths, tier << 32).bits() }
+    let tier = if node.has_tables { 1 } else { u64::from(node.tier) };
+    Policy::SymmetricEcmp { salt: Stream::new(node.seed, Purpose::Paths, tier << 32).bits() }
 }
 
 fn chooser(routing: &Values) -> Chooser {
@@ -384,8 +384,8 @@ impl Router {
                 let (tier, hosts, has_tables) = (node.tier, topology.hosts, topology.routes().is_some());
                 let ids = &topology.ids[..];
                 let id = ids.get(id as usize).copied().unwrap_or(id);
-                let place = Place { tier, hosts, has_tables, seed, stream, id, ids };
-                (spec::how(ROUTINGS, &routing.kind).policy)(routing, &place)
+                let node = NodeInfo { tier, hosts, has_tables, seed, stream, id, ids };
+                (spec::how(ROUTINGS, &routing.kind).policy)(routing, &node)
             }
         };
         let reach = match topology.routes() {

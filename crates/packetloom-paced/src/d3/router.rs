@@ -1,7 +1,7 @@
 //! A D3 router's port: three counters (§5.2, snippet 1).
 
 use super::{HOPS, Request, Word, base_rate};
-use crate::engine::{Moment, PathNeeds, Place, PortAgent};
+use crate::engine::{Moment, PathNeeds, PortAgent, PortInfo};
 use crate::paced::{Header, Kbps, kbps};
 use crate::packet::{Kind, Packet};
 use crate::spec::Values;
@@ -86,8 +86,8 @@ impl D3Router {
 impl PortAgent<Header<Word>> for D3Router {
     const NEEDS: PathNeeds = PathNeeds::OnePerFlow;
 
-    fn build(transport: &Values, place: Place) -> D3Router {
-        let link_rate = i64::from(kbps(place.rate));
+    fn build(transport: &Values, port: PortInfo) -> D3Router {
+        let link_rate = i64::from(kbps(port.rate));
         let interval = transport.time("rtt");
         D3Router {
             link_rate,

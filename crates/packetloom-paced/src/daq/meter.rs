@@ -1,7 +1,7 @@
 //! What a DAQ port tells the flows that pass: how long its queue is, and whether its link is loaded.
 
 use super::Header;
-use crate::engine::{Moment, Place, PortAgent};
+use crate::engine::{Moment, PortAgent, PortInfo};
 use crate::packet::{Kind, Packet};
 use crate::spec::Values;
 use crate::units::{Rate, Time};
@@ -20,10 +20,10 @@ pub struct Meter {
 impl PortAgent<Header> for Meter {
     const REPAIRS_LOSSES: bool = false;
 
-    fn build(transport: &Values, place: Place) -> Meter {
+    fn build(transport: &Values, port: PortInfo) -> Meter {
         let interval = transport.time("interval");
         Meter {
-            rate: place.rate,
+            rate: port.rate,
             high_load: transport.number("high_load"),
             interval,
             ends_at: interval,

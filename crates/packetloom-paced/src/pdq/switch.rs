@@ -2,7 +2,7 @@
 
 use super::list::{Entry, List};
 use super::{NOBODY, ROUND_TRIP, Word};
-use crate::engine::{Moment, PathNeeds, Place, PortAgent};
+use crate::engine::{Moment, PathNeeds, PortAgent, PortInfo};
 use crate::paced::{Header, Kbps, Role, kbps};
 use crate::packet::{Kind, Packet};
 use crate::spec::Values;
@@ -90,15 +90,15 @@ impl PdqSwitch {
 impl PortAgent<Header<Word>> for PdqSwitch {
     const NEEDS: PathNeeds = PathNeeds::Symmetric;
 
-    fn build(transport: &Values, place: Place) -> PdqSwitch {
-        let link_rate = kbps(place.rate);
+    fn build(transport: &Values, port: PortInfo) -> PdqSwitch {
+        let link_rate = kbps(port.rate);
         PdqSwitch {
-            name: place.link + 1,
+            name: port.link + 1,
             list: List::default(),
             link_rate,
             capacity: link_rate,
             capacity_until: Time::ZERO,
-            full_packet: place.rate.time_for(transport.bytes("mss") + transport.bytes("header")),
+            full_packet: port.rate.time_for(transport.bytes("mss") + transport.bytes("header")),
             early_start: transport.number("early_start"),
             probe_spacing: (transport.number("probe_spacing") * f64::from(ROUND_TRIP)) as u32,
             dampening: transport.time("dampening"),

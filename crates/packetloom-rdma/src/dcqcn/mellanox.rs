@@ -1,6 +1,6 @@
 //! The machine of HPCC's simulator (rdma-hw.cc): timers for alpha, for cuts and for increase run from the first CNP on.
 
-use super::super::control::Line;
+use super::super::control::FlowPath;
 use super::machine::{Constants, halfway, share, ticks};
 use crate::units::{Rate, Time};
 
@@ -27,11 +27,11 @@ pub struct Mellanox {
 
 impl Mellanox {
     /// At a flow's start.
-    pub fn new(line: &Line) -> Mellanox {
+    pub fn new(path: &FlowPath) -> Mellanox {
         Mellanox {
-            line_rate: line.rate,
-            rate: line.initial_rate,
-            target: line.initial_rate,
+            line_rate: path.rate,
+            rate: path.initial_rate,
+            target: path.initial_rate,
             alpha: 1.0,
             stage: 0,
             alpha_cnp: false,
@@ -132,7 +132,7 @@ impl Mellanox {
 mod tests {
     use super::*;
 
-    const LINE: Line = Line {
+    const PATH: FlowPath = FlowPath {
         rate: Rate::from_gbps(100),
         initial_rate: Rate::from_gbps(100),
         base_rtt: Time::from_us(4),
@@ -191,7 +191,7 @@ mod tests {
                         if self.stage >= self.c.fast_recovery {
                             let is_first = self.stage == self.c.fast_recovery;
                             let add = if is_first { self.c.additive_increase } else { self.c.hyper_increase };
-                            self.target = (self.target + add.as_bps()).min(LINE.rate.as_bps());
+                            self.target = (self.target + add.as_bps()).min(PATH.rate.as_bps());
                         }
                         self.rate = self.rate / 2 + self.target / 2;
                         self.stage += 1;
@@ -230,8 +230,8 @@ mod tests {
             Constants { increase_interval: Time::from_us(4), ..Constants::MELLANOX },
         ];
         for c in variants {
-            let mut machine = Mellanox::new(&LINE);
-            let line = LINE.rate.as_bps();
+            let mut machine = Mellanox::new(&PATH);
+            let line = PATH.rate.as_bps();
             let mut ticking = Ticking {
                 c,
                 rate: line,
@@ -263,27 +263,27 @@ mod tests {
     #[test]
     fn one_cnp_halves_the_rate_once_and_each_step_takes_half_of_what_is_missing() {
         let c = Constants { fast_recovery: 5, gain: 0.0, ..Constants::MELLANOX };
-        let mut machine = Mellanox::new(&LINE);
+        let mut machine = Mellanox::new(&PATH);
         let sent = Time::from_us(100);
         machine.notified(&c, sent);
-        assert_eq!(machine.rate(), LINE.rate);
+        assert_eq!(machine.rate(), PATH.rate);
         let cut = sent + Time::from_us(4) + AFTER_ALPHA;
         machine.advance(&c, Time(cut.as_ps() - 1));
-        assert_eq!(machine.rate(), LINE.rate);
+        assert_eq!(machine.rate(), PATH.rate);
         for k in 0..=5_u32 {
             machine.advance(&c, cut + Time::from_us(300).times(k.into()));
-            let missing = LINE.rate.as_bps() >> (k + 1);
-            assert_eq!(machine.rate().as_bps(), LINE.rate.as_bps() - missing, "after {k} steps");
+            let missing = PATH.rate.as_bps() >> (k + 1);
+            assert_eq!(machine.rate().as_bps(), PATH.rate.as_bps() - missing, "after {k} steps");
         }
         // Then the target rises, but not beyond the line.
         machine.advance(&c, Time::from_us(1_000_000));
-        assert!(LINE.rate.as_bps() - machine.rate().as_bps() < 4);
+        assert!(PATH.rate.as_bps() - machine.rate().as_bps() < 4);
     }
 
     #[test]
     fn alpha_falls_to_the_last_bit_as_repeated_multiplication_has_it() {
         let c = Constants::MELLANOX;
-        let mut machine = Mellanox::new(&LINE);
+        let mut machine = Mellanox::new(&PATH);
         machine.notified(&c, Time::ZERO);
         for periods in [1_u32, 7, 300, 2_000] {
             machine.update_alpha(&c, Time::from_us(periods.into()));

@@ -10,7 +10,7 @@ mod mellanox;
 mod paper;
 
 use super::config::Notification;
-use super::control::{Control, Heard, Line};
+use super::control::{Control, FlowPath, Heard};
 use super::header::Header;
 use super::params::{check, core, default_of};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
@@ -150,10 +150,10 @@ impl Control for DcqcnControl {
         if in_packets { Notification::Packets(values.time("cnp_interval")) } else { Notification::InAcks }
     }
 
-    fn new(constants: &Constants, line: &Line) -> DcqcnControl {
+    fn new(constants: &Constants, path: &FlowPath) -> DcqcnControl {
         match constants.variant {
-            Variant::Paper => DcqcnControl::Paper(Paper::new(line)),
-            Variant::Mellanox => DcqcnControl::Mellanox(Mellanox::new(line)),
+            Variant::Paper => DcqcnControl::Paper(Paper::new(path)),
+            Variant::Mellanox => DcqcnControl::Mellanox(Mellanox::new(path)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The machine of DCQCN's paper (§3.1, its figure 7 and algorithm 1).
 
-use super::super::control::Line;
+use super::super::control::FlowPath;
 use super::machine::{Constants, halfway, share, ticks};
 use crate::units::{Rate, Time};
 
@@ -22,11 +22,11 @@ pub struct Paper {
 
 impl Paper {
     /// At a flow's start.
-    pub fn new(line: &Line) -> Paper {
+    pub fn new(path: &FlowPath) -> Paper {
         Paper {
-            line_rate: line.rate,
-            rate: line.initial_rate,
-            target: line.initial_rate,
+            line_rate: path.rate,
+            rate: path.initial_rate,
+            target: path.initial_rate,
             alpha: 1.0,
             by_time: 0,
             by_bytes: 0,
@@ -103,7 +103,7 @@ impl Paper {
 mod tests {
     use super::*;
 
-    const LINE: Line = Line {
+    const PATH: FlowPath = FlowPath {
         rate: Rate::from_gbps(40),
         initial_rate: Rate::from_gbps(40),
         base_rtt: Time::from_us(4),
@@ -115,21 +115,21 @@ mod tests {
     #[test]
     fn one_cnp_halves_the_rate_and_each_step_takes_half_of_what_is_missing() {
         let c = Constants::PAPER;
-        let mut machine = Paper::new(&LINE);
+        let mut machine = Paper::new(&PATH);
         machine.advance(&c, Time::from_us(1_000));
         let start = Time::from_us(1_000);
         machine.notified(&c, start);
         for k in 0..=5_u32 {
             machine.advance(&c, start + Time::from_us(55).times(k.into()));
-            let missing = LINE.rate.as_bps() >> (k + 1);
-            assert_eq!(machine.rate().as_bps(), LINE.rate.as_bps() - missing, "after {k} steps");
+            let missing = PATH.rate.as_bps() >> (k + 1);
+            assert_eq!(machine.rate().as_bps(), PATH.rate.as_bps() - missing, "after {k} steps");
         }
     }
 
     #[test]
     fn alpha_falls_to_the_last_bit_as_repeated_multiplication_has_it() {
         let c = Constants::PAPER;
-        let mut machine = Paper::new(&LINE);
+        let mut machine = Paper::new(&PATH);
         machine.notified(&c, Time::ZERO);
         for periods in [1_u32, 2, 500] {
             machine.advance(&c, Time::from_us(55 * u64::from(periods)));
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn time_and_bytes_together_lead_to_larger_and_larger_steps() {
         let c = Constants { byte_counter: 1_000, ..Constants::PAPER };
-        let mut machine = Paper::new(&LINE);
+        let mut machine = Paper::new(&PATH);
         // Twice down, so that there is room above the target.
         for _ in 0..8 {
             machine.notified(&c, Time::ZERO);

@@ -1,7 +1,7 @@
 //! In-band telemetry (INT): what switches write into HPCC's packets as they start.
 
 use super::super::header::Header;
-use crate::engine::{Leaving, Moment, Place, PortAgent};
+use crate::engine::{Leaving, Moment, PortAgent, PortInfo};
 use crate::packet::{Kind, Packet};
 use crate::spec::Values;
 use crate::units::{Rate, Time};
@@ -110,13 +110,8 @@ impl PortAgent<Header<Hops>> for Telemetry {
     const SEES_DEPARTURES: bool = true;
     const NEEDS: crate::engine::PathNeeds = crate::engine::PathNeeds::OnePerFlow;
 
-    fn build(transport: &Values, place: Place) -> Telemetry {
-        Telemetry {
-            is_switch: place.is_switch,
-            link: place.link,
-            rate: place.rate,
-            widths: widths(transport),
-        }
+    fn build(transport: &Values, port: PortInfo) -> Telemetry {
+        Telemetry { is_switch: port.is_switch, link: port.link, rate: port.rate, widths: widths(transport) }
     }
 
     fn forward(&mut self, _: Moment, _: &mut Packet<Header<Hops>>) {}

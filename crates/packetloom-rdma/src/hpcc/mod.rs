@@ -6,7 +6,7 @@
 
 mod int;
 
-use super::control::{Control, Heard, Line};
+use super::control::{Control, FlowPath, Heard};
 use super::params::{Defaults, check, core, default_of};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
 use crate::units::{Rate, Time};
@@ -104,7 +104,7 @@ enum Increase {
 /// A flow's state.
 #[derive(Clone, Debug)]
 pub struct HpccControl {
-    line: Line,
+    path: FlowPath,
     /// The telemetry of the last acknowledgement.
     last: Hops,
     /// U.
@@ -159,14 +159,14 @@ impl Control for HpccControl {
         }
     }
 
-    fn new(settings: &Settings, line: &Line) -> HpccControl {
+    fn new(settings: &Settings, path: &FlowPath) -> HpccControl {
         let window = match settings.increase {
-            Increase::Window(_) => window_at(line, line.initial_rate),
+            Increase::Window(_) => window_at(path, path.initial_rate),
             // Its window follows from the rate.
             Increase::Rate(_) => f64::MAX,
         };
         HpccControl {
-            line: *line,
+            path: *path,
             last: Hops::default(),
             // As if the link were just full, which it is from now on.
             in_use: 1.0,
@@ -174,8 +174,8 @@ impl Control for HpccControl {
             stage: 0,
             window,
             window_ref: window,
-            rate: line.initial_rate,
-            rate_ref: line.initial_rate,
+            rate: path.initial_rate,
+            rate_ref: path.initial_rate,
         }
     }
 
@@ -190,7 +190,7 @@ impl Control for HpccControl {
             return;
         }
         if let Some((in_use, tau)) = self.fullest(settings, hops) {
-            let base_rtt = self.line.base_rtt.as_ps() as f64;
+            let base_rtt = self.path.base_rtt.as_ps() as f64;
             let tau = (tau.as_ps() as f64).min(base_rtt);
             self.in_use = (self.in_use * (base_rtt - tau) + in_use * tau) / base_rtt;
             self.react(settings, is_round);
@@ -231,7 +231,7 @@ impl HpccControl {
         let seconds = tau.as_ps() as f64 / 1e12;
         let tx_rate = (sent_bytes * 8) as f64 / seconds;
         let queue_bytes = f64::from(hop.queue_bytes.min(last.queue_bytes));
-        let waiting = queue_bytes * self.line.rate.as_bps() as f64 / capacity / self.line.window_bytes as f64;
+        let waiting = queue_bytes * self.path.rate.as_bps() as f64 / capacity / self.path.window_bytes as f64;
         Some((tx_rate / capacity + waiting, tau))
     }
 
@@ -243,15 +243,15 @@ impl HpccControl {
         let divisor = if is_multiplicative { excess } else { 1.0 };
         match settings.increase {
             Increase::Window(bytes) => {
-                let least = window_at(&self.line, settings.min_rate.min(self.line.rate));
-                let most = window_at(&self.line, self.line.rate);
+                let least = window_at(&self.path, settings.min_rate.min(self.path.rate));
+                let most = window_at(&self.path, self.path.rate);
                 self.window = (self.window_ref / divisor + bytes).clamp(least, most);
                 self.rate = self.pace();
             }
             Increase::Rate(rate) => {
                 let reduced = (self.rate_ref.as_bps() as f64 / divisor) as u64;
                 let new = Rate(reduced.saturating_add(rate.as_bps()));
-                self.rate = new.max(settings.min_rate).min(self.line.rate);
+                self.rate = new.max(settings.min_rate).min(self.path.rate);
             }
         }
         if is_round {
@@ -261,14 +261,14 @@ impl HpccControl {
 
     /// R = W / T.
     fn pace(&self) -> Rate {
-        let bps = self.window * 8e12 / self.line.base_rtt.as_ps() as f64;
-        Rate((bps as u64).max(1)).min(self.line.rate)
+        let bps = self.window * 8e12 / self.path.base_rtt.as_ps() as f64;
+        Rate((bps as u64).max(1)).min(self.path.rate)
     }
 }
 
 /// What a rate carries in a base round trip.
-fn window_at(line: &Line, rate: Rate) -> f64 {
-    rate.as_bps() as f64 * (line.base_rtt.as_ps() as f64 / 8e12)
+fn window_at(path: &FlowPath, rate: Rate) -> f64 {
+    rate.as_bps() as f64 * (path.base_rtt.as_ps() as f64 / 8e12)
 }
 
 fn is_paper(values: &Values) -> bool {
@@ -289,7 +289,7 @@ fn check_hpcc(values: &Values) -> Result<(), Complaint> {
 mod tests {
     use super::*;
 
-    const LINE: Line = Line {
+    const PATH: FlowPath = FlowPath {
         rate: Rate::from_gbps(100),
         initial_rate: Rate::from_gbps(100),
         base_rtt: Time::from_ns(4_160),
@@ -310,7 +310,7 @@ mod tests {
 
     /// What one switch of 100 Gb/s says.
     fn hops(at_ns: u64, sent_bytes: u64, queue_bytes: u32) -> Hops {
-        let hop = Hop { link: 1, queue_bytes, at: Time::from_ns(at_ns), sent_bytes, rate: LINE.rate };
+        let hop = Hop { link: 1, queue_bytes, at: Time::from_ns(at_ns), sent_bytes, rate: PATH.rate };
         let mut hops = Hops::default();
         hops.hops[0] = hop;
         hops.count = 1;
@@ -364,7 +364,7 @@ mod tests {
     fn each_acknowledgement_sets_the_window_of_algorithm_1() {
         use packetloom_core::random::{Purpose, Stream};
         let mut random = Stream::new(11, Purpose::Transport, 0);
-        let mut control = HpccControl::new(&PAPER, &LINE);
+        let mut control = HpccControl::new(&PAPER, &PATH);
         let mut oracle =
             Oracle { w: 52_000.0, wc: 52_000.0, u: 1.0, inc_stage: 0, last_update_seq: 0, l: None };
         let (mut at, mut sent, mut acked, mut bounded) = (0, 0, 0, 0);
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn two_flows_at_line_rate_are_cut_to_half_within_a_round_trip() {
         // The link is full, and a queue of one B T waits: U -> 2, so W -> W / 2.1.
-        let mut control = HpccControl::new(&SIMULATOR, &LINE);
+        let mut control = HpccControl::new(&SIMULATOR, &PATH);
         control.heard(&SIMULATOR, &heard(1_000, 52_000), &hops(0, 0, 52_000));
         let after = hops(4_160, 52_000, 52_000);
         control.heard(&SIMULATOR, &heard(53_000, 104_000), &after);
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_fast_reaction_starts_from_the_rate_of_the_last_round_trip() {
-        let mut control = HpccControl::new(&SIMULATOR, &LINE);
+        let mut control = HpccControl::new(&SIMULATOR, &PATH);
         control.heard(&SIMULATOR, &heard(1_000, 52_000), &hops(0, 0, 0));
         for step in 1..=40 {
             // Half of the link is in use; no full round trip is over.
@@ -412,7 +412,7 @@ mod tests {
             let u = control.in_use;
             let expected = (100e9 / (u / 0.95) + 50e6).min(100e9);
             assert!((control.rate().as_bps() as f64 - expected).abs() <= 1.0);
-            assert_eq!(control.rate_ref, LINE.rate);
+            assert_eq!(control.rate_ref, PATH.rate);
         }
         let settings = Settings { fast_react: false, ..SIMULATOR };
         let rate = control.rate();
@@ -422,11 +422,11 @@ mod tests {
 
     #[test]
     fn another_port_is_not_compared_with_the_last() {
-        let mut control = HpccControl::new(&SIMULATOR, &LINE);
+        let mut control = HpccControl::new(&SIMULATOR, &PATH);
         control.heard(&SIMULATOR, &heard(1_000, 52_000), &hops(0, 0, 0));
         let mut other = hops(100, 5, 0);
         other.hops[0].link = 9;
         control.heard(&SIMULATOR, &heard(60_000, 90_000), &other);
-        assert_eq!((control.in_use, control.rate()), (1.0, LINE.rate));
+        assert_eq!((control.in_use, control.rate()), (1.0, PATH.rate));
     }
 }

@@ -59,7 +59,7 @@ impl Scheduler {
     }
 
     /// Puts a message where it belongs: of what was last moved, ns-3 has the latest behind its equals.
-    pub fn place(&mut self, message: &mut Receiver, config: &Config) {
+    pub fn requeue(&mut self, message: &mut Receiver, config: &Config) {
         let rank = (!message.is_granted()).then(|| {
             if config.is_ns3 {
                 self.moves += 1;
@@ -117,7 +117,7 @@ impl Scheduler {
                 let level = scheduled_level(nth, active, config);
                 if self.grant_to(message, (level, chosen.len()), config, context) {
                     has_left |= message.is_granted();
-                    self.place(message, config);
+                    self.requeue(message, config);
                 }
             }
             // Who is granted all makes room for another; in ns-3 from the next packet on.
@@ -228,7 +228,7 @@ impl Scheduler {
         let to = message.granted.saturating_add(more).min(message.packets);
         let level = config.levels - 1;
         self.send_grant(message, to, level, config, context);
-        self.place(message, config);
+        self.requeue(message, config);
     }
 }
 

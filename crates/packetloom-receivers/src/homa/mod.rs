@@ -114,7 +114,7 @@ impl Transport for Homa {
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         self.learn(flow.size_bytes);
         let mut sender = Sender::new(flow, self.outbox.number(), &self.config, context.now);
-        self.outbox.place(&mut sender, &self.config);
+        self.outbox.requeue(&mut sender, &self.config);
         self.senders.insert(flow.id, sender);
         context.set_timer(context.now + self.config.ask_after(), flow.id, ASK);
         self.serve(context);
@@ -191,7 +191,7 @@ impl Homa {
                 return;
             }
             let packet = sender.take(&self.config, context.now);
-            self.outbox.place(sender, &self.config);
+            self.outbox.requeue(sender, &self.config);
             context.send(packet);
         }
     }
@@ -200,7 +200,7 @@ impl Homa {
     fn told(&mut self, flow: FlowId, hear: impl FnOnce(&mut Sender)) {
         if let Some(sender) = self.senders.get_mut(flow) {
             hear(sender);
-            self.outbox.place(sender, &self.config);
+            self.outbox.requeue(sender, &self.config);
         }
     }
 
@@ -273,7 +273,7 @@ impl Homa {
             self.receivers.remove(flow);
             context.delivered(flow);
         } else {
-            self.scheduler.place(message, &self.config);
+            self.scheduler.requeue(message, &self.config);
         }
         self.grant(context);
     }

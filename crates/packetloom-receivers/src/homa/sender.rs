@@ -35,7 +35,7 @@ impl Outbox {
     }
 
     /// Puts a message where it belongs.
-    pub fn place(&mut self, sender: &mut Sender, config: &Config) {
+    pub fn requeue(&mut self, sender: &mut Sender, config: &Config) {
         let turn = sender.has_packet().then(|| (sender.left(config), sender.number, sender.flow.id));
         if turn != sender.turn {
             if let Some(old) = sender.turn {

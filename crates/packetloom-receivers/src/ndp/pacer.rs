@@ -11,13 +11,13 @@ use crate::units::Time;
 use std::collections::BTreeSet;
 
 /// Where a connection stands in the queue: its urgency, then its turn.
-pub type Place = (u32, u64);
+pub type PullKey = (u32, u64);
 
 /// The queue, and the clock by which pulls leave it.
 #[derive(Clone, Debug, Default)]
 pub struct Pacer {
     /// Connections that are owed a pull.
-    waiting: BTreeSet<(Place, FlowId)>,
+    waiting: BTreeSet<(PullKey, FlowId)>,
     turns: u64,
     /// The earliest that the next pull may go.
     free_at: Time,
@@ -45,7 +45,7 @@ impl Pacer {
         }
         receiver.owed += 1;
         self.change_owed(self.owed + 1, context);
-        self.place(receiver, config);
+        self.requeue(receiver, config);
         self.set_timer(context);
         0
     }
@@ -63,7 +63,7 @@ impl Pacer {
 
     /// Takes a connection out of the queue, and returns the turn that it had there.
     fn remove(&mut self, receiver: &mut Receiver) -> Option<u64> {
-        let (urgency, turn) = receiver.place.take()?;
+        let (urgency, turn) = receiver.pull_key.take()?;
         self.waiting.remove(&((urgency, turn), receiver.flow()));
         Some(turn)
     }
@@ -85,7 +85,7 @@ impl Pacer {
         receiver.owed -= 1;
         self.change_owed(self.owed - 1, context);
         if receiver.owed > 0 {
-            self.place(receiver, config);
+            self.requeue(receiver, config);
         }
         self.occupy(config, context);
         if !self.waiting.is_empty() {
@@ -95,16 +95,16 @@ impl Pacer {
     }
 
     /// Puts a connection where it belongs; one that waits keeps its turn among equals.
-    fn place(&mut self, receiver: &mut Receiver, config: &Config) {
+    fn requeue(&mut self, receiver: &mut Receiver, config: &Config) {
         let urgency = receiver.urgency(config);
-        if receiver.place.is_some_and(|(before, _)| before == urgency) {
+        if receiver.pull_key.is_some_and(|(before, _)| before == urgency) {
             return;
         }
         let turn = self.remove(receiver).unwrap_or_else(|| {
             self.turns += 1;
             self.turns
         });
-        receiver.place = Some((urgency, turn));
+        receiver.pull_key = Some((urgency, turn));
         self.waiting.insert(((urgency, turn), receiver.flow()));
     }
 

@@ -2,7 +2,7 @@
 
 use super::config::{Config, PullOrder};
 use super::header::Header;
-use super::pacer::Place;
+use super::pacer::PullKey;
 use crate::flow::{FlowId, HostId};
 use crate::packet::Packet;
 use crate::reassembly::Reassembly;
@@ -22,7 +22,7 @@ pub struct Receiver {
     /// Pulls to come, for packets that arrived, whole or trimmed.
     pub(super) owed: u32,
     /// Where it stands in the pull queue, if it does.
-    pub(super) place: Option<Place>,
+    pub(super) pull_key: Option<PullKey>,
 }
 
 impl Receiver {
@@ -37,7 +37,7 @@ impl Receiver {
             pulls: 0,
             trimmed: 0,
             owed: 0,
-            place: None,
+            pull_key: None,
         }
     }
 

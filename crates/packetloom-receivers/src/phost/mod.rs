@@ -87,7 +87,7 @@ impl Transport for PHost {
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         let mut sender = Sender::new(flow, self.outbox.number(), &self.config, self.packet_time(context));
         context.send(self.config.word(flow.id, flow.dst, flow.class, sender.request()));
-        self.outbox.place(&mut sender);
+        self.outbox.requeue(&mut sender);
         self.senders.insert(flow.id, sender);
         context.set_timer(context.now + self.config.retry, flow.id, RETRY);
         self.serve(context);
@@ -162,7 +162,7 @@ impl PHost {
                 return;
             }
             let packet = sender.take(&self.config, context.now);
-            self.outbox.place(sender);
+            self.outbox.requeue(sender);
             if let Some(packet) = packet {
                 context.send(packet);
             }
@@ -179,7 +179,7 @@ impl PHost {
         let until = context.now + self.config.lasts(self.packet_time(context), 0);
         let Some(sender) = self.senders.get_mut(flow) else { return };
         sender.receive(number, seq, left, context.now, until);
-        self.outbox.place(sender);
+        self.outbox.requeue(sender);
         self.serve(context);
     }
 
@@ -209,7 +209,7 @@ impl PHost {
         self.begun += 1;
         let times = (context.now, packet_time);
         let mut receiver = Receiver::new(packet, packets, self.begun, &self.config, times);
-        self.tokens.place(&mut receiver, &self.config, packet_time);
+        self.tokens.requeue(&mut receiver, &self.config, packet_time);
         self.receivers.insert(packet.flow, receiver);
         self.tokens.begin(self.config.free(packets), context);
         true
@@ -228,7 +228,7 @@ impl PHost {
         let Some(receiver) = self.receivers.get_mut(flow) else { return };
         receiver.note(seq, token);
         if receiver.left() > 0 {
-            self.tokens.place(receiver, &self.config, packet_time);
+            self.tokens.requeue(receiver, &self.config, packet_time);
             return;
         }
         self.tokens.remove(receiver);

@@ -9,7 +9,7 @@ use crate::units::Time;
 
 /// Where a flow stands at its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TokenState {
     /// Among those that get tokens: by how many packets have not come, then by age.
     Ready(u32, u64),
     /// It gets none before this time.
@@ -35,7 +35,7 @@ pub struct Receiver {
     last_token_at: Time,
     /// Until when it gets no more, since there was one for each packet.
     quiet_until: Option<Time>,
-    pub(super) place: Option<Place>,
+    pub(super) state: Option<TokenState>,
 }
 
 impl Receiver {
@@ -61,7 +61,7 @@ impl Receiver {
             last_seq: free.checked_sub(1),
             last_token_at: now,
             quiet_until: (free == packets).then(|| now + packet_time.times(2 * u64::from(free))),
-            place: None,
+            state: None,
         }
     }
 
@@ -85,14 +85,14 @@ impl Receiver {
         self.tokens + 1 - self.answered > config.window
     }
 
-    /// Where it belongs.
-    pub(super) fn belongs(&self, config: &Config, packet_time: Time) -> Place {
+    /// Whether it gets tokens now, and its rank among those that do.
+    pub(super) fn token_state(&self, config: &Config, packet_time: Time) -> TokenState {
         if let Some(until) = self.quiet_until {
-            Place::Asleep(until)
+            TokenState::Asleep(until)
         } else if self.is_ahead(config) {
-            Place::Asleep(self.last_token_at + config.window_timeout(packet_time))
+            TokenState::Asleep(self.last_token_at + config.window_timeout(packet_time))
         } else {
-            Place::Ready(self.left(), self.number)
+            TokenState::Ready(self.left(), self.number)
         }
     }
 

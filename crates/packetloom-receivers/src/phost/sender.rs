@@ -32,8 +32,8 @@ impl Outbox {
         self.turns.first().map(|&(.., flow)| flow)
     }
 
-    /// Puts a flow where it belongs.
-    pub(super) fn place(&mut self, sender: &mut Sender) {
+    /// Moves a flow to the position that it now has in the order.
+    pub(super) fn requeue(&mut self, sender: &mut Sender) {
         let turn = (!sender.tokens.is_empty()).then_some((sender.left, sender.number, sender.flow.id));
         if turn != sender.turn {
             self.remove(sender);

@@ -4,7 +4,7 @@
 use super::TOKEN;
 use super::config::Config;
 use super::header::Header;
-use super::receiver::{Place, Receiver};
+use super::receiver::{Receiver, TokenState};
 use crate::engine::Context;
 use crate::flow::FlowId;
 use crate::flow_table::FlowTable;
@@ -37,25 +37,25 @@ impl Default for Tokens {
 }
 
 impl Tokens {
-    /// Puts a flow where it belongs.
-    pub(super) fn place(&mut self, receiver: &mut Receiver, config: &Config, packet_time: Time) {
-        let place = receiver.belongs(config, packet_time);
-        if receiver.place == Some(place) {
+    /// Moves a flow to the position that it now has in the order.
+    pub(super) fn requeue(&mut self, receiver: &mut Receiver, config: &Config, packet_time: Time) {
+        let state = receiver.token_state(config, packet_time);
+        if receiver.state == Some(state) {
             return;
         }
         self.remove(receiver);
-        match place {
-            Place::Ready(left, number) => self.ready.insert((left, number, receiver.flow)),
-            Place::Asleep(until) => self.asleep.insert((until, receiver.flow)),
+        match state {
+            TokenState::Ready(left, number) => self.ready.insert((left, number, receiver.flow)),
+            TokenState::Asleep(until) => self.asleep.insert((until, receiver.flow)),
         };
-        receiver.place = Some(place);
+        receiver.state = Some(state);
     }
 
     /// Forgets a flow.
     pub(super) fn remove(&mut self, receiver: &Receiver) {
-        match receiver.place {
-            Some(Place::Ready(left, number)) => self.ready.remove(&(left, number, receiver.flow)),
-            Some(Place::Asleep(until)) => self.asleep.remove(&(until, receiver.flow)),
+        match receiver.state {
+            Some(TokenState::Ready(left, number)) => self.ready.remove(&(left, number, receiver.flow)),
+            Some(TokenState::Asleep(until)) => self.asleep.remove(&(until, receiver.flow)),
             None => false,
         };
     }
@@ -96,7 +96,7 @@ impl Tokens {
         {
             let token = receiver.token(config, now, packet_time);
             context.send(config.word(flow, receiver.src, receiver.class, token));
-            self.place(receiver, config, packet_time);
+            self.requeue(receiver, config, packet_time);
             return self.set(now + packet_time, false, context);
         }
         if let Some(&(until, _)) = self.asleep.first() {
@@ -110,7 +110,7 @@ impl Tokens {
             && let Some(receiver) = receivers.get_mut(flow)
         {
             receiver.wake(config, now, packet_time);
-            self.place(receiver, config, packet_time);
+            self.requeue(receiver, config, packet_time);
         }
     }
 }

@@ -7,19 +7,19 @@ use crate::random::Stream;
 
 /// Packets in a row.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct HeldFifo {
     admission: Admission,
     waiting: List,
 }
 
-impl Line {
+impl HeldFifo {
     /// An empty line.
-    pub fn new(admission: Admission) -> Line {
-        Line { admission, waiting: List::default() }
+    pub fn new(admission: Admission) -> HeldFifo {
+        HeldFifo { admission, waiting: List::default() }
     }
 }
 
-impl Holds for Line {
+impl Holds for HeldFifo {
     fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,
