@@ -9,7 +9,7 @@ const LINE_BYTES: usize = 64;
 /// Asks for the cache line in which a value begins.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
-    ask(std::ptr::from_ref(value).cast());
+    hint(std::ptr::from_ref(value).cast());
 }
 
 /// Asks for all of a value.
@@ -23,13 +23,13 @@ pub fn prefetch_whole<T>(value: &T) {
 pub fn prefetch_lines<T>(value: &T, lines: usize) {
     let first = std::ptr::from_ref(value).cast::<i8>();
     for line in 0..lines {
-        ask(first.wrapping_add(line * LINE_BYTES));
+        hint(first.wrapping_add(line * LINE_BYTES));
     }
 }
 
 /// Where the processor has no such instruction, nothing happens.
 #[inline(always)]
-fn ask(address: *const i8) {
+fn hint(address: *const i8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

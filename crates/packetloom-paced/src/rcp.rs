@@ -1,7 +1,7 @@
 //! RCP (Dukkipati and McKeown, "Why flow-completion time is the right metric for congestion control", CCR 2006;
 //! Dukkipati, PhD thesis, Stanford 2008): every link offers one rate to all its flows, and follows offered load and queue.
 
-use super::paced::{CORE, Header, Kbps, Paced, RateControl, Standing, check};
+use super::paced::{CORE, Header, Kbps, Paced, RateControl, SenderState, check};
 use crate::engine::{Moment, PortAgent, PortInfo};
 use crate::flow::Flow;
 use crate::packet::{Kind as PacketKind, Packet};
@@ -13,14 +13,14 @@ pub type Rcp = Paced<RcpControl>;
 
 /// What RCP's packets say.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Word {
+pub struct Fields {
     /// The least rate that any link so far offers.
     pub rate: Kbps,
     /// The sender's round-trip time in nanoseconds; 0 while it knows none.
     pub rtt_ns: u32,
 }
 
-const _: () = assert!(size_of::<Packet<Header<Word>>>() <= 64, "a packet must fit a cache line");
+const _: () = assert!(size_of::<Packet<Header<Fields>>>() <= 64, "a packet must fit a cache line");
 
 /// A flow: it sends at the rate that the last answer brought.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,20 +83,20 @@ impl RateControl for RcpControl {
         ],
         check: check_rcp,
     };
-    type Word = Word;
+    type Fields = Fields;
     type Agent = RcpLink;
 
     fn new(_: &Values, _: &Flow) -> RcpControl {
         RcpControl::default()
     }
 
-    fn say(&mut self, standing: &Standing, _: bool) -> Word {
-        let rtt_ns = u32::try_from(standing.rtt.as_ps() / 1_000).unwrap_or(u32::MAX);
-        Word { rate: standing.host_rate, rtt_ns }
+    fn request(&mut self, state: &SenderState, _: bool) -> Fields {
+        let rtt_ns = u32::try_from(state.rtt.as_ps() / 1_000).unwrap_or(u32::MAX);
+        Fields { rate: state.host_rate, rtt_ns }
     }
 
-    fn heard(&mut self, word: &Word, _: &Standing) {
-        self.rate = word.rate;
+    fn feedback(&mut self, fields: &Fields, _: &SenderState) {
+        self.rate = fields.rate;
     }
 
     fn rate(&self) -> Kbps {
@@ -173,7 +173,7 @@ impl RcpLink {
     }
 }
 
-impl PortAgent<Header<Word>> for RcpLink {
+impl PortAgent<Header<Fields>> for RcpLink {
     fn build(transport: &Values, port: PortInfo) -> RcpLink {
         let capacity = port.rate.as_bps() as f64 / 8e12;
         let greatest = capacity * transport.number("target");
@@ -199,16 +199,16 @@ impl PortAgent<Header<Word>> for RcpLink {
         link
     }
 
-    fn forward(&mut self, moment: Moment, packet: &mut Packet<Header<Word>>) {
+    fn forward(&mut self, moment: Moment, packet: &mut Packet<Header<Fields>>) {
         self.catch_up(moment);
         self.offered_bytes += u64::from(packet.size_bytes);
-        let word = &mut packet.header.word;
+        let fields = &mut packet.header.fields;
         if packet.kind != PacketKind::Ack {
-            if word.rtt_ns > 0 {
+            if fields.rtt_ns > 0 {
                 // rcp.cc: RTT_GAIN 0.02 per packet.
-                self.rtt_ps += 0.02 * (f64::from(word.rtt_ns) * 1e3 - self.rtt_ps);
+                self.rtt_ps += 0.02 * (f64::from(fields.rtt_ns) * 1e3 - self.rtt_ps);
             }
-            word.rate = word.rate.min(self.offer());
+            fields.rate = fields.rate.min(self.offer());
         }
     }
 }

@@ -15,7 +15,7 @@ pub struct Arrival {
     /// Whether it is the flow's last.
     pub last: bool,
     /// Whether its sender waits for an answer.
-    pub asks: bool,
+    pub requests_ack: bool,
     /// Whether it was marked.
     pub marked: bool,
 }
@@ -128,7 +128,7 @@ impl Arrivals {
         }
         self.owed += 1;
         self.owed_marked = arrival.marked;
-        if self.owed >= config.ack_every || arrival.asks || self.whole().is_some() {
+        if self.owed >= config.ack_every || arrival.requests_ack || self.whole().is_some() {
             replies.push(self.reply(false, arrival.marked, config));
         }
         replies

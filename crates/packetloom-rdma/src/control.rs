@@ -25,7 +25,7 @@ pub struct FlowPath {
 
 /// What an answer tells a sender.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard {
+pub struct AckInfo {
     /// The moment.
     pub now: Time,
     /// How far the receiver has all, in bytes of the flow.
@@ -62,9 +62,9 @@ pub trait Control: Sized + Send {
     /// The transport that it makes.
     const COMPONENT: Component;
     /// What data say to the network, and answers bring back.
-    type Word: Copy + Default + std::fmt::Debug + Send + 'static;
+    type Fields: Copy + Default + std::fmt::Debug + Send + 'static;
     /// Its part at the ports.
-    type Agent: PortAgent<Header<Self::Word>>;
+    type Agent: PortAgent<Header<Self::Fields>>;
     /// Its parameters, read.
     type Settings: Send + Sync;
     /// Whether it goes by marks.
@@ -88,18 +88,18 @@ pub trait Control: Sized + Send {
     fn new(settings: &Self::Settings, path: &FlowPath) -> Self;
 
     /// What the next packet says.
-    fn say(&self, _now: Time) -> Self::Word {
-        Self::Word::default()
+    fn fields(&self, _now: Time) -> Self::Fields {
+        Self::Fields::default()
     }
 
     /// At the receiver: what the answer brings back, which waits so long for the receiver's NIC.
-    fn echo(_word: &mut Self::Word, _waits: Time) {}
+    fn echo(_fields: &mut Self::Fields, _waits: Time) {}
 
     /// A packet of this size starts.
     fn sent(&mut self, _settings: &Self::Settings, _now: Time, _wire_bytes: u16) {}
 
     /// An answer came.
-    fn heard(&mut self, settings: &Self::Settings, heard: &Heard, word: &Self::Word);
+    fn acknowledged(&mut self, settings: &Self::Settings, ack: &AckInfo, fields: &Self::Fields);
 
     /// A packet was lost.
     fn lost(&mut self, _settings: &Self::Settings, _now: Time, _loss: Loss) {}

@@ -1,7 +1,7 @@
 //! DCTCP by rates, as in HPCC's simulator (rdma-hw.cc, CC_MODE 8). It is not RFC 8257's, which is the transport `dctcp`:
 //! flows start at line rate, and each round trip adds to a rate.
 
-use super::control::{Control, FlowPath, Heard};
+use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
 use crate::spec::{Component, Fallback, Kind, Param, Values};
 use crate::units::Rate;
@@ -74,7 +74,7 @@ impl Control for RateDctcpControl {
         ],
         check,
     };
-    type Word = ();
+    type Fields = ();
     type Agent = ();
     type Settings = Settings;
     const MARKS: bool = true;
@@ -100,19 +100,19 @@ impl Control for RateDctcpControl {
         }
     }
 
-    fn heard(&mut self, settings: &Settings, heard: &Heard, (): &()) {
-        self.marked += u64::from(heard.marked) * u64::from(heard.arrived.max(1));
-        let is_round = heard.acked_bytes > self.round_ends;
+    fn acknowledged(&mut self, settings: &Settings, ack: &AckInfo, (): &()) {
+        self.marked += u64::from(ack.marked) * u64::from(ack.arrived.max(1));
+        let is_round = ack.acked_bytes > self.round_ends;
         if is_round {
-            self.end_round(settings, heard);
+            self.end_round(settings, ack);
         }
-        if self.reduced_until.is_some_and(|until| heard.acked_bytes > until) {
+        if self.reduced_until.is_some_and(|until| ack.acked_bytes > until) {
             self.reduced_until = None;
         }
-        if heard.marked && self.reduced_until.is_none() {
+        if ack.marked && self.reduced_until.is_none() {
             let cut = (self.rate.as_bps() as f64 * (1.0 - self.alpha / 2.0)) as u64;
             self.rate = Rate(cut).max(settings.min_rate).min(self.line_rate);
-            self.reduced_until = Some(heard.sent_bytes);
+            self.reduced_until = Some(ack.sent_bytes);
         }
         if is_round && self.reduced_until.is_none() {
             self.rate =
@@ -127,16 +127,16 @@ impl Control for RateDctcpControl {
 
 impl RateDctcpControl {
     /// The first round trip only sets what the next is measured by, and leaves its marks to it.
-    fn end_round(&mut self, settings: &Settings, heard: &Heard) {
+    fn end_round(&mut self, settings: &Settings, ack: &AckInfo) {
         if self.round_ends == 0 {
-            self.packets = heard.sent_bytes / self.mss_bytes + 1;
+            self.packets = ack.sent_bytes / self.mss_bytes + 1;
         } else {
             let share = (self.marked as f64 / self.packets as f64).min(1.0);
             self.alpha = (1.0 - settings.gain) * self.alpha + settings.gain * share;
             self.marked = 0;
-            self.packets = (heard.sent_bytes - heard.acked_bytes) / self.mss_bytes + 1;
+            self.packets = (ack.sent_bytes - ack.acked_bytes) / self.mss_bytes + 1;
         }
-        self.round_ends = heard.sent_bytes;
+        self.round_ends = ack.sent_bytes;
     }
 }
 
@@ -161,8 +161,8 @@ mod tests {
         let mut control = RateDctcpControl::new(&SETTINGS, &PATH);
         let of_packet = |nth: u64| {
             let (acked_bytes, sent_bytes) = (nth * 1_000, (nth + 50) * 1_000);
-            let heard = Heard { now: Time::ZERO, acked_bytes, sent_bytes, arrived: 1, marked: marked(nth) };
-            control.heard(&SETTINGS, &heard, &());
+            let ack = AckInfo { now: Time::ZERO, acked_bytes, sent_bytes, arrived: 1, marked: marked(nth) };
+            control.acknowledged(&SETTINGS, &ack, &());
             control.rate().as_bps() as f64 / 1e9
         };
         (1..=packets).map(of_packet).collect()
@@ -183,14 +183,14 @@ mod tests {
         let mut control = RateDctcpControl::new(&SETTINGS, &PATH);
         let mut alpha = 15.0 / 16.0;
         for nth in 1..=51 * 8 {
-            let heard = Heard {
+            let ack = AckInfo {
                 now: Time::ZERO,
                 acked_bytes: nth * 1_000,
                 sent_bytes: (nth + 50) * 1_000,
                 arrived: 1,
                 marked: nth > 51 && nth % 3 == 0,
             };
-            control.heard(&SETTINGS, &heard, &());
+            control.acknowledged(&SETTINGS, &ack, &());
             if nth > 52 && (nth - 1) % 51 == 0 {
                 alpha = alpha * 15.0 / 16.0 + 17.0 / 51.0 / 16.0;
                 assert!((control.alpha - alpha).abs() < 1e-12, "{nth}: {} {alpha}", control.alpha);

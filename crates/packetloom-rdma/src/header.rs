@@ -10,11 +10,11 @@ pub struct Header<W> {
     /// Of data: the flow's last packet.
     pub last: bool,
     /// Of data: the sender waits for an acknowledgement (InfiniBand's AckReq).
-    pub asks: bool,
+    pub requests_ack: bool,
     /// Of an answer: the packet came out of order (a NACK).
     pub nack: bool,
     /// Of an answer: packets that it acknowledges were marked.
     pub marked: bool,
     /// The congestion control's own.
-    pub word: W,
+    pub fields: W,
 }

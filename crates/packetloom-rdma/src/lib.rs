@@ -28,7 +28,7 @@ pub use roce::Roce;
 pub use swift::Swift;
 pub use timely::Timely;
 
-use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Values};
@@ -36,7 +36,7 @@ use crate::topology::Topology;
 use crate::units::Time;
 use arrivals::{Arrival, Arrivals, Reply};
 use config::{Config, Recovery};
-use control::{Control, Heard, Loss, Spacing};
+use control::{AckInfo, Control, Loss, Spacing};
 use header::Header;
 use network::Network;
 use packetloom_core::{engine, flow, packet, spec, topology, units};
@@ -65,8 +65,8 @@ const TIMEOUT: u8 = 1;
 /// A timer's purpose: a receiver has waited long enough for packets to acknowledge together.
 const ACK_DELAY: u8 = 2;
 
-type Host<'a, C> = Context<'a, Header<<C as Control>::Word>, <C as Control>::Agent>;
-type Of<C> = Packet<Header<<C as Control>::Word>>;
+type Host<'a, C> = Context<'a, Header<<C as Control>::Fields>, <C as Control>::Agent>;
+type Of<C> = Packet<Header<<C as Control>::Fields>>;
 
 /// What all hosts' queue pairs have been told.
 pub struct Setup<C: Control> {
@@ -89,14 +89,14 @@ struct Receiver<W> {
     last: Asking<W>,
 }
 
-/// A packet that is answered: its flow, the host that sent it, the port that switches hash, its number and its word.
+/// A packet that is answered: its flow, the host that sent it, the port that switches hash, its number and its fields.
 #[derive(Clone, Copy)]
 struct Asking<W> {
     flow: FlowId,
     src: HostId,
     port: u16,
     seq: u32,
-    word: W,
+    fields: W,
 }
 
 /// All queue pairs of one host, under the congestion control `C`.
@@ -107,7 +107,7 @@ pub struct Rdma<C: Control> {
     /// When the earliest timer goes off that is set to serve.
     serves_at: Time,
     plans: Plans,
-    receivers: FlowTable<Receiver<C::Word>>,
+    receivers: FlowTable<Receiver<C::Fields>>,
     finished: Finished,
     /// How many flows have started to each host.
     started: BTreeMap<HostId, u16>,
@@ -170,7 +170,7 @@ impl<C: Control> Scheme for Rdma<C> {
 }
 
 impl<C: Control> Transport for Rdma<C> {
-    type Header = Header<C::Word>;
+    type Header = Header<C::Fields>;
     type Agent = C::Agent;
 
     fn start(&mut self, flow: Flow, context: &mut Host<'_, C>) {
@@ -191,10 +191,14 @@ impl<C: Control> Transport for Rdma<C> {
             Kind::Ack => self.answered(&packet, context),
             // A CNP.
             Kind::Control => {
-                let heard = |pair: &Pair| Heard { arrived: 0, marked: true, ..heard(pair, context.now) };
+                let ack = |pair: &Pair| AckInfo { arrived: 0, marked: true, ..ack_info(pair, context.now) };
                 if let Some(sender) = self.senders.get_mut(packet.flow) {
                     sender.control.advance(&self.setup.settings, context.now);
-                    sender.control.heard(&self.setup.settings, &heard(&sender.pair), &packet.header.word);
+                    sender.control.acknowledged(
+                        &self.setup.settings,
+                        &ack(&sender.pair),
+                        &packet.header.fields,
+                    );
                     self.settle(packet.flow, context);
                 }
             }
@@ -233,13 +237,13 @@ impl<C: Control> Transport for Rdma<C> {
         self.senders.states().map(|sender| (sender.pair.flow.id, sender.pair.report)).collect()
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        self.senders.states().map(|sender| sender.pair.standing(&self.setup.config)).collect()
+    fn statuses(&self) -> Vec<FlowStatus> {
+        self.senders.states().map(|sender| sender.pair.status(&self.setup.config)).collect()
     }
 }
 
-fn heard(pair: &Pair, now: Time) -> Heard {
-    Heard { now, acked_bytes: pair.acked_bytes(), sent_bytes: pair.sent_bytes(), arrived: 0, marked: false }
+fn ack_info(pair: &Pair, now: Time) -> AckInfo {
+    AckInfo { now, acked_bytes: pair.acked_bytes(), sent_bytes: pair.sent_bytes(), arrived: 0, marked: false }
 }
 
 // The sending side.
@@ -307,8 +311,8 @@ impl<C: Control> Rdma<C> {
         let header = Header {
             seq,
             last: seq + 1 == pair.packets(),
-            asks: pair.asks(seq),
-            word: control.say(now),
+            requests_ack: pair.requests_ack(seq),
+            fields: control.fields(now),
             ..Header::default()
         };
         let priority = self.plans.sends(now, now + context.time_at(pair.path.rate, size_bytes.into()));
@@ -339,7 +343,7 @@ impl<C: Control> Rdma<C> {
         let flow = packet.flow;
         let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
         let (header, now) = (&packet.header, context.now);
-        let change = pair.heard(header.next, header.nack.then_some(header.seq), config, now);
+        let change = pair.acknowledged(header.next, header.nack.then_some(header.seq), config, now);
         if pair.is_done() {
             self.rota.place(&mut pair.turn, flow, None, now);
             context.closed(&pair.flow, pair.report);
@@ -349,8 +353,8 @@ impl<C: Control> Rdma<C> {
         control.advance(settings, now);
         let before = control.rate();
         let marked = header.marked || header.nack && config.nack_is_cnp;
-        let heard = Heard { arrived: change.arrived, marked, ..heard(pair, now) };
-        control.heard(settings, &heard, &header.word);
+        let ack = AckInfo { arrived: change.arrived, marked, ..ack_info(pair, now) };
+        control.acknowledged(settings, &ack, &header.fields);
         if change.lost {
             control.lost(settings, now, Loss::Nack);
         }
@@ -383,7 +387,8 @@ impl<C: Control> Rdma<C> {
     fn arrived(&mut self, packet: &Of<C>, context: &mut Host<'_, C>) {
         let (flow, header) = (packet.flow, &packet.header);
         let config = &self.setup.config;
-        let asking = Asking { flow, src: packet.src, port: packet.path, seq: header.seq, word: header.word };
+        let asking =
+            Asking { flow, src: packet.src, port: packet.path, seq: header.seq, fields: header.fields };
         if let Some(packets) = self.finished.packets(flow) {
             let ignores = matches!(config.recovery, Recovery::GoBackN { ack_duplicates: false, .. });
             if !ignores {
@@ -399,7 +404,8 @@ impl<C: Control> Rdma<C> {
         }
         let Some(receiver) = self.receivers.get_mut(flow) else { return };
         receiver.last = asking;
-        let (seq, last, asks, marked) = (header.seq, header.last, header.asks, packet.congestion_experienced);
+        let (seq, last, requests_ack, marked) =
+            (header.seq, header.last, header.requests_ack, packet.congestion_experienced);
         if receiver.arrivals.sends_cnp(marked, config, context.now) {
             let cnp = Packet {
                 kind: Kind::Control,
@@ -409,7 +415,8 @@ impl<C: Control> Rdma<C> {
             };
             context.send(cnp);
         }
-        for reply in receiver.arrivals.take(Arrival { seq, last, asks, marked }, config, context.now) {
+        for reply in receiver.arrivals.take(Arrival { seq, last, requests_ack, marked }, config, context.now)
+        {
             send_reply::<C>(reply, asking, config, context);
         }
         if let Some(packets) = receiver.arrivals.whole() {
@@ -432,14 +439,19 @@ impl<C: Control> Rdma<C> {
 }
 
 /// Answers a packet.
-fn send_reply<C: Control>(reply: Reply, asking: Asking<C::Word>, config: &Config, context: &mut Host<'_, C>) {
-    let Asking { flow, src, port, seq, mut word } = asking;
+fn send_reply<C: Control>(
+    reply: Reply,
+    asking: Asking<C::Fields>,
+    config: &Config,
+    context: &mut Host<'_, C>,
+) {
+    let Asking { flow, src, port, seq, mut fields } = asking;
     let answered: Of<C> = Packet { flow, src, class: config.ack_class, ..Packet::default() };
     if C::ECHOES_WAITS {
         let free_at = context.nic_free_at(config.ack_class, flow, port, || src);
-        C::echo(&mut word, free_at.map_or(Time::ZERO, |at| at.since(context.now)));
+        C::echo(&mut fields, free_at.map_or(Time::ZERO, |at| at.since(context.now)));
     }
     let Reply { next, nack, marked } = reply;
-    let header = Header { seq, next, nack, marked, word, ..Header::default() };
+    let header = Header { seq, next, nack, marked, fields, ..Header::default() };
     context.send(Packet { path: port, ..config.format.ack(&answered, header) });
 }

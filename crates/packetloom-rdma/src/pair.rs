@@ -8,7 +8,7 @@ use super::control::FlowPath;
 use super::repair::Selective;
 use super::rota::{Turn, Waits};
 use crate::Sending;
-use crate::engine::{Report, Standing};
+use crate::engine::{FlowStatus, Report};
 use crate::flow::Flow;
 use crate::units::{Rate, Time};
 
@@ -134,7 +134,7 @@ impl Pair {
     }
 
     /// Whether the packet just taken leaves the sender waiting for an acknowledgement.
-    pub fn asks(&self, seq: u32) -> bool {
+    pub fn requests_ack(&self, seq: u32) -> bool {
         seq + 1 == self.packets || self.is_blocked() || seq + 1 < self.next
     }
 
@@ -155,7 +155,7 @@ impl Pair {
     }
 
     /// An answer says that all before `next` arrived; a NACK, that `seq` did beyond that.
-    pub fn heard(&mut self, next: u32, nacked: Option<u32>, config: &Config, now: Time) -> Change {
+    pub fn acknowledged(&mut self, next: u32, nacked: Option<u32>, config: &Config, now: Time) -> Change {
         let chunk = match config.recovery {
             Recovery::GoBackN { chunk, .. } if next < self.packets => chunk,
             _ => 1,
@@ -226,7 +226,7 @@ impl Pair {
     }
 
     /// How the flow stands.
-    pub fn standing(&self, config: &Config) -> Standing {
+    pub fn status(&self, config: &Config) -> FlowStatus {
         let arrived = self.una + self.selective.as_ref().map_or(0, |selective| selective.arrived());
         let waits_for = match self.turn.waits() {
             Waits::Nic => "the NIC: it is busy, or paused",
@@ -236,7 +236,7 @@ impl Pair {
             }
             Waits::Outside => "an acknowledgement, or its timeout",
         };
-        Standing { flow: self.flow.id, arrived, packets: self.packets, waits_for }
+        FlowStatus { flow: self.flow.id, arrived, packets: self.packets, waits_for }
     }
 
     /// How it stands with its window and rate.

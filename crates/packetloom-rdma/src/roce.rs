@@ -1,6 +1,6 @@
 //! RoCE without congestion control: flows send at their link's rate, and PFC alone keeps packets from being lost.
 
-use super::control::{Control, FlowPath, Heard};
+use super::control::{AckInfo, Control, FlowPath};
 use super::header::Header;
 use super::params::{check, core, default_of};
 use crate::spec::{Component, Values};
@@ -22,7 +22,7 @@ impl Control for Unlimited {
         params: &[&core(default_of())],
         check,
     };
-    type Word = ();
+    type Fields = ();
     type Agent = ();
     type Settings = ();
 
@@ -32,7 +32,7 @@ impl Control for Unlimited {
         Unlimited(path.initial_rate)
     }
 
-    fn heard(&mut self, (): &(), _: &Heard, (): &()) {}
+    fn acknowledged(&mut self, (): &(), _: &AckInfo, (): &()) {}
 
     fn rate(&self) -> Rate {
         self.0

@@ -1,7 +1,7 @@
 //! Swift (Kumar et al., SIGCOMM 2020): a window for the delay in the fabric and one for the delay at the receiving host,
 //! each against a target; below one packet it becomes a pace.
 
-use super::control::{Control, FlowPath, Heard, Loss, Spacing};
+use super::control::{AckInfo, Control, FlowPath, Loss, Spacing};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
@@ -132,7 +132,7 @@ pub struct Settings {
 
 /// What packets say, and answers bring back.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Word {
+pub struct Fields {
     /// When the packet started.
     sent_at: Time,
     /// How long the answer waited for the receiver's link, in picoseconds.
@@ -226,7 +226,7 @@ impl Control for SwiftControl {
         ],
         check: check_swift,
     };
-    type Word = Word;
+    type Fields = Fields;
     type Agent = ();
     type Settings = Settings;
     const ECHOES_WAITS: bool = true;
@@ -265,24 +265,24 @@ impl Control for SwiftControl {
         }
     }
 
-    fn say(&self, now: Time) -> Word {
-        Word { sent_at: now, waited: 0 }
+    fn fields(&self, now: Time) -> Fields {
+        Fields { sent_at: now, waited: 0 }
     }
 
-    fn echo(word: &mut Word, waits: Time) {
-        word.waited = u32::try_from(waits.as_ps()).unwrap_or(u32::MAX);
+    fn echo(fields: &mut Fields, waits: Time) {
+        fields.waited = u32::try_from(waits.as_ps()).unwrap_or(u32::MAX);
     }
 
-    fn heard(&mut self, s: &Settings, heard: &Heard, word: &Word) {
+    fn acknowledged(&mut self, s: &Settings, ack: &AckInfo, fields: &Fields) {
         self.timeouts = 0;
-        self.rtt = heard.now.since(word.sent_at);
-        let (at_endpoint, acked) = (f64::from(word.waited), f64::from(heard.arrived));
+        self.rtt = ack.now.since(fields.sent_at);
+        let (at_endpoint, acked) = (f64::from(fields.waited), f64::from(ack.arrived));
         let target = self.targets.fabric + self.targets.scaling.of(self.packets());
         let in_fabric = (self.rtt.as_ps() as f64 - at_endpoint, target);
         let at_endpoint = (at_endpoint, self.targets.endpoint);
-        self.fabric.change(s, heard.now, self.rtt, |window, may| answered(s, window, in_fabric, acked, may));
+        self.fabric.change(s, ack.now, self.rtt, |window, may| answered(s, window, in_fabric, acked, may));
         self.endpoint
-            .change(s, heard.now, self.rtt, |window, may| answered(s, window, at_endpoint, acked, may));
+            .change(s, ack.now, self.rtt, |window, may| answered(s, window, at_endpoint, acked, may));
     }
 
     fn lost(&mut self, s: &Settings, now: Time, loss: Loss) {
@@ -338,7 +338,7 @@ fn targets(s: &Settings, path: &FlowPath) -> Targets {
 }
 
 const _: () =
-    assert!(size_of::<crate::packet::Packet<Header<Word>>>() <= 64, "a packet must fit a cache line");
+    assert!(size_of::<crate::packet::Packet<Header<Fields>>>() <= 64, "a packet must fit a cache line");
 
 fn check_swift(values: &Values) -> Result<(), Complaint> {
     check(values)?;
@@ -403,36 +403,36 @@ mod tests {
         }
     }
 
-    fn heard(now_us: u64) -> Heard {
-        Heard { now: Time::from_us(now_us), acked_bytes: 0, sent_bytes: 0, arrived: 1, marked: false }
+    fn ack(now_us: u64) -> AckInfo {
+        AckInfo { now: Time::from_us(now_us), acked_bytes: 0, sent_bytes: 0, arrived: 1, marked: false }
     }
 
-    fn word(sent_us: u64, waited_us: u32) -> Word {
-        Word { sent_at: Time::from_us(sent_us), waited: waited_us * 1_000_000 }
+    fn fields(sent_us: u64, waited_us: u32) -> Fields {
+        Fields { sent_at: Time::from_us(sent_us), waited: waited_us * 1_000_000 }
     }
 
     #[test]
     fn delay_below_the_target_adds_a_packet_a_round_trip_and_above_it_cuts_once_in_one() {
         let mut control = SwiftControl::new(&HTSIM, &PATH);
         assert_eq!(control.packets(), 12.0);
-        control.heard(&HTSIM, &heard(100), &word(90, 0));
+        control.acknowledged(&HTSIM, &ack(100), &fields(90, 0));
         assert!((control.fabric.packets - (12.0 + 1.0 / 12.0)).abs() < 1e-12);
         // 120 us against the target for this window.
         let window = control.fabric.packets;
         let target = 20.0 + 80.0 / 6.55 + 100.0 / (10.0_f64.sqrt() - 0.1) * (1.0 / window.sqrt() - 0.1);
-        control.heard(&HTSIM, &heard(300), &word(180, 0));
+        control.acknowledged(&HTSIM, &ack(300), &fields(180, 0));
         let cut = window * (1.0 - 0.8 * (120.0 - target) / 120.0).max(0.5);
         assert!((control.fabric.packets - cut).abs() < 1e-9);
-        control.heard(&HTSIM, &heard(310), &word(190, 0));
+        control.acknowledged(&HTSIM, &ack(310), &fields(190, 0));
         assert!((control.fabric.packets - cut).abs() < 1e-9, "a round trip must go by");
-        control.heard(&HTSIM, &heard(420), &word(300, 0));
+        control.acknowledged(&HTSIM, &ack(420), &fields(300, 0));
         assert!(control.fabric.packets < cut);
     }
 
     #[test]
     fn what_waits_at_the_receiver_cuts_the_other_window() {
         let mut control = SwiftControl::new(&HTSIM, &PATH);
-        control.heard(&HTSIM, &heard(100), &word(50, 40));
+        control.acknowledged(&HTSIM, &ack(100), &fields(50, 40));
         assert!(control.fabric.packets > 12.0, "10 us in the fabric");
         assert!((control.endpoint.packets - 12.0 * (1.0 - 0.8 * 20.0 / 40.0)).abs() < 1e-9);
         assert_eq!(control.packets(), control.endpoint.packets);
@@ -445,7 +445,7 @@ mod tests {
         control.rtt = Time::from_us(30);
         assert_eq!(control.spacing(&settings), Spacing::After(Time::from_us(120)));
         assert_eq!(control.window_bytes(), 1_000);
-        control.heard(&settings, &heard(100), &word(90, 0));
+        control.acknowledged(&settings, &ack(100), &fields(90, 0));
         assert_eq!(control.packets(), 1.25, "below one packet, each acknowledgement adds a whole one");
         assert_eq!(control.spacing(&settings), Spacing::Rate(PATH.rate));
     }
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(control.packets(), 6.0 / 16.0);
         control.lost(&HTSIM, Time::from_us(5_200), Loss::Timeout);
         assert_eq!(control.packets(), 0.001);
-        control.heard(&HTSIM, &heard(6_000), &word(5_990, 0));
+        control.acknowledged(&HTSIM, &ack(6_000), &fields(5_990, 0));
         assert_eq!(control.timeouts, 0);
     }
 }

@@ -1,6 +1,6 @@
 //! TIMELY (Mittal et al., SIGCOMM 2015): round-trip times, and whether they rise or fall, set the rate.
 
-use super::control::{Control, FlowPath, Heard};
+use super::control::{AckInfo, Control, FlowPath};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
@@ -124,7 +124,7 @@ impl Control for TimelyControl {
         check: check_timely,
     };
     /// When the packet started.
-    type Word = Time;
+    type Fields = Time;
     type Agent = ();
     type Settings = Settings;
 
@@ -159,16 +159,16 @@ impl Control for TimelyControl {
         }
     }
 
-    fn say(&self, now: Time) -> Time {
+    fn fields(&self, now: Time) -> Time {
         now
     }
 
-    fn heard(&mut self, settings: &Settings, heard: &Heard, sent_at: &Time) {
-        let rtt = heard.now.since(*sent_at);
+    fn acknowledged(&mut self, settings: &Settings, ack: &AckInfo, sent_at: &Time) {
+        let rtt = ack.now.since(*sent_at);
         if settings.per_ack {
-            self.every_ack(settings, rtt, heard.now);
-        } else if heard.acked_bytes > self.round_ends {
-            self.every_round(settings, rtt, heard.sent_bytes);
+            self.every_ack(settings, rtt, ack.now);
+        } else if ack.acked_bytes > self.round_ends {
+            self.every_round(settings, rtt, ack.sent_bytes);
         }
     }
 
@@ -302,8 +302,8 @@ mod tests {
             now += Time::from_us(rtt);
             let sent_at = Time(now.as_ps() - Time::from_us(rtt).as_ps());
             let (acked_bytes, sent_bytes) = (nth * 10_000 + 1, (nth + 1) * 10_000);
-            let heard = Heard { now, acked_bytes, sent_bytes, arrived: 1, marked: false };
-            control.heard(settings, &heard, &sent_at);
+            let ack = AckInfo { now, acked_bytes, sent_bytes, arrived: 1, marked: false };
+            control.acknowledged(settings, &ack, &sent_at);
             control.rate().as_bps() as f64 / 1e9
         };
         (0..).zip(rtts_us).map(of_rtt).collect()
@@ -349,10 +349,10 @@ mod tests {
     #[test]
     fn half_of_the_time_counts_half() {
         let mut control = TimelyControl::new(&EACH, &PATH);
-        let heard = |now| Heard { now, acked_bytes: 1, sent_bytes: 2, arrived: 1, marked: false };
-        control.heard(&EACH, &heard(Time::from_us(20)), &Time::ZERO);
+        let ack = |now| AckInfo { now, acked_bytes: 1, sent_bytes: 2, arrived: 1, marked: false };
+        control.acknowledged(&EACH, &ack(Time::from_us(20)), &Time::ZERO);
         let before = control.rate().as_bps();
-        control.heard(&EACH, &heard(Time::from_us(25)), &Time::from_us(5));
+        control.acknowledged(&EACH, &ack(Time::from_us(25)), &Time::from_us(5));
         assert_eq!(control.rate().as_bps() - before, 20_000_000);
     }
 }

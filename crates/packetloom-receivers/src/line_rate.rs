@@ -13,7 +13,7 @@ use super::priority::{self, Priority};
 use super::reassembly::Reassembly;
 use super::seq_set::SeqSet;
 use super::{Scheme, Sending};
-use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
@@ -200,8 +200,8 @@ impl Transport for LineRate {
         self.senders.states().map(|sender| (sender.flow.id, sender.report)).collect()
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        self.senders.states().map(Sender::standing).collect()
+    fn statuses(&self) -> Vec<FlowStatus> {
+        self.senders.states().map(Sender::status).collect()
     }
 }
 
@@ -317,14 +317,14 @@ impl LineRate {
 }
 
 impl Sender {
-    fn standing(&self) -> Standing {
+    fn status(&self) -> FlowStatus {
         let waits_for = match self.state {
             State::Ready => "the NIC: others go first",
             State::Waiting => "an acknowledgement, or its timeout",
             State::Probing => "any answer: it only probes",
         };
         let arrived = self.una + self.acked.len();
-        Standing { flow: self.flow.id, arrived, packets: self.packets, waits_for }
+        FlowStatus { flow: self.flow.id, arrived, packets: self.packets, waits_for }
     }
 
     fn sending(&self) -> Sending {

@@ -80,7 +80,7 @@ pub struct Config {
     /// What the network says: the longest round trip without queues, the timeout, and how often a sender asks for help.
     pub network_rtt: Time,
     pub rto: Time,
-    pub asks_every: Time,
+    pub request_interval: Time,
 }
 
 impl Config {
@@ -96,7 +96,7 @@ impl Config {
             }
             Timeout::Packets(rto, packets) => rto + topology.nic_rate().time_for(packets * sizes[0]),
         };
-        self.asks_every = if self.is_eqds { self.rto } else { self.network_rtt };
+        self.request_interval = if self.is_eqds { self.rto } else { self.network_rtt };
         self
     }
 

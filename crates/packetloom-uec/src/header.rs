@@ -14,7 +14,7 @@ pub enum Header {
         /// All the credit that the sender wants to have been given, in quanta.
         target: u32,
         /// The sender wants to hear of it at once.
-        asks: bool,
+        requests_ack: bool,
         /// It is sent again.
         again: bool,
     },

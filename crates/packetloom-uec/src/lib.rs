@@ -20,7 +20,7 @@ mod sender;
 mod sleek;
 mod window;
 
-use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
@@ -220,8 +220,8 @@ impl<V: Variant> Transport for Sprayed<V> {
         self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        self.senders.states().map(Sender::standing).collect()
+    fn statuses(&self) -> Vec<FlowStatus> {
+        self.senders.states().map(Sender::status).collect()
     }
 }
 
@@ -264,7 +264,7 @@ impl<V: Variant> Sprayed<V> {
     }
 
     /// Queues a control packet about a flow.
-    fn tell(&mut self, flow: FlowId, dst: HostId, class: u8, header: Header) {
+    fn send_control(&mut self, flow: FlowId, dst: HostId, class: u8, header: Header) {
         self.nic.add_control(Packet {
             flow,
             dst,
@@ -316,7 +316,7 @@ impl<V: Variant> Sprayed<V> {
         let request = sender.timer(&self.config, context);
         let Flow { dst, class, .. } = *sender.flow();
         if let Some(header) = request {
-            self.tell(flow, dst, class, header);
+            self.send_control(flow, dst, class, header);
         }
         self.settle(flow, context);
     }
@@ -327,7 +327,7 @@ impl<V: Variant> Sprayed<V> {
         let probe = sender.probe(context);
         let Flow { dst, class, .. } = *sender.flow();
         if let Some(header) = probe {
-            self.tell(flow, dst, class, header);
+            self.send_control(flow, dst, class, header);
         }
         self.settle(flow, context);
     }
@@ -341,7 +341,7 @@ impl<V: Variant> Sprayed<V> {
         if self.receivers.get(flow).is_none() {
             if let Some(packets) = self.finished.packets(flow) {
                 let ack = Ack { next: packets, base: packets + 1, ..blank(packet) };
-                return self.tell(flow, src, class, Header::Ack(ack));
+                return self.send_control(flow, src, class, Header::Ack(ack));
             }
             let (arrivals, pulls) = (Arrivals::default(), Pulls::default());
             self.receivers.insert(flow, Receiver { sender: src, class, arrivals, pulls });
@@ -356,7 +356,7 @@ impl<V: Variant> Sprayed<V> {
                 self.pacer = new();
             }
             if let Some(pacer) = &mut self.pacer {
-                pacer.ask(flow, &mut receiver.pulls, wants);
+                pacer.request(flow, &mut receiver.pulls, wants);
             }
         }
         if receiver.arrivals.are_whole() {
@@ -366,7 +366,7 @@ impl<V: Variant> Sprayed<V> {
             context.delivered(flow);
         }
         if let Some(header) = answer {
-            self.tell(flow, src, class, header);
+            self.send_control(flow, src, class, header);
         }
         self.pull(context);
     }
@@ -389,7 +389,7 @@ impl<V: Variant> Sprayed<V> {
             let Some((flow, given)) = pacer.pull((now, takes), &mut self.receivers) else { return };
             let Some(receiver) = self.receivers.get(flow) else { return };
             let (sender, class) = (receiver.sender, receiver.class);
-            self.tell(flow, sender, class, Header::Pull(given));
+            self.send_control(flow, sender, class, Header::Pull(given));
         }
     }
 
@@ -423,15 +423,15 @@ fn take_in(
     let nothing = Wants { credit: false, trimmed: 0 };
     let Receiver { arrivals, pulls, .. } = receiver;
     match packet.header {
-        Header::Data { seq, packets, target, asks, .. } if packet.kind == Kind::Data => {
+        Header::Data { seq, packets, target, requests_ack, .. } if packet.kind == Kind::Data => {
             let marked = packet.congestion_experienced;
             if let Some(control) = oversubscribed {
                 control.arrived(marked);
             }
             let size_bytes = packet.size_bytes;
-            let arrival = Arrival { seq, last: seq + 1 == packets, size_bytes, marked, asks };
+            let arrival = Arrival { seq, last: seq + 1 == packets, size_bytes, marked, requests_ack };
             let base = arrivals.take(arrival, config.ack_after);
-            let answer = base.map(|base| Header::Ack(arrivals.tell(base, blank(packet))));
+            let answer = base.map(|base| Header::Ack(arrivals.ack(base, blank(packet))));
             (answer, Wants { credit: pulls.wants(target), ..nothing })
         }
         Header::Data { seq, target, .. } => {
@@ -440,7 +440,7 @@ fn take_in(
                 control.trimmed(last_hop);
             }
             if arrivals.has(seq) {
-                let ack = arrivals.tell(arrivals.base(seq), Ack { marked: false, ..blank(packet) });
+                let ack = arrivals.ack(arrivals.base(seq), Ack { marked: false, ..blank(packet) });
                 return (Some(Header::Ack(ack)), nothing);
             }
             pulls.wants(target);
@@ -451,11 +451,11 @@ fn take_in(
         Header::Rts { target, .. } => {
             pulls.wants(target);
             let trimmed = if config.is_eqds { config.packet_quanta() } else { 0 };
-            let ack = arrivals.tell(arrivals.base(0), blank(packet));
+            let ack = arrivals.ack(arrivals.base(0), blank(packet));
             (Some(Header::Ack(ack)), Wants { credit: true, trimmed })
         }
         _ => {
-            let ack = arrivals.tell(arrivals.base(0), blank(packet));
+            let ack = arrivals.ack(arrivals.base(0), blank(packet));
             (Some(Header::Ack(ack)), nothing)
         }
     }

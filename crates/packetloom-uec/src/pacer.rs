@@ -70,7 +70,7 @@ impl Pacer {
     }
 
     /// What a receiver heard calls for pulls from its flow.
-    pub fn ask(&mut self, flow: FlowId, pulls: &mut Pulls, wants: Wants) {
+    pub fn request(&mut self, flow: FlowId, pulls: &mut Pulls, wants: Wants) {
         let is_new = !pulls.has_trimmed();
         pulls.trimmed += wants.trimmed;
         if wants.trimmed > 0 && is_new && self.settings.trimmed_first {
@@ -187,14 +187,14 @@ mod tests {
     impl Host {
         fn new(settings: Settings, targets: &[u32]) -> Host {
             let mut host = Host { pacer: Pacer::new(settings), pulls: BTreeMap::new(), now: Time::ZERO };
-            (0..).zip(targets).for_each(|(flow, &target)| host.ask(flow, target, 0));
+            (0..).zip(targets).for_each(|(flow, &target)| host.request(flow, target, 0));
             host
         }
 
-        fn ask(&mut self, flow: FlowId, target: u32, trimmed: u32) {
+        fn request(&mut self, flow: FlowId, target: u32, trimmed: u32) {
             let pulls = self.pulls.entry(flow).or_default();
             let credit = pulls.wants(target);
-            self.pacer.ask(flow, pulls, Wants { credit, trimmed });
+            self.pacer.request(flow, pulls, Wants { credit, trimmed });
         }
 
         /// Flow, credit given so far, and how long until the next.
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn what_was_trimmed_is_pulled_first() {
         let mut host = Host::new(EQDS, &[80, 80]);
-        host.ask(1, 80, 18);
+        host.request(1, 80, 18);
         let flows: Vec<FlowId> = (0..6).filter_map(|_| host.pull()).map(|(flow, ..)| flow).collect();
         assert_eq!(flows, [1, 1, 1, 0, 1, 0]);
     }
@@ -235,7 +235,11 @@ mod tests {
         assert_eq!(host.pull(), Some((0, 70, 60)));
         assert_eq!(host.pull(), Some((0, 134, 640)), "on trust");
         // It is asked again, for less than it has given: nothing is missing, but it answers.
-        host.pacer.ask(0, host.pulls.get_mut(&0).expect("it is there"), Wants { credit: true, trimmed: 0 });
+        host.pacer.request(
+            0,
+            host.pulls.get_mut(&0).expect("it is there"),
+            Wants { credit: true, trimmed: 0 },
+        );
         assert_eq!(host.pull(), Some((0, 134, 40)));
     }
 

@@ -367,7 +367,7 @@ fn config(values: &Values) -> Config {
         spares_last_hop: true,
         network_rtt: Time::ZERO,
         rto: Time::NEVER,
-        asks_every: Time::ZERO,
+        request_interval: Time::ZERO,
     }
 }
 

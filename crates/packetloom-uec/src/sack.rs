@@ -18,7 +18,7 @@ pub struct Arrival {
     /// It was marked.
     pub marked: bool,
     /// Its sender wants to hear of it at once.
-    pub asks: bool,
+    pub requests_ack: bool,
 }
 
 /// The packets of a flow that are there.
@@ -31,14 +31,14 @@ pub struct Arrivals {
     received: u32,
     has_any: bool,
     /// The sender asked, and is to hear again once no gap is left.
-    was_asked: bool,
+    ack_requested: bool,
 }
 
 impl Arrivals {
     /// Takes in a packet; returns where the bitmap of its acknowledgement begins, if one is due: when so many bytes have come
     /// since the last; at once for what is marked, asked for, the first, or came before.
     pub fn take(&mut self, arrival: Arrival, ack_after: u32) -> Option<u32> {
-        let Arrival { seq, last, size_bytes, marked, asks } = arrival;
+        let Arrival { seq, last, size_bytes, marked, requests_ack } = arrival;
         self.unacknowledged += u32::from(size_bytes);
         if self.has(seq) {
             self.unacknowledged = 0;
@@ -46,16 +46,16 @@ impl Arrivals {
         }
         let is_first = !std::mem::replace(&mut self.has_any, true);
         self.received = self.received.wrapping_add(size_bytes.into());
-        self.was_asked |= asks;
+        self.ack_requested |= requests_ack;
         let fills_gap = seq == self.packets.next();
         self.packets.add(seq, last);
-        let ends_gaps = fills_gap && self.was_asked && self.packets.above().is_empty();
-        self.was_asked &= !ends_gaps;
-        if !(marked || asks || is_first || ends_gaps || self.unacknowledged >= ack_after) {
+        let ends_gaps = fills_gap && self.ack_requested && self.packets.above().is_empty();
+        self.ack_requested &= !ends_gaps;
+        if !(marked || requests_ack || is_first || ends_gaps || self.unacknowledged >= ack_after) {
             return None;
         }
         self.unacknowledged = 0;
-        Some(if marked || asks { seq } else { self.base(seq) })
+        Some(if marked || requests_ack { seq } else { self.base(seq) })
     }
 
     /// Whether a packet is there.
@@ -79,7 +79,7 @@ impl Arrivals {
     }
 
     /// An acknowledgement with a bitmap from `base` on.
-    pub fn tell(&self, base: u32, of: Ack) -> Ack {
+    pub fn ack(&self, base: u32, of: Ack) -> Ack {
         Ack {
             bitmap: self.packets.above().bits_from(base),
             base,
@@ -109,20 +109,20 @@ mod tests {
     };
 
     fn data(seq: u32) -> Arrival {
-        Arrival { seq, last: false, size_bytes: 4_160, marked: false, asks: false }
+        Arrival { seq, last: false, size_bytes: 4_160, marked: false, requests_ack: false }
     }
 
     fn acked(arrivals: &mut Arrivals, packets: impl IntoIterator<Item = u32>) -> Vec<u32> {
-        let asks = |seq: &u32| arrivals.take(data(*seq), 16_384).is_some();
-        packets.into_iter().filter(asks).collect()
+        let is_acked = |seq: &u32| arrivals.take(data(*seq), 16_384).is_some();
+        packets.into_iter().filter(is_acked).collect()
     }
 
     #[test]
     fn the_first_packet_and_then_one_in_four_is_acknowledged() {
         let mut arrivals = Arrivals::default();
         assert_eq!(acked(&mut arrivals, 0..13), [0, 4, 8, 12]);
-        assert_eq!(arrivals.tell(13, BLANK).next, 13);
-        assert_eq!(arrivals.tell(13, BLANK).received, 13 * 4_160);
+        assert_eq!(arrivals.ack(13, BLANK).next, 13);
+        assert_eq!(arrivals.ack(13, BLANK).received, 13 * 4_160);
     }
 
     #[test]
@@ -130,10 +130,10 @@ mod tests {
         let mut arrivals = Arrivals::default();
         arrivals.take(data(0), 16_384);
         assert_eq!(arrivals.take(Arrival { marked: true, ..data(3) }, 16_384), Some(3));
-        assert_eq!(arrivals.take(Arrival { asks: true, ..data(5) }, 16_384), Some(5));
+        assert_eq!(arrivals.take(Arrival { requests_ack: true, ..data(5) }, 16_384), Some(5));
         assert_eq!(arrivals.take(data(5), 16_384), Some(2));
         assert_eq!(arrivals.take(data(4), 16_384), None);
-        let ack = arrivals.tell(2, BLANK);
+        let ack = arrivals.ack(2, BLANK);
         assert_eq!((ack.next, ack.bitmap, ack.out_of_order), (1, 0b1110, 3));
         assert_eq!(ack.received, 4 * 4_160, "a duplicate counts once");
     }
@@ -142,7 +142,7 @@ mod tests {
     fn who_asked_hears_again_when_the_last_gap_is_filled() {
         let mut arrivals = Arrivals::default();
         arrivals.take(data(0), 16_384);
-        arrivals.take(Arrival { asks: true, last: true, ..data(3) }, 16_384);
+        arrivals.take(Arrival { requests_ack: true, last: true, ..data(3) }, 16_384);
         assert_eq!(acked(&mut arrivals, [2, 1]), [1]);
         assert!(arrivals.are_whole());
     }
@@ -152,7 +152,7 @@ mod tests {
         let mut arrivals = Arrivals::default();
         acked(&mut arrivals, 1..201);
         assert_eq!((arrivals.base(200), arrivals.base(20)), (137, 1));
-        assert_eq!(arrivals.tell(137, BLANK).bitmap, u64::MAX);
-        assert_eq!(arrivals.tell(190, BLANK).bitmap, (1 << 11) - 1);
+        assert_eq!(arrivals.ack(137, BLANK).bitmap, u64::MAX);
+        assert_eq!(arrivals.ack(190, BLANK).bitmap, (1 << 11) - 1);
     }
 }

@@ -8,7 +8,7 @@ use super::header::{Ack, Answers, Header};
 use super::sleek::{self, Sleek};
 use super::window::{News, Window};
 use crate::Sending;
-use crate::engine::{Report, Standing};
+use crate::engine::{FlowStatus, Report};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::routing::{Fate, Feedback};
@@ -39,7 +39,7 @@ pub struct Sender {
     /// Whether it waits for its turn at the host's link.
     pub is_queued: bool,
     /// When it last asked to be pulled from.
-    asked_at: Option<Time>,
+    requested_at: Option<Time>,
     /// When anything last left or was heard.
     active_at: Time,
     /// When the earliest timers go off that are set for timeouts, and for probes.
@@ -65,7 +65,7 @@ impl Sender {
             target: 0,
             sleek: config.sleek.map(Sleek::new),
             is_queued: false,
-            asked_at: None,
+            requested_at: None,
             active_at: flow.start,
             alarm_at: Time::NEVER,
             probe_alarm_at: Time::NEVER,
@@ -92,8 +92,8 @@ impl Sender {
         }
     }
 
-    pub fn standing(&self) -> Standing {
-        Standing {
+    pub fn status(&self) -> FlowStatus {
+        FlowStatus {
             flow: self.flow.id,
             arrived: self.flight.arrived(),
             packets: self.packets,
@@ -174,7 +174,7 @@ impl Sender {
                 seq,
                 packets: self.packets,
                 target: self.target,
-                asks: again || self.is_last_for_now(bytes),
+                requests_ack: again || self.is_last_for_now(bytes),
                 again,
             },
             ..Packet::default()
@@ -264,8 +264,8 @@ impl Sender {
         let (Some(sleek), Some(window)) = (&mut self.sleek, &self.window) else { return };
         let (base_rtt, target) = (window.nscc().base_rtt(), window.nscc().target());
         let is_waiting = self.flight.first() < self.flight.next() || self.new > 0;
-        sleek.heard(now, is_waiting, self.new > 0, (base_rtt, target));
-        let standing = sleek::Standing {
+        sleek.acknowledged(now, is_waiting, self.new > 0, (base_rtt, target));
+        let state = sleek::FlightState {
             first: self.flight.first(),
             next: self.flight.next(),
             out_of_order: ack.out_of_order,
@@ -275,9 +275,9 @@ impl Sender {
             has_lost: self.flight.has_lost(),
         };
         if ack.answers == Answers::Probe && delay < target {
-            sleek.probe_met_no_queue(&standing);
+            sleek.probe_met_no_queue(&state);
         }
-        for seq in sleek.look(&standing) {
+        for seq in sleek.look(&state) {
             if self.flight.is_under_way(seq) {
                 self.give_up(seq, config);
             }
@@ -361,23 +361,23 @@ impl Sender {
             return None;
         }
         self.alarm_at = Time::NEVER;
-        let (mut asks, mut any) = (false, false);
+        let (mut needs_credit, mut any) = (false, false);
         while let Some((seq, at)) = self.flight.oldest()
             && at + config.rto <= now
         {
-            asks |= self.timed_out(seq, config, context);
+            needs_credit |= self.timed_out(seq, config, context);
             any = true;
         }
         if !any && self.flight.oldest().is_none() && self.active_at + config.rto <= now {
             // Nothing is on its way, and the receiver gives nothing; or it is for the link that the flow waits.
-            asks = !self.is_queued;
-            self.report.timeouts += u32::from(asks);
+            needs_credit = !self.is_queued;
+            self.report.timeouts += u32::from(needs_credit);
             any = true;
         }
         if any {
             self.active_at = now;
         }
-        if asks { self.ask(config, now) } else { None }
+        if needs_credit { self.request_credit(config, now) } else { None }
     }
 
     /// Of a packet nothing was heard for too long. Returns whether the sender needs help to send it again.
@@ -398,11 +398,11 @@ impl Sender {
     }
 
     /// A request to be pulled from; none if the last was not long ago.
-    fn ask(&mut self, config: &Config, now: Time) -> Option<Header> {
-        if self.asked_at.is_some_and(|at| now.since(at) < config.asks_every) {
+    fn request_credit(&mut self, config: &Config, now: Time) -> Option<Header> {
+        if self.requested_at.is_some_and(|at| now.since(at) < config.request_interval) {
             return None;
         }
-        self.asked_at = Some(now);
+        self.requested_at = Some(now);
         if let Some(credit) = &self.credit {
             self.target = self.target.max(credit.target(&self.wish(1)));
         }

@@ -31,9 +31,9 @@ pub struct Sleek {
     probed_at: Time,
 }
 
-/// How a flow stands.
+/// A sender's window and what is in flight.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing {
+pub struct FlightState {
     /// Every packet before this one arrived.
     pub first: u32,
     /// The next that was never sent.
@@ -60,7 +60,13 @@ impl Sleek {
     }
 
     /// Something was heard; the next probe is due so much later. `has_more`: whether there is something that was never sent.
-    pub fn heard(&mut self, now: Time, is_waiting: bool, has_more: bool, (base_rtt, target): (Time, Time)) {
+    pub fn acknowledged(
+        &mut self,
+        now: Time,
+        is_waiting: bool,
+        has_more: bool,
+        (base_rtt, target): (Time, Time),
+    ) {
         let patience = if has_more { base_rtt.times(self.settings.first_after) } else { base_rtt + target };
         self.probes_at = if is_waiting { now + patience } else { Time::NEVER };
     }
@@ -79,14 +85,14 @@ impl Sleek {
     }
 
     /// The answer to a probe met no queue, and still something is missing.
-    pub fn probe_met_no_queue(&mut self, standing: &Standing) {
-        self.until = Some(standing.next);
-        self.examined = standing.first;
+    pub fn probe_met_no_queue(&mut self, state: &FlightState) {
+        self.until = Some(state.next);
+        self.examined = state.first;
     }
 
     /// The packets that are to be looked at now: those still on their way are lost.
-    pub fn look(&mut self, standing: &Standing) -> std::ops::Range<u32> {
-        let Standing { first, next, out_of_order, cwnd, largest, mss, has_lost } = *standing;
+    pub fn look(&mut self, state: &FlightState) -> std::ops::Range<u32> {
+        let FlightState { first, next, out_of_order, cwnd, largest, mss, has_lost } = *state;
         if self.until.is_some_and(|until| first >= until) {
             self.until = None;
         }
@@ -112,27 +118,27 @@ mod tests {
 
     const SETTINGS: Settings = Settings { windows: 1.5, packets: 5, first_after: 3, next_after: 5 };
 
-    fn standing(first: u32, next: u32, out_of_order: u32) -> Standing {
-        Standing { first, next, out_of_order, cwnd: 10_000, largest: 30_000, mss: 1_000, has_lost: false }
+    fn state(first: u32, next: u32, out_of_order: u32) -> FlightState {
+        FlightState { first, next, out_of_order, cwnd: 10_000, largest: 30_000, mss: 1_000, has_lost: false }
     }
 
     #[test]
     fn a_gap_is_a_loss_when_a_window_and_a_half_arrived_beyond_it() {
         let mut sleek = Sleek::new(SETTINGS);
-        assert!(sleek.look(&standing(3, 30, 14)).is_empty() && !sleek.is_recovering());
+        assert!(sleek.look(&state(3, 30, 14)).is_empty() && !sleek.is_recovering());
         // At most a window of what was sent by then is looked at, and each once.
-        assert_eq!(sleek.look(&standing(3, 30, 15)), 3..13);
-        assert!(sleek.look(&standing(3, 31, 16)).is_empty());
-        assert_eq!(sleek.look(&standing(8, 32, 12)), 13..18);
-        assert_eq!(sleek.look(&standing(25, 40, 2)), 25..30);
+        assert_eq!(sleek.look(&state(3, 30, 15)), 3..13);
+        assert!(sleek.look(&state(3, 31, 16)).is_empty());
+        assert_eq!(sleek.look(&state(8, 32, 12)), 13..18);
+        assert_eq!(sleek.look(&state(25, 40, 2)), 25..30);
         assert!(sleek.is_recovering());
-        assert!(sleek.look(&standing(30, 40, 2)).is_empty() && !sleek.is_recovering());
+        assert!(sleek.look(&state(30, 40, 2)).is_empty() && !sleek.is_recovering());
     }
 
     #[test]
     fn few_packets_are_never_enough() {
         let mut sleek = Sleek::new(SETTINGS);
-        let small = |out_of_order| Standing { cwnd: 1_000, ..standing(0, 9, out_of_order) };
+        let small = |out_of_order| FlightState { cwnd: 1_000, ..state(0, 9, out_of_order) };
         assert!(sleek.look(&small(4)).is_empty());
         assert_eq!(sleek.look(&small(5)), 0..1);
     }
@@ -141,17 +147,17 @@ mod tests {
     fn probes_go_after_silence_and_tell_of_the_queues() {
         let mut sleek = Sleek::new(SETTINGS);
         let (rtt, target) = (Time::from_us(10), Time::from_us(7));
-        sleek.heard(Time::ZERO, true, true, (rtt, target));
+        sleek.acknowledged(Time::ZERO, true, true, (rtt, target));
         assert_eq!(sleek.probes_at, Time::from_us(30));
-        sleek.heard(Time::ZERO, true, false, (rtt, target));
+        sleek.acknowledged(Time::ZERO, true, false, (rtt, target));
         assert_eq!(sleek.probes_at, Time::from_us(17));
         let number = sleek.probe(Time::from_us(17), rtt);
         assert_eq!(sleek.probes_at, Time::from_us(67));
         assert_eq!(sleek.round_trip(Time::from_us(28), number), Some(Time::from_us(11)));
         assert_eq!(sleek.round_trip(Time::from_us(28), number - 1), None);
-        sleek.probe_met_no_queue(&standing(4, 9, 1));
-        assert_eq!(sleek.look(&standing(4, 9, 1)), 4..9);
-        sleek.heard(Time::ZERO, false, false, (rtt, target));
+        sleek.probe_met_no_queue(&state(4, 9, 1));
+        assert_eq!(sleek.look(&state(4, 9, 1)), 4..9);
+        sleek.acknowledged(Time::ZERO, false, false, (rtt, target));
         assert_eq!(sleek.probes_at, Time::NEVER);
     }
 }

@@ -13,7 +13,7 @@ pub use outcome::{ClassSample, Control, JobRow, Outcome, PortRow};
 
 use crate::audit::{Violation, check_rows};
 use crate::central;
-use crate::engine::{Standing, Tally};
+use crate::engine::{FlowStatus, Tally};
 use crate::fault::Faults;
 use crate::flow::{Flow, HostId};
 use crate::fluid;
@@ -294,13 +294,13 @@ impl Setting {
         src.min(dst).time_for(self.format.wire_bytes(flow.size_bytes) + framing_bytes)
     }
 
-    /// What came of it, but for what only an engine knows; `standings`: how unfinished flows stand, if senders tell.
-    fn outcome(self, collector: Collector, standings: &[Standing], tally: Tally) -> Outcome {
+    /// What came of it, but for what only an engine knows; `statuses`: how unfinished flows stand, if senders tell.
+    fn outcome(self, collector: Collector, statuses: &[FlowStatus], tally: Tally) -> Outcome {
         let (started, finished) = (collector.started(), collector.finished());
         let mut flows = collector.into_rows();
         let mut warnings = self.topology.notes.clone();
         if started > finished {
-            warnings.push(unfinished((started, finished), &flows, standings, &self.faults, &self.topology));
+            warnings.push(unfinished((started, finished), &flows, statuses, &self.faults, &self.topology));
         }
         let foreground = || flows.iter().filter(|row| row.measured);
         let last_start = foreground().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);

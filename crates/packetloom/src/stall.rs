@@ -4,7 +4,7 @@
 //! Nothing is counted per packet for this. After so many events (arrivals of packets, timers) without an end or a start of a
 //! flow, the run is stopped for a moment, hosts are asked how their flows stand, and it goes on if that has changed since.
 
-use crate::engine::{AnyEngine, PauseCycle, Standing};
+use crate::engine::{AnyEngine, FlowStatus, PauseCycle};
 use crate::flow::FlowId;
 use crate::units::Time;
 
@@ -30,9 +30,9 @@ pub struct StallWatch {
     seen: (u64, u64),
     /// When to ask next.
     ask_at_events: u64,
-    standings: Vec<Standing>,
+    statuses: Vec<FlowStatus>,
     /// How the flows stand that the case waits for, and how often that was found unchanged.
-    awaited: Vec<Standing>,
+    awaited: Vec<FlowStatus>,
     unchanged: u64,
 }
 
@@ -43,7 +43,7 @@ impl StallWatch {
             hopeful_until: last_fault,
             seen: (0, 0),
             ask_at_events: PATIENCE_EVENTS,
-            standings: Vec::new(),
+            statuses: Vec::new(),
             awaited: Vec::new(),
             unchanged: 0,
         }
@@ -64,14 +64,14 @@ impl StallWatch {
     pub fn is_stalled(
         &mut self,
         events: u64,
-        standings: Vec<Standing>,
+        statuses: Vec<FlowStatus>,
         is_awaited: impl Fn(FlowId) -> bool,
     ) -> bool {
-        let awaited: Vec<Standing> = standings.iter().filter(|one| is_awaited(one.flow)).cloned().collect();
+        let awaited: Vec<FlowStatus> = statuses.iter().filter(|one| is_awaited(one.flow)).cloned().collect();
         self.unchanged = if !awaited.is_empty() && awaited == self.awaited { self.unchanged + 1 } else { 0 };
-        let all_stand = !standings.is_empty() && standings == self.standings;
-        self.ask_at_events = events + patience(standings.len() as u64);
-        self.standings = standings;
+        let all_stand = !statuses.is_empty() && statuses == self.statuses;
+        self.ask_at_events = events + patience(statuses.len() as u64);
+        self.statuses = statuses;
         self.awaited = awaited;
         all_stand || self.unchanged >= PATIENCE_FOR_BACKGROUND
     }
@@ -132,16 +132,16 @@ fn patience(flows: u64) -> u64 {
 pub fn message(
     why: &str,
     now: Time,
-    standings: &[Standing],
+    statuses: &[FlowStatus],
     pair: impl Fn(FlowId) -> Option<(u32, u32)>,
 ) -> String {
-    let told = standings.iter().take(NAMED).map(|one| {
+    let told = statuses.iter().take(NAMED).map(|one| {
         let ends = pair(one.flow).map_or(String::new(), |(src, dst)| format!(" (host {src} to host {dst})"));
-        let Standing { flow, arrived, packets, waits_for } = one;
+        let FlowStatus { flow, arrived, packets, waits_for } = one;
         format!("flow {flow}{ends}: {arrived} of {packets} packets arrived; waits for {waits_for}")
     });
     let told: Vec<String> = told.collect();
-    let more = match standings.len().saturating_sub(NAMED) {
+    let more = match statuses.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
@@ -152,8 +152,8 @@ pub fn message(
 mod tests {
     use super::*;
 
-    fn standing(flow: FlowId, arrived: u32) -> Standing {
-        Standing { flow, arrived, packets: 100, waits_for: "an answer" }
+    fn status(flow: FlowId, arrived: u32) -> FlowStatus {
+        FlowStatus { flow, arrived, packets: 100, waits_for: "an answer" }
     }
 
     #[test]
@@ -170,9 +170,9 @@ mod tests {
     fn only_what_has_not_changed_since_the_last_time_stands_still() {
         let mut watch = StallWatch::new(Time::ZERO);
         let everything = |_: FlowId| true;
-        assert!(!watch.is_stalled(1, vec![standing(1, 5), standing(2, 0)], everything));
-        assert!(!watch.is_stalled(2, vec![standing(1, 6), standing(2, 0)], everything));
-        assert!(watch.is_stalled(3, vec![standing(1, 6), standing(2, 0)], everything));
+        assert!(!watch.is_stalled(1, vec![status(1, 5), status(2, 0)], everything));
+        assert!(!watch.is_stalled(2, vec![status(1, 6), status(2, 0)], everything));
+        assert!(watch.is_stalled(3, vec![status(1, 6), status(2, 0)], everything));
         // A transport that tells nothing is taken to go on.
         assert!(!watch.is_stalled(4, Vec::new(), everything));
         assert!(!watch.is_stalled(5, Vec::new(), everything));
@@ -183,7 +183,7 @@ mod tests {
         let mut watch = StallWatch::new(Time::ZERO);
         let is_foreground = |flow: FlowId| flow == 1;
         let mut asked = 0;
-        while !watch.is_stalled(asked, vec![standing(1, 5), standing(2, asked as u32)], is_foreground) {
+        while !watch.is_stalled(asked, vec![status(1, 5), status(2, asked as u32)], is_foreground) {
             asked += 1;
         }
         assert_eq!(asked, PATIENCE_FOR_BACKGROUND);
@@ -191,8 +191,8 @@ mod tests {
 
     #[test]
     fn the_message_names_the_first_flows() {
-        let standings: Vec<Standing> = (0..7).map(|flow| standing(flow, 5)).collect();
-        let text = message("nothing is left to happen", Time::from_us(3), &standings, |flow| Some((flow, 9)));
+        let statuses: Vec<FlowStatus> = (0..7).map(|flow| status(flow, 5)).collect();
+        let text = message("nothing is left to happen", Time::from_us(3), &statuses, |flow| Some((flow, 9)));
         assert!(
             text.contains("flow 4 (host 4 to host 9): 5 of 100 packets arrived; waits for an answer"),
             "{text}"

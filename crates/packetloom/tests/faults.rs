@@ -352,5 +352,5 @@ fn what_there_is_not_can_not_break() {
     let fluid = fabric("[[fault]]\nkind = \"corruption\"\nprobability = 0.1").replace("\"tcp\"", "\"ideal\"");
     let complaint = Simulation::new(cases(&fluid).remove(0)).expect_err("no packets");
     assert!(complaint.message.starts_with("\"ideal\" is a flow-level model"), "{}", complaint.message);
-    assert!(Faults::default().beliefs().is_empty());
+    assert!(Faults::default().known_outages().is_empty());
 }

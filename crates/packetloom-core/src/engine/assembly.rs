@@ -59,14 +59,14 @@ impl<'a> Assembly<'a> {
     pub(super) fn new(plan: &'a Plan<'a>, partition: &'a Partition, held: bool) -> Assembly<'a> {
         let observed = plan.recorder.is_some();
         let looked_at = routing::is_balanced(plan.routing);
-        let beliefs = plan.faults.beliefs();
+        let known_outages = plan.faults.known_outages();
         Assembly {
             plan,
             partition,
             nic: Discipline::build(plan.nic, observed, held),
             switch_queue: Discipline::build(plan.queue, observed || looked_at, held),
             code: routing::path_code(plan.routing, plan.topology),
-            detours: (!beliefs.is_empty()).then(|| Detours::of(plan.topology, &beliefs)),
+            detours: (!known_outages.is_empty()).then(|| Detours::of(plan.topology, &known_outages)),
             faults: plan.faults.links(plan.seed),
         }
     }
@@ -140,8 +140,8 @@ impl<'a> Assembly<'a> {
         let plan = self.plan;
         let port = self.nic(id, shard, wires);
         let links_in = &self.partition.links_in[id as usize];
-        let hears = queue::credit_bytes(plan.nic).or(queue::pause_bytes(plan.nic)).is_some();
-        let ways_back = if hears { ways_back(plan.topology, id, links_in) } else { Vec::new() };
+        let has_messages = queue::credit_bytes(plan.nic).or(queue::pause_bytes(plan.nic)).is_some();
+        let ways_back = if has_messages { ways_back(plan.topology, id, links_in) } else { Vec::new() };
         let paths = PathChoice::build(plan.topology, self.code.as_ref(), plan.routing, id, plan.seed);
         HostNic { id, node, port, ways_back, paths }
     }
@@ -172,8 +172,8 @@ impl<'a> Assembly<'a> {
             end = wires.audit(end, link);
         }
         // A queue without a limit that nobody watches notes nothing in it.
-        let watched_for_laws = || plan.audited.then(|| QueueRecorder::new(None));
-        let recorder = plan.recorder.clone().or_else(watched_for_laws);
+        let watched_for_audit = || plan.audited.then(|| QueueRecorder::new(None));
+        let recorder = plan.recorder.clone().or_else(watched_for_audit);
         let random = Stream::new(plan.seed, Purpose::Queue, link.into());
         let Link { src, rate, .. } = plan.topology.links[link as usize];
         let port = PortInfo { link, rate, is_switch: src >= plan.topology.hosts };

@@ -5,7 +5,7 @@
 //! shard does depends on nothing but what it was handed, so results are the same for any number of threads.
 
 use super::Tally;
-use super::endpoint::{self, Standing, Transport};
+use super::endpoint::{self, FlowStatus, Transport};
 use super::log::Log;
 use super::shard::Shard;
 use super::wires::Outbox;
@@ -79,7 +79,7 @@ pub(super) trait AnyCrew {
     fn take_turn(&mut self, turn: Turn) -> Tally;
 
     /// How every unfinished flow stands, in order of identity.
-    fn standings(&self) -> Vec<Standing>;
+    fn statuses(&self) -> Vec<FlowStatus>;
 
     /// What all hosts told since it was last emptied, in the order of nodes.
     fn log(&mut self) -> &mut Log;
@@ -90,8 +90,8 @@ impl<T: Transport> Job for Shard<T> {
         self.take_turn(turn, basket.downcast_mut().expect("a shard's own basket"));
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        self.standings()
+    fn statuses(&self) -> Vec<FlowStatus> {
+        self.statuses()
     }
 }
 
@@ -153,9 +153,9 @@ impl<T: Transport> AnyCrew for Crew<'_, T> {
         tallies.fold(Tally::default(), |sum, one| sum + one)
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        let of_workers = super::worker::standings(&self.workers);
-        endpoint::in_order([self.own.standings(), of_workers].concat())
+    fn statuses(&self) -> Vec<FlowStatus> {
+        let of_workers = super::worker::statuses(&self.workers);
+        endpoint::in_order([self.own.statuses(), of_workers].concat())
     }
 
     fn log(&mut self) -> &mut Log {

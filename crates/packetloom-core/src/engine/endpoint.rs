@@ -55,14 +55,14 @@ pub trait Transport: Send {
 
     /// How the flows stand that this host has not finished sending, in any order: asked only when a case seems to stand
     /// still. A transport that does not tell is taken to go on.
-    fn standings(&self) -> Vec<Standing> {
+    fn statuses(&self) -> Vec<FlowStatus> {
         Vec::new()
     }
 }
 
 /// How an unfinished flow stands at its sender.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Standing {
+pub struct FlowStatus {
     /// The flow.
     pub flow: FlowId,
     /// How many of its packets are known to have arrived.
@@ -74,9 +74,9 @@ pub struct Standing {
 }
 
 /// Sorted by flow.
-pub(super) fn in_order(mut standings: Vec<Standing>) -> Vec<Standing> {
-    standings.sort_unstable();
-    standings
+pub(super) fn in_order(mut statuses: Vec<FlowStatus>) -> Vec<FlowStatus> {
+    statuses.sort_unstable();
+    statuses
 }
 
 /// What a transport can do at a moment at its host.
@@ -112,9 +112,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
 
     /// Tells what became of a packet that was sent by a path.
     #[inline]
-    pub fn judge_path(&mut self, word: &Feedback) {
+    pub fn judge_path(&mut self, feedback: &Feedback) {
         if let Some(paths) = &mut self.paths {
-            paths.judge(self.now, word);
+            paths.judge(self.now, feedback);
         }
     }
 

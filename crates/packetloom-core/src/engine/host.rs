@@ -3,7 +3,7 @@
 use super::Tally;
 use super::agenda::Agenda;
 use super::arrival::Arrival;
-use super::endpoint::{Context, Standing, Transport};
+use super::endpoint::{Context, FlowStatus, Transport};
 use super::log::{Event, Log, Report};
 use super::port::Port;
 use super::queries::Queries;
@@ -126,9 +126,9 @@ impl<T: Transport> Host<T> {
     }
 
     /// How its unfinished flows stand.
-    pub(super) fn standings(&self) -> Vec<Standing> {
-        let queries = self.queries.iter().flat_map(|queries| queries.standings());
-        self.transport.standings().into_iter().chain(queries).collect()
+    pub(super) fn statuses(&self) -> Vec<FlowStatus> {
+        let queries = self.queries.iter().flat_map(|queries| queries.statuses());
+        self.transport.statuses().into_iter().chain(queries).collect()
     }
 
     /// Asks for what it takes to receive a packet, but the flow's state.
@@ -273,7 +273,7 @@ impl<T: Transport> Host<T> {
     ) {
         tally.events += 1;
         tally.packet_hops += u64::from(matches!(next, Next::Arrival(_)));
-        let told = log.events.len();
+        let logged = log.events.len();
         let mut context = Context {
             now,
             host: self.turns.id,
@@ -306,7 +306,7 @@ impl<T: Transport> Host<T> {
                     context.log.started(flow);
                     self.transport.start(flow, &mut context);
                 } else {
-                    self.ask(now, flow, wires);
+                    self.send_query(now, flow, wires);
                 }
             }
         }
@@ -314,14 +314,14 @@ impl<T: Transport> Host<T> {
             self.continue_chains(now);
         }
         if self.turns.listens {
-            self.hear_ends(now, &log.events[told..], wires);
+            self.notify_ends(now, &log.events[logged..], wires);
         }
     }
 
-    fn hear_ends(&mut self, now: Time, events: &[Event], wires: &mut Wires<T::Header>) {
+    fn notify_ends(&mut self, now: Time, events: &[Event], wires: &mut Wires<T::Header>) {
         for (flow, done) in events.iter().filter_map(Event::done) {
             if let Some(triggers) = &mut self.triggers {
-                triggers.hear(flow, done, now, |flow| self.turns.starting.push(Reverse((now, flow))));
+                triggers.notify(flow, done, now, |flow| self.turns.starting.push(Reverse((now, flow))));
             }
             if done == Done::Sent && self.queries.as_mut().is_some_and(|queries| queries.is_last(flow)) {
                 self.nic.give_back(now, wires);
@@ -343,11 +343,11 @@ impl<T: Transport> Host<T> {
         let link = link();
         let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
         if let Some(message) = LinkMessage::of(&packet) {
-            self.nic.hear(now, by, message, wires);
+            self.nic.receive_message(now, by, message, wires);
             let rate = self.nic.all()[by as usize].rate();
             wires.remind_of_end((self.turns.node, link), now, message, rate);
             return !matches!(message, LinkMessage::Credit { .. });
-        } else if let Some((reply, answer)) = self.queries.get_or_insert_default().hear(packet, now) {
+        } else if let Some((reply, answer)) = self.queries.get_or_insert_default().receive(packet, now) {
             self.nic.borrow(now, by, packet.loan_bytes(), wires);
             self.turns.starting.extend(answer.map(|flow| Reverse((flow.start, flow))));
             self.send(now, reply, wires);
@@ -356,7 +356,7 @@ impl<T: Transport> Host<T> {
     }
 
     /// Sends a query for a flow, unless it was heard.
-    fn ask(&mut self, now: Time, flow: Flow, wires: &mut Wires<T::Header>) {
+    fn send_query(&mut self, now: Time, flow: Flow, wires: &mut Wires<T::Header>) {
         let due = self.queries.as_ref().and_then(|queries| queries.due(flow.id, now));
         if let Some((packet, again_at)) = due {
             self.send(now, packet, wires);

@@ -238,7 +238,7 @@ fn shared_buffers<H, A>(view: &View<'_, H, A>) -> impl Iterator<Item = SharedBuf
 }
 
 fn passage<H: Debug>(put: &Put<H>, fault: Option<&LinkFault>, identify: bool) -> Passage {
-    let is_told_apart = identify && put.packet.kind == Kind::Data;
+    let needs_identity = identify && put.packet.kind == Kind::Data;
     Passage {
         link: put.link,
         start: put.start,
@@ -246,7 +246,7 @@ fn passage<H: Debug>(put: &Put<H>, fault: Option<&LinkFault>, identify: bool) ->
         arrival: put.packet.time + put.delay,
         is_lost: fault
             .is_some_and(|fault| fault.losses().binary_search_by_key(&put.start, |loss| loss.0).is_ok()),
-        identity: is_told_apart.then(|| identity(&put.packet.header)),
+        identity: needs_identity.then(|| identity(&put.packet.header)),
         packet: Held::of(&put.packet, 0),
     }
 }

@@ -64,12 +64,12 @@ pub struct Log {
 
 impl Log {
     /// Tells the workload what flows at several hosts may wait for.
-    pub(super) fn tell(&self, workload: &mut Workload) {
+    pub(super) fn notify(&self, workload: &mut Workload) {
         for event in &self.events {
             match *event {
-                Event::Started(flow) => workload.hear_start(&flow),
-                Event::Delivered { flow, at } => workload.hear_end(flow, Done::Received, at),
-                Event::Closed { flow, at, .. } => workload.hear_end(flow, Done::Sent, at),
+                Event::Started(flow) => workload.notify_start(&flow),
+                Event::Delivered { flow, at } => workload.notify_end(flow, Done::Received, at),
+                Event::Closed { flow, at, .. } => workload.notify_end(flow, Done::Sent, at),
             }
         }
     }

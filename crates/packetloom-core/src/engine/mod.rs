@@ -38,7 +38,7 @@ pub use calendar::Calendar;
 pub use clock::Clock;
 pub use deadlock::PauseCycle;
 pub use due::Due;
-pub use endpoint::{Context, Standing, Transport};
+pub use endpoint::{Context, FlowStatus, Transport};
 pub use inspection::{BalancedSwitch, Held, Inspection, LinkCharge, LinkState, Passage, SharedBuffer};
 pub use log::{Event, Log, Report};
 pub use port::{Port, PortCounters};
@@ -88,7 +88,7 @@ pub struct AfterWindow<'a> {
     /// What is left of the workload.
     pub left: &'a Workload,
     /// Asks all hosts how every unfinished flow stands, in order of identity.
-    pub standings: &'a dyn Fn() -> Vec<Standing>,
+    pub statuses: &'a dyn Fn() -> Vec<FlowStatus>,
 }
 
 /// Everything an engine is built from.
@@ -162,7 +162,7 @@ pub trait AnyEngine {
     fn reports(&self) -> Vec<(FlowId, Report)>;
 
     /// How every unfinished flow stands, in order of identity.
-    fn standings(&self) -> Vec<Standing>;
+    fn statuses(&self) -> Vec<FlowStatus>;
 
     /// What went through every port until `end`, its queue's record and its link's, in the order of the topology's links.
     fn ports(&mut self, end: Time) -> Vec<PortRecords>;
@@ -263,8 +263,8 @@ impl<T: Transport> AnyEngine for Engine<T> {
         self.shards.iter().flat_map(Shard::reports).collect()
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        endpoint::in_order(self.shards.iter().flat_map(Shard::standings).collect())
+    fn statuses(&self) -> Vec<FlowStatus> {
+        endpoint::in_order(self.shards.iter().flat_map(Shard::statuses).collect())
     }
 
     fn ports(&mut self, end: Time) -> Vec<PortRecords> {
@@ -332,11 +332,11 @@ fn lead(
         let tally = crew.take_turn(Turn { window, start, end });
         now = end;
         if workload.has_dependencies() {
-            crew.log().tell(workload);
+            crew.log().notify(workload);
         }
         let log = &mut std::mem::take(crew.log());
-        let standings = &|| crew.standings();
-        let goes_on = after_window(AfterWindow { log, tally, now, left: workload, standings });
+        let statuses = &|| crew.statuses();
+        let goes_on = after_window(AfterWindow { log, tally, now, left: workload, statuses });
         std::mem::swap(crew.log(), log);
         // What is left of a window that max_time cuts short must not be asked for again.
         if !goes_on || end == max_time {

@@ -566,8 +566,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     /// The far end says something; `by`: by which of a host's links.
-    pub fn hear(&mut self, now: Time, by: u32, message: LinkMessage, wires: &mut Wires<H>) {
-        self.change(now, by, wires, |buffer| buffer.hear(now, message));
+    pub fn receive_message(&mut self, now: Time, by: u32, message: LinkMessage, wires: &mut Wires<H>) {
+        self.change(now, by, wires, |buffer| buffer.receive_message(now, message));
     }
 
     /// The far end lends so much of its buffer; `by`: by which of a host's links.

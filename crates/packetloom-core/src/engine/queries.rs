@@ -1,6 +1,6 @@
 //! What a host knows of queries: those that it sends, and those that it answers.
 
-use super::endpoint::Standing;
+use super::endpoint::FlowStatus;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::units::Time;
@@ -42,7 +42,7 @@ impl Queries {
 
     /// A query came, or the word that one was heard: they look alike, and whoever asked knows. Returns the word that is to
     /// go back, and the flow that was asked for unless it was asked for before.
-    pub(super) fn hear<H>(&mut self, packet: Packet<H>, now: Time) -> Option<(Packet<H>, Option<Flow>)> {
+    pub(super) fn receive<H>(&mut self, packet: Packet<H>, now: Time) -> Option<(Packet<H>, Option<Flow>)> {
         if self.asking.remove(&packet.flow).is_some() {
             return None;
         }
@@ -57,9 +57,9 @@ impl Queries {
     }
 
     /// The flows that were asked for by a query that nobody is known to have heard.
-    pub(super) fn standings(&self) -> impl Iterator<Item = Standing> {
-        let standing =
-            |&flow| Standing { flow, arrived: 0, packets: 0, waits_for: "the query that asks for it" };
-        self.asking.keys().map(standing)
+    pub(super) fn statuses(&self) -> impl Iterator<Item = FlowStatus> {
+        let status =
+            |&flow| FlowStatus { flow, arrived: 0, packets: 0, waits_for: "the query that asks for it" };
+        self.asking.keys().map(status)
     }
 }

@@ -5,7 +5,7 @@ use super::agent::PortAgent;
 use super::arrival::{self, Arrival};
 use super::crew::{Basket, Turn};
 use super::due::Due;
-use super::endpoint::{Standing, Transport};
+use super::endpoint::{FlowStatus, Transport};
 use super::host::Host;
 use super::log::{Log, Report};
 use super::port::Port;
@@ -143,8 +143,8 @@ impl<T: Transport> Shard<T> {
     }
 
     /// How its hosts' unfinished flows stand, in no order.
-    pub(super) fn standings(&self) -> Vec<Standing> {
-        self.hosts.iter().flat_map(Host::standings).collect()
+    pub(super) fn statuses(&self) -> Vec<FlowStatus> {
+        self.hosts.iter().flat_map(Host::statuses).collect()
     }
 
     /// What was done here before `end`.

@@ -195,7 +195,7 @@ impl Switch {
                 match LinkMessage::of(wires.packets.get(id)) {
                     Some(message) => {
                         wires.packets.take(id);
-                        self.hear(now, link, message, ports, wires);
+                        self.receive_message(now, link, message, ports, wires);
                     }
                     None if self.balance.is_some() => {
                         self.balance(now, link, id, ports, wires);
@@ -206,7 +206,7 @@ impl Switch {
         }
         self.wake_balancer_until(Time(end.as_ps() - 1), ports, wires);
         self.depart_until(Time(end.as_ps() - 1), ports, wires);
-        self.ask_for_balancer(wires);
+        self.schedule_balancer(wires);
         reminders
     }
 

@@ -2,7 +2,7 @@
 //! and threads are compiled once and not for each transport.
 
 use super::crew::Turn;
-use super::endpoint::Standing;
+use super::endpoint::FlowStatus;
 use cpu_time::ThreadTime;
 use std::any::Any;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -20,7 +20,7 @@ pub(super) trait Job: Send {
     fn take_turn(&mut self, turn: Turn, basket: &mut dyn Any);
 
     /// How its unfinished flows stand, in no order.
-    fn standings(&self) -> Vec<Standing>;
+    fn statuses(&self) -> Vec<FlowStatus>;
 }
 
 /// A box that goes to a worker and comes back, so that no turn allocates.
@@ -31,14 +31,14 @@ enum Order {
     /// To take its shard through a window.
     Turn(Turn, Basket),
     /// To tell how its hosts' flows stand.
-    Standings,
+    Statuses,
 }
 
 /// A thread with a job of its own.
 pub(super) struct Worker<'scope> {
     orders: Sender<Order>,
     done: Receiver<Basket>,
-    standings: Receiver<Vec<Standing>>,
+    statuses: Receiver<Vec<FlowStatus>>,
     /// Ends when there are no more orders, with the processor time that it took.
     thread: ScopedJoinHandle<'scope, Duration>,
 }
@@ -65,9 +65,9 @@ impl Worker<'_> {
 }
 
 /// How the workers' unfinished flows stand, in no order.
-pub(super) fn standings(workers: &[Worker<'_>]) -> Vec<Standing> {
-    workers.iter().for_each(|worker| worker.order(Order::Standings));
-    let answers = workers.iter().map(|worker| receive(&worker.standings));
+pub(super) fn statuses(workers: &[Worker<'_>]) -> Vec<FlowStatus> {
+    workers.iter().for_each(|worker| worker.order(Order::Statuses));
+    let answers = workers.iter().map(|worker| receive(&worker.statuses));
     answers.flat_map(|answer| answer.expect("a worker that did not panic answers")).collect()
 }
 
@@ -75,24 +75,24 @@ pub(super) fn standings(workers: &[Worker<'_>]) -> Vec<Standing> {
 pub(super) fn hire<'scope>(scope: &'scope Scope<'scope, '_>, job: &'scope mut dyn Job) -> Worker<'scope> {
     let (orders, next) = channel();
     let (report, done) = channel();
-    let (tell, standings) = channel();
+    let (tell, statuses) = channel();
     let thread = scope.spawn(move || {
         let clock = ThreadTime::now();
         while let Some(order) = receive(&next) {
-            let is_heard = match order {
+            let is_received = match order {
                 Order::Turn(turn, mut basket) => {
                     job.take_turn(turn, &mut *basket);
                     report.send(basket).is_ok()
                 }
-                Order::Standings => tell.send(job.standings()).is_ok(),
+                Order::Statuses => tell.send(job.statuses()).is_ok(),
             };
-            if !is_heard {
+            if !is_received {
                 break;
             }
         }
         clock.elapsed()
     });
-    Worker { orders, done, standings, thread }
+    Worker { orders, done, statuses, thread }
 }
 
 /// Waits for a message, at first wide awake; `None` when there will be none.

@@ -111,7 +111,7 @@ impl Faults {
     }
 
     /// When switches change their minds, in order, and which links they take for dead from then on.
-    pub fn beliefs(&self) -> Vec<(Time, BTreeSet<usize>)> {
+    pub fn known_outages(&self) -> Vec<(Time, BTreeSet<usize>)> {
         let learned = |outage: &Outage| {
             let of = |at: Time| Time(at.as_ps().saturating_add(outage.learn_after.as_ps()));
             [of(outage.from), of(outage.until)]

@@ -357,7 +357,7 @@ impl Holds for Daq {
         self.windows = self.credits.unwrap_or_default();
     }
 
-    fn hear(&mut self, _: Time, message: LinkMessage) {
+    fn receive_message(&mut self, _: Time, message: LinkMessage) {
         if let LinkMessage::Credit { class, bytes } = message {
             self.credit(class.into(), bytes.into());
         }

@@ -77,7 +77,7 @@ pub trait Holds {
     fn place(&mut self, _site: Site) {}
 
     /// The far end of the link says something. What that changes shows in [`Holds::is_ready`].
-    fn hear(&mut self, _now: Time, _message: LinkMessage) {}
+    fn receive_message(&mut self, _now: Time, _message: LinkMessage) {}
 
     /// The far end lends so many bytes of its buffer.
     fn borrow(&mut self, _bytes: u32) {}

@@ -377,9 +377,9 @@ macro_rules! queues {
                 }
             }
 
-            fn hear(&mut self, now: Time, message: LinkMessage) {
+            fn receive_message(&mut self, now: Time, message: LinkMessage) {
                 match self {
-                    $(Buffer::$name(queue) => queue.hear(now, message)),*
+                    $(Buffer::$name(queue) => queue.receive_message(now, message)),*
                 }
             }
 

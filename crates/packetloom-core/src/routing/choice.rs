@@ -69,10 +69,10 @@ impl PathChoice {
 
     /// Learns what became of a packet.
     #[inline]
-    pub fn judge(&mut self, now: Time, word: &Feedback) {
+    pub fn judge(&mut self, now: Time, feedback: &Feedback) {
         match self {
-            PathChoice::Paths(paths) => paths.judge(word.dst, word.path, word.fate),
-            PathChoice::Entropies(entropies) => entropies.hear(now, word),
+            PathChoice::Paths(paths) => paths.judge(feedback.dst, feedback.path, feedback.fate),
+            PathChoice::Entropies(entropies) => entropies.update(now, feedback),
         }
     }
 

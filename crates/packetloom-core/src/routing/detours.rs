@@ -24,17 +24,17 @@ pub struct Detours {
 
 impl Detours {
     /// What each node knows when it takes certain links for dead from certain times on.
-    pub fn of(topology: &Topology, beliefs: &[(Time, BTreeSet<usize>)]) -> Vec<Detours> {
+    pub fn of(topology: &Topology, known_outages: &[(Time, BTreeSet<usize>)]) -> Vec<Detours> {
         let edge_of = |host: u32| topology.links[topology.nodes[host as usize].ports.start as usize].dst;
         let edges: Arc<[u32]> = (0..topology.hosts).map(edge_of).collect();
-        let routes = routes_by_time(topology, beliefs);
+        let routes = routes_by_time(topology, known_outages);
         let is_table = !routes.is_empty();
         let fresh = Detours { edges, known: Vec::new(), routes };
         let mut detours = vec![fresh; topology.nodes.len()];
         if is_table {
             return detours;
         }
-        for (at, dead) in beliefs {
+        for (at, dead) in known_outages {
             for (node, ways) in ways(topology, dead).into_iter().enumerate() {
                 detours[node].known.push((*at, ways));
             }
@@ -55,9 +55,12 @@ impl Detours {
 }
 
 /// The whole network's shortest paths, then those that switches know of as they learn of dead links.
-fn routes_by_time(topology: &Topology, beliefs: &[(Time, BTreeSet<usize>)]) -> Arc<[(Time, Arc<Routes>)]> {
+fn routes_by_time(
+    topology: &Topology,
+    known_outages: &[(Time, BTreeSet<usize>)],
+) -> Arc<[(Time, Arc<Routes>)]> {
     let Some(whole) = topology.routes() else { return Arc::new([]) };
-    let learned = beliefs.iter().map(|(at, dead)| (*at, Arc::new(Routes::of(topology, dead))));
+    let learned = known_outages.iter().map(|(at, dead)| (*at, Arc::new(Routes::of(topology, dead))));
     std::iter::once((Time::ZERO, Arc::clone(whole))).chain(learned).collect()
 }
 

@@ -182,16 +182,16 @@ impl Collective {
     fn chain_steps(&self, moves: &[Move], base: usize, plan: &mut Plan) {
         let done = if self.algorithm == "in-turn" { Done::Sent } else { Done::Received };
         let end = |one: &Move| if done == Done::Sent { one.src } else { one.dst };
-        let mut heard: Vec<(u32, u32, usize)> =
+        let mut awaited: Vec<(u32, u32, usize)> =
             moves.iter().enumerate().map(|(place, one)| (end(one), one.step + 1, place)).collect();
-        heard.sort_unstable();
+        awaited.sort_unstable();
         for (place, one) in moves.iter().enumerate().filter(|(_, one)| self.waits(one)) {
-            let from = heard.partition_point(|&(rank, step, _)| (rank, step) < (one.src, one.step));
+            let from = awaited.partition_point(|&(rank, step, _)| (rank, step) < (one.src, one.step));
             let these =
-                heard[from..].iter().take_while(|&&(rank, step, _)| (rank, step) == (one.src, one.step));
-            let hears: Vec<_> = these.map(|&(_, _, other)| (base + other, done)).collect();
-            let shot = Shot::AllAfter(hears.len() as u32);
-            plan.triggers.push(PlannedTrigger { shot, hears, starts: vec![base + place] });
+                awaited[from..].iter().take_while(|&&(rank, step, _)| (rank, step) == (one.src, one.step));
+            let awaits: Vec<_> = these.map(|&(_, _, other)| (base + other, done)).collect();
+            let shot = Shot::AllAfter(awaits.len() as u32);
+            plan.triggers.push(PlannedTrigger { shot, awaits, starts: vec![base + place] });
         }
     }
 
@@ -199,16 +199,16 @@ impl Collective {
     fn chain_repetitions(&self, moves: &[Move], base: usize, ranks: u32, plan: &mut Plan) {
         let before = base - moves.len();
         let mut triggers: Vec<PlannedTrigger> = (0..ranks)
-            .map(|_| PlannedTrigger { shot: Shot::AllAfter(0), hears: Vec::new(), starts: Vec::new() })
+            .map(|_| PlannedTrigger { shot: Shot::AllAfter(0), awaits: Vec::new(), starts: Vec::new() })
             .collect();
         for (place, one) in moves.iter().enumerate() {
-            triggers[one.dst as usize].hears.push((before + place, Done::Received));
+            triggers[one.dst as usize].awaits.push((before + place, Done::Received));
             if !self.waits(one) {
                 triggers[one.src as usize].starts.push(base + place);
             }
         }
         for trigger in &mut triggers {
-            trigger.shot = Shot::AllAfter(trigger.hears.len() as u32);
+            trigger.shot = Shot::AllAfter(trigger.awaits.len() as u32);
         }
         plan.triggers.extend(triggers);
     }

@@ -32,7 +32,7 @@ pub struct PlannedTrigger {
     /// What it does.
     pub shot: Shot,
     /// What activates it.
-    pub hears: Vec<(usize, Done)>,
+    pub awaits: Vec<(usize, Done)>,
     /// What it starts, in order.
     pub starts: Vec<usize>,
 }
@@ -60,7 +60,7 @@ struct Trigger {
 #[derive(Clone, Debug, Default)]
 pub struct Triggers {
     all: Vec<Trigger>,
-    hearing: BTreeMap<(FlowId, Done), Vec<usize>>,
+    awaiting: BTreeMap<(FlowId, Done), Vec<usize>>,
 }
 
 /// A plan put into practice.
@@ -80,16 +80,16 @@ impl Triggers {
         self.all.is_empty()
     }
 
-    fn add(&mut self, trigger: Trigger, hears: impl Iterator<Item = (FlowId, Done)>) {
-        for event in hears {
-            self.hearing.entry(event).or_default().push(self.all.len());
+    fn add(&mut self, trigger: Trigger, awaits: impl Iterator<Item = (FlowId, Done)>) {
+        for event in awaits {
+            self.awaiting.entry(event).or_default().push(self.all.len());
         }
         self.all.push(trigger);
     }
 
     /// Hears what became of a flow at `now`; calls `start` for each flow that starts by that.
-    pub fn hear(&mut self, flow: FlowId, done: Done, now: Time, mut start: impl FnMut(Flow)) {
-        for &index in self.hearing.get(&(flow, done)).into_iter().flatten() {
+    pub fn notify(&mut self, flow: FlowId, done: Done, now: Time, mut start: impl FnMut(Flow)) {
+        for &index in self.awaiting.get(&(flow, done)).into_iter().flatten() {
             let Trigger { shot, starts, delay } = &mut self.all[index];
             let count = match shot {
                 Shot::NextEachTime => 1,
@@ -113,14 +113,14 @@ impl Dependencies {
         let flow = |place: usize| Flow { id: base + place as FlowId, ..plan.flows[place] };
         self.free.extend((0..plan.flows.len()).map(flow).filter(|flow| flow.start != Time::NEVER));
         for planned in &plan.triggers {
-            let hears = planned.hears.iter().map(|&(place, done)| (base + place as FlowId, done));
+            let awaits = planned.awaits.iter().map(|&(place, done)| (base + place as FlowId, done));
             let starts = planned.starts.iter().map(|&place| flow(place)).collect();
             let mut trigger = Trigger { shot: planned.shot, starts, delay: Time::ZERO };
             match plan.home_of(planned) {
-                Some(host) => self.local.entry(host).or_default().add(trigger, hears),
+                Some(host) => self.local.entry(host).or_default().add(trigger, awaits),
                 None => {
                     trigger.delay = plan.delay;
-                    self.remote.add(trigger, hears);
+                    self.remote.add(trigger, awaits);
                 }
             }
         }
@@ -130,7 +130,7 @@ impl Dependencies {
 impl Plan {
     /// The host at which everything is that a trigger hears of or starts.
     fn home_of(&self, trigger: &PlannedTrigger) -> Option<HostId> {
-        let heard = trigger.hears.iter().map(|&(place, done)| match done {
+        let heard = trigger.awaits.iter().map(|&(place, done)| match done {
             Done::Received => self.flows[place].dst,
             Done::Sent => self.flows[place].src,
         });
@@ -165,7 +165,7 @@ mod tests {
 
     fn started(triggers: &mut Triggers, flow: FlowId, done: Done) -> Vec<(FlowId, Time)> {
         let mut all = Vec::new();
-        triggers.hear(flow, done, Time(100), |flow| all.push((flow.id, flow.start)));
+        triggers.notify(flow, done, Time(100), |flow| all.push((flow.id, flow.start)));
         all
     }
 
@@ -174,7 +174,7 @@ mod tests {
         let waiting = [flow(1, 2, Time::NEVER), flow(1, 3, Time::NEVER)];
         let plan = |shot| Plan {
             flows: [flow(0, 1, Time::ZERO), waiting[0], waiting[1]].to_vec(),
-            triggers: vec![PlannedTrigger { shot, hears: vec![(0, Done::Received)], starts: vec![1, 2] }],
+            triggers: vec![PlannedTrigger { shot, awaits: vec![(0, Done::Received)], starts: vec![1, 2] }],
             delay: Time(7),
         };
         for (shot, expected) in [
@@ -201,7 +201,7 @@ mod tests {
             flows: vec![flow(0, 1, Time::ZERO), flow(1, 2, Time::NEVER)],
             triggers: vec![PlannedTrigger {
                 shot: Shot::AllAfter(1),
-                hears: vec![(0, Done::Sent)],
+                awaits: vec![(0, Done::Sent)],
                 starts: vec![1],
             }],
             delay: Time(7),

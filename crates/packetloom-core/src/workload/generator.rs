@@ -63,11 +63,11 @@ pub struct Workload {
     /// How many of those there are.
     planned: FlowId,
     /// For each source, whether its flows are asked for by queries.
-    is_asked: Vec<bool>,
+    is_queried: Vec<bool>,
     /// How many flows are still to start, of those that wait for others or were asked for, that the case waits for.
     waiting: u64,
     /// How long a word from one host to another takes at least.
-    word_takes: Time,
+    trigger_delay: Time,
     /// Flows that a trigger has started, and which their hosts do not know of yet.
     triggered: BTreeMap<(Time, FlowId), Flow>,
     jobs: Vec<Job>,
@@ -131,15 +131,15 @@ impl Workload {
         build::check_together(specs, env)?;
         let (mut open, mut chains, mut facts): (Vec<OpenLoop>, Vec<Chain>, _) =
             (Vec::new(), Vec::new(), Vec::new());
-        let mut is_asked = vec![false; specs.len()];
-        let mut planned = AllPlanned { word_takes: Time::NEVER, ..AllPlanned::default() };
+        let mut is_queried = vec![false; specs.len()];
+        let mut planned = AllPlanned { trigger_delay: Time::NEVER, ..AllPlanned::default() };
         for (index, (spec, members)) in specs.iter().zip(members::choose(specs, env)?).enumerate() {
             let among = members.describe(env.hosts);
             let built = build::source(spec, env, index as u8, members)
                 .map_err(|complaint| build::inside(&format!("workload[{index}]"), complaint))?;
             let mut fact = match built {
                 Built::Open(source, fact) => {
-                    is_asked[index] = source.source.asking().is_some();
+                    is_queried[index] = source.source.asking().is_some();
                     open.push(source);
                     fact
                 }
@@ -164,7 +164,7 @@ impl Workload {
         let end_id = if chains.is_empty() { FlowId::MAX } else { base };
         let shared_left = env.flow_limit.unwrap_or(u64::MAX);
         let background = specs.iter().map(|spec| spec.flag("background")).collect();
-        let AllPlanned { dependencies, flows: next_id, waiting, word_takes, jobs } = planned;
+        let AllPlanned { dependencies, flows: next_id, waiting, trigger_delay, jobs } = planned;
         let triggered = BTreeMap::new();
         Ok(Workload {
             open,
@@ -176,9 +176,9 @@ impl Workload {
             background,
             dependencies,
             planned: next_id,
-            is_asked,
+            is_queried,
             waiting,
-            word_takes,
+            trigger_delay,
             triggered,
             jobs,
         })
@@ -207,16 +207,16 @@ impl Workload {
     }
 
     /// Hears that a flow started.
-    pub fn hear_start(&mut self, flow: &Flow) {
+    pub fn notify_start(&mut self, flow: &Flow) {
         let source = usize::from(flow.source);
-        let waited = flow.id < self.planned || self.is_asked[source];
+        let waited = flow.id < self.planned || self.is_queried[source];
         self.waiting -= u64::from(waited && !self.background[source]);
     }
 
     /// Hears at one host of a flow for which flows at others may wait.
-    pub fn hear_end(&mut self, flow: FlowId, done: Done, now: Time) {
+    pub fn notify_end(&mut self, flow: FlowId, done: Done, now: Time) {
         let triggered = &mut self.triggered;
-        self.dependencies.remote.hear(flow, done, now, |flow| {
+        self.dependencies.remote.notify(flow, done, now, |flow| {
             triggered.insert((flow.start, flow.id), flow);
         });
     }
@@ -227,8 +227,8 @@ impl Workload {
     }
 
     /// How long a word from one host to another takes at least, where flows wait for one.
-    pub fn word_takes(&self) -> Time {
-        self.word_takes
+    pub fn trigger_delay(&self) -> Time {
+        self.trigger_delay
     }
 
     /// The operations among hosts.
@@ -310,7 +310,7 @@ struct AllPlanned {
     dependencies: Dependencies,
     flows: FlowId,
     waiting: u64,
-    word_takes: Time,
+    trigger_delay: Time,
     jobs: Vec<Job>,
 }
 
@@ -323,7 +323,7 @@ impl AllPlanned {
             self.waiting += planned.plan.flows.len() as u64;
         }
         if planned.plan.has_remote() {
-            self.word_takes = self.word_takes.min(planned.plan.delay);
+            self.trigger_delay = self.trigger_delay.min(planned.plan.delay);
         }
         for (collective, ranks, jobs) in &planned.jobs {
             self.jobs.extend(jobs.iter().map(|job| Job {

@@ -66,14 +66,14 @@ fn triggers(matrix: &Matrix) -> Vec<PlannedTrigger> {
         htsim_connections::Shot::Barrier(count) => Shot::AllAfter(*count),
     };
     let new = |(id, kind): (&u32, _)| {
-        (*id, PlannedTrigger { shot: shot(kind), hears: Vec::new(), starts: Vec::new() })
+        (*id, PlannedTrigger { shot: shot(kind), awaits: Vec::new(), starts: Vec::new() })
     };
     let mut triggers: BTreeMap<u32, PlannedTrigger> = matrix.triggers.iter().map(new).collect();
     for (place, connection) in matrix.connections.iter().enumerate() {
         let heard = [(connection.send_done, Done::Sent), (connection.recv_done, Done::Received)];
         for (trigger, done) in heard {
             if let Some(trigger) = trigger.and_then(|id| triggers.get_mut(&id)) {
-                trigger.hears.push((place, done));
+                trigger.awaits.push((place, done));
             }
         }
         if let Start::On(id) = connection.start

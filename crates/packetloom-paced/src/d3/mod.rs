@@ -5,7 +5,7 @@
 
 mod router;
 
-use super::paced::{CORE, Header, Kbps, Paced, RateControl, Standing, check, time_at};
+use super::paced::{CORE, Header, Kbps, Paced, RateControl, SenderState, check, time_at};
 use crate::flow::Flow;
 use crate::packet::Packet;
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
@@ -34,7 +34,7 @@ enum Request {
 
 /// What D3's packets say (§5.1: the congestion header).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Word {
+pub struct Fields {
     /// The rate wanted from the next round trip on, and the one that was wanted before.
     wanted: Kbps,
     wanted_before: Kbps,
@@ -45,7 +45,7 @@ pub struct Word {
     request: Request,
 }
 
-const _: () = assert!(size_of::<Packet<Header<Word>>>() <= 96, "what moves most should be small");
+const _: () = assert!(size_of::<Packet<Header<Fields>>>() <= 96, "what moves most should be small");
 
 /// A flow.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +58,8 @@ pub struct D3Control {
     base_rate: Kbps,
     rate: Kbps,
     /// The last request: what it wanted, what came of it, when it was sent, and whether the answer is still to come.
-    last: Word,
-    asked_at: Time,
+    last: Fields,
+    requested_at: Time,
     is_waiting: bool,
     /// Whether routers know the flow.
     is_known: bool,
@@ -106,7 +106,7 @@ impl RateControl for D3Control {
         ],
         check: check_d3,
     };
-    type Word = Word;
+    type Fields = Fields;
     type Agent = D3Router;
 
     fn new(values: &Values, flow: &Flow) -> D3Control {
@@ -116,16 +116,16 @@ impl RateControl for D3Control {
             rtt: values.time("rtt"),
             base_rate: base_rate(values),
             rate: 0,
-            last: Word::default(),
-            asked_at: Time::ZERO,
+            last: Fields::default(),
+            requested_at: Time::ZERO,
             is_waiting: false,
             is_known: false,
         }
     }
 
-    fn say(&mut self, standing: &Standing, closes: bool) -> Word {
+    fn request(&mut self, state: &SenderState, closes: bool) -> Fields {
         if closes {
-            return Word {
+            return Fields {
                 wanted: 0,
                 wanted_before: self.last.wanted,
                 request: Request::Returned,
@@ -133,26 +133,26 @@ impl RateControl for D3Control {
             };
         }
         // One request per round trip, and none while an answer may come: it says what routers count now.
-        let patience = if self.is_waiting { standing.rto } else { self.round_trip(standing) };
-        if self.is_known && standing.now < self.asked_at + patience {
-            return Word::default();
+        let patience = if self.is_waiting { state.rto } else { self.round_trip(state) };
+        if self.is_known && state.now < self.requested_at + patience {
+            return Fields::default();
         }
-        self.asked_at = standing.now;
+        self.requested_at = state.now;
         self.is_waiting = true;
         let request = if self.is_known { Request::Renewed } else { Request::First };
-        let wanted = self.wanted(standing).min(standing.host_rate);
-        self.last = Word { wanted, wanted_before: self.last.wanted, hop: 0, request, ..self.last };
+        let wanted = self.wanted(state).min(state.host_rate);
+        self.last = Fields { wanted, wanted_before: self.last.wanted, hop: 0, request, ..self.last };
         self.last
     }
 
-    fn heard(&mut self, word: &Word, _: &Standing) {
-        if word.request == Request::None {
+    fn feedback(&mut self, fields: &Fields, _: &SenderState) {
+        if fields.request == Request::None {
             return;
         }
         self.is_waiting = false;
         self.is_known = true;
-        self.last.grants = word.grants;
-        let granted = word.grants[..usize::from(word.hop).min(HOPS)].iter().copied().min().unwrap_or(0);
+        self.last.grants = fields.grants;
+        let granted = fields.grants[..usize::from(fields.hop).min(HOPS)].iter().copied().min().unwrap_or(0);
         // §4.2: at the base rate a flow sends a header per round trip, which only renews its request.
         self.rate = if granted > self.base_rate { granted } else { 0 };
     }
@@ -161,33 +161,33 @@ impl RateControl for D3Control {
         self.rate
     }
 
-    fn is_hopeless(&self, standing: &Standing) -> bool {
+    fn is_hopeless(&self, state: &SenderState) -> bool {
         // §5.3: the deadline has passed, or not even the host's whole link would meet it. While an answer is to come the
         // flow can't say what it gives back.
         self.quenches
             && !self.is_waiting
-            && standing.now + time_at(standing.host_rate, standing.unsent_bytes) > self.deadline
+            && state.now + time_at(state.host_rate, state.unsent_bytes) > self.deadline
     }
 }
 
 impl D3Control {
-    fn round_trip(&self, standing: &Standing) -> Time {
-        if standing.rtt == Time::ZERO { self.rtt } else { standing.rtt }
+    fn round_trip(&self, state: &SenderState) -> Time {
+        if state.rtt == Time::ZERO { self.rtt } else { state.rtt }
     }
 
     /// What is left after this round trip, over the time left when the grant is in force (§4.1: r = (s − a·rtt) /
     /// (d − 2·rtt)). In the last two round trips, when no answer would come in time, what was wanted before.
-    fn wanted(&self, standing: &Standing) -> Kbps {
+    fn wanted(&self, state: &SenderState) -> Kbps {
         if self.deadline == Time::NEVER {
             return 0;
         }
-        let rtt = self.round_trip(standing);
+        let rtt = self.round_trip(state);
         let sent_until_then = u128::from(self.rate) * u128::from(rtt.as_ps()) / 8_000_000_000;
-        let left_bytes = u128::from(standing.unsent_bytes).saturating_sub(sent_until_then);
-        let left = self.deadline.since(standing.now + rtt.times(2)).as_ps();
+        let left_bytes = u128::from(state.unsent_bytes).saturating_sub(sent_until_then);
+        let left = self.deadline.since(state.now + rtt.times(2)).as_ps();
         match left {
             0 if self.is_known => self.last.wanted,
-            0 => standing.host_rate,
+            0 => state.host_rate,
             _ => Kbps::try_from(left_bytes * 8_000_000_000 / u128::from(left)).unwrap_or(Kbps::MAX),
         }
     }

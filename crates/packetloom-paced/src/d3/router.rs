@@ -1,6 +1,6 @@
 //! A D3 router's port: three counters (§5.2, snippet 1).
 
-use super::{HOPS, Request, Word, base_rate};
+use super::{Fields, HOPS, Request, base_rate};
 use crate::engine::{Moment, PathNeeds, PortAgent, PortInfo};
 use crate::paced::{Header, Kbps, kbps};
 use crate::packet::{Kind, Packet};
@@ -29,18 +29,18 @@ pub struct D3Router {
 
 impl D3Router {
     /// What a request is granted (snippet 1).
-    fn grant(&mut self, word: &Word, before: Kbps) -> Kbps {
-        if word.request == Request::First {
+    fn grant(&mut self, fields: &Fields, before: Kbps) -> Kbps {
+        if fields.request == Request::First {
             self.flows += 1;
         } else {
             self.allocated = (self.allocated - i64::from(before)).max(0);
-            self.demand = (self.demand - i64::from(word.wanted_before)).max(0);
+            self.demand = (self.demand - i64::from(fields.wanted_before)).max(0);
         }
-        if word.request == Request::Returned {
+        if fields.request == Request::Returned {
             self.flows = (self.flows - 1).max(0);
             return 0;
         }
-        let wanted = i64::from(word.wanted);
+        let wanted = i64::from(fields.wanted);
         self.demand += wanted;
         let left = self.capacity - self.allocated;
         let fair_share = (self.capacity - self.demand).max(0) / self.flows.max(1);
@@ -83,7 +83,7 @@ impl D3Router {
     }
 }
 
-impl PortAgent<Header<Word>> for D3Router {
+impl PortAgent<Header<Fields>> for D3Router {
     const NEEDS: PathNeeds = PathNeeds::OnePerFlow;
 
     fn build(transport: &Values, port: PortInfo) -> D3Router {
@@ -105,18 +105,18 @@ impl PortAgent<Header<Word>> for D3Router {
         }
     }
 
-    fn forward(&mut self, moment: Moment, packet: &mut Packet<Header<Word>>) {
+    fn forward(&mut self, moment: Moment, packet: &mut Packet<Header<Fields>>) {
         self.catch_up(moment);
         self.offered_bytes += u64::from(packet.size_bytes);
         self.is_used |= packet.kind == Kind::Data;
-        let mut word = packet.header.word;
-        let hop = usize::from(word.hop);
-        if packet.kind == Kind::Ack || word.request == Request::None || hop >= HOPS {
+        let mut fields = packet.header.fields;
+        let hop = usize::from(fields.hop);
+        if packet.kind == Kind::Ack || fields.request == Request::None || hop >= HOPS {
             return;
         }
-        word.grants[hop] = self.grant(&word, word.grants[hop]);
-        word.hop += 1;
-        packet.header.word = word;
+        fields.grants[hop] = self.grant(&fields, fields.grants[hop]);
+        fields.hop += 1;
+        packet.header.fields = fields;
     }
 }
 
@@ -141,8 +141,8 @@ mod tests {
         }
     }
 
-    fn first(wanted: Kbps) -> Word {
-        Word { wanted, request: Request::First, ..Word::default() }
+    fn first(wanted: Kbps) -> Fields {
+        Fields { wanted, request: Request::First, ..Fields::default() }
     }
 
     #[test]
@@ -153,10 +153,12 @@ mod tests {
         // The second finds nothing left but the base rate, however urgent it is.
         assert_eq!(router.grant(&first(900_000), 0), 1_000);
         // When the first renews its request, demand leaves no fair share.
-        let renewed = Word { wanted: 600_000, wanted_before: 600_000, request: Request::Renewed, ..first(0) };
+        let renewed =
+            Fields { wanted: 600_000, wanted_before: 600_000, request: Request::Renewed, ..first(0) };
         assert_eq!(router.grant(&renewed, 1_000_000), 600_000);
         // Now 400 Mb/s less the base rate are left.
-        let renewed = Word { wanted: 900_000, wanted_before: 900_000, request: Request::Renewed, ..first(0) };
+        let renewed =
+            Fields { wanted: 900_000, wanted_before: 900_000, request: Request::Renewed, ..first(0) };
         assert_eq!(router.grant(&renewed, 1_000), 400_000);
     }
 
@@ -164,8 +166,10 @@ mod tests {
     fn flows_without_deadlines_share_what_is_left() {
         let mut router = router();
         let renew = |router: &mut D3Router, wanted, before| {
-            router
-                .grant(&Word { wanted, wanted_before: wanted, request: Request::Renewed, ..first(0) }, before)
+            router.grant(
+                &Fields { wanted, wanted_before: wanted, request: Request::Renewed, ..first(0) },
+                before,
+            )
         };
         let mut grants =
             [router.grant(&first(400_000), 0), router.grant(&first(0), 0), router.grant(&first(0), 0)];
@@ -188,7 +192,8 @@ mod tests {
         router.catch_up(Moment { now: Time::from_us(200), drained_at: Time::from_us(205) });
         assert_eq!(router.allocated, 1_001_000, "data waits");
         router.catch_up(Moment { now: Time::from_us(300), drained_at: Time::from_us(300) });
-        let renewed = Word { wanted: 500_000, wanted_before: 500_000, request: Request::Renewed, ..first(0) };
+        let renewed =
+            Fields { wanted: 500_000, wanted_before: 500_000, request: Request::Renewed, ..first(0) };
         assert!(router.grant(&renewed, 1_000) >= 500_000);
     }
 
@@ -196,7 +201,7 @@ mod tests {
     fn a_flow_that_ends_gives_back_what_it_had() {
         let mut router = router();
         let granted = router.grant(&first(300_000), 0);
-        let returned = Word { wanted_before: 300_000, request: Request::Returned, ..Word::default() };
+        let returned = Fields { wanted_before: 300_000, request: Request::Returned, ..Fields::default() };
         router.grant(&returned, granted);
         assert_eq!((router.flows, router.demand, router.allocated), (0, 0, 0));
     }

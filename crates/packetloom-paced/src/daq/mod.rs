@@ -12,7 +12,7 @@ use super::flow_table::FlowTable;
 use super::packet_format::{self, PacketFormat};
 use super::reassembly::Reassembly;
 use super::{Scheme, Sending};
-use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
@@ -161,8 +161,8 @@ impl Transport for Daq {
         self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        self.senders.states().map(Sender::standing).collect()
+    fn statuses(&self) -> Vec<FlowStatus> {
+        self.senders.states().map(Sender::status).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::meter::Meter;
 use super::{Config, Header, Role};
 use crate::Sending;
-use crate::engine::{Context, Report, Standing};
+use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::priority::{self, Priority};
@@ -43,12 +43,12 @@ impl Sender {
         &self.flow
     }
 
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn status(&self) -> FlowStatus {
         let waits_for = match self.window {
             0 => "the answer to its SYN",
             _ => "credit for its packets, or an acknowledgement",
         };
-        Standing { flow: self.flow.id, arrived: self.acknowledged, packets: self.packets, waits_for }
+        FlowStatus { flow: self.flow.id, arrived: self.acknowledged, packets: self.packets, waits_for }
     }
 
     pub(super) fn sending(&self) -> Sending {
@@ -71,11 +71,11 @@ impl Sender {
     }
 
     pub(super) fn open(&self, config: &Config, context: &mut Context<'_, Header, Meter>) {
-        self.send_word(Role::Syn, config, context);
+        self.send_control(Role::Syn, config, context);
     }
 
     pub(super) fn close(&self, config: &Config, context: &mut Context<'_, Header, Meter>) {
-        self.send_word(Role::Fin, config, context);
+        self.send_control(Role::Fin, config, context);
     }
 
     /// The receiver's answer.
@@ -132,7 +132,7 @@ impl Sender {
         if is_missed { MISSED } else { Priority::Deadline.number(&self.flow, 1, now) }
     }
 
-    fn send_word(&self, role: Role, config: &Config, context: &mut Context<'_, Header, Meter>) {
+    fn send_control(&self, role: Role, config: &Config, context: &mut Context<'_, Header, Meter>) {
         context.send(Packet {
             flow: self.flow.id,
             dst: self.flow.dst,

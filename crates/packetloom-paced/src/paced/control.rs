@@ -31,7 +31,7 @@ pub fn time_at(rate: Kbps, bytes: u64) -> Time {
 
 /// How a flow stands at its sender.
 #[derive(Clone, Copy, Debug)]
-pub struct Standing {
+pub struct SenderState {
     /// The moment.
     pub now: Time,
     /// The smoothed round-trip time; zero before the first answer.
@@ -49,18 +49,18 @@ pub trait RateControl: Sized + Send {
     /// The transport that it makes.
     const COMPONENT: Component;
     /// What it says.
-    type Word: Copy + Default + std::fmt::Debug + Send + 'static;
+    type Fields: Copy + Default + std::fmt::Debug + Send + 'static;
     /// Its part at the ports.
-    type Agent: PortAgent<Header<Self::Word>>;
+    type Agent: PortAgent<Header<Self::Fields>>;
 
     /// At a flow's start.
     fn new(values: &Values, flow: &Flow) -> Self;
 
     /// What the next packet says; a flow that [closes](super::Role::Close) gives back what it has.
-    fn say(&mut self, standing: &Standing, closes: bool) -> Self::Word;
+    fn request(&mut self, state: &SenderState, closes: bool) -> Self::Fields;
 
     /// An answer brought back what the network made of it.
-    fn heard(&mut self, word: &Self::Word, standing: &Standing);
+    fn feedback(&mut self, fields: &Self::Fields, state: &SenderState);
 
     /// What may be sent now; 0: nothing.
     fn rate(&self) -> Kbps;
@@ -71,7 +71,7 @@ pub trait RateControl: Sized + Send {
     }
 
     /// Whether the flow can't be whole by its deadline, so that going on would only cost others.
-    fn is_hopeless(&self, _standing: &Standing) -> bool {
+    fn is_hopeless(&self, _state: &SenderState) -> bool {
         false
     }
 }

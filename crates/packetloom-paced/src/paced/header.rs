@@ -28,5 +28,5 @@ pub struct Header<W> {
     /// The flow's last packet.
     pub last: bool,
     /// The scheme's own.
-    pub word: W,
+    pub fields: W,
 }

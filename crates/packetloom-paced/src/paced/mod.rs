@@ -10,14 +10,14 @@ mod header;
 mod sender;
 
 pub use config::{CORE, check};
-pub use control::{Kbps, RateControl, Standing, kbps, time_at};
+pub use control::{Kbps, RateControl, SenderState, kbps, time_at};
 pub use header::{Header, Role};
 
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::reassembly::Reassembly;
 use super::{Scheme, Sending};
-use crate::engine::{Context, Report, Standing as AtSender, Timer, Transport};
+use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
@@ -60,7 +60,7 @@ impl<C: RateControl> Scheme for Paced<C> {
 }
 
 impl<C: RateControl> Transport for Paced<C> {
-    type Header = Header<C::Word>;
+    type Header = Header<C::Fields>;
     type Agent = C::Agent;
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Self::Header, C::Agent>) {
@@ -92,13 +92,13 @@ impl<C: RateControl> Transport for Paced<C> {
         self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
     }
 
-    fn standings(&self) -> Vec<AtSender> {
+    fn statuses(&self) -> Vec<FlowStatus> {
         self.senders.states().map(Sender::at_sender).collect()
     }
 }
 
 impl<C: RateControl> Paced<C> {
-    fn end_if_over(&mut self, flow: u32, context: &mut Context<'_, Header<C::Word>, C::Agent>) {
+    fn end_if_over(&mut self, flow: u32, context: &mut Context<'_, Header<C::Fields>, C::Agent>) {
         let Some(sender) = self.senders.get_mut(flow) else { return };
         if sender.is_over() {
             sender.close(&self.config, context);
@@ -109,8 +109,8 @@ impl<C: RateControl> Paced<C> {
 
     fn arrived(
         &mut self,
-        packet: &Packet<Header<C::Word>>,
-        context: &mut Context<'_, Header<C::Word>, C::Agent>,
+        packet: &Packet<Header<C::Fields>>,
+        context: &mut Context<'_, Header<C::Fields>, C::Agent>,
     ) {
         let (flow, header) = (packet.flow, packet.header);
         if header.role == Role::Close {
@@ -128,8 +128,8 @@ impl<C: RateControl> Paced<C> {
     /// Takes in what arrived of a flow that is not whole; returns the first packet that is missing.
     fn note(
         &mut self,
-        packet: &Packet<Header<C::Word>>,
-        context: &mut Context<'_, Header<C::Word>, C::Agent>,
+        packet: &Packet<Header<C::Fields>>,
+        context: &mut Context<'_, Header<C::Fields>, C::Agent>,
     ) -> u32 {
         let (flow, header) = (packet.flow, packet.header);
         if self.receivers.get_mut(flow).is_none() {

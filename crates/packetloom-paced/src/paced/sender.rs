@@ -1,9 +1,9 @@
 //! A flow at its sender.
 
 use super::config::{Config, LOSS_PROOF};
-use super::control::{Kbps, RateControl, Standing, kbps, time_at};
+use super::control::{Kbps, RateControl, SenderState, kbps, time_at};
 use super::header::{Header, Role};
-use crate::engine::{Context, Report, Standing as AtSender};
+use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::rto::Rto;
@@ -11,7 +11,7 @@ use crate::units::{Rate, Time};
 use crate::{Sending, priority};
 use std::collections::VecDeque;
 
-type Host<'a, C> = Context<'a, Header<<C as RateControl>::Word>, <C as RateControl>::Agent>;
+type Host<'a, C> = Context<'a, Header<<C as RateControl>::Fields>, <C as RateControl>::Agent>;
 
 /// The sending side.
 #[derive(Clone, Debug)]
@@ -68,13 +68,13 @@ impl<C: RateControl> Sender<C> {
         &self.flow
     }
 
-    pub(super) fn at_sender(&self) -> AtSender {
+    pub(super) fn at_sender(&self) -> FlowStatus {
         let waits_for = match self.control.rate() {
             _ if !self.is_open => "the answer to its first request for a rate",
             0 => "a rate: it asks, and none is granted",
             _ => "an acknowledgement, or its timeout",
         };
-        AtSender { flow: self.flow.id, arrived: self.una, packets: self.packets, waits_for }
+        FlowStatus { flow: self.flow.id, arrived: self.una, packets: self.packets, waits_for }
     }
 
     pub(super) fn sending(&self) -> Sending {
@@ -98,25 +98,30 @@ impl<C: RateControl> Sender<C> {
 
     /// Asks for a rate.
     pub(super) fn open(&mut self, config: &Config, context: &mut Host<'_, C>) {
-        self.ask(Role::Open, config, context);
+        self.send_request(Role::Open, config, context);
         self.set_alarm(config, context);
     }
 
     /// Tells the network that the flow is over.
     pub(super) fn close(&mut self, config: &Config, context: &mut Host<'_, C>) {
-        self.ask(Role::Close, config, context);
+        self.send_request(Role::Close, config, context);
     }
 
     /// The receiver's answer, with what the network made of the word in it.
-    pub(super) fn answered(&mut self, header: &Header<C::Word>, config: &Config, context: &mut Host<'_, C>) {
+    pub(super) fn answered(
+        &mut self,
+        header: &Header<C::Fields>,
+        config: &Config,
+        context: &mut Host<'_, C>,
+    ) {
         self.is_open = true;
         self.rto.measured(context.now.since(header.sent_at), &config.rto);
         if header.role == Role::Data {
             self.settle(header.seq);
         }
         self.una = self.una.max(header.next);
-        let standing = self.standing(config, context.now);
-        self.control.heard(&header.word, &standing);
+        let state = self.state(config, context.now);
+        self.control.feedback(&header.fields, &state);
         self.go_on(config, context);
     }
 
@@ -130,8 +135,8 @@ impl<C: RateControl> Sender<C> {
 
     /// Does what is due.
     fn go_on(&mut self, config: &Config, context: &mut Host<'_, C>) {
-        let standing = self.standing(config, context.now);
-        if self.has_unsent() && self.control.is_hopeless(&standing) {
+        let state = self.state(config, context.now);
+        if self.has_unsent() && self.control.is_hopeless(&state) {
             self.given_up = true;
             self.report.given_up = true;
         }
@@ -144,9 +149,9 @@ impl<C: RateControl> Sender<C> {
         if self.send_due() <= context.now {
             self.send_next(config, context);
         }
-        if self.ask_due(config) <= context.now {
+        if self.probe_due(config) <= context.now {
             let role = if self.is_open { Role::Probe } else { Role::Open };
-            self.ask(role, config, context);
+            self.send_request(role, config, context);
         }
         self.set_alarm(config, context);
     }
@@ -190,7 +195,7 @@ impl<C: RateControl> Sender<C> {
     }
 
     /// When to ask: nothing may be sent and nothing is in flight that could bring an answer.
-    fn ask_due(&self, config: &Config) -> Time {
+    fn probe_due(&self, config: &Config) -> Time {
         if !self.is_open {
             self.asked_at + self.rto.current(&config.rto)
         } else if self.control.rate() == 0 && self.has_unsent() {
@@ -207,7 +212,7 @@ impl<C: RateControl> Sender<C> {
     }
 
     fn set_alarm(&mut self, config: &Config, context: &mut Host<'_, C>) {
-        let next = self.send_due().min(self.ask_due(config)).min(self.expires(config));
+        let next = self.send_due().min(self.probe_due(config)).min(self.expires(config));
         if next < self.alarm {
             self.alarm = next.max(context.now);
             context.set_timer(self.alarm, self.flow.id, 0);
@@ -218,11 +223,11 @@ impl<C: RateControl> Sender<C> {
         self.rto.smoothed().unwrap_or(Time::ZERO)
     }
 
-    fn standing(&self, config: &Config, now: Time) -> Standing {
+    fn state(&self, config: &Config, now: Time) -> SenderState {
         let sent_bytes = u64::from(self.next) * config.format.data.mss_bytes;
         let lost_bytes = self.lost.len() as u64 * config.format.data.mss_bytes;
         let payload_bytes = self.flow.size_bytes.saturating_sub(sent_bytes) + lost_bytes;
-        Standing {
+        SenderState {
             now,
             rtt: self.rtt(),
             rto: self.rto.current(&config.rto),
@@ -250,7 +255,7 @@ impl<C: RateControl> Sender<C> {
         self.report.packets_sent += 1;
         self.sent_at = context.now;
         self.sent_bytes = config.format.wire_bytes(seq, self.packets, self.flow.size_bytes);
-        let word = self.control.say(&self.standing(config, context.now), false);
+        let fields = self.control.request(&self.state(config, context.now), false);
         let last = seq + 1 == self.packets;
         context.send(Packet {
             flow: self.flow.id,
@@ -259,14 +264,14 @@ impl<C: RateControl> Sender<C> {
             size_bytes: self.sent_bytes,
             kind: Kind::Data,
             class: self.flow.class,
-            header: Header { sent_at: context.now, seq, next: 0, role: Role::Data, last, word },
+            header: Header { sent_at: context.now, seq, next: 0, role: Role::Data, last, fields },
             ..Packet::default()
         });
     }
 
-    fn ask(&mut self, role: Role, config: &Config, context: &mut Host<'_, C>) {
+    fn send_request(&mut self, role: Role, config: &Config, context: &mut Host<'_, C>) {
         self.asked_at = context.now;
-        let word = self.control.say(&self.standing(config, context.now), role == Role::Close);
+        let fields = self.control.request(&self.state(config, context.now), role == Role::Close);
         context.send(Packet {
             flow: self.flow.id,
             dst: self.flow.dst,
@@ -274,7 +279,7 @@ impl<C: RateControl> Sender<C> {
             size_bytes: config.format.ack_bytes,
             kind: Kind::Control,
             class: self.flow.class,
-            header: Header { sent_at: context.now, role, word, ..Header::default() },
+            header: Header { sent_at: context.now, role, fields, ..Header::default() },
             ..Packet::default()
         });
     }

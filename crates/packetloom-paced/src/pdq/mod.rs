@@ -4,7 +4,7 @@
 mod list;
 mod switch;
 
-use super::paced::{CORE, Header, Kbps, Paced, RateControl, Standing, check, time_at};
+use super::paced::{CORE, Header, Kbps, Paced, RateControl, SenderState, check, time_at};
 use crate::flow::Flow;
 use crate::packet::Packet;
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
@@ -17,12 +17,12 @@ pub type Pdq = Paced<PdqControl>;
 /// Who paused a flow: a port, by its link's number and one; or nobody.
 const NOBODY: u32 = 0;
 
-/// A round trip, in the units of [`Word::probe_every`].
+/// A round trip, in the units of [`Fields::probe_every`].
 const ROUND_TRIP: u32 = 1_000;
 
 /// What PDQ's packets say (§3.1: the scheduling header).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Word {
+pub struct Fields {
     /// R_H: the rate that the path so far allows.
     rate: Kbps,
     /// P_H: who paused the flow.
@@ -40,7 +40,7 @@ pub struct Word {
     is_decided: bool,
 }
 
-const _: () = assert!(size_of::<Packet<Header<Word>>>() <= 96, "what moves most should be small");
+const _: () = assert!(size_of::<Packet<Header<Fields>>>() <= 96, "what moves most should be small");
 
 /// A flow.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +102,7 @@ impl RateControl for PdqControl {
         ],
         check: check_pdq,
     };
-    type Word = Word;
+    type Fields = Fields;
     type Agent = PdqSwitch;
 
     fn new(values: &Values, flow: &Flow) -> PdqControl {
@@ -116,23 +116,23 @@ impl RateControl for PdqControl {
         }
     }
 
-    fn say(&mut self, standing: &Standing, _: bool) -> Word {
-        let rtt = if standing.rtt == Time::ZERO { self.rtt } else { standing.rtt };
-        Word {
-            rate: standing.host_rate,
+    fn request(&mut self, state: &SenderState, _: bool) -> Fields {
+        let rtt = if state.rtt == Time::ZERO { self.rtt } else { state.rtt };
+        Fields {
+            rate: state.host_rate,
             paused_by: self.paused_by,
             deadline: self.deadline,
-            needs: time_at(standing.host_rate, standing.unsent_bytes),
+            needs: time_at(state.host_rate, state.unsent_bytes),
             rtt_ns: u32::try_from(rtt.as_ps() / 1_000).unwrap_or(u32::MAX),
             probe_every: ROUND_TRIP,
             is_decided: false,
         }
     }
 
-    fn heard(&mut self, word: &Word, _: &Standing) {
-        self.paused_by = if word.is_decided { word.paused_by } else { NOBODY };
-        self.probe_every = word.probe_every.max(ROUND_TRIP);
-        self.rate = if word.paused_by == NOBODY { word.rate } else { 0 };
+    fn feedback(&mut self, fields: &Fields, _: &SenderState) {
+        self.paused_by = if fields.is_decided { fields.paused_by } else { NOBODY };
+        self.probe_every = fields.probe_every.max(ROUND_TRIP);
+        self.rate = if fields.paused_by == NOBODY { fields.rate } else { 0 };
     }
 
     fn rate(&self) -> Kbps {
@@ -145,13 +145,13 @@ impl RateControl for PdqControl {
 
     /// §3.2: the deadline has passed; or the rest takes longer than is left; or the flow is paused and what is left is
     /// less than a round trip.
-    fn is_hopeless(&self, standing: &Standing) -> bool {
+    fn is_hopeless(&self, state: &SenderState) -> bool {
         if !self.terminates_early || self.deadline == Time::NEVER {
             return false;
         }
-        let whole_at = standing.now + time_at(standing.host_rate, standing.unsent_bytes);
-        let is_paused = self.rate == 0 && standing.rtt > Time::ZERO;
-        whole_at > self.deadline || (is_paused && standing.now + standing.rtt > self.deadline)
+        let whole_at = state.now + time_at(state.host_rate, state.unsent_bytes);
+        let is_paused = self.rate == 0 && state.rtt > Time::ZERO;
+        whole_at > self.deadline || (is_paused && state.now + state.rtt > self.deadline)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A PDQ switch's port: flow control by its list, and a rate control that keeps the queue short (§3.3).
 
 use super::list::{Entry, List};
-use super::{NOBODY, ROUND_TRIP, Word};
+use super::{Fields, NOBODY, ROUND_TRIP};
 use crate::engine::{Moment, PathNeeds, PortAgent, PortInfo};
 use crate::paced::{Header, Kbps, Role, kbps};
 use crate::packet::{Kind, Packet};
@@ -34,24 +34,25 @@ pub struct PdqSwitch {
 
 impl PdqSwitch {
     /// Algorithm 1: a packet on its way to the receiver.
-    fn decide(&mut self, now: Time, packet: &mut Packet<Header<Word>>) {
+    fn decide(&mut self, now: Time, packet: &mut Packet<Header<Fields>>) {
         let flow = packet.flow;
-        let word = &mut packet.header.word;
-        let rtt = Time::from_ns(u64::from(word.rtt_ns));
-        if packet.header.role == Role::Close || (word.paused_by != NOBODY && word.paused_by != self.name) {
+        let fields = &mut packet.header.fields;
+        let rtt = Time::from_ns(u64::from(fields.rtt_ns));
+        if packet.header.role == Role::Close || (fields.paused_by != NOBODY && fields.paused_by != self.name)
+        {
             self.list.remove(flow);
             return;
         }
-        word.is_decided = true;
-        let (deadline, needs, paused_by) = (word.deadline, word.needs, word.paused_by);
+        fields.is_decided = true;
+        let (deadline, needs, paused_by) = (fields.deadline, fields.needs, fields.paused_by);
         let news = Entry { flow, deadline, needs, rtt, rate: 0, paused_by, heard_at: now };
         let granted = match self.list.update(news) {
-            Some(place) => self.grant(place, word.rate, now),
+            Some(place) => self.grant(place, fields.rate, now),
             // A list of twice the sending flows has others to fill what is left: no RCP for those outside (§3.3.1).
             None => 0,
         };
-        word.rate = granted;
-        word.paused_by = if granted > 0 { NOBODY } else { self.name };
+        fields.rate = granted;
+        fields.paused_by = if granted > 0 { NOBODY } else { self.name };
     }
 
     fn grant(&mut self, place: usize, wanted: Kbps, now: Time) -> Kbps {
@@ -87,7 +88,7 @@ impl PdqSwitch {
     }
 }
 
-impl PortAgent<Header<Word>> for PdqSwitch {
+impl PortAgent<Header<Fields>> for PdqSwitch {
     const NEEDS: PathNeeds = PathNeeds::Symmetric;
 
     fn build(transport: &Values, port: PortInfo) -> PdqSwitch {
@@ -106,35 +107,35 @@ impl PortAgent<Header<Word>> for PdqSwitch {
         }
     }
 
-    fn forward(&mut self, moment: Moment, packet: &mut Packet<Header<Word>>) {
+    fn forward(&mut self, moment: Moment, packet: &mut Packet<Header<Fields>>) {
         if packet.kind != Kind::Ack && packet.kind.is_transports() {
-            self.catch_up(moment, Time::from_ns(u64::from(packet.header.word.rtt_ns)));
+            self.catch_up(moment, Time::from_ns(u64::from(packet.header.fields.rtt_ns)));
             self.decide(moment.now, packet);
         }
     }
 
     /// Algorithm 3: an answer on its way to the sender.
-    fn backward(&mut self, _: Moment, packet: &mut Packet<Header<Word>>) {
+    fn backward(&mut self, _: Moment, packet: &mut Packet<Header<Fields>>) {
         if packet.kind != Kind::Ack {
             return;
         }
-        let word = &mut packet.header.word;
-        if word.paused_by != NOBODY {
-            word.rate = 0;
-            if word.paused_by != self.name {
+        let fields = &mut packet.header.fields;
+        if fields.paused_by != NOBODY {
+            fields.rate = 0;
+            if fields.paused_by != self.name {
                 self.list.remove(packet.flow);
                 return;
             }
         }
         let place = self.list.position(packet.flow);
-        if word.paused_by == self.name {
+        if fields.paused_by == self.name {
             // Suppressed probing: those further behind ask less often.
             let before = place.unwrap_or(self.list.len()) as u32;
-            word.probe_every = word.probe_every.max(self.probe_spacing.saturating_mul(before));
+            fields.probe_every = fields.probe_every.max(self.probe_spacing.saturating_mul(before));
         }
         if let Some(place) = place {
             let entry = self.list.entry(place);
-            (entry.rate, entry.paused_by) = (word.rate, word.paused_by);
+            (entry.rate, entry.paused_by) = (fields.rate, fields.paused_by);
         }
     }
 }

@@ -10,7 +10,7 @@ mod mellanox;
 mod paper;
 
 use super::config::Notification;
-use super::control::{Control, FlowPath, Heard};
+use super::control::{AckInfo, Control, FlowPath};
 use super::header::Header;
 use super::params::{check, core, default_of};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
@@ -133,7 +133,7 @@ impl Control for DcqcnControl {
         params: &[&core(default_of()), PARAMS],
         check: check_dcqcn,
     };
-    type Word = ();
+    type Fields = ();
     type Agent = ();
     type Settings = Constants;
     const MARKS: bool = true;
@@ -163,11 +163,11 @@ impl Control for DcqcnControl {
         }
     }
 
-    fn heard(&mut self, constants: &Constants, heard: &Heard, (): &()) {
+    fn acknowledged(&mut self, constants: &Constants, ack: &AckInfo, (): &()) {
         match self {
-            _ if !heard.marked => {}
-            DcqcnControl::Paper(machine) => machine.notified(constants, heard.now),
-            DcqcnControl::Mellanox(machine) => machine.notified(constants, heard.now),
+            _ if !ack.marked => {}
+            DcqcnControl::Paper(machine) => machine.notified(constants, ack.now),
+            DcqcnControl::Mellanox(machine) => machine.notified(constants, ack.now),
         }
     }
 

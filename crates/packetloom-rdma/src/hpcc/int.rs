@@ -127,7 +127,7 @@ impl PortAgent<Header<Hops>> for Telemetry {
             sent_bytes: leaving.sent_bytes,
             rate: self.rate,
         };
-        packet.header.word.push(self.widths.map_or(hop, |widths| widths.cut(hop)));
+        packet.header.fields.push(self.widths.map_or(hop, |widths| widths.cut(hop)));
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
         let after = |is_switch, kind| {
             let mut packet = Packet { kind, ..Packet::default() };
             telemetry(is_switch).depart(leaving, &mut packet);
-            packet.header.word.written().to_vec()
+            packet.header.fields.written().to_vec()
         };
         let hop = Hop {
             link: 7,

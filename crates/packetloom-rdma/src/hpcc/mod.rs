@@ -6,7 +6,7 @@
 
 mod int;
 
-use super::control::{Control, FlowPath, Heard};
+use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
 use crate::units::{Rate, Time};
@@ -138,7 +138,7 @@ impl Control for HpccControl {
         ],
         check: check_hpcc,
     };
-    type Word = Hops;
+    type Fields = Hops;
     type Agent = Telemetry;
     type Settings = Settings;
     const MOVES_PENDING: bool = true;
@@ -179,13 +179,13 @@ impl Control for HpccControl {
         }
     }
 
-    fn heard(&mut self, settings: &Settings, heard: &Heard, hops: &Hops) {
-        let is_round = heard.acked_bytes > self.round_ends;
+    fn acknowledged(&mut self, settings: &Settings, ack: &AckInfo, hops: &Hops) {
+        let is_round = ack.acked_bytes > self.round_ends;
         if !is_round && !settings.fast_react {
             return;
         }
         if self.round_ends == 0 {
-            self.round_ends = heard.sent_bytes;
+            self.round_ends = ack.sent_bytes;
             self.last = *hops;
             return;
         }
@@ -197,7 +197,7 @@ impl Control for HpccControl {
         }
         self.last = *hops;
         if is_round {
-            self.round_ends = self.round_ends.max(heard.sent_bytes);
+            self.round_ends = self.round_ends.max(ack.sent_bytes);
         }
     }
 
@@ -317,8 +317,8 @@ mod tests {
         hops
     }
 
-    fn heard(acked_bytes: u64, sent_bytes: u64) -> Heard {
-        Heard { now: Time::ZERO, acked_bytes, sent_bytes, arrived: 1, marked: false }
+    fn ack(acked_bytes: u64, sent_bytes: u64) -> AckInfo {
+        AckInfo { now: Time::ZERO, acked_bytes, sent_bytes, arrived: 1, marked: false }
     }
 
     /// Algorithm 1 of the paper for one hop, in its own words.
@@ -376,7 +376,7 @@ mod tests {
             let queue = u32::from(random.below(20) == 0) * random.below(5_000);
             acked += 1_000;
             let next = acked + 1_000 * u64::from(random.below(50));
-            control.heard(&PAPER, &heard(acked, next), &hops(at, sent, queue));
+            control.acknowledged(&PAPER, &ack(acked, next), &hops(at, sent, queue));
             oracle.ack((at as f64, sent as f64, f64::from(queue)), acked, next);
             // The paper does not say that a window stays below B T; here, as in its simulator, it does.
             if oracle.w > 52_000.0 || oracle.w < 520.0 {
@@ -394,9 +394,9 @@ mod tests {
     fn two_flows_at_line_rate_are_cut_to_half_within_a_round_trip() {
         // The link is full, and a queue of one B T waits: U -> 2, so W -> W / 2.1.
         let mut control = HpccControl::new(&SIMULATOR, &PATH);
-        control.heard(&SIMULATOR, &heard(1_000, 52_000), &hops(0, 0, 52_000));
+        control.acknowledged(&SIMULATOR, &ack(1_000, 52_000), &hops(0, 0, 52_000));
         let after = hops(4_160, 52_000, 52_000);
-        control.heard(&SIMULATOR, &heard(53_000, 104_000), &after);
+        control.acknowledged(&SIMULATOR, &ack(53_000, 104_000), &after);
         let expected = 100e9 / (2.0 / 0.95) + 50e6;
         assert!((control.rate().as_bps() as f64 - expected).abs() <= 1.0, "{}", control.rate());
         assert_eq!(control.rate_ref, control.rate);
@@ -405,10 +405,10 @@ mod tests {
     #[test]
     fn a_fast_reaction_starts_from_the_rate_of_the_last_round_trip() {
         let mut control = HpccControl::new(&SIMULATOR, &PATH);
-        control.heard(&SIMULATOR, &heard(1_000, 52_000), &hops(0, 0, 0));
+        control.acknowledged(&SIMULATOR, &ack(1_000, 52_000), &hops(0, 0, 0));
         for step in 1..=40 {
             // Half of the link is in use; no full round trip is over.
-            control.heard(&SIMULATOR, &heard(1_000 + step, 52_000), &hops(step * 83, step * 519, 0));
+            control.acknowledged(&SIMULATOR, &ack(1_000 + step, 52_000), &hops(step * 83, step * 519, 0));
             let u = control.in_use;
             let expected = (100e9 / (u / 0.95) + 50e6).min(100e9);
             assert!((control.rate().as_bps() as f64 - expected).abs() <= 1.0);
@@ -416,17 +416,17 @@ mod tests {
         }
         let settings = Settings { fast_react: false, ..SIMULATOR };
         let rate = control.rate();
-        control.heard(&settings, &heard(2_000, 52_000), &hops(9_000, 999_999, 0));
+        control.acknowledged(&settings, &ack(2_000, 52_000), &hops(9_000, 999_999, 0));
         assert_eq!(control.rate(), rate);
     }
 
     #[test]
     fn another_port_is_not_compared_with_the_last() {
         let mut control = HpccControl::new(&SIMULATOR, &PATH);
-        control.heard(&SIMULATOR, &heard(1_000, 52_000), &hops(0, 0, 0));
+        control.acknowledged(&SIMULATOR, &ack(1_000, 52_000), &hops(0, 0, 0));
         let mut other = hops(100, 5, 0);
         other.hops[0].link = 9;
-        control.heard(&SIMULATOR, &heard(60_000, 90_000), &other);
+        control.acknowledged(&SIMULATOR, &ack(60_000, 90_000), &other);
         assert_eq!((control.in_use, control.rate()), (1.0, PATH.rate));
     }
 }

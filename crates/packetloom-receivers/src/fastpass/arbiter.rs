@@ -44,7 +44,7 @@ pub struct Arbiter {
 
 impl Arbiter {
     /// What a flow needs from now on.
-    pub fn asked(&mut self, request: Request, config: &Config, context: &mut Context<'_, Header>) {
+    pub fn requested(&mut self, request: Request, config: &Config, context: &mut Context<'_, Header>) {
         let key = (Pair::new(request.src, request.dst), request.number);
         if request.slots == 0 {
             self.demands.remove(&key);

@@ -255,7 +255,7 @@ impl Transport for Fastpass {
             (Kind::Trimmed, _) => {}
             (_, Header::Request { number, dst, slots }) => {
                 let request = arbiter::Request { flow: packet.flow, src: packet.src, dst, number, slots };
-                self.arbiter.asked(request, &self.config, context);
+                self.arbiter.requested(request, &self.config, context);
             }
             (_, Header::Allocation { batch, slots }) => {
                 self.senders.allocated(batch, &slots, &self.config, context);
@@ -275,7 +275,7 @@ impl Transport for Fastpass {
         } else if timer.purpose == Purpose::Slot as u8 {
             self.senders.slot(timer.key as u16, &self.config, context);
         } else {
-            self.senders.ask_again(timer.key, &self.config, context);
+            self.senders.request_again(timer.key, &self.config, context);
         }
     }
 }

@@ -69,7 +69,7 @@ impl Senders {
             asks_at: Time::NEVER,
             report: Report::default(),
         };
-        sender.ask(config, context);
+        sender.request(config, context);
         self.flows.insert(flow.id, sender);
     }
 
@@ -124,13 +124,13 @@ impl Senders {
     }
 
     /// A timer of [`Purpose::Ask`].
-    pub fn ask_again(&mut self, flow: FlowId, config: &Config, context: &mut Context<'_, Header>) {
+    pub fn request_again(&mut self, flow: FlowId, config: &Config, context: &mut Context<'_, Header>) {
         if let Some(sender) = self.flows.get_mut(flow)
             && sender.asks_at == context.now
         {
             sender.report.timeouts += u32::from(sender.unsent == 0);
             sender.unsent = sender.packets - sender.acknowledged.next() - sender.acknowledged.above().len();
-            sender.ask(config, context);
+            sender.request(config, context);
         }
     }
 
@@ -169,7 +169,7 @@ impl Sender {
         }
     }
 
-    fn ask(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+    fn request(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         self.send_request(self.unsent, config, context);
         self.wait_until(context.now + config.retry, context);
     }

@@ -318,13 +318,13 @@ impl Config {
     }
 
     /// After so long without a word a sender asks.
-    pub fn ask_after(&self) -> Time {
+    pub fn patience(&self) -> Time {
         self.resend_after.times(2)
     }
 
     /// After so long without a word a sender forgets a message that it has sent and nobody acknowledges.
     pub fn forget_after(&self) -> Time {
-        self.ask_after().times(5)
+        self.patience().times(5)
     }
 
     /// How many full packets a window is.
@@ -333,7 +333,7 @@ impl Config {
     }
 
     /// A packet without payload, which goes before all data.
-    pub fn word(&self, flow: FlowId, dst: HostId, header: Header) -> Packet<Header> {
+    pub fn control(&self, flow: FlowId, dst: HostId, header: Header) -> Packet<Header> {
         Packet {
             flow,
             dst,

@@ -171,7 +171,7 @@ impl Scheduler {
         let bytes = message.grant(to, config);
         self.incoming_bytes += bytes;
         self.since_fifo += bytes;
-        context.send(config.word(message.flow, message.src, Header::Grant { to, level }));
+        context.send(config.control(message.flow, message.src, Header::Grant { to, level }));
     }
 
     /// Whether a packet may be granted: there is room in the window, and the sender's last packet is off its link, unless

@@ -17,7 +17,7 @@ mod sender;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::{Scheme, Sending};
-use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
@@ -93,7 +93,7 @@ impl Scheme for Homa {
             receivers: FlowTable::default(),
             scheduler: Scheduler::default(),
             begun: 0,
-            finished: Finished::new(config.ask_after().times(4)),
+            finished: Finished::new(config.patience().times(4)),
             seen: config.learns.then(Box::default),
         }
     }
@@ -116,7 +116,7 @@ impl Transport for Homa {
         let mut sender = Sender::new(flow, self.outbox.number(), &self.config, context.now);
         self.outbox.requeue(&mut sender, &self.config);
         self.senders.insert(flow.id, sender);
-        context.set_timer(context.now + self.config.ask_after(), flow.id, ASK);
+        context.set_timer(context.now + self.config.patience(), flow.id, ASK);
         self.serve(context);
     }
 
@@ -127,18 +127,18 @@ impl Transport for Homa {
             }
             // This transport doesn't know trimming: to it the packet is lost.
             Header::Data { .. } => {}
-            Header::Ask { blind } => self.asked(&packet, blind, context),
+            Header::Ask { blind } => self.status_requested(&packet, blind, context),
             Header::Busy => {
                 if let Some(message) = self.receivers.get_mut(packet.flow) {
                     message.bear(context.now);
                 }
             }
             Header::Grant { to, level } => {
-                self.told(packet.flow, |sender| sender.granted(to, level, context.now));
+                self.with_sender(packet.flow, |sender| sender.granted(to, level, context.now));
                 self.serve(context);
             }
             Header::Resend { from, to } => {
-                self.told(packet.flow, |sender| sender.resend(from, to, context.now));
+                self.with_sender(packet.flow, |sender| sender.resend(from, to, context.now));
                 self.serve(context);
                 self.excuse(&packet, context);
             }
@@ -163,7 +163,7 @@ impl Transport for Homa {
             SERVE => {}
             PACE => self.grant(context),
             LATE => self.look_for_losses(timer.key, context),
-            _ => self.may_ask(timer.key, context),
+            _ => self.check_sender(timer.key, context),
         }
     }
 
@@ -171,8 +171,8 @@ impl Transport for Homa {
         self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        self.senders.states().map(Sender::standing).collect()
+    fn statuses(&self) -> Vec<FlowStatus> {
+        self.senders.states().map(Sender::status).collect()
     }
 }
 
@@ -197,9 +197,9 @@ impl Homa {
     }
 
     /// A word for a message came, which may let it send.
-    fn told(&mut self, flow: FlowId, hear: impl FnOnce(&mut Sender)) {
+    fn with_sender(&mut self, flow: FlowId, update: impl FnOnce(&mut Sender)) {
         if let Some(sender) = self.senders.get_mut(flow) {
-            hear(sender);
+            update(sender);
             self.outbox.requeue(sender, &self.config);
         }
     }
@@ -208,7 +208,7 @@ impl Homa {
     fn excuse(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
         let others_go_first = self.outbox.first().is_some_and(|first| first != packet.flow);
         if others_go_first && self.senders.get(packet.flow).is_some() {
-            context.send(self.config.word(packet.flow, packet.src, Header::Busy));
+            context.send(self.config.control(packet.flow, packet.src, Header::Busy));
         }
     }
 
@@ -219,16 +219,16 @@ impl Homa {
         }
     }
 
-    fn may_ask(&mut self, flow: FlowId, context: &mut Context<'_, Header>) {
+    fn check_sender(&mut self, flow: FlowId, context: &mut Context<'_, Header>) {
         let Some(sender) = self.senders.get_mut(flow) else { return };
         if sender.is_forgotten(&self.config, context.now) {
             return self.done(flow, context);
         }
-        let again_at = match sender.must_ask(&self.config, context.now) {
+        let again_at = match sender.status_request(&self.config, context.now) {
             Err(later) => later,
             Ok(question) => {
-                context.send(self.config.word(flow, sender.flow().dst, question));
-                context.now + self.config.ask_after()
+                context.send(self.config.control(flow, sender.flow().dst, question));
+                context.now + self.config.patience()
             }
         };
         context.set_timer(again_at, flow, ASK);
@@ -254,7 +254,7 @@ impl Homa {
         let (flow, now) = (packet.flow, context.now);
         if self.receivers.get(flow).is_none() {
             if self.finished.packets(flow).is_some() {
-                context.send(self.config.word(flow, packet.src, Header::Done));
+                context.send(self.config.control(flow, packet.src, Header::Done));
                 return;
             }
             self.begin(packet, size_bytes, context);
@@ -267,7 +267,7 @@ impl Homa {
         self.scheduler.arrived(before - message.incoming_bytes(&self.config));
         if message.is_whole() {
             if self.config.acknowledges {
-                context.send(self.config.word(flow, packet.src, Header::Done));
+                context.send(self.config.control(flow, packet.src, Header::Done));
             }
             self.finished.add(now, flow, message.packets);
             self.receivers.remove(flow);
@@ -293,7 +293,7 @@ impl Homa {
     }
 
     /// A sender has heard nothing for long. Of a message that is known, timers tell what is missing.
-    fn asked(&mut self, packet: &Packet<Header>, blind: u32, context: &mut Context<'_, Header>) {
+    fn status_requested(&mut self, packet: &Packet<Header>, blind: u32, context: &mut Context<'_, Header>) {
         let answer = if self.finished.packets(packet.flow).is_some() {
             Header::Done
         } else if self.receivers.get(packet.flow).is_none() {
@@ -301,7 +301,7 @@ impl Homa {
         } else {
             return;
         };
-        context.send(self.config.word(packet.flow, packet.src, answer));
+        context.send(self.config.control(packet.flow, packet.src, answer));
     }
 
     fn look_for_losses(&mut self, flow: FlowId, context: &mut Context<'_, Header>) {
@@ -310,7 +310,7 @@ impl Homa {
             Err(later) => later,
             Ok(()) => {
                 for (from, to) in message.missing() {
-                    context.send(self.config.word(flow, message.src, Header::Resend { from, to }));
+                    context.send(self.config.control(flow, message.src, Header::Resend { from, to }));
                 }
                 context.now + self.config.resend_after
             }

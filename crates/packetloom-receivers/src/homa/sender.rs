@@ -4,7 +4,7 @@ use super::config::{Config, SenderOrder};
 use super::cutoffs;
 use super::header::Header;
 use crate::Sending;
-use crate::engine::{Report, Standing};
+use crate::engine::{FlowStatus, Report};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::seq_set::SeqSet;
@@ -101,10 +101,15 @@ impl Sender {
         self.report
     }
 
-    pub fn standing(&self) -> Standing {
+    pub fn status(&self) -> FlowStatus {
         let waits_for =
             if self.has_packet() { "the NIC: others go first" } else { "a grant, or the last word" };
-        Standing { flow: self.flow.id, arrived: self.granted - self.blind, packets: self.packets, waits_for }
+        FlowStatus {
+            flow: self.flow.id,
+            arrived: self.granted - self.blind,
+            packets: self.packets,
+            waits_for,
+        }
     }
 
     /// Receivers tell of no packet, so all that were sent count as in flight.
@@ -147,10 +152,10 @@ impl Sender {
     }
 
     /// Whether its receiver may have to be asked: it waits for a word, and has for long. Otherwise when to look again.
-    pub fn must_ask(&mut self, config: &Config, now: Time) -> Result<Header, Time> {
-        let patient_until = self.stirred_at + config.ask_after();
+    pub fn status_request(&mut self, config: &Config, now: Time) -> Result<Header, Time> {
+        let patient_until = self.stirred_at + config.patience();
         if self.has_packet() {
-            return Err(now + config.ask_after());
+            return Err(now + config.patience());
         }
         if patient_until > now {
             return Err(patient_until);

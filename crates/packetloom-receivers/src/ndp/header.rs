@@ -15,16 +15,16 @@ pub enum Header {
         syn: bool,
     },
     /// This packet arrived.
-    Ack(Word),
+    Ack(Reply),
     /// This packet's header arrived; it must come again.
-    Nack(Word),
+    Nack(Reply),
     /// Send; the word is about no packet.
-    Pull(Word),
+    Pull(Reply),
 }
 
 /// What a receiver says.
 #[derive(Clone, Copy, Debug)]
-pub struct Word {
+pub struct Reply {
     /// The packet that it is about.
     pub seq: u32,
     /// Every packet before this one arrived.

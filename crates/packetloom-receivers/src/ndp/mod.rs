@@ -13,12 +13,12 @@ mod sender;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::{Scheme, Sending};
-use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
 use config::Config;
-use header::{Header, Word};
+use header::{Header, Reply};
 use pacer::Pacer;
 use receiver::Receiver;
 use sender::Sender;
@@ -120,8 +120,8 @@ impl Transport for Ndp {
         self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        self.senders.states().map(Sender::standing).collect()
+    fn statuses(&self) -> Vec<FlowStatus> {
+        self.senders.states().map(Sender::status).collect()
     }
 }
 
@@ -129,7 +129,7 @@ impl Ndp {
     /// The receiver's word, at the sender.
     fn answered(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
         let Some(sender) = self.senders.get_mut(packet.flow) else { return };
-        sender.heard(packet.header, &self.config, context);
+        sender.answered(packet.header, &self.config, context);
         if sender.is_done() {
             context.closed(sender.flow(), sender.report());
             self.senders.remove(packet.flow);
@@ -149,7 +149,7 @@ impl Ndp {
         let flow = packet.flow;
         if self.receivers.get_mut(flow).is_none() {
             if let Some(next) = self.finished.packets(flow) {
-                self.answer(packet, Header::Ack(Word { seq, next, pulls: 0 }), context);
+                self.answer(packet, Header::Ack(Reply { seq, next, pulls: 0 }), context);
                 return;
             }
             // Whichever packet of the first window comes first opens the connection (NDP §3.2: SYN on all of them).
@@ -168,10 +168,10 @@ impl Ndp {
             context.delivered(flow);
             0
         } else {
-            self.pacer.ask(receiver, &self.config, context)
+            self.pacer.request(receiver, &self.config, context)
         };
-        let word = Word { seq, next, pulls };
-        self.answer(packet, if has_it { Header::Ack(word) } else { Header::Nack(word) }, context);
+        let reply = Reply { seq, next, pulls };
+        self.answer(packet, if has_it { Header::Ack(reply) } else { Header::Nack(reply) }, context);
     }
 
     /// Acknowledges a packet, or says that it came without its payload.
@@ -183,7 +183,7 @@ impl Ndp {
         let Some(flow) = self.pacer.next() else { return };
         let Some(receiver) = self.receivers.get_mut(flow) else { return };
         let pulls = self.pacer.pull(receiver, &self.config, context);
-        let header = Header::Pull(Word { seq: 0, next: receiver.next(), pulls });
+        let header = Header::Pull(Reply { seq: 0, next: receiver.next(), pulls });
         context.send(self.config.control_packet(flow, receiver.sender(), receiver.class(), header));
     }
 }

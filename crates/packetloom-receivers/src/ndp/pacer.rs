@@ -30,7 +30,7 @@ pub struct Pacer {
 impl Pacer {
     /// Something of a connection arrived, so it is owed a pull. If that may go at once, returns it, to ride on the
     /// acknowledgement; else it joins the queue, and 0 is returned, which pulls nothing.
-    pub(super) fn ask(
+    pub(super) fn request(
         &mut self,
         receiver: &mut Receiver,
         config: &Config,

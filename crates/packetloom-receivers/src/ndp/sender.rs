@@ -4,7 +4,7 @@ use super::TIMEOUT;
 use super::config::Config;
 use super::header::Header;
 use crate::Sending;
-use crate::engine::{Context, Report, Standing};
+use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
@@ -83,8 +83,8 @@ impl Sender {
         &self.flow
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        Standing {
+    pub(super) fn status(&self) -> FlowStatus {
+        FlowStatus {
             flow: self.flow.id,
             arrived: self.una + self.acked.len(),
             packets: self.packets,
@@ -154,20 +154,20 @@ impl Sender {
     }
 
     /// The receiver's word.
-    pub(super) fn heard(&mut self, header: Header, config: &Config, context: &mut Context<'_, Header>) {
-        let (Header::Ack(word) | Header::Nack(word) | Header::Pull(word)) = header else { return };
+    pub(super) fn answered(&mut self, header: Header, config: &Config, context: &mut Context<'_, Header>) {
+        let (Header::Ack(reply) | Header::Nack(reply) | Header::Pull(reply)) = header else { return };
         self.active_at = context.now;
         self.waits = 0;
-        if word.next > self.una {
-            self.una = word.next;
-            self.acked.drop_below(word.next);
+        if reply.next > self.una {
+            self.una = reply.next;
+            self.acked.drop_below(reply.next);
         }
         match header {
-            Header::Ack(_) => self.acknowledged(word.seq, context),
-            Header::Nack(_) => self.was_trimmed(word.seq, context),
+            Header::Ack(_) => self.acknowledged(reply.seq, context),
+            Header::Nack(_) => self.was_trimmed(reply.seq, context),
             Header::Pull(_) | Header::Data { .. } => {}
         }
-        self.pulls = self.pulls.max(word.pulls);
+        self.pulls = self.pulls.max(reply.pulls);
         while self.pulls_used < self.pulls && self.send_next(config, context) {
             self.pulls_used += 1;
         }

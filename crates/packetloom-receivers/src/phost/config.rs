@@ -134,7 +134,7 @@ impl Config {
     }
 
     /// A packet without payload, which goes before all data.
-    pub(super) fn word(&self, flow: FlowId, dst: HostId, class: u8, header: Header) -> Packet<Header> {
+    pub(super) fn control(&self, flow: FlowId, dst: HostId, class: u8, header: Header) -> Packet<Header> {
         Packet {
             flow,
             dst,

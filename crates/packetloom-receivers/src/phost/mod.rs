@@ -11,7 +11,7 @@ mod tokens;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::{Scheme, Sending};
-use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
@@ -86,7 +86,7 @@ impl Transport for PHost {
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         let mut sender = Sender::new(flow, self.outbox.number(), &self.config, self.packet_time(context));
-        context.send(self.config.word(flow.id, flow.dst, flow.class, sender.request()));
+        context.send(self.config.control(flow.id, flow.dst, flow.class, sender.request()));
         self.outbox.requeue(&mut sender);
         self.senders.insert(flow.id, sender);
         context.set_timer(context.now + self.config.retry, flow.id, RETRY);
@@ -138,8 +138,8 @@ impl Transport for PHost {
         self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        self.senders.states().map(Sender::standing).collect()
+    fn statuses(&self) -> Vec<FlowStatus> {
+        self.senders.states().map(Sender::status).collect()
     }
 }
 
@@ -189,7 +189,7 @@ impl PHost {
             Err(later) => later,
             Ok(()) => {
                 let Flow { dst, class, .. } = *sender.flow();
-                context.send(self.config.word(flow, dst, class, sender.request()));
+                context.send(self.config.control(flow, dst, class, sender.request()));
                 context.now + self.config.retry
             }
         };
@@ -202,7 +202,7 @@ impl PHost {
             return true;
         }
         if self.finished.packets(packet.flow).is_some() {
-            context.send(self.config.word(packet.flow, packet.src, packet.class, Header::Done));
+            context.send(self.config.control(packet.flow, packet.src, packet.class, Header::Done));
             return false;
         }
         let packet_time = self.packet_time(context);
@@ -233,7 +233,7 @@ impl PHost {
         }
         self.tokens.remove(receiver);
         self.finished.add(context.now, flow, receiver.packets());
-        context.send(self.config.word(flow, packet.src, packet.class, Header::Done));
+        context.send(self.config.control(flow, packet.src, packet.class, Header::Done));
         self.receivers.remove(flow);
         context.delivered(flow);
     }

@@ -3,7 +3,7 @@
 use super::config::Config;
 use super::header::Header;
 use crate::Sending;
-use crate::engine::{Report, Standing};
+use crate::engine::{FlowStatus, Report};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::seq_set::SeqSet;
@@ -99,9 +99,9 @@ impl Sender {
         self.report
     }
 
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn status(&self) -> FlowStatus {
         let waits_for = if self.tokens.is_empty() { "a token" } else { "the NIC: others go first" };
-        Standing { flow: self.flow.id, arrived: self.packets - self.left, packets: self.packets, waits_for }
+        FlowStatus { flow: self.flow.id, arrived: self.packets - self.left, packets: self.packets, waits_for }
     }
 
     /// Receivers tell of no packet, so all that were sent count as in flight.

@@ -95,7 +95,7 @@ impl Tokens {
             && let Some(receiver) = receivers.get_mut(flow)
         {
             let token = receiver.token(config, now, packet_time);
-            context.send(config.word(flow, receiver.src, receiver.class, token));
+            context.send(config.control(flow, receiver.src, receiver.class, token));
             self.requeue(receiver, config, packet_time);
             return self.set(now + packet_time, false, context);
         }

@@ -2,7 +2,7 @@
 
 use super::subflow::{Subflow, coupled_step};
 use crate::Sending;
-use crate::engine::{Context, Report, Standing};
+use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
 use crate::windowed::{Config, Header, Sender};
 use std::collections::VecDeque;
@@ -55,8 +55,8 @@ impl Connection {
         self.una == self.packets
     }
 
-    pub fn standing(&self) -> Standing {
-        Standing {
+    pub fn status(&self) -> FlowStatus {
+        FlowStatus {
             flow: self.flow.id,
             arrived: self.una,
             packets: self.packets,

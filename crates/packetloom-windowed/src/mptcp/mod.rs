@@ -14,7 +14,7 @@ use super::windowed::{
     self, Config as Core, Congestion, Header, RETRANSMIT, Windowed, ack_packet, purpose_and_subflow,
 };
 use super::{Scheme, Sending};
-use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
@@ -127,8 +127,8 @@ impl Transport for Mptcp {
         self.connections.states().map(|connection| (connection.flow().id, connection.report())).collect()
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        self.connections.states().map(Connection::standing).collect()
+    fn statuses(&self) -> Vec<FlowStatus> {
+        self.connections.states().map(Connection::status).collect()
     }
 }
 

@@ -22,7 +22,7 @@ pub use window::{Acked, Congestion, Window};
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::{Scheme, Sending};
-use crate::engine::{Context, Report, Standing, Timer, Transport};
+use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::measure::Segment;
 use crate::packet::{Kind, Packet};
@@ -141,8 +141,8 @@ impl<C: Congestion> Transport for Windowed<C> {
         self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        self.senders.states().map(Sender::standing).collect()
+    fn statuses(&self) -> Vec<FlowStatus> {
+        self.senders.states().map(Sender::status).collect()
     }
 }
 

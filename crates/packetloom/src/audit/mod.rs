@@ -140,7 +140,7 @@ impl<'a> Audit<'a> {
     }
 
     /// Hears what hosts told of their flows.
-    pub fn hear(&mut self, events: &[Event]) {
+    pub fn record(&mut self, events: &[Event]) {
         for event in events {
             match *event {
                 Event::Started(flow) => {

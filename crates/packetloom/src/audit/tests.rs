@@ -171,7 +171,7 @@ fn law_broken_by_flow(size_bytes: u64, packets_sent: u32) -> Option<&'static str
     let mut audit = audit_of(&topology, &queue);
     let (id, at) = (5, Time::from_us(50));
     let report = Report { packets_sent, ..Report::default() };
-    audit.hear(&[
+    audit.record(&[
         Event::Started(flow(size_bytes)),
         Event::Delivered { flow: id, at },
         Event::Closed { flow: id, at, report },
@@ -195,7 +195,7 @@ fn what_is_reported_of_an_unfinished_flow_was_sent() {
     let law_broken_by = |packets_sent| {
         let (topology, queue) = (rack(), drop_tail(Value::Bytes(3_000)));
         let mut audit = audit_of(&topology, &queue);
-        audit.hear(&[Event::Started(flow(9_000))]);
+        audit.record(&[Event::Started(flow(9_000))]);
         audit.look(&sound(), 4).expect("a sound look");
         let report = Report { packets_sent, ..Report::default() };
         audit.finish([(5, report)].into_iter()).err().map(|violation| violation.law)

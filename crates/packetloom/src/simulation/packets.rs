@@ -3,7 +3,7 @@
 use super::warnings::{never_started, useless_threshold};
 use super::{JobRow, Monitor, Outcome, PortRow, Setting, Simulation, queues};
 use crate::audit::{Audit, Terms, Violation};
-use crate::engine::{AfterWindow, AnyEngine, Engine, Plan, Standing, Transport};
+use crate::engine::{AfterWindow, AnyEngine, Engine, FlowStatus, Plan, Transport};
 use crate::flow::FlowId;
 use crate::measure::{Collector, QueueRecorder};
 use crate::queue;
@@ -84,7 +84,7 @@ impl Setting {
             captured: &self.captured,
             sent_interval: self.case.measure.optional_time("series_interval"),
             audited: self.is_audited,
-            longest_window: self.longest_window.min(workload.word_takes()),
+            longest_window: self.longest_window.min(workload.trigger_delay()),
             threads: self.threads,
         };
         let mut engine = build(&plan);
@@ -97,7 +97,7 @@ impl Setting {
         }
         let (tally, end) = (engine.tally(), engine.now());
         let is_watched = self.recorder().is_some();
-        let mut outcome = self.outcome(collector, &engine.standings(), tally);
+        let mut outcome = self.outcome(collector, &engine.statuses(), tally);
         outcome.violation = violation;
         outcome.jobs = workload.jobs().iter().map(|job| JobRow::of(job, &outcome.flows)).collect();
         outcome.warnings.extend(never_started(workload.waiting()));
@@ -162,9 +162,9 @@ impl Setting {
         let stalled = loop {
             let (mut is_stalled, mut is_over, mut is_due) = (false, false, false);
             let mut looks_for_cycles = false;
-            engine.run(workload, max_time, &mut |AfterWindow { log, tally, now, left, standings }| {
+            engine.run(workload, max_time, &mut |AfterWindow { log, tally, now, left, statuses }| {
                 if !log.events.is_empty() {
-                    audit.iter_mut().for_each(|audit| audit.hear(&log.events));
+                    audit.iter_mut().for_each(|audit| audit.record(&log.events));
                     collector.read(log, &self.topology);
                 }
                 let (started, finished) = (collector.started(), collector.finished());
@@ -172,10 +172,10 @@ impl Setting {
                 is_over = has_background && finished == started && !left.has_foreground_left();
                 let is_open = is_wanted && !is_over && now < max_time;
                 if watch.is_suspicious(now, tally.events, started, finished) && is_open {
-                    let standings = standings();
-                    let is_unfinished = is_unfinished(collector, &standings);
+                    let statuses = statuses();
+                    let is_unfinished = is_unfinished(collector, &statuses);
                     let is_awaited = |flow| awaits(collector, flow);
-                    is_stalled = watch.is_stalled(tally.events, standings, is_awaited) && is_unfinished;
+                    is_stalled = watch.is_stalled(tally.events, statuses, is_awaited) && is_unfinished;
                 }
                 is_due = audit.as_ref().is_some_and(|audit| audit.is_due(tally.packet_hops));
                 looks_for_cycles = cycles.is_due(now);
@@ -198,16 +198,16 @@ impl Setting {
             if violation.is_some() || !is_wanted || now >= max_time {
                 break None;
             }
-            let mut standings = engine.standings();
+            let mut statuses = engine.statuses();
             let why = if is_stalled {
                 "packets move, but no flow comes nearer to its end"
-            } else if is_unfinished(collector, &standings) && engine.is_idle(workload) {
+            } else if is_unfinished(collector, &statuses) && engine.is_idle(workload) {
                 "nothing is left to happen"
             } else {
                 break None;
             };
-            standings.retain(|one| awaits(collector, one.flow));
-            break Some(stall::message(why, now, &standings, |flow| collector.pair(flow)));
+            statuses.retain(|one| awaits(collector, one.flow));
+            break Some(stall::message(why, now, &statuses, |flow| collector.pair(flow)));
         };
         let violation =
             violation.or_else(|| audit.and_then(|audit| audit.finish(engine.reports().into_iter()).err()));
@@ -216,8 +216,8 @@ impl Setting {
 }
 
 /// Whether the case waits for flows.
-fn is_unfinished(collector: &Collector, standings: &[Standing]) -> bool {
-    collector.started() > collector.finished() || standings.iter().any(|one| !collector.knows(one.flow))
+fn is_unfinished(collector: &Collector, statuses: &[FlowStatus]) -> bool {
+    collector.started() > collector.finished() || statuses.iter().any(|one| !collector.knows(one.flow))
 }
 
 /// Whether a flow is to end, or its query is still on its way: till it has come nothing is known of the flow.

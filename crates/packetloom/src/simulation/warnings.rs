@@ -1,6 +1,6 @@
 //! What the user should know of a run.
 
-use crate::engine::Standing;
+use crate::engine::FlowStatus;
 use crate::fault::Faults;
 use crate::measure::FlowRow;
 use crate::queue;
@@ -29,7 +29,7 @@ const MOST_NAMED: usize = 5;
 pub(super) fn unfinished(
     (started, finished): (u64, u64),
     flows: &[FlowRow],
-    standings: &[Standing],
+    statuses: &[FlowStatus],
     faults: &Faults,
     topology: &Topology,
 ) -> String {
@@ -37,10 +37,10 @@ pub(super) fn unfinished(
     let name = |row: &FlowRow| {
         let [src, dst] = [row.flow.src, row.flow.dst];
         let is_cut_off = faults.cut_off(topology, src, dst);
-        let place = standings.binary_search_by_key(&row.flow.id, |one| one.flow);
-        let why = match place.map(|place| &standings[place]) {
+        let place = statuses.binary_search_by_key(&row.flow.id, |one| one.flow);
+        let why = match place.map(|place| &statuses[place]) {
             _ if is_cut_off => ", cut off for good".to_owned(),
-            Ok(Standing { arrived, packets, waits_for, .. }) => {
+            Ok(FlowStatus { arrived, packets, waits_for, .. }) => {
                 format!(", {arrived} of {packets} packets arrived, waits for {waits_for}")
             }
             Err(_) => String::new(),

@@ -1,7 +1,7 @@
 //! A transport with somebody looking on, who may also lose, mark or hold back what arrives. It is the scheme itself on
 //! the engine itself: only what reaches a host passes through here first.
 
-use packetloom::engine::{Context, Report, Standing, Timer, Transport};
+use packetloom::engine::{Context, FlowStatus, Report, Timer, Transport};
 use packetloom::flow::{Flow, FlowId};
 use packetloom::measure::Segment;
 use packetloom::packet::{Kind, Packet};
@@ -207,8 +207,8 @@ impl<T: Scheme> Transport for Watched<T> {
         self.inner.reports()
     }
 
-    fn standings(&self) -> Vec<Standing> {
-        self.inner.standings()
+    fn statuses(&self) -> Vec<FlowStatus> {
+        self.inner.statuses()
     }
 }
 

@@ -69,7 +69,7 @@ impl Switch {
         wires: &mut Wires<H>,
     ) {
         let passing = self.passing(now, id, wires);
-        match self.ask(&passing, ports, wires) {
+        match self.decide(&passing, ports, wires) {
             Some(Pass::By(out)) => self.forward_to(now, (link, out), id, ports, wires),
             // What is held takes its place in the buffer, and goes down to its host by the only way.
             Some(Pass::Held) => {
@@ -106,7 +106,7 @@ impl Switch {
     }
 
     /// What the balancer says of a packet.
-    fn ask<H: Copy + Default, A: PortAgent<H>>(
+    fn decide<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         passing: &Passing,
         ports: &mut [Port<H, A>],
@@ -198,7 +198,7 @@ impl Switch {
     }
 
     /// Has the switch woken when its balancer has something to do.
-    pub(super) fn ask_for_balancer<H: Copy + Default>(&self, wires: &mut Wires<H>) {
+    pub(super) fn schedule_balancer<H: Copy + Default>(&self, wires: &mut Wires<H>) {
         let next = self.balance.as_ref().map_or(Time::NEVER, |balance| balance.balancer.next_at());
         if next != Time::NEVER {
             wires.calendar.wake(self.node, next);

@@ -58,7 +58,7 @@ impl Switch {
             let next = self.next_to_depart(last);
             let is_owed = self.credits().is_some_and(|credits| !credits.owed.is_empty());
             if is_owed && next.is_none_or(|(at, _)| at > moment) {
-                self.tell(moment, ports, wires);
+                self.return_credits(moment, ports, wires);
                 continue;
             }
             let Some((_, number)) = next else { return };
@@ -73,7 +73,7 @@ impl Switch {
 
     /// Tells the links that packets came by of all that left at a moment. Not one by one: a port that takes a message first
     /// sends what it could send by then, and of that nobody would be told.
-    fn tell<H: Copy + Default, A: PortAgent<H>>(
+    fn return_credits<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,
         ports: &mut [Port<H, A>],

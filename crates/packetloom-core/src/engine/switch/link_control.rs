@@ -32,7 +32,7 @@ impl LinkControl {
 
 impl Switch {
     /// A message comes by a link.
-    pub(super) fn hear<H: Copy + Default, A: PortAgent<H>>(
+    pub(super) fn receive_message<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,
         link: u32,
@@ -47,21 +47,21 @@ impl Switch {
                 {
                     return;
                 }
-                self.port_hears(now, link, message, ports, wires);
+                self.deliver_message(now, link, message, ports, wires);
             }
             LinkMessage::Pause { class, .. } => {
-                self.port_hears(now, link, message, ports, wires);
+                self.deliver_message(now, link, message, ports, wires);
                 let rate = ports[self.ways_back[link as usize] as usize].rate();
                 wires.remind_of_end((self.node, link), now, message, rate);
                 self.watch(now, link, class, ports, wires);
             }
-            LinkMessage::PauseOver { .. } => self.port_hears(now, link, message, ports, wires),
+            LinkMessage::PauseOver { .. } => self.deliver_message(now, link, message, ports, wires),
             LinkMessage::Watchdog { class } => self.look_after(now, link, class, ports, wires),
             LinkMessage::PauseEnds { class } => self.prolong(now, link, class, ports, wires),
         }
     }
 
-    fn port_hears<H: Copy + Default, A: PortAgent<H>>(
+    fn deliver_message<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,
         link: u32,
@@ -70,7 +70,7 @@ impl Switch {
         wires: &mut Wires<H>,
     ) {
         let back = self.ways_back[link as usize];
-        ports[back as usize].hear(now, 0, message, wires);
+        ports[back as usize].receive_message(now, 0, message, wires);
         self.note_joined(back, &mut ports[back as usize]);
     }
 

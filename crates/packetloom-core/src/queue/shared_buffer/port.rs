@@ -332,7 +332,7 @@ impl Holds for SharedPort {
         }
     }
 
-    fn hear(&mut self, now: Time, message: LinkMessage) {
+    fn receive_message(&mut self, now: Time, message: LinkMessage) {
         match message {
             LinkMessage::Pause { class, quanta: 0, .. } => self.resume(now, class_in(class)),
             LinkMessage::Pause { class, origin, .. } => {

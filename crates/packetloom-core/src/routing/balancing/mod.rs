@@ -33,7 +33,7 @@ use crate::units::{Rate, Time};
 use edge_paths::EdgePaths;
 pub(super) use edge_paths::are_countable;
 use flowlets::Flowlets;
-pub use tag::{Tag, Word};
+pub use tag::{Signal, Tag};
 
 /// What a balancer sees of a packet.
 #[derive(Clone, Copy, Debug)]

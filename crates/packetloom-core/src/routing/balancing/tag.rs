@@ -14,7 +14,7 @@ pub struct Tag {
     /// Of the way back: a path and how congested it was (CONGA's FB_LBTag and FB_Metric).
     pub feedback: Option<(u16, u8)>,
     /// What the packet says to the switch of the receiver, or that one's answer (ConWeave).
-    pub word: Word,
+    pub signal: Signal,
     /// Whether it was sent by the path that its flow changed to (ConWeave's phase).
     pub is_rerouted: bool,
     /// The flow's epoch (ConWeave).
@@ -29,7 +29,7 @@ pub struct Tag {
 
 /// What switches say to each other with a packet (ConWeave §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Word {
+pub enum Signal {
     /// Nothing.
     #[default]
     Nothing,

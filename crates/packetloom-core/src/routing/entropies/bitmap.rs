@@ -122,8 +122,8 @@ impl Select for Bitmap {
         }
     }
 
-    fn hear(&mut self, _: Time, word: &Feedback, _: &mut Stream) {
-        let penalty = match word.fate {
+    fn update(&mut self, _: Time, feedback: &Feedback, _: &mut Stream) {
+        let penalty = match feedback.fate {
             Fate::Whole => 0,
             Fate::Marked => self.mark,
             Fate::Trimmed => self.trim,
@@ -132,7 +132,7 @@ impl Select for Bitmap {
         if penalty == 0 {
             return;
         }
-        let skips = &mut self.skips[usize::from(word.path & self.walk.last())];
+        let skips = &mut self.skips[usize::from(feedback.path & self.walk.last())];
         self.penalised += u32::from(*skips == 0);
         *skips = skips.saturating_add(penalty).min(self.most);
     }
@@ -140,7 +140,7 @@ impl Select for Bitmap {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{selector, word};
+    use super::super::testing::{feedback, selector};
     use super::*;
     use crate::spec::Value;
 
@@ -153,7 +153,7 @@ mod tests {
     fn an_entropy_is_skipped_as_often_as_its_packets_fared_badly() {
         for (fate, skips) in [(Fate::Whole, 0), (Fate::Marked, 1), (Fate::Trimmed, 4), (Fate::Lost, 15)] {
             let (mut bitmap, mut random) = selector("bitmap", &[("entropies", Value::Count(8))]);
-            bitmap.hear(Time::ZERO, &word(5, fate), &mut random);
+            bitmap.update(Time::ZERO, &feedback(5, fate), &mut random);
             let used = rounds_with(&mut bitmap, &mut random, 5, 8 * 40);
             let first = used.iter().position(|&used| used).expect("its penalties end");
             // Seven packets in each round that skips it, and up to eight before it in its own.
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn penalties_add_up_to_their_limit() {
         let (mut bitmap, mut random) = selector("bitmap", &[("entropies", Value::Count(2))]);
-        (0..9).for_each(|_| bitmap.hear(Time::ZERO, &word(1, Fate::Trimmed), &mut random));
+        (0..9).for_each(|_| bitmap.update(Time::ZERO, &feedback(1, Fate::Trimmed), &mut random));
         let used = rounds_with(&mut bitmap, &mut random, 1, 60);
         // Each packet lowers them by one at most, and every second one does at least.
         assert!((15..=31).contains(&used.iter().position(|&used| used).expect("they end")));
@@ -176,7 +176,7 @@ mod tests {
         for skip in ["first", "each"] {
             let own = [("entropies", Value::Count(4)), ("skip", Value::Text(skip.to_owned()))];
             let (mut bitmap, mut random) = selector("bitmap", &own);
-            (0..4).for_each(|path| bitmap.hear(Time::ZERO, &word(path, Fate::Lost), &mut random));
+            (0..4).for_each(|path| bitmap.update(Time::ZERO, &feedback(path, Fate::Lost), &mut random));
             let used: std::collections::BTreeSet<u16> =
                 (0..200).map(|_| bitmap.next(Time::ZERO, &mut random)).collect();
             assert_eq!(used.len(), 4);

@@ -41,15 +41,15 @@ impl Select for Mixed {
         self.recycled.take().unwrap_or_else(|| self.bitmap.next(now, random))
     }
 
-    fn hear(&mut self, now: Time, word: &Feedback, random: &mut Stream) {
-        self.recycled.note(word);
-        self.bitmap.hear(now, word, random);
+    fn update(&mut self, now: Time, feedback: &Feedback, random: &mut Stream) {
+        self.recycled.note(feedback);
+        self.bitmap.update(now, feedback, random);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{selector, word};
+    use super::super::testing::{feedback, selector};
     use super::*;
     use crate::routing::Fate;
     use crate::spec::Value;
@@ -57,8 +57,8 @@ mod tests {
     #[test]
     fn what_came_back_goes_first_and_then_the_bitmap_with_its_penalties() {
         let (mut mixed, mut random) = selector("mixed", &[("entropies", Value::Count(4))]);
-        mixed.hear(Time::ZERO, &word(3, Fate::Whole), &mut random);
-        mixed.hear(Time::ZERO, &word(2, Fate::Trimmed), &mut random);
+        mixed.update(Time::ZERO, &feedback(3, Fate::Whole), &mut random);
+        mixed.update(Time::ZERO, &feedback(2, Fate::Trimmed), &mut random);
         assert_eq!(mixed.next(Time::ZERO, &mut random), 3);
         let next: Vec<u16> = (0..9).map(|_| mixed.next(Time::ZERO, &mut random)).collect();
         assert!(!next.contains(&2), "{next:?}");

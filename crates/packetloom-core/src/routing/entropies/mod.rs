@@ -51,7 +51,7 @@ trait Select {
     fn next(&mut self, now: Time, random: &mut Stream) -> u16;
 
     /// What became of one of its packets.
-    fn hear(&mut self, _now: Time, _word: &Feedback, _random: &mut Stream) {}
+    fn update(&mut self, _now: Time, _feedback: &Feedback, _random: &mut Stream) {}
 }
 
 /// A way to choose, as the room keeps it beside its component.
@@ -88,9 +88,9 @@ macro_rules! ways {
             }
 
             #[inline]
-            fn hear(&mut self, now: Time, word: &Feedback, random: &mut Stream) {
+            fn update(&mut self, now: Time, feedback: &Feedback, random: &mut Stream) {
                 match self {
-                    $(Selector::$name(way) => way.hear(now, word, random)),*
+                    $(Selector::$name(way) => way.update(now, feedback, random)),*
                 }
             }
         }
@@ -161,9 +161,9 @@ impl Entropies {
 
     /// Learns what became of a packet.
     #[inline(never)]
-    pub(super) fn hear(&mut self, now: Time, word: &Feedback) {
-        if let Some(selector) = self.flows.get_mut(word.flow) {
-            selector.hear(now, word, &mut self.random);
+    pub(super) fn update(&mut self, now: Time, feedback: &Feedback) {
+        if let Some(selector) = self.flows.get_mut(feedback.flow) {
+            selector.update(now, feedback, &mut self.random);
         }
     }
 
@@ -208,7 +208,7 @@ mod testing {
         (selector, random)
     }
 
-    pub(super) fn word(path: u16, fate: Fate) -> Feedback {
+    pub(super) fn feedback(path: u16, fate: Fate) -> Feedback {
         Feedback { flow: 1, dst: 2, path, sent_at: Time::ZERO, fate }
     }
 }

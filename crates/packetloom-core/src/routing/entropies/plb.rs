@@ -108,18 +108,18 @@ impl Select for Plb {
         self.entropy
     }
 
-    fn hear(&mut self, now: Time, word: &Feedback, random: &mut Stream) {
-        if word.fate == Fate::Lost {
+    fn update(&mut self, now: Time, feedback: &Feedback, random: &mut Stream) {
+        if feedback.fate == Fate::Lost {
             // One timeout may lose many packets of a path that was left since.
-            if word.path == self.entropy {
+            if feedback.path == self.entropy {
                 self.suspended_until = now + self.suspend;
                 self.move_on(random);
             }
             return;
         }
         self.heard += 1;
-        self.bad += u32::from(word.fate != Fate::Whole);
-        if word.sent_at >= self.round_began {
+        self.bad += u32::from(feedback.fate != Fate::Whole);
+        if feedback.sent_at >= self.round_began {
             self.end_round(now, random);
         }
     }
@@ -142,7 +142,7 @@ mod tests {
                 let fate = if packet < marked { Fate::Marked } else { Fate::Whole };
                 // The last one of each was sent as the round began.
                 let sent_at = if packet == 9 { sent_at } else { Time(sent_at.as_ps().saturating_sub(1)) };
-                plb.hear(now, &Feedback { flow: 1, dst: 2, path, sent_at, fate }, random);
+                plb.update(now, &Feedback { flow: 1, dst: 2, path, sent_at, fate }, random);
             }
             plb.next(now, random)
         };
@@ -165,7 +165,7 @@ mod tests {
         let (mut plb, mut random) = selector("plb", &own);
         let at_first = plb.next(Time::ZERO, &mut random);
         let lost = Feedback { flow: 1, dst: 2, path: at_first, sent_at: Time::ZERO, fate: Fate::Lost };
-        (0..9).for_each(|_| plb.hear(Time::ZERO, &lost, &mut random));
+        (0..9).for_each(|_| plb.update(Time::ZERO, &lost, &mut random));
         let moved = plb.next(Time::ZERO, &mut random);
         assert_ne!(moved, at_first);
         assert_eq!(round_trips(&mut plb, &mut random, 0, &[10; 18]), [moved; 18]);

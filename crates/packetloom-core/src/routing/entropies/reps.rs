@@ -174,23 +174,23 @@ impl Select for Reps {
         }
     }
 
-    fn hear(&mut self, now: Time, word: &Feedback, _: &mut Stream) {
-        let freezes = word.fate == Fate::Lost && self.freeze > Time::ZERO;
+    fn update(&mut self, now: Time, feedback: &Feedback, _: &mut Stream) {
+        let freezes = feedback.fate == Fate::Lost && self.freeze > Time::ZERO;
         if freezes && self.frozen_until.is_none() && self.exploring == 0 {
             self.frozen_until = Some(now + self.freeze);
         }
         if self.frozen_until.is_some_and(|until| now > until) {
             self.thaw();
         }
-        if word.fate == Fate::Whole {
-            self.keep(word.path);
+        if feedback.fate == Fate::Whole {
+            self.keep(feedback.path);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{selector, word};
+    use super::super::testing::{feedback, selector};
     use super::*;
     use crate::spec::Value;
 
@@ -201,8 +201,8 @@ mod tests {
         selector("reps", &[&[("entropies", Value::Count(65_536))], own].concat())
     }
 
-    fn hear(reps: &mut Selector, random: &mut Stream, at: Time, paths: std::ops::Range<u16>, fate: Fate) {
-        paths.for_each(|path| reps.hear(at, &word(path, fate), random));
+    fn update(reps: &mut Selector, random: &mut Stream, at: Time, paths: std::ops::Range<u16>, fate: Fate) {
+        paths.for_each(|path| reps.update(at, &feedback(path, fate), random));
     }
 
     fn next(reps: &mut Selector, random: &mut Stream, packets: usize) -> Vec<u16> {
@@ -212,9 +212,9 @@ mod tests {
     #[test]
     fn what_came_back_is_used_once_the_oldest_first_and_then_others_are_drawn() {
         let (mut reps, mut random) = reps(&[]);
-        hear(&mut reps, &mut random, NOW, 1..4, Fate::Whole);
-        hear(&mut reps, &mut random, NOW, 4..5, Fate::Marked);
-        hear(&mut reps, &mut random, NOW, 5..6, Fate::Trimmed);
+        update(&mut reps, &mut random, NOW, 1..4, Fate::Whole);
+        update(&mut reps, &mut random, NOW, 4..5, Fate::Marked);
+        update(&mut reps, &mut random, NOW, 5..6, Fate::Trimmed);
         assert_eq!(next(&mut reps, &mut random, 3), [1, 2, 3]);
         assert!(next(&mut reps, &mut random, 20).iter().all(|&entropy| entropy > 10));
     }
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn the_ring_keeps_the_last_eight() {
         let (mut reps, mut random) = reps(&[]);
-        hear(&mut reps, &mut random, NOW, 1..12, Fate::Whole);
+        update(&mut reps, &mut random, NOW, 1..12, Fate::Whole);
         assert_eq!(next(&mut reps, &mut random, 8), [4, 5, 6, 7, 8, 9, 10, 11]);
         assert!(next(&mut reps, &mut random, 1)[0] > 20);
     }
@@ -230,24 +230,24 @@ mod tests {
     #[test]
     fn with_coalesced_answers_each_may_be_used_several_times() {
         let (mut reps, mut random) = reps(&[("uses", Value::Count(3)), ("ring", Value::Count(2))]);
-        hear(&mut reps, &mut random, NOW, 1..3, Fate::Whole);
+        update(&mut reps, &mut random, NOW, 1..3, Fate::Whole);
         assert_eq!(next(&mut reps, &mut random, 4), [1, 1, 1, 2]);
-        hear(&mut reps, &mut random, NOW, 3..5, Fate::Whole);
+        update(&mut reps, &mut random, NOW, 3..5, Fate::Whole);
         assert_eq!(next(&mut reps, &mut random, 6), [3, 3, 3, 4, 4, 4]);
     }
 
     #[test]
     fn a_timeout_freezes_to_what_is_known_to_work_and_then_it_explores() {
         let (mut reps, mut random) = reps(&[]);
-        hear(&mut reps, &mut random, NOW, 1..4, Fate::Whole);
+        update(&mut reps, &mut random, NOW, 1..4, Fate::Whole);
         assert_eq!(next(&mut reps, &mut random, 3), [1, 2, 3]);
-        hear(&mut reps, &mut random, NOW, 9..10, Fate::Lost);
+        update(&mut reps, &mut random, NOW, 9..10, Fate::Lost);
         assert_eq!(next(&mut reps, &mut random, 7), [1, 2, 3, 1, 2, 3, 1]);
         // What comes back joins the ring meanwhile; another timeout changes nothing.
-        hear(&mut reps, &mut random, Time::from_us(9_999), 4..5, Fate::Whole);
-        hear(&mut reps, &mut random, Time::from_us(10_000), 9..10, Fate::Lost);
+        update(&mut reps, &mut random, Time::from_us(9_999), 4..5, Fate::Whole);
+        update(&mut reps, &mut random, Time::from_us(10_000), 9..10, Fate::Lost);
         assert_eq!(next(&mut reps, &mut random, 4), [2, 3, 4, 1]);
-        hear(&mut reps, &mut random, Time::from_us(10_001), 5..6, Fate::Whole);
+        update(&mut reps, &mut random, Time::from_us(10_001), 5..6, Fate::Whole);
         assert!(next(&mut reps, &mut random, 16).iter().all(|&entropy| entropy > 10));
         assert_eq!(next(&mut reps, &mut random, 1), [5]);
     }
@@ -255,8 +255,8 @@ mod tests {
     #[test]
     fn without_freezing_a_timeout_changes_nothing() {
         let (mut reps, mut random) = reps(&[("freeze", Value::Time(Time::ZERO))]);
-        hear(&mut reps, &mut random, NOW, 1..2, Fate::Whole);
-        hear(&mut reps, &mut random, NOW, 9..10, Fate::Lost);
+        update(&mut reps, &mut random, NOW, 1..2, Fate::Whole);
+        update(&mut reps, &mut random, NOW, 9..10, Fate::Lost);
         assert_eq!(next(&mut reps, &mut random, 1), [1]);
         assert!(next(&mut reps, &mut random, 5).iter().all(|&entropy| entropy > 10));
     }

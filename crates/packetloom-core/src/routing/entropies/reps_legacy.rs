@@ -40,9 +40,9 @@ impl Recycled {
     }
 
     #[inline]
-    pub(super) fn note(&mut self, word: &Feedback) {
-        if word.fate == Fate::Whole {
-            self.good.push_back(word.path);
+    pub(super) fn note(&mut self, feedback: &Feedback) {
+        if feedback.fate == Fate::Whole {
+            self.good.push_back(feedback.path);
         }
     }
 }
@@ -58,14 +58,14 @@ impl Select for Recycled {
         self.take().unwrap_or_else(|| random.below(entropies) as u16)
     }
 
-    fn hear(&mut self, _: Time, word: &Feedback, _: &mut Stream) {
-        self.note(word);
+    fn update(&mut self, _: Time, feedback: &Feedback, _: &mut Stream) {
+        self.note(feedback);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{selector, word};
+    use super::super::testing::{feedback, selector};
     use super::*;
     use crate::spec::Value;
 
@@ -82,7 +82,7 @@ mod tests {
             (6, Fate::Whole),
             (1, Fate::Whole),
         ] {
-            recycled.hear(Time::ZERO, &word(path, fate), &mut random);
+            recycled.update(Time::ZERO, &feedback(path, fate), &mut random);
         }
         let next: Vec<u16> = (0..3).map(|_| recycled.next(Time::ZERO, &mut random)).collect();
         assert_eq!(next, [6, 6, 1]);

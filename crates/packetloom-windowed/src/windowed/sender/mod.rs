@@ -15,7 +15,7 @@ use super::rack::Rack;
 use super::repair::Repair;
 use super::window::{Congestion, Window};
 use crate::Sending;
-use crate::engine::{Context, Report, Standing};
+use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
 use crate::rto::Rto;
@@ -91,8 +91,8 @@ impl<C: Congestion> Sender<C> {
     }
 
     /// How it stands.
-    pub(super) fn standing(&self) -> Standing {
-        Standing {
+    pub(super) fn status(&self) -> FlowStatus {
+        FlowStatus {
             flow: self.flow.id,
             arrived: self.una + self.sacked.len(),
             packets: self.packets,

@@ -5,7 +5,7 @@ mod receiver;
 mod sender;
 
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
-use super::{Actions, Balancer, EdgePaths, Home, Look, Notice, Pass, Passing, Tag, Ways, Word};
+use super::{Actions, Balancer, EdgePaths, Home, Look, Notice, Pass, Passing, Signal, Tag, Ways};
 use crate::flow::HostId;
 use crate::packet::Kind as PacketKind;
 use crate::packets::PacketId;
@@ -155,21 +155,21 @@ impl ConWeave {
 
     /// A packet comes to the switch of its receiver.
     fn arrive(&mut self, packet: &Passing, tag: &Tag, port: u32, actions: &mut Actions) -> Pass {
-        let notice = |word| Notice {
+        let notice = |signal| Notice {
             flow: packet.flow,
             subflow: packet.subflow,
             src: packet.dst,
             dst: packet.src,
-            tag: Tag { word, ..*tag },
+            tag: Tag { signal, ..*tag },
             size_bytes: self.notice_bytes,
         };
-        match tag.word {
-            Word::Probe => actions.notices.push(notice(Word::ProbeReply)),
-            Word::Tail => actions.notices.push(notice(Word::Clear)),
+        match tag.signal {
+            Signal::Probe => actions.notices.push(notice(Signal::ProbeReply)),
+            Signal::Tail => actions.notices.push(notice(Signal::Clear)),
             _ => {}
         }
         if packet.is_marked {
-            actions.notices.push(notice(Word::Notify));
+            actions.notices.push(notice(Signal::Notify));
         }
         self.receiver.take(packet, tag, port, actions)
     }
@@ -290,13 +290,13 @@ mod tests {
     fn an_answer_in_time_begins_a_new_epoch() {
         let [mut near, mut far] = ends();
         let first = sent(&mut near, 0);
-        assert_eq!((first.word, first.epoch), (Word::Probe, 1));
-        assert_eq!(sent(&mut near, 1).word, Word::Nothing);
+        assert_eq!((first.signal, first.epoch), (Signal::Probe, 1));
+        assert_eq!(sent(&mut near, 1).signal, Signal::Nothing);
         let (pass, actions) = comes(&mut far, &data(2), first);
         assert_eq!((pass, actions.notices.len()), (Pass::By(1), 1));
         hears(&mut near, 4, actions.notices[0]);
         let next = sent(&mut near, 5);
-        assert_eq!((next.word, next.epoch, next.path), (Word::Probe, 2, first.path));
+        assert_eq!((next.signal, next.epoch, next.path), (Signal::Probe, 2, first.path));
     }
 
     #[test]
@@ -304,9 +304,9 @@ mod tests {
         let [mut near, mut far] = ends();
         let first = sent(&mut near, 0);
         let tail = sent(&mut near, 9);
-        assert_eq!((tail.word, tail.path, tail.is_rerouted), (Word::Tail, first.path, false));
+        assert_eq!((tail.signal, tail.path, tail.is_rerouted), (Signal::Tail, first.path, false));
         let (by_new, after) = (sent(&mut near, 10), sent(&mut near, 11));
-        assert!(by_new.is_rerouted && by_new.word == Word::Nothing && after.tail_at == Time::from_us(9));
+        assert!(by_new.is_rerouted && by_new.signal == Signal::Nothing && after.tail_at == Time::from_us(9));
         assert_eq!(comes(&mut far, &data(12), first).0, Pass::By(1));
         assert_eq!(comes(&mut far, &data(13), by_new).0, Pass::Held);
         assert_eq!(comes(&mut far, &data(14), after).0, Pass::Held);
@@ -314,10 +314,10 @@ mod tests {
         assert_eq!(far.next_at(), Time::from_us(37));
         let (pass, actions) = comes(&mut far, &data(20), tail);
         assert_eq!((pass, actions.released.len()), (Pass::By(1), 2));
-        assert_eq!(actions.notices[0].tag.word, Word::Clear);
+        assert_eq!(actions.notices[0].tag.signal, Signal::Clear);
         assert_eq!(comes(&mut far, &data(21), sent(&mut near, 12)).0, Pass::By(1));
         hears(&mut near, 22, actions.notices[0]);
-        assert_eq!(sent(&mut near, 23).word, Word::Probe);
+        assert_eq!(sent(&mut near, 23).signal, Signal::Probe);
     }
 
     #[test]
@@ -338,7 +338,7 @@ mod tests {
             let tag = sent(&mut near, 1_000 * nth);
             let marked = Passing { is_marked: true, ..data(1_000 * nth + 2) };
             let (_, actions) = comes(&mut far, &marked, tag);
-            let notify = actions.notices.into_iter().find(|notice| notice.tag.word == Word::Notify);
+            let notify = actions.notices.into_iter().find(|notice| notice.tag.signal == Signal::Notify);
             hears(&mut near, 1_000 * nth + 400, notify.expect("a marked packet"));
             sent(&mut near, 1_000 * nth + 410).path == tag.path
         };

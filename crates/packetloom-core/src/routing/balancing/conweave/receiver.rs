@@ -2,7 +2,7 @@
 //! own until the last of these has come, or should have.
 
 use super::super::flowlets::{OfFlows, Stream, stream_of};
-use super::{Actions, Pass, Passing, Settings, Tag, Word};
+use super::{Actions, Pass, Passing, Settings, Signal, Tag};
 use crate::packets::PacketId;
 use crate::units::Time;
 use std::cmp::Reverse;
@@ -56,11 +56,11 @@ impl Receiver {
             return Pass::By(port);
         }
         if tag.epoch > flow.epoch {
-            (flow.epoch, flow.is_rerouted, flow.old_path) = (tag.epoch, tag.word == Word::Tail, None);
+            (flow.epoch, flow.is_rerouted, flow.old_path) = (tag.epoch, tag.signal == Signal::Tail, None);
         }
         if !tag.is_rerouted {
             flow.old_path = Some((tag.sent_at, packet.now));
-            if tag.word == Word::Tail {
+            if tag.signal == Signal::Tail {
                 // Those that wait follow it.
                 flow.flush(actions);
             } else if !flow.waiting.is_empty() {

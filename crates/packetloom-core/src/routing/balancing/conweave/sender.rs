@@ -1,7 +1,7 @@
 //! The switch of the sender (ConWeave §3.2): one probe on its way for each flow, and a change of path when it is late.
 
 use super::super::flowlets::{OfFlows, stream_of};
-use super::{EdgePaths, Passing, Settings, Tag, Ways, Word};
+use super::{EdgePaths, Passing, Settings, Signal, Tag, Ways};
 use crate::random::Stream;
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -58,16 +58,16 @@ impl Sender {
             flow.reply_by = now + round_trip + self.settings.reply_extra;
             flow.epoch += 1;
             (flow.is_rerouted, flow.tail_at) = (false, Time::ZERO);
-            tag.word = Word::Probe;
+            tag.signal = Signal::Probe;
         } else if flow.reply_by < now {
             flow.reply_by = Time::NEVER;
             flow.tail_at = now;
-            tag.word = Word::Tail;
+            tag.signal = Signal::Tail;
         }
         (flow.is_stable, flow.last_at) = (false, now);
         let edge = paths.edge_of(packet.dst);
         let old = flow.path;
-        if has_expired || tag.word == Word::Tail {
+        if has_expired || tag.signal == Signal::Tail {
             let open = |path: &u16| paths.is_open(packet, *path, ways);
             let (drawn, good) = self.candidates(now, edge, &all, open);
             // Without a good one a flow stays where it is; a new one goes by what was drawn, or by what there is.
@@ -78,7 +78,7 @@ impl Sender {
         tag.tail_at = flow.tail_at;
         tag.is_rerouted = flow.is_rerouted;
         tag.path = flow.path;
-        if tag.word == Word::Tail {
+        if tag.signal == Signal::Tail {
             // The last by the old path; whatever follows goes by the new one.
             tag.path = old;
             flow.is_rerouted = true;
@@ -124,16 +124,16 @@ impl Sender {
     /// A notice comes from the switch of a receiver.
     pub(super) fn hear(&mut self, notice: &Passing, tag: &Tag, edge: u32) {
         let now = notice.now;
-        if let (Word::Notify, Some(path)) = (tag.word, tag.path) {
+        if let (Signal::Notify, Some(path)) = (tag.signal, tag.path) {
             self.bad_until.insert((edge, path), now + self.settings.path_pause);
             return;
         }
         // Notices go the way of answers: their receiver sent the data.
         let stream = (notice.flow, notice.dst, notice.subflow);
         let Some(flow) = self.flows.get_mut(&stream).filter(|flow| flow.epoch == tag.epoch) else { return };
-        let is_in_time = match tag.word {
-            Word::ProbeReply => !flow.is_rerouted && flow.reply_by != Time::NEVER && now <= flow.reply_by,
-            Word::Clear => flow.is_rerouted,
+        let is_in_time = match tag.signal {
+            Signal::ProbeReply => !flow.is_rerouted && flow.reply_by != Time::NEVER && now <= flow.reply_by,
+            Signal::Clear => flow.is_rerouted,
             _ => false,
         };
         if is_in_time {
