@@ -1,4 +1,4 @@
-//! Lets a build say of itself whether a profile guided it.
+//! Records in a build whether it was guided by a profile.
 
 use std::env;
 

@@ -110,7 +110,7 @@ impl Bench<'_> {
         slots
     }
 
-    /// Leaves as large as they are many, but the paper's 4 of 30 servers.
+    /// As many servers per leaf as there are leaves, except for the paper's 4 leaves of 30 servers.
     fn servers_per_leaf(&self) -> u32 {
         if self.servers == 120 { 30 } else { self.servers.isqrt() }
     }

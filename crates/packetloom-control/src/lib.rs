@@ -1,4 +1,5 @@
-//! Algorithms of central controllers, usable without the simulator: who sends in a slot, by which path, at which rate.
+//! Algorithms of central controllers, usable without the simulator: which servers send in a slot, by which path, at
+//! which rate.
 //!
 //! | Question | Synchronous: slots | Asynchronous: rates |
 //! |---|---|---|

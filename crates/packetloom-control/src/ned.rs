@@ -7,7 +7,8 @@
 
 use super::Routes;
 
-/// Prices that stand from round to round, and what a round needs. O(H) a round for H flow-link crossings.
+/// Prices, which carry over from round to round, and a round's working memory. O(H) a round for H flow-link
+/// crossings.
 #[derive(Clone, Debug)]
 pub struct Ned {
     /// γ: how far a round goes; Flowtune §6 takes 0.4.

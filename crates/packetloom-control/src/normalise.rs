@@ -8,13 +8,13 @@ use super::Pair;
 /// What limits a rate beside the links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ceiling {
-    /// What was offered: rows and columns are only scaled down, and filling up gives back no more than was asked for.
+    /// What was offered: rows and columns are only scaled down, and filling up gives back no more than the offer.
     Offered,
     /// Nothing: what the links have is all given out, in the proportions of what was offered.
     Link,
 }
 
-/// Rates are taken as full within this, so that rounding never asks for another round.
+/// Rates count as full within this, so that rounding never causes another round.
 const ROUNDING: f64 = 1e-12;
 
 /// How often what is left is shared out alike before the rest goes in the order of the entries.
@@ -67,8 +67,9 @@ impl Normaliser {
         }
     }
 
-    /// Turns `rates`, what each pair offers (0 or more), into what each may send. No row or column adds up to more than
-    /// 1 (within rounding, 1e-9), and no pair that offers something can have more unless another has less. Each pair stands once.
+    /// Turns `rates`, what each pair offers (0 or more), into what each may send. No row or column adds up to more
+    /// than 1 (within rounding, 1e-9), and no pair that offers something can have more unless another has less.
+    /// Each pair occurs once.
     ///
     /// # Panics
     /// If the slices differ in length or a pair names a server that there is not.
@@ -159,7 +160,7 @@ impl Normaliser {
                 self.growing_in_column[pair.dst as usize] += 1;
             }
         }
-        // Shares are of what there was before the round: those who come first take no more than theirs.
+        // Shares are of what was left before the round, so the order of pairs does not matter.
         for (left, growing) in
             [(&mut self.rows, &self.growing_in_row), (&mut self.columns, &self.growing_in_column)]
         {

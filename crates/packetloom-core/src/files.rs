@@ -1,5 +1,5 @@
-//! Files that a user names. Only regular files are read, and only up to a size: a pipe could be waited for and a device
-//! read for ever, and what does not fit into memory would end the process without a word.
+//! Files that a user names. Only regular files are read, and only up to a size: reading a pipe could block, reading
+//! a device might never end, and a file that does not fit into memory would kill the process without a message.
 
 use std::fs::{File, FileType};
 use std::io::{Error, Read, Result};
@@ -23,7 +23,7 @@ pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
         return Err(too_large(most));
     }
     let mut content = Vec::with_capacity(about.len() as usize);
-    // The length that some of the system's own files tell is not theirs.
+    // Some of the system's own files report a length that is not theirs.
     File::open(path)?.take(most + 1).read_to_end(&mut content)?;
     if content.len() as u64 > most {
         return Err(too_large(most));

@@ -8,7 +8,7 @@ pub type FlowId = u32;
 /// Which host, counted from 0 in the topology's order.
 pub type HostId = u32;
 
-/// A flow as a workload asks for it.
+/// A flow as a workload generates it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
     /// Its identity.

@@ -44,7 +44,7 @@ impl<S> FlowTable<S> {
         if place == EMPTY { None } else { self.states[place as usize].as_ref() }
     }
 
-    /// Asks for a flow's state, which will be read soon.
+    /// Prefetches a flow's state, which will be read soon.
     #[inline]
     pub fn prefetch(&self, flow: FlowId) {
         let (_, place) = self.buckets[self.find(flow)];
@@ -87,7 +87,7 @@ impl<S> FlowTable<S> {
             return None;
         }
         self.free.push(place);
-        // Close the gap: what follows moves up unless it stands where it belongs.
+        // Closes the gap: each following entry moves up unless it is in its own bucket.
         let mask = self.buckets.len() - 1;
         let mut next = (gap + 1) & mask;
         while self.buckets[next].1 != EMPTY {
@@ -108,7 +108,7 @@ impl<S> FlowTable<S> {
         (spread >> (32 - self.buckets.len().ilog2())) as usize
     }
 
-    /// The bucket that holds the flow, or the empty one where it would stand.
+    /// The bucket that holds the flow, or the empty one where it would be inserted.
     #[inline]
     fn find(&self, flow: FlowId) -> usize {
         let mask = self.buckets.len() - 1;

@@ -15,7 +15,7 @@ pub struct PauseOrigin {
 /// A message from one end of a link to the other, below transports and routing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkMessage {
-    /// There is room for so many more bytes of a class; from a host: it returns so much of a loan.
+    /// The buffer can take so many more bytes of a class; from a host: it returns so much of a loan.
     Credit {
         /// The class of the buffer.
         class: u8,
@@ -31,12 +31,12 @@ pub enum LinkMessage {
         /// Where it began.
         origin: PauseOrigin,
     },
-    /// A node's reminder to itself: a pause that it heard of may be over.
+    /// A node's reminder to itself: a pause that it received may be over.
     PauseOver {
         /// The class.
         class: u8,
     },
-    /// A node's reminder to itself: a pause that it asked for ends soon.
+    /// A node's reminder to itself: a pause that it sent ends soon.
     PauseEnds {
         /// The class.
         class: u8,

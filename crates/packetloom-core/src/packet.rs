@@ -9,15 +9,15 @@ pub enum Kind {
     /// Carries payload.
     #[default]
     Data,
-    /// Tells the sender what arrived.
+    /// Reports to the sender what arrived.
     Ack,
-    /// Any other word between transports: a probe, a pull, a request.
+    /// Any other control packet between transports: a probe, a pull, a request.
     Control,
     /// Carried payload, until a queue cut it off; the header goes on.
     Trimmed,
-    /// Carried payload; its header found no room either and goes back to its sender.
+    /// Carried payload; its header did not fit either and goes back to its sender.
     Returned,
-    /// From host to host, below transports: a query that asks for a flow, or the word that it was heard.
+    /// From host to host, below transports: a query for a flow, or its acknowledgement.
     Query,
     /// From one end of a link to the other: a [`crate::link_message::LinkMessage`].
     Link,
@@ -61,7 +61,7 @@ pub struct Packet<H> {
     pub ecn_capable: bool,
     /// A queue marked it (RFC 3168's CE).
     pub congestion_experienced: bool,
-    /// What the transport itself says.
+    /// The transport's own header.
     pub header: H,
 }
 
@@ -71,7 +71,7 @@ impl<H> Packet<H> {
         self.ecn_capable
     }
 
-    /// Of a query on its way to the switch of the host that is asked: how many hosts are asked at once (DAQ's N_w).
+    /// Of a query on its way to the switch of the queried host: how many hosts are queried at once (DAQ's N_w).
     pub fn workers(&self) -> u32 {
         self.priority
     }

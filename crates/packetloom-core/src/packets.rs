@@ -93,7 +93,7 @@ impl<H: Copy + Default> Packets<H> {
         }
     }
 
-    /// Has room made for tags beside packets.
+    /// From now on each packet has a tag.
     pub fn keep_tags(&mut self) {
         self.is_tagged = true;
         self.tags.resize(self.slots.len(), Tag::default());
@@ -111,7 +111,7 @@ impl<H: Copy + Default> Packets<H> {
         self.tags.get(id.0 as usize).copied().unwrap_or_default()
     }
 
-    /// Writes beside a packet, where there is room for it.
+    /// Writes a packet's tag, if packets have tags.
     #[inline]
     pub fn set_tag(&mut self, id: PacketId, tag: Tag) {
         if let Some(slot) = self.tags.get_mut(id.0 as usize) {
@@ -137,7 +137,7 @@ impl<H: Copy + Default> Packets<H> {
         &self.slots[id.0 as usize].0
     }
 
-    /// Asks for a packet that will be read soon.
+    /// Prefetches a packet.
     #[inline]
     pub fn prefetch(&self, id: PacketId) {
         prefetch(&self.slots[id.0 as usize]);

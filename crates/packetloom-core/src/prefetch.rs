@@ -1,24 +1,23 @@
-//! Asking for memory before it is needed. The one place with `unsafe` code: on large networks a switch's packets and
-//! ports are all over the memory, and asking for them ahead makes a packet-hop cost half the time
-//! (docs/performance.md).
+//! Prefetching. The one place with `unsafe` code: on large networks a switch's packets and ports are scattered over
+//! memory, and prefetching them halves the cost of a packet-hop (docs/performance.md).
 #![allow(unsafe_code)]
 
 /// What memory is fetched by.
 const LINE_BYTES: usize = 64;
 
-/// Asks for the cache line in which a value begins.
+/// Prefetches the cache line in which a value begins.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     hint(std::ptr::from_ref(value).cast());
 }
 
-/// Asks for all of a value.
+/// Prefetches all of a value.
 #[inline(always)]
 pub fn prefetch_whole<T>(value: &T) {
     prefetch_lines(value, size_of::<T>().div_ceil(LINE_BYTES));
 }
 
-/// Asks for the first lines of a value.
+/// Prefetches the first lines of a value.
 #[inline(always)]
 pub fn prefetch_lines<T>(value: &T, lines: usize) {
     let first = std::ptr::from_ref(value).cast::<i8>();

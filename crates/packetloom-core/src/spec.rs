@@ -26,7 +26,7 @@ pub enum Kind {
     Flag,
     /// Any text.
     Text,
-    /// One of these words.
+    /// One of these names.
     Choice(&'static [&'static str]),
     /// A component of a section: a table with `kind`, or the kind alone as text.
     Component(&'static str),
@@ -97,7 +97,7 @@ impl Complaint {
 /// A part that a scenario can name: what it is and what can be set on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Component {
-    /// The section it stands in: "topology", "transport", "queue", "routing", "sizes", ...
+    /// The section that it belongs to: "topology", "transport", "queue", "routing", "sizes", ...
     pub section: &'static str,
     /// Its name there: "fat-tree", "dctcp", "pfabric", ...
     pub kind: &'static str,
@@ -118,16 +118,16 @@ impl Component {
     }
 }
 
-/// A component and what is made of it. A room whose list has both in one place can name nothing that it does not make.
+/// A component and how it is made. A registry that lists both together cannot offer what it does not make.
 #[derive(Clone, Copy, Debug)]
 pub struct Made<M: 'static> {
     /// How it describes itself.
     pub component: Component,
-    /// What makes it, or all that a room must know of it.
+    /// What makes it, or what else the registry must know of it.
     pub how: M,
 }
 
-/// The components of a room's list.
+/// The components of a registry.
 pub const fn components<M: Copy, const N: usize>(room: &[Made<M>]) -> [Component; N] {
     let mut components = [room[0].component; N];
     let mut place = 0;
@@ -138,7 +138,7 @@ pub const fn components<M: Copy, const N: usize>(room: &[Made<M>]) -> [Component
     components
 }
 
-/// How a room makes what is called `kind`.
+/// How a registry makes what is called `kind`.
 ///
 /// # Panics
 /// If its list has no such component: a scenario that was read names none.
@@ -169,7 +169,7 @@ pub enum Value {
     Number(f64),
     /// Yes or no.
     Flag(bool),
-    /// A word or text.
+    /// A name or text.
     Text(String),
     /// A component inside.
     Component(Values),
@@ -224,7 +224,7 @@ impl Values {
         self.entries.get(key).unwrap_or_else(|| panic!("{} declares no {key}", self.kind))
     }
 
-    /// What the word `key` stands for; panics at a word without a meaning: that is a fault of the program.
+    /// The meaning of the name under `key`; panics at a name without a meaning: that is a fault of the program.
     pub fn meaning<M: Copy>(&self, key: &str, meanings: &[(&str, M)]) -> M {
         let word = self.text(key);
         let found = meanings.iter().find(|(known, _)| *known == word);

@@ -11,7 +11,7 @@ use crate::units::Time;
 /// RCP.
 pub type Rcp = Paced<RcpControl>;
 
-/// What RCP's packets say.
+/// The fields of RCP's congestion header.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fields {
     /// The least rate that any link so far offers.

@@ -1,4 +1,4 @@
-//! The benchmarks: scenarios that stand in `benches/`.
+//! The benchmarks: the scenarios in `benches/`.
 
 use crate::ScenarioError;
 use cpu_time::ThreadTime;

@@ -29,7 +29,7 @@ impl Outcome {
         self.core.cancelled
     }
 
-    /// The law that was found broken, if one was.
+    /// The invariant that was violated, if one was.
     #[getter]
     fn violation(&self) -> Option<String> {
         self.core.violation.as_ref().map(ToString::to_string)
@@ -165,7 +165,7 @@ impl Outcome {
         Ok(columns.table)
     }
 
-    /// Samples of every port's queue, if an interval was asked for.
+    /// Samples of every port's queue, if an interval was set.
     #[getter]
     fn series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let samples: Vec<(u32, f64, u64, u64)> = self.core.samples().collect();
@@ -179,7 +179,7 @@ impl Outcome {
         Ok(columns.table)
     }
 
-    /// Samples of every traffic class at every port, if they were asked for.
+    /// Samples of every traffic class at every port, if an interval was set.
     #[getter]
     fn classes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let samples: Vec<ClassSample> = self.core.class_samples().collect();
@@ -243,7 +243,7 @@ impl Outcome {
         Ok(columns.table)
     }
 
-    /// Samples of every host's queue of pulls, if an interval was asked for and the transport has one.
+    /// Samples of every host's pull queue, if an interval was set and the transport has such queues.
     #[getter]
     fn pulls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let samples: Vec<(u32, f64, u64)> = self.core.pull_samples().collect();

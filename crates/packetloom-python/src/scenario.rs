@@ -48,7 +48,7 @@ impl Scenario {
 #[pyclass(frozen, module = "packetloom._core")]
 pub struct Case {
     pub core: packetloom::scenario::Case,
-    /// Campaigns ask for it again and again, and it is a hash over the whole case.
+    /// Campaigns read it again and again, and it is a hash over the whole case.
     id: OnceLock<String>,
 }
 

@@ -24,8 +24,8 @@ impl Simulation {
         Ok(Simulation { core: Mutex::new(Some(core)), monitor: Monitor::default() })
     }
 
-    /// Simulates on up to so many threads, without holding the interpreter's lock; returns early when cancelled, or when
-    /// the laws are checked and one does not hold.
+    /// Simulates on up to so many threads, without holding the interpreter's lock; returns early when cancelled, or
+    /// when an audit finds an invariant violated.
     #[pyo3(signature = (threads, audit = false))]
     fn run(&self, py: Python<'_>, threads: u32, audit: bool) -> PyResult<Outcome> {
         let core = self.core.lock().ok().and_then(|mut core| core.take());

@@ -86,12 +86,12 @@ struct Sender<C> {
 struct Receiver<W> {
     arrivals: Arrivals,
     /// The last packet that came.
-    last: Asking<W>,
+    last: Answered<W>,
 }
 
 /// A packet that is answered: its flow, the host that sent it, the port that switches hash, its number and its fields.
 #[derive(Clone, Copy)]
-struct Asking<W> {
+struct Answered<W> {
     flow: FlowId,
     src: HostId,
     port: u16,
@@ -387,23 +387,23 @@ impl<C: Control> Rdma<C> {
     fn arrived(&mut self, packet: &Of<C>, context: &mut Host<'_, C>) {
         let (flow, header) = (packet.flow, &packet.header);
         let config = &self.setup.config;
-        let asking =
-            Asking { flow, src: packet.src, port: packet.path, seq: header.seq, fields: header.fields };
+        let answered =
+            Answered { flow, src: packet.src, port: packet.path, seq: header.seq, fields: header.fields };
         if let Some(packets) = self.finished.packets(flow) {
             let ignores = matches!(config.recovery, Recovery::GoBackN { ack_duplicates: false, .. });
             if !ignores {
                 let reply = Reply { next: packets, nack: false, marked: false };
-                send_reply::<C>(reply, asking, config, context);
+                send_reply::<C>(reply, answered, config, context);
             }
             return;
         }
         if self.receivers.get_mut(flow).is_none() {
             let arrivals = Arrivals::default();
-            let new = Receiver { arrivals, last: asking };
+            let new = Receiver { arrivals, last: answered };
             self.receivers.insert(flow, new);
         }
         let Some(receiver) = self.receivers.get_mut(flow) else { return };
-        receiver.last = asking;
+        receiver.last = answered;
         let (seq, last, requests_ack, marked) =
             (header.seq, header.last, header.requests_ack, packet.congestion_experienced);
         if receiver.arrivals.sends_cnp(marked, config, context.now) {
@@ -417,7 +417,7 @@ impl<C: Control> Rdma<C> {
         }
         for reply in receiver.arrivals.take(Arrival { seq, last, requests_ack, marked }, config, context.now)
         {
-            send_reply::<C>(reply, asking, config, context);
+            send_reply::<C>(reply, answered, config, context);
         }
         if let Some(packets) = receiver.arrivals.whole() {
             self.receivers.remove(flow);
@@ -441,11 +441,11 @@ impl<C: Control> Rdma<C> {
 /// Answers a packet.
 fn send_reply<C: Control>(
     reply: Reply,
-    asking: Asking<C::Fields>,
+    answered: Answered<C::Fields>,
     config: &Config,
     context: &mut Host<'_, C>,
 ) {
-    let Asking { flow, src, port, seq, mut fields } = asking;
+    let Answered { flow, src, port, seq, mut fields } = answered;
     let answered: Of<C> = Packet { flow, src, class: config.ack_class, ..Packet::default() };
     if C::ECHOES_WAITS {
         let free_at = context.nic_free_at(config.ack_class, flow, port, || src);

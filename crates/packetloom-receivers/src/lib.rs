@@ -1,4 +1,4 @@
-//! Transports without a window: hosts send at line rate, as receivers pull, or as an arbiter says.
+//! Transports without a window: hosts send at line rate, as receivers pull, or as an arbiter allocates.
 
 mod fastpass;
 mod homa;

@@ -1,10 +1,10 @@
 //! LineRate: no rate control at all (pFabric §3, scheme iv).
 //!
-//! "Flows constantly send at the NIC line rate" until their last packet is acknowledged. The NIC serves its flows by
-//! priority, one packet whenever it is free: what pFabric's own queue would let through if every flow pushed at line
-//! rate into it. A packet that is not acknowledged within the timeout is sent again, before new data. After several
-//! timeouts of silence only a probe is sent per timeout, until something is heard (pFabric §2.3: a limited form of
-//! rate control against congestion collapse).
+//! "Flows constantly send at the NIC line rate" until their last packet is acknowledged. The NIC serves its flows
+//! by priority, one packet whenever it is free: what pFabric's own queue would let through if every flow pushed at
+//! line rate into it. A packet that is not acknowledged within the timeout is sent again, before new data. After
+//! several timeouts of silence only a probe is sent per timeout, until an answer arrives (pFabric §2.3: a limited
+//! form of rate control against congestion collapse).
 
 use super::finished::Finished;
 use super::flow_table::FlowTable;
@@ -25,7 +25,7 @@ const NIC_FREE: u8 = 0;
 /// A timer's purpose: a flow's oldest packet may have timed out, or a probe is due.
 const TIMEOUT: u8 = 1;
 
-/// What packets say.
+/// The packet header.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Header {
     /// The packet's number in its flow; an acknowledgement repeats it.
@@ -63,7 +63,7 @@ struct Sender {
     next: u32,
     /// Transmissions not yet acknowledged nor given up, oldest first.
     outstanding: VecDeque<(u32, Time)>,
-    /// When something was first sent since anything was heard.
+    /// When the first packet was sent since the last answer.
     silent_since: Time,
     state: State,
     report: Report,
@@ -75,7 +75,7 @@ enum State {
     Ready,
     /// Everything is on its way.
     Waiting,
-    /// Asks once per timeout whether anything arrived.
+    /// Sends a probe per timeout, which requests an acknowledgement.
     Probing,
 }
 
@@ -141,7 +141,7 @@ impl Scheme for LineRate {
             turns: 0,
             nic_timer: Time::NEVER,
             receivers: FlowTable::default(),
-            // A low-priority flow may be kept from sending for long; nobody has been for a second.
+            // A low-priority flow may be kept from sending for long, but none for a second.
             finished: Finished::new(Time::from_us(1_000_000)),
         }
     }
@@ -407,7 +407,8 @@ impl Sender {
         });
     }
 
-    /// An acknowledgement says which packet arrived, and up to where all did. One for a probe says only the latter.
+    /// An acknowledgement names the packet that arrived, and up to where all did. One for a probe has only the
+    /// latter.
     fn note(&mut self, header: Header) {
         if header.ack > self.una {
             self.una = header.ack;
@@ -417,7 +418,7 @@ impl Sender {
         if is_for_data && header.seq >= self.una {
             self.acked.insert(header.seq);
         }
-        // An acknowledgement may have been lost, but not what those of all packets say together.
+        // An acknowledgement may have been lost, but not the cumulative part of all of them.
         if self.acked.contains(self.una) {
             self.una = self.acked.first_absent(self.una);
             self.acked.drop_below(self.una);

@@ -1,5 +1,5 @@
 //! Flows that a receiver has whole: kept for a while, because the last acknowledgement can be lost and the sender
-//! then asks again (TCP's TIME-WAIT has the same reason).
+//! then retransmits (TCP's TIME-WAIT has the same reason).
 
 use super::flow_table::FlowTable;
 use crate::flow::FlowId;

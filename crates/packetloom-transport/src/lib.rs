@@ -1,4 +1,4 @@
-//! What packetloom's transports share: how a scheme is told to the rest of the program, and what several of them use.
+//! What packetloom's transports share: how a scheme is registered, and parts that several of them use.
 
 pub mod finished;
 pub mod packet_format;
@@ -32,9 +32,9 @@ pub trait Scheme: Transport {
     const GOES_BY_MARKS: bool = false;
     /// Whether it goes by trimmed packets.
     const GOES_BY_TRIMS: bool = false;
-    /// Whether it tells what becomes of its packets to whoever chooses their paths (`Context::judge_path`).
+    /// Whether it reports the fate of its packets to the routing (`Context::judge_path`).
     const JUDGES_PATHS: bool = false;
-    /// Whether it goes by how large the flows are that the scenario asks for.
+    /// Whether its parameters depend on the flow sizes of the scenario.
     const GOES_BY_SIZES: bool = false;
 
     /// Reads its parameters.
@@ -45,8 +45,8 @@ pub trait Scheme: Transport {
         config
     }
 
-    /// Its parameters with what it works out of how large flows are, if it [goes by](Scheme::GOES_BY_SIZES) that: of all
-    /// flows that the scenario asks for, so large a share have that size.
+    /// Its parameters, with those that it computes from the flow sizes, if it [does](Scheme::GOES_BY_SIZES); each
+    /// size comes with its share of all the scenario's flows.
     fn on_sizes(values: &Values, _topology: &Topology, _shares: &[(u64, f64)]) -> Values {
         values.clone()
     }
@@ -67,7 +67,7 @@ pub trait Scheme: Transport {
     /// The transport of one host.
     fn new(config: &Self::Config) -> Self;
 
-    /// How a flow stands that this host has not finished sending. Only tests and tables ask; see [`Sending`].
+    /// The state of a flow that this host has not finished sending. Only tests and tables use it; see [`Sending`].
     fn sending(&self, _flow: FlowId) -> Option<Sending> {
         None
     }
@@ -78,7 +78,7 @@ pub trait Scheme: Transport {
     }
 }
 
-/// Something to do with a scheme once its type is known, for whoever wraps the type in another.
+/// An operation on a scheme whose type is known, for callers that wrap the type in another.
 pub trait WithScheme {
     /// What comes of it.
     type Output;
@@ -100,7 +100,7 @@ pub struct Needs {
     pub marks: bool,
     /// Some queue trims packets.
     pub trims: bool,
-    /// Nothing, but it tells what becomes of its packets to whoever chooses their paths.
+    /// No requirement: it reports the fate of its packets to the routing.
     pub judges_paths: bool,
     /// To know how large flows are.
     pub sizes: bool,

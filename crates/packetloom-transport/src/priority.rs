@@ -1,4 +1,4 @@
-//! The number that tells a pFabric switch which packet matters more (pFabric §2.2). Small is urgent.
+//! The number by which a pFabric switch ranks packets (pFabric §2.2). Small is urgent.
 
 use crate::flow::Flow;
 use crate::spec::{Fallback, Kind, Param, Values};

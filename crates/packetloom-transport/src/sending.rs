@@ -1,9 +1,9 @@
-//! How a sender stands with a flow, for whoever looks on: tables of what happened, and tests of what must hold.
+//! The state of a flow at its sender, for observers: tables of what happened, and tests of invariants.
 
 use crate::engine::Report;
 use crate::units::Rate;
 
-/// What a sender may send, and what it has sent. Nothing asks for it in a run.
+/// What a sender may send, and what it has sent. Nothing reads it in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sending {
     /// How many packets may be in flight, of a scheme that has a window; of one with subflows, on all of them together.

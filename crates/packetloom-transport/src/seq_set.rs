@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 const BITS: u32 = 64;
 
-/// So many words lie in the set itself: of windows up to a hundred packets nothing lies elsewhere.
+/// So many words lie in the set itself: windows up to a hundred packets need no other memory.
 const NEAR_WORDS: usize = 2;
 
 /// A sliding bitmap. It costs nothing while it is empty.

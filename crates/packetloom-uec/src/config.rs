@@ -1,4 +1,4 @@
-//! What the transports have been told.
+//! The transports' settings.
 
 use super::credit;
 use super::nscc;
@@ -73,11 +73,12 @@ pub struct Config {
     pub is_eqds: bool,
     pub oversubscribed: Option<oversubscribed::Settings>,
     pub sleek: Option<sleek::Settings>,
-    /// Whether what is sent again repeats the credit asked for before.
+    /// Whether retransmissions repeat the previous credit target.
     pub keeps_target: bool,
-    /// Whether a packet that was trimmed before its last link leaves its path in good standing.
+    /// Whether a packet that was trimmed on its last link counts in favour of its path.
     pub spares_last_hop: bool,
-    /// What the network says: the longest round trip without queues, the timeout, and how often a sender asks for help.
+    /// From the network: the longest round trip without queues, the timeout, and how often a sender may request
+    /// credit.
     pub network_rtt: Time,
     pub rto: Time,
     pub request_interval: Time,

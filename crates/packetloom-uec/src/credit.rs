@@ -5,7 +5,7 @@
 pub struct Settings {
     /// Bytes of a quantum.
     pub quantum: i64,
-    /// The most credit that a sender has or asks for, which is also what it begins with.
+    /// The most credit that a sender holds or requests, which is also what it begins with.
     pub most: i64,
     /// Bytes of a full packet.
     pub mtu: i64,
@@ -41,11 +41,11 @@ pub struct Credit {
     settings: Settings,
     /// What was pulled, less what was sent for it. Ultra Ethernet's is all the credit that there is.
     pulled: i64,
-    /// What is assumed until the receiver says something: EQDS's alone.
+    /// The speculative credit before the receiver answers: EQDS only.
     assumed: i64,
     /// The highest pull so far.
     pull: u32,
-    /// Nothing was heard of the receiver yet.
+    /// The receiver has not answered yet.
     is_speculating: bool,
 }
 
@@ -62,13 +62,13 @@ impl Credit {
         self.pulled + self.assumed > 0
     }
 
-    /// Whether it is all used up, so that the receiver should say at once what arrived.
+    /// Whether it is all used up, so that the receiver should acknowledge at once.
     #[inline]
     pub fn is_used_up(&self) -> bool {
         if self.settings.is_eqds { self.pulled < 0 } else { self.pulled <= 0 }
     }
 
-    /// Whether the receiver was not heard yet.
+    /// Whether the receiver has not answered yet.
     pub fn is_speculating(&self) -> bool {
         self.is_speculating
     }
@@ -94,7 +94,7 @@ impl Credit {
         }
     }
 
-    /// The receiver was heard: what was assumed of it holds no more.
+    /// The receiver has answered: speculation ends.
     pub fn stop_speculating(&mut self) {
         if std::mem::replace(&mut self.is_speculating, false) && !self.settings.is_eqds {
             self.pulled = self.pulled.min(0);
@@ -107,7 +107,8 @@ impl Credit {
         let backlog = if is_eqds { wish.new } else { wish.new + wish.again };
         let window = wish.cwnd.map_or(i64::MAX, |cwnd| cwnd + mtu);
         let mut wanted = backlog.min(window).min(most) - self.pulled - self.assumed;
-        // What is assumed is void as soon as the receiver is heard, so short flows must be pulled from all the same.
+        // Speculative credit is void as soon as the receiver answers, so short flows must be pulled from all the
+        // same.
         if !is_eqds {
             if self.is_speculating && wish.new > 0 {
                 wanted = wanted.max(mtu);

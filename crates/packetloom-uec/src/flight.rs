@@ -81,24 +81,26 @@ impl Flight {
         }
     }
 
-    /// Every packet before `next` arrived; `tell` where they were, but for those known to have arrived.
-    pub fn advance(&mut self, next: u32, mut tell: impl FnMut(u32, Was)) {
+    /// Every packet before `next` arrived; calls `note` with the former state of each that was not known to have
+    /// arrived.
+    pub fn advance(&mut self, next: u32, mut note: impl FnMut(u32, Was)) {
         while self.first < next
             && let Some(sent) = self.sent.pop_front()
         {
             if sent.is_under_way {
-                tell(self.first, Was::UnderWay);
+                note(self.first, Was::UnderWay);
             } else if !self.arrived.contains(self.first) {
                 self.waiting -= 1;
-                tell(self.first, Was::Waiting);
+                note(self.first, Was::Waiting);
             }
             self.first += 1;
         }
         self.arrived.drop_below(self.first);
     }
 
-    /// The packets of a bitmap arrived; `tell` where they were, but for those known to have arrived.
-    pub fn settle(&mut self, base: u32, bitmap: u64, mut tell: impl FnMut(u32, Was)) {
+    /// The packets of a bitmap arrived; calls `note` with the former state of each that was not known to have
+    /// arrived.
+    pub fn settle(&mut self, base: u32, bitmap: u64, mut note: impl FnMut(u32, Was)) {
         let mut news = bitmap & !self.arrived.bits_from(base);
         while news != 0 {
             let seq = base + news.trailing_zeros();
@@ -111,7 +113,7 @@ impl Flight {
             sent.is_under_way = false;
             self.waiting -= u32::from(was == Was::Waiting);
             self.arrived.insert(seq);
-            tell(seq, was);
+            note(seq, was);
         }
     }
 
@@ -178,14 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn each_packet_arrives_once_however_often_it_is_told() {
+    fn each_packet_arrives_once_however_often_it_is_acknowledged() {
         let mut flight = flight(8);
-        let mut told = Vec::new();
-        flight.settle(2, 0b101, |seq, was| told.push((seq, was)));
-        flight.settle(2, 0b111, |seq, was| told.push((seq, was)));
-        flight.advance(5, |seq, was| told.push((seq, was)));
-        flight.advance(5, |seq, was| told.push((seq, was)));
-        assert_eq!(told.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), [2, 4, 3, 0, 1]);
+        let mut seen = Vec::new();
+        flight.settle(2, 0b101, |seq, was| seen.push((seq, was)));
+        flight.settle(2, 0b111, |seq, was| seen.push((seq, was)));
+        flight.advance(5, |seq, was| seen.push((seq, was)));
+        flight.advance(5, |seq, was| seen.push((seq, was)));
+        assert_eq!(seen.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), [2, 4, 3, 0, 1]);
         assert_eq!((flight.first(), flight.next(), flight.arrived()), (5, 8, 5));
         assert_eq!(flight.oldest(), Some((5, Time(5))));
     }
@@ -194,9 +196,9 @@ mod tests {
     fn what_is_lost_goes_again_the_lowest_first_unless_it_arrives_meanwhile() {
         let mut flight = flight(8);
         [5, 1, 3, 6].into_iter().for_each(|seq| flight.mark_lost(seq));
-        let mut told = Vec::new();
-        flight.settle(2, 0b10, |seq, was| told.push((seq, was)));
-        assert_eq!(told, [(3, Was::Waiting)]);
+        let mut seen = Vec::new();
+        flight.settle(2, 0b10, |seq, was| seen.push((seq, was)));
+        assert_eq!(seen, [(3, Was::Waiting)]);
         assert_eq!(flight.next_again(), Some(1));
         flight.take_again();
         flight.send(1, Time(100), 8);

@@ -1,4 +1,4 @@
-//! What packets say.
+//! The packet headers.
 
 use crate::packet::Packet;
 
@@ -13,7 +13,7 @@ pub enum Header {
         packets: u32,
         /// All the credit that the sender wants to have been given, in quanta.
         target: u32,
-        /// The sender wants to hear of it at once.
+        /// The sender wants an acknowledgement at once.
         requests_ack: bool,
         /// It is sent again.
         again: bool,
@@ -49,7 +49,7 @@ pub enum Header {
     },
 }
 
-/// What an acknowledgement says.
+/// An acknowledgement's fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// The packets from `base` on that arrived, the first in the lowest bit.

@@ -1,9 +1,9 @@
 //! EQDS and Ultra Ethernet: transports whose packets take all paths, whose switches trim what does not fit, and whose senders
 //! go by a window of their own (NSCC), by credit from their receivers (RCCC, EQDS), or by both.
 //!
-//! A packet is made when the host's link is free, so that it has the newest of everything. The receiver acknowledges many
-//! packets at once, by a number and a bitmap. Which path a packet takes is for the routing to choose, which hears from here
-//! what became of each.
+//! A packet is made when the host's link is free, so that it carries the newest state. The receiver acknowledges
+//! many packets at once, by a number and a bitmap. The routing chooses each packet's path, and gets the fate of
+//! each packet from here.
 
 mod config;
 mod credit;
@@ -290,7 +290,7 @@ impl<V: Variant> Sprayed<V> {
         sender.set_alarm(&self.config, context);
     }
 
-    /// The receiver says something.
+    /// An answer of the receiver.
     fn answered(&mut self, packet: &Packet<Header>, context: &mut Host<'_>) {
         let flow = packet.flow;
         let Some(sender) = self.senders.get_mut(flow) else { return };
@@ -371,7 +371,7 @@ impl<V: Variant> Sprayed<V> {
         self.pull(context);
     }
 
-    /// Pulls from whom it is next to be pulled from, if that is due; otherwise comes back when it is.
+    /// Pulls from the flow whose turn it is, if a pull is due; otherwise sets a timer.
     fn pull(&mut self, context: &mut Host<'_>) {
         let now = context.now;
         while let Some(pacer) = &mut self.pacer

@@ -1,4 +1,5 @@
-//! Who goes next at a host's link: flows take turns, a packet each, and control packets share it with them.
+//! The order of packets at a host's link: flows take turns, a packet each, and control packets share the link with
+//! them.
 
 use super::header::Header;
 use crate::flow::FlowId;

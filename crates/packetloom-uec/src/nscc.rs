@@ -1,7 +1,7 @@
 //! NSCC, Ultra Ethernet's window at the sender (Ultra Ethernet specification 1.0, §3.6.13; constants and order as in htsim_uec).
 //!
-//! Delay says how much waits on the way of one packet, a mark that its path is crowded. Where both agree the window moves;
-//! where they do not, the path is to blame, which the choice of entropies sees to.
+//! Delay measures the queues on one packet's path, a mark shows that its path is crowded. Where both agree the
+//! window moves; where they do not, the path is the cause, and the choice of entropies deals with it.
 
 use crate::units::Time;
 

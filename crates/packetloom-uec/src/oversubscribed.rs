@@ -1,5 +1,5 @@
-//! How much of its link a receiver pulls for where the fabric above it can't carry that much: marks, and packets trimmed before
-//! their last link, say so (htsim_uec's control for oversubscribed networks).
+//! What share of its link a receiver pulls for where the fabric above it is oversubscribed, measured by marks and
+//! by packets trimmed before their last link (htsim_uec's control for oversubscribed networks).
 
 /// How the share moves.
 #[derive(Clone, Copy, Debug)]

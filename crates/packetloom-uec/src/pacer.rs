@@ -1,8 +1,8 @@
-//! Whom a host pulls from, and when: one pull after another, such that what they fetch fills its link.
+//! Which flow a host pulls from, and when: pulls are spaced so that what they fetch fills the host's link.
 //!
-//! Flows whose packets were trimmed go first (EQDS), then those that want credit, each in turn. Where nobody wants any, flows
-//! that have had what they asked for get slow pulls, credit on trust, up to a window: so a sender that has more to send later
-//! need not ask first.
+//! Flows whose packets were trimmed go first (EQDS), then those that want credit, each in turn. When none wants
+//! any, flows that have got what they requested get slow pulls, which grant credit in advance, up to a window: a
+//! sender that has more to send later need not send a request first.
 
 use super::receiver::{Pulls, Receiver, Wants};
 use crate::flow::FlowId;
@@ -69,7 +69,7 @@ impl Pacer {
         }
     }
 
-    /// What a receiver heard calls for pulls from its flow.
+    /// A packet arrived that calls for pulls from its flow.
     pub fn request(&mut self, flow: FlowId, pulls: &mut Pulls, wants: Wants) {
         let is_new = !pulls.has_trimmed();
         pulls.trimmed += wants.trimmed;
@@ -82,7 +82,7 @@ impl Pacer {
         }
     }
 
-    /// Whether anybody may be pulled from.
+    /// Whether there is a flow to pull from.
     pub fn has_any(&self) -> bool {
         !(self.trimmed.is_empty() && self.active.is_empty() && self.idle.is_empty())
     }
@@ -212,7 +212,7 @@ mod tests {
         let mut host = Host::new(EQDS, &[20, 8]);
         let pulls: Vec<_> = std::iter::from_fn(|| host.pull()).collect();
         let wanted = [(0, 8), (1, 8), (0, 16), (0, 24)];
-        // Beyond what they asked for: up to 20 quanta and what is left of a pull.
+        // Beyond their targets: up to 20 quanta and what is left of a pull.
         let on_trust = [(1, 16), (0, 32), (1, 24), (0, 40), (1, 32)];
         let expected: Vec<_> =
             wanted.into_iter().chain(on_trust).map(|(flow, given)| (flow, given, 100)).collect();
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(host.pull(), Some((0, 64, 640)));
         assert_eq!(host.pull(), Some((0, 70, 60)));
         assert_eq!(host.pull(), Some((0, 134, 640)), "on trust");
-        // It is asked again, for less than it has given: nothing is missing, but it answers.
+        // Another request comes, for less than was given: nothing is missing, but it is answered.
         host.pacer.request(
             0,
             host.pulls.get_mut(&0).expect("it is there"),

@@ -19,7 +19,7 @@ pub struct Receiver {
 /// What a flow is to be pulled for.
 #[derive(Clone, Copy, Debug)]
 pub struct Wants {
-    /// Credit, or a word how much of it there is.
+    /// Credit, or an update of how much of it there is.
     pub credit: bool,
     /// Quanta to send again what was trimmed.
     pub trimmed: u32,

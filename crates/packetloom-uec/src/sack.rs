@@ -1,4 +1,5 @@
-//! What arrived of a flow, and when to say so: acknowledgements name everything up to a gap, and 64 packets beyond it.
+//! What arrived of a flow, and when to acknowledge it: acknowledgements cover everything up to a gap, and 64
+//! packets beyond it.
 
 use super::header::Ack;
 use crate::reassembly::Reassembly;
@@ -17,7 +18,7 @@ pub struct Arrival {
     pub size_bytes: u16,
     /// It was marked.
     pub marked: bool,
-    /// Its sender wants to hear of it at once.
+    /// Its sender wants an acknowledgement at once.
     pub requests_ack: bool,
 }
 
@@ -30,13 +31,14 @@ pub struct Arrivals {
     /// Bytes of all that came for the first time, modulo 2^32.
     received: u32,
     has_any: bool,
-    /// The sender asked, and is to hear again once no gap is left.
+    /// The sender has requested an acknowledgement, and gets another once no gap is left.
     ack_requested: bool,
 }
 
 impl Arrivals {
-    /// Takes in a packet; returns where the bitmap of its acknowledgement begins, if one is due: when so many bytes have come
-    /// since the last; at once for what is marked, asked for, the first, or came before.
+    /// Takes in a packet; returns where the bitmap of its acknowledgement begins, if one is due: after so many
+    /// bytes since the last one, and at once for a packet that is marked, requests it, is the first, or came
+    /// before.
     pub fn take(&mut self, arrival: Arrival, ack_after: u32) -> Option<u32> {
         let Arrival { seq, last, size_bytes, marked, requests_ack } = arrival;
         self.unacknowledged += u32::from(size_bytes);

@@ -29,18 +29,18 @@ pub struct Sender {
     new: i64,
     again: i64,
     in_flight: i64,
-    /// What arrived, as far as the receiver has told; modulo 2^32.
+    /// What arrived, according to the receiver; modulo 2^32.
     received: u32,
     window: Option<Window>,
     credit: Option<Credit>,
-    /// The credit that was asked for last.
+    /// The credit target of the last request.
     target: u32,
     sleek: Option<Sleek>,
     /// Whether it waits for its turn at the host's link.
     pub is_queued: bool,
-    /// When it last asked to be pulled from.
+    /// When it last requested credit.
     requested_at: Option<Time>,
-    /// When anything last left or was heard.
+    /// When anything last left or arrived.
     active_at: Time,
     /// When the earliest timers go off that are set for timeouts, and for probes.
     alarm_at: Time,
@@ -217,8 +217,8 @@ impl Sender {
         }
     }
 
-    /// The delay in queues of what is answered, or the usual one if that can't be told: a packet must have been sent once, or
-    /// twice if the answer is to one sent again.
+    /// The queueing delay of the acknowledged packet, or the usual one if that is ambiguous: the packet must have
+    /// been sent once, or twice if the answer is to a retransmission.
     fn measure(&mut self, now: Time, ack: &Ack, sent: Option<Sent>) -> Time {
         let Some(window) = &mut self.window else { return Time::ZERO };
         let rtt = match ack.answers {
@@ -242,7 +242,7 @@ impl Sender {
     fn settle(&mut self, ack: &Ack, config: &Config) {
         let (mtu, last, last_bytes) = (config.mtu(), self.packets - 1, self.last_bytes);
         let Sender { flight, again, in_flight, .. } = self;
-        let mut tell = |seq, was| {
+        let mut note = |seq, was| {
             if was == Was::Waiting {
                 // It left the count of what is in flight as it was held to be lost, and once more as it arrived.
                 let bytes = if seq == last { last_bytes } else { mtu };
@@ -250,8 +250,8 @@ impl Sender {
                 *in_flight += bytes;
             }
         };
-        flight.advance(ack.next, &mut tell);
-        flight.settle(ack.base, ack.bitmap, &mut tell);
+        flight.advance(ack.next, &mut note);
+        flight.settle(ack.base, ack.bitmap, &mut note);
     }
 
     fn judge(&self, path: u16, sent_at: Option<Time>, fate: Fate, context: &mut Host<'_>) {
@@ -335,7 +335,7 @@ impl Sender {
         }
     }
 
-    /// By when something must be heard: of the packet that is on its way for longest, or, if there is none, at all.
+    /// When the sender times out: by the oldest packet in flight or, if there is none, by the last activity.
     pub fn deadline(&mut self, config: &Config) -> Time {
         let since = self.flight.oldest().map_or(self.active_at, |(_, at)| at);
         since + config.rto
@@ -380,7 +380,7 @@ impl Sender {
         if needs_credit { self.request_credit(config, now) } else { None }
     }
 
-    /// Of a packet nothing was heard for too long. Returns whether the sender needs help to send it again.
+    /// A packet timed out. Returns whether the sender needs credit to send it again.
     fn timed_out(&mut self, seq: u32, config: &Config, context: &mut Host<'_>) -> bool {
         self.report.timeouts += 1;
         if let Some(&Sent { path, at, .. }) = self.flight.get(seq) {

@@ -1,7 +1,8 @@
 //! SLEEK: how Ultra Ethernet finds losses where switches do not trim (as in htsim_uec).
 //!
-//! Spraying puts packets out of order all the time, so a gap means a loss only when much has arrived beyond it: about a window.
-//! Where less is on its way, a probe asks: it goes before data, and if its answer found no queue, what is missing is lost.
+//! Spraying reorders packets all the time, so a gap means a loss only when much has arrived beyond it: about a
+//! window. Where less is in flight, a probe decides: it overtakes data, and if it met no queue, what is missing is
+//! lost.
 
 use crate::units::Time;
 
@@ -11,7 +12,8 @@ pub struct Settings {
     /// Beyond a gap must have arrived so many windows, and so many packets.
     pub windows: f64,
     pub packets: i64,
-    /// A probe goes after so many base round-trip times without a word while there is more to send, and so many after another.
+    /// A probe goes after so many base round-trip times of silence while there is more to send, and so many after
+    /// another.
     pub first_after: u64,
     pub next_after: u64,
 }
@@ -59,7 +61,8 @@ impl Sleek {
         self.until.is_some()
     }
 
-    /// Something was heard; the next probe is due so much later. `has_more`: whether there is something that was never sent.
+    /// An answer arrived; the next probe is due so much later. `has_more`: whether there is something that was
+    /// never sent.
     pub fn acknowledged(
         &mut self,
         now: Time,

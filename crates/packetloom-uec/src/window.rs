@@ -14,7 +14,7 @@ pub enum Rule {
     Constant,
 }
 
-/// A flow's window. What it learns of the network it learns whatever moves it, for whoever else asks.
+/// A flow's window. It measures the network whether or not it moves by that, because others use the measurements.
 #[derive(Clone, Debug)]
 pub struct Window {
     rule: Rule,
@@ -24,12 +24,12 @@ pub struct Window {
     mtu: i64,
 }
 
-/// What an acknowledgement says to it.
+/// What an acknowledgement tells the window.
 #[derive(Clone, Copy, Debug)]
 pub struct News {
     /// When.
     pub now: Time,
-    /// Bytes that arrived and were not told of before.
+    /// Bytes that arrived and were not acknowledged before.
     pub bytes: i64,
     /// The delay in queues of the packet that is answered.
     pub delay: Time,

@@ -20,8 +20,8 @@ pub struct CubicControl {
     beta: f64,
     fast_convergence: bool,
     reno_friendly: bool,
-    /// Where the window was reduced last, less where fast convergence gives up more; 0 where that says nothing: before
-    /// the first loss and after a timeout.
+    /// Where the window was last reduced, less where fast convergence gives up more; 0 where it has no meaning:
+    /// before the first loss and after a timeout.
     w_max: f64,
     /// The window when ssthresh was last set.
     cwnd_prior: f64,

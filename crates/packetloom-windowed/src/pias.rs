@@ -1,6 +1,6 @@
-//! PIAS (Bai et al., NSDI 2015): DCTCP whose packets say how much their flow has sent, for switches that serve priority
-//! queues strictly. Together they are a multi-level feedback queue: a flow begins at the highest priority and is
-//! demoted as it goes on, so that small flows pass large ones and nobody needs to know a size.
+//! PIAS (Bai et al., NSDI 2015): DCTCP whose packets carry how much their flow has sent, for switches that serve
+//! priority queues strictly. Together they are a multi-level feedback queue: a flow begins at the highest priority
+//! and is demoted as it goes on, so small flows overtake large ones although no flow's size is known.
 
 use super::marked_share::{self, MarkedShare};
 use super::windowed::{Acked, Congestion, Header, Window, Windowed, check as check_core, core, default_of};

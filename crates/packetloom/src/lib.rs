@@ -7,38 +7,38 @@
 //! | To find out | look at |
 //! |---|---|
 //! | how a case is run, from its text to its rows | [`simulation::Simulation`] |
-//! | how time goes on, and which node has its turn | [`engine`], [`engine::AnyEngine::run`] |
-//! | where a packet goes: its port at a switch | [`routing::Router::port_for`] |
-//! | what a port does with it | [`engine::Port::accept`] |
+//! | a packet's way: how time advances, and which node is next | [`engine`], [`engine::AnyEngine::run`] |
+//! | a packet's way: its port at a switch | [`routing::Router::port_for`] |
+//! | a packet's way: the port's queue and link | [`engine::Port::accept`] |
 //! | where DCTCP's packets are marked | [`queue::Admission`], as `queue = "ecn"` |
 //! | where NDP's packets are trimmed | [`queue::Trimming`] |
 //! | how a window grows and shrinks | `packetloom-windowed/src/windowed/`, and a file for each scheme beside it |
 //! | how to add a transport | [`transport::Scheme`], and `packetloom-windowed/src/tcp.rs` as the shortest example |
 //! | how to add a queue | [`queue::Holds`] |
-//! | what must hold in every run | [`audit`] |
-//! | what a scheme does, as a table; what must hold of each | `tests/snapshots/`, `tests/schemes/laws.rs` |
+//! | the invariants of every run | [`audit`] |
+//! | what each scheme does, as a table, and its invariants | `tests/snapshots/`, `tests/schemes/invariants.rs` |
 //!
-//! # The rooms
+//! # The modules
 //!
-//! Imports run one way, from the bottom of this table to its top. Rooms are in several crates, so that these are compiled side
-//! by side: `packetloom-core` has the lower ones up to the engine, each family of transports is a crate, and this one puts all
-//! together under the names that they had together.
+//! Imports run one way, from the bottom of this table to its top. The modules are in several crates, so that these
+//! are compiled side by side: `packetloom-core` has the lower ones up to the engine, each family of transports is a
+//! crate, and this crate re-exports all of them under one name.
 //!
-//! | Room | What it has |
+//! | Module | Contents |
 //! |---|---|
-//! | [`simulation`] | a case in, an outcome out; knows every other room |
-//! | [`audit`], [`stall`] | the laws that hold in every run; how a run that goes nowhere is noticed |
-//! | [`transport`], [`central`], [`fluid`] | schemes with packets, schemes that a controller plans, flow-level models |
+//! | [`simulation`] | a case in, an outcome out; knows every other module |
+//! | [`audit`], [`stall`] | the invariants of every run; how a run without progress is detected |
+//! | [`transport`], [`central`], [`fluid`] | transports, schemes that a controller plans, flow-level models |
 //! | [`control`] | controllers' algorithms, usable alone |
 //! | [`engine`], [`measure`] | windows, nodes, ports, links; what is recorded of them |
-//! | [`routing`], [`fault`] | which way a packet goes; what breaks, and when |
+//! | [`routing`], [`fault`] | path selection; what breaks, and when |
 //! | [`topology`], [`queue`], [`workload`] | the network, its queues, its traffic |
-//! | [`packet`], [`packets`], [`link_message`] | a packet, where packets lie, what the ends of a link say to each other |
-//! | [`scenario`], [`spec`], [`formats`] | reading and checking; how a component describes itself; other simulators' files |
-//! | [`yardstick`] | a bare loop beside which benchmarks can be read; knows no other room |
-//! | [`units`], [`random`], [`flow`] | integer time, random streams with owners, a flow |
+//! | [`packet`], [`packets`], [`link_message`] | a packet, the slab of all packets, messages between a link's ends |
+//! | [`scenario`], [`spec`], [`formats`] | reading and checking; component descriptions; other simulators' files |
+//! | [`yardstick`] | a bare loop as a reference for benchmarks; knows no other module |
+//! | [`units`], [`random`], [`flow`] | integer time, one random stream per owner, a flow |
 //!
-//! `docs/architecture.md` tells how the engine works and why.
+//! `docs/architecture.md` explains how the engine works and why.
 
 pub mod audit;
 pub mod central;

@@ -1,4 +1,4 @@
-//! Scenario in, results out: the only room that knows every other.
+//! Scenario in, results out: the only module that knows every other.
 
 mod checks;
 mod flow_level;
@@ -199,7 +199,7 @@ impl Simulation {
         self
     }
 
-    /// Checks the laws (`crate::audit`), or not; debug builds do if nothing is said. Results do not depend on it.
+    /// Checks the invariants (`crate::audit`), or not; by default debug builds do. Results do not depend on it.
     pub fn with_audit(mut self, is_audited: bool) -> Simulation {
         self.setting.is_audited = is_audited;
         self
@@ -269,7 +269,7 @@ fn takes_one_path(scheme: &Values, topology: &Topology) -> bool {
 fn queues(case: &Case, workload: &Workload) -> Option<(Values, Values)> {
     let queue = case.scheme.optional_component("queue")?;
     let nic = case.scheme.optional_component("nic").unwrap_or_else(|| queue::default_nic(&queue));
-    let has_queries = workload.asking().next().is_some();
+    let has_queries = workload.query_specs().next().is_some();
     let as_needed = |queue: Values| if has_queries { queue } else { queue::without_loans(&queue) };
     Some((as_needed(queue), as_needed(nic)))
 }
@@ -294,7 +294,7 @@ impl Setting {
         src.min(dst).time_for(self.format.wire_bytes(flow.size_bytes) + framing_bytes)
     }
 
-    /// What came of it, but for what only an engine knows; `statuses`: how unfinished flows stand, if senders tell.
+    /// The outcome, except for what only an engine knows; `statuses`: of unfinished flows, if senders report any.
     fn outcome(self, collector: Collector, statuses: &[FlowStatus], tally: Tally) -> Outcome {
         let (started, finished) = (collector.started(), collector.finished());
         let mut flows = collector.into_rows();

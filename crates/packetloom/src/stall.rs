@@ -1,14 +1,15 @@
-//! Whether a case still goes anywhere. Packets may move for ever without a flow coming nearer to its end: flows that ask
-//! again and again for a rate that nobody grants, or that send again and again into a dead link.
+//! Detects a case without progress. Packets may move for ever without a flow coming nearer to its end: flows that
+//! request again and again a rate that is never granted, or that send again and again into a dead link.
 //!
-//! Nothing is counted per packet for this. After so many events (arrivals of packets, timers) without an end or a start of a
-//! flow, the run is stopped for a moment, hosts are asked how their flows stand, and it goes on if that has changed since.
+//! Nothing is counted per packet for this. After so many events (arrivals of packets, timers) without an end or a
+//! start of a flow, the run is stopped for a moment and the flows' statuses are collected. It goes on if they have
+//! changed since the last time.
 
 use crate::engine::{AnyEngine, FlowStatus, PauseCycle};
 use crate::flow::FlowId;
 use crate::units::Time;
 
-/// Events after which hosts are asked: in all, and per unfinished flow.
+/// Events after which statuses are collected: in all, and per unfinished flow.
 const PATIENCE_EVENTS: u64 = 1_000_000;
 const PATIENCE_EVENTS_PER_FLOW: u64 = 1_000;
 
@@ -21,7 +22,7 @@ const NAMED_IN_CYCLES: usize = 20;
 /// Flows named in a message.
 const NAMED: usize = 5;
 
-/// Watches whether a case comes nearer to its end.
+/// Detects whether a case comes nearer to its end.
 #[derive(Debug)]
 pub struct StallWatch {
     /// Until then a fault may yet be lifted.
@@ -31,7 +32,7 @@ pub struct StallWatch {
     /// When to ask next.
     ask_at_events: u64,
     statuses: Vec<FlowStatus>,
-    /// How the flows stand that the case waits for, and how often that was found unchanged.
+    /// The statuses of the flows that the case waits for, and how often they were found unchanged.
     awaited: Vec<FlowStatus>,
     unchanged: u64,
 }
@@ -49,7 +50,7 @@ impl StallWatch {
         }
     }
 
-    /// Whether it is time to ask how flows stand.
+    /// Whether it is time to collect statuses.
     #[inline]
     pub fn is_suspicious(&mut self, now: Time, events: u64, started: u64, finished: u64) -> bool {
         if self.seen != (started, finished) || now <= self.hopeful_until {
@@ -60,7 +61,7 @@ impl StallWatch {
         events >= self.ask_at_events
     }
 
-    /// Whether nothing has changed since hosts were last asked.
+    /// Whether nothing has changed since statuses were last collected.
     pub fn is_stalled(
         &mut self,
         events: u64,
@@ -80,7 +81,7 @@ impl StallWatch {
 /// How often cycles of paused ports are looked for, in simulated time.
 const BETWEEN_CYCLES: Time = Time::from_us(1_000);
 
-/// Watches for pauses that hold each other.
+/// Detects pauses that hold each other.
 #[derive(Debug)]
 pub struct CycleWatch {
     /// When to look next; [`Time::NEVER`]: never.
@@ -88,7 +89,7 @@ pub struct CycleWatch {
 }
 
 impl CycleWatch {
-    /// Watches, or not.
+    /// Enabled, or not.
     pub fn new(watches: bool) -> CycleWatch {
         CycleWatch { next: if watches { BETWEEN_CYCLES } else { Time::NEVER } }
     }
@@ -109,7 +110,7 @@ impl CycleWatch {
     }
 }
 
-/// What a user is told of such a cycle; `name`: of a link.
+/// The message about such a cycle; `name`: of a link.
 pub fn deadlock(cycle: &PauseCycle, now: Time, name: impl Fn(u32) -> String) -> String {
     let ports: Vec<String> =
         cycle.ports.iter().map(|&(link, class)| format!("{} (class {class})", name(link))).collect();
@@ -128,7 +129,7 @@ fn patience(flows: u64) -> u64 {
     PATIENCE_EVENTS.max(PATIENCE_EVENTS_PER_FLOW * flows)
 }
 
-/// What a user is told: which flows, and what each waits for.
+/// The message to the user: which flows, and what each waits for.
 pub fn message(
     why: &str,
     now: Time,
@@ -173,7 +174,7 @@ mod tests {
         assert!(!watch.is_stalled(1, vec![status(1, 5), status(2, 0)], everything));
         assert!(!watch.is_stalled(2, vec![status(1, 6), status(2, 0)], everything));
         assert!(watch.is_stalled(3, vec![status(1, 6), status(2, 0)], everything));
-        // A transport that tells nothing is taken to go on.
+        // A transport that reports no statuses counts as making progress.
         assert!(!watch.is_stalled(4, Vec::new(), everything));
         assert!(!watch.is_stalled(5, Vec::new(), everything));
     }

@@ -1,4 +1,4 @@
-//! Collective operations: how long theory says they take.
+//! Collective operations take as long as theory predicts.
 
 mod common;
 
@@ -47,7 +47,7 @@ fn a_ring_takes_as_long_as_its_chunks() {
         let outcome = collective(RACK_OF_8, &format!("operation = \"{operation}\", size = \"7.2MB\""), NDP);
         let job = &outcome.jobs[0];
         let took = job.completion_time().expect("it is done");
-        // Nobody is in anybody's way, so each step takes as long as a chunk alone.
+        // No two flows share a link, so each step takes as long as a chunk alone.
         let expected = chunk_time(900_000).times(steps).as_secs_f64();
         let share = took.as_secs_f64() / expected;
         assert!((1.0..1.01).contains(&share), "{operation}: {took} is {share} of {expected}");

@@ -112,7 +112,7 @@ pattern = "permutation"
     }
 }
 
-/// The link that a packet came by is kept beside the packet, so credits come back whoever chose its path.
+/// The link that a packet came by is kept beside the packet, so credits come back whatever chose its path.
 #[test]
 fn sources_may_choose_paths_behind_credits() {
     let topology = "kind = \"fat-tree\"\nk = 4\n";

@@ -91,7 +91,7 @@ fn rcp_flows_get_equal_shares_and_leave_the_queue_near_empty() {
 
 #[test]
 fn two_rcp_flows_have_the_fair_share_within_a_few_round_trips() {
-    // One has sent alone for 20 ms when the other starts; classes tell them apart.
+    // One has sent alone for 20 ms when the other starts; their classes differ.
     let topology = RACK.replace("20us", "250us");
     let flow = |src: u32, class: u32, start: &str| {
         format!(

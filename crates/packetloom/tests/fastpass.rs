@@ -1,4 +1,4 @@
-//! Fastpass: when a flow's packets go, who goes first, and that what is lost is sent again.
+//! Fastpass: when a flow's packets go, which flow goes first, and that lost packets are sent again.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{fct, port, run};
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
 
-/// Four hosts, of which number 2 is the arbiter unless `transport` says otherwise.
+/// Four hosts, of which number 2 is the arbiter unless `transport` sets another.
 fn rack(transport: &str, workload: &str, flows: u32) -> Outcome {
     run(&format!(
         r#"
@@ -49,7 +49,7 @@ fn a_flow_asks_and_sends_a_packet_in_each_of_its_slots() {
     // Ten packets are more than a batch.
     let ten = rack(r#"arbiter = 2, lead = "0us", spare = 0"#, &flow(0, 1, 10, "0us"), 1);
     assert_eq!(fct(&ten.flows[0]), Time::from_ns(2 * 9_600 + 864 + 1_200 + 3_200));
-    // The arbiter hears two words of the flow: what it needs, and that it is over.
+    // The arbiter receives two control packets of the flow: its request, and its end.
     let to_arbiter = port(&clock, "switch0", "host2").counters;
     assert_eq!((to_arbiter.packets, to_arbiter.bytes), (2, 80));
 }
@@ -81,7 +81,8 @@ queues = true
         assert!(outcome.flows.iter().all(|row| row.report.retransmissions == 0), "{order}");
         for port in outcome.ports.iter().filter(|port| port.link > 12) {
             let largest = port.queue.as_ref().expect("watched").largest_bytes();
-            // Beside the arbiter, host 0: words of 40 B wait behind a data packet or it behind them, never a second one.
+            // At host 0, beside the arbiter: control packets of 40 B wait behind a data packet or it behind them,
+            // never a second one.
             assert!(largest < 3_000, "{order}: {largest} B at port {}", port.link);
         }
     }
@@ -89,13 +90,13 @@ queues = true
 
 #[test]
 fn the_order_says_who_goes_first() {
-    // Both want host 1: a long flow that asked first, a short one while it is served.
+    // Both want host 1: a long flow that sent its request first, a short one while it is served.
     let both = flow(0, 1, 400, "0us") + &flow(3, 1, 8, "40us");
     let short = |order: &str| {
         let outcome = rack(&format!(r#"arbiter = 2, order = "{order}""#), &both, 2);
         fct(&outcome.flows[1])
     };
-    // Asked at 40.9 us, decided at 51 us: eight slots of the next batch, or every other one of two.
+    // Requested at 40.9 us, decided at 51 us: eight slots of the next batch, or every other one of two.
     let at_once = Time::from_ns(51_000 + 10_200 + 7 * 1_275 + 3_200 - 40_000);
     assert_eq!(short("srjf"), at_once);
     assert_eq!(short("least-recent"), at_once + Time::from_ns(7 * 1_275));

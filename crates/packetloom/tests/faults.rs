@@ -122,7 +122,7 @@ fn every_transport_survives_corruption() {
 
 #[test]
 fn every_transport_survives_a_link_that_goes_down() {
-    // One that comes back before anybody learns, and one that stays down and is learned of.
+    // One that comes back before any switch learns of it, and one that stays down and is learned of.
     let faults = [
         ("until = \"1.5ms\"\nlearn_after = \"10ms\"", false),
         ("learn_after = \"200us\"", true),

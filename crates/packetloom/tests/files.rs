@@ -329,7 +329,7 @@ fn a_mistake_in_a_file_is_told_with_file_and_line() {
     assert!(problems.to_string().contains("nowhere.txt"), "{problems}");
 }
 
-/// What `make fuzz` starts from, and what it once found: every reader takes it or says what is wrong with it.
+/// The corpus of `make fuzz`, with what it once found: every reader accepts it or reports what is wrong with it.
 #[test]
 fn the_kept_corpora_are_read_or_refused() {
     use packetloom::formats::{hpcc_flows, hpcc_topology, htsim_connections, htsim_topology};

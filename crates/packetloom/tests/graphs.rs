@@ -1,4 +1,5 @@
-//! Networks of any shape, from files: every transport, queue and routing works on them or says why not, and what to write.
+//! Networks of any shape, from files: every transport, queue and routing works on them, or is refused with the
+//! reason and what to write.
 
 mod common;
 
@@ -114,7 +115,7 @@ fn every_transport_runs_on_any_graph_by_every_routing() {
             "pdq" => 2,
             "d3" | "hpcc" => 4,
             "fastpass" => 11,
-            // They tell what becomes of their packets, so that their paths can be chosen by it.
+            // They report the fate of their packets, so that their paths can be chosen by it.
             "ndp" | "eqds" | "uec" => 32,
             _ => 22,
         };

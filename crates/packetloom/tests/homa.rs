@@ -1,5 +1,5 @@
-//! Homa and pHost: lone messages without gaps, who goes first, what overcommitment is for, and that what is lost is sent
-//! again.
+//! Homa and pHost: lone messages without gaps, which message goes first, what overcommitment is for, and that lost
+//! packets are sent again.
 
 mod common;
 

@@ -124,7 +124,8 @@ fn priorities_by_bytes_sent_let_small_flows_pass() {
     assert!(strict < 1.0 + 2.4 / 18.0, "{strict}");
 }
 
-/// The goodput of a long flow over eight spines, on each of which one packet in 2500 is lost, whoever sends how much.
+/// The goodput of a long flow over eight spines, on each of which one packet in 2500 is lost, independent of its
+/// load.
 fn over_lossy_spines(transport: &str) -> f64 {
     let outcome = run(&format!(
         r#"

@@ -17,7 +17,7 @@ struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// htsim: the packet in service takes room in the data queue, and headers always go first.
+    /// htsim: the packet in service counts towards the data queue, and headers always go first.
     fn htsim(k: u32, workload: String, run: String) -> Setting<'static> {
         let queue = "capacity = \"72000B\", count_service = true, service = \"strict\"";
         Setting { k, mss_bytes: 9_000, workload, run, transport: "", queue }
@@ -220,7 +220,8 @@ fn results_stay_the_same() {
     assert_eq!(prints, ["3d43e8694f5a68d0", "a863e4341247653f"]);
 }
 
-/// Where queues are watched, headers wait in them like data; otherwise those that go first are on the link at once.
+/// Where queues are observed, headers wait in them like data; otherwise those that go first are on the link at
+/// once.
 #[test]
 fn headers_leave_as_they_would_if_they_waited() {
     let seen = |outcome: &Outcome| {
@@ -324,7 +325,7 @@ fn paths_that_stand_out_are_left_out() {
     // Where all paths are alike, none is left out.
     let whole = beside_a_slow_link(plain, "");
     assert_eq!(whole, beside_a_slow_link(penalised, ""));
-    // A sixteenth of the packets of a whole pod takes the slow path, which has a tenth of the room.
+    // A sixteenth of the packets of a whole pod takes the slow path, which has a tenth of the capacity.
     let (unaware, aware) = (beside_a_slow_link(plain, fault), beside_a_slow_link(penalised, fault));
     assert!(whole[0] > 85.0 && unaware[0] < 50.0 && aware[0] > 75.0, "{} {}", unaware[0], aware[0]);
     let [whole, unaware, aware] = [whole, unaware, aware].map(|goodputs| mean(&goodputs));

@@ -142,7 +142,7 @@ fn pauses_travel_and_are_the_same_on_any_number_of_threads() {
 
 #[test]
 fn equal_senders_share_a_port_and_its_drops() {
-    // Without PFC, and without anybody who slows down: 10^4 packets of each sender arrive at the same instants.
+    // Without PFC and without congestion control: 10^4 packets of each sender arrive at the same instants.
     for fan_in in [2, 3] {
         let queue = r#", lossless = [], buffer = "1MiB""#;
         let toml = scenario(STAR, &incast(fan_in, "10MB", 1), queue);
@@ -183,8 +183,8 @@ fn wrong_input_is_refused_with_what_it_takes() {
     assert!(drops > 0);
 }
 
-/// A ring of five switches, each with a host that sends to the next but one: every link between switches is asked for twice
-/// what it carries, and what pauses one waits for the next.
+/// A ring of five switches, each with a host that sends to the next but one: every link between switches is offered
+/// twice its capacity, and each paused link waits for the next.
 const RING: &str = "10 5 10\n5 6 7 8 9\n0 5 100Gbps 1000ns 0\n1 6 100Gbps 1000ns 0\n2 7 100Gbps 1000ns 0\n\
 3 8 100Gbps 1000ns 0\n4 9 100Gbps 1000ns 0\n5 6 100Gbps 1000ns 0\n6 7 100Gbps 1000ns 0\n7 8 100Gbps 1000ns 0\n\
 8 9 100Gbps 1000ns 0\n9 5 100Gbps 1000ns 0\n";

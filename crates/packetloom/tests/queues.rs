@@ -61,7 +61,7 @@ fn red_marks_nothing_below_and_everything_above_its_thresholds() {
     assert!((10..30).contains(&between), "{between}");
 }
 
-/// Two senders each to hosts 0 and 1, or to host 0 alone, with much more than there is room for.
+/// Two senders each to hosts 0 and 1, or to host 0 alone, with much more than the buffer holds.
 fn largest_queues(receivers: u32, alpha: f64) -> Vec<f64> {
     let source = |sender: u32| {
         let receiver = sender % receivers;

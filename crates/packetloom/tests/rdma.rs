@@ -111,7 +111,8 @@ fn flows_without_control_take_what_they_take_in_hpccs_simulator() {
     assert!(fct_ns(&outcome.flows[1]).abs_diff(3_324_076) < 1_000, "{}", fct_ns(&outcome.flows[1]));
 }
 
-/// Which flow gets ahead is chance where marks are drawn or rates hang on the last bit; how long an incast takes is not.
+/// Which flow gets ahead is chance where marks are drawn or rates depend on the last bit; how long an incast takes
+/// is not.
 #[test]
 fn incasts_take_what_they_take_in_hpccs_simulator() {
     let stepwise = r#"{ kind = "shared-buffer", ties = "ns-3", pause_frame = "43B", ecn_min = "300KB", ecn_max = "300KB", ecn_probability = 1.0 }"#;
@@ -164,7 +165,7 @@ fn fcts(transport: &str, file: &str, flows: &[[u64; 4]]) -> Vec<u64> {
 
 #[test]
 fn a_packet_may_exceed_the_window_and_then_acknowledgements_let_the_others_go() {
-    // Three packets, as 2000 B in flight are below 2500; each acknowledgement makes room for one.
+    // Three packets, as 2000 B in flight are below 2500; each acknowledgement releases one.
     let transport = r#"{ kind = "roce", window = "fixed", window_bytes = "2500B" }"#;
     let last_starts = ROUND_TRIP_NS + 2 * 83;
     assert_eq!(fcts(transport, "window.csv", &[[1, 0, 6_000, 0]]), [last_starts + ROUND_TRIP_NS]);
@@ -213,7 +214,7 @@ fn acknowledgements_of_several_packets_are_sent_with_the_last_or_after_a_while()
     };
     // 4, 8, 10.
     assert_eq!(sent("", 10_000), (3, 9 * 83 + ROUND_TRIP_NS));
-    // A window of two packets asks for each second one.
+    // A window of two packets requests an acknowledgement for each second one.
     assert_eq!(sent(r#", window = "fixed", window_bytes = "2KB""#, 6_000).0, 3);
     // At 1 Gb/s the fourth comes too late: after 10 us those that are there are acknowledged.
     assert_eq!(sent(r#", initial_rate = "1Gbps""#, 8_000).0, 4);

@@ -32,7 +32,7 @@ fn at_once(size: &str, pattern: &str) -> String {
 
 const TCP: &str = "transport = { kind = \"tcp\", initial_window = 100 }\nqueue = \"drop-tail\"";
 
-/// As many flows as the run says from one host to another, 10 us apart.
+/// As many flows as the run sets from one host to another, 10 us apart.
 fn flows(size: &str, src: u32, dst: u32) -> String {
     let pattern = format!("{{ kind = \"pair\", src = {src}, dst = {dst} }}");
     at_once(size, &pattern).replace("\"at-once\"", "{ kind = \"periodic\", interval = \"10us\" }")
@@ -222,7 +222,7 @@ fn every_transport_gets_through_or_says_why_not() {
     );
 }
 
-/// Each of a host's links has credits of its own, and what a switch says goes to the port that it leads back to.
+/// Each of a host's links has credits of its own, and a switch's message reaches the port that leads back to it.
 #[test]
 fn credits_come_back_by_each_of_a_hosts_links() {
     write_file("mixed.txt", MIXED);

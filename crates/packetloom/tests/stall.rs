@@ -1,4 +1,4 @@
-//! Runs that can't go on say so, and runs that are only slow are left alone.
+//! Runs that make no progress end with the reason, and runs that are only slow go on.
 
 mod common;
 

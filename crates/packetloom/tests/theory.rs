@@ -41,7 +41,7 @@ queues = true
     ))
 }
 
-/// How long a packet waits for the port in the mean, in seconds: what waits there by the rate at which it comes
+/// The mean time that a packet waits for the port, in seconds: what waits there over the rate at which it comes
 /// (Little's law).
 fn mean_waiting(outcome: &Outcome) -> f64 {
     let port = port(outcome, "leaf0", "spine0");

@@ -1,4 +1,4 @@
-//! Settings that mean nothing together, and those that no memory has room for: what is refused, and what is only told.
+//! Settings that contradict each other, or exceed any memory: which are refused, and which only cause a warning.
 
 mod common;
 

@@ -74,7 +74,8 @@ fn a_fixed_window_is_sent_every_round_trip() {
     }
 }
 
-/// One flow of so many packets, the first 20 of which leave at 40 Gb/s, for a link of 10 Gb/s with room for so many.
+/// One flow of so many packets, the first 20 of which leave at 40 Gb/s, for a link of 10 Gb/s with a buffer for so
+/// many.
 fn burst(transport: &str, packets: u32, room: u32) -> Outcome {
     run(&format!(
         r#"

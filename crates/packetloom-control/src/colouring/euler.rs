@@ -172,8 +172,8 @@ impl EulerSplit {
     }
 }
 
-/// Gives the edges at each leaf neighbours, two by two; `count` stands for none. No branch: which edge of a leaf is a
-/// second one is as good as random.
+/// Makes the edges at each leaf neighbours, two by two; `count` means none. There is no branch: whether an edge is
+/// a leaf's second one is unpredictable.
 fn pair_up(
     leaves: u32,
     ends: impl Iterator<Item = u32>,

@@ -13,7 +13,7 @@ pub struct Candidate {
     pub pair: Pair,
 }
 
-/// Which servers are taken in a slot. A byte each: bits would make one server wait for another's word.
+/// Which servers are taken in a slot. A byte each: with bits, one server would wait for another's memory word.
 #[derive(Clone, Debug)]
 struct Slot {
     sending: Vec<bool>,
@@ -143,7 +143,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// No server twice, and whoever was left out finds its source or its destination taken by one that came before it.
+    /// No server occurs twice, and every candidate that was left out finds its source or its destination taken by
+    /// an earlier one.
     fn assert_greedy(matched: &[Candidate], all: &[Candidate]) {
         let senders: BTreeSet<u32> = matched.iter().map(|one| one.pair.src).collect();
         let receivers: BTreeSet<u32> = matched.iter().map(|one| one.pair.dst).collect();

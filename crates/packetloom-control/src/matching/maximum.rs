@@ -111,7 +111,7 @@ impl HopcroftKarp {
         while let Some(&source) = self.queue.last() {
             let cursor = &mut self.cursor[source as usize];
             if *cursor == self.first[source as usize + 1] {
-                // A dead end: whoever led here tries its next edge.
+                // A dead end: the edge that led here is dropped, and the next one is tried.
                 self.queue.pop();
                 if let Some(&parent) = self.queue.last() {
                     self.cursor[parent as usize] += 1;

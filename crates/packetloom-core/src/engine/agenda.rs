@@ -1,4 +1,4 @@
-//! What a host will do by itself: its timers.
+//! A host's timers.
 
 use crate::units::Time;
 use std::cmp::Reverse;
@@ -20,7 +20,7 @@ pub struct Timer {
 #[derive(Clone, Debug)]
 pub struct Agenda {
     timers: BinaryHeap<Reverse<Timer>>,
-    /// When the next one goes off, so that nobody has to look into the heap to know that it is not yet due.
+    /// When the next timer goes off, kept here so that the common question costs no look into the heap.
     next_at: Time,
 }
 

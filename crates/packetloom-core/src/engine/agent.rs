@@ -5,14 +5,14 @@ use crate::queue::Occupancy;
 use crate::spec::Values;
 use crate::units::{Rate, Time};
 
-/// Where an agent is.
+/// The port of an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct PortInfo {
-    /// The link that its port sends into.
+    /// The link that it sends into.
     pub link: u32,
     /// That link's rate.
     pub rate: Rate,
-    /// Whether it is at a switch; else at a host.
+    /// Whether it is a port of a switch; else of a host.
     pub is_switch: bool,
 }
 
@@ -44,12 +44,12 @@ pub enum PathNeeds {
     Nothing,
     /// All packets of a flow come through the same ports.
     OnePerFlow,
-    /// And answers come back through the ports that they are answers to.
+    /// And answers come back through the same ports.
     Symmetric,
 }
 
-/// A scheme's part at one port, of a switch or of a host. It has no clock of its own: what should happen every so
-/// often, it does when the next packet comes, which is early enough since nobody sees it before.
+/// A scheme's part at one port, of a switch or of a host. It has no clock of its own: periodic work is done when
+/// the next packet comes. That is early enough, because no packet sees the agent's state before then.
 ///
 /// The state is decided at compile time: ports of schemes without an agent, whose agent is `()`, carry none and call
 /// nothing.

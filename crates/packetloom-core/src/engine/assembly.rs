@@ -171,7 +171,7 @@ impl<'a> Assembly<'a> {
         if plan.audited {
             end = wires.audit(end, link);
         }
-        // A queue without a limit that nobody watches notes nothing in it.
+        // An unlimited, unobserved queue records nothing in it.
         let watched_for_audit = || plan.audited.then(|| QueueRecorder::new(None));
         let recorder = plan.recorder.clone().or_else(watched_for_audit);
         let random = Stream::new(plan.seed, Purpose::Queue, link.into());

@@ -1,11 +1,11 @@
-//! Who has something to do, window by window.
+//! The nodes that have something to do, window by window.
 //!
-//! Time is cut into windows no longer than the shortest way from one node to the next, so within a window nodes cannot
-//! affect each other and may be processed one by one (DESIGN, engine rule 8). The calendar holds, for each of the
-//! windows ahead, what arrives anywhere in each part of it, as it was sent, and one bit for each node that asked to be
-//! woken. Only when a window is opened are its arrivals put together node by node, in two passes over them: so what is
-//! far ahead costs one write, to where others went before, whatever the size of the network. What comes together for a
-//! node is nearly in order of time, and sorted with little effort.
+//! Time is cut into windows no longer than the shortest latency between two nodes. Within a window nodes cannot
+//! affect each other and may be processed one by one (DESIGN, engine rule 8). For each of the windows ahead, the
+//! calendar holds the network's arrivals in the order in which they were sent, and one bit for each node that has a
+//! wake-up. A window's arrivals are sorted by node only when it is opened, in two passes. So an arrival that lies
+//! far ahead costs one sequential write, whatever the size of the network. A node's arrivals are then nearly in
+//! order of time, and cheap to sort.
 
 use super::arrival::Arrival;
 use super::clock::Clock;
@@ -133,7 +133,7 @@ impl Calendar {
         (into_window.as_ps() >> self.part_shift) as usize % PARTS
     }
 
-    /// Has a packet arrive where there is no room yet, or beyond the pages.
+    /// Adds an arrival when its page is full, or when it lies beyond the pages.
     #[cold]
     #[inline(never)]
     fn deliver_anew(&mut self, end: (u32, u32), at: Time, id: PacketId) {
@@ -180,7 +180,7 @@ impl Calendar {
     fn next_page(&self) -> Option<u64> {
         let page = page_of(self.current);
         let words = self.busy_pages.len();
-        // The current window's word comes twice: first what is left of it, last what is before.
+        // The current window's word is read twice: first its remaining bits, at the end those before.
         let from_here = self.busy_pages[page / 64] & (u64::MAX << (page % 64));
         let rest = (1..=words).map(|n| (n, self.busy_pages[(page / 64 + n) % words]));
         let (nth, word) = std::iter::once((0, from_here)).chain(rest).find(|(_, word)| *word != 0)?;

@@ -1,8 +1,8 @@
 //! Threads that take a network's shards through time together, window by window.
 //!
-//! The thread that runs the engine leads: it says which window is next, takes the first shard through it, and waits for the
-//! others. What shards send each other in a window arrives after it, so it is handed over between two windows. What a
-//! shard does depends on nothing but what it was handed, so results are the same for any number of threads.
+//! The thread that runs the engine leads. It chooses the next window, takes the first shard through it, and waits
+//! for the others. What shards send each other in a window arrives after it, so it is handed over between two
+//! windows. A shard's work depends only on what it was handed, so results are the same for any number of threads.
 
 use super::Tally;
 use super::endpoint::{self, FlowStatus, Transport};
@@ -28,7 +28,7 @@ pub(super) struct Turn {
 /// Packets by the other shard.
 type Crossings<H> = Vec<Outbox<H>>;
 
-/// What goes to a shard before a turn, and comes back from it after. The same basket goes to and fro, so that no turn
+/// What a shard receives before a turn and returns after it. The same basket is used for every turn, so that none
 /// allocates.
 #[derive(Debug)]
 pub(super) struct Basket<H> {
@@ -38,7 +38,7 @@ pub(super) struct Basket<H> {
     pub(super) queries: Vec<Query>,
     /// To the shard: packets by the shard that sent them. Back: packets by the shard that they go to.
     pub(super) crossings: Crossings<H>,
-    /// Back: what its hosts told.
+    /// Back: what happened to its hosts' flows.
     pub(super) log: Log,
     /// Back: all that was done there so far.
     pub(super) tally: Tally,

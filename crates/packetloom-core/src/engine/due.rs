@@ -2,7 +2,7 @@
 
 use super::arrival::Arrival;
 
-/// How many arrivals [`Due::coming`] tells of at once.
+/// How many arrivals [`Due::coming`] returns at once.
 const BATCH: usize = 32;
 
 /// Where fewer packets arrive in a window, or at fewer nodes, what belongs to them stays in the processor's nearer caches.
@@ -18,9 +18,9 @@ pub struct Due {
     pub(super) arrivals: Vec<Arrival>,
     /// How many of them there are.
     pub(super) count: u32,
-    /// How many of them [`Due::coming`] has told of for the last time.
+    /// How many of them [`Due::coming`] has returned for the last time.
     soon: usize,
-    /// Whether it tells of them at all.
+    /// Whether it returns any.
     is_crowded: bool,
 }
 
@@ -49,9 +49,9 @@ impl Due {
         self.nodes.is_empty()
     }
 
-    /// What arrives soon, what arrives after that, and what still later, to prepare for it: each arrival is told of three times, the
-    /// last time before its node has its turn. `None`: all that arrives at the nth node was told of; or so little
-    /// arrives in this window that preparing for it does not pay.
+    /// The arrivals to prepare for: those that come soon, those after them, and those that come still later. Each
+    /// arrival is returned three times, the last time before its node has its turn. `None` if all arrivals at the
+    /// nth node were returned, or if so few arrive in this window that preparation does not pay.
     #[inline]
     pub fn coming(&mut self, nth: usize) -> Option<[&[Arrival]; 3]> {
         if !self.is_crowded || self.soon >= self.end_of(nth) {

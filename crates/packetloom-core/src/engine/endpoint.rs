@@ -37,15 +37,15 @@ pub trait Transport: Send {
     /// A pause of the host's link has ended (see [`Context::nic_free_at`]).
     fn resumed(&mut self, _context: &mut Context<'_, Self::Header, Self::Agent>) {}
 
-    /// A packet will arrive soon: asks for the memory of its flow's state, where that is worth it.
+    /// A packet will arrive soon: prefetches its flow's state, where that is worth it.
     #[inline]
     fn expect(&self, _packet: &Packet<Self::Header>) {}
 
-    /// It will arrive even sooner, and its flow's state is there: asks for what that leads to.
+    /// It will arrive even sooner, and its flow's state is in the cache: prefetches what that points to.
     #[inline]
     fn expect_soon(&self, _packet: &Packet<Self::Header>) {}
 
-    /// What a packet says as TCP would, if it is TCP's.
+    /// The packet's TCP header, if it has one.
     fn segment(_packet: &Packet<Self::Header>) -> Segment {
         Segment::Datagram
     }
@@ -53,14 +53,14 @@ pub trait Transport: Send {
     /// What was done so far for each flow that this host has not finished sending, in any order.
     fn reports(&self) -> Vec<(FlowId, Report)>;
 
-    /// How the flows stand that this host has not finished sending, in any order: asked only when a case seems to stand
-    /// still. A transport that does not tell is taken to go on.
+    /// The status of the flows that this host has not finished sending, in any order. Called only when a case seems
+    /// to be stalled; a transport that reports none counts as making progress.
     fn statuses(&self) -> Vec<FlowStatus> {
         Vec::new()
     }
 }
 
-/// How an unfinished flow stands at its sender.
+/// An unfinished flow's progress at its sender.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowStatus {
     /// The flow.
@@ -110,7 +110,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         packet.path
     }
 
-    /// Tells what became of a packet that was sent by a path.
+    /// Reports the fate of a packet that was sent by a path.
     #[inline]
     pub fn judge_path(&mut self, feedback: &Feedback) {
         if let Some(paths) = &mut self.paths {
@@ -172,7 +172,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         self.nic.time_for(bytes)
     }
 
-    /// Asks for a call of [`Transport::timer`].
+    /// Schedules a call of [`Transport::timer`].
     pub fn set_timer(&mut self, at: Time, key: u32, purpose: u8) {
         debug_assert!(at >= self.now, "a timer in the past");
         self.agenda.add(Timer { at, key, purpose });

@@ -34,7 +34,7 @@ pub(super) struct Host<T: Transport> {
     triggers: Option<Box<Triggers>>,
     queries: Option<Box<Queries>>,
     random: Stream,
-    /// The record of the queue of pulls, if it is watched.
+    /// The record of the pull queue, if it is observed.
     pulls: Option<Box<QueueRecorder>>,
     /// In which order packets arrive, if that is measured.
     arrivals: Option<Box<Arrivals>>,
@@ -48,10 +48,10 @@ struct Turns {
     /// Itself, among the nodes of its shard.
     node: u32,
     agenda: Agenda,
-    /// Flows to start, by start and identity; and flows to this host, to be asked for.
+    /// Flows to start, by start and identity; and flows to this host, to be queried for.
     starting: BinaryHeap<Reverse<(Time, Flow)>>,
     ended_chains: Vec<u32>,
-    /// Whether it has triggers or queries, which hear of flows that end here.
+    /// Whether it has triggers or queries, which are notified when flows end here.
     listens: bool,
     /// The earliest wake-up that the calendar has for it.
     wake_at: Time,
@@ -125,13 +125,13 @@ impl<T: Transport> Host<T> {
         self.transport.reports()
     }
 
-    /// How its unfinished flows stand.
+    /// The status of its unfinished flows.
     pub(super) fn statuses(&self) -> Vec<FlowStatus> {
         let queries = self.queries.iter().flat_map(|queries| queries.statuses());
         self.transport.statuses().into_iter().chain(queries).collect()
     }
 
-    /// Asks for what it takes to receive a packet, but the flow's state.
+    /// Prefetches what it takes to receive a packet, except the flow's state.
     #[inline]
     pub(super) fn prefetch(&self, is_simple: bool) {
         if is_simple {
@@ -150,14 +150,14 @@ impl<T: Transport> Host<T> {
         self.nic.is_straight() && self.paths.is_none()
     }
 
-    /// A packet will arrive soon: asks for its flow's state.
+    /// A packet will arrive soon: prefetches its flow's state.
     #[inline]
     pub(super) fn expect(&self, packet: &Packet<T::Header>) {
         self.transport.expect(packet);
     }
 
-    /// It will arrive even sooner: asks for what the flow's state leads to, for what waits at the NIC, and for the paths of an
-    /// answer.
+    /// It will arrive even sooner: prefetches what the flow's state points to, what waits at the NIC, and the paths
+    /// of an answer.
     #[inline]
     pub(super) fn expect_soon(&self, packet: &Packet<T::Header>, packets: &Packets<T::Header>) {
         self.transport.expect_soon(packet);
@@ -329,8 +329,8 @@ impl<T: Transport> Host<T> {
         }
     }
 
-    /// What arrives for the host itself and not for its transport: what the far end of a link says, or a query. Returns
-    /// whether the NIC may send what it was kept from sending.
+    /// Takes what arrives for the host itself and not for its transport: a link message or a query. Returns whether
+    /// the NIC may now send what a pause held back.
     #[inline(never)]
     fn take_in(
         &mut self,
@@ -355,7 +355,7 @@ impl<T: Transport> Host<T> {
         false
     }
 
-    /// Sends a query for a flow, unless it was heard.
+    /// Sends a query for a flow, unless an earlier one was acknowledged.
     fn send_query(&mut self, now: Time, flow: Flow, wires: &mut Wires<T::Header>) {
         let due = self.queries.as_ref().and_then(|queries| queries.due(flow.id, now));
         if let Some((packet, again_at)) = due {

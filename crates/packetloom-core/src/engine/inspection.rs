@@ -1,8 +1,8 @@
-//! What a simulation can be asked between two windows by whoever checks the laws (`crate::audit`): every packet that was
-//! put onto a link since the last time, where every other packet is, and what should have happened and has not.
+//! What the audit (`crate::audit`) reads between two windows: every packet put onto a link since the last
+//! inspection, where every other packet is, and which events are overdue.
 //!
-//! Nothing here runs unless asked, and what is asked for is gathered by the links' own means (`wires.rs`), so that a
-//! simulation that nobody audits has none of it.
+//! Nothing here runs unless it is called. The links gather the packets by their own means (`wires.rs`), so a
+//! simulation without an audit has none of this.
 
 use super::PortAgent;
 use super::partition::FarEnd;
@@ -42,9 +42,9 @@ pub struct Passage {
 pub struct Held {
     /// Its flow.
     pub flow: FlowId,
-    /// Who sent it.
+    /// The sender.
     pub src: HostId,
-    /// Who should get it.
+    /// The receiver.
     pub dst: HostId,
     /// Its size on the wire.
     pub size_bytes: u16,
@@ -54,7 +54,7 @@ pub struct Held {
     pub ingress: u32,
     /// What it carries.
     pub kind: Kind,
-    /// Of a notification that a buffer has room again: the class and the bytes.
+    /// Of a credit message: the class and the bytes for which a buffer has room again.
     pub credit: Option<(usize, u64)>,
     /// The class of the buffer that it takes behind credits.
     pub credit_class: usize,
@@ -112,7 +112,7 @@ pub struct SharedBuffer {
     pub charges: Vec<LinkCharge>,
     /// How large it is.
     pub size_bytes: u64,
-    /// Packets of lossless classes for which there was no room.
+    /// Packets of lossless classes that did not fit.
     pub lossless_drops: u64,
 }
 
@@ -251,7 +251,7 @@ fn passage<H: Debug>(put: &Put<H>, fault: Option<&LinkFault>, identify: bool) ->
     }
 }
 
-/// A hash over what a transport says in a packet.
+/// A hash of a packet's header.
 fn identity(header: &impl Debug) -> u64 {
     struct Hasher(u64);
     impl Write for Hasher {

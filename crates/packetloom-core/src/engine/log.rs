@@ -1,4 +1,4 @@
-//! What hosts tell about their flows. It is collected window by window and read by nobody inside the simulation.
+//! What happened to flows at hosts. It is collected window by window; nothing inside the simulation reads it.
 
 use crate::flow::{Flow, FlowId};
 use crate::units::Time;
@@ -13,7 +13,7 @@ pub struct Report {
     pub retransmissions: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,
-    /// Data packets that arrived trimmed, as far as the sender was told.
+    /// Data packets that arrived trimmed, as far as the sender learned of it.
     pub trims: u32,
     /// Headers of data packets that came back to their sender.
     pub returns: u32,
@@ -45,7 +45,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The flow that it says has ended, and at which end.
+    /// The flow that has ended by this event, and at which end.
     pub fn done(&self) -> Option<(FlowId, Done)> {
         match *self {
             Event::Started(_) => None,
@@ -63,7 +63,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Tells the workload what flows at several hosts may wait for.
+    /// Notifies the workload of what triggers for flows at several hosts may wait for.
     pub(super) fn notify(&self, workload: &mut Workload) {
         for event in &self.events {
             match *event {

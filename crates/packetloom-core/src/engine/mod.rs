@@ -79,7 +79,7 @@ impl std::ops::Add for Tally {
 
 /// What can be seen of a run between two windows.
 pub struct AfterWindow<'a> {
-    /// What hosts told, to read and empty.
+    /// What happened to flows at hosts, to be read and emptied.
     pub log: &'a mut Log,
     /// What was done so far, but for departures from buffers.
     pub tally: Tally,
@@ -87,7 +87,7 @@ pub struct AfterWindow<'a> {
     pub now: Time,
     /// What is left of the workload.
     pub left: &'a Workload,
-    /// Asks all hosts how every unfinished flow stands, in order of identity.
+    /// Collects the status of every unfinished flow, in order of identity.
     pub statuses: &'a dyn Fn() -> Vec<FlowStatus>,
 }
 
@@ -111,19 +111,19 @@ pub struct Plan<'a> {
     pub seed: u64,
     /// The smallest packet that the transport sends.
     pub smallest_packet_bytes: u64,
-    /// The largest that anybody sends.
+    /// The largest packet that any host sends.
     pub largest_packet_bytes: u64,
     /// Whether it is kept when which class of which link was paused, where switches do that.
     pub logs_pauses: bool,
     /// Whether it is measured in which order packets arrive.
     pub measures_order: bool,
-    /// How queues are watched, if they are.
+    /// How queues are observed, if they are.
     pub recorder: Option<QueueRecorder>,
     /// Links whose packets are captured.
     pub captured: &'a BTreeSet<usize>,
     /// How often what links carry is summed up, if it is.
     pub sent_interval: Option<Time>,
-    /// Whether what an [`Inspection`] tells is gathered. Results must not depend on it.
+    /// Whether the data of an [`Inspection`] are gathered. Results must not depend on it.
     pub audited: bool,
     /// How long a window may be, beside what the network allows. Results must not depend on it.
     pub longest_window: Time,
@@ -161,7 +161,7 @@ pub trait AnyEngine {
     /// What was done so far for every flow whose sender is not done, in no order.
     fn reports(&self) -> Vec<(FlowId, Report)>;
 
-    /// How every unfinished flow stands, in order of identity.
+    /// The status of every unfinished flow, in order of identity.
     fn statuses(&self) -> Vec<FlowStatus>;
 
     /// What went through every port until `end`, its queue's record and its link's, in the order of the topology's links.
@@ -182,8 +182,8 @@ pub trait AnyEngine {
     /// The record of every host's queue of pulls until `end`, where there is one.
     fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)>;
 
-    /// Looks at everything; `identify`: data packets are to be told apart. Only between two windows, and only of an engine
-    /// that was made to be audited.
+    /// The state of everything; `identify`: data packets get identities. Valid only between two windows, and only
+    /// for an engine that was built to be audited.
     fn inspect(&mut self, identify: bool) -> Inspection;
 }
 
@@ -338,7 +338,7 @@ fn lead(
         let statuses = &|| crew.statuses();
         let goes_on = after_window(AfterWindow { log, tally, now, left: workload, statuses });
         std::mem::swap(crew.log(), log);
-        // What is left of a window that max_time cuts short must not be asked for again.
+        // What is left of a window that max_time cuts short must not be processed again.
         if !goes_on || end == max_time {
             return now;
         }

@@ -12,7 +12,7 @@ use crate::packets::PacketId;
 use crate::routing::Router;
 use crate::units::Time;
 
-/// The ports, and who chooses among them.
+/// The ports, and the router that chooses among them.
 #[derive(Clone, Debug)]
 pub(super) struct Nics<H, A> {
     ports: Vec<Port<H, A>>,

@@ -27,13 +27,13 @@ pub enum Discipline {
     Fifo(Fifo),
     /// Packets wait in a buffer that chooses.
     Buffered(Buffer),
-    /// The port stands for those of a host with several links.
+    /// The port represents those of a host with several links.
     Several,
 }
 
 impl Discipline {
-    /// The discipline of a scenario's queue, with nothing waiting; `observed`: whether anybody watches what does;
-    /// `held`: whether packets are to wait here until they start, so that somebody can see them leave.
+    /// The discipline of a scenario's queue, empty; `observed`: whether its length is recorded; `held`: whether
+    /// packets must wait here until they start, so that departures can be seen.
     pub fn build(queue: &Values, observed: bool, held: bool) -> Discipline {
         match Built::of(queue) {
             Built::Fifo(admission) if held => {
@@ -46,7 +46,7 @@ impl Discipline {
         }
     }
 
-    /// Tells the queue where it is.
+    /// Sets the queue's position in the network.
     pub fn place(mut self, site: Site) -> Discipline {
         if let Discipline::Buffered(buffer) = &mut self {
             buffer.place(site);
@@ -99,7 +99,7 @@ pub struct Port<H, A = ()> {
     line: Transmitter,
     /// The size of the last data packet that left a buffer, which is in service until `serving_until`.
     serving_bytes: u16,
-    /// Whether it is a FIFO that nobody watches: all that comes goes straight onto the link.
+    /// Whether it is an unobserved FIFO: every packet goes straight onto the link.
     is_straight: bool,
     /// Whether what comes when nothing waits and the link is free goes straight onto it.
     is_direct: bool,
@@ -116,7 +116,7 @@ pub struct Port<H, A = ()> {
     recorder: Option<Box<QueueRecorder>>,
     rate: Rate,
     counters: Counts,
-    /// A header that found no room and is to go back to its sender, until the switch takes it.
+    /// A header that did not fit and has to go back to its sender, until the switch takes it.
     returned: Option<PacketId>,
     /// The port's own, so that what it draws does not depend on when its node serves other ports.
     random: Stream,
@@ -162,12 +162,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
-    /// Has this port of [`Discipline::Several`] stand for others, which have this rate together.
+    /// Makes this port of [`Discipline::Several`] represent others, which have this rate together.
     pub(super) fn over(self, nics: Nics<H, A>, rate: Rate) -> Port<H, A> {
         Port { nics: Some(Box::new(nics)), rate, line: self.line.at(ByteTime::at(rate)), ..self }
     }
 
-    /// The ports that this one stands for, or itself.
+    /// The ports that this one represents, or itself.
     pub(super) fn all(&self) -> &[Port<H, A>] {
         self.nics.as_ref().map_or(std::slice::from_ref(self), |nics| nics.ports())
     }
@@ -210,14 +210,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             depart(fifo, now, self.recorder.as_deref_mut());
             return fifo.queued().bytes;
         }
-        // Whoever lets packets leave in order has done so.
+        // The caller that lets packets leave in order has done so.
         if self.is_direct && self.waiting {
             self.serve_through(now, wires);
         }
         self.buffer().map_or(0, |buffer| buffer.queued().bytes)
     }
 
-    /// When everything that waits will be out where a packet would go, if this stands for several ports.
+    /// When the queue that a packet would join is drained, if this port represents several.
     pub fn drained_at_for(&mut self, packet: impl FnOnce() -> Packet<H>) -> Time {
         match &mut self.nics {
             Some(nics) => nics.drained_at_for(&packet()),
@@ -276,7 +276,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         Some(&packets[..packets.partition_point(|(start, _)| *start < end)])
     }
 
-    /// What its link carried over time, if that was asked for.
+    /// What its link carried over time, if that is recorded.
     pub fn sent<'a>(&self, wires: &'a Wires<H>) -> Option<&'a SentRecorder> {
         wires.sent(self.line.end)
     }
@@ -286,7 +286,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.departures - self.buffer().map_or(0, |buffer| buffer.booked().from(end))
     }
 
-    /// The queue's record, if one was asked for, closed at `end`.
+    /// The queue's record, if there is one, closed at `end`.
     pub fn recorder(&mut self, end: Time) -> Option<&QueueRecorder> {
         if let Discipline::Fifo(fifo) = &mut self.discipline
             && let Some(recorder) = self.recorder.as_deref_mut()
@@ -309,7 +309,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.line.cut_through_start(from, header, size, now)
     }
 
-    /// Takes a packet at `now`; its `time` says the earliest it may start.
+    /// Takes a packet at `now`; its `time` is the earliest at which it may start.
     #[inline(always)]
     pub fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
         if A::ACTIVE {
@@ -331,13 +331,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
-    /// Asks for what it takes to queue a packet, and to send one that waited.
+    /// Prefetches what it takes to queue a packet, and to send one that waited.
     #[inline(always)]
     pub(super) fn prefetch(&self) {
         prefetch_lines(self, BUSY_LINES);
     }
 
-    /// Asks for the classes of a port that can be paused; to find them the port is read.
+    /// Prefetches the classes of a port that can be paused; to find them the port itself is read.
     #[inline(always)]
     pub(super) fn prefetch_shared(&self) {
         if let Discipline::Buffered(Buffer::Shared(port)) = &self.discipline {
@@ -345,13 +345,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
-    /// Asks for what it takes to send a packet at a port that is straight.
+    /// Prefetches what it takes to send a packet at a straight port.
     #[inline(always)]
     pub(super) fn prefetch_straight(&self) {
         prefetch_lines(self, 1);
     }
 
-    /// Asks for the packets that it sends first, unless others come that go before them.
+    /// Prefetches the packets that are sent first, unless later ones overtake them.
     #[inline]
     pub(super) fn prefetch_packets(&self, packets: &Packets<H>) {
         if let Discipline::Buffered(buffer) = &self.discipline {
@@ -367,7 +367,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.follow();
     }
 
-    /// Waits if any of the ports does that this one stands for, until the first of these is free.
+    /// Waits if any of the ports that this one represents does, until the first of them is free.
     fn follow(&mut self) {
         let free_at = self.nics.as_ref().and_then(|nics| nics.free_at());
         self.waiting = free_at.is_some();
@@ -468,7 +468,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         joined
     }
 
-    /// For a packet that joins now and may start at `start`; only where nobody but the buffer has to know what waits.
+    /// For a packet that joins now and may start at `start`; only where nothing but the buffer has to know of it.
     #[inline]
     fn opening(&self, now: Time, start: Time) -> Option<Opening> {
         let Transmitter { framing_bytes, .. } = self.line;
@@ -499,7 +499,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
-    /// Whatever comes joins the queue, even when the link is free: the far end may have no room for it.
+    /// Every packet joins the queue, even when the link is free: the far end may have no buffer for it.
     #[inline(never)]
     fn accept_held_back(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         let was_open = self.is_open(now, wires.packets.get(id));
@@ -513,7 +513,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.note(now);
     }
 
-    /// Counts a packet for which its switch has no room, and forgets it.
+    /// Counts and discards a packet that does not fit into its switch's buffer.
     pub(super) fn refuse(&mut self, id: PacketId, wires: &mut Wires<H>) {
         self.counters.drops += 1;
         wires.packets.take(id);
@@ -537,7 +537,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         is_free && packet.time <= now && (packet.kind == Kind::Link || !port.is_paused(packet.class))
     }
 
-    /// The same, to be changed; whoever does so says when it is done ([`Port::note_emptied`]).
+    /// The same, mutable; a caller that changes it calls [`Port::note_emptied`] afterwards.
     pub(super) fn shared_mut(&mut self) -> Option<&mut SharedPort> {
         match &mut self.discipline {
             Discipline::Buffered(Buffer::Shared(port)) => Some(port),
@@ -560,12 +560,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         port.shared().is_some_and(|port| port.is_paused(class))
     }
 
-    /// A header that found no room and is to go back to its sender, after each packet that the port accepts.
+    /// A header that did not fit and has to go back to its sender, to be taken after each packet that the port
+    /// accepts.
     pub fn take_returned(&mut self) -> Option<PacketId> {
         self.returned.take()
     }
 
-    /// The far end says something; `by`: by which of a host's links.
+    /// A message from the far end; `by`: the link of the host that it came by.
     pub fn receive_message(&mut self, now: Time, by: u32, message: LinkMessage, wires: &mut Wires<H>) {
         self.change(now, by, wires, |buffer| buffer.receive_message(now, message));
     }

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The queries of a host.
 #[derive(Debug, Default)]
 pub(super) struct Queries {
-    /// Sent, or to be sent, and not known to be heard.
-    asking: BTreeMap<FlowId, Query>,
+    /// Queries to send, or sent and not known to have arrived.
+    pending: BTreeMap<FlowId, Query>,
     /// To come.
     expected: BTreeMap<FlowId, Query>,
     /// Flows that answer a query and are not over.
@@ -21,29 +21,30 @@ pub(super) struct Queries {
 impl Queries {
     /// Takes in a query that `host` sends, or else expects.
     pub(super) fn add(&mut self, host: HostId, query: Query) {
-        let known = if query.flow.dst == host { &mut self.asking } else { &mut self.expected };
+        let known = if query.flow.dst == host { &mut self.pending } else { &mut self.expected };
         known.insert(query.flow.id, query);
     }
 
-    /// The query for a flow, which is due, and when it is due again; nothing if it was heard.
+    /// The query for a flow, which is due, and when it is due again; `None` if it is known to have arrived.
     pub(super) fn due<H: Default>(&self, flow: FlowId, now: Time) -> Option<(Packet<H>, Time)> {
-        let Query { asking, flow, .. } = *self.asking.get(&flow)?;
+        let Query { spec, flow, .. } = *self.pending.get(&flow)?;
         let packet = Packet {
             flow: flow.id,
             dst: flow.src,
-            priority: asking.workers.into(),
-            size_bytes: asking.size_bytes,
+            priority: spec.workers.into(),
+            size_bytes: spec.size_bytes,
             kind: Kind::Query,
             class: flow.class,
             ..Packet::default()
         };
-        Some((packet, now + asking.timeout))
+        Some((packet, now + spec.timeout))
     }
 
-    /// A query came, or the word that one was heard: they look alike, and whoever asked knows. Returns the word that is to
-    /// go back, and the flow that was asked for unless it was asked for before.
+    /// A query came, or the acknowledgement of one: they look alike, and the host that sent the query can tell them
+    /// apart. Returns the acknowledgement to send back, and the flow that was queried unless it has been answered
+    /// before.
     pub(super) fn receive<H>(&mut self, packet: Packet<H>, now: Time) -> Option<(Packet<H>, Option<Flow>)> {
-        if self.asking.remove(&packet.flow).is_some() {
+        if self.pending.remove(&packet.flow).is_some() {
             return None;
         }
         let answer = self.expected.remove(&packet.flow).map(|query| query.answer(now));
@@ -56,10 +57,10 @@ impl Queries {
         self.answering.remove(&flow) && self.answering.is_empty()
     }
 
-    /// The flows that were asked for by a query that nobody is known to have heard.
+    /// The flows whose query is not known to have arrived.
     pub(super) fn statuses(&self) -> impl Iterator<Item = FlowStatus> {
         let status =
             |&flow| FlowStatus { flow, arrived: 0, packets: 0, waits_for: "the query that asks for it" };
-        self.asking.keys().map(status)
+        self.pending.keys().map(status)
     }
 }

@@ -158,7 +158,7 @@ impl<T: Transport> Shard<T> {
         self.hosts.iter().flat_map(|host| host.nic.all()).chain(&self.ports)
     }
 
-    /// Every port's queue's record, if it was asked for, closed at `end`; in the order of [`Shard::all_ports`].
+    /// The record of every port's queue, where there is one, closed at `end`; in the order of [`Shard::all_ports`].
     pub(super) fn queue_records(&mut self, end: Time) -> Vec<Option<QueueRecorder>> {
         let ports = self.hosts.iter_mut().flat_map(|host| host.nic.all_mut()).chain(&mut self.ports);
         ports.map(|port| port.recorder(end).cloned()).collect()
@@ -176,17 +176,17 @@ impl<T: Transport> Shard<T> {
     }
 }
 
-/// Asks for what nodes will read when packets arrive, so that on large networks they need not wait for the memory: first for
-/// the packets and the hosts, then, once those are there, for the flows' states, and last for what these lead to.
+/// Prefetches what nodes will read when packets arrive, so that large networks do not wait for memory: first the
+/// packets and the hosts, then the flows' states, and last what these point to.
 #[inline(never)]
 fn prepare<T: Transport>(
     [soon, near, far]: [&[Arrival]; 3],
     hosts: &[Host<T>],
     packets: &Packets<T::Header>,
 ) {
-    // What holds of one host holds of all: of which it is true is not to be looked up in each.
+    // All hosts are alike in this, so only the first is read.
     let are_simple = hosts.first().is_some_and(Host::is_simple);
-    // There the last step has nothing to do, so the others need not come so early.
+    // The last step has nothing to do there, so the others can come later.
     let (near, far) = if are_simple { (soon, near) } else { (near, far) };
     for arrival in far {
         packets.prefetch(arrival.id);
@@ -209,8 +209,8 @@ fn prepare<T: Transport>(
     }
 }
 
-/// If it is a switch's turn, asks for what the next switches will read: first for themselves, then for the ports where packets
-/// wait, then for those packets.
+/// At a switch's turn, prefetches what the next switches will read: first the switches, then the ports where
+/// packets wait, then those packets.
 #[inline]
 fn prepare_switches<H: Copy + Default, A: PortAgent<H>>(
     nodes: &[(u32, u32)],

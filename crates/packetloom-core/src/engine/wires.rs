@@ -29,14 +29,14 @@ impl LinkEnd {
     }
 }
 
-/// What is on a shard's links, and the calendar that says when it arrives.
+/// The packets on a shard's links, and the calendar of their arrivals.
 #[derive(Clone, Debug)]
 pub struct Wires<H> {
     /// What is on the links, and what waits for them.
     pub packets: Packets<H>,
-    /// Who has something to do.
+    /// Which nodes have something to do.
     pub calendar: Calendar,
-    /// Links that end elsewhere, are faulty or are watched.
+    /// Links that end elsewhere, are faulty or are observed.
     special: Vec<Special<H>>,
     /// What goes to each shard, in the order in which it was sent.
     pub(super) outboxes: Vec<Outbox<H>>,
@@ -75,11 +75,11 @@ enum Special<H> {
     Faulty(LinkEnd, Box<LinkFault>),
     /// What is put onto it is noted, and goes on by the link to this end.
     Watched(LinkEnd, Box<SentRecorder>),
-    /// The laws are checked on what goes by the link to this end, which the network knows by this number.
+    /// The audit sees what goes by the link to this end, which the network knows by this number.
     Audited(LinkEnd, u32),
 }
 
-/// A packet that was put onto a link, as the laws are checked on it.
+/// A packet that was put onto a link, as the audit sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Put<H> {
     /// The link, in the topology.
@@ -241,8 +241,8 @@ impl<H: Copy + Default> Wires<H> {
         self.add_special(Special::Watched(end, Box::new(sent)))
     }
 
-    /// Has the laws checked on the link to this end, which the network knows by a number; returns the end for its port.
-    /// Nothing may be added on top of this.
+    /// Has the link to this end audited, which the network knows by a number; returns the end for its port. Nothing
+    /// may be added on top of this.
     pub(super) fn audit(&mut self, end: LinkEnd, link: u32) -> LinkEnd {
         self.add_special(Special::Audited(end, link))
     }
@@ -278,7 +278,7 @@ impl<H: Copy + Default> Wires<H> {
         }
     }
 
-    /// What was put onto the link to this end, if it is watched.
+    /// What was put onto the link to this end, if it is observed.
     pub(super) fn sent(&self, end: LinkEnd) -> Option<&SentRecorder> {
         match self.special(end)? {
             Special::Watched(_, sent) => Some(sent),

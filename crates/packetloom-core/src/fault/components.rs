@@ -1,4 +1,4 @@
-//! What can break, as a scenario says it.
+//! What can break, as a scenario describes it.
 
 use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Values};
 use crate::topology::SLOWEST;

@@ -24,7 +24,7 @@ pub struct Cable {
     pub line: usize,
 }
 
-/// What the file says.
+/// The file's contents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     /// How many nodes there are, numbered from 0.

@@ -47,7 +47,7 @@ pub enum Shot {
     Barrier(u32),
 }
 
-/// What the file says.
+/// The file's contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matrix {
     /// How many hosts it is for.
@@ -58,7 +58,7 @@ pub struct Matrix {
     pub triggers: BTreeMap<u32, Shot>,
 }
 
-/// What the header says, and in which line.
+/// The header's fields, each with its line.
 #[derive(Default)]
 struct Header {
     counts: BTreeMap<&'static str, (usize, u64)>,
@@ -255,7 +255,7 @@ impl Matrix {
         self.check_cycles()
     }
 
-    /// Triggers that wait for each other would leave their connections out without a word.
+    /// Connections whose triggers wait for each other would never start, and no message would say so.
     fn check_cycles(&self) -> Result<(), FileError> {
         let activates = self.circles();
         let Some(first) = activates.values().next() else { return Ok(()) };
@@ -268,8 +268,8 @@ impl Matrix {
         Err(FileError::new(one.line, cycle(&chain[begin..])))
     }
 
-    /// What is left of the connections that never start when those are taken away that wait for nobody: for each trigger one
-    /// that activates it.
+    /// The connections that never start because they wait for each other: for each trigger, one that activates it.
+    /// Those that wait for no other are removed first.
     fn circles(&self) -> BTreeMap<u32, &Connection> {
         let stuck = self.never_start();
         let mut activators: BTreeMap<u32, u32> = stuck.keys().map(|trigger| (*trigger, 0)).collect();
@@ -334,7 +334,7 @@ impl Connection {
     }
 }
 
-/// What is said of connections each of which waits for the next one, and the last for the first.
+/// The message about connections each of which waits for the next, and the last for the first.
 fn cycle(chain: &[&Connection]) -> String {
     let earlier = chain.iter().cycle().skip(1);
     let links = chain.iter().zip(earlier).filter_map(|(one, earlier)| {
@@ -406,7 +406,7 @@ mod tests {
         let chain = "0->1 id 1 start 0 size 9 send_done_trigger 1\n1->2 id 2 trigger 1 size 9 send_done_trigger 2\n\
                      2->3 id 3 trigger 2 size 9\n";
         read(&file(chain, two)).expect("a chain");
-        // Its first connection waits for nobody, which a run tells of.
+        // Its first connection is started by no other, which a run reports.
         read(&file("0->1 id 1 trigger 1 size 9\n", "trigger id 1 oneshot\n")).expect("no cycle");
     }
 

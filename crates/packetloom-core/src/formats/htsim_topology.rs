@@ -27,7 +27,7 @@ pub struct Tier {
     pub oversubscribed: u32,
 }
 
-/// What the file says.
+/// The file's contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FatTree {
     /// Hosts.
@@ -45,7 +45,7 @@ const REQUIRED: [&str; 3] = ["downlink_speed_gbps", "radix_down", "downlink_late
 const OPTIONAL: [&str; 6] =
     ["radix_up", "switch_latency_ns", "oversubscribed", "bundle", "queue_up", "queue_down"];
 
-/// What a section says, with the line.
+/// A section's entries, each with its line.
 type Section = BTreeMap<&'static str, (usize, u64)>;
 
 /// Reads the file's text. Lines that begin with `#` are skipped.

@@ -1,5 +1,5 @@
-//! Other simulators' files, read as they are: one file here for each of theirs. What is read is plain figures; what they
-//! mean for a network or its traffic is decided in `topology` and `workload`.
+//! Other simulators' files, read unchanged: one module for each format. The result is plain figures; `topology` and
+//! `workload` decide what they mean for a network or its traffic.
 
 mod fields;
 pub mod hpcc_flows;

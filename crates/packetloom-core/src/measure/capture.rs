@@ -9,7 +9,7 @@ use crate::flow::{FlowId, HostId};
 use crate::packet::Kind;
 use crate::units::{Rate, Time};
 
-/// What a packet says as TCP would, in packets of its flow instead of bytes.
+/// A packet's TCP header, with packets of its flow in place of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment {
     /// Part of the flow, or a probe that carries none of it.
@@ -49,7 +49,7 @@ pub struct Captured {
     pub class: u8,
     /// RFC 3168's two bits.
     pub ecn: u8,
-    /// What it says.
+    /// Its header.
     pub segment: Segment,
 }
 
@@ -199,7 +199,7 @@ fn ip(packet: &Captured, protocol: u8, content_bytes: u16) -> Vec<u8> {
     header
 }
 
-/// The sender's and the receiver's port: together they tell flows apart.
+/// The sender's and the receiver's port: together they identify a flow.
 fn ports(packet: &Captured) -> [u16; 2] {
     let of_sender = 10_000 + (packet.flow % 50_000) as u16;
     let of_receiver = 5_001 + (packet.flow / 50_000 % 4_999) as u16;
@@ -216,7 +216,7 @@ fn tcp(packet: &Captured, seq: u32, ack: u32, flags: u8, blocks: &[(u32, u32)]) 
     let mut header: Vec<u8> = ports(packet).into_iter().flat_map(u16::to_be_bytes).collect();
     header.extend(seq.to_be_bytes());
     header.extend(ack.to_be_bytes());
-    // The window is as large as can be said; no checksum, no urgent data.
+    // The window has its largest value; no checksum, no urgent data.
     header.extend([0, flags, 0xff, 0xff, 0, 0, 0, 0]);
     if !blocks.is_empty() {
         header.extend([1, 1, 5, 2 + 8 * blocks.len() as u8]);

@@ -1,4 +1,4 @@
-//! Flow records: put together from what senders and receivers tell.
+//! Flow records, assembled from the reports of senders and receivers.
 
 use super::best::{Format, best_fct};
 use crate::engine::{Event, Log, Report};

@@ -1,4 +1,5 @@
-//! Who may join a FIFO queue, and who is marked: drop-tail, ECN threshold, RED-style marking, shared buffers.
+//! Which packets join a FIFO queue, and which are marked: drop-tail, ECN threshold, RED-style marking, shared
+//! buffers.
 
 use super::{Built, Occupancy, Queue, has_room, limit, pool_bytes};
 use crate::random::Stream;
@@ -247,7 +248,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The pool that a queue's values ask for.
+    /// The pool that a queue's values specify.
     pub fn build(values: &Values) -> Option<Pool> {
         let size_bytes = pool_bytes(values)?;
         Some(Pool { size_bytes, alpha_q10: (values.number("pool_alpha") * 1024.0) as u64, used_bytes: 0 })
@@ -274,7 +275,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Everyone joins, nobody is marked.
+    /// Every packet joins, none is marked.
     pub const UNLIMITED: Admission = Admission { capacity: Limit::None, marking: Marking::Never };
 
     /// What does not fit into a queue's `capacity` is dropped; what joins is marked so.

@@ -106,7 +106,7 @@ fn most_bytes(values: &Values, packet_bytes: u64) -> Option<u64> {
 /// More than that is no ring but another queue.
 const MOST_IN_RING: u64 = 64;
 
-/// More classes than a packet can tell apart.
+/// More classes than a packet's field can number.
 const MOST_CLASSES: u64 = 256;
 
 fn check(values: &Values) -> Result<(), Complaint> {

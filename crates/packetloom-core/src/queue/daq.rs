@@ -101,7 +101,7 @@ fn windows(common_bytes: [u64; CLASSES], links: u64) -> [u64; CLASSES] {
     common_bytes.map(|bytes| bytes / links.saturating_sub(1).max(1))
 }
 
-/// What no query has to ask for.
+/// The part of the buffer that is not set aside for queries' answers.
 fn common_bytes(queue: &Values) -> [u64; CLASSES] {
     let [short, long] = capacity(queue);
     [short - lent_bytes(queue), long]
@@ -136,7 +136,7 @@ pub fn threshold(queue: &Values) -> Option<Time> {
     is_daq.then(|| Time((queue.number("ratio") * queue.time("rtt").as_ps() as f64) as u64))
 }
 
-/// Hosts must take part, and every link must have room for a full packet at its far end, or it could never send one.
+/// Hosts must take part, and every link must have credit for a full packet, or it could never send one.
 ///
 /// # Errors
 /// Where that does not hold.
@@ -188,7 +188,7 @@ pub struct Daq {
     common_bytes: [u64; CLASSES],
     quantum: [i64; CLASSES],
     credit_bytes: u16,
-    /// Acknowledgements, credits and other words: small, and never held back.
+    /// Acknowledgements, credits and other control packets: small, and never held back.
     control: VecDeque<Waiting>,
     /// Q1.1 and Q1.2.
     short: [VecDeque<Waiting>; 2],
@@ -199,7 +199,7 @@ pub struct Daq {
     balance: [i64; CLASSES],
     turn: usize,
     served: bool,
-    /// What the far end still has room for; `None`: it is a host, which takes everything.
+    /// The credit left at the far end; `None`: that is a host, which takes everything.
     credits: Option<[u64; CLASSES]>,
     /// What that is when nothing is under way.
     windows: [u64; CLASSES],
@@ -237,7 +237,7 @@ impl Daq {
         }
     }
 
-    /// The line whose first packet a class would send now: it is there, and the far end has room for it.
+    /// The queue whose first packet a class would send now: there is one, and the credit suffices.
     #[inline]
     fn head(&self, class: usize) -> Option<usize> {
         let line = match class {
@@ -264,7 +264,7 @@ impl Daq {
         Some(id)
     }
 
-    /// The far end has room for so much more.
+    /// The far end can take so much more.
     fn credit(&mut self, class: usize, bytes: u64) {
         if let Some(credits) = &mut self.credits {
             credits[class] += bytes;
@@ -274,8 +274,8 @@ impl Daq {
 }
 
 impl Holds for Daq {
-    // Credits see to it that there is room at a switch, if hosts have this queue too; what hosts without credits send too
-    // much is dropped.
+    // Credits guarantee buffer space at a switch, if hosts have this queue too; what hosts without credits send in
+    // excess is dropped.
     fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,

@@ -8,14 +8,14 @@ use super::{Admission, Occupancy, Verdict};
 use crate::random::Stream;
 use crate::units::Time;
 
-/// What waits at a FIFO port, and who may join.
+/// The packets that wait at a FIFO port, and the rule of admission.
 #[derive(Clone, Debug)]
 pub struct Fifo {
     admission: Admission,
     /// When each waiting packet starts on the link, and its size.
     waiting: Ring<(Time, u16)>,
     queued: Occupancy,
-    /// Whether anybody looks at what is queued.
+    /// Whether the queue's length is observed.
     tracked: bool,
 }
 

@@ -9,8 +9,8 @@ use crate::units::Time;
 /// A discipline that holds its packets and chooses the next when the link is free.
 pub trait Holds {
     /// Takes a packet in, or drops or trims it or others. The data packet in service, if there is one, has
-    /// `serving_bytes`. With an opening the packet may be booked: then it is to be put onto the link at once. Where anybody
-    /// else decides what goes when, or watches what waits, there is none.
+    /// `serving_bytes`. With an opening the packet may be booked, which means that it is put onto the link at once.
+    /// There is no opening where the order of departures is decided elsewhere, or where the queue is observed.
     fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,
@@ -27,7 +27,7 @@ pub trait Holds {
         chance: (&mut Stream, &mut Counts),
     ) -> Option<PacketId>;
 
-    /// Every packet that waits but what is booked, in any order: for whoever looks from outside.
+    /// Every waiting packet that is not booked, in any order, for outside observers.
     fn packets<'a, H: Copy + Default>(
         &'a self,
         packets: &'a Packets<H>,
@@ -54,11 +54,12 @@ pub trait Holds {
         self.unbooked().packets > 0
     }
 
-    /// Asks for the packets that [`Holds::take`] returns next if nothing else comes, where these are easy to tell.
+    /// Prefetches the packets that [`Holds::take`] returns next if nothing else comes, where these are easy to
+    /// find.
     #[inline]
     fn prefetch<H: Copy + Default>(&self, _packets: &Packets<H>) {}
 
-    /// Tells of each class, where there are classes: its number, what waits of it in bytes, and how much of the far
+    /// Reports of each class, where there are classes: its number, its bytes in the queue, and how much of the far
     /// end's buffer it uses, where that is counted.
     fn classes(&self, _tell: impl FnMut(usize, u64, Option<u64>)) {}
 
@@ -67,13 +68,13 @@ pub trait Holds {
         false
     }
 
-    /// Whether what comes at a moment has joined before what leaves at that moment is chosen, so that whoever counts both
-    /// can tell one from the other; otherwise what can leave at a moment is gone before anything joins.
+    /// Whether arrivals at a moment join before a departure at that moment is chosen, so that a shared buffer can
+    /// count both in order. Otherwise departures of a moment precede its arrivals.
     fn joins_first(&self) -> bool {
         false
     }
 
-    /// Tells the queue where it is.
+    /// Sets the queue's position in the network.
     fn place(&mut self, _site: Site) {}
 
     /// The far end of the link says something. What that changes shows in [`Holds::is_ready`].
@@ -87,7 +88,7 @@ pub trait Holds {
         None
     }
 
-    /// What the last call of [`Holds::take`] took, if the link that it came from is to be told.
+    /// What the last call of [`Holds::take`] took, if the link that it came by has to be notified.
     #[inline]
     fn departure(&self) -> Option<Departure> {
         None

@@ -32,7 +32,7 @@ impl List {
         (!self.is_empty()).then_some(self.first)
     }
 
-    /// Asks for the first two packets.
+    /// Prefetches the first two packets.
     #[inline]
     pub fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
         if !self.is_empty() {

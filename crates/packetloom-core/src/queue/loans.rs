@@ -1,12 +1,12 @@
-//! What a DAQ switch lends to workers that a query asks for their flows.
+//! The buffer that a DAQ switch lends to workers for the flows that a query requests.
 
 use super::daq;
 use crate::packet::Packet;
 use crate::spec::Values;
 use std::collections::BTreeMap;
 
-/// A part of a switch's buffer for short flows, from which it lends to hosts that a query asks for a flow: sender_win =
-/// buffer / N_w (DAQ §II-B), or what is free of it.
+/// The part of a switch's buffer for short flows. The switch lends from it to the hosts that receive a query:
+/// sender_win = buffer / N_w (DAQ §II-B), or what is free of it.
 #[derive(Clone, Debug)]
 pub struct Loans {
     all_bytes: u64,

@@ -42,8 +42,8 @@ use crate::random::Stream;
 use crate::spec::{self, Complaint, Component, Made, Value, Values};
 use crate::units::{Rate, Time};
 
-/// A queue as a room keeps it beside its component: how it is built, and what must be known of it before a packet comes.
-/// Each is asked with the queue's values.
+/// What the registry keeps of a queue beside its component: how it is built, and what others must know of it before
+/// a packet comes. Each function takes the queue's values.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
     /// Builds it, empty.
@@ -56,7 +56,7 @@ pub struct Queue {
     trims_to_bytes: fn(&Values) -> Option<u64>,
     /// Whether headers that do not fit go back to their senders.
     returns_to_sender: fn(&Values) -> bool,
-    /// How many traffic classes it tells apart, if it does.
+    /// How many traffic classes it distinguishes, if it does.
     classes: fn(&Values) -> Option<u64>,
     /// Whether of packets that reach its switch at one instant the one goes first that does in ns-3.
     ties_as_ns3: fn(&Values) -> bool,
@@ -87,7 +87,7 @@ impl Queue {
 /// What is built of a scenario's queue.
 #[derive(Debug)]
 pub enum Built {
-    /// First in, first out: only who joins is to be decided.
+    /// First in, first out: only admission has to be decided.
     Fifo(Admission),
     /// One that holds its packets.
     Held(Buffer),
@@ -128,7 +128,7 @@ pub fn ties_as_ns3(values: &Values) -> bool {
     (Queue::of(values).ties_as_ns3)(values)
 }
 
-/// How many traffic classes a queue tells apart, if it does.
+/// How many traffic classes a queue distinguishes, if it does.
 pub fn classes(values: &Values) -> Option<u64> {
     (Queue::of(values).classes)(values)
 }
@@ -136,12 +136,12 @@ pub fn classes(values: &Values) -> Option<u64> {
 /// What must hold of a queue where full packets have so many bytes.
 ///
 /// # Errors
-/// Where it has no room for one, or can mark none.
+/// Where one does not fit, or none could ever be marked.
 pub fn check(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
     (Queue::of(values).check)(values, packet_bytes)
 }
 
-/// Whether a full packet finds room in what a parameter allows.
+/// Whether a full packet fits into what a parameter allows.
 fn has_room(values: &Values, key: &str, packet_bytes: u64) -> Result<(), Complaint> {
     if limit(values, key, packet_bytes).is_none_or(|bytes| bytes >= packet_bytes) {
         return Ok(());
@@ -243,12 +243,12 @@ pub struct Site {
     pub far_links: Option<u64>,
 }
 
-/// What left a queue whose switch tells the links that packets came from.
+/// What left a queue whose switch notifies the links that packets came by.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {
     /// The link into the switch, as a number at the switch.
     pub from: u32,
-    /// The class of the buffer that has room again.
+    /// The class whose buffer has space again.
     pub class: u8,
     /// How much.
     pub bytes: u16,
@@ -419,7 +419,7 @@ queues! {
 pub const COMPONENTS: &[Component] = &spec::components::<_, { QUEUES.len() }>(QUEUES);
 
 impl Buffer {
-    /// The buffer that a scenario's queue asks for.
+    /// The buffer that a scenario's queue specifies.
     pub fn build(values: &Values) -> Buffer {
         match Built::of(values) {
             Built::Fifo(admission) => Buffer::HeldFifo(HeldFifo::new(admission)),

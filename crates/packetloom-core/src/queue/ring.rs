@@ -1,5 +1,5 @@
-//! What waits in a row: a ring that takes fewer instructions than the standard library's, because its room is a power of two
-//! and it begins anew whenever it is empty, so that a short queue keeps to the same few places in the cache.
+//! A ring buffer that takes fewer instructions than the standard library's: its capacity is a power of two, and it
+//! starts over whenever it is empty, so a short queue keeps to the same few entries in the cache.
 
 /// A queue of small things.
 #[derive(Clone, Debug, Default)]

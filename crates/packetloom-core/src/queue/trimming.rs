@@ -211,8 +211,8 @@ impl Trimming {
         !self.rules.capacity.exceeded_by(with_it)
     }
 
-    /// Has the packet to trim be at the arriving one's place: that one, or the last in the queue, if that makes room for the
-    /// arriving one.
+    /// Puts the packet to be trimmed into the arriving one's slot: the arriving packet itself, or the last in the
+    /// queue, if the arriving one then fits.
     fn choose<H: Copy + Default>(
         &mut self,
         arriving: PacketId,

@@ -1,4 +1,4 @@
-//! A host's choice of paths for what it sends, and what it hears of them.
+//! A host's choice of paths for what it sends, and the feedback about them.
 
 use super::entropies::Entropies;
 use super::paths::{PathCode, Paths};
@@ -58,7 +58,7 @@ impl PathChoice {
         }
     }
 
-    /// Asks for what is known of the paths of a flow to `dst`.
+    /// Prefetches what is known of the paths of a flow to `dst`.
     #[inline]
     pub fn prefetch(&self, flow: FlowId, dst: HostId) {
         match self {

@@ -18,7 +18,7 @@ pub struct Detours {
     /// For each host, the edge switch above it.
     edges: Arc<[u32]>,
     known: Vec<(Time, Ways)>,
-    /// Where addresses alone do not tell the way: the shortest paths that all switches know of.
+    /// Where addresses alone do not determine the way: the shortest paths that all switches know of.
     routes: Arc<[(Time, Arc<Routes>)]>,
 }
 

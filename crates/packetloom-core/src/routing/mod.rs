@@ -30,12 +30,12 @@ use std::sync::Arc;
 /// Makes the balancer of a switch.
 type MakeBalancer = fn(&Values, Home<'_>) -> Box<dyn Balancer>;
 
-/// A routing as the room keeps it beside its component.
+/// A routing, as the registry keeps it beside its component.
 #[derive(Clone, Copy, Debug)]
 struct Routing {
-    /// Who chooses the path of a packet.
+    /// What chooses the path of a packet.
     chooser: Chooser,
-    /// How the nodes choose that the packets do not tell.
+    /// How nodes choose where the packet does not determine the port.
     policy: fn(&Values, &NodeInfo<'_>) -> Policy,
     /// What chooses at switches instead, where that is more than a rule for each packet by itself.
     balancer: Option<MakeBalancer>,
@@ -50,7 +50,7 @@ impl Routing {
     }
 }
 
-/// Who chooses the path of a packet.
+/// What chooses the path of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chooser {
     /// Each switch, for a flow as a whole.
@@ -260,7 +260,7 @@ pub fn controller_chooses(routing: &Values) -> bool {
 /// What must hold of a routing on a network.
 ///
 /// # Errors
-/// Where there are more paths than it can tell apart.
+/// Where there are more paths than it can number.
 pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
     if hosts_choose(routing) && PathCode::new(topology).is_none() {
         let message = "this network has too many paths to number; write another, such as \"spray-random\"";
@@ -533,7 +533,7 @@ impl Table {
         if let Some(port) = chosen.filter(|port| open.contains(port)) {
             return port;
         }
-        // In turn, a counter may stand beyond the ports that lead to this destination.
+        // A round-robin counter may exceed the number of ports that lead to this destination.
         open[policy.choose(open.len() as u32, packet) as usize % open.len()]
     }
 

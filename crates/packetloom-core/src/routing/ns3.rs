@@ -56,7 +56,7 @@ pub(super) struct Ns3Hash {
 }
 
 impl Ns3Hash {
-    /// If the routing asks for it; `seed`: the switch's number.
+    /// The hash, if the routing specifies it; `seed`: the switch's number.
     pub(super) fn of(routing: &Values, seed: u32, ids: &[u32]) -> Option<Ns3Hash> {
         (routing.text("hash") == "hpcc-ns3").then(|| Ns3Hash {
             seed,

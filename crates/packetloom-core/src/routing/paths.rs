@@ -1,7 +1,8 @@
 //! Paths that the source chooses: all of them in random order, then all of them in a new one.
 //!
-//! Where addresses tell the way, a path's number has an up port for each tier. On a network of any shape it is the place
-//! among all shortest paths from that source to that destination, and each switch works out from it where it is on it.
+//! Where addresses determine the way down, a path's number has an up port for each tier. On a network of any shape
+//! it is the index among all shortest paths from that source to that destination, and each switch works out its own
+//! position on the path from it.
 
 use super::scoreboard::{Fate, Penalties, Scoreboard};
 use crate::flow::HostId;
@@ -166,7 +167,7 @@ impl Paths {
         round.as_mut().map_or(0, |round| round.next(&mut self.random))
     }
 
-    /// Asks for the paths to `dst`.
+    /// Prefetches the paths to `dst`.
     #[inline]
     pub fn prefetch(&self, dst: HostId) {
         if let Some(Some(round)) = self.rounds.get(&dst)

@@ -1,4 +1,4 @@
-//! Which paths to a destination stand out by what is trimmed on them (NDP, SIGCOMM 2017, §3.2.3).
+//! Which paths to a destination are outliers by how much is trimmed on them (NDP, SIGCOMM 2017, §3.2.3).
 
 use crate::spec::{Fallback, Kind, Param, Values};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub const PARAMS: &[Param] = &[
     },
 ];
 
-/// Below this ratio of NACKs to ACKs no path stands out (csg-htsim).
+/// Below this ratio of NACKs to ACKs no path is an outlier (csg-htsim).
 const LEAST_RATIO: f64 = 0.3;
 
 /// What became of a packet.
@@ -62,7 +62,7 @@ impl Fate {
     }
 }
 
-/// When a path stands out, and what follows.
+/// When a path is an outlier, and the penalty.
 #[derive(Clone, Copy, Debug)]
 pub struct Penalties {
     after: u64,
@@ -71,7 +71,7 @@ pub struct Penalties {
 }
 
 impl Penalties {
-    /// What a routing asks for, if it does.
+    /// The penalties that a routing specifies, if it does.
     pub fn of(routing: &Values) -> Option<Penalties> {
         (routing.kind == "permutation" && routing.flag("penalties")).then(|| Penalties {
             after: routing.count("penalty_after"),
@@ -119,7 +119,7 @@ impl Scoreboard {
         self.scores.get(&path).is_some_and(|score| score.left_out > 0)
     }
 
-    /// Lets penalties run on, and penalises the paths that stand out; at least half of all remain.
+    /// Counts penalties down, and penalises the outliers; at least half of all paths remain.
     pub fn start_round(&mut self) {
         let (mut acks, mut nacks, mut left_out) = (0, 0, 0);
         for score in self.scores.values_mut() {

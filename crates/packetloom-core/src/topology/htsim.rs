@@ -97,7 +97,7 @@ impl Shape<'_> {
         Cable { rate: tier.rate, delay: tier.delay }
     }
 
-    /// The switches below one, each as often as they are linked, in order.
+    /// The switches below one, each listed once per link, in order.
     fn below(&self, tier: usize, switch: u32) -> impl Iterator<Item = u32> + '_ {
         let bundle = self.tree.tiers[tier].bundle;
         let joined = self.tree.tiers[tier].radix_down / bundle;
@@ -112,7 +112,7 @@ impl Shape<'_> {
         (0..joined).flat_map(move |place| (0..bundle).map(move |_| one(place)))
     }
 
-    /// The switches above one, each as often as they are linked, in order.
+    /// The switches above one, each listed once per link, in order.
     fn above(&self, tier: usize, switch: u32) -> impl Iterator<Item = u32> + '_ {
         let bundle = self.tree.tiers[tier + 1].bundle;
         let uplinks = self.tree.tiers[tier].radix_up / bundle;

@@ -105,12 +105,12 @@ pub struct Topology {
     pub error_rates: Vec<f64>,
     /// What the user should know of it.
     pub notes: Vec<String>,
-    /// Shortest paths, where addresses alone do not tell the way.
+    /// Shortest paths, where addresses alone do not determine the way.
     routes: Option<Arc<Routes>>,
 }
 
 impl Topology {
-    /// Builds the topology that a scenario asks for.
+    /// Builds the topology that a scenario specifies.
     pub fn build(values: &Values) -> Result<Topology, Complaint> {
         let topology = spec::how(TOPOLOGIES, &values.kind)(values)?;
         let slowest = topology.links.iter().map(|link| link.rate).min();
@@ -161,7 +161,7 @@ impl Topology {
         path
     }
 
-    /// Shortest paths, where addresses alone do not tell the way.
+    /// Shortest paths, where addresses alone do not determine the way.
     pub fn routes(&self) -> Option<&Arc<Routes>> {
         self.routes.as_ref()
     }
@@ -181,7 +181,7 @@ impl Topology {
         self.nodes[..self.hosts as usize].iter().any(|host| host.ports.len() > 1)
     }
 
-    /// The node, or all nodes of the tier, of this name, which stands under `key` in a scenario.
+    /// The node, or all nodes of the tier, of this name, which a scenario gives under `key`.
     ///
     /// # Errors
     /// Where there is none.

@@ -149,7 +149,7 @@ fn check_delay(values: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// The engine's windows are no longer than a word from host to host takes.
+/// The engine's windows are no longer than the delay of a trigger.
 const SHORTEST_DELAY: Time = Time::from_ns(1);
 
 fn check_periodic(values: &Values) -> Result<(), Complaint> {
@@ -167,12 +167,12 @@ fn check_periodic(values: &Values) -> Result<(), Complaint> {
 pub enum Arrivals {
     /// At random.
     Poisson {
-        /// Starts per second of the whole source (for incast: events); `None`: what the load asks for.
+        /// Starts per second of the whole source (for incast: events); `None`: the rate follows from the load.
         rate_per_second: Option<f64>,
     },
     /// Evenly spaced.
     Periodic {
-        /// Between two events; `None`: what the load asks for.
+        /// Between two events; `None`: the interval follows from the load.
         interval: Option<Time>,
     },
     /// All together.
@@ -198,7 +198,7 @@ pub enum Arrivals {
     Connections {
         /// The file's path.
         file: String,
-        /// How long a word from one host to another takes.
+        /// How long a trigger takes to start a flow at another host.
         trigger_delay: Time,
     },
     /// As an operation among hosts has them.

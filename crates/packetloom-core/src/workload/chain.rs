@@ -11,8 +11,8 @@ use crate::random::{Purpose, Stream};
 use crate::units::Time;
 use std::sync::Arc;
 
-/// How the chains of a simulation number their flows without asking one another: the j-th flow of chain c of C
-/// is `base + j·C + c`.
+/// How the chains of a simulation number their flows independently: the j-th flow of chain c of C is `base + j·C +
+/// c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbering {
     /// Above every flow that is not a chain's.
@@ -83,13 +83,13 @@ impl Chain {
         (self.number, self.numbering) = (number, numbering);
     }
 
-    /// When to ask for the chain's first flow.
+    /// When to take the chain's first flow.
     pub fn start(&self) -> Time {
         self.plan.start
     }
 
-    /// The next flow, asked for at the chain's [`start`](Chain::start) and then whenever its last flow has ended;
-    /// it starts a think time after `now` (the first one at once). `None` when the chain is done.
+    /// The next flow, taken at the chain's [`start`](Chain::start) and then whenever its last flow has ended; it
+    /// starts a think time after `now` (the first one at once). `None` when the chain is done.
     ///
     /// # Panics
     /// If the simulation's flows are more than a [`FlowId`] can number.

@@ -327,7 +327,7 @@ mod tests {
         has
     }
 
-    /// Which chunks a move carries, told anew from its step.
+    /// Which chunks a move carries, computed anew from its step.
     fn chunks_of(collective: &Collective, ranks: u32, one: &Move) -> Range<u32> {
         let steps = ranks.ilog2();
         match (collective.operation.as_str(), collective.algorithm.as_str()) {

@@ -1,14 +1,14 @@
 //! Flows that start when others have ended.
 //!
-//! A [`Plan`] has flows and triggers. A trigger all of whose flows, those that it hears of and those that it starts, are at
-//! one host lives at that host and acts at once. Any other has its word carried to another host: it acts a set time later,
-//! so that hosts still share nothing.
+//! A [`Plan`] has flows and triggers. If all the flows of a trigger, those that it awaits and those that it starts,
+//! end or start at one host, the trigger lives at that host and acts at once. Any other acts a set time after it
+//! was activated, so that hosts still share nothing.
 
 use crate::flow::{Flow, FlowId, HostId};
 use crate::units::Time;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What can be heard of a flow.
+/// A flow's end, as one of its hosts knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Done {
     /// Its receiver has all of it.
@@ -87,7 +87,7 @@ impl Triggers {
         self.all.push(trigger);
     }
 
-    /// Hears what became of a flow at `now`; calls `start` for each flow that starts by that.
+    /// A flow has ended at `now`; calls `start` for each flow that starts by that.
     pub fn notify(&mut self, flow: FlowId, done: Done, now: Time, mut start: impl FnMut(Flow)) {
         for &index in self.awaiting.get(&(flow, done)).into_iter().flatten() {
             let Trigger { shot, starts, delay } = &mut self.all[index];
@@ -128,7 +128,7 @@ impl Dependencies {
 }
 
 impl Plan {
-    /// The host at which everything is that a trigger hears of or starts.
+    /// The host at which everything is that a trigger awaits or starts.
     fn home_of(&self, trigger: &PlannedTrigger) -> Option<HostId> {
         let heard = trigger.awaits.iter().map(|&(place, done)| match done {
             Done::Received => self.flows[place].dst,
@@ -139,7 +139,7 @@ impl Plan {
         if hosts.len() == 1 { hosts.into_iter().next() } else { None }
     }
 
-    /// Whether any trigger's word has to be carried to another host.
+    /// Whether any trigger spans several hosts.
     pub fn has_remote(&self) -> bool {
         self.triggers.iter().any(|trigger| self.home_of(trigger).is_none())
     }

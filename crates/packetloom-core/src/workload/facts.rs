@@ -13,11 +13,11 @@ use std::fmt;
 /// The facts of one source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceFacts {
-    /// Its sizes in words: dialect and sampling rule of a distribution, or the file of a list.
+    /// A description of its sizes: dialect and sampling rule of a distribution, or the file of a list.
     pub sizes: String,
     /// The sizes themselves.
     pub spread: Spread,
-    /// Its pattern in words.
+    /// A description of its pattern.
     pub pattern: String,
     /// Mean application bytes per flow.
     pub mean_bytes: f64,

@@ -6,7 +6,7 @@ use super::collective::Collective;
 use super::dependencies::{Dependencies, Done, Plan, Triggers};
 use super::facts::SourceFacts;
 use super::members;
-use super::query::{Asking, Start};
+use super::query::{QuerySpec, Start};
 use super::source::OpenSource;
 use super::spread;
 use crate::flow::{Flow, FlowId, HostId};
@@ -39,7 +39,7 @@ pub struct Environment {
     pub duration: Option<Time>,
 }
 
-/// More than memory has room for anywhere, and fewer than a [`FlowId`] can number.
+/// More than any memory can hold, and fewer than a [`FlowId`] can number.
 const MOST_FLOWS: u64 = 1_000_000_000;
 
 /// From here on chains number their flows where the number of the others is not known beforehand.
@@ -62,11 +62,12 @@ pub struct Workload {
     dependencies: Dependencies,
     /// How many of those there are.
     planned: FlowId,
-    /// For each source, whether its flows are asked for by queries.
+    /// For each source, whether its flows are requested by queries.
     is_queried: Vec<bool>,
-    /// How many flows are still to start, of those that wait for others or were asked for, that the case waits for.
+    /// How many of the flows that the case waits for are still to start, of those that wait for others or for a
+    /// query.
     waiting: u64,
-    /// How long a word from one host to another takes at least.
+    /// The shortest time that a trigger takes to start a flow at another host.
     trigger_delay: Time,
     /// Flows that a trigger has started, and which their hosts do not know of yet.
     triggered: BTreeMap<(Time, FlowId), Flow>,
@@ -122,7 +123,7 @@ pub(super) enum Built {
 }
 
 impl Workload {
-    /// The traffic that `specs`, the scenario's `workload` components, ask for.
+    /// The traffic that `specs`, the scenario's `workload` components, describe.
     ///
     /// # Errors
     /// A complaint whose key begins with `workload[i]`, the source at fault counted from 0, or is the key of the
@@ -139,7 +140,7 @@ impl Workload {
                 .map_err(|complaint| build::inside(&format!("workload[{index}]"), complaint))?;
             let mut fact = match built {
                 Built::Open(source, fact) => {
-                    is_queried[index] = source.source.asking().is_some();
+                    is_queried[index] = source.source.query().is_some();
                     open.push(source);
                     fact
                 }
@@ -206,14 +207,14 @@ impl Workload {
         self.waiting > 0 || !self.dependencies.remote.is_empty()
     }
 
-    /// Hears that a flow started.
+    /// A flow has started.
     pub fn notify_start(&mut self, flow: &Flow) {
         let source = usize::from(flow.source);
         let waited = flow.id < self.planned || self.is_queried[source];
         self.waiting -= u64::from(waited && !self.background[source]);
     }
 
-    /// Hears at one host of a flow for which flows at others may wait.
+    /// A flow has ended at one of its hosts, for which flows elsewhere may wait.
     pub fn notify_end(&mut self, flow: FlowId, done: Done, now: Time) {
         let triggered = &mut self.triggered;
         self.dependencies.remote.notify(flow, done, now, |flow| {
@@ -226,7 +227,7 @@ impl Workload {
         self.waiting
     }
 
-    /// How long a word from one host to another takes at least, where flows wait for one.
+    /// The shortest time that a trigger takes to start a flow at another host, where there are such triggers.
     pub fn trigger_delay(&self) -> Time {
         self.trigger_delay
     }
@@ -242,12 +243,12 @@ impl Workload {
         self.next_source().map(|(start, _)| start).into_iter().chain(triggered).min()
     }
 
-    /// How flows are asked for, by each source that has them so.
-    pub fn asking(&self) -> impl Iterator<Item = Asking> {
-        self.open.iter().filter_map(|open| open.source.asking())
+    /// The query settings of each source that has queries.
+    pub fn query_specs(&self) -> impl Iterator<Item = QuerySpec> {
+        self.open.iter().filter_map(|open| open.source.query())
     }
 
-    /// The next flow that goes by the clock, asked for or not.
+    /// The next flow that starts by the clock, queried or not.
     pub fn next_flow(&mut self) -> Option<Flow> {
         self.next_start().map(|start| *start.flow())
     }
@@ -337,7 +338,7 @@ impl AllPlanned {
     }
 }
 
-/// As far as it can be known, memory must have room for a record of every flow, some 100 bytes each.
+/// As far as it can be known, memory must hold a record of every flow, some 100 bytes each.
 fn check_count(facts: &[SourceFacts], env: &Environment) -> Result<(), Complaint> {
     let lasts = env.duration.map(Time::as_secs_f64);
     let drawn = |fact: &SourceFacts| fact.flows_per_second.zip(lasts).map(|(rate, lasts)| rate * lasts);

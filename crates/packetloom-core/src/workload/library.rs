@@ -35,7 +35,7 @@ const FILES: &[(&str, &str)] = &[
     ("yaps_websearch", include_str!("../../../../workloads/yaps_websearch.csv")),
 ];
 
-/// The names of the pFabric paper's two workloads (§3), and the file that each stands for.
+/// The names of the pFabric paper's two workloads (§3), and the file of each.
 const ALIASES: &[(&str, &str)] =
     &[("data-mining", "pfabric_datamining"), ("web-search", "pfabric_websearch")];
 

@@ -25,7 +25,7 @@ impl Members {
         self.count
     }
 
-    /// How many of all there are, in words, where not all take part.
+    /// A description of how many of all there are, where not all take part.
     pub fn describe(&self, hosts: u32) -> Option<String> {
         self.chosen.as_ref().map(|_| format!("among {} of {hosts} hosts", self.count))
     }
@@ -39,7 +39,7 @@ impl Members {
     }
 }
 
-/// The hosts of each source: its share, drawn so that no host is in two; those that are left where a source asks for no
+/// The hosts of each source: its share, drawn so that no host is in two; the remaining hosts where a source has no
 /// share; all where the pattern names a host or a file lists them.
 ///
 /// # Errors

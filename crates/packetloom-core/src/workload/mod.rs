@@ -1,8 +1,8 @@
-//! What the network is asked to carry: flow sizes, arrivals, patterns, deadlines, and flows read from files.
+//! The traffic that the network has to carry: flow sizes, arrivals, patterns, deadlines, and flows read from files.
 //!
 //! A [`Workload`] is built from the scenario's `[[workload]]` sections. Flows that start by the clock come as one
-//! stream in order of their start, made as they are asked for; closed loops come as [`Chain`]s, one per host and
-//! slot, each of which makes its next flow when its last has ended.
+//! stream in order of their start, made one by one. Closed loops come as [`Chain`]s, one per host and slot, each of
+//! which makes its next flow when its last has ended.
 
 pub mod arrivals;
 mod build;
@@ -31,7 +31,7 @@ pub use collective::Collective;
 pub use dependencies::{Dependencies, Done, Triggers};
 pub use facts::SourceFacts;
 pub use generator::{Environment, Job, Workload};
-pub use query::{Asking, Query, Start};
+pub use query::{Query, QuerySpec, Start};
 pub use spread::Spread;
 
 use crate::spec::Fallback::{Absent, Value as Default};

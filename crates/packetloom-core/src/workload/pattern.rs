@@ -1,7 +1,7 @@
 //! From where to where flows go.
 
 use super::entity;
-use super::query::Asking;
+use super::query::QuerySpec;
 use crate::flow::HostId;
 use crate::random::{Purpose, Stream};
 use crate::spec::Fallback::{Absent, Required, Value as Default};
@@ -195,8 +195,8 @@ pub enum Pattern {
         receiver: Option<HostId>,
         /// When the event's flows start.
         spread: Spread,
-        /// How the receiver asks for them, if it does.
-        asking: Option<Asking>,
+        /// The receiver's queries, if it sends any.
+        query: Option<QuerySpec>,
     },
     /// One to several.
     Outcast {
@@ -216,7 +216,7 @@ pub enum Pattern {
     },
 }
 
-/// Who is next: Poisson arrivals draw it, periodic ones and those at once go round.
+/// How the next source or pair is chosen: Poisson arrivals draw it, periodic and simultaneous ones take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// A random host, or pair.
@@ -275,7 +275,7 @@ impl Pattern {
         }
     }
 
-    /// The pattern in a word, with what sets it apart.
+    /// The pattern's name, with its main parameters.
     pub fn describe(&self) -> String {
         match self {
             Pattern::RandomPairs => "random pairs".to_owned(),
@@ -335,10 +335,10 @@ impl Pattern {
         }
     }
 
-    /// How flows are asked for, if they are.
-    pub fn asking(&self) -> Option<Asking> {
+    /// The receiver's queries, if it sends any.
+    pub fn query(&self) -> Option<QuerySpec> {
         match self {
-            Pattern::Incast { asking, .. } => *asking,
+            Pattern::Incast { query, .. } => *query,
             _ => None,
         }
     }
@@ -366,7 +366,7 @@ impl Pattern {
                 "receiver",
                 "a closed loop has no common events at which to draw a receiver; write one",
             )),
-            Pattern::Incast { asking: Some(_), .. } => {
+            Pattern::Incast { query: Some(_), .. } => {
                 Err(Complaint::new("query", "a closed loop's flows start by themselves; leave this out"))
             }
             Pattern::Incast { fan_in, receiver: Some(dst), .. } => {
@@ -407,16 +407,16 @@ fn build_incast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
         fan_in: fan_in as u32,
         receiver: receiver.transpose()?,
         spread: Spread::of(values),
-        asking: build_asking(values, fan_in)?,
+        query: build_query(values, fan_in)?,
     })
 }
 
-fn build_asking(values: &Values, fan_in: u64) -> Result<Option<Asking>, Complaint> {
+fn build_query(values: &Values, fan_in: u64) -> Result<Option<QuerySpec>, Complaint> {
     let Some(size_bytes) = values.optional_bytes("query") else { return Ok(None) };
     let Ok(workers) = u16::try_from(fan_in) else {
         return Err(Complaint::new("fan_in", "a query has room for 65535 workers; write fewer"));
     };
-    Ok(Some(Asking { workers, size_bytes: size_bytes as u16, timeout: values.time("query_timeout") }))
+    Ok(Some(QuerySpec { workers, size_bytes: size_bytes as u16, timeout: values.time("query_timeout") }))
 }
 
 fn build_outcast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
@@ -541,8 +541,7 @@ mod tests {
 
     #[test]
     fn incast_senders_are_different_and_uniform() {
-        let incast =
-            Pattern::Incast { fan_in: 3, receiver: Some(2), spread: Spread::default(), asking: None };
+        let incast = Pattern::Incast { fan_in: 3, receiver: Some(2), spread: Spread::default(), query: None };
         let pairs = draw(&incast, 10_000, Turn::Drawn, 6);
         for event in pairs.chunks(3) {
             let senders: BTreeSet<HostId> = event.iter().map(|&(src, _)| src).collect();
@@ -557,7 +556,7 @@ mod tests {
 
     #[test]
     fn a_random_receiver_is_any_host() {
-        let incast = Pattern::Incast { fan_in: 3, receiver: None, spread: Spread::default(), asking: None };
+        let incast = Pattern::Incast { fan_in: 3, receiver: None, spread: Spread::default(), query: None };
         let pairs = draw(&incast, 200, Turn::Drawn, 4);
         assert_eq!(pairs.iter().map(|&(_, dst)| dst).collect::<BTreeSet<_>>().len(), 4);
         assert!(pairs.iter().all(|(src, dst)| src != dst));

@@ -6,14 +6,14 @@
 use crate::flow::Flow;
 use crate::units::Time;
 
-/// How a source's flows are asked for.
+/// How a source's flows are requested by queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asking {
+pub struct QuerySpec {
     /// N_w: to how many hosts each query goes.
     pub workers: u16,
-    /// Size on the wire of the query, and of the word that it was heard.
+    /// Size on the wire of the query, and of its acknowledgement.
     pub size_bytes: u16,
-    /// Without that word a query is sent again after this.
+    /// A query that is not acknowledged is sent again after this.
     pub timeout: Time,
 }
 
@@ -22,14 +22,14 @@ pub struct Asking {
 pub struct Query {
     /// When it is sent.
     pub at: Time,
-    /// How.
-    pub asking: Asking,
-    /// The flow that it asks for, from whom it is sent to, as it would be if the query took no time.
+    /// Its settings.
+    pub spec: QuerySpec,
+    /// The requested flow, with the receiver of the query as its source, as it would be if the query took no time.
     pub flow: Flow,
 }
 
 impl Query {
-    /// The flow, of a query that is heard at `now`.
+    /// The flow, when the query arrives at `now`.
     pub fn answer(&self, now: Time) -> Flow {
         let flow = self.flow;
         let start = now.saturating_add(flow.start.since(self.at));

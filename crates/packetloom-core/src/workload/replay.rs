@@ -36,7 +36,8 @@ fn host(id: u32, env: &Environment) -> Result<HostId, String> {
     found.ok_or_else(|| format!("no host is numbered {id} in this topology"))
 }
 
-/// The flows of a connection matrix, like one that says what they have in common; words to other hosts take `delay`.
+/// The flows of a connection matrix, like one that has what they have in common; triggers at other hosts take
+/// `delay`.
 pub fn from_htsim(matrix: &Matrix, env: &Environment, like: Flow, delay: Time) -> Result<Plan, FileError> {
     let flows = matrix.connections.iter().map(|connection| {
         let error = |message: String| FileError::new(connection.line, message);

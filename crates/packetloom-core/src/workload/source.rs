@@ -1,11 +1,11 @@
-//! A source of flows that start by the clock, made one by one as they are asked for.
+//! A source of flows that start by the clock, made one by one as they are needed.
 
 use super::deadlines::Deadlines;
 use super::entity;
 use super::list::ListedFlow;
 use super::members::Members;
 use super::pattern::{Pattern, Turn};
-use super::query::{Asking, Query, Start};
+use super::query::{Query, QuerySpec, Start};
 use super::sizes::Sizes;
 use crate::flow::{Flow, HostId};
 use crate::random::{Purpose, Stream};
@@ -94,7 +94,7 @@ pub struct DrawnSource {
     flows_made: u64,
     most_flows: u64,
     end: Time,
-    /// What was drawn and not yet asked for, by start and number. Jitter can put a flow after later events' flows.
+    /// What was drawn and not yet taken, by start and number. Jitter can put a flow after later events' flows.
     pending: BTreeMap<(Time, u64), Start>,
     pairs: Vec<(HostId, HostId)>,
 }
@@ -116,7 +116,7 @@ pub struct Parts {
     pub members: Members,
     /// When they start.
     pub events: Events,
-    /// Who is next.
+    /// How the next source or pair is chosen.
     pub turn: Turn,
     /// From where to where.
     pub pattern: Pattern,
@@ -194,8 +194,8 @@ impl DrawnSource {
             let start = at.saturating_add(self.draw_jitter());
             if self.flows_made < self.most_flows && start < self.end {
                 let flow = self.draw_flow(self.members.host(src), self.members.host(dst), start);
-                let asked = |asking| Start::Query(Query { at, asking, flow });
-                let start = self.pattern.asking().map_or(Start::Flow(flow), asked);
+                let queried = |spec| Start::Query(Query { at, spec, flow });
+                let start = self.pattern.query().map_or(Start::Flow(flow), queried);
                 self.pending.insert((start.at(), self.flows_made), start);
                 self.flows_made += 1;
             }
@@ -295,10 +295,10 @@ impl OpenSource {
         }
     }
 
-    /// How its flows are asked for, if they are.
-    pub fn asking(&self) -> Option<Asking> {
+    /// The query settings, if its flows are queried for.
+    pub fn query(&self) -> Option<QuerySpec> {
         match self {
-            OpenSource::Drawn(source) => source.pattern.asking(),
+            OpenSource::Drawn(source) => source.pattern.query(),
             OpenSource::Listed(_) => None,
         }
     }

@@ -1,7 +1,8 @@
-//! D3 (Wilson, Ballani, Karagiannis and Rowstron, "Better never than late", SIGCOMM 2011): flows ask for the rate that
-//! meets their deadline, and routers grant it first come first served.
+//! D3 (Wilson, Ballani, Karagiannis and Rowstron, "Better never than late", SIGCOMM 2011): flows request the rate
+//! that meets their deadline, and routers grant it first come, first served.
 //!
-//! Routers keep three numbers and no list of flows: each request says what the flow asked for and was granted before.
+//! Routers keep three numbers and no list of flows: each request carries what the flow requested and was granted
+//! before.
 
 mod router;
 
@@ -18,7 +19,7 @@ pub type D3 = Paced<D3Control>;
 /// The most links on a path: six in a fat-tree.
 const HOPS: usize = 6;
 
-/// What a packet asks of the routers.
+/// What a packet requests from the routers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Request {
     /// Nothing.
@@ -32,7 +33,7 @@ enum Request {
     Returned,
 }
 
-/// What D3's packets say (§5.1: the congestion header).
+/// The fields of D3's congestion header (§5.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fields {
     /// The rate wanted from the next round trip on, and the one that was wanted before.
@@ -54,7 +55,7 @@ pub struct D3Control {
     quenches: bool,
     /// The round-trip time that it assumes before one is known.
     rtt: Time,
-    /// Granted no more than this, a flow only asks.
+    /// A flow that is granted no more than this sends requests only.
     base_rate: Kbps,
     rate: Kbps,
     /// The last request: what it wanted, what came of it, when it was sent, and whether the answer is still to come.
@@ -132,7 +133,7 @@ impl RateControl for D3Control {
                 ..self.last
             };
         }
-        // One request per round trip, and none while an answer may come: it says what routers count now.
+        // One request per round trip, and none while an answer may come: that carries the grants that routers count now.
         let patience = if self.is_waiting { state.rto } else { self.round_trip(state) };
         if self.is_known && state.now < self.requested_at + patience {
             return Fields::default();
@@ -162,8 +163,8 @@ impl RateControl for D3Control {
     }
 
     fn is_hopeless(&self, state: &SenderState) -> bool {
-        // §5.3: the deadline has passed, or not even the host's whole link would meet it. While an answer is to come the
-        // flow can't say what it gives back.
+        // §5.3: the deadline has passed, or the host's whole link would not meet it. While an answer is due, the
+        // flow does not know what it has to give back.
         self.quenches
             && !self.is_waiting
             && state.now + time_at(state.host_rate, state.unsent_bytes) > self.deadline

@@ -16,7 +16,7 @@ pub struct D3Router {
     alpha: f64,
     beta: f64,
     base_rate: i64,
-    /// Flows that asked and have not ended, what they want together, and what they were granted.
+    /// Flows that have sent a request and have not ended, the rates they want together, and what they were granted.
     flows: i64,
     demand: i64,
     allocated: i64,
@@ -52,8 +52,8 @@ impl D3Router {
         Kbps::try_from(granted).unwrap_or(Kbps::MAX)
     }
 
-    /// Nobody used what was granted for a whole interval, so nothing is: words that a flow was over, or of what it had,
-    /// were lost or came in another order. Without this, flows that find no room would ask for ever.
+    /// For a whole interval nothing that was granted was used, so the grants are stale: packets that returned them
+    /// were lost or reordered. Without this, flows that find no capacity would send requests for ever.
     fn forget(&mut self) {
         (self.flows, self.demand, self.allocated) = (0, 0, 0);
     }

@@ -1,4 +1,4 @@
-//! What a DAQ port tells the flows that pass: how long its queue is, and whether its link is loaded.
+//! What a DAQ port writes into the packets that pass: how long its queue is, and whether its link is loaded.
 
 use super::Header;
 use crate::engine::{Moment, PortAgent, PortInfo};

@@ -1,9 +1,10 @@
-//! DAQ's hosts (Ding and Rojas-Cessa): flows open with a handshake, start fast, keep the queue on their path short, and say
-//! in every packet how much time is left. Losses need no repair: the queue `daq` has none.
+//! DAQ's hosts (Ding and Rojas-Cessa): flows open with a handshake, start fast, keep the queue on their path short,
+//! and carry the time left in every packet. Losses need no repair: the queue `daq` has none.
 //!
-//! sender_win, the credit of the link to the first switch, is kept by the NIC's queue and counts for all of a host's
-//! flows. A query that asks for a flow brings more of it (`queue/loans.rs`), and gives it back when the flow is over. A
-//! deadline counts from when the flow is handed over, which is when its query has come: the handshake eats into it.
+//! sender_win, the credit of the link to the first switch, is kept by the NIC's queue and counts for all of a
+//! host's flows. A query for a flow brings more of it (`queue/loans.rs`), which is returned when the flow is over.
+//! A deadline counts from when the flow is handed over, which is when its query has come: the handshake eats into
+//! it.
 
 mod meter;
 mod sender;

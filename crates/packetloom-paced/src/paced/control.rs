@@ -29,7 +29,7 @@ pub fn time_at(rate: Kbps, bytes: u64) -> Time {
     Time(time_ps.min(u64::MAX / 2))
 }
 
-/// How a flow stands at its sender.
+/// The state of a flow's sender.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderState {
     /// The moment.
@@ -44,7 +44,7 @@ pub struct SenderState {
     pub host_rate: Kbps,
 }
 
-/// A rate control: what it says to the network, and what it makes of the answers.
+/// A rate control: the requests that it sends, and how it reacts to the answers.
 pub trait RateControl: Sized + Send {
     /// The transport that it makes.
     const COMPONENT: Component;
@@ -56,7 +56,7 @@ pub trait RateControl: Sized + Send {
     /// At a flow's start.
     fn new(values: &Values, flow: &Flow) -> Self;
 
-    /// What the next packet says; a flow that [closes](super::Role::Close) gives back what it has.
+    /// The fields of the next packet; a flow that [closes](super::Role::Close) gives back what it has.
     fn request(&mut self, state: &SenderState, closes: bool) -> Self::Fields;
 
     /// An answer brought back what the network made of it.

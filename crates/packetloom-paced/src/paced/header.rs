@@ -1,20 +1,20 @@
-//! What the packets of the paced transports say.
+//! The packet header of the paced transports.
 
 /// What a packet is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// Opens the flow, and asks for a rate.
+    /// Opens the flow, and requests a rate.
     Open,
     /// Carries payload.
     #[default]
     Data,
-    /// Asks for a rate while there is none to send at.
+    /// Requests a rate while there is none to send at.
     Probe,
     /// The flow is over, whole or given up: what was granted to it is free.
     Close,
 }
 
-/// The header; `word` is what the scheme says to the network and the network to it. An answer repeats it.
+/// The header; `fields` are the scheme's own, which routers read and write. An answer repeats it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Header<W> {
     /// In picoseconds of the simulation: when the packet was sent that this is or answers.

@@ -1,6 +1,6 @@
-//! The rate-based core that RCP, D3 and PDQ share: a flow opens with a request, is sent packet by packet at the rate
-//! that the network granted, asks again while it has none, and says when it is over. What differs is a [`RateControl`]
-//! and the agents at the ports, which do the granting.
+//! The rate-based core that RCP, D3 and PDQ share. A flow opens with a request, sends packet by packet at the rate
+//! that the network granted, repeats the request while it has no rate, and announces its end. What differs is a
+//! [`RateControl`] and the agents at the ports, which grant rates.
 //!
 //! Each packet is acknowledged. What three later packets' acknowledgements prove lost, or a timeout does, is sent again.
 

@@ -25,7 +25,7 @@ pub struct Sender<C> {
     next: u32,
     /// Packets held lost: they go again, before new ones.
     lost: VecDeque<u32>,
-    /// Packets of which nothing was heard since they were last sent, the earliest first.
+    /// Packets not answered since they were last sent, the earliest first.
     in_flight: VecDeque<(u32, Time)>,
     rto: Rto,
     /// Whether the network answered the opening request.
@@ -96,18 +96,18 @@ impl<C: RateControl> Sender<C> {
         self.una == self.packets || self.given_up
     }
 
-    /// Asks for a rate.
+    /// Requests a rate.
     pub(super) fn open(&mut self, config: &Config, context: &mut Host<'_, C>) {
         self.send_request(Role::Open, config, context);
         self.set_alarm(config, context);
     }
 
-    /// Tells the network that the flow is over.
+    /// Announces that the flow is over.
     pub(super) fn close(&mut self, config: &Config, context: &mut Host<'_, C>) {
         self.send_request(Role::Close, config, context);
     }
 
-    /// The receiver's answer, with what the network made of the word in it.
+    /// The receiver's answer, with the fields as the network left them.
     pub(super) fn answered(
         &mut self,
         header: &Header<C::Fields>,
@@ -156,7 +156,7 @@ impl<C: RateControl> Sender<C> {
         self.set_alarm(config, context);
     }
 
-    /// Something was heard of a packet; those sent well before it, of which nothing was, are lost.
+    /// A packet was answered; those sent well before it and not answered are lost.
     fn settle(&mut self, seq: u32) {
         let Some(place) = self.in_flight.iter().position(|(other, _)| *other == seq) else { return };
         self.in_flight.remove(place);
@@ -167,7 +167,7 @@ impl<C: RateControl> Sender<C> {
         }
     }
 
-    /// Nothing was heard for too long: of the earliest packet in flight, or of a request.
+    /// The timeout has passed without an answer to the earliest packet in flight, or to a request.
     fn expire(&mut self, config: &Config, now: Time) {
         self.report.timeouts += 1;
         let patience = self.rto.current(&config.rto);

@@ -7,7 +7,7 @@ use crate::units::Time;
 /// The list holds twice as many flows as send (§3.3: 2κ), but never fewer than twice this many.
 const FEWEST_SENDING: usize = 2;
 
-/// A flow of which nothing was heard for so many of its round trips is gone, and so was the packet that said so.
+/// A flow that was silent for so many of its round trips is gone, and its closing packet was lost.
 const SILENCE: u64 = 200;
 
 /// A flow as a port knows it.
@@ -17,9 +17,9 @@ pub struct Entry {
     pub(super) deadline: Time,
     pub(super) needs: Time,
     pub(super) rtt: Time,
-    /// R_i: what it sends at, as the last answer said.
+    /// R_i: the rate it sends at, as the last answer set it.
     pub(super) rate: Kbps,
-    /// P_i: who paused it.
+    /// P_i: the port that paused it.
     pub(super) paused_by: u32,
     pub(super) heard_at: Time,
 }
@@ -36,7 +36,7 @@ impl Entry {
 pub struct List(Vec<Entry>);
 
 impl List {
-    /// Where a flow stands, from 0.
+    /// A flow's index in the list, from 0.
     pub(super) fn position(&self, flow: FlowId) -> Option<usize> {
         self.0.iter().position(|entry| entry.flow == flow)
     }
@@ -53,7 +53,7 @@ impl List {
         self.0.retain(|entry| entry.flow != flow);
     }
 
-    /// Takes a flow in, or what is news of it, if it is critical enough; returns where it stands.
+    /// Adds or updates a flow, if it is critical enough; returns its index.
     pub(super) fn update(&mut self, mut news: Entry) -> Option<usize> {
         self.0.retain(|entry| entry.flow == news.flow || !is_silent(entry, news.heard_at));
         if let Some(position) = self.position(news.flow) {
@@ -113,7 +113,7 @@ mod tests {
         }
         let order: Vec<FlowId> = list.0.iter().map(|entry| entry.flow).collect();
         assert_eq!(order, [4, 3, 2, 1]);
-        // Nobody sends, so there is room for four; a fifth pushes out the least critical, or stays out itself.
+        // No flow sends, so the list holds four; a fifth pushes out the least critical, or stays out itself.
         assert_eq!(list.update(entry(5, 0, 100)), Some(2));
         assert_eq!(list.update(entry(6, 0, 1_000)), None);
         assert_eq!((list.position(1), list.len()), (None, 4));

@@ -14,18 +14,18 @@ use switch::PdqSwitch;
 /// PDQ.
 pub type Pdq = Paced<PdqControl>;
 
-/// Who paused a flow: a port, by its link's number and one; or nobody.
+/// The port that paused a flow: its link's number plus one; 0 if none did.
 const NOBODY: u32 = 0;
 
 /// A round trip, in the units of [`Fields::probe_every`].
 const ROUND_TRIP: u32 = 1_000;
 
-/// What PDQ's packets say (§3.1: the scheduling header).
+/// The fields of PDQ's scheduling header (§3.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fields {
     /// R_H: the rate that the path so far allows.
     rate: Kbps,
-    /// P_H: who paused the flow.
+    /// P_H: the port that paused the flow.
     paused_by: u32,
     /// D_H: the deadline, as a point in time.
     deadline: Time,
@@ -35,8 +35,8 @@ pub struct Fields {
     rtt_ns: u32,
     /// I_H: round trips between two probes, in thousandths.
     probe_every: u32,
-    /// Whether the port that paused the flow is still on its path, or none had; else, after a detour, nobody would let it go
-    /// on.
+    /// Whether the port that paused the flow is still on its path, or none had paused it. Otherwise, after a
+    /// detour, no port would ever resume it.
     is_decided: bool,
 }
 

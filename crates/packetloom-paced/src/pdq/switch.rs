@@ -8,8 +8,8 @@ use crate::packet::{Kind, Packet};
 use crate::spec::Values;
 use crate::units::Time;
 
-/// Less than this part of the link is not worth granting: a paused flow asks again within a round trip or so, while one
-/// that is sent very slowly learns of more only with its next packet.
+/// Less than this part of the link is not worth granting: a paused flow sends another request within a round trip
+/// or so, whereas one that is sent very slowly learns of a higher rate only with its next packet.
 const LEAST_SHARE: Kbps = 20;
 
 /// The port.

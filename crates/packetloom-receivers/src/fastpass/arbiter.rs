@@ -9,7 +9,7 @@ use crate::packet::{Kind, Packet};
 use crate::priority;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A flow asks.
+/// A flow's request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub flow: FlowId,
@@ -61,7 +61,7 @@ impl Arbiter {
         }
     }
 
-    /// Gives out a batch of slots, and tells every sender that has any.
+    /// Allocates a batch of slots, and notifies every sender that has any.
     pub fn allocate(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         let batch_time = config.batch_time(context);
         let batch = context.now.as_ps() / batch_time.as_ps();

@@ -1,5 +1,5 @@
-//! Fastpass (Perry et al., SIGCOMM 2014): senders ask an arbiter for timeslots, and the arbiter tells each sender what to
-//! send in which slot.
+//! Fastpass (Perry et al., SIGCOMM 2014): senders request timeslots from an arbiter, which allocates them: each
+//! sender learns what to send in which slot.
 //!
 //! The arbiter is a host of the network: requests and allocations are packets like any other, which wait in queues and
 //! may get lost. `central/syn.rs` is the same idea with a controller that knows and reaches everybody at once.
@@ -28,7 +28,7 @@ const MOST_SLOTS: usize = 8;
 /// A slot in which a sender has nothing to send.
 const IDLE: u16 = u16::MAX;
 
-/// What packets say. Senders number their flows, so that an allocation is short.
+/// The packet headers. Senders number their flows, so that an allocation is short.
 #[derive(Clone, Copy, Debug)]
 pub enum Header {
     /// To the arbiter: so many more slots for a flow to `dst`; none: the flow is over.

@@ -1,4 +1,4 @@
-//! A host's flows: they ask for slots, send one packet in each, and ask again for what was not acknowledged.
+//! A host's flows: they request slots, send one packet in each, and request more for what was not acknowledged.
 
 use super::{Config, Header, IDLE, Purpose};
 use crate::Sending;
@@ -11,7 +11,7 @@ use crate::reassembly::Reassembly;
 use crate::units::Time;
 use std::collections::VecDeque;
 
-/// So many numbers rest before one is used again, so that a late allocation hits nobody.
+/// So many numbers rest before one is used again, so that a late allocation finds no other flow.
 const RESTING: usize = 64;
 
 /// A flow at its sender.
@@ -21,14 +21,14 @@ struct Sender {
     /// What the arbiter knows it by.
     number: u16,
     packets: u32,
-    /// What it has asked slots for and not yet sent.
+    /// Packets for which it has requested slots and which are not yet sent.
     unsent: u32,
     /// The packet to send next, unless it is acknowledged.
     next: u32,
     /// Every packet below was sent before.
     sent_up_to: u32,
     acknowledged: Reassembly,
-    /// When it asks again, if nothing changes that.
+    /// When it sends the next request, if nothing changes that.
     asks_at: Time,
     report: Report,
 }
@@ -109,7 +109,7 @@ impl Senders {
         }
     }
 
-    /// A slot of a flow: one packet goes. A flow that was given more than it asked for leaves it empty.
+    /// A slot of a flow: one packet goes. A flow with more slots than packets leaves it empty.
     pub fn slot(&mut self, number: u16, config: &Config, context: &mut Context<'_, Header>) {
         let Some(sender) = self.flows.get_mut(self.numbers[usize::from(number)]) else { return };
         if sender.unsent == 0 {

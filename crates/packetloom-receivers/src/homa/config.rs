@@ -1,4 +1,4 @@
-//! Homa's parameters, and the numbers of those who have built it.
+//! Homa's parameters, and the values of those who have built it.
 
 use super::cutoffs::{self, Weights};
 use super::header::Header;
@@ -44,7 +44,7 @@ pub enum SenderOrder {
     Granted,
 }
 
-/// What is different from one Homa to another where nothing is said.
+/// The defaults in which one Homa differs from another.
 #[derive(Clone, Copy, Debug)]
 struct Variant {
     blind_bytes: u64,
@@ -317,12 +317,12 @@ impl Config {
         self
     }
 
-    /// After so long without a word a sender asks.
+    /// After so long a silence a sender requests a status.
     pub fn patience(&self) -> Time {
         self.resend_after.times(2)
     }
 
-    /// After so long without a word a sender forgets a message that it has sent and nobody acknowledges.
+    /// After so long a silence a sender forgets a message that it has sent, where receivers do not acknowledge.
     pub fn forget_after(&self) -> Time {
         self.patience().times(5)
     }

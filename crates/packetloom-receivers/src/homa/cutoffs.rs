@@ -1,7 +1,7 @@
-//! Which level a packet has that nobody granted: by how much of its message is left, or by the message's size.
+//! The priority level of an unscheduled packet: by how much of its message is left, or by the message's size.
 //!
-//! The levels carry equal bytes (SIGCOMM 2018 §3.4). What counts is what blind packets bring, and the ends of messages,
-//! whose level is raised (`tail_boost`); on the first level grants and other words, too.
+//! The levels carry equal bytes (SIGCOMM 2018 §3.4). What counts is the bytes of blind packets and of the ends of
+//! messages, whose level is raised (`tail_boost`); on the first level grants and other control packets, too.
 
 use super::layout::Layout;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ impl Weights {
     ) {
         let (packets, blind) = (layout.packets(size_bytes), layout.blind(size_bytes));
         let all = layout.wire_bytes(packets, size_bytes);
-        // A grant for each packet that is not blind, and perhaps a word at the end.
+        // A grant for each packet that is not blind, and perhaps an acknowledgement at the end.
         let words = u64::from(packets - blind) + u64::from(acknowledged);
         let word_bytes = layout.control_bytes + layout.framing_bytes;
         *self.0.entry(0).or_default() += times * (words * word_bytes) as f64;
@@ -133,7 +133,7 @@ mod tests {
     fn of_long_messages_only_the_first_window_and_the_end_count() {
         let weights = Weights::of(&[(1_000_000, 1.0)], &LAYOUT, 10_000, true);
         let sizes: Vec<u64> = weights.0.keys().copied().collect();
-        // Words, seven packets at the end (one byte less than 10 000 on the wire), and seven blind ones.
+        // Control packets, seven packets at the end (one byte less than 10 000 on the wire), and seven blind ones.
         assert_eq!((sizes.len(), sizes[0], sizes[14]), (15, 0, 1_000_000));
         assert!(sizes[7] < 10_000 && sizes[8] == 1_000_000 - 6 * 1_442, "{sizes:?}");
         assert_eq!(blind_levels(&[(1_000_000, 1.0)], &LAYOUT, 8), 1);

@@ -1,5 +1,5 @@
-//! To whom a host grants (Homa §3.3 to §3.5): the senders of the messages with the least left, one message of each, as
-//! many at once as the overcommitment says.
+//! Which senders a host grants to (Homa §3.3 to §3.5): those of the messages with the least left, one message of
+//! each, as many at once as the overcommitment allows.
 
 use super::PACE;
 use super::config::{Config, Grants};
@@ -13,7 +13,7 @@ use crate::units::Time;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
-/// Where a message stands: by what is left of it, then by what decides between equals.
+/// A message's rank: by what is left of it, then by the tie-break.
 pub type Rank = (u64, u64, u64, FlowId);
 
 const FIRST: Rank = (0, 0, 0, 0);
@@ -120,7 +120,7 @@ impl Scheduler {
                     self.requeue(message, config);
                 }
             }
-            // Who is granted all makes room for another; in ns-3 from the next packet on.
+            // A fully granted message makes way for another; in ns-3 from the next packet on.
             if !has_left || config.is_ns3 {
                 break;
             }
@@ -174,9 +174,9 @@ impl Scheduler {
         context.send(config.control(message.flow, message.src, Header::Grant { to, level }));
     }
 
-    /// Whether a packet may be granted: there is room in the window, and the sender's last packet is off its link, unless
-    /// this one is more urgent. If there is room for another it may go as this one is off, for which a timer is set;
-    /// if not, it is granted as soon as something comes.
+    /// Whether a packet may be granted: the window allows it, and the sender's last packet is off its link, unless
+    /// this one is more urgent. If the window allows another, it is granted when this one is off the link, for
+    /// which a timer is set; if not, as soon as something arrives.
     fn may_pace(
         &mut self,
         message: &Receiver,

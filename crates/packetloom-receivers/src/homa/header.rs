@@ -1,4 +1,4 @@
-//! What Homa's packets say.
+//! Homa's packet headers.
 
 use crate::packet::Packet;
 
@@ -29,7 +29,7 @@ pub enum Header {
     /// The sender is alive and has others to send first.
     #[default]
     Busy,
-    /// The sender has heard nothing for long: what of the message is there?
+    /// The sender has received nothing for long: how much of the message has arrived?
     Ask {
         /// How many of its packets were sent without a grant.
         blind: u32,

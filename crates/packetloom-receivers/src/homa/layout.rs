@@ -1,5 +1,5 @@
-//! How a message is cut into packets: blind ones, which are sent without a grant and say more in their headers, and
-//! those that are granted.
+//! How a message is cut into packets: blind ones, which are sent without a grant and have longer headers, and those
+//! that are granted.
 
 /// The sizes of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
-//! Homa (Montazeri et al., SIGCOMM 2018): a message's first bytes are sent at once, at a level that says how short it is;
-//! the rest as its receiver grants it, which serves the messages with the least left, several at once, and says at which
-//! level.
+//! Homa (Montazeri et al., SIGCOMM 2018): a message's first bytes are sent at once, at a level that depends on its
+//! size. The rest is sent as its receiver grants it; the receiver serves the messages with the least left, several
+//! at once, and sets their levels.
 //!
-//! As in the authors' simulator a message goes one way, here with a word at its end, so that its sender knows. What is lost
-//! is asked for by the receiver (RESEND, §3.7); a sender that hears nothing asks whether anything came.
+//! As in the authors' simulator a message goes one way, here with an acknowledgement at its end for the sender. The
+//! receiver requests what is lost (RESEND, §3.7); a sender that receives nothing asks whether anything came.
 
 mod config;
 mod cutoffs;
@@ -36,7 +36,7 @@ const SERVE: u8 = 0;
 const PACE: u8 = 1;
 /// A timer's purpose: packets of a message may be late.
 const LATE: u8 = 2;
-/// A timer's purpose: a message's receiver may have to be asked.
+/// A timer's purpose: to check whether a message's receiver must be asked for its status.
 const ASK: u8 = 3;
 
 /// All messages from and to one host.
@@ -196,7 +196,7 @@ impl Homa {
         }
     }
 
-    /// A word for a message came, which may let it send.
+    /// A control packet for a message came, which may let it send.
     fn with_sender(&mut self, flow: FlowId, update: impl FnOnce(&mut Sender)) {
         if let Some(sender) = self.senders.get_mut(flow) {
             update(sender);
@@ -204,7 +204,7 @@ impl Homa {
         }
     }
 
-    /// Tells a receiver that asks for packets that others go first (§3.7: BUSY).
+    /// Answers a receiver's RESEND: other messages go first (§3.7: BUSY).
     fn excuse(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
         let others_go_first = self.outbox.first().is_some_and(|first| first != packet.flow);
         if others_go_first && self.senders.get(packet.flow).is_some() {
@@ -292,7 +292,8 @@ impl Homa {
         self.scheduler.grant(&mut self.receivers, &self.config, context);
     }
 
-    /// A sender has heard nothing for long. Of a message that is known, timers tell what is missing.
+    /// A sender has received nothing for long. If its message is known here, the receiver's timers request what is
+    /// missing.
     fn status_requested(&mut self, packet: &Packet<Header>, blind: u32, context: &mut Context<'_, Header>) {
         let answer = if self.finished.packets(packet.flow).is_some() {
             Header::Done

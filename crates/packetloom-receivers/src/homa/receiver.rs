@@ -22,7 +22,7 @@ pub struct Receiver {
     pub(super) on_wire: u64,
     /// How many messages came before it.
     pub(super) number: u64,
-    /// Where it stands among those that need grants.
+    /// Its rank among those that need grants.
     pub(super) rank: Option<Rank>,
     have: Reassembly,
     heard_at: Time,
@@ -83,7 +83,7 @@ impl Receiver {
         self.granted == self.packets
     }
 
-    /// How much of it nobody granted.
+    /// How much of it was not granted.
     #[inline]
     pub fn left_to_grant(&self, config: &Config) -> u64 {
         self.size_bytes - config.layout.before(self.granted, self.size_bytes)

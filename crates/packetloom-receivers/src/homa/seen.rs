@@ -3,10 +3,10 @@
 use super::config::Config;
 use super::cutoffs::Weights;
 
-/// From so many messages to the next so many cutoffs stay as they are.
+/// The cutoffs stay as they are for so many messages.
 const BETWEEN: u32 = 256;
 
-/// Sizes are told apart by so many of their first bits, so that there are few of them.
+/// Sizes are distinguished by so many of their first bits, so that there are few of them.
 const KEPT_BITS: u32 = 5;
 
 /// What a host has seen.

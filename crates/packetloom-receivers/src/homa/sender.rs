@@ -11,7 +11,7 @@ use crate::seq_set::SeqSet;
 use crate::units::Time;
 use std::collections::BTreeSet;
 
-/// Where a message stands among those that have a packet to send: by what is left of it, then by age.
+/// A message's rank among those that have a packet to send: by what is left of it, then by age.
 pub type Turn = (u64, u64, FlowId);
 
 /// The messages of a host that have a packet to send (Homa §3.2: SRPT).
@@ -112,7 +112,7 @@ impl Sender {
         }
     }
 
-    /// Receivers tell of no packet, so all that were sent count as in flight.
+    /// Receivers acknowledge no single packet, so all that were sent count as in flight.
     pub fn sending(&self) -> Sending {
         Sending { window: None, rate: None, in_flight: self.next, acknowledged: 0, report: self.report }
     }
@@ -151,7 +151,8 @@ impl Sender {
         }
     }
 
-    /// Whether its receiver may have to be asked: it waits for a word, and has for long. Otherwise when to look again.
+    /// The status request, if one is due: the message has waited long for a grant or an acknowledgement. Otherwise
+    /// when to check again.
     pub fn status_request(&mut self, config: &Config, now: Time) -> Result<Header, Time> {
         let patient_until = self.stirred_at + config.patience();
         if self.has_packet() {
@@ -168,7 +169,8 @@ impl Sender {
         Ok(Header::Ask { blind: self.blind })
     }
 
-    /// Whether all was sent, nobody will say that it came, and nothing was heard for so long that it must have.
+    /// Whether all was sent, receivers do not acknowledge, and the silence was so long that everything must have
+    /// arrived.
     pub fn is_forgotten(&self, config: &Config, now: Time) -> bool {
         let is_sent = self.next == self.packets && self.again.is_empty();
         !config.acknowledges && is_sent && now >= self.stirred_at + config.forget_after()

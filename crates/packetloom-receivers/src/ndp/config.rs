@@ -8,17 +8,17 @@ use crate::priority;
 use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Values};
 use crate::units::Time;
 
-/// A sender that hears nothing doubles its patience so often at most.
+/// A sender without answers doubles its timeout so often at most.
 const MOST_DOUBLINGS: u32 = 10;
 
-/// Whom a receiver pulls from first.
+/// Which connection a receiver pulls from first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PullOrder {
     /// Everyone in turn.
     Fair,
     /// By traffic class, the smallest number first.
     Class,
-    /// Whoever has the least left to deliver.
+    /// The one with the least left to deliver.
     Shortest,
 }
 
@@ -114,7 +114,7 @@ impl Config {
         }
     }
 
-    /// How long a sender waits for a word after so many waits in vain.
+    /// How long a sender waits for an answer after so many timeouts.
     pub(super) fn patience(&self, waits: u32) -> Time {
         self.rto.times(1 << waits.min(MOST_DOUBLINGS))
     }
@@ -135,7 +135,7 @@ impl Config {
         self.format.data.mss_bytes + self.format.data.header_bytes
     }
 
-    /// A word of the receiver's.
+    /// A control packet of the receiver.
     pub(super) fn control_packet(
         &self,
         flow: FlowId,

@@ -1,4 +1,4 @@
-//! What NDP's packets say.
+//! NDP's packet headers.
 
 use crate::packet::Packet;
 
@@ -18,11 +18,11 @@ pub enum Header {
     Ack(Reply),
     /// This packet's header arrived; it must come again.
     Nack(Reply),
-    /// Send; the word is about no packet.
+    /// Send; it is about no packet.
     Pull(Reply),
 }
 
-/// What a receiver says.
+/// A receiver's answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Reply {
     /// The packet that it is about.
@@ -30,7 +30,7 @@ pub struct Reply {
     /// Every packet before this one arrived.
     pub next: u32,
     /// How many packets the sender may have sent beyond its first window. A count of all pulls so far, so a later
-    /// pull makes up for a lost one (NDP §3.2); 0 where there is nothing to say.
+    /// pull makes up for a lost one (NDP §3.2); 0 where nothing is pulled.
     pub pulls: u32,
 }
 

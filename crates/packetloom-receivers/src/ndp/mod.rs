@@ -1,8 +1,8 @@
 //! NDP (Handley et al., SIGCOMM 2017): senders push a first window at line rate; from then on receivers pull.
 //!
-//! Switches trim what they can't queue, so the receiver learns of every packet: it acknowledges those that arrived
-//! whole, says of the trimmed ones that they must come again, and for each of either asks for one packet more, at
-//! the pace of its own link.
+//! Switches trim what they can't queue, so the receiver learns of every packet. It acknowledges those that arrived
+//! whole, sends a NACK for the trimmed ones, and for each of either pulls one more packet, at the pace of its own
+//! link.
 
 mod config;
 mod header;
@@ -126,7 +126,7 @@ impl Transport for Ndp {
 }
 
 impl Ndp {
-    /// The receiver's word, at the sender.
+    /// The receiver's answer, at the sender.
     fn answered(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
         let Some(sender) = self.senders.get_mut(packet.flow) else { return };
         sender.answered(packet.header, &self.config, context);
@@ -136,7 +136,7 @@ impl Ndp {
         }
     }
 
-    /// The header of a packet that no queue had room for, at the sender.
+    /// The header of a packet that fitted into no queue, back at the sender.
     fn came_back(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
         if let (Some(sender), Header::Data { seq, .. }) = (self.senders.get_mut(packet.flow), packet.header) {
             sender.came_back(seq, &self.config, context);
@@ -174,7 +174,7 @@ impl Ndp {
         self.answer(packet, if has_it { Header::Ack(reply) } else { Header::Nack(reply) }, context);
     }
 
-    /// Acknowledges a packet, or says that it came without its payload.
+    /// Acknowledges a packet, or sends a NACK if it came without its payload.
     fn answer(&self, packet: &Packet<Header>, header: Header, context: &mut Context<'_, Header>) {
         context.send(self.config.control_packet(packet.flow, packet.src, packet.class, header));
     }

@@ -10,7 +10,7 @@ use crate::flow::FlowId;
 use crate::units::Time;
 use std::collections::BTreeSet;
 
-/// Where a connection stands in the queue: its urgency, then its turn.
+/// A connection's position in the pull queue: its urgency, then its turn.
 pub type PullKey = (u32, u64);
 
 /// The queue, and the clock by which pulls leave it.

@@ -21,7 +21,7 @@ pub struct Receiver {
     trimmed: u32,
     /// Pulls to come, for packets that arrived, whole or trimmed.
     pub(super) owed: u32,
-    /// Where it stands in the pull queue, if it does.
+    /// Its position in the pull queue, if it is there.
     pub(super) pull_key: Option<PullKey>,
 }
 

@@ -13,7 +13,7 @@ use crate::seq_set::SeqSet;
 use crate::units::Time;
 use std::collections::VecDeque;
 
-/// Of so many of the latest words it counts how many were acknowledgements.
+/// Of so many of the latest answers it counts how many were acknowledgements.
 const REMEMBERED: u32 = 12;
 
 /// A packet in flight.
@@ -39,20 +39,20 @@ pub struct Sender {
     trimmed: VecDeque<u32>,
     /// Whether any came back.
     has_returned: bool,
-    /// Whether each of the latest words on a packet was an acknowledgement, the latest in the lowest bit.
+    /// Whether each of the latest answers about a packet was an acknowledgement, the latest in the lowest bit.
     latest: u32,
-    /// Words on packets so far, each of which promises a pull; how many of them were NACKs.
+    /// Answers about packets so far, each of which promises a pull; how many of them were NACKs.
     words: u32,
     nacks: u32,
-    /// Packets of which nothing was heard since they were last sent, the earliest first.
+    /// Packets not answered since they were last sent, the earliest first.
     in_flight: VecDeque<Sent>,
     /// All pulls so far, and those answered with a packet. Packets overtake each other, so a pull may come before the
     /// NACK that it is for: one that finds nothing to send is kept.
     pulls: u32,
     pulls_used: u32,
-    /// When anything last left or was heard.
+    /// When anything last left or arrived.
     active_at: Time,
-    /// Timeouts without a word since.
+    /// Timeouts since the last answer.
     waits: u32,
     report: Report,
 }
@@ -153,7 +153,7 @@ impl Sender {
         self.active_at = left_at;
     }
 
-    /// The receiver's word.
+    /// The receiver's answer.
     pub(super) fn answered(&mut self, header: Header, config: &Config, context: &mut Context<'_, Header>) {
         let (Header::Ack(reply) | Header::Nack(reply) | Header::Pull(reply)) = header else { return };
         self.active_at = context.now;
@@ -176,9 +176,9 @@ impl Sender {
         }
     }
 
-    /// A packet came back: no queue had room even for its header. Sent at once it would meet the same crowd, so in general
-    /// it waits for a pull. But where no pull is to come, or where others get through so that it must have been on a bad
-    /// path, it goes at once (NDP §3.2.4).
+    /// A packet came back: even its header fitted into no queue. Sent at once it would meet the same congestion, so
+    /// in general it waits for a pull. It goes at once where no pull is due, or where others get through, which
+    /// means that its path was bad (NDP §3.2.4).
     pub(super) fn came_back(&mut self, seq: u32, config: &Config, context: &mut Context<'_, Header>) {
         self.report.returns += 1;
         if !self.settle(seq, Fate::Lost, context) || self.is_acked(seq) {
@@ -229,14 +229,14 @@ impl Sender {
         }
     }
 
-    /// Asks for what it takes to hear of a packet in flight.
+    /// Prefetches what an answer about a packet in flight will read.
     #[inline]
     pub(super) fn prefetch(&self) {
         self.in_flight.front().inspect(|first| prefetch(*first));
     }
 
-    /// Something was heard of a packet in flight; returns whether it counted as that. Words come nearly in the order
-    /// of sending, so the search is short.
+    /// An answer about a packet in flight; returns whether the packet counted as in flight. Answers come nearly in
+    /// the order of sending, so the search is short.
     fn settle(&mut self, seq: u32, fate: Fate, context: &mut Context<'_, Header>) -> bool {
         let place = self.in_flight.iter().position(|sent| sent.seq == seq);
         let Some(sent) = place.and_then(|place| self.in_flight.remove(place)) else { return false };
@@ -253,7 +253,7 @@ impl Sender {
         seq < self.una || self.acked.contains(seq)
     }
 
-    /// By when something must be heard: of the earliest packet in flight, or, if there is none, at all.
+    /// When the sender times out: by the earliest packet in flight or, if there is none, by the last activity.
     fn deadline(&mut self, config: &Config) -> Time {
         while let Some(sent) = self.in_flight.front()
             && self.is_acked(sent.seq)

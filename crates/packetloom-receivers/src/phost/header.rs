@@ -1,4 +1,4 @@
-//! What pHost's packets say.
+//! pHost's packet headers.
 
 use crate::packet::Packet;
 

@@ -196,7 +196,7 @@ impl PHost {
         context.set_timer(again_at, flow, RETRY);
     }
 
-    /// A packet tells of a flow; returns whether it is one that still lacks packets.
+    /// A packet of a flow, which may be new; returns whether the flow still lacks packets.
     fn begin(&mut self, packet: &Packet<Header>, packets: u32, context: &mut Context<'_, Header>) -> bool {
         if self.receivers.get(packet.flow).is_some() {
             return true;

@@ -7,7 +7,7 @@ use crate::packet::Packet;
 use crate::reassembly::Reassembly;
 use crate::units::Time;
 
-/// Where a flow stands at its receiver.
+/// Whether a flow may get tokens at its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenState {
     /// Among those that get tokens: by how many packets have not come, then by age.
@@ -39,7 +39,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// The flow of so many packets that a packet tells of.
+    /// The flow of so many packets that a packet announces.
     pub(super) fn new(
         packet: &Packet<Header>,
         packets: u32,

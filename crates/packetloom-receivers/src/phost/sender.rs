@@ -10,7 +10,8 @@ use crate::seq_set::SeqSet;
 use crate::units::Time;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Where a flow stands among those with tokens: by how much of it has not come, as far as its sender was told, then by age.
+/// A flow's rank among those with tokens: by how much of it has not arrived, as far as its sender knows, then by
+/// age.
 type Turn = (u32, u64, FlowId);
 
 /// The flows of a host that have tokens.
@@ -104,7 +105,7 @@ impl Sender {
         FlowStatus { flow: self.flow.id, arrived: self.packets - self.left, packets: self.packets, waits_for }
     }
 
-    /// Receivers tell of no packet, so all that were sent count as in flight.
+    /// Receivers acknowledge no single packet, so all that were sent count as in flight.
     pub(super) fn sending(&self) -> Sending {
         let in_flight = self.report.packets_sent - self.report.retransmissions;
         Sending { window: None, rate: None, in_flight, acknowledged: 0, report: self.report }
@@ -115,7 +116,7 @@ impl Sender {
         Header::Request { packets: self.packets }
     }
 
-    /// Whether to request again: nothing was heard for long. Otherwise when to look again.
+    /// Whether to send another request: nothing arrived for long. Otherwise when to check again.
     pub(super) fn must_request(&mut self, config: &Config, now: Time) -> Result<(), Time> {
         let patient_until = self.heard_at + config.retry;
         if patient_until > now {

@@ -11,7 +11,7 @@ use crate::flow_table::FlowTable;
 use crate::units::Time;
 use std::collections::BTreeSet;
 
-/// Who gets tokens, and when the next is due.
+/// Which flows get tokens, and when the next is due.
 #[derive(Clone, Debug)]
 pub struct Tokens {
     ready: BTreeSet<(u32, u64, FlowId)>,

@@ -24,7 +24,7 @@ impl Arrivals {
         self.subflow(packet).data(packet, config, context);
     }
 
-    /// A probe asks what arrived on its subflow.
+    /// A probe requests an acknowledgement on its subflow.
     pub fn probed(&mut self, packet: &Packet<Header>, config: &Config, context: &mut Context<'_, Header>) {
         let Header { seq, sent_at, .. } = packet.header;
         self.subflow(packet).acknowledge(seq, sent_at, config, context);
@@ -37,7 +37,7 @@ impl Arrivals {
         }
     }
 
-    /// The packet's subflow, which says how much of the flow is there.
+    /// The packet's subflow, whose acknowledgements carry how much of the flow has arrived.
     fn subflow(&mut self, packet: &Packet<Header>) -> &mut Receiver {
         let number = usize::from(packet.header.subflow);
         if self.subflows.len() <= number {

@@ -1,4 +1,4 @@
-//! A flow at its sender: its packets are dealt out to subflows as these have room.
+//! A flow at its sender: its packets are dealt out to subflows as their windows allow.
 
 use super::subflow::{Subflow, coupled_step};
 use crate::Sending;
@@ -88,7 +88,7 @@ impl Connection {
         })
     }
 
-    /// Gives packets to the subflows in turn, as long as one has room.
+    /// Gives packets to the subflows in turn, as long as a window allows one.
     pub fn deal(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         let mut refusals = 0;
         while refusals < self.subflows.len() {
@@ -110,7 +110,8 @@ impl Connection {
         }
     }
 
-    /// A packet for a subflow that has room: one that another subflow seems to have lost, or else a new one.
+    /// A packet for a subflow whose window allows one: one that another subflow seems to have lost, or else a new
+    /// one.
     fn next_packet_for(&mut self, subflow: u8) -> Option<u32> {
         self.reinjected.retain(|&(data_seq, _)| data_seq >= self.una);
         if let Some(place) = self.reinjected.iter().position(|&(_, lost_by)| lost_by != subflow) {

@@ -1,8 +1,8 @@
 //! Multipath TCP (RFC 8684) with coupled windows (RFC 6356): a flow's packets are dealt out to subflows, each of which
 //! is a TCP sender on a path of its own.
 //!
-//! All subflows are open from the start and are told apart by a number in the place of ports, which per-flow ECMP
-//! hashes. There is no receive window, so none of what MPTCP does about a full one.
+//! All subflows are open from the start and are distinguished by a number in place of ports, which per-flow ECMP
+//! hashes. There is no receive window, so none of MPTCP's rules for a full one.
 
 mod arrivals;
 mod connection;

@@ -19,7 +19,7 @@ const LARGEST_WINDOW_Q20: u64 = ONE << 16;
 struct Carried {
     /// Its number in the flow.
     data_seq: u32,
-    /// Whether another subflow was asked to carry it too.
+    /// Whether another subflow has been given it too.
     reinjected: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Subflow {
 }
 
 impl Subflow {
-    /// Tells it what the flow's packets are, and whether there are other subflows.
+    /// Sets the size and number of the flow's packets, and whether there are other subflows.
     pub fn describe(&mut self, packets: u32, full_bytes: u16, last_bytes: u16, is_alone: bool) {
         (self.last, self.full_bytes, self.last_bytes) = (packets - 1, full_bytes, last_bytes);
         self.is_alone = is_alone;

@@ -1,4 +1,4 @@
-//! What the packets of the windowed transports say.
+//! The packet header of the windowed transports.
 
 use super::config::Config;
 use crate::flow::{FlowId, HostId};

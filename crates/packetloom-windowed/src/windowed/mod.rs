@@ -1,8 +1,8 @@
 //! The window-based core that TCP, DCTCP and pFabric's MinTCP share: sending within a window, selective
 //! acknowledgements, loss recovery, timeouts. What differs is a [`Congestion`] control and defaults.
 //!
-//! Sequence numbers count packets. The pipe is estimated as RFC 6675 has it, so selectively acknowledged packets make
-//! room in the window. Flows run on connections that are already open: no handshake.
+//! Sequence numbers count packets. The pipe is estimated by RFC 6675, so selectively acknowledged packets open the
+//! window. Flows run on connections that are already open: no handshake.
 
 mod config;
 mod header;
@@ -181,7 +181,7 @@ impl<C: Congestion> Windowed<C> {
         self.finished.add(context.now, flow, packets);
     }
 
-    /// A probe asks what arrived.
+    /// A probe requests an acknowledgement.
     fn probed(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
         if let Some(packets) = self.finished.packets(packet.flow) {
             self.acknowledge_whole(&packet, packets, context);

@@ -29,8 +29,8 @@ impl Prr {
         self.limit
     }
 
-    /// An acknowledgement tells that so many packets arrived and leaves so many in the pipe. It `is_safe` if it is
-    /// cumulative and nothing more was found lost (§5: safeACK).
+    /// An acknowledgement reports that so many packets arrived and leaves so many in the pipe. It `is_safe` if it
+    /// is cumulative and nothing more was found lost (§5: safeACK).
     pub fn acknowledged(&mut self, delivered: u32, pipe: u32, is_safe: bool) {
         if delivered == 0 {
             return;

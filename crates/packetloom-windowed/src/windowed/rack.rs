@@ -17,7 +17,7 @@ struct Sent {
     again: bool,
 }
 
-/// What an acknowledgement says of time.
+/// An acknowledgement's timestamps.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// When it came.
@@ -179,7 +179,7 @@ mod tests {
 
     const RTT_US: u64 = 100;
 
-    /// A sender of packets, and what its receiver told it.
+    /// A sender of packets, and what its receiver acknowledged.
     struct Flow {
         rack: Rack,
         sacked: SeqSet,
@@ -193,7 +193,7 @@ mod tests {
             flow
         }
 
-        /// A packet is acknowledged selectively, and was sent when the acknowledgement says.
+        /// A packet is acknowledged selectively, with the time at which it was sent.
         fn arrives(&mut self, seq: u32, sent_us: u64, now_us: u64) {
             self.sacked.insert(seq);
             let arrival = Arrival { now: Time::from_us(now_us), echo: Some(Time::from_us(sent_us)) };

@@ -60,7 +60,8 @@ impl Receiver {
         self.arrived.whole()
     }
 
-    /// Acknowledgements say from now on that every packet of the flow before this one arrived, on whatever subflow.
+    /// From now on acknowledgements carry that every packet of the flow before this one arrived, on whatever
+    /// subflow.
     pub fn set_data_ack(&mut self, data_ack: u32) {
         self.data_ack = data_ack;
     }

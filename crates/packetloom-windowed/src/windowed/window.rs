@@ -132,7 +132,7 @@ impl Window {
     }
 }
 
-/// What an acknowledgement said.
+/// What an acknowledgement reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
     /// Packets that it newly acknowledges, cumulatively or selectively.
@@ -151,8 +151,8 @@ pub struct Acked {
     pub rtt: Time,
 }
 
-/// A congestion control: how the window answers acknowledgements and losses (unless it says otherwise, as RFC 5681 has
-/// it), and what its packets say of it.
+/// A congestion control: how the window reacts to acknowledgements and losses (by default, as in RFC 5681), and
+/// what its packets carry of it.
 pub trait Congestion: Sized + Send {
     /// The transport that it makes.
     const COMPONENT: Component;
@@ -186,7 +186,7 @@ pub trait Congestion: Sized + Send {
         window.fall_to_threshold();
     }
 
-    /// The retransmission timer expired while so many packets were in flight; `again`: with nothing heard since it
+    /// The retransmission timer expired while so many packets were in flight; `again`: nothing arrived since it
     /// expired before. Then ssthresh stays (RFC 5681 §3.1).
     fn timed_out(&mut self, in_flight: u32, again: bool, window: &mut Window) {
         if !again {
@@ -198,10 +198,11 @@ pub trait Congestion: Sized + Send {
         }
     }
 
-    /// The retransmission timer expired again, with nothing heard since it expired before.
+    /// The retransmission timer expired again, and nothing arrived in between.
     fn starving(&mut self) {}
 
-    /// The last word on a data packet, with which the flow has sent so many bytes, retransmissions not counted.
+    /// Sets the last fields of a data packet, with which the flow has sent so many bytes, retransmissions not
+    /// counted.
     #[inline]
     fn label(&mut self, _sent_bytes: u64, _packet: &mut Packet<Header>) {}
 

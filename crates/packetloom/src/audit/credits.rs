@@ -1,5 +1,5 @@
-//! Credits are conserved: what a port has sent without credit having come back is on its link, waits in a buffer of the
-//! far end, or is told by a notification on its way back.
+//! Credits are conserved: what a port has sent beyond the credit that came back is on its link, waits in a buffer
+//! of the far end, or is covered by a credit message on its way back.
 
 use super::{Terms, Verdict, ensure};
 use crate::engine::{Held, Inspection};

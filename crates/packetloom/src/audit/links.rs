@@ -1,4 +1,4 @@
-//! Laws of a link and the port before it.
+//! Invariants of a link and the port before it.
 
 use super::{Verdict, ensure};
 use crate::engine::{Held, Inspection, LinkState, Passage};
@@ -85,15 +85,15 @@ impl<'a> Links<'a> {
         Ok(())
     }
 
-    /// Compares every link with its book; tells of each packet that arrived since the last look.
+    /// Compares every link with its book; calls `arrived` for each packet that arrived since the last inspection.
     pub(super) fn compare(&mut self, seen: &Inspection, mut arrived: impl FnMut(&Link, &Held)) -> Verdict {
         for number in 0..self.books.len() {
             let (link, state) = (&self.topology.links[number], &seen.links[number]);
             let book = &mut self.books[number];
             while let Some((_, packet)) = book.under_way.front().filter(|(at, _)| *at < seen.now) {
                 let is_astray = link.dst < self.topology.hosts && packet.dst != link.dst;
-                let law = "packets reach the host that they are for";
-                ensure(!is_astray || packet.kind == Kind::Link, law, seen.now, || {
+                let invariant = "packets reach the host that they are for";
+                ensure(!is_astray || packet.kind == Kind::Link, invariant, seen.now, || {
                     let Held { flow, dst, .. } = packet;
                     format!("a packet of flow {flow} for host {dst} came to host {}", link.dst)
                 })?;
@@ -108,8 +108,8 @@ impl<'a> Links<'a> {
 
     fn carries_what_it_was_given(&self, number: usize, state: &LinkState, seen: &Inspection) -> Verdict {
         let book = &self.books[number];
-        let law = "what was put onto a link arrives at its time, is lost to a fault, or is on the link";
-        ensure(book.under_way == state.on_link, law, seen.now, || {
+        let invariant = "what was put onto a link arrives at its time, is lost to a fault, or is on the link";
+        ensure(book.under_way == state.on_link, invariant, seen.now, || {
             let first = book.under_way.iter().zip(&state.on_link).find(|(a, b)| a != b);
             format!(
                 "{}: {} packets should be on it, {} are; the first that differ: {first:?}",
@@ -118,7 +118,7 @@ impl<'a> Links<'a> {
                 state.on_link.len()
             )
         })?;
-        ensure(!seen.is_idle || state.on_link.is_empty(), law, seen.now, || {
+        ensure(!seen.is_idle || state.on_link.is_empty(), invariant, seen.now, || {
             format!("{}: nothing will take {} packets from it", self.name(number), state.on_link.len())
         })?;
         let counted = (state.counters.packets, state.counters.bytes);
@@ -141,8 +141,8 @@ impl<'a> Links<'a> {
                 format!("{}: {} drops where there is no bound", self.name(number), state.counters.drops)
             })?,
         }
-        let law = "a link does not rest while packets wait for it";
-        ensure(state.sends_at.is_none_or(|at| at >= seen.now && !seen.is_idle), law, seen.now, || {
+        let invariant = "a link does not rest while packets wait for it";
+        ensure(state.sends_at.is_none_or(|at| at >= seen.now && !seen.is_idle), invariant, seen.now, || {
             format!(
                 "{}: {} packets wait; it was free at {:?}",
                 self.name(number),
@@ -150,7 +150,7 @@ impl<'a> Links<'a> {
                 state.sends_at
             )
         })?;
-        ensure(!seen.is_idle || state.queued.is_empty(), law, seen.now, || {
+        ensure(!seen.is_idle || state.queued.is_empty(), invariant, seen.now, || {
             format!(
                 "{}: nothing will ever send the {} packets that wait",
                 self.name(number),

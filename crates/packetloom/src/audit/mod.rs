@@ -1,8 +1,9 @@
-//! The laws that hold in every simulation, whatever the scheme: checked from outside, between windows, on what the engine
-//! tells of every packet (`engine/inspection.rs`). Debug builds check them always, release builds on request.
+//! The invariants of every simulation, whatever the scheme. They are checked from outside, between windows, on what
+//! the engine reports of every packet (`engine/inspection.rs`). Debug builds check them always, release builds on
+//! request.
 //!
-//! A law that does not hold is a fault of the program, never of a scenario. The run ends with the law, where it was
-//! broken, and the figures.
+//! A violated invariant is a fault of the program, never of a scenario. The run ends with the invariant, where it
+//! was violated, and the figures.
 
 mod credits;
 mod links;
@@ -26,11 +27,11 @@ use crate::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// A law that did not hold.
+/// A violated invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The law.
-    pub law: &'static str,
+    /// The invariant.
+    pub invariant: &'static str,
     /// Where, and the figures.
     pub what: String,
     /// By when: it was found in the look at this time.
@@ -39,14 +40,14 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Violation { law, what, at } = self;
-        write!(f, "a law does not hold, which is a fault of packetloom: {law}: {what}, at {at}")
+        let Violation { invariant, what, at } = self;
+        write!(f, "an invariant is violated, which is a fault of packetloom: {invariant}: {what}, at {at}")
     }
 }
 
 type Verdict = Result<(), Violation>;
 
-/// What is known of a case that its laws depend on.
+/// The facts about a case that its invariants depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
     /// The network.
@@ -70,13 +71,13 @@ pub struct Terms<'a> {
 struct FlowBook {
     /// The flow, once it has started.
     flow: Option<Flow>,
-    /// How many data packets its sender said it sent: once it was done, or in the end.
+    /// How many data packets its sender reported to have sent: once it was done, or at the end of the run.
     said: Option<u32>,
     packets_sent: u64,
     payload_received: u64,
 }
 
-/// Keeps the books of a simulation and compares them with what it says.
+/// Keeps the books of a simulation and compares them with its reports.
 #[derive(Debug)]
 pub struct Audit<'a> {
     terms: Terms<'a>,
@@ -87,7 +88,7 @@ pub struct Audit<'a> {
     credits: credits::Credits,
     pauses: pauses::Pauses,
     flows: BTreeMap<FlowId, FlowBook>,
-    /// Flows that were said to be whole since the last look, and when.
+    /// Flows reported whole since the last inspection, and when.
     delivered: Vec<(FlowId, Time)>,
     /// Hosts whose own queues have dropped or trimmed packets.
     lossy_hosts: BTreeSet<HostId>,
@@ -108,7 +109,7 @@ impl<'a> Audit<'a> {
     pub fn new(terms: Terms<'a>) -> Audit<'a> {
         let [nic, port] =
             [terms.nic, terms.queue].map(|queue| queue::most_bytes(queue, terms.largest_packet_bytes));
-        // What a shared buffer holds has laws of its own (`pauses.rs`); what waits at a host waits in the host.
+        // A shared buffer has invariants of its own (`pauses.rs`); what waits at a host waits in the host.
         let is_shared = queue::pause_bytes(terms.queue).is_some();
         let (nic, port) = if is_shared { (None, Some(u64::MAX)) } else { (nic, port) };
         // Hosts share no pool.
@@ -134,12 +135,12 @@ impl<'a> Audit<'a> {
         packet_hops >= self.look_at_hops
     }
 
-    /// Whether packets must be told apart, so that their order can be checked.
+    /// Whether packets need identities, so that their order can be checked.
     pub fn follows_order(&self) -> bool {
         self.order.is_promised()
     }
 
-    /// Hears what hosts told of their flows.
+    /// Records what happened to flows at hosts.
     pub fn record(&mut self, events: &[Event]) {
         for event in events {
             match *event {
@@ -157,15 +158,15 @@ impl<'a> Audit<'a> {
     /// Compares the books with what is seen after so many packet-hops.
     ///
     /// # Errors
-    /// The first law that is found not to hold.
+    /// The first invariant that is found violated.
     pub fn look(&mut self, seen: &Inspection, packet_hops: u64) -> Verdict {
         let links = self.terms.topology.links.len() as u64;
         let packets =
             seen.links.iter().map(|link| link.queued.len() + link.on_link.len()).sum::<usize>() as u64;
         let hops = (HOPS_PER_LOOK_AND_LINK * links).max(HOPS_PER_LOOK_AND_PACKET * packets);
         self.look_at_hops = packet_hops + HOPS_PER_LOOK.max(hops);
-        let law = "time never goes backwards";
-        ensure(seen.now >= self.now, law, seen.now, || format!("it was {}", self.now))?;
+        let invariant = "time never goes backwards";
+        ensure(seen.now >= self.now, invariant, seen.now, || format!("it was {}", self.now))?;
         for passage in &seen.passages {
             self.links.put(passage, self.now)?;
             self.nodes.leave(passage);
@@ -226,16 +227,16 @@ impl<'a> Audit<'a> {
         for (flow, at) in self.delivered.drain(..) {
             let book = self.flows.get(&flow).copied().unwrap_or_default();
             let (came, size) = (book.payload_received, book.flow.map(|flow| flow.size_bytes));
-            let law = "a flow is whole only when all its bytes have come";
-            ensure(size.is_some_and(|size| came >= size), law, at, || {
+            let invariant = "a flow is whole only when all its bytes have come";
+            ensure(size.is_some_and(|size| came >= size), invariant, at, || {
                 format!("flow {flow}: {came} B came; it started with {size:?} B")
             })?;
         }
         Ok(())
     }
 
-    /// Compares what senders said with what they put onto their links and what waits there; `unfinished`: what was done for
-    /// flows whose senders are not done.
+    /// Compares what senders report with what they put onto their links and what waits there; `unfinished`: the
+    /// reports of flows whose senders are not done.
     ///
     /// # Errors
     /// A sender that miscounted.
@@ -262,6 +263,6 @@ impl<'a> Audit<'a> {
     }
 }
 
-fn ensure(holds: bool, law: &'static str, at: Time, what: impl FnOnce() -> String) -> Verdict {
-    if holds { Ok(()) } else { Err(Violation { law, what: what(), at }) }
+fn ensure(holds: bool, invariant: &'static str, at: Time, what: impl FnOnce() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err(Violation { invariant, what: what(), at }) }
 }

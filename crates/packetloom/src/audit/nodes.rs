@@ -1,4 +1,4 @@
-//! Laws of a switch: what goes into it comes out of it, waits in it, or was dropped there; flow by flow.
+//! Invariants of a switch: what goes into it comes out of it, waits in it, or was dropped there; flow by flow.
 
 use super::{Verdict, ensure};
 use crate::engine::{Held, Inspection, Passage};

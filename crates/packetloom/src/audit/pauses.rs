@@ -1,5 +1,5 @@
-//! Laws of a shared buffer: what a link is charged with is what waits of it, headroom is never exceeded, nothing lossless is
-//! dropped, and every PAUSE has its end.
+//! Invariants of a shared buffer: a link is charged for exactly what waits of it, headroom is never exceeded, no
+//! lossless packet is dropped, and every PAUSE has its end.
 
 use super::{Terms, Verdict, ensure};
 use crate::engine::{Inspection, SharedBuffer};
@@ -106,11 +106,11 @@ mod tests {
             }),
             (Some("every PAUSE has its end"), |seen| seen.links[0].paused = 1 << 3),
         ];
-        for (law, change) in changes {
+        for (invariant, change) in changes {
             let mut seen = sound();
             change(&mut seen);
             let verdict = Pauses { is_safe: true }.compare(&seen, |node| format!("switch{node}"));
-            assert_eq!(verdict.err().map(|violation| violation.law), law);
+            assert_eq!(verdict.err().map(|violation| violation.invariant), invariant);
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Laws of what is said of flows in the end.
+//! Invariants of the flow records at the end.
 
 use super::{Verdict, ensure};
 use crate::measure::{FlowRow, Format, best_fct};
 use crate::topology::{Link, Topology};
 use crate::units::Time;
 
-/// Checks what is said of every flow; `one_path`: whether all packets of a flow take one path; `answered`: whether a sender
-/// waits for its receiver's word; `cut_up`: whether packets are shorter than they must be, so that more of them are under way
-/// at once than the best FCT knows of.
+/// Checks every flow's record; `one_path`: whether all packets of a flow take one path; `answered`: whether a
+/// sender waits for its receiver's answer; `cut_up`: whether packets are shorter than they must be, so that more of
+/// them are in flight at once than the best FCT assumes.
 ///
 /// # Errors
 /// A flow that ended before it began, or was faster than it can be.

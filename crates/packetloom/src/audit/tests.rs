@@ -1,4 +1,4 @@
-//! Every law is broken once, to see that the audit says so.
+//! Each invariant is violated once, to see that the audit reports it.
 
 use super::*;
 use crate::engine::{Held, LinkState, Passage, PortCounters, Report};
@@ -68,15 +68,15 @@ fn sound() -> Inspection {
     }
 }
 
-/// The law that is broken, if one is, when a flow of two packets was sent, `change`d, and then looked at.
-fn law_broken_by(change: impl FnOnce(&mut Inspection)) -> Option<&'static str> {
+/// The invariant that is violated, if one is, when a flow of two packets was sent, `change`d, and then inspected.
+fn violated_by(change: impl FnOnce(&mut Inspection)) -> Option<&'static str> {
     let (topology, queue) = (rack(), drop_tail(Value::Bytes(3_000)));
     let mut seen = sound();
     change(&mut seen);
     let verdict = audit_of(&topology, &queue).look(&seen, 4);
     verdict.err().map(|violation| {
-        assert!(violation.to_string().contains(violation.law));
-        violation.law
+        assert!(violation.to_string().contains(violation.invariant));
+        violation.invariant
     })
 }
 
@@ -88,7 +88,7 @@ fn audit_of<'a>(topology: &'a Topology, queue: &'a Values) -> Audit<'a> {
 
 #[test]
 fn a_sound_run_breaks_no_law() {
-    assert_eq!(law_broken_by(|_| ()), None);
+    assert_eq!(violated_by(|_| ()), None);
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn every_law_of_links_and_switches_is_seen_to_be_broken() {
         }),
         ("no timer is lost", |seen| seen.due.push((1, Time::from_us(200)))),
     ];
-    for (law, change) in changes {
-        assert_eq!(law_broken_by(change), Some(law));
+    for (invariant, change) in changes {
+        assert_eq!(violated_by(change), Some(invariant));
     }
 }
 
@@ -142,12 +142,12 @@ fn drops_must_be_counted_and_may_only_be_for_want_of_room() {
         seen.links[DOWN] = counted(1);
         seen.links[DOWN].counters.drops = 1;
     };
-    assert_eq!(law_broken_by(one_dropped), None);
+    assert_eq!(violated_by(one_dropped), None);
     let (topology, endless) = (rack(), drop_tail(Value::Absent));
     let mut seen = sound();
     one_dropped(&mut seen);
     let violation = audit_of(&topology, &endless).look(&seen, 4).expect_err("a drop without need");
-    assert_eq!(violation.law, "nothing is dropped without need");
+    assert_eq!(violation.invariant, "nothing is dropped without need");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn what_a_fault_takes_is_no_breach() {
         seen.passages.truncate(3);
         seen.links[DOWN] = counted(1);
     };
-    assert_eq!(law_broken_by(lost), None);
+    assert_eq!(violated_by(lost), None);
 }
 
 fn flow(size_bytes: u64) -> Flow {
@@ -165,8 +165,8 @@ fn flow(size_bytes: u64) -> Flow {
     Flow { id: 5, src: 0, dst: 1, size_bytes, start, deadline, class: 0, source: 0, chain: None }
 }
 
-/// The law that a flow of so many bytes breaks whose sender says that it sent so many packets.
-fn law_broken_by_flow(size_bytes: u64, packets_sent: u32) -> Option<&'static str> {
+/// The invariant that a flow of so many bytes violates whose sender reports that it sent so many packets.
+fn violated_by_flow(size_bytes: u64, packets_sent: u32) -> Option<&'static str> {
     let (topology, queue) = (rack(), drop_tail(Value::Bytes(3_000)));
     let mut audit = audit_of(&topology, &queue);
     let (id, at) = (5, Time::from_us(50));
@@ -180,28 +180,28 @@ fn law_broken_by_flow(size_bytes: u64, packets_sent: u32) -> Option<&'static str
         .look(&sound(), 4)
         .and_then(|()| audit.finish(std::iter::empty()))
         .err()
-        .map(|violation| violation.law)
+        .map(|violation| violation.invariant)
 }
 
 #[test]
 fn flows_are_whole_and_senders_count_right() {
-    assert_eq!(law_broken_by_flow(2_920, 2), None);
-    assert_eq!(law_broken_by_flow(2_921, 2), Some("a flow is whole only when all its bytes have come"));
-    assert_eq!(law_broken_by_flow(2_920, 3), Some("senders count what they send"));
+    assert_eq!(violated_by_flow(2_920, 2), None);
+    assert_eq!(violated_by_flow(2_921, 2), Some("a flow is whole only when all its bytes have come"));
+    assert_eq!(violated_by_flow(2_920, 3), Some("senders count what they send"));
 }
 
 #[test]
 fn what_is_reported_of_an_unfinished_flow_was_sent() {
-    let law_broken_by = |packets_sent| {
+    let violated_by = |packets_sent| {
         let (topology, queue) = (rack(), drop_tail(Value::Bytes(3_000)));
         let mut audit = audit_of(&topology, &queue);
         audit.record(&[Event::Started(flow(9_000))]);
         audit.look(&sound(), 4).expect("a sound look");
         let report = Report { packets_sent, ..Report::default() };
-        audit.finish([(5, report)].into_iter()).err().map(|violation| violation.law)
+        audit.finish([(5, report)].into_iter()).err().map(|violation| violation.invariant)
     };
-    assert_eq!(law_broken_by(2), None);
-    assert_eq!([0, 1, 3].map(law_broken_by), [Some("senders count what they send"); 3]);
+    assert_eq!(violated_by(2), None);
+    assert_eq!([0, 1, 3].map(violated_by), [Some("senders count what they send"); 3]);
 }
 
 #[test]
@@ -217,13 +217,15 @@ fn no_row_may_be_faster_than_its_best() {
         report: Report::default(),
         measured: true,
     };
-    let law = |row, one_path| {
-        check_rows(&[row], &topology, format, (one_path, true, false)).err().map(|violation| violation.law)
+    let invariant = |row, one_path| {
+        check_rows(&[row], &topology, format, (one_path, true, false))
+            .err()
+            .map(|violation| violation.invariant)
     };
-    assert_eq!(law(row(best_fct), true), None);
-    assert_eq!(law(row(best_fct - Time(1)), true), Some("no flow is faster than its best FCT"));
+    assert_eq!(invariant(row(best_fct), true), None);
+    assert_eq!(invariant(row(best_fct - Time(1)), true), Some("no flow is faster than its best FCT"));
     // Its last packet may come sooner by another path, but not the whole before its first packet.
-    assert_eq!(law(row(Time(1)), false), Some("no flow is faster than its best FCT"));
+    assert_eq!(invariant(row(Time(1)), false), Some("no flow is faster than its best FCT"));
     let too_soon = crate::measure::FlowRow { closed: best_fct - Time(1), ..row(best_fct) };
-    assert_eq!(law(too_soon, true), Some("a sender can't know before the receiver"));
+    assert_eq!(invariant(too_soon, true), Some("a sender can't know before the receiver"));
 }

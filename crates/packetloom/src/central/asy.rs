@@ -306,7 +306,7 @@ impl<'a, 'q> Rates<'a, 'q> {
         }
     }
 
-    /// The controller hears of what happened its latency ago.
+    /// The controller learns of events one latency later.
     fn learn_until(&mut self, now: Time) {
         while self.reports.front().is_some_and(|report| report.at <= now) {
             let Some(report) = self.reports.pop_front() else { return };
@@ -386,7 +386,7 @@ impl<'a, 'q> Rates<'a, 'q> {
         (bytes * self.byte_time.of(1).as_ps() as f64 / self.window_ps).clamp(1e-6, 1.0)
     }
 
-    /// Takes out the buckets of queues that are empty, and known to be, with no word of them under way.
+    /// Takes out the buckets of queues that are empty and known to be, with no report about them under way.
     fn forget_empty(&mut self) {
         let (queues, bucket_of) = (&self.queues, &mut self.bucket_of);
         self.buckets.retain(|bucket| {

@@ -1,7 +1,7 @@
-//! The transport of centrally controlled flows: packets go when and where the controller said.
+//! The transport of centrally controlled flows: packets go when and where the controller decided.
 //!
-//! What is decided does not depend on the network: the controller is told of queues at servers, not of switches. So all
-//! departures are known beforehand, and the engine carries the packets.
+//! Decisions do not depend on the network: the controller knows the queues at servers, not those of switches. So
+//! all departures are known beforehand, and the engine carries the packets.
 
 use super::traffic::{Departures, Traffic};
 use crate::engine::{Context, Report, Timer, Transport};
@@ -22,7 +22,7 @@ pub struct Book {
     pub latencies_ps: Mutex<Vec<u64>>,
 }
 
-/// What packets say.
+/// The packet header.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Header {
     /// When it left its server.
@@ -34,7 +34,7 @@ pub struct Header {
 /// All flows at one host.
 pub struct Carrier {
     book: Arc<Book>,
-    /// Where each flow that is being sent stands, and its next packet.
+    /// The index of each flow that is being sent, and its next packet.
     sending: BTreeMap<FlowId, (Flow, usize, usize)>,
     /// How many packets of each flow are still to come.
     missing: BTreeMap<FlowId, u32>,

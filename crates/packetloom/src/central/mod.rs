@@ -26,8 +26,8 @@ use std::sync::{Arc, Mutex};
 use syn::Fabric;
 use traffic::{Queues, Traffic};
 
-/// Plans all departures, of a network's queues, over a channel, with a seed, until a time; tells what rates took to work
-/// out, if it gives out rates.
+/// Plans all departures from a network's queues, over a channel, with a seed, until a time; returns how long the
+/// rates took to compute, if it allocates rates.
 type Decide =
     fn(&Values, &Traffic, &Topology, &mut Queues<'_>, &mut Channel, u64, Time) -> Option<Normalisations>;
 
@@ -54,7 +54,7 @@ pub fn is_central(transport: &str) -> bool {
 /// What must hold of a scheme on a network.
 ///
 /// # Errors
-/// Where paths would be chosen by nobody or by two, or the controller can't find paths.
+/// Where paths would be chosen by nothing or twice, or the controller can't find paths.
 pub fn check(transport: &str, routing: &str, topology: &Topology) -> Result<(), Complaint> {
     let complain = |key, message: String| Err(Complaint::new(key, message));
     match (transport, routing) {
@@ -106,7 +106,7 @@ pub fn cuts_up(transport: &Values) -> bool {
 pub struct Plan {
     /// What hosts go by.
     pub book: Arc<Book>,
-    /// What waited at each server, if that was asked for.
+    /// The queue lengths at each server, if they are recorded.
     pub servers: Option<Vec<QueueRecorder>>,
     /// Reports, grants and rates.
     pub control: ControlTraffic,

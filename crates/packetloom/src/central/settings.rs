@@ -79,7 +79,7 @@ pub struct Channel {
     back_at: Time,
     message_bytes: u64,
     random: Stream,
-    /// What servers told the controller so far, and what it told them.
+    /// Reports of servers to the controller so far, and its messages to them.
     pub reports: u64,
     pub grants: u64,
 }

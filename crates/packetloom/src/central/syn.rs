@@ -1,4 +1,4 @@
-//! SYN: the controller decides for every timeslot who sends, and by which spine.
+//! SYN: the controller decides for every timeslot which servers send, and by which spine.
 //!
 //! To sync or not to sync §II-A: queue state, then a matching, then a colouring of its leaf-to-leaf edges. A slot is what
 //! a packet of 1500 B takes on a server's link. A faster link between leaf and spine counts as parallel ones of a
@@ -196,7 +196,7 @@ impl<'a, 'q> Controller<'a, 'q> {
         }
     }
 
-    /// A queue that has something to send asks for a slot, unless it does already.
+    /// A queue that has something to send requests a slot, unless it has already.
     fn wait(&mut self, pair: Pair) {
         let place = self.queues.place(pair);
         if let (None, Some(flow)) = (self.candidates[place], self.head(pair)) {
@@ -294,7 +294,7 @@ pub struct Fabric {
     leaves: u32,
     servers_per_leaf: u32,
     spines: u32,
-    /// Links of a server's rate that a link between leaf and spine stands for.
+    /// How many links of a server's rate make one link between leaf and spine.
     parallel: u32,
 }
 

@@ -36,7 +36,7 @@ impl Traffic {
         self.first[index] as usize..self.first[index + 1] as usize
     }
 
-    /// Where a flow stands.
+    /// A flow's index.
     pub fn index_of(&self, flow: FlowId) -> usize {
         self.flows.partition_point(|other| other.id < flow)
     }

@@ -9,8 +9,9 @@ use crate::units::Time;
 /// Within so many picoseconds of its end a flow is complete: finishes are rounded to whole ones.
 const ROUNDING_PS: f64 = 0.51;
 
-/// Runs `jobs`, given in order of start, among hosts whose links have these rates, in any unit; `finished` hears of each
-/// completion, in order of time, and of number where they coincide. Finishes are rounded to the nearest picosecond.
+/// Runs `jobs`, given in order of start, among hosts whose links have these rates, in any unit. Calls `finished`
+/// for each completion, in order of time, and of number where they coincide. Finishes are rounded to the nearest
+/// picosecond.
 ///
 /// # Panics
 /// If a job starts before the one given before it, or names a host that there is not.

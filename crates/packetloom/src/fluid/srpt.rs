@@ -1,15 +1,16 @@
 //! pFabric's Ideal (§2.1): flows are served in nondecreasing order of remaining size, in a maximal manner. At any time
 //! a flow is blocked if and only if its sender's or its receiver's link serves one that comes before it.
 //!
-//! Exact, in whole picoseconds. Between arrivals and completions the schedule stands: a served flow can fall below a
-//! blocked one in remaining work, but what blocks the latter is served and comes before it still.
+//! Exact, in whole picoseconds. Between arrivals and completions the schedule does not change: a served flow can
+//! fall below a blocked one in remaining work, but the flow that blocks the latter is served and still comes before
+//! it.
 
 use super::Job;
 use crate::flow::{FlowId, HostId};
 use crate::units::Time;
 
-/// Runs `jobs`, given in order of start, among `hosts` hosts; `finished` hears of each completion, in order of time.
-/// Of flows with equal remaining work, the one with the lower number comes first.
+/// Runs `jobs`, given in order of start, among `hosts` hosts. Calls `finished` for each completion, in order of
+/// time. Of flows with equal remaining work, the one with the lower number comes first.
 ///
 /// # Panics
 /// If a job starts before the one given before it, or names a host that there is not.
@@ -179,7 +180,7 @@ mod tests {
         finishes(2, &[job(0, 0, 1, 5, 3), job(1, 0, 1, 5, 2)]);
     }
 
-    /// The same model told plainly: sort everything at every event.
+    /// The same model in its plainest form: sort everything at every event.
     fn finishes_by_sorting(jobs: &[Job]) -> Vec<(FlowId, u64)> {
         let mut active: Vec<Active> = Vec::new();
         let mut arrivals = jobs.iter().copied().peekable();

@@ -96,7 +96,7 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
         measure: measure?,
     };
     seeds::take_loads_and_seeds(reader, &mut scenario);
-    // What must hold between sections is asked only where each is sound.
+    // Rules between sections are checked only where each section is sound.
     if reader.problems.is_empty() {
         consistency::check(reader, &scenario);
     }

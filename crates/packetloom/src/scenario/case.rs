@@ -30,8 +30,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// What tells this case from the others of its scenario, as columns of a table: the scheme's name, the load, the
-    /// seed, and the axes of the grid.
+    /// What distinguishes this case from the others of its scenario, as columns of a table: the scheme's name, the
+    /// load, the seed, and the axes of the grid.
     pub fn parameters(&self) -> Vec<(String, Json)> {
         let fixed = [
             ("scheme", self.scheme.text("name").into()),

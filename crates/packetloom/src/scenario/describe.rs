@@ -1,4 +1,4 @@
-//! Kinds in words: what belongs there, and how it is written.
+//! Descriptions of kinds: what a value must be, and how it is written.
 
 use super::quantity::{BYTES, Dimension, PACKETS, RATE, TIME};
 use super::registry::Registry;

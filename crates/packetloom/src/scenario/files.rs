@@ -1,5 +1,6 @@
-//! What a scenario takes from outside of itself: files that stand beside it, and the distributions of flow sizes that
-//! packetloom carries. What was read goes into the case, whole or as a hash, so that a case is the same wherever it runs.
+//! What a scenario takes from outside of itself: files beside it, and the distributions of flow sizes that
+//! packetloom carries. What was read goes into the case, whole or as a hash, so that a case is the same wherever it
+//! runs.
 
 use super::hash;
 use super::read::Reader;
@@ -17,7 +18,7 @@ pub(super) const SIZES: &str = "sizes";
 pub struct Library {
     /// The names that the component "cdf" of the section "sizes" knows.
     pub names: fn() -> Vec<&'static str>,
-    /// The keys of that component which a file's text stands for; or the line and what is wrong there.
+    /// The keys of that component that a file's text is read as; or the line and what is wrong there.
     pub read: fn(&str) -> Result<Json, (usize, String)>,
 }
 
@@ -38,7 +39,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> String {
 }
 
 impl Reader<'_> {
-    /// What a text in place of a component of the section "sizes" stands for, where it is none of `kinds`: a
+    /// The meaning of a text in place of a component of the section "sizes", where it is none of `kinds`: a
     /// distribution by its name, or the points of a file.
     pub(super) fn sizes_named(
         &self,

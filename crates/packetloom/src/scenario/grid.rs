@@ -50,8 +50,9 @@ impl Scenario {
         schemes.saturating_mul(points).saturating_mul(self.seeds.len())
     }
 
-    /// Every case; where a precision is asked for, those of all seeds that it may take. The scheme varies slowest; then the load; then the axes of the grid, in the order of the sections
-    /// topology, workload, fault, scheme, run, measure and within a section as written; the seed varies fastest.
+    /// Every case; with a precision, those of all seeds that it may take. The scheme varies slowest; then the load;
+    /// then the axes of the grid, in the order of the sections topology, workload, fault, scheme, run, measure and
+    /// within a section as written; the seed varies fastest.
     pub fn cases(&self) -> impl Iterator<Item = Case> + '_ {
         let schemes = self.schemes.iter();
         let loaded = schemes.flat_map(|scheme| self.loads.iter().map(move |load| (scheme, *load)));
@@ -60,8 +61,8 @@ impl Scenario {
             .flat_map(|point| self.seeds.iter().map(move |seed| Case { seed: *seed, ..point.clone() }))
     }
 
-    /// What a room complains of in a case, at the line where this scenario says so. The complaint's key begins with a
-    /// section: `topology.k`, `workload[1].pattern.dst`, `scheme.queue` (the case's own).
+    /// A module's complaint about a case, at the line of this scenario that causes it. The complaint's key begins
+    /// with a section: `topology.k`, `workload[1].pattern.dst`, `scheme.queue` (the case's own).
     pub fn locate(&self, case: &Case, complaint: &Complaint) -> Problems {
         let name = case.scheme.text("name");
         let is_it =

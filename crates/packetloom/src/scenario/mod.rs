@@ -1,9 +1,9 @@
 //! The one declarative description of an experiment: read, checked, and laid out as cases.
 //!
-//! A scenario is written in TOML, or built from Python objects (JSON). What it can say follows from the components that
-//! the rooms declare ([`crate::spec::Component`]) and nothing else: [`registry`] lists them, [`Scenario`] reads a text
-//! against them, [`explain`] and [`schema`] tell people and editors what they are. A scenario that was read is a grid of
-//! [`Case`]s, each complete in itself.
+//! A scenario is written in TOML, or built from Python objects (JSON). What it can contain follows only from the
+//! components that the modules declare ([`crate::spec::Component`]): [`registry`] lists them, [`Scenario`] reads a
+//! text against them, [`explain`] and [`schema`] describe them to people and editors. A scenario that was read is a
+//! grid of [`Case`]s, each complete in itself.
 
 mod assemble;
 mod canonical;

@@ -129,7 +129,7 @@ impl Dimension {
         })
     }
 
-    /// What to say of `written`, which has no unit.
+    /// The message about `written`, which has no unit.
     pub(super) fn no_unit(&self, written: &str, number: &str) -> String {
         format!("{written:?} has no unit; write {} such as \"{number}{}\"", self.noun, self.usual_unit)
     }

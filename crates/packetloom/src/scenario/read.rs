@@ -15,7 +15,7 @@ use std::path::Path;
 /// A grid beyond this is a slip, not an experiment.
 pub(super) const MOST_CASES: usize = 100_000;
 
-/// Reads what stands in a scenario, and notes what is wrong with it.
+/// Reads a scenario's values, and notes what is wrong with them.
 ///
 /// What can't be read gives `None`, and at least one problem: so all problems of a scenario come at once.
 pub(super) struct Reader<'a> {
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
         (sound && self.passes_check(component, &variants, node, path)).then_some(variants)
     }
 
-    /// The table that a text of the section "sizes" stands for, where it is no kind; `None` inside if it is one.
+    /// The table that a text of the section "sizes" is short for, where it is no kind; `None` inside if it is one.
     fn spell_out(&mut self, node: &Node, path: &str, section: &str) -> Option<Option<Node>> {
         match &node.item {
             Item::Text(name) if section == files::SIZES => {
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What `node` says for `param`: one value, or a list of them that spans an axis of the grid.
+    /// The value of `node` for `param`: one, or a list of them that spans an axis of the grid.
     fn param(&mut self, node: &Node, path: &str, param: &Param) -> Option<Vec<Variant<Value>>> {
         match (&node.item, param.kind) {
             (Item::List(items), kind) if !matches!(kind, Kind::List(_)) => {

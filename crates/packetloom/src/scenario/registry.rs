@@ -7,7 +7,7 @@ use crate::workload::cdf::{Cdf, Rounding};
 use crate::{central, fault, queue, routing, simulation, topology, transport, workload};
 use serde_json::{Value as Json, json};
 
-/// The components of every room. A new room is a new line.
+/// The components of every module. A new module is a new line.
 const ROOMS: &[&[Component]] = &[
     sections::COMPONENTS,
     topology::COMPONENTS,
@@ -31,7 +31,7 @@ pub fn components() -> Vec<&'static Component> {
 /// The flow-size distributions that packetloom carries.
 const LIBRARY: Library = Library { names: || workload::library::names().collect(), read: read_distribution };
 
-/// The keys of the component "cdf" that a file's text stands for.
+/// The keys of the component "cdf" that a file's text is read as.
 fn read_distribution(text: &str) -> Result<Json, (usize, String)> {
     let cdf = Cdf::read(text).map_err(|error| (error.line, error.message))?;
     let mut keys = json!({
@@ -60,7 +60,7 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// The components of some rooms, and some distributions.
+    /// The components of some modules, and some distributions.
     pub fn of(rooms: &[&'static [Component]], library: Library) -> Registry {
         Registry { components: rooms.iter().flat_map(|room| room.iter()).collect(), library }
     }
@@ -110,7 +110,7 @@ mod tests {
     use crate::spec::{Fallback, Kind};
     use std::path::Path;
 
-    /// What must hold of a registry, whoever wrote its components.
+    /// The invariants of a registry, wherever its components come from.
     fn assert_sound(registry: &Registry) {
         for component in registry.components() {
             let name = format!("{}/{}", component.section, component.kind);

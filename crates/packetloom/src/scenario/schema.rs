@@ -29,7 +29,7 @@ pub fn schema(registry: &Registry) -> Json {
     schema.into()
 }
 
-/// A component of the section: its kind alone where nothing else must be said, or a table.
+/// A component of the section: its kind alone where no other key is required, or a table.
 fn of_section(section: &str, registry: &Registry) -> Json {
     let components = registry.section(section);
     let mut ways: Vec<Json> =
@@ -50,7 +50,7 @@ fn of_section(section: &str, registry: &Registry) -> Json {
     json!({ "oneOf": ways })
 }
 
-/// The table of a component in its section. Only where there is a choice must its kind be said.
+/// The table of a component in its section. Its kind is required only where there is a choice.
 fn with_kind(component: &Component, is_one_of_several: bool) -> Json {
     let mut schema = table(component, true);
     let kind = json!({ "const": component.kind, "description": component.doc });

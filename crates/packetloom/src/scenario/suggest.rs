@@ -1,6 +1,6 @@
-//! "Did you mean": the nearest of the known words.
+//! "Did you mean": the nearest of the known names.
 
-/// The known word that `word` most likely was meant to be, if any is near.
+/// The known name that `word` most likely was meant to be, if any is near.
 pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = plain(word);
     known
@@ -11,7 +11,7 @@ pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// Says that `word` is no known `what` ("key", "queue"), which was probably meant, and what is known.
+/// The message that `word` is no known `what` ("key", "queue"), which was probably meant, and which are known.
 pub(super) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     let suggestion = match nearest(word, known.iter().copied()) {
         Some(near) => format!("; did you mean {near:?}?"),
@@ -23,7 +23,7 @@ pub(super) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
     }
 }
 
-/// A word without what people get wrong first: capitals, and which dash.
+/// A name without the commonest mistakes: capitals, and which dash.
 fn plain(word: &str) -> String {
     word.to_lowercase().replace(['_', ' '], "-")
 }

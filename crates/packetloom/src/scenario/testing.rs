@@ -1,4 +1,4 @@
-//! A small fabric of components to test reading with: the rooms' own may change without breaking a test here.
+//! A small set of components to test reading with: the modules' own may change without breaking a test here.
 
 use super::Registry;
 use super::assemble::assemble;
@@ -72,12 +72,12 @@ pub(super) fn read(toml: &str, directory: &Path) -> Result<Scenario, Problems> {
     assemble(Node::from_toml(toml, "fabric.toml")?, "fabric.toml", directory, &registry())
 }
 
-/// What is said of `toml`, which must be wrong.
+/// The message about `toml`, which must be wrong.
 pub(super) fn said_of(toml: &str, directory: &Path) -> String {
     read(toml, directory).expect_err("this is wrong").to_string()
 }
 
-/// What is said of `SMALL` with `old` replaced by `new`.
+/// The message about `SMALL` with `old` replaced by `new`.
 pub(super) fn said(old: &str, new: &str) -> String {
     assert!(SMALL.contains(old), "{old}");
     said_of(&SMALL.replacen(old, new, 1), Path::new(""))

@@ -7,14 +7,14 @@ use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value, and the line it stands on (from 1; none in JSON, which programs write).
+/// A value, and its line (from 1; none in JSON, which programs write).
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
     pub line: Option<usize>,
     pub item: Item,
 }
 
-/// What stands there.
+/// The value itself.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Item {
     Text(String),
@@ -51,7 +51,7 @@ impl Node {
         }
     }
 
-    /// Reads a value as it would stand behind a `key =` of TOML.
+    /// Reads a value as it would be written behind a `key =` of TOML.
     pub fn from_toml_value(text: &str) -> Option<Node> {
         let value = DeValue::parse(text).ok()?;
         let mut node = Lines::of(text).node(&value);
@@ -116,7 +116,7 @@ impl Node {
         node.line
     }
 
-    /// Puts everything on one line: that of the word which stands for it.
+    /// Puts everything on one line: that of the name which is short for it.
     pub fn on_line(mut self, line: Option<usize>) -> Node {
         self.forget_lines();
         self.line = line;

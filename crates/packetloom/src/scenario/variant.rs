@@ -10,7 +10,7 @@ pub(super) struct Variant<T> {
     pub axes: Vec<Axis>,
 }
 
-/// A choice on an axis of the grid: the column of the results table that tells it, and what stands there.
+/// A choice on an axis of the grid: the column of the results table for it, and its entry there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// The dotted key with its unit, such as `scheme.transport.min_rto_ns`.
@@ -25,7 +25,7 @@ impl<T> Variant<T> {
         vec![Variant { value, axes: Vec::new() }]
     }
 
-    /// The same choices, told of something that holds the value.
+    /// The same choices, of something that holds the value.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Variant<U> {
         Variant { value: f(self.value), axes: self.axes }
     }
@@ -63,7 +63,7 @@ pub(super) fn combinations<T>(lists: Vec<&[Variant<T>]>) -> impl Iterator<Item =
     })
 }
 
-/// The axes' entries for the values listed at `key`, which were written as `words` say.
+/// The axes' entries for the values listed at `key`, which were written as `words`.
 pub(super) fn axis(key: &str, values: &[&Value], words: &[String]) -> Vec<Axis> {
     let mut choices: Vec<Axis> =
         values.iter().zip(words).map(|(value, word)| choice(key, value, word)).collect();

@@ -60,7 +60,7 @@ fn check_pauses(
     queue::check_limits(queue, topology, format.mss_bytes + format.header_bytes)
 }
 
-/// Queues must have room for packets of this format, and the classes that the workloads name.
+/// Queues must be able to hold packets of this format, and have the classes that the workloads name.
 pub(super) fn check_queues(case: &Case, format: Format) -> Result<(), Complaint> {
     let queues = ["queue", "nic"].map(|key| (key, case.scheme.optional_component(key)));
     for (key, queue) in queues.iter().filter_map(|(key, queue)| Some((key, queue.as_ref()?))) {
@@ -84,10 +84,10 @@ pub(super) fn check_queues(case: &Case, format: Format) -> Result<(), Complaint>
     Ok(())
 }
 
-/// More samples than a case's memory, and its table, have room for: some 40 bytes each.
+/// More samples than a case's memory, and its table, can hold: some 40 bytes each.
 const MOST_SAMPLES: u64 = 100_000_000;
 
-/// Samples of every port must find room for as long as the case lasts at least.
+/// Memory must hold samples of every port for as long as the case lasts at least.
 pub(super) fn check_samples(case: &Case, workload: &Workload, topology: &Topology) -> Result<(), Complaint> {
     let Some(interval) = case.measure.optional_time("series_interval") else { return Ok(()) };
     let (lasts, ports) = (lasts_at_least(case, workload, topology), topology.links.len());

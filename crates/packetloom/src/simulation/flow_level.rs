@@ -8,7 +8,8 @@ use crate::measure::Collector;
 use crate::spec::Complaint;
 use crate::units::Time;
 
-/// A flow-level model, which gets the rates of the hosts' links, the flows, and whom to tell of their ends.
+/// A flow-level model, which gets the rates of the hosts' links, the flows, and a function to call at each flow's
+/// end.
 pub(super) type Model = fn(&[f64], &mut dyn Iterator<Item = fluid::Job>, &mut dyn FnMut(u32, Time));
 
 /// Runs a flow-level model, which gets the rates of the hosts' links as parts of the first one's: each flow's work is its
@@ -31,7 +32,7 @@ pub(super) fn run_fluid(
             "a flow-level model runs every flow to its end; leave background out, and write how many flows";
         return Err(Complaint::new("workload", message));
     }
-    if workload.asking().next().is_some() {
+    if workload.query_specs().next().is_some() {
         return Err(Complaint::new("workload", "a flow-level model has no queries; leave query out"));
     }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();

@@ -21,9 +21,9 @@ pub struct PortRow {
     pub counters: PortCounters,
     /// What was paused of each class, if that can be.
     pub pauses: Option<Box<[PauseRecord; CLASSES]>>,
-    /// Its queue, if it was watched.
+    /// Its queue, if it was observed.
     pub queue: Option<QueueRecorder>,
-    /// What its link carried over time, if that was asked for.
+    /// What its link carried over time, if that was recorded.
     pub sent: Option<SentRecorder>,
 }
 
@@ -55,7 +55,7 @@ pub struct Outcome {
     pub ports: Vec<PortRow>,
     /// In which order the packets of each flow arrived, if that was measured.
     pub reordering: Option<BTreeMap<FlowId, Reordering>>,
-    /// The queue of pulls of each host, where the transport has one and it was watched.
+    /// The pull queue of each host, where the transport has one and it was observed.
     pub pulls: Vec<(HostId, QueueRecorder)>,
     /// The network.
     pub topology: Topology,
@@ -63,13 +63,13 @@ pub struct Outcome {
     pub tally: Tally,
     /// When the last flow ended, or the run was stopped.
     pub simulated: Time,
-    /// The processor time of all threads but the one that asked for the run.
+    /// The processor time of all threads but the one that started the run.
     pub helpers_took: Duration,
     /// What the user should know.
     pub warnings: Vec<String>,
     /// Why the case could not go on, if it could not: which flows wait, and for what.
     pub stalled: Option<String>,
-    /// The law that was found broken, if one was: then the run ended there, and its results are not to be believed.
+    /// The invariant that was violated, if one was: then the run ended there, and its results are void.
     pub violation: Option<Violation>,
     /// What central control took, where there was any.
     pub control: Option<Control>,

@@ -34,16 +34,16 @@ impl Simulation {
 
 /// How a run ended.
 struct End {
-    /// Nobody cancelled it.
+    /// It was not cancelled.
     is_wanted: bool,
     /// Why it could not go on, if it could not.
     stalled: Option<String>,
-    /// The law that was found broken, if one was.
+    /// The invariant that was violated, if one was.
     violation: Option<Violation>,
 }
 
 impl Setting {
-    /// How queues are watched, if they are.
+    /// How queues are observed, if they are.
     pub(super) fn recorder(&self) -> Option<QueueRecorder> {
         let interval = self.case.measure.optional_time("series_interval");
         let recorder = QueueRecorder::new(interval);
@@ -61,7 +61,7 @@ impl Setting {
     ) -> Outcome {
         let (queue, nic) = queues(&self.case, &workload).expect("a scheme with packets has a queue");
         let trimmed = [&queue, &nic].into_iter().filter_map(queue::trims_to_bytes);
-        let queries = workload.asking().map(|asking| asking.size_bytes.into());
+        let queries = workload.query_specs().map(|query| query.size_bytes.into());
         let smallest =
             trimmed.chain(queue::credit_bytes(&queue)).chain(queue::pause_bytes(&queue)).chain(queries);
         let routing = self.case.scheme.component("routing");
@@ -107,7 +107,7 @@ impl Setting {
         outcome.warnings.extend(stalled.clone());
         outcome.stalled = stalled;
         outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
-        // The engine goes on until the last timer; queues are watched until the last flow ended.
+        // The engine goes on until the last timer; queues are observed until the last flow ended.
         let ports = engine.ports(outcome.simulated).into_iter().enumerate();
         let row = |(link, (counters, queue, sent))| {
             let queue: Option<QueueRecorder> = queue;
@@ -125,7 +125,7 @@ impl Setting {
         outcome
     }
 
-    /// What the laws are checked against.
+    /// The facts that the invariants depend on.
     fn terms<'a>(&'a self, plan: &Plan<'a>) -> Terms<'a> {
         let ack = match plan.transport.entries.get("ack") {
             Some(Value::Bytes(bytes)) => *bytes,
@@ -185,7 +185,7 @@ impl Setting {
             let is_at_rest = is_stalled || is_over || !is_wanted || now >= max_time;
             if let Some(audit) = &mut audit {
                 let mut seen = engine.inspect(audit.follows_order());
-                // A window that the end cuts short leaves what comes after it undone, and nobody to be woken for it.
+                // A window that the end cuts short leaves later events undone, and no node to be woken for them.
                 seen.is_idle &= now < max_time;
                 violation = audit.look(&seen, engine.tally().packet_hops).err();
             }

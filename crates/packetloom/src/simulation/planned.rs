@@ -17,7 +17,7 @@ pub(super) fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<O
         let message = "flows that wait for others can't drive a centrally controlled transport";
         return Err(Complaint::new("workload", message));
     }
-    if workload.asking().next().is_some() {
+    if workload.query_specs().next().is_some() {
         let message = "a controller that plans all departures can't wait for queries; leave query out";
         return Err(Complaint::new("workload", message));
     }
@@ -27,7 +27,7 @@ pub(super) fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<O
     let until = setting.max_time();
     let recorder = setting.recorder();
     let plan = Plan::new(&transport, flows, &setting.topology, case.seed, until, recorder.as_ref());
-    // The same flows once more: the first time they told the controller.
+    // The same flows once more: the first ones went to the controller.
     let workload = Workload::build(&case.workloads, &environment)?;
     let book = plan.book.clone();
     let carrier = || Carrier::new(book.clone());

@@ -1,5 +1,5 @@
-//! Scenarios drawn from what every component says of its parameters: nothing here knows a scheme, so a new one is drawn
-//! as soon as it is registered.
+//! Scenarios drawn from every component's description of its parameters: nothing here knows a scheme, so a new one
+//! is drawn as soon as it is registered.
 
 use packetloom::scenario::registry;
 use packetloom::spec::{Component, Fallback, Kind, Param};

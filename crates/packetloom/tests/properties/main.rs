@@ -1,7 +1,8 @@
-//! Any scenario that is accepted runs: no law is broken, and running it again, or on two threads, gives the same.
+//! Any scenario that is accepted runs: no invariant is violated, and running it again, or on two threads, gives the
+//! same.
 //!
-//! A bounded number is drawn in every test run, always the same ones. `PACKETLOOM_PROPERTIES=5000` draws so many others;
-//! what fails is shrunk to something small, told, and kept beside this file to be tried first from then on.
+//! A bounded number is drawn in every test run, always the same ones. `PACKETLOOM_PROPERTIES=5000` draws so many
+//! others. A failing scenario is shrunk, reported, and kept beside this file to be tried first from then on.
 
 mod draw;
 
@@ -74,7 +75,7 @@ fn run(scenario: &Json, threads: u32) -> std::result::Result<Option<Result>, Tes
     else {
         return Ok(None);
     };
-    // What takes so long says nothing of the laws, and would be shrunk for hours.
+    // A case that takes so long proves nothing about the invariants, and would be shrunk for hours.
     if outcome.cancelled {
         return Ok(None);
     }
@@ -132,7 +133,7 @@ fn whatever_is_accepted_obeys_the_laws_and_gives_the_same_again() {
     assert!(ran.into_inner() >= DRAWN.min(drawn().unwrap_or(DRAWN)));
 }
 
-/// The components that a drawn scenario names, with the keys that they stand under: the names of their sections, mostly.
+/// The components that a drawn scenario names, each under its key: mostly the name of its section.
 fn named(key: &str, json: &Json, names: &mut BTreeSet<String>) {
     match json {
         Json::Object(entries) => {

@@ -21,7 +21,7 @@ const RACK: &str = r#"{ kind = "rack", hosts = 3, link = { rate = "10Gbps", dela
 const LEAF_SPINE: &str = r#"{ kind = "leaf-spine", spines = 2, leaves = 2, hosts_per_leaf = 2, link = { rate = "10Gbps", delay = "1us" } }"#;
 const NIC: &str = r#"nic = "drop-tail""#;
 
-/// Room for four packets of two flows that begin with ten.
+/// A buffer of four packets for two flows that begin with ten.
 const SHORT: &str = r#"{ kind = "drop-tail", capacity = "6KB" }"#;
 const ENDLESS: &str = r#""drop-tail""#;
 const MARKING: &str = r#"{ kind = "ecn", capacity = "225KB", mark_above = "6KB" }"#;

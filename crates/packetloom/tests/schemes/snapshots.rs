@@ -1,5 +1,5 @@
-//! What each scheme does in its small case, written down in `tests/snapshots/`. Where `determinism.rs` says that
-//! something changed, these say what.
+//! What each scheme does in its small case, written down in `tests/snapshots/`. `determinism.rs` detects that
+//! something changed; these show what.
 //!
 //! `UPDATE_SNAPSHOTS=1 cargo test -p packetloom --test schemes snapshots` writes them anew. Read the difference before it
 //! is committed: that is what they are for.
@@ -66,7 +66,7 @@ fn every_snapshot_is_of_a_registered_transport_and_can_be_read() {
     }
 }
 
-/// Somebody who looks on changes nothing: the pins' runs and these are the same.
+/// An observer changes nothing: the pins' runs and these are the same.
 #[test]
 fn to_be_watched_changes_nothing() {
     for setting in settings::SETTINGS {

@@ -1,4 +1,4 @@
-//! What a run did, as a table: what each sender heard, how it stood then, what it sent, and what became of that.
+//! What a run did, as a table: what each sender received, its state then, what it sent, and what became of that.
 
 use crate::common;
 use crate::settings::Setting;
@@ -19,13 +19,13 @@ const LEGEND: &str = "\
 /// A data packet at its host's link, and what became of it.
 struct Sent {
     flow: FlowId,
-    /// Of a scheme that tells it.
+    /// Of a scheme that reports it.
     number: Option<u32>,
     at: Time,
     became: &'static str,
 }
 
-/// The whole table. `steps` are those of a transport that was watched, if it could be.
+/// The whole table. `steps` are those of a transport that was observed, if it could be.
 pub fn of(setting: &Setting, outcome: &Outcome, steps: Option<&[Step]>) -> String {
     let mut sent = sent(setting, outcome);
     let mut rows: Vec<(Time, String)> = Vec::new();

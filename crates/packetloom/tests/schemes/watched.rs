@@ -1,5 +1,5 @@
-//! A transport with somebody looking on, who may also lose, mark or hold back what arrives. It is the scheme itself on
-//! the engine itself: only what reaches a host passes through here first.
+//! A transport under observation, which may also lose, mark or delay what arrives. It is the scheme itself on the
+//! engine itself: only what reaches a host passes through here first.
 
 use packetloom::engine::{Context, FlowStatus, Report, Timer, Transport};
 use packetloom::flow::{Flow, FlowId};
@@ -91,7 +91,7 @@ pub struct Witness {
     pub arrived: BTreeMap<FlowId, u32>,
 }
 
-/// The scheme of a host, watched.
+/// The scheme of a host, observed.
 struct Watched<T: Scheme> {
     inner: T,
     witness: Arc<Mutex<Witness>>,
@@ -236,7 +236,7 @@ impl WithScheme for Run<'_> {
     }
 }
 
-/// Runs a case with its transport watched; `None`: it is no scheme with packets of its own.
+/// Runs a case with its transport observed; `None`: it is no scheme with packets of its own.
 pub fn run(case: &Case, witness: Witness) -> Option<(Outcome, Witness)> {
     let kind = case.scheme.component("transport").kind;
     with_scheme(&kind, Run(case, witness))

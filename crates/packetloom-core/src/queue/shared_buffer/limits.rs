@@ -35,9 +35,9 @@ impl Headroom {
         (u128::from(time.as_ps()) * u128::from(self.rate.as_bps())).div_ceil(8_000_000_000_000) as u64
     }
 
-    /// The worst case (IEEE 802.1Q Annex N, without delays in the interfaces): a packet finds no shared room and so sets off
-    /// the PAUSE; another keeps that waiting; it takes its time to the far end, where one has just begun; and what started
-    /// there until then takes its time back.
+    /// The worst case (IEEE 802.1Q Annex N, without interface delays): a packet exceeds the threshold and triggers
+    /// the PAUSE; another packet on the wire delays the PAUSE; the PAUSE takes its time to the far end, where a
+    /// packet has just begun; and what started there until then takes its time back.
     pub fn needed(&self) -> u64 {
         self.bytes_in(self.latencies[0] + self.latencies[1]) + 3 * self.packet_bytes + self.frame_bytes
     }
@@ -61,7 +61,7 @@ pub(super) fn shared_bytes(queue: &Values, headroom: &[u64]) -> Option<u64> {
     queue.bytes("buffer").checked_sub(headroom.iter().sum::<u64>() * classes + of_links)
 }
 
-/// The headroom must be enough for each link, and leave room to share, at every switch.
+/// The headroom must be enough for each link, and leave memory to share, at every switch.
 ///
 /// # Errors
 /// Where that does not hold, with the sum that says what it takes.

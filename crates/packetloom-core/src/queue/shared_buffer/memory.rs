@@ -1,4 +1,5 @@
-//! The memory manager of a switch: what is admitted, what is charged to whom, and when a link is paused and resumed.
+//! The memory manager of a switch: what is admitted, which link is charged for it, and when a link is paused and
+//! resumed.
 
 use super::limits::{CELL_BYTES, reserve, shared_bytes};
 use super::{CLASSES, by_mmu, class_in, doublings, lossless};
@@ -115,8 +116,8 @@ impl Memory {
         self.links[link].charges[class].bytes.saturating_sub(guaranteed)
     }
 
-    /// A packet of a charged class came by a link, and is to leave by a port where so much of its class waits. Returns whether
-    /// there is room, and what is to be said to the link.
+    /// A packet of a charged class came by a link, and is to leave by a port where so much of its class waits.
+    /// Returns whether it fits, and the signals to send to the link.
     pub fn arrive(&mut self, link: u32, class: u8, size_bytes: u16, waiting: u64) -> (bool, Signals) {
         let (link, class, size) = (link as usize, class_in(class), u64::from(size_bytes));
         if !self.has_room(link, class, size, waiting) {
@@ -138,7 +139,7 @@ impl Memory {
         (true, self.note(link, signals))
     }
 
-    /// A packet that came by a link has left. Returns what is to be said to the link.
+    /// A packet that came by a link has left. Returns the signals to send to the link.
     pub fn leave(&mut self, link: u32, class: u8, size_bytes: u16) -> Signals {
         let (link, class, size) = (link as usize, class_in(class), u64::from(size_bytes));
         match self.sharing {
@@ -168,7 +169,7 @@ impl Memory {
         self.buffer
     }
 
-    /// Packets of lossless classes for which there was no room.
+    /// Packets of lossless classes that did not fit.
     pub fn lossless_drops(&self) -> u64 {
         self.lossless_drops
     }

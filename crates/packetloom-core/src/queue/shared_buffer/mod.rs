@@ -23,7 +23,7 @@ pub const CLASSES: usize = 8;
 /// The class that goes before all others, and is never paused. What is not data is not charged there.
 pub const CONTROL: u8 = 0;
 
-/// The arithmetic of thresholds has no room for more; no switch has as much.
+/// The arithmetic of thresholds overflows beyond this; no switch has as much.
 const LARGEST_BUFFER: u64 = 1 << 40;
 
 const COMPONENT: Component = Component {
@@ -248,12 +248,12 @@ pub fn may_deadlock(queue: &Values) -> bool {
     queue.kind == COMPONENT.kind && lossless(queue) != 0 && queue.optional_time("watchdog").is_none()
 }
 
-/// What a switch of the two simulators has where nothing is said.
+/// The default of a switch in either simulator.
 fn by_mmu<T>(values: &Values, hpcc: T, conweave: T) -> T {
     if values.text("mmu") == "hpcc-ns3" { hpcc } else { conweave }
 }
 
-/// The traffic class of a packet, as these queues tell them apart: unknown ones are the last.
+/// The traffic class of a packet, as these queues distinguish them: unknown ones count as the last.
 #[inline]
 pub fn class_in(class: u8) -> usize {
     usize::from(class).min(CLASSES - 1)

@@ -20,7 +20,7 @@ pub struct PauseRecord {
     pub paused: Time,
     /// Since when it is, if it is, and where that began.
     since: Option<(Time, PauseOrigin)>,
-    /// Each pause that is over, if that was asked for.
+    /// Each pause that is over, if pauses are recorded.
     pub each: Vec<Pause>,
 }
 
@@ -231,7 +231,7 @@ pub fn departure<H: Copy + Default>(id: PacketId, packets: &Packets<H>) -> Optio
 }
 
 impl Holds for SharedPort {
-    // There is room: the memory of the switch saw to it, and at a host there always is.
+    // It always fits: the switch's memory manager has admitted it, and a host has no limit.
     fn put<H: Copy + Default>(
         &mut self,
         id: PacketId,

@@ -19,7 +19,7 @@ pub(super) const WAY: Made<Way> = Made {
     how: Way { build: |values| Selector::Mixed(Mixed::of(values)), learns: true },
 };
 
-/// Both of them, which hear all.
+/// Both selectors; each receives all feedback.
 #[derive(Clone, Debug)]
 pub struct Mixed {
     recycled: Recycled,

@@ -1,6 +1,6 @@
-//! Entropies: numbers by which hosts steer their packets without knowing any path. A source writes one of `entropies` into
-//! each packet, and switches hash it with the flow, as they would a port number (per-flow ECMP); so each entropy is a path that
-//! nobody has to number, and two of them may be the same.
+//! Entropies: numbers by which hosts steer their packets without knowing any path. A source writes one of
+//! `entropies` into each packet, and switches hash it with the flow, as they would a port number (per-flow ECMP).
+//! So each entropy selects a path without numbering it, and two of them may select the same.
 //!
 //! How the next one is chosen, and what is learnt of those that were, is a [`Selector`] for each flow: a file each.
 
@@ -54,7 +54,7 @@ trait Select {
     fn update(&mut self, _now: Time, _feedback: &Feedback, _random: &mut Stream) {}
 }
 
-/// A way to choose, as the room keeps it beside its component.
+/// A way to choose, as the registry keeps it beside its component.
 #[derive(Clone, Copy)]
 pub(super) struct Way {
     /// Builds it for a flow that has not begun.
@@ -153,7 +153,7 @@ impl Entropies {
         self.flows.get_mut(packet.flow).map_or(0, |selector| selector.next(now, &mut self.random))
     }
 
-    /// Asks for what a flow knows of its paths.
+    /// Prefetches what a flow knows of its paths.
     #[inline]
     pub(super) fn prefetch(&self, flow: FlowId) {
         self.flows.prefetch(flow);

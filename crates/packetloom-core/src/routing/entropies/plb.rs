@@ -50,14 +50,14 @@ pub(super) const WAY: Made<Way> = Made {
 pub struct Plb {
     entropy: u16,
     last: u16,
-    /// What was heard in this round trip, and how much of it was bad.
+    /// Feedback in this round trip, and how much of it was bad.
     heard: u32,
     bad: u32,
     /// Congested round trips in a row.
     congested: u32,
     rounds: u32,
     marked_above: f64,
-    /// This round trip is over when something is heard that was sent later.
+    /// This round trip is over with the first feedback about a packet sent later.
     round_began: Time,
     suspended_until: Time,
     suspend: Time,

@@ -26,7 +26,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// In words, for people.
+    /// A description for people.
     pub const fn describe(self) -> &'static str {
         match self {
             Dialect::Percent => "bytes and cumulative percent (the dialect of HPCC and ConWeave)",
@@ -164,7 +164,7 @@ impl Cdf {
         self.size_at(stream.unit())
     }
 
-    /// The size that a draw of `u` from [0, 1) stands for.
+    /// The size that a draw of `u` from [0, 1) maps to.
     pub fn size_at(&self, u: f64) -> u64 {
         let upper = self.points.partition_point(|&(_, cumulative)| cumulative < u).min(self.points.len() - 1);
         let (high_bytes, high) = self.points[upper];

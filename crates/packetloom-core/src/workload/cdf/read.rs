@@ -152,7 +152,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The sampling rule: what a comment says of it, else the dialect's own.
+/// The sampling rule: the one that a comment names, else the dialect's own.
 fn rule(text: &str, dialect: Dialect) -> (Interpolation, Rounding) {
     let comments =
         text.lines().filter_map(|line| line.split_once('#')).map(|(_, comment)| comment.to_lowercase());

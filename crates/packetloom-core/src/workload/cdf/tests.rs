@@ -8,7 +8,7 @@ fn read(name: &str) -> Cdf {
     Cdf::read(library::find(name).unwrap()).unwrap()
 }
 
-/// The sizes that evenly spaced draws stand for: a numeric view of the distribution that shares no formula with it.
+/// The sizes that evenly spaced draws map to: a numeric view of the distribution that shares no formula with it.
 fn even_draws(cdf: &Cdf) -> impl Iterator<Item = f64> {
     const DRAWS: u32 = 2_000_000;
     (0..DRAWS).map(|i| cdf.size_at((f64::from(i) + 0.5) / f64::from(DRAWS)) as f64)
@@ -83,7 +83,7 @@ fn assert_near(value: f64, expected: f64) {
     assert!((value - expected).abs() < 0.001, "{value} for {expected}");
 }
 
-// Claim PF9: pFabric §3's words beside the tables of its authors' code. `workloads/README.md` tells the outcome.
+// Claim PF9: pFabric §3's statements beside the tables of its authors' code. `workloads/README.md` has the outcome.
 #[test]
 fn what_pfabric_says_of_data_mining() {
     let cdf = read("data-mining");

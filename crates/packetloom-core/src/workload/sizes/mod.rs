@@ -60,7 +60,7 @@ impl Sizes {
         }
     }
 
-    /// The size that a draw of `u` from [0, 1) stands for.
+    /// The size that a draw of `u` from [0, 1) maps to.
     pub fn at(&self, u: f64) -> u64 {
         match self {
             Sizes::Cdf(cdf) => cdf.size_at(u),
@@ -121,7 +121,7 @@ impl Sizes {
         self.mean_bytes() + header as f64 * self.mean_packets(mss)
     }
 
-    /// What it is, in a few words.
+    /// A short description.
     pub fn describe(&self) -> String {
         match self {
             Sizes::Cdf(cdf) => cdf.describe(),

@@ -12,7 +12,7 @@ pub struct Pareto {
 }
 
 impl Pareto {
-    /// The size that a draw of `u` from [0, 1) stands for: the distribution's inverse.
+    /// The size that a draw of `u` from [0, 1) maps to: the distribution's inverse.
     pub fn at(&self, u: f64) -> f64 {
         let uncut_survival = 1.0 - u * (1.0 - self.cut());
         self.minimum * libm::pow(uncut_survival, -1.0 / self.shape)
@@ -42,7 +42,7 @@ impl Pareto {
         sum + self.survival(rest_from) / 2.0 + self.survival_integral(rest_from) / mss
     }
 
-    /// What it is, in a few words.
+    /// A short description.
     pub fn describe(&self) -> String {
         let Pareto { shape, minimum, maximum } = self;
         let end = if maximum.is_infinite() { String::new() } else { format!(" to {maximum} B") };

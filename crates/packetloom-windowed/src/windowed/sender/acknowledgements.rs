@@ -1,4 +1,4 @@
-//! What an acknowledgement tells.
+//! What a sender does with an acknowledgement.
 
 use super::Sender;
 use crate::engine::Context;
@@ -45,14 +45,15 @@ impl<C: Congestion> Sender<C> {
             self.expires = Time::NEVER;
         }
         if enters_recovery && !config.prr {
-            // RFC 6675 §5 (4.3): the first loss is repaired at once, whatever the window says.
+            // RFC 6675 §5 (4.3): the first loss is repaired at once, regardless of the window.
             self.send_next(config, context);
         }
         self.transmit(config, context);
     }
 
-    /// With timestamps every acknowledgement tells a round-trip time (RFC 7323 §4.1); without, one packet at a time is
-    /// timed, and only if it was sent once (Karn's algorithm, RFC 6298 §3), so progress alone ends the doubling.
+    /// With timestamps every acknowledgement yields a round-trip time (RFC 7323 §4.1). Without them one packet at a
+    /// time is timed, and only if it was sent once (Karn's algorithm, RFC 6298 §3), so progress alone ends the
+    /// doubling.
     fn measure_round_trip(&mut self, header: &Header, config: &Config, now: Time) {
         if config.timestamps {
             self.rto.measured(now.since(header.sent_at), &config.rto);

@@ -90,7 +90,7 @@ impl<C: Congestion> Sender<C> {
         self.una == self.packets
     }
 
-    /// How it stands.
+    /// Its status.
     pub(super) fn status(&self) -> FlowStatus {
         FlowStatus {
             flow: self.flow.id,
@@ -136,7 +136,7 @@ impl<C: Congestion> Sender<C> {
         (self.una..self.next).filter(|&seq| !self.sacked.contains(seq))
     }
 
-    /// Whether the window has room for a packet beyond all that there are.
+    /// Whether the window allows a packet beyond all that there are.
     pub fn wants_more(&self, config: &Config) -> bool {
         self.next == self.packets && self.candidate() == self.next && self.has_room(self.allowance(), config)
     }
@@ -178,7 +178,7 @@ impl<C: Congestion> Sender<C> {
         true
     }
 
-    /// Whether the window has room for what [`Sender::choose`] would send.
+    /// Whether the window allows what [`Sender::choose`] would send.
     #[inline]
     fn has_room(&self, window: u32, config: &Config) -> bool {
         match config.limit {

@@ -40,8 +40,8 @@ impl<C: Congestion> Sender<C> {
         }
     }
 
-    /// After a timeout: all that was sent and not acknowledged is lost, under RACK only what was sent long enough ago. There
-    /// is room for one packet in any case (RFC 6298 §5.4).
+    /// After a timeout: all that was sent and not acknowledged is lost, under RACK only what was sent long enough
+    /// ago. One packet may be sent in any case (RFC 6298 §5.4).
     fn hold_lost(&mut self, config: &Config, now: Time) {
         self.end_prr();
         let window = self.reordering_window(config.duplicate_threshold.unwrap_or(u32::MAX));
@@ -64,7 +64,7 @@ impl<C: Congestion> Sender<C> {
         self.transmit(config, context);
     }
 
-    /// A packet without payload that asks what arrived (pFabric's probe mode).
+    /// A packet without payload that requests an acknowledgement (pFabric's probe mode).
     fn send_probe(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         let remaining_bytes = self.remaining_bytes(config);
         context.send(Packet {

@@ -1,4 +1,4 @@
-//! Scenarios with something wrong, and what is said of it.
+//! Faulty scenarios, and the messages about them.
 
 use super::super::testing::{self, GRID, SMALL, read, said, said_of, scenario};
 use super::*;

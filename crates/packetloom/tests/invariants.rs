@@ -349,7 +349,8 @@ fn switches_lose_no_packet(outcome: &Outcome, told: &str) {
     assert_eq!(outcome.tally.packet_hops, carried, "{told}");
 }
 
-/// Hosts send each flow's packets, those that they say they sent again, and an acknowledgement per packet that comes.
+/// Hosts send each flow's packets, the retransmissions that they report, and an acknowledgement per packet that
+/// arrives.
 fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, told: &str) {
     let transport = case.scheme.component("transport");
     let (kind, mss) = (transport.kind.clone(), transport.bytes("mss"));

@@ -1,9 +1,9 @@
-//! What must hold of every scheme, whatever the network does to its packets: they are lost, marked, overtaken, and now and
-//! then nothing comes through for long. The scheme, the ports and the link are the real ones; what befalls the packets is
-//! drawn, and is struck where they reach a host (see `watched`).
+//! Invariants of every scheme, whatever the network does to its packets: they are lost, marked and reordered, and
+//! now and then nothing comes through for long. The scheme, the ports and the link are the real ones. The fate of
+//! each packet is drawn, and applied where it reaches a host (see `watched`).
 //!
-//! As in `tests/properties`, the same few histories are drawn in every test run; `PACKETLOOM_PROPERTIES=5000` draws so
-//! many others for each scheme. What fails is shrunk to something small and told.
+//! As in `tests/properties`, the same few histories are drawn in every test run; `PACKETLOOM_PROPERTIES=5000` draws
+//! so many others for each scheme. A failing history is shrunk and reported.
 
 use crate::common::{cases, write_file};
 use crate::watched::{Cause, Fate, Step, Witness, run};
@@ -25,7 +25,7 @@ const MSS_BYTES: u64 = 1_460;
 /// When a scheme may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum May {
-    /// While fewer packets are in flight than the window has room for. The first loss of a window may be repaired at once
+    /// While fewer packets are in flight than the window allows. The first loss of a window may be repaired at once
     /// (RFC 6675 §5, 4.3).
     Window,
     /// New packets while they are within the window from the first that is not acknowledged (RFC 5681).
@@ -40,7 +40,7 @@ enum May {
     LinkFree,
     /// So many packets, and then one for each that arrived, whole or trimmed, for each timeout and for each that came back.
     Pulled(u32),
-    /// A packet at a time, when somebody else says so.
+    /// A packet at a time, when the network or the receiver allows it.
     Told,
     /// As each of several windows lets it, which are not seen one by one.
     Windows,
@@ -278,7 +278,7 @@ fn toml(held: &Held, history: &History, file: &str) -> String {
     )
 }
 
-/// What a history shows of a scheme: the first law that it breaks.
+/// The first invariant that a history violates.
 fn check(held: &Held, history: &History, file: &str) -> Result<(), String> {
     let case = cases(&toml(held, history, file)).remove(0);
     let witness = Witness {
@@ -429,7 +429,7 @@ fn runner() -> TestRunner {
 fn no_scheme_breaks_a_law_whatever_befalls_its_packets() {
     let mut broken = String::new();
     for (number, held) in HELD.iter().enumerate() {
-        let file = format!("laws-{number}.csv");
+        let file = format!("invariants-{number}.csv");
         let found = runner()
             .run(&history(held.repairs), |history| check(held, &history, &file).map_err(TestCaseError::fail));
         if let Err(error) = found {
@@ -443,5 +443,5 @@ fn no_scheme_breaks_a_law_whatever_befalls_its_packets() {
 fn every_registered_scheme_is_held_to_the_laws() {
     let held: BTreeSet<&str> = HELD.iter().map(|held| held.kind).collect();
     let registered: BTreeSet<&str> = COMPONENTS.iter().map(|component| component.kind).collect();
-    assert_eq!(held, registered, "each is a line of HELD in tests/schemes/laws.rs");
+    assert_eq!(held, registered, "each is a line of HELD in tests/schemes/invariants.rs");
 }
