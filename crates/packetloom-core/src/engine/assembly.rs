@@ -183,7 +183,7 @@ impl<'a> Assembly<'a> {
         Port::new(plan.topology, link, end, discipline, recorder, random, agent)
     }
 
-    /// The port of a host, or what stands for those of a host with several links.
+    /// The port of a host, or the one that represents the ports of a host with several links.
     fn nic<H: Copy + Default, A: PortAgent<H>>(
         &self,
         id: u32,

@@ -78,10 +78,10 @@ pub(super) trait AnyCrew {
     /// Takes every shard through a window; returns what was done so far.
     fn take_turn(&mut self, turn: Turn) -> Tally;
 
-    /// How every unfinished flow stands, in order of identity.
+    /// The status of every unfinished flow, in order of identity.
     fn statuses(&self) -> Vec<FlowStatus>;
 
-    /// What all hosts told since it was last emptied, in the order of nodes.
+    /// What happened at all hosts since the log was last emptied, in the order of nodes.
     fn log(&mut self) -> &mut Log;
 }
 

@@ -1,5 +1,5 @@
-//! Cycles of paused ports: what each waits for waits at the next, and nothing will ever move again (Hu et al., "Deadlocks in
-//! datacenter networks", HotNets 2016).
+//! Cycles of paused ports, each of which waits for the next, so that no packet ever moves again (Hu et al.,
+//! "Deadlocks in datacenter networks", HotNets 2016).
 
 use super::partition::FarEnd;
 use super::view::View;
@@ -25,8 +25,8 @@ pub struct PauseCycle {
 #[derive(Default)]
 struct Found {
     paused: BTreeSet<PausedPort>,
-    /// For each link into a switch (its shard, its place there, the link's number) and class: the ports where packets wait
-    /// that came by it.
+    /// For each link into a switch (its shard, its index there, the link's number) and class: the ports where
+    /// packets wait that came by it.
     waits_at: BTreeMap<(FarEnd, u8), BTreeSet<PausedPort>>,
     /// The flows that wait at each port.
     flows: BTreeMap<PausedPort, BTreeSet<FlowId>>,
@@ -51,7 +51,7 @@ impl Found {
         }
     }
 
-    /// The paused ports that nothing will resume: whatever they wait for waits at others of them.
+    /// The paused ports that will never be resumed: whatever they wait for waits at others of them.
     fn stuck(&self, far_ends: &[FarEnd]) -> BTreeSet<PausedPort> {
         let mut stuck = self.paused.clone();
         loop {

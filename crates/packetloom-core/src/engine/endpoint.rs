@@ -18,7 +18,7 @@ use crate::units::{ByteTime, Rate, Time};
 
 /// A transport scheme, as it runs on one host.
 pub trait Transport: Send {
-    /// What its packets say beside what every packet says.
+    /// What its packets carry beside the fields of every packet.
     type Header: Copy + Default + std::fmt::Debug + Send + 'static;
     /// Its part at every port of the network; `()` where only hosts take part.
     type Agent: PortAgent<Self::Header>;

@@ -54,7 +54,7 @@ pub struct Held {
     pub ingress: u32,
     /// What it carries.
     pub kind: Kind,
-    /// Of a credit message: the class and the bytes for which a buffer has room again.
+    /// Of a credit message: the class and the bytes that a buffer can take again.
     pub credit: Option<(usize, u64)>,
     /// The class of the buffer that it takes behind credits.
     pub credit_class: usize,

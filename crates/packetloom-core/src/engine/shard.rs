@@ -142,7 +142,7 @@ impl<T: Transport> Shard<T> {
         }
     }
 
-    /// How its hosts' unfinished flows stand, in no order.
+    /// The status of its hosts' unfinished flows, in no order.
     pub(super) fn statuses(&self) -> Vec<FlowStatus> {
         self.hosts.iter().flat_map(Host::statuses).collect()
     }

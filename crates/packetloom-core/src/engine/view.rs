@@ -18,7 +18,7 @@ use std::ops::Range;
 pub(super) struct View<'a, H, A> {
     /// The hosts' NICs, then the switches' ports.
     pub(super) ports: Vec<&'a Port<H, A>>,
-    /// The links that these send into, by their place in the topology.
+    /// The links that these send into, by their index in the topology.
     pub(super) links: &'a [u32],
     /// How many of the ports belong to hosts.
     pub(super) host_ports: usize,
@@ -34,7 +34,7 @@ impl<'a, H, A> View<'a, H, A> {
         self.ports.iter().copied().zip(self.links.iter().copied())
     }
 
-    /// The links of a switch's ports, by their place in the topology.
+    /// The links of a switch's ports, by their index in the topology.
     pub(super) fn links_out(&self, ports: Range<usize>) -> Range<usize> {
         let first = self.links[self.host_ports + ports.start] as usize;
         first..first + ports.len()

@@ -1,5 +1,5 @@
-//! The threads of a crew, and how it exchanges messages with them. What goes to and fro has lost its type, so that channels
-//! and threads are compiled once and not for each transport.
+//! The threads of a crew, and how it exchanges messages with them. Messages do not have the transport's type, so
+//! channels and threads are compiled once and not for each transport.
 
 use super::crew::Turn;
 use super::endpoint::FlowStatus;
@@ -9,28 +9,28 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-/// How often a thread looks for what it waits for before it sleeps. A look takes some thirty nanoseconds, so that is as long as it
-/// takes to be woken. It must sleep at some time, rather than let others run between its looks: whom the system wakes it puts
-/// onto a processor that is idle, while two threads that never sleep can stay on one for hundreds of windows, as new ones begin.
+/// How often a waiting thread polls before it sleeps. A poll takes some thirty nanoseconds, so polling lasts about
+/// as long as a wake-up. A thread has to sleep rather than yield: the system wakes it on an idle processor, whereas
+/// two threads that never sleep can share one processor for hundreds of windows.
 const LOOKS: u32 = 2_000;
 
 /// What a thread works on.
 pub(super) trait Job: Send {
-    /// Processes a window, with what a basket has; puts into it what came of that.
+    /// Processes a window with the basket's contents, and puts the results into the basket.
     fn take_turn(&mut self, turn: Turn, basket: &mut dyn Any);
 
-    /// How its unfinished flows stand, in no order.
+    /// The status of its unfinished flows, in no order.
     fn statuses(&self) -> Vec<FlowStatus>;
 }
 
-/// A box that goes to a worker and comes back, so that no turn allocates.
+/// A basket that a worker gets and returns, so that no turn allocates.
 type Basket = Box<dyn Any + Send>;
 
-/// What a worker is told to do.
+/// What a worker has to do.
 enum Order {
     /// To take its shard through a window.
     Turn(Turn, Basket),
-    /// To tell how its hosts' flows stand.
+    /// To report the status of its hosts' flows.
     Statuses,
 }
 
@@ -57,14 +57,14 @@ impl Worker<'_> {
         assert!(self.orders.send(order).is_ok(), "a worker lives until its orders end");
     }
 
-    /// Lets it go; returns the processor time that it took.
+    /// Ends it; returns the processor time that it took.
     pub(super) fn end(self) -> Duration {
         drop(self.orders);
         self.thread.join().expect("a worker that did not panic ends")
     }
 }
 
-/// How the workers' unfinished flows stand, in no order.
+/// The status of the workers' unfinished flows, in no order.
 pub(super) fn statuses(workers: &[Worker<'_>]) -> Vec<FlowStatus> {
     workers.iter().for_each(|worker| worker.order(Order::Statuses));
     let answers = workers.iter().map(|worker| receive(&worker.statuses));
@@ -75,7 +75,7 @@ pub(super) fn statuses(workers: &[Worker<'_>]) -> Vec<FlowStatus> {
 pub(super) fn hire<'scope>(scope: &'scope Scope<'scope, '_>, job: &'scope mut dyn Job) -> Worker<'scope> {
     let (orders, next) = channel();
     let (report, done) = channel();
-    let (tell, statuses) = channel();
+    let (answer, statuses) = channel();
     let thread = scope.spawn(move || {
         let clock = ThreadTime::now();
         while let Some(order) = receive(&next) {
@@ -84,7 +84,7 @@ pub(super) fn hire<'scope>(scope: &'scope Scope<'scope, '_>, job: &'scope mut dy
                     job.take_turn(turn, &mut *basket);
                     report.send(basket).is_ok()
                 }
-                Order::Statuses => tell.send(job.statuses()).is_ok(),
+                Order::Statuses => answer.send(job.statuses()).is_ok(),
             };
             if !is_received {
                 break;
@@ -95,7 +95,7 @@ pub(super) fn hire<'scope>(scope: &'scope Scope<'scope, '_>, job: &'scope mut dy
     Worker { orders, done, statuses, thread }
 }
 
-/// Waits for a message, at first wide awake; `None` when there will be none.
+/// Waits for a message, at first by polling; `None` when there will be none.
 fn receive<M>(from: &Receiver<M>) -> Option<M> {
     for _ in 0..LOOKS {
         if let Ok(message) = from.try_recv() {

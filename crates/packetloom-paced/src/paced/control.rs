@@ -48,7 +48,7 @@ pub struct SenderState {
 pub trait RateControl: Sized + Send {
     /// The transport that it makes.
     const COMPONENT: Component;
-    /// What it says.
+    /// Its header fields.
     type Fields: Copy + Default + std::fmt::Debug + Send + 'static;
     /// Its part at the ports.
     type Agent: PortAgent<Header<Self::Fields>>;
