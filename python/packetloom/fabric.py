@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from packetloom.curves import SomeResults, as_list, renaming
+from packetloom.pauses import overlap
 from packetloom.results import Results
 from packetloom.rows import CaseRow
 from packetloom.statistics import polars_frame
@@ -30,6 +31,8 @@ PORT_COLUMNS = (
     "tx_bytes",
     "utilisation",
     "drops",
+    "pauses",
+    "paused_ns",
     "queue_mean_bytes",
     "queue_p99_bytes",
     "queue_max_bytes",
@@ -56,7 +59,7 @@ def fabric_view(results: SomeResults) -> dict[str, Any] | None:
                 chosen[key] = (one, row, polars_frame(ports).sort("port"))
     if not chosen:
         return None
-    numbers = sum(2 * len(ports) for _, _, ports in chosen.values())
+    numbers = sum(3 * len(ports) for _, _, ports in chosen.values())
     frames = max(1, min(MOST_FRAMES, MOST_NUMBERS // numbers))
     topologies: list[dict[str, Any]] = []
     cases = []
@@ -66,7 +69,9 @@ def fabric_view(results: SomeResults) -> dict[str, Any] | None:
             topologies.append(network)
         at = [label, *([] if load is None else [f"load {load:g}"]), *([] if row.seed is None else [f"seed {row.seed}"])]
         case = {"name": ", ".join(at), "topology": topologies.index(network), "totals": _totals(ports)}
-        cases.append(case | _over_time(one, row, ports, frames) | {"flows": _flows(one, row)})
+        over_time = _over_time(one, row, ports, frames)
+        paused = _paused(one, row, ports, over_time["times_ms"])
+        cases.append(case | over_time | paused | {"flows": _flows(one, row)})
     return {"topologies": topologies, "cases": cases, "left_out": len(left_out)}
 
 
@@ -111,6 +116,8 @@ def _totals(ports: pl.DataFrame) -> list[str]:
     for port in ports.iter_rows(named=True):
         sent, share = significant(port["tx_bytes"] / 1e6, 4), 100 * port["utilisation"]
         text = f"{sent} MB sent, utilisation {share:.3g} %, {port['drops']:,} drops"
+        if port["pauses"]:
+            text += f", paused {port['pauses']:,} times for {significant(port['paused_ns'] / 1e6, 3)} ms"
         if not np.isnan(port["queue_mean_bytes"]):
             queue = [significant(port[f"queue_{name}_bytes"] / 1e3, 3) for name in ("mean", "p99", "max")]
             text += ", queue mean {} KB, p99 {} KB, largest {} KB".format(*queue)
@@ -149,6 +156,22 @@ def _over_time(one: Results, row: CaseRow, ports: pl.DataFrame, frames: int) -> 
         "utilisation": [_hundredths(frame) for frame in used],
         "queue": np.rint(np.maximum.reduceat(queue, starts)).astype(int).tolist(),
     }
+
+
+def _paused(one: Results, row: CaseRow, ports: pl.DataFrame, times_ms: list[float]) -> dict[str, Any]:
+    """For which share of each frame a class of each port was paused, in hundredths of a percent, where any was."""
+    table = one.part("pauses", row, ("port", "from_ns", "until_ns"))
+    if table is None or not table.num_rows:
+        return {}
+    end = float(row.counters["simulated_ns"])
+    starts = np.array(times_ms) * 1e6 if times_ms else np.zeros(1)
+    ends = np.maximum(np.append(starts[1:], end), starts)
+    lengths = np.maximum(ends - starts, 1e-9)
+    place = {port: nth for nth, port in enumerate(ports["port"])}
+    shares = np.zeros((len(starts), len(ports)))
+    for (port,), own in polars_frame(table).group_by("port"):
+        shares[:, place[port]] = overlap(own, starts, ends) / lengths
+    return {"paused": [_hundredths(frame) for frame in shares]}
 
 
 def _hundredths(shares: NDArray[np.float64]) -> list[int]:

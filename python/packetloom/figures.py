@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from packetloom import curves, timelines
+from packetloom import curves, pauses, timelines
 from packetloom.charts import Bars, Curve, Panel, mark_json
 from packetloom.confidence import PERCENTILES
 from packetloom.curves import SomeResults, Style
@@ -221,6 +221,24 @@ def _reordering(results: SomeResults) -> pl.DataFrame:
     return _renamed(_by_statistic(frame.select("label", "load", *in_units), ("label", "load")), x="load")
 
 
+def _paused_ports(results: SomeResults) -> pl.DataFrame:
+    titles = {"paused": "paused at it (ms)", "caused": "paused by what began there (ms)"}
+    frame = pauses.paused_ports(results).rename(titles)
+    return _renamed(_by_statistic(frame, ("label", "load", "class", "port")), x="port", y_per=NS_PER_MS)
+
+
+def _pause_reach(results: SomeResults) -> pl.DataFrame:
+    frame = pauses.pause_reach(results).select(
+        "label",
+        "load",
+        "class",
+        pl.col("passed_on").cast(pl.String),
+        (pl.col("paused") / NS_PER_MS).alias("time paused (ms)"),
+        "pauses",
+    )
+    return _renamed(_by_statistic(frame, ("label", "load", "class", "passed_on")), x="passed_on")
+
+
 def _by_fan_in(results: SomeResults) -> pl.DataFrame:
     frame = curves.by_fan_in(results).filter(pl.col("statistic").is_in(("mean", *PERCENTILES))).sort("fan_in")
     sides = [(pl.col(side) / NS_PER_MS).alias(side) for side in ("low", "high")]
@@ -410,6 +428,36 @@ FIGURES: dict[str, Figure] = {
             Axis(""),
             _reordering,
             choices=("statistic",),
+        ),
+        Figure(
+            "paused-ports",
+            "Paused ports",
+            "For how long ports were kept from sending a class, and where that began. The ports with most of either; a "
+            "mean over seeds.",
+            Axis(""),
+            Axis(""),
+            _paused_ports,
+            choices=("load", "statistic"),
+            shape="bars",
+        ),
+        Figure(
+            "pause-reach",
+            "How far pauses travelled",
+            "By how many switches pauses had been passed on: 0 where they began. The time is that of all ports.",
+            Axis("switches that passed the pause on"),
+            Axis(""),
+            _pause_reach,
+            choices=("load", "statistic"),
+            shape="bars",
+        ),
+        Figure(
+            "paused-over-time",
+            "Paused ports over time",
+            "How many ports were kept from sending a class.",
+            TIME,
+            Axis("paused ports"),
+            lambda results: _renamed(pauses.paused_over_time(results), x="time_ns", y="ports", x_per=NS_PER_MS),
+            shape="line",
         ),
         Figure(
             "class-throughput",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from packetloom import _core, arguments, curves
@@ -14,10 +15,13 @@ from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view
 from packetloom.figures import FIGURES
 from packetloom.page import Page
+from packetloom.pauses import innocent_flows
 from packetloom.results import Results, Snapshot
 from packetloom.rows import builds_of
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, check_bins
 from packetloom.tables import Column, results_columns, results_lines, significant
+
+INNOCENT_SHOWN = 20
 
 
 def write_report(results: curves.SomeResults, output: str | Path, *, bins: Sequence[SizeBin] = DEFAULT_BINS) -> Path:
@@ -41,6 +45,7 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
             _summary_table(page, statistics, bins)
         _figures(page, finished)
         _fabric(page, finished)
+        _waiting_flows(page, finished)
         if not statistics.is_empty():
             _fairness(page, statistics)
         _central_control(page, finished)
@@ -163,14 +168,80 @@ def _fabric(page: Page, several: Sequence[Results]) -> None:
         return
     page.heading("The fabric")
     page.text(
-        "Each half of a line is the direction that begins at its end. Over time, a frame's utilisation is its mean "
-        "and its queue the largest sample; without samples (series_interval in [measure]) it is the whole run's.",
+        "Each half of a line is the direction that begins at its end. Over time, a frame's utilisation is its mean, "
+        "its queue the largest sample, and paused the share of it for which a class was kept from sending; without "
+        "samples (series_interval in [measure]) it is the whole run's.",
         note=True,
     )
     if fabric["left_out"]:
         page.text(f"{fabric['left_out']} further cases have no room on this page.", note=True)
     page.place("fabric", "fabric")
     page.give(fabric=fabric)
+
+
+def _waiting_flows(page: Page, several: Sequence[Results]) -> None:
+    """Flows that waited behind pauses: how many of each case, and the innocent ones that waited longest."""
+    try:
+        flows = innocent_flows(several)
+    except PacketloomError:
+        return
+    page.heading("Flows that waited behind pauses")
+    innocent = pl.col("innocent")
+    by_case = flows.group_by("label", "load", "seed", maintain_order=True).agg(
+        pl.len().alias("flows"),
+        innocent.sum().alias("innocent"),
+        (pl.col("waited_ns").filter(innocent).sum() / 1e6).alias("waited_ms"),
+    )
+    rows = [
+        [
+            case["label"],
+            *(_known(case[name]) for name in ("load", "seed")),
+            *(f"{case[name]:,}" for name in ("flows", "innocent")),
+            significant(case["waited_ms"], 3),
+        ]
+        for case in by_case.iter_rows(named=True)
+    ]
+    page.table(["scheme", "load", "seed", "flows that\nwaited", "innocent", "these waited,\nms together"], rows)
+    page.text(
+        "A flow waited if a port that all its shortest paths share, such as its host's, was paused in its class while "
+        "it was under way; it is innocent if meanwhile no pause began at a port on any of its shortest paths, nor at "
+        "the host that it goes to.",
+        note=True,
+    )
+    worst = flows.filter("innocent").sort("waited_ns", descending=True).head(INNOCENT_SHOWN)
+    header = [
+        "scheme",
+        "flow",
+        "behind",
+        "where that began",
+        "passed on by",
+        "bytes",
+        "waited, ms",
+        "FCT, ms",
+        "slowdown",
+    ]
+    lines = [
+        [
+            flow["label"],
+            f"{flow['flow_id']}: host{flow['src']} to host{flow['dst']}",
+            flow["port"],
+            flow["origin"],
+            *(f"{flow[name]:,}" for name in ("passed_on", "size_bytes")),
+            *(_in_ms(flow[name]) for name in ("waited_ns", "fct_ns")),
+            "–" if np.isnan(flow["slowdown"]) else significant(flow["slowdown"], 3),
+        ]
+        for flow in worst.iter_rows(named=True)
+    ]
+    if lines:
+        page.table(header, lines, text_columns=4)
+
+
+def _in_ms(time_ns: float) -> str:
+    return "–" if np.isnan(time_ns) else significant(time_ns / 1e6, 3)
+
+
+def _known(value: float | None) -> str:
+    return "–" if value is None else f"{value:g}"
 
 
 def _cases(page: Page, several: Sequence[Results]) -> None:

@@ -11,6 +11,7 @@ const WIDTH = 1000;
 const QUANTITIES = {
   utilisation: { title: "utilisation", unit: "%", of: (value) => value / 100 },
   queue: { title: "queue", unit: "KB", of: (value) => value / 1000 },
+  paused: { title: "paused", unit: "%", of: (value) => value / 100 },
 };
 
 function svgElement(tag, attributes, parent) {
@@ -93,7 +94,7 @@ class Fabric {
     const known = Object.keys(QUANTITIES).filter((name) => this.case[name]);
     if (!known.includes(this.quantity)) this.quantity = known[0];
     this.quantitySelect.replaceChildren(...known.map((name) => element("option", { value: name, selected: name === this.quantity }, `${QUANTITIES[name].title} (${QUANTITIES[name].unit})`)));
-    this.most = { utilisation: 100, queue: Math.max(1, extent((this.case.queue || []).map((frame) => extent(frame)[1]))[1]) / 1000 };
+    this.most = { utilisation: 100, paused: 100, queue: Math.max(1, extent((this.case.queue || []).map((frame) => extent(frame)[1]))[1]) / 1000 };
     this.linkSelect.replaceChildren(element("option", { value: "" }, "none"), ...this.topology.links.map((_, at) => element("option", { value: at }, this.linkName(at))));
     this.flowSelect.replaceChildren(element("option", { value: "" }, "none"), ...this.case.flows.map((flow, at) => element("option", { value: at }, this.flowName(flow))));
     this.drawNetwork();
