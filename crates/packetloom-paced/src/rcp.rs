@@ -69,7 +69,7 @@ impl RateControl for RcpControl {
                     name: "rtt",
                     kind: Kind::Time,
                     default: Fallback::Value("200us"),
-                    doc: "The round-trip time that links assume before their flows tell them.",
+                    doc: "The round-trip time that links assume before their flows report one.",
                     source: "packetloom",
                 },
                 Param {

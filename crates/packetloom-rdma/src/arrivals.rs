@@ -27,7 +27,7 @@ pub struct Reply {
     pub next: u32,
     /// A packet is missing.
     pub nack: bool,
-    /// It tells of marks.
+    /// It echoes a mark.
     pub marked: bool,
 }
 
@@ -151,7 +151,7 @@ impl Arrivals {
         (self.owed > 0).then(|| self.reply(false, self.owed_marked, config))
     }
 
-    /// Whether a mark that came now is told in a CNP.
+    /// Whether a mark that came now causes a CNP.
     pub fn sends_cnp(&mut self, marked: bool, config: &Config, now: Time) -> bool {
         let Notification::Packets(interval) = config.notification else { return false };
         let sends = marked && now >= self.next_cnp_at;

@@ -1,4 +1,4 @@
-//! What queue pairs have been told.
+//! The settings of queue pairs.
 
 use super::control::FlowPath;
 use super::network::Network;
@@ -8,7 +8,7 @@ use crate::packet_format::PacketFormat;
 use crate::spec::{Value, Values};
 use crate::units::{Rate, Time};
 
-/// How receivers tell of marks.
+/// How receivers report marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notification {
     /// Not at all.

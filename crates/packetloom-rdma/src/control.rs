@@ -6,7 +6,7 @@ use crate::engine::PortAgent;
 use crate::spec::{Component, Values};
 use crate::units::{Rate, Time};
 
-/// What a queue pair knows of its way at its start.
+/// What a queue pair knows of its path at its start.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowPath {
     /// What the host's link carries.
@@ -23,7 +23,7 @@ pub struct FlowPath {
     pub hops: u32,
 }
 
-/// What an answer tells a sender.
+/// What an ACK, a NACK or a CNP tells a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct AckInfo {
     /// The moment.
@@ -43,7 +43,7 @@ pub struct AckInfo {
 pub enum Loss {
     /// From a NACK.
     Nack,
-    /// Nothing was heard for too long.
+    /// No answer came for too long.
     Timeout,
 }
 
@@ -61,7 +61,7 @@ pub enum Spacing {
 pub trait Control: Sized + Send {
     /// The transport that it makes.
     const COMPONENT: Component;
-    /// What data say to the network, and answers bring back.
+    /// The header fields that data carry and answers return.
     type Fields: Copy + Default + std::fmt::Debug + Send + 'static;
     /// Its part at the ports.
     type Agent: PortAgent<Header<Self::Fields>>;
@@ -73,13 +73,13 @@ pub trait Control: Sized + Send {
     const MOVES_PENDING: bool = false;
     /// Whether [`Control::echo`] uses how long an answer waits at its NIC.
     const ECHOES_WAITS: bool = false;
-    /// The most switches that its header has room for.
+    /// The most switches that fit into its header.
     const MOST_SWITCHES: usize = usize::MAX;
 
     /// Reads its parameters.
     fn settings(values: &Values) -> Self::Settings;
 
-    /// How receivers tell of marks.
+    /// How receivers report marks.
     fn notification(_values: &Values) -> Notification {
         if Self::MARKS { Notification::InAcks } else { Notification::None }
     }
@@ -87,12 +87,12 @@ pub trait Control: Sized + Send {
     /// At a flow's start.
     fn new(settings: &Self::Settings, path: &FlowPath) -> Self;
 
-    /// What the next packet says.
+    /// The fields of the next packet.
     fn fields(&self, _now: Time) -> Self::Fields {
         Self::Fields::default()
     }
 
-    /// At the receiver: what the answer brings back, which waits so long for the receiver's NIC.
+    /// At the receiver: the fields to return in an answer that waits so long for the NIC.
     fn echo(_fields: &mut Self::Fields, _waits: Time) {}
 
     /// A packet of this size starts.

@@ -1,6 +1,6 @@
 //! What packets between queue pairs say.
 
-/// The header; `word` is what the congestion control says to the network, and an answer brings it back.
+/// The header; `fields` are those of the congestion control, which an answer returns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Header<W> {
     /// The packet's number in its flow; an answer repeats it.

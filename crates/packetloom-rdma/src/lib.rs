@@ -68,7 +68,7 @@ const ACK_DELAY: u8 = 2;
 type Host<'a, C> = Context<'a, Header<<C as Control>::Fields>, <C as Control>::Agent>;
 type Of<C> = Packet<Header<<C as Control>::Fields>>;
 
-/// What all hosts' queue pairs have been told.
+/// The settings of all hosts' queue pairs.
 pub struct Setup<C: Control> {
     config: Config,
     settings: C::Settings,
@@ -125,7 +125,7 @@ impl<C: Control> Scheme for Rdma<C> {
 
     fn on_network(setup: Arc<Setup<C>>, topology: &Topology) -> Arc<Setup<C>> {
         let Ok(Setup { config, settings }) = Arc::try_unwrap(setup) else {
-            unreachable!("nobody else has it yet")
+            unreachable!("it is not shared yet")
         };
         let network = Network::of(topology, config.format.data.mss_bytes);
         Arc::new(Setup { config: config.on(network), settings })
@@ -140,7 +140,7 @@ impl<C: Control> Scheme for Rdma<C> {
             return Ok(());
         }
         let message = format!(
-            "{}'s header has room for {} switches, and here some hosts are {switches} apart; write another transport, or a flatter network",
+            "{}'s header holds {} switches, and here some hosts are {switches} apart; write another transport, or a flatter network",
             values.kind,
             C::MOST_SWITCHES
         );

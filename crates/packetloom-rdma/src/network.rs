@@ -1,4 +1,4 @@
-//! What queue pairs are told of their network: its longest base round-trip time, and what hosts' links carry.
+//! What queue pairs know of their network: its longest base round-trip time, and the rates of hosts' links.
 
 use crate::flow::HostId;
 use crate::topology::{Link, Topology};
@@ -78,7 +78,7 @@ mod tests {
         Values { kind: kind.to_owned(), entries: entries.map(|(key, value)| (key.to_owned(), value)).into() }
     }
 
-    /// The topology `kind`, where cables are of 100 Gb/s if nothing else is said.
+    /// The topology `kind`, by default with cables of 100 Gb/s.
     fn topology<const N: usize>(kind: &str, own: [(&str, Value); N]) -> Topology {
         let mut all = values(
             kind,

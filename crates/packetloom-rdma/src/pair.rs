@@ -184,7 +184,7 @@ impl Pair {
         change
     }
 
-    /// When nothing has been heard for too long.
+    /// When it times out.
     fn expires_at(&self, config: &Config) -> Time {
         let in_flight = self.next - self.una;
         if in_flight == 0 {
@@ -225,7 +225,7 @@ impl Pair {
         true
     }
 
-    /// How the flow stands.
+    /// The flow's status.
     pub fn status(&self, config: &Config) -> FlowStatus {
         let arrived = self.una + self.selective.as_ref().map_or(0, |selective| selective.arrived());
         let waits_for = match self.turn.waits() {
@@ -239,7 +239,7 @@ impl Pair {
         FlowStatus { flow: self.flow.id, arrived, packets: self.packets, waits_for }
     }
 
-    /// How it stands with its window and rate.
+    /// Its window and rate, for observers.
     pub fn sending(&self, rate: Rate) -> Sending {
         let cap =
             self.cap.min(u32::try_from(self.window_bytes.div_ceil(self.path.mss_bytes)).unwrap_or(u32::MAX));

@@ -19,7 +19,7 @@ pub struct Defaults {
     pub recovery: (&'static str, &'static str),
 }
 
-/// Those of HPCC's simulator where nothing else is said.
+/// The defaults of HPCC's simulator.
 pub const fn default_of() -> Defaults {
     Defaults {
         header: ("48B", "HPCC's simulator: 14 B Ethernet, 20 B IPv4, 8 B UDP, 6 B sequence and class"),

@@ -78,7 +78,7 @@ impl Plans {
     }
 }
 
-/// The priority of all packets where plans are not told.
+/// The priority of all packets where plans are not carried.
 const NO_PLAN: u32 = 1;
 
 #[cfg(test)]

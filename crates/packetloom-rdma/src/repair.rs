@@ -11,7 +11,7 @@ pub struct Selective {
     end: u32,
     /// In loss recovery: it ends when all packets before this one are acknowledged.
     recovers_until: Option<u32>,
-    /// Nothing before this one is lost a second time in this recovery, as far as can be told.
+    /// Nothing before this one is known to be lost a second time in this recovery.
     scanned: u32,
     /// The first packet of a recovery goes out whatever is known.
     is_first: bool,

@@ -5,7 +5,7 @@
 use crate::flow::FlowId;
 use crate::units::Time;
 
-/// Where a queue pair stands. Its number is its place in the order of turns: that of creation.
+/// A queue pair's state in the rota. Its number is its index in the order of turns: that of creation.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     number: u32,
@@ -92,7 +92,7 @@ impl Rota {
         self.ready.insert(place, (number, flow));
     }
 
-    /// Lets those join who may send by now; tells how many may.
+    /// Admits those that may send by now; returns how many may.
     pub fn ready(&mut self, now: Time) -> usize {
         while let Some(&(at, number, flow)) = self.paced.last()
             && at <= now

@@ -112,7 +112,7 @@ impl Scheme for LineRate {
                 name: "probe_after",
                 kind: Holds::Count(1),
                 default: Fallback::Value("5"),
-                doc: "After so many timeouts of silence a flow sends only a small probe per timeout until it hears something; left out: never.",
+                doc: "After so many timeouts of silence a flow sends only a small probe per timeout until an answer comes; left out: never.",
                 source: "pFabric's ns-2 code",
             },
             priority::PARAM,

@@ -44,13 +44,13 @@ pub const COMMON: &[Param] = &[
     Param::optional(
         "rto",
         Kind::Time,
-        "A packet of which nothing is heard for so long is sent again. Left out: for uec 15 us and six bandwidth-delay products at the rate of a host's link (with sleek thirty); for eqds 150 us and six times 35 packets.",
+        "A packet that is not answered for so long is sent again. Left out: for uec 15 us and six bandwidth-delay products at the rate of a host's link (with sleek thirty); for eqds 150 us and six times 35 packets.",
         "htsim_uec, htsim_eqds: six queues at their default lengths",
     ),
     Param::optional(
         "base_rtt",
         Kind::Time,
-        "The round trip without queues that hosts are told; left out: the longest in the network, of a full packet and its answer.",
+        "The round trip without queues that hosts assume; left out: the longest in the network, of a full packet and its answer.",
         HTSIM,
     ),
 ];
@@ -250,7 +250,7 @@ pub const UEC: &[Param] = &[
         "probe_first",
         Kind::Count(1),
         "3",
-        "With sleek: a probe goes after so many base round trips without a word while there is more to send; otherwise after one and the target delay.",
+        "With sleek: a probe goes after so many base round trips without an answer while there is more to send; otherwise after one and the target delay.",
         HTSIM,
     ),
     param("probe_again", Kind::Count(1), "5", "And another after so many.", HTSIM),
@@ -262,7 +262,7 @@ pub const EQDS: &[Param] = &[
         "window",
         Kind::Count(1),
         "50",
-        "Full packets that a sender may send before it is heard, and the most credit it asks for.",
+        "Full packets that a sender may send before the receiver answers, and the most credit it requests.",
         "htsim_eqds: -cwnd 50",
     ),
     param(

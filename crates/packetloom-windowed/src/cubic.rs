@@ -66,7 +66,7 @@ impl Congestion for CubicControl {
                     name: "fast_convergence",
                     kind: Kind::Flag,
                     default: Fallback::Value("true"),
-                    doc: "A flow whose window is reduced before it is back where it was makes room: it aims lower.",
+                    doc: "A flow whose window is reduced before it is back where it was aims lower, in favour of others.",
                     source: "RFC 9438 §4.7",
                 },
                 Param {

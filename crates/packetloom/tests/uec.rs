@@ -217,7 +217,7 @@ fn a_routing_that_learns_needs_a_transport_that_tells() {
     let case = Scenario::from_toml(&text, "test", Path::new("")).expect("a scenario").cases().next();
     let complaint = Simulation::new(case.expect("a case")).map(|_| ()).expect_err("a complaint");
     assert_eq!(complaint.key, "scheme.routing");
-    assert!(complaint.message.contains("goes by what becomes of each packet, and tcp does not tell"));
+    assert!(complaint.message.contains("needs the fate of each packet, which tcp does not report"));
     let spray = text.replace("\"reps\"", "\"oblivious\"");
     assert!(fcts_us(&simulate(&spray)).len() == 4);
 }

@@ -59,8 +59,7 @@ impl Queries {
 
     /// The flows whose query is not known to have arrived.
     pub(super) fn statuses(&self) -> impl Iterator<Item = FlowStatus> {
-        let status =
-            |&flow| FlowStatus { flow, arrived: 0, packets: 0, waits_for: "the query that asks for it" };
+        let status = |&flow| FlowStatus { flow, arrived: 0, packets: 0, waits_for: "its query" };
         self.pending.keys().map(status)
     }
 }

@@ -47,7 +47,7 @@ pub(super) struct Switch {
     balance: Option<Balance>,
     /// Where it says something: before this nothing leaves it.
     next_departure: Time,
-    /// Whether headers that find no room at a port go back to their senders.
+    /// Whether headers that do not fit at a port go back to their senders.
     returns: bool,
     /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
     cut_through: Option<CutThrough>,
@@ -55,15 +55,15 @@ pub(super) struct Switch {
     traces_from: Option<u32>,
     /// Who goes first at one instant, where that is not a matter of the link alone.
     ties: Option<Ties>,
-    /// Whether it has no pool, says nothing to the far ends of its links, has no balancer, notes no ways, returns no headers, does not cut
-    /// through and asks nobody who goes first: it only forwards.
+    /// Whether it only forwards: it has no pool, no link control, no balancer and no order of its own for packets
+    /// of one instant, records no paths, returns no headers, and does not cut through.
     is_plain: bool,
 }
 
 /// Packets in the order in which a switch forwards them, each with the port that it leaves by.
 pub(super) type Routed = Vec<(PacketId, u32)>;
 
-/// From how many arrivals on it pays to ask for the ports first.
+/// From how many arrivals on it pays to look up the ports first.
 const MANY: usize = 2;
 
 /// What a cut-through switch must know not to send what has not arrived.
@@ -123,12 +123,12 @@ impl Switch {
         due.map(|&(port, _)| &ports[port as usize])
     }
 
-    /// Asks for these.
+    /// Prefetches these.
     pub(super) fn expect_ports<H: Copy + Default, A: PortAgent<H>>(&self, end: Time, ports: &[Port<H, A>]) {
         self.due(end, ports).for_each(Port::prefetch);
     }
 
-    /// Asks for the packets that they send first, unless others come that go before them.
+    /// Prefetches the packets that they send first, unless later ones overtake them.
     pub(super) fn expect_packets<H: Copy + Default, A: PortAgent<H>>(
         &self,
         end: Time,
@@ -241,8 +241,8 @@ impl Switch {
         ties.order(together.iter().map(of))
     }
 
-    /// Finds the ports for all that arrives, and asks for their memory; returns how many are only reminders. Messages are
-    /// routed nowhere; a balancer is asked later, when it can see the queues.
+    /// Finds and prefetches the ports of all arrivals; returns how many are only reminders. Messages are not
+    /// routed. A balancer decides later, when it can see the queues.
     fn route_all<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         arrivals: &[Arrival],
@@ -266,8 +266,8 @@ impl Switch {
         reminders
     }
 
-    /// Forwards packets where switches do nothing but that. Where many arrive, the ports for all of them are found before the
-    /// first is sent, so that the ports' memory is asked for in good time.
+    /// Forwards packets where switches do nothing else. Where many arrive, the ports for all of them are found
+    /// before the first is sent, so that the ports can be prefetched in time.
     #[inline]
     fn forward_plainly<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
@@ -297,7 +297,7 @@ impl Switch {
         }
     }
 
-    /// Finds the ports for packets, and asks for them.
+    /// Finds and prefetches the ports for packets.
     #[inline(always)]
     fn route<H: Copy + Default>(
         &mut self,
@@ -353,7 +353,7 @@ impl Switch {
         }
     }
 
-    /// Does with a packet what is done where it comes in. Returns whether there is room for it.
+    /// Processes a packet where it comes in. Returns whether it fits.
     fn take_in<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,

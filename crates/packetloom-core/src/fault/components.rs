@@ -87,7 +87,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
         component: Component {
             section: "fault",
             kind: "link-degraded",
-            doc: "Links are slower for a while, as after renegotiating their speed. Nobody is told: queues, pulls and paths are as before.",
+            doc: "Links are slower for a while, as after renegotiating their speed. No node learns of it: queues, pulls and paths are as before.",
             source: "NDP §3.2.3: a link that negotiated 1 Gb/s instead of 10",
             params: &[&[
                 BETWEEN,

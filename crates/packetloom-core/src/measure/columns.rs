@@ -29,7 +29,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("packets_sent", "Data packets sent, retransmissions included"),
     ("retransmissions", "Data packets sent again"),
     ("timeouts", "Retransmission timeouts"),
-    ("trimmed", "Trimmed headers of the flow's packets, as its sender was told (NACKs)"),
+    ("trimmed", "Trimmed headers of the flow's packets that its sender was notified of (NACKs)"),
     ("returned", "Headers of the flow's packets that came back to its sender"),
     ("given_up", "Whether the sender gave the flow up, because it could not be whole by its deadline"),
     (
@@ -55,7 +55,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("drops", "Packets dropped"),
     ("marks", "Packets marked with ECN's congestion-experienced"),
     ("trims", "Packets whose payload was cut off because the queue was full"),
-    ("returns", "Headers of data packets that found no room and went back to their senders"),
+    ("returns", "Headers of data packets that did not fit and went back to their senders"),
     ("corrupted", "Packets that were damaged on the link and thrown away at its far end"),
     ("lost", "Packets that were lost because the link was down"),
     ("pauses", "How often the far end paused a class of the port, all classes together"),
@@ -69,13 +69,13 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("passed_on", "How many switches passed the pause on: 0 where it began"),
     (
         "queue_mean_bytes",
-        "The queue's time-weighted mean in bytes, without the packet in service; NaN if not watched",
+        "The queue's time-weighted mean in bytes, without the packet in service; NaN if not recorded",
     ),
     (
         "queue_p99_bytes",
-        "The length in bytes that the queue did not exceed for 99 % of the time; NaN if not watched",
+        "The length in bytes that the queue did not exceed for 99 % of the time; NaN if not recorded",
     ),
-    ("queue_max_bytes", "The queue's greatest length in bytes; NaN if not watched"),
+    ("queue_max_bytes", "The queue's greatest length in bytes; NaN if not recorded"),
     ("time_ns", "When the sample was taken, in ns since the case began"),
     (
         "queue_bytes",

@@ -130,7 +130,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new("ring", format!("write {MOST_IN_RING} at most")));
     }
     if values.component("queue").kind == "classes" {
-        return Err(Complaint::new("queue", "classes can't stand inside classes; write another queue"));
+        return Err(Complaint::new("queue", "classes can't be nested; write another queue"));
     }
     if values.optional_component("port").is_some_and(|port| !is_rule(&port)) {
         let message =

@@ -20,7 +20,7 @@ const NO_DEADLINE: u32 = 1 << 31;
 const COMPONENT: Component = Component {
     section: "queue",
     kind: "daq",
-    doc: "DAQ: flows with a near deadline before those with a far one, both by weight beside flows without; a port sends data only into room that the next switch has told it of, so nothing is lost. For transports whose priority is the time left to the deadline.",
+    doc: "DAQ: flows with a near deadline before those with a far one, both by weight beside flows without; a port sends data only as far as the next switch has given it credit, so nothing is lost. For transports whose priority is the time left to the deadline.",
     source: "DAQ, §II",
     params: &[&[
         Param {
@@ -62,7 +62,7 @@ const COMPONENT: Component = Component {
             name: "query_share",
             kind: Written::Number(0.0, 1.0),
             default: Fallback::Value("0.5"),
-            doc: "The part of the short flows' buffer at a switch that is for workers whom a query asks: each may use it over \
+            doc: "The part of the short flows' buffer at a switch that is for the workers of a query: each may use it over \
                   their number, until it has answered. The rest belongs to all links alike; without queries all of it does.",
             source: "DAQ §II-B: sender_win = buffer / N_w; packetloom: of half the buffer, so that others can send, too",
         },
@@ -295,7 +295,7 @@ impl Holds for Daq {
         let class = class_of(packet);
         let size = u64::from(size_bytes);
         if self.bytes[class] + size > self.capacity[class] && self.is_switch {
-            debug_assert!(false, "credits let a packet through for which there is no room");
+            debug_assert!(false, "credits let a packet through that does not fit");
             packets.take(id);
             counts.drops += 1;
             return Joined::Dropped;

@@ -27,7 +27,7 @@ const COMPONENT: Component = Component {
             name: "count_service",
             kind: Written::Flag,
             default: Fallback::Value("false"),
-            doc: "Whether a data packet in service takes room of the capacity too.",
+            doc: "Whether a data packet in service counts towards the capacity too.",
             source: "packetloom; csg-htsim counts it",
         },
         Param {
@@ -48,7 +48,7 @@ const COMPONENT: Component = Component {
             name: "trimming",
             kind: Written::Flag,
             default: Fallback::Value("true"),
-            doc: "Whether what does not fit is trimmed; otherwise it is dropped as a whole, and `trim` says which packet that is.",
+            doc: "Whether what does not fit is trimmed; otherwise it is dropped as a whole, and `trim` sets which packet that is.",
             source: "NDP §3.1; htsim_uec: -disable_trim",
         },
         Param::optional(

@@ -11,7 +11,7 @@ pub(super) const PARAMS: &[Param] = &[
         name: "hash",
         kind: Written::Choice(&["packetloom", "hpcc-ns3"]),
         default: Fallback::Value("packetloom"),
-        doc: "The hash: our own of flow and switch, or, to replay HPCC's or ConWeave's ns-3 simulator, theirs of addresses and ports; the source port tells the flows of a pair apart where the transport numbers them, as those over RDMA do.",
+        doc: "The hash: our own of flow and switch, or, to replay HPCC's or ConWeave's ns-3 simulator, theirs of addresses and ports; the source port distinguishes the flows of a pair where the transport numbers them, as those over RDMA do.",
         source: "HPCC's ns-3 simulator, switch-node.cc",
     },
     Param {

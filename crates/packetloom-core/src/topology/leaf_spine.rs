@@ -56,7 +56,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
         ));
     }
     if leaves * values.count("hosts_per_leaf") < 2 {
-        return Err(Complaint::new("hosts_per_leaf", "one host has nobody to talk to; write at least 2"));
+        return Err(Complaint::new("hosts_per_leaf", "one host has no other to send to; write at least 2"));
     }
     check_common(values, TIERS.len() - 1)
 }

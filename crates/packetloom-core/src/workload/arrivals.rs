@@ -131,8 +131,8 @@ pub const COMPONENTS: &[Component] = &[
                 name: "trigger_delay",
                 kind: Kind::Time,
                 default: Default("100ns"),
-                doc: "How long it takes until a trigger acts that hears of one host and starts flows at another: 1ns at \
-                      least, as nodes are simulated apart for as long as no word can pass between them. A trigger \
+                doc: "How long a trigger takes that is activated at one host and starts flows at another: 1ns at \
+                      least, because nodes are simulated independently for so long. A trigger \
                       whose flows are all at one host acts at once.",
                 source: "packetloom; in htsim no time, as if hosts knew of each other",
             },

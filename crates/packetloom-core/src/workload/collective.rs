@@ -29,7 +29,7 @@ pub const COMPONENT: Component = Component {
             name: "algorithm",
             kind: Kind::Choice(&["ring", "halving-doubling", "direct", "in-turn"]),
             default: Absent,
-            doc: "How: round the ring (unless said otherwise), or by recursive halving and doubling; for all-to-all all flows at once (\"direct\", unless said otherwise), or each host's one after the other, to its next neighbour first (\"in-turn\").",
+            doc: "How: round the ring (the default), or by recursive halving and doubling; for all-to-all all flows at once (\"direct\", the default), or each host's one after the other, to its next neighbour first (\"in-turn\").",
             source: "Thakur et al. §4",
         },
         Param {

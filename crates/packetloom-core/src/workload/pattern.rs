@@ -79,8 +79,8 @@ pub const COMPONENTS: &[Component] = &[
                 name: "query",
                 kind: Kind::Bytes,
                 default: Absent,
-                doc: "Size on the wire of the packet by which the receiver asks each host for its flow; it carries \
-                      how many are asked. The flow starts when it has come, and the jitter later. Left out: hosts start \
+                doc: "Size on the wire of the query by which the receiver requests each host's flow; it carries \
+                      how many hosts are queried. The flow starts when the query has come, and the jitter later. Left out: hosts start \
                       by themselves.",
                 source: "DAQ §II-B",
             },
@@ -88,7 +88,7 @@ pub const COMPONENTS: &[Component] = &[
                 name: "query_timeout",
                 kind: Kind::Time,
                 default: Default("10ms"),
-                doc: "A query is sent again if there is no word after so long that it was heard.",
+                doc: "A query that is not acknowledged for so long is sent again.",
                 source: "packetloom",
             },
         ]],
@@ -414,7 +414,7 @@ fn build_incast(values: &Values, hosts: u32) -> Result<Pattern, Complaint> {
 fn build_query(values: &Values, fan_in: u64) -> Result<Option<QuerySpec>, Complaint> {
     let Some(size_bytes) = values.optional_bytes("query") else { return Ok(None) };
     let Ok(workers) = u16::try_from(fan_in) else {
-        return Err(Complaint::new("fan_in", "a query has room for 65535 workers; write fewer"));
+        return Err(Complaint::new("fan_in", "a query can name 65535 workers; write fewer"));
     };
     Ok(Some(QuerySpec { workers, size_bytes: size_bytes as u16, timeout: values.time("query_timeout") }))
 }

@@ -70,7 +70,7 @@ impl RateControl for D3Control {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "d3",
-        doc: "D3: every round trip flows ask for the rate that meets their deadline; routers grant in order of arrival, and share out what is left.",
+        doc: "D3: every round trip flows request the rate that meets their deadline; routers grant in order of arrival, and share out what is left.",
         source: "D3, SIGCOMM 2011, §4, §5",
         params: &[
             CORE,

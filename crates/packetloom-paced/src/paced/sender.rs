@@ -71,7 +71,7 @@ impl<C: RateControl> Sender<C> {
     pub(super) fn at_sender(&self) -> FlowStatus {
         let waits_for = match self.control.rate() {
             _ if !self.is_open => "the answer to its first request for a rate",
-            0 => "a rate: it asks, and none is granted",
+            0 => "a rate: its requests are not granted",
             _ => "an acknowledgement, or its timeout",
         };
         FlowStatus { flow: self.flow.id, arrived: self.una, packets: self.packets, waits_for }

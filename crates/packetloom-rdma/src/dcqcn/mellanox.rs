@@ -16,7 +16,7 @@ pub struct Mellanox {
     alpha: f64,
     /// Steps of increase since the last cut.
     stage: u32,
-    /// Whether a CNP came since alpha was updated, and since it was last asked whether to cut.
+    /// Whether a CNP came since alpha was updated, and since the last check for a cut.
     alpha_cnp: bool,
     cut_cnp: bool,
     /// When the timers go off next: [`Time::NEVER`] where they do not run.

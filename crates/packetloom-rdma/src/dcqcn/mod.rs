@@ -1,9 +1,9 @@
 //! DCQCN (Zhu et al., SIGCOMM 2015): marks become notifications (CNPs), which cut the sender's rate; without them it
 //! comes back, first fast, then by steps.
 //!
-//! Two machines: the paper's (`paper.rs`), and the one of HPCC's and ConWeave's simulators, which they call Mellanox's
-//! (`mellanox.rs`). No timer is set for either. What their timers would have done by now is done when somebody looks,
-//! tick by tick, and nobody else would have seen it: the rate counts only when a packet is sent.
+//! Two machines: the paper's (`paper.rs`), and the one of HPCC's and ConWeave's simulators, which they call
+//! Mellanox's (`mellanox.rs`). No timer is set for either. The ticks of their timers are made up for, one by one,
+//! when the rate is read: it matters only when a packet is sent.
 
 mod machine;
 mod mellanox;

@@ -142,7 +142,7 @@ mod tests {
     fn time_and_bytes_together_lead_to_larger_and_larger_steps() {
         let c = Constants { byte_counter: 1_000, ..Constants::PAPER };
         let mut machine = Paper::new(&PATH);
-        // Twice down, so that there is room above the target.
+        // Twice down, so that the rate is below the target.
         for _ in 0..8 {
             machine.notified(&c, Time::ZERO);
         }

@@ -6,13 +6,13 @@ use crate::packet::{Kind, Packet};
 use crate::spec::Values;
 use crate::units::{Rate, Time};
 
-/// HPCC's header has room for so many switches.
+/// So many switches fit into HPCC's header.
 pub const MOST_HOPS: usize = 5;
 
-/// What a switch's port tells.
+/// The telemetry of a switch's port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// The port's link, so that nobody compares two ports.
+    /// The port's link, so that only samples of one port are compared.
     pub link: u32,
     /// What waits in the port behind this packet, in all its queues.
     pub queue_bytes: u32,
@@ -45,7 +45,8 @@ impl Hops {
         &self.hops[..usize::from(self.count).min(MOST_HOPS)]
     }
 
-    /// Adds one. Beyond the header's room it counts round (HPCC's simulator: `nhop % maxHop`); a network so deep is refused.
+    /// Adds one. Beyond the header's length it wraps around (HPCC's simulator: `nhop % maxHop`); a network so deep
+    /// is refused.
     fn push(&mut self, hop: Hop) {
         self.hops[usize::from(self.count) % MOST_HOPS] = hop;
         self.count = self.count.saturating_add(1);
@@ -93,7 +94,7 @@ impl Widths {
 /// A port's part.
 #[derive(Clone, Copy, Debug)]
 pub struct Telemetry {
-    /// Hosts' links are not told of (HPCC's simulator).
+    /// Hosts' links are not reported (HPCC's simulator).
     is_switch: bool,
     link: u32,
     rate: Rate,

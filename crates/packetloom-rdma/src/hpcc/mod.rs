@@ -1,5 +1,5 @@
-//! HPCC (Li et al., SIGCOMM 2019): switches tell of their queues and of what they sent, and each acknowledgement sets the
-//! sender's window, or rate, from how much of the fullest link is in use.
+//! HPCC (Li et al., SIGCOMM 2019): switches report their queues and how much they have sent, and each
+//! acknowledgement sets the sender's window, or rate, by the utilisation of the busiest link.
 //!
 //! Two variants: the paper's algorithm 1, which keeps a window; and its simulator's (rdma-hw.cc, CC_MODE 3 with
 //! MULTI_RATE 0), which keeps a rate.

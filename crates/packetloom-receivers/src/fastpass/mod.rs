@@ -113,7 +113,7 @@ const PARAMS: &[Param] = &[
         kind: Holds::Choice(&["least-recent", "srjf", "ocf", "mmf"]),
         default: Fallback::Value("least-recent"),
         doc: "Who gets a slot first: the pair served least recently, the flow with the fewest packets left, the flow \
-              that asked first, or the flow whose next packet has waited longest.",
+              that sent a request first, or the flow whose next packet has waited longest.",
         source: "Fastpass §3.1: max-min fairness over time; it names the fewest packets left as another choice",
     },
     Param {
@@ -127,7 +127,7 @@ const PARAMS: &[Param] = &[
         name: "spare",
         kind: Holds::Number(0.0, 1.0),
         default: Fallback::Value("0.0625"),
-        doc: "How much longer a slot is than a full packet, as a part of it: room for what is not in slots.",
+        doc: "How much longer a slot is than a full packet, as a part of it: time for what is not in slots.",
         source: "YAPS: 8.5 packets' time for 8 slots",
     },
     Param {
@@ -142,7 +142,7 @@ const PARAMS: &[Param] = &[
         name: "retry",
         kind: Holds::Time,
         default: Fallback::Value("200us"),
-        doc: "A flow that has heard nothing of the arbiter for so long asks again.",
+        doc: "A flow that has received nothing from the arbiter for so long sends another request.",
         source: "packetloom",
     },
 ];
@@ -150,15 +150,12 @@ const PARAMS: &[Param] = &[
 fn check(values: &Values) -> Result<(), Complaint> {
     packet_format::check(values)?;
     if values.count("batch") > MOST_SLOTS as u64 {
-        return Err(Complaint::new(
-            "batch",
-            format!("an allocation has room for {MOST_SLOTS} slots at most"),
-        ));
+        return Err(Complaint::new("batch", format!("an allocation holds {MOST_SLOTS} slots at most")));
     }
     if values.time("retry") == Time::ZERO {
         return Err(Complaint::new(
             "retry",
-            "asking again at once never ends; write a time such as \"200us\"",
+            "sending requests without a pause never ends; write a time such as \"200us\"",
         ));
     }
     Ok(())

@@ -146,7 +146,7 @@ pub const PARAMS: &[Param] = &[
     own(
         "blind_header",
         Holds::Bytes,
-        "What the header of a packet that nobody granted has beyond that of others; so much less it carries. Left out: 14B (simulator), 0B (linux, homa-ns3).",
+        "How much longer the header of a blind packet (one without a grant) is; it carries so much less. Left out: 14B (simulator), 0B (linux, homa-ns3).",
         "HomaSimulation: 30 B where others have 16",
     ),
     own(
@@ -171,20 +171,20 @@ pub const PARAMS: &[Param] = &[
     own(
         "unscheduled_levels",
         Holds::Count(1),
-        "How many of them, the first ones, are for packets that nobody granted, where cutoffs are computed. Left out: all that are not for others.",
+        "How many of them, the first ones, are for blind packets, where cutoffs are computed. Left out: all that are not for others.",
         "Homa §3.4",
     ),
     own(
         "cutoffs",
         Holds::List(&Holds::Bytes),
-        "A packet that nobody granted has the level of the first of these that is not below what is left of its message (or its size: levels_by); beyond all, the next one. Left out: such that levels carry equal bytes, as cutoffs_from says (simulator), [200, 2800, 15000] (linux), [17520] (homa-ns3).",
+        "A blind packet has the level of the first of these that is not below what is left of its message (or its size: levels_by); beyond all, the next one. Left out: such that levels carry equal bytes, by cutoffs_from (simulator), [200, 2800, 15000] (linux), [17520] (homa-ns3).",
         "Homa §3.4; HomaModule: unsched_cutoffs; homa-ns3: fewer than 13 packets",
     ),
     Param {
         name: "cutoffs_from",
         kind: Holds::Choice(&["workload", "seen"]),
         default: Fallback::Value("workload"),
-        doc: "What cutoffs are computed from: the sizes that the scenario asks for, or what a host has sent and received so far.",
+        doc: "What cutoffs are computed from: the scenario's flow sizes, or what a host has sent and received so far.",
         source: "HomaSimulation: STATIC_CBF_GRADUATED; Homa §3.4: recent traffic",
     },
     own(
@@ -208,7 +208,7 @@ pub const PARAMS: &[Param] = &[
     own(
         "fill",
         Holds::Choice(&["bottom", "top"]),
-        "Where fewer senders than levels are granted: whether they have the last levels, so that one who comes goes before what is on its way, or the first. Left out: bottom (simulator, linux), top (homa-ns3).",
+        "Where fewer senders than levels are granted: whether they have the last levels, so that a new one overtakes what is in flight, or the first. Left out: bottom (simulator, linux), top (homa-ns3).",
         "Homa §3.4",
     ),
     own(
@@ -239,13 +239,13 @@ pub const PARAMS: &[Param] = &[
         name: "acknowledge",
         kind: Holds::Flag,
         default: Fallback::Value("true"),
-        doc: "Whether a receiver says when a message is whole. If not, as in the simulator, its sender forgets a message ten times resend_after after its last packet, and one of which no packet came is lost: for buffers that drop nothing.",
+        doc: "Whether a receiver acknowledges a whole message. If not, as in the simulator, its sender forgets a message ten times resend_after after its last packet, and one of which no packet came is lost: for buffers that drop nothing.",
         source: "packetloom; HomaSimulation: one way only; Homa §3.1: the response",
     },
     own(
         "resend_after",
         Holds::Time,
-        "A receiver to which nothing has come for so long asks for what is missing; a sender that has heard nothing for twice as long asks whether anything came. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
+        "A receiver to which nothing has come for so long requests what is missing; a sender that has received nothing for twice as long requests a status. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
         "Homa §3.7: a few milliseconds; HomaModule: resend_ticks 5; the simulator loses nothing",
     ),
 ];
@@ -424,10 +424,10 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
     }
     let layout = layout(values, variant, 0);
     if layout.blind_header_bytes >= layout.payload_bytes {
-        return Err(Complaint::new("blind_header", "leaves no room for payload; write less"));
+        return Err(Complaint::new("blind_header", "leaves no payload; write less"));
     }
     if layout.blind_bytes == 0 {
-        let message = "a receiver hears of a message by what nobody granted; write at least \"1B\"";
+        let message = "a receiver learns of a message from its blind packets; write at least \"1B\"";
         return Err(Complaint::new("blind", message));
     }
     for (key, least) in [("window", 1), ("max_incoming", 1), ("fifo_grant", 1)] {
@@ -448,8 +448,7 @@ fn check_levels(values: &Values) -> Result<(), Complaint> {
     }
     let scheduled = scheduled_levels(values).unwrap_or(1);
     if scheduled >= levels {
-        let message =
-            format!("{scheduled} of {levels} levels leave none for what nobody granted; write less");
+        let message = format!("{scheduled} of {levels} levels leave none for blind packets; write less");
         return Err(Complaint::new("scheduled_levels", message));
     }
     let rest = levels - scheduled;
@@ -465,13 +464,12 @@ fn check_levels(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new("cutoffs", message));
     }
     if cutoffs.len() as u64 >= rest {
-        let message =
-            format!("part more than the {rest} levels that are for what nobody granted; write fewer");
+        let message = format!("part more than the {rest} levels that are for blind packets; write fewer");
         return Err(Complaint::new("cutoffs", message));
     }
     let is_written = |key| values.get(key) != &Value::Absent;
     if is_written("unscheduled_levels") {
-        let message = "cutoffs are given, and say how many there are; leave one of the two out";
+        let message = "cutoffs are given, which set their number; leave one of the two out";
         return Err(Complaint::new("unscheduled_levels", message));
     }
     if values.text("cutoffs_from") == "seen" {

@@ -102,8 +102,11 @@ impl Sender {
     }
 
     pub fn status(&self) -> FlowStatus {
-        let waits_for =
-            if self.has_packet() { "the NIC: others go first" } else { "a grant, or the last word" };
+        let waits_for = if self.has_packet() {
+            "the NIC: others go first"
+        } else {
+            "a grant, or the final acknowledgement"
+        };
         FlowStatus {
             flow: self.flow.id,
             arrived: self.granted - self.blind,

@@ -49,7 +49,7 @@ pub const PARAMS: &[Param] = &[
         name: "initial_window",
         kind: Holds::Count(1),
         default: Fallback::Value("30"),
-        doc: "Packets sent at line rate before anything is heard: a bandwidth-delay product with full queues.",
+        doc: "Packets sent at line rate before any answer: a bandwidth-delay product with full queues.",
         source: "NDP §6: 30 packets",
     },
     Param {
@@ -84,7 +84,7 @@ pub const PARAMS: &[Param] = &[
         name: "rto",
         kind: Holds::Time,
         default: Fallback::Value("1ms"),
-        doc: "A packet of which nothing is heard for so long is sent again, and so is one by a sender that waits so long for a pull (then twice as long, and so on).",
+        doc: "A packet that is not answered for so long is sent again, and so is one by a sender that waits so long for a pull (then twice as long, and so on).",
         source: "packetloom: well above what full queues on a path take",
     },
 ];

@@ -59,7 +59,7 @@ pub const PARAMS: &[Param] = &[
         name: "retry",
         kind: Holds::Time,
         default: Fallback::Value("1ms"),
-        doc: "A sender that has heard nothing for so long requests again.",
+        doc: "A sender that has received nothing for so long repeats its request.",
         source: "packetloom: YAPS loses no requests",
     },
 ];

@@ -74,7 +74,7 @@ impl Congestion for Subflow {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "mptcp",
-        doc: "Multipath TCP: subflows on paths of their own (per-flow ECMP), whose windows grow together no faster than TCP's would on the best path. Data goes to whichever subflow has room; after a timeout what it carried goes to the others too.",
+        doc: "Multipath TCP: subflows on paths of their own (per-flow ECMP), whose windows grow together no faster than TCP's would on the best path. Data goes to any subflow whose window allows it; after a timeout what it carried goes to the others too.",
         source: "RFC 8684; RFC 6356: LIA",
         params: &[&core(default_of()), PARAMS],
         check: super::check,

@@ -181,7 +181,7 @@ pub const fn core(d: Defaults) -> [Param; 22] {
             name: "probe_after",
             kind: Kind::Count(1),
             default: d.probe_after.0,
-            doc: "After so many timeouts in a row with nothing heard, send only a small probe per timeout until something is; left out: never.",
+            doc: "After so many timeouts in a row without an answer, send only a small probe per timeout until one comes; left out: never.",
             source: d.probe_after.1,
         },
         priority::param(d.priority.0, d.priority.1),
@@ -210,7 +210,7 @@ pub const fn core(d: Defaults) -> [Param; 22] {
             "window_measure",
             Kind::Choice(&["pipe", "sequence"]),
             "pipe",
-            "What the window bounds: the packets in flight, so that selectively acknowledged ones make room; or how far beyond the cumulative acknowledgement may be sent, so that a hole ends up holding the flow back.",
+            "What the window bounds: the packets in flight, so that selectively acknowledged ones open the window; or how far beyond the cumulative acknowledgement may be sent, so that a hole ends up holding the flow back.",
             "RFC 6675: pipe; ns-2: sequence",
         ),
     ]

@@ -55,7 +55,7 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
     if values.time("retry") == Time::ZERO {
         return Err(Complaint::new(
             "retry",
-            "asking again at once never ends; write a time such as \"100us\"",
+            "sending requests without a pause never ends; write a time such as \"100us\"",
         ));
     }
     match (values.optional_time("fails_at"), values.optional_time("back_at")) {

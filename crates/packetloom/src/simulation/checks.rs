@@ -33,7 +33,7 @@ pub(super) fn check_credits(
         return Ok(());
     }
     if !case.faults.is_empty() {
-        let message = "a lost credit never comes back, so its link would stand still; leave faults out where the queue is \"daq\"";
+        let message = "a lost credit never comes back, so its link would stall; leave faults out where the queue is \"daq\"";
         return Err(Complaint::new("fault", message));
     }
     Ok(())
@@ -53,7 +53,7 @@ fn check_pauses(
     }
     let loses = !case.faults.is_empty() || topology.error_rates.iter().any(|rate| *rate > 0.0);
     if loses && queue::pauses_until_resumed(queue) {
-        let message = "is missing: a fault may lose a RESUME, and its link would stand still for ever; write one such as \"100us\", \
+        let message = "is missing: a fault may lose a RESUME, and its link would stall for ever; write one such as \"100us\", \
                        or leave the faults out";
         return Err(Complaint::new("scheme.queue.pause_time", message));
     }
@@ -168,7 +168,7 @@ pub(super) fn check_links(scheme: &Values, topology: &Topology) -> Result<(), Co
 pub(super) fn check_paths(transport: &str, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
     if routing::learns(routing) && !transport::needs(transport).judges_paths {
         let message = format!(
-            "{} goes by what becomes of each packet, and {transport} does not tell; write one that goes by nothing, such as \"oblivious\", or a transport that tells, such as \"uec\"",
+            "{} needs the fate of each packet, which {transport} does not report; write one that does not, such as \"oblivious\", or a transport that reports it, such as \"uec\"",
             routing.kind
         );
         return Err(Complaint::new("scheme.routing", message));

@@ -150,7 +150,7 @@ impl Switch {
         }
     }
 
-    /// Lets packets leave that do before what joins now, so that their links are told of it.
+    /// Lets packets leave that precede what joins now, so that their links are notified.
     fn depart_before_joining<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,

@@ -1,4 +1,4 @@
-//! Credits: the link that a packet came by hears that it has left, and may then send as much again.
+//! Credits: the link that a packet came by is notified when it has left, and may then send as much again.
 
 use super::{LinkControl, Switch};
 use crate::engine::agent::PortAgent;
@@ -13,9 +13,9 @@ use crate::units::Time;
 pub(in crate::engine) struct Credits {
     /// The size of a message on the wire.
     message_bytes: u16,
-    /// What left at a moment and was not told yet.
+    /// Departures of a moment for which no credit was returned yet.
     owed: Vec<Departure>,
-    /// What the switch lends to hosts that are asked for flows.
+    /// What the switch lends to hosts that receive queries.
     loans: Option<Loans>,
 }
 
@@ -45,8 +45,8 @@ impl Switch {
         }
     }
 
-    /// Lets packets leave in order of time, then port, and tells the links that they came by, each at that moment: the
-    /// messages go out by ports, too.
+    /// Lets packets leave in order of time, then port, and returns their credits to the links that they came by,
+    /// each at that moment: the messages go out by ports, too.
     pub(super) fn depart_with_credits<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         last: Time,
@@ -71,8 +71,8 @@ impl Switch {
         }
     }
 
-    /// Tells the links that packets came by of all that left at a moment. Not one by one: a port that takes a message first
-    /// sends what it could send by then, and of that nobody would be told.
+    /// Returns the credits of everything that left at a moment. Not one by one: a port that takes a message first
+    /// sends what it could send by then, and the credits for that would be missed.
     fn return_credits<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,

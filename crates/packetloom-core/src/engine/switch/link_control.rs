@@ -1,4 +1,4 @@
-//! What a switch says to the far ends of its links, and hears from them.
+//! Link control: the messages that a switch exchanges with the far ends of its links.
 
 use super::Switch;
 use super::credits::Credits;
@@ -12,11 +12,11 @@ use crate::packets::PacketId;
 use crate::queue::{Departure, departure};
 use crate::units::Time;
 
-/// What there is to say.
+/// The kinds of link control.
 pub(in crate::engine) enum LinkControl {
-    /// There is room again.
+    /// Credits are returned when the buffer has space again.
     Credits(Credits),
-    /// There is none.
+    /// Links are paused while it has none.
     Pauses(Box<Pauses>),
 }
 

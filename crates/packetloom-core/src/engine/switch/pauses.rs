@@ -57,7 +57,7 @@ impl Pauses {
         self.node
     }
 
-    /// The quanta that a PAUSE asks for on a link of this rate.
+    /// The quanta of a PAUSE on a link of this rate.
     fn quanta(&self, rate: Rate) -> u32 {
         if self.lasts == Time::NEVER {
             LinkMessage::UNTIL_RESUMED
@@ -101,7 +101,7 @@ impl Switch {
         pauses.ties.order(together.iter().map(of))
     }
 
-    /// Charges a packet that is to leave by port `out` to the link that it came by. Returns whether there is room for it.
+    /// Charges a packet that is to leave by port `out` to the link that it came by. Returns whether it fits.
     pub(super) fn charge<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,
@@ -180,7 +180,7 @@ impl Switch {
             let frame = Packet { time: now, ..message.packet(pauses.frame_bytes) };
             ports[back as usize].accept(now, wires.packets.add(frame), wires, None);
             if let Some(lasts) = message.pause_lasts(rate) {
-                // A frame that is just begun may keep the next PAUSE waiting; it is said once more before that matters.
+                // A frame that has just begun may delay the next PAUSE, so the PAUSE is repeated early enough.
                 let margin = rate.time_for(LONGEST_FRAME_BYTES).min(Time(lasts.as_ps() / 2));
                 wires.remind((node, link), now + lasts.since(margin), LinkMessage::PauseEnds { class });
             }
@@ -188,7 +188,7 @@ impl Switch {
         self.note_joined(back, &mut ports[back as usize]);
     }
 
-    /// A pause ends soon: it is said again while the class has too much.
+    /// A pause ends soon: it is repeated while the class is above its threshold.
     pub(super) fn prolong<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         now: Time,

@@ -50,7 +50,7 @@ const COMPONENT: Component = Component {
             name: "lossless",
             kind: Kind::List(&Kind::Count(1)),
             default: Fallback::Value("[3]"),
-            doc: "The classes that are paused instead of dropped; of the others what finds no room is dropped. []: no PFC.",
+            doc: "The classes that are paused instead of dropped; packets of the others that do not fit are dropped. []: no PFC.",
             source: "HPCC's ns-3 simulator: data in class 3",
         },
         Param {
@@ -113,7 +113,7 @@ const COMPONENT: Component = Component {
             name: "pause_time",
             kind: Kind::Time,
             default: Fallback::Absent,
-            doc: "How long a PAUSE holds, in whole quanta of 512 bit times; it is repeated in time while the switch is short of room. Left out: until a RESUME.",
+            doc: "How long a PAUSE holds, in whole quanta of 512 bit times; it is repeated in time while the switch is short of buffer. Left out: until a RESUME.",
             source: "IEEE 802.1Qbb; HPCC's ns-3 simulator: until a RESUME",
         },
         Param {

@@ -20,7 +20,7 @@ pub const ROUTING: Made<Routing> = Made {
                     "per",
                     Kind::Choice(&["packet", "flowlet", "hash"]),
                     "packet",
-                    "Each packet takes one of the best; or a flowlet does, if that is strictly better than its last way and a coin says so; or a packet goes by its hash, unless that way is among the worst and a coin says so.",
+                    "Each packet takes one of the best; or a flowlet does, if that is strictly better than its last port and a coin flip allows it; or a packet goes by its hash, unless that port is among the worst and a coin flip allows another.",
                     "uet-htsim: ecmp_ar by packet or flow, ecmp_host_ar",
                 ),
                 Param::value(

@@ -1,11 +1,11 @@
 //! Load balancing by switches that see their own queues, or learn of paths from other switches.
 //!
-//! A [`Balancer`] is asked for every packet that comes by its switch, in order of time. What it may go by:
+//! A [`Balancer`] decides for every packet that comes by its switch, in order of time. Balancers differ in:
 //!
-//! - **how often**: each packet, each flowlet ([`Flowlets`]), or when something happens;
-//! - **what it sees**: the queues of its own switch ([`Look`]), or what others wrote beside the packet ([`Tag`]);
-//! - **what it chooses**: a port, or, at the switch of the sender, a whole path ([`EdgePaths`]), which the others follow;
-//! - **what it says**: notices to other switches ([`Actions`]).
+//! - **when they decide**: each packet, each flowlet ([`Flowlets`]), or when something happens;
+//! - **what they see**: the queues of its own switch ([`Look`]), or what others wrote beside the packet ([`Tag`]);
+//! - **what they choose**: a port, or, at the switch of the sender, a whole path ([`EdgePaths`]), which the others follow;
+//! - **what they send**: notices to other switches ([`Actions`]).
 
 mod adaptive;
 mod conga;
@@ -164,7 +164,7 @@ pub trait Balancer: Send {
         actions: &mut Actions,
     ) -> Pass;
 
-    /// The switch had no room for a packet that was to be held: it is gone.
+    /// A packet that was to be held did not fit into the switch's buffer: it is gone.
     fn forget(&mut self, _packet: &Passing) {}
 
     /// When it has something to do though no packet comes.

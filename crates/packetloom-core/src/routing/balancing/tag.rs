@@ -23,7 +23,7 @@ pub struct Tag {
     pub sent_at: Time,
     /// When that switch sent the last packet by the old path (ConWeave's TAIL_TX_TSTAMP); zero if there is none.
     pub tail_at: Time,
-    /// For whoever measures in which order packets arrive.
+    /// For the measurement of reordering.
     pub stamp: Stamp,
 }
 
@@ -33,7 +33,7 @@ pub enum Signal {
     /// Nothing.
     #[default]
     Nothing,
-    /// It asks for an answer, which tells how long the path takes: RTT_REQUEST.
+    /// It requests a reply, which shows how long the path takes: RTT_REQUEST.
     Probe,
     /// It is the last by its old path: TAIL.
     Tail,

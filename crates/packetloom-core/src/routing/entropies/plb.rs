@@ -21,7 +21,7 @@ pub(super) const WAY: Made<Way> = Made {
                     name: "marked_above",
                     kind: Kind::Number(0.0, 1.0),
                     default: Fallback::Value("0.5"),
-                    doc: "A round trip is congested if more than this share of what was heard in it was marked or trimmed.",
+                    doc: "A round trip is congested if more than this share of the feedback in it was of marked or trimmed packets.",
                     source: "PLB §3: 50 %; Linux: tcp_plb_cong_thresh 128 of 256",
                 },
                 Param {

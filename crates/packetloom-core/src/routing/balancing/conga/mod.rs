@@ -56,7 +56,7 @@ pub const ROUTING: Made<Routing> = Made {
                     "max_age",
                     Kind::Time,
                     "10ms",
-                    "What was not heard again for so long counts as not congested.",
+                    "A path without feedback for so long counts as not congested.",
                     "CONGA §3.3: 10 ms; ConWeave's ns-3 simulator: 500 us",
                 ),
                 Param::value(
@@ -138,7 +138,7 @@ impl Conga {
         }
     }
 
-    /// How congested a path is: here, or further on as was heard.
+    /// How congested a path is: here, or further on according to feedback.
     fn congestion(&self, packet: &Passing, path: u16, ways: Ways<'_>) -> u8 {
         let port = self.paths.port(packet, Some(path), ways);
         let here = self.links[port as usize].metric(packet.now, &self.estimate);

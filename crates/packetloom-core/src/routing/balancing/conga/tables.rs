@@ -19,7 +19,7 @@ impl ToLeaf {
         self.metrics.insert((leaf, path), (now, congestion));
     }
 
-    /// How congested a path is; not at all, as far as nothing was heard for long.
+    /// How congested a path is; 0 where there was no feedback for long.
     pub(super) fn congestion(&self, now: Time, leaf: u32, path: u16) -> u8 {
         match self.metrics.get(&(leaf, path)) {
             Some(&(at, congestion)) if now.since(at) <= self.max_age => congestion,
@@ -68,7 +68,7 @@ impl FromLeaf {
         }
     }
 
-    /// The next path to tell a switch of: in turn, but what changed first.
+    /// The next path to send a switch feedback about: in turn, but those that changed go first.
     pub(super) fn next(&mut self, now: Time, leaf: u32) -> Option<(u16, u8)> {
         let max_age = self.max_age;
         let Leaf { measured, turn } = self.leaves.get_mut(&leaf)?;

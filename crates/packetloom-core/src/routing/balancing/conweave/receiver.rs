@@ -79,7 +79,7 @@ impl Receiver {
         Pass::Held
     }
 
-    /// There was no room for the packet that came last.
+    /// The packet that came last did not fit.
     pub(super) fn drop_last(&mut self, packet: &Passing) {
         if let Some(flow) = self.flows.get_mut(&stream_of(packet)) {
             flow.waiting.pop();
