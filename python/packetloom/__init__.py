@@ -62,7 +62,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    """Loads a part when it is first asked for, so that the command line starts at once."""
+    """Loads a part when it is first used, so that the command line starts at once."""
     if name == "__version__":
         from packetloom import _core
 

@@ -38,8 +38,8 @@ class Case:
 class Simulation:
     def __init__(self, case: Case) -> None: ...
     def run(self, threads: int, audit: bool = False) -> Outcome:
-        """Simulates, without holding the interpreter's lock; returns early when cancelled, or when the laws are checked
-        and one does not hold."""
+        """Simulates, without holding the interpreter's lock; returns early when cancelled, or when an audit
+        finds an invariant violated."""
     def progress(self) -> tuple[float, int]:
         """The fraction done, 0 to 1, and the packet-hops so far; callable from another thread."""
     def cancel(self) -> None: ...
@@ -49,7 +49,7 @@ class Outcome:
     def cancelled(self) -> bool: ...
     @property
     def violation(self) -> str | None:
-        """The law that was found broken, if one was."""
+        """The invariant that was violated, if one was."""
     @property
     def fingerprint(self) -> str: ...
     @property

@@ -51,7 +51,7 @@ def build_of(python: Path) -> tuple[Build, list[str]]:
 
 
 def build_text(version: str, digest: str) -> str:
-    """Which build computed a case; folders of earlier formats do not tell."""
+    """Which build computed a case; folders of earlier formats do not record it."""
     return f"packetloom {version}, {f'build {digest}' if digest else 'a build that is not recorded'}"
 
 

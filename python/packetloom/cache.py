@@ -71,7 +71,7 @@ class ResultCache:
         return self.files.ids()
 
     def get(self, case_id: str) -> Outcome | None:
-        """What came of a case; a damaged one is dropped, and the user told."""
+        """The outcome of a case; a damaged one is dropped, with a message."""
         try:
             row, outcome = self.files.read(case_id)
             if row.build == self._build and row.tables:

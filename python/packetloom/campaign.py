@@ -1,4 +1,4 @@
-"""Campaigns: a scenario's cases, run wherever there is room, each kept as soon as it is finished."""
+"""Campaigns: a scenario's cases, run wherever a worker is free, each kept as soon as it is finished."""
 
 from __future__ import annotations
 

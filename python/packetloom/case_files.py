@@ -70,7 +70,7 @@ class CaseFiles:
             (self.path / name).mkdir(parents=True, exist_ok=True)
 
     def clear_leftovers(self) -> None:
-        """Removes what a killed run left; nobody else may be writing here."""
+        """Removes what a killed run left; no other process may be writing here."""
         for leftover in self.path.rglob(f"*{TEMPORARY_SUFFIX}"):
             leftover.unlink()
 
@@ -161,7 +161,7 @@ def _write(file: Path, table: pa.Table) -> None:
     try:
         with file.open("wb") as opened:
             write_parquet(opened, table)
-    except OSError:  # on a full disk, what was written of it only takes room
+    except OSError:  # on a full disk, what was written of it only takes space
         file.unlink(missing_ok=True)
         raise
 
@@ -204,12 +204,12 @@ def _columns(table: pa.Table) -> dict[str, Any]:
 
 
 def _partition(row: CaseRow, columns: Columns) -> pa.Table:
-    """One case's part of a table: its columns, preceded by what tells the case from others."""
+    """One case's part of a table: its columns, preceded by those that identify the case."""
     return table_of({**_case_columns(row, len(next(iter(columns.values())))), **columns})
 
 
 def _case_columns(row: CaseRow, length: int) -> dict[str, pa.Array]:
-    """The columns that stand first in every table."""
+    """The columns that come first in every table."""
     types = {"case_id": str, "scheme": str, "load": float, "seed": int}
     return {name: repeated(value, types[name], length) for name, value in _case_values(row).items()}
 

@@ -31,7 +31,7 @@ def print_catalogue() -> None:
         for name, doc in entries.items():
             table.add_row(name, doc)
         console.print(table)
-    console.print("\npacketloom explain NAME tells a component's parameters.", style="dim")
+    console.print("\npacketloom explain NAME lists a component's parameters.", style="dim")
 
 
 def print_explanation(name: str) -> None:

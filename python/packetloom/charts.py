@@ -51,7 +51,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """Bars that stand on one another: a row of heights for each layer."""
+    """Stacked bars: a row of heights for each layer."""
 
     x: Numbers
     layers: Sequence[Numbers]

@@ -83,7 +83,7 @@ RayOption = Annotated[
     typer.Option(metavar="[HOST:PORT]", help="Run on a Ray cluster; without an address, on Ray on this machine."),
 ]
 AuditOption = Annotated[
-    bool, typer.Option("--audit", help="Check the laws of every simulation as it runs; computes every case anew.")
+    bool, typer.Option("--audit", help="Check the invariants of every simulation as it runs; computes every case anew.")
 ]
 KeepOlderOption = Annotated[
     bool, typer.Option("--keep-older", help="Keep finished cases that another build of packetloom computed.")
@@ -119,7 +119,7 @@ def _print_what_it_can() -> None:
 
 
 def _flush() -> None:
-    """Now, where it can be told that the output can't be written: a full disk, or a reader that has left."""
+    """Now, while a failure to write the output can still be reported: a full disk, or a reader that has left."""
     try:
         if sys.stdout:
             sys.stdout.flush()
@@ -478,7 +478,7 @@ def validate(
 
 
 def _exit_if_stalled(results: Results) -> None:
-    """A case that could not go on is no success: what its flows wait for is told, and the exit code is 3."""
+    """A stalled case is no success: what its flows wait for is reported, and the exit code is 3."""
     from packetloom.rows import stalled_rows
 
     stalled = stalled_rows(results.rows())

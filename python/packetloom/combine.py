@@ -75,7 +75,7 @@ def _rows_of(folders: Sequence[Path]) -> Found:
 
 
 def _whole_rows(folder: Path) -> list[CaseRow]:
-    """The rows of the cases whose files are as they were written; others are told, and left out."""
+    """The rows of the cases whose files are as they were written; others are reported, and left out."""
     rows, damage = read_rows(folder)
     files, whole = CaseFiles(folder), []
     for row in rows:

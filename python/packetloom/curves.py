@@ -1,4 +1,4 @@
-"""What the figures show, as tables: the same numbers for matplotlib, the report and whoever wants them."""
+"""What the figures show, as tables: the same numbers for matplotlib, the report and other uses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FRACTIONS = np.concatenate([np.linspace(0, 0.99, 150), 1 - np.geomspace(0.01, 1e
 FAN_IN = "pattern.fan_in"
 SIZE_STATISTICS = ("mean", "p50", "p95", "p99")
 
-# Okabe and Ito's colours, told apart with every kind of colour vision; readable on white and on black.
+# Okabe and Ito's colours, distinct for every kind of colour vision; readable on white and on black.
 COLOURS = ("#d55e00", "#e69f00", "#0072b2", "#56b4e9", "#009e73", "#cc79a7", "#8c8c8c")
 
 
@@ -78,7 +78,7 @@ def loads(results: SomeResults) -> list[float | None]:
 
 
 def all_summaries(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
-    """`summary` of one or several results, with labels that tell them apart."""
+    """`summary` of one or several results, with distinct labels."""
     several = as_list(results)
     frames = []
     for one in several:
@@ -155,7 +155,7 @@ def queue_by_tier(results: SomeResults) -> pl.DataFrame:
         for ports in _ports(results, columns)
     ]
     if not any(frame.height for frame in frames):
-        raise PacketloomError("no queues were watched: set queues = true in [measure] (flow-level schemes have none)")
+        raise PacketloomError("no queues were recorded: set queues = true in [measure] (flow-level schemes have none)")
     return pl.concat(frames).group_by("label", "load", "tier", maintain_order=True).mean()
 
 

@@ -14,7 +14,7 @@ class ArgumentError(PacketloomError, ValueError):
 
 
 class LawError(PacketloomError):
-    """A simulation was audited, and a law did not hold: a fault of packetloom."""
+    """An audited simulation violated an invariant: a fault of packetloom."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -126,12 +126,12 @@ class LocalExecutor:
 
 
 def is_audit_asked() -> bool:
-    """Whether the environment asks for the laws to be checked, as the test suite does."""
+    """Whether the environment enables the audit, as the test suite does."""
     return os.environ.get("PACKETLOOM_AUDIT", "") not in ("", "0")
 
 
 def refuse_if_broken(case: _core.Case, core: _core.Outcome) -> None:
-    """Results of a simulation in which a law did not hold are not to be kept."""
+    """Results of a simulation that violated an invariant are not kept."""
     if core.violation:
         raise LawError(f"{row_label(case.parameters)}: {core.violation}")
 

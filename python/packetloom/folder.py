@@ -123,7 +123,7 @@ class ResultsFolder:
         self._index_at = now + max(INDEX_PERIOD_S, (now - began) / INDEX_SHARE)
 
     def _is_whole(self, row: CaseRow) -> bool:
-        """Whether all of a case's files are as they were written; if not, the user is told."""
+        """Whether all of a case's files are as they were written; if not, a message names them."""
         try:
             self.files.read(row.case_id)
         except DamageError as damage:
@@ -224,7 +224,7 @@ def _finished_cases(path: Path, plan: Plan) -> list[CaseRow]:
 
 
 def _why_strange(strangers: Sequence[CaseRow], marker: Mapping[str, Any]) -> str:
-    """Another version tells cases apart in another way, and another build of the same version may."""
+    """Another version identifies cases in another way, and another build of the same version may."""
     made = f"it was made from {marker['origin'] or 'a scenario in Python'}, or that has changed since"
     others = [(row.version, row.build) for row in strangers if row.build != this_build().digest]
     if any(version != _core.version() for version, _ in others):

@@ -17,7 +17,7 @@ from packetloom.tables import significant
 
 FEWEST_LINES = 6
 FRAME_LINES = 9
-"""What stands around the table and the running cases: the bar, headings, empty lines."""
+"""The lines around the table and the running cases: the bar, headings, empty lines."""
 
 
 class TerminalReporter:
@@ -51,8 +51,8 @@ class View:
         self._snapshot = snapshot
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        room = max(FEWEST_LINES, (options.max_height or console.height) - FRAME_LINES)
-        yield Group(self._bar(), self._running(room // 3), "", self._table(room - room // 3))
+        lines = max(FEWEST_LINES, (options.max_height or console.height) - FRAME_LINES)
+        yield Group(self._bar(), self._running(lines // 3), "", self._table(lines - lines // 3))
 
     def _bar(self) -> Table:
         snapshot = self._snapshot

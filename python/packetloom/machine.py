@@ -1,4 +1,4 @@
-"""The machine that a figure was measured on. Its name is nobody's business."""
+"""The machine that a figure was measured on. Its name is not recorded."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def usable_cores() -> list[int]:
 
 
 def _processor(cpuinfo: Path) -> str:
-    """The model, which Linux tells of most processors; of the others the architecture."""
+    """The model, which Linux reports for most processors; of the others the architecture."""
     if cpuinfo.exists():
         for line in cpuinfo.read_text().splitlines():
             key, _, value = line.partition(":")

@@ -23,7 +23,7 @@ WORDS = "text-align: left"
 
 
 class NotebookReporter:
-    """A bar below the cell that runs the campaign. It stays, so that the notebook tells what was run."""
+    """A bar below the cell that runs the campaign. It stays, as a record of what was run."""
 
     def __init__(self) -> None:
         self._opening = ""

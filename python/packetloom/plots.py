@@ -124,7 +124,7 @@ def _legend_above(figure: Figure, axes: Sequence[Axes], columns: int) -> int:
     handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if not handles:
         return 0
-    letters = max(map(len, handles)) + 6  # and what stands before the words
+    letters = max(map(len, handles)) + 6  # and what precedes the words
     fitting = max(1, min(columns, int(figure.get_figwidth() * LETTERS_PER_INCH / letters)))
     lines = -(-len(handles) // fitting)
     even = -(-len(handles) // lines)
@@ -173,7 +173,7 @@ def _draw_curve(mark: Curve, ax: Axes) -> None:
 
 
 def _draw_bars(bars: Sequence[Bars], ax: Axes) -> None:
-    """Beside each other at each name; those with a name of their own stand alone there, and the legend names them."""
+    """Beside each other at each name; those with a name of their own are alone there, and the legend names them."""
     names = list(dict.fromkeys(name for mark in bars for name in mark.x))
     alone = all(list(mark.x) == [mark.label] for mark in bars)
     width = 0.8 if alone else 0.8 / max(len(bars), 1)

@@ -49,7 +49,7 @@ class Snapshot:
 
 
 class Reporter(Protocol):
-    """Is told how a campaign goes."""
+    """Receives a campaign's progress."""
 
     def start(self, opening: str, total: int) -> None:
         """A campaign of so many cases begins."""

@@ -130,7 +130,7 @@ def _connect(ray: Any, address: str, workers: int | None) -> None:
 
 
 def _must_answer(address: str) -> None:
-    """Ray itself waits for minutes where nobody answers, or somebody else does."""
+    """Ray itself waits for minutes where nothing answers, or another server does."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         raise PacketloomError(f"--ray {address}: write the address as HOST:PORT, for example 10.0.0.1:{DEFAULT_PORT}")

@@ -29,7 +29,7 @@ PAGE_OF = {
     "deadlines": "workload",
     "lengths": "transport",
 }
-"""Sections that stand on another's page."""
+"""Sections that are on another's page."""
 
 
 def component_pages() -> dict[str, str]:

@@ -53,7 +53,7 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
     for one in several:
         page.folded(f"The scenario of {one.name}", one.scenario_text)
     top = Page("")
-    _opening(top, several)  # last, because it tells what was found damaged on the way
+    _opening(top, several)  # last, because it reports what was found damaged on the way
     page.put_first(top)
     return page
 
@@ -174,7 +174,7 @@ def _fabric(page: Page, several: Sequence[Results]) -> None:
         note=True,
     )
     if fabric["left_out"]:
-        page.text(f"{fabric['left_out']} further cases have no room on this page.", note=True)
+        page.text(f"{fabric['left_out']} further cases do not fit on this page.", note=True)
     page.place("fabric", "fabric")
     page.give(fabric=fabric)
 

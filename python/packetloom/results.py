@@ -87,7 +87,7 @@ class Results:
             return str(damage)
 
     def _pass_over(self, *damage: DamageError) -> None:
-        """Goes on without what is damaged, and tells the user."""
+        """Goes on without what is damaged, with a message."""
         for one in damage:
             if str(one) not in self.problems:
                 self.problems[str(one)] = None
@@ -114,12 +114,12 @@ class Results:
 
     @property
     def series(self) -> pa.Table:
-        """The samples over time that the scenario asked for."""
+        """The samples over time, if the scenario records them."""
         return self.table("series")
 
     @property
     def classes(self) -> pa.Table:
-        """The samples of each traffic class that the scenario asked for."""
+        """The samples of each traffic class, if the scenario records them."""
         return self.table("classes")
 
     @property
@@ -129,7 +129,7 @@ class Results:
 
     @property
     def pauses(self) -> pa.Table:
-        """A row per pause of a class at a port, if the scenario asked for them."""
+        """A row per pause of a class at a port, if the scenario records them."""
         return self.table("pauses")
 
     @property
@@ -170,7 +170,7 @@ class Results:
                 yield row, table
 
     def part(self, name: TableName, row: CaseRow, columns: Sequence[str] | None = None) -> pa.Table | None:
-        """A case's part of a table; nothing if it has none, or if that is damaged, which is told."""
+        """A case's part of a table; nothing if it has none, or if that is damaged, which is reported."""
         file = self.table_path(name, row)
         if name not in row.tables and (row.tables or not file.exists()):
             return None

@@ -28,7 +28,7 @@ from packetloom.storage import (
 MARKER = "packetloom.json"
 FORMAT = 2
 FORMATS_READ = (1, FORMAT)
-"""Rows of format 1 tell neither the build nor what the tables hold."""
+"""Rows of format 1 have neither the build nor the tables' hashes."""
 PLAN = "plan.jsonl"
 INDEX = "cases.parquet"
 FLOWS = "flows.parquet"

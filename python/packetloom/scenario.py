@@ -54,7 +54,7 @@ class Scenario:
             "scheme": [one.to_dict() if isinstance(one, Scheme) else one for one in schemes] or self.schemes,
             "run": self.run,
         }
-        # What is no list, or no table, is told when the scenario is read.
+        # What is no list, or no table, is reported when the scenario is read.
         sections |= {} if _is_empty(self.faults) else {"fault": self.faults}
         return sections | ({} if _is_empty(self.measure) else {"measure": self.measure})
 
@@ -90,7 +90,7 @@ class Plan:
         return Path(self.origin).stem if self.origin else "scenario"
 
     def default_folder(self) -> Path:
-        """Where the results go if nobody says: each set of overrides has a folder of its own."""
+        """Where the results go by default: each set of overrides has a folder of its own."""
         if not self.overrides:
             return Path("results") / self.name
         digest = hashlib.sha256("\n".join(self.overrides).encode()).hexdigest()[:6]
@@ -110,7 +110,7 @@ def read_plan(source: ScenarioSource, overrides: Sequence[str] = ()) -> Plan:
     if not isinstance(source, str | Path):
         raise arguments.wrong("scenario", source, "a file's path, a dict, or a packetloom.Scenario")
     path = arguments.path("scenario", source)
-    if os.path.isdir(path):  # noqa: PTH112 a name that is too long is no folder, and told below
+    if os.path.isdir(path):  # noqa: PTH112 a name that is too long is no folder, and reported below
         from packetloom.stored import stored_plan
 
         return stored_plan(path, overrides)

@@ -75,14 +75,14 @@ class _Point:
         return self.cases[len(asked) : self._asked]
 
     def unasked(self) -> Sequence[_core.Case]:
-        """The cases that no round has asked for."""
+        """The cases that belong to no round yet."""
         return self.cases[self._asked :]
 
     def reached(self) -> float:
         """Half the interval after the seeds so far, as a fraction of the mean."""
         values = [value for case in self.cases[: self._asked] if (value := self._values.get(case.id)) is not None]
         if not values:
-            return 0.0  # no flow finishes: more seeds would tell no more
+            return 0.0  # no flow finishes: more seeds would add nothing
         return half_interval(values) / (sum(values) / len(values))
 
 
@@ -131,7 +131,7 @@ class Schedule:
             self._advance(point)
 
     def ask_again(self, ids: Container[str]) -> None:
-        """Puts those of these cases in line that no round has asked for, and that are in the folder all the same."""
+        """Queues those of these cases that belong to no round yet and are in the folder all the same."""
         for point in self._points.values():
             self._ask([case for case in point.unasked() if case.id in ids])
 

@@ -121,7 +121,7 @@ class _Search:
         return read_plan(self.source, [*self.overrides, setting])
 
     def _axis(self) -> str:
-        """The name of the key among the cases' parameters. Both ends are read, so that a mistake in either is told."""
+        """The name of the key among the cases' parameters. Both ends are read, so a mistake in either is reported."""
         both = self._read(dict.fromkeys((self.range.lowest, self.range.highest)))
         one = read_plan(self.source, [*self.overrides, f"{self.range.key}={self.range.lowest}"])
         known = {name for case in one.cases for name in case.parameters}
@@ -240,7 +240,7 @@ def application_throughput(results: Results) -> list[tuple[CaseRow, float]]:
 
 
 def print_held(found: pl.DataFrame, range: Range, share: float, note: str = "") -> None:
-    """The outcome in the terminal; a note stands below."""
+    """The outcome in the terminal, with a note below."""
     from rich import box
     from rich.table import Table
 

@@ -125,7 +125,7 @@ def polars_frame(table: pa.Table) -> pl.DataFrame:
 
 
 def _parameters(rows: Sequence[CaseRow], types: Mapping[str, type | None]) -> pl.DataFrame:
-    """What tells the cases apart, numbered by their place."""
+    """The parameters that identify cases, numbered by their place."""
     columns = {
         "case": pl.Series(range(len(rows)), dtype=pl.Int64),
         "label": pl.Series([row.label for row in rows], dtype=pl.String),

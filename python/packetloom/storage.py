@@ -27,7 +27,7 @@ WORTH_COMPRESSING = 100
 """Rows: in smaller tables, what describes the columns is most of the file, and is not compressed anyway."""
 CASE_ROW_KEY = b"packetloom.case"
 CASE_COLUMNS = ("case_id", "scheme", "load", "seed")
-"""They stand first in every table, and each is the same in all rows of a case."""
+"""They come first in every table, and each is the same in all rows of a case."""
 
 
 class DamageError(PacketloomError):
@@ -63,7 +63,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: object, what: str) -> None:
-    """Writes a JSON file whole, for somebody who asked for `what` there."""
+    """Writes a JSON file whole; `what`: its contents, for error messages."""
     try:
         write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
@@ -76,7 +76,7 @@ def write_table(path: Path, table: pa.Table) -> None:
 
 
 def write_parquet(file: IO[bytes], table: pa.Table) -> None:
-    """Writes a Parquet file. Only what repeats has a dictionary: others cost more time and room than they save."""
+    """Writes a Parquet file. Only what repeats has a dictionary: others cost more time and space than they save."""
     constant = [name for name in CASE_COLUMNS if name in table.column_names]
     compression = "zstd" if table.num_rows >= WORTH_COMPRESSING else "none"
     whole = pa.BufferOutputStream()  # to write each piece through Python's file takes as long as all the rest
@@ -99,7 +99,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 
 
 def read_metadata(path: Path) -> dict[bytes, bytes]:
-    """What stands in a Parquet file beside its table; `DamageError` if its end, where that is, is not whole."""
+    """The metadata of a Parquet file; `DamageError` if its end, where that is, is not whole."""
     must_be_a_file(path)
     try:
         return pq.read_schema(path).metadata or {}

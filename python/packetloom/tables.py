@@ -23,7 +23,7 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """Its heading, in three lines; a bin's name stands over the first of its columns."""
+        """Its heading, in three lines; a bin's name is over the first of its columns."""
         if self.metric == "met_deadline":
             return "dead-\nlines\nmet"
         if self.metric == "unfinished":
@@ -98,7 +98,7 @@ def significant(value: float, digits: int) -> str:
 
 
 def print_results(statistics: pl.DataFrame, console: Console, bins: Sequence[SizeBin] = DEFAULT_BINS) -> None:
-    """The results table, in the terminal: by load, slowdown by flow size; intervals where there is room."""
+    """The results table, in the terminal: by load, slowdown by flow size; intervals where they fit."""
     columns = results_columns(statistics, bins)
     loads = statistics["load"].unique().sort(nulls_last=True).to_list()
     for intervals in (True, False):

@@ -1,4 +1,4 @@
-"""The terminal, on which text stands as it is."""
+"""The terminal, which shows text literally."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def read_text(path: Path, most_bytes: int, missing: str = "there is no such file
 
 
 def _beginning(path: Path, most_bytes: int) -> bytes:
-    """Piece by piece: room for all that may come would be taken at once."""
+    """Piece by piece: reading at once would allocate the largest size."""
     content = bytearray()
     with path.open("rb") as file:
         while len(content) < most_bytes and (piece := file.read(PIECE_BYTES)):

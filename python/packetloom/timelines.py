@@ -1,4 +1,4 @@
-"""What happens over time, and how late flows are, as tables: for `plot`, and for whoever wants the numbers."""
+"""What happens over time, and how late flows are, as tables: for `plot` and for other uses of the numbers."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _sampled(
     """Every case's samples, without the last, which the end may cut short; and its ports."""
     all_ports = {row.case_id: ports for _, row, ports in _labelled(results, "ports", ("port", *of_ports))}
     for label, row, samples in _labelled(results, name, ("port", "time_ns", *columns)):
-        if row.case_id not in all_ports:  # damaged, and told
+        if row.case_id not in all_ports:  # damaged, and reported
             continue
         whole = samples.filter(pl.col("time_ns") + _interval_ns(samples) <= row.counters["simulated_ns"])
         yield label, row, whole, all_ports[row.case_id]

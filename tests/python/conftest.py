@@ -68,6 +68,6 @@ def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _audited(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The laws are checked in whatever a test simulates; what measures time is left alone."""
+    """Every simulation of a test is audited, except those that measure time."""
     if request.node.get_closest_marker("slow") is None:
         monkeypatch.setenv("PACKETLOOM_AUDIT", "1")

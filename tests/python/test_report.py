@@ -123,7 +123,7 @@ def test_queues_that_were_not_watched(scenario: Path, tmp_path: Path) -> None:
     results = packetloom.run(scenario, tmp_path / "unwatched", overrides=["measure.queues=false"], progress=False)
     page = packetloom.write_report(results, tmp_path / "report.html").read_text()
     assert "set queues = true in [measure]" in page
-    with pytest.raises(PacketloomError, match="no queues were watched"):
+    with pytest.raises(PacketloomError, match="no queues were recorded"):
         packetloom.plot("queue-by-tier", results)
 
 

@@ -30,7 +30,7 @@ USUAL_PORT = 100
 def fct_text(flows: pl.DataFrame, dialect: Dialect) -> str:
     """The finished flows of a case, in the order in which they finished."""
     finished = flows.filter(pl.col("fct_ns").is_not_nan())
-    # Ports are counted in order of start, whoever finishes first.
+    # Ports are counted in order of start, not of completion.
     pairs: Counter[tuple[int, int]] = Counter()
     lines: list[tuple[float, int, str]] = []
     for flow in finished.sort("start_ns", "flow_id").iter_rows(named=True):

@@ -18,7 +18,7 @@ def flow_monitor_text(flows: pl.DataFrame) -> str:
         flowId=number + 1,
         sourceAddress=_address("src"),
         destinationAddress=_address("dst"),
-        # As in captures: together the two ports tell flows apart.
+        # As in captures: together the two ports identify a flow.
         sourcePort=FIRST_CLIENT_PORT + number % CLIENT_PORTS,
         destinationPort=SERVER_PORT + number // CLIENT_PORTS % SERVER_PORTS,
         timeFirstTxPacket=pl.col("start_ns"),

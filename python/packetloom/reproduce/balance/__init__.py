@@ -1,6 +1,6 @@
 """Balancing load: what is known of LetFlow, CONGA, DRILL, ConWeave and REPS, claim by claim.
 
-papers/balance/README.md tells what was found.
+papers/balance/README.md has the findings.
 """
 
 from __future__ import annotations

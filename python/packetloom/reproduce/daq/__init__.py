@@ -1,6 +1,6 @@
 """DAQ (Ding and Rojas-Cessa, "DAQ: Deadline-Aware Queue Scheme for Scheduling Service Flows in Data Centers").
 
-papers/daq/README.md tells what was found.
+papers/daq/README.md has the findings.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Homa (SIGCOMM 2018): the authors' simulations, claim by claim, held against their own published figures.
 
-papers/homa/README.md tells what was found.
+papers/homa/README.md has the findings.
 """
 
 from __future__ import annotations

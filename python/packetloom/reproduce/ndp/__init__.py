@@ -1,6 +1,6 @@
 """NDP in a fat-tree (Alasmar and Parisis, "Evaluating Modern Data Centre Transport Protocols in OMNeT++/INET", 2019).
 
-papers/ndp/README.md tells what was found.
+papers/ndp/README.md has the findings.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """pFabric (Alizadeh et al., "Deconstructing Datacenter Packet Transport", HotNets 2012).
 
-papers/pfabric/README.md tells what was found.
+papers/pfabric/README.md has the findings.
 """
 
 from __future__ import annotations

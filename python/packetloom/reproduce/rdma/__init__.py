@@ -1,6 +1,6 @@
 """Lossless Ethernet and RDMA: what is known of PFC, DCQCN, TIMELY, HPCC, IRN and Swift, claim by claim.
 
-papers/rdma/README.md tells what was found.
+papers/rdma/README.md has the findings.
 """
 
 from __future__ import annotations

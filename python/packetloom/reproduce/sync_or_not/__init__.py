@@ -1,6 +1,6 @@
 """To sync or not to sync (Sviridov, Bianco and Giaccone, Globecom 2018).
 
-papers/sync-or-not/README.md tells what was found.
+papers/sync-or-not/README.md has the findings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What sends, receives and watches: a script of its own, for it goes from namespace to namespace.
+"""What sends, receives and observes: a script of its own, for it goes from namespace to namespace.
 
 A socket stays in the namespace where it was made, so that one process holds those of all hosts. The argument is a
 `Plan` in JSON; each trial is printed as a line of JSON.
