@@ -1,7 +1,8 @@
 //! How fast the algorithms are on one core, on the demand that servers have at a load.
 //!
 //! Flows of exponential size (46 kB on average) arrive for uniformly random pairs, so that servers are offered
-//! [`LOAD`]. A trace of slots is recorded first, then replayed with nothing but the algorithm inside the time that counts.
+//! [`LOAD`]. A trace of slots is recorded first, then replayed with nothing but the algorithm inside the time that
+//! counts.
 
 use super::colouring::{EulerSplit, Paull};
 use super::matching::{Batch, Candidate, Demand, Grant, HopcroftKarp, Scheduler};

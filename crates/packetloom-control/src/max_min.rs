@@ -1,5 +1,5 @@
-//! Weighted max-min fair rates: no flow can have more per weight without another, that has no more per weight, having
-//! less. Progressive filling (Bertsekas and Gallager, Data Networks, §6.5.2).
+//! Weighted max-min fair rates: no flow can have more per weight without another, that has no more per weight,
+//! having less. Progressive filling (Bertsekas and Gallager, Data Networks, §6.5.2).
 
 use super::Routes;
 use std::cmp::Ordering;
@@ -41,8 +41,8 @@ pub struct MaxMin {
 }
 
 impl MaxMin {
-    /// Sets `rates`, a number per flow in the unit of `capacities`. Weights are above zero; a flow gets no more than its
-    /// limit ([`f64::INFINITY`] for none), and a flow that crosses no link gets just that.
+    /// Sets `rates`, a number per flow in the unit of `capacities`. Weights are above zero; a flow gets no more than
+    /// its limit ([`f64::INFINITY`] for none), and a flow that crosses no link gets just that.
     ///
     /// # Panics
     /// If a slice's length is not the number of flows or links.
@@ -102,8 +102,8 @@ impl MaxMin {
         }
     }
 
-    /// The link whose flows without a rate would have the least per weight. A link's share only grows as other flows get
-    /// their rates, so one that is out of date goes back into the heap with what it is now.
+    /// The link whose flows without a rate would have the least per weight. A link's share only grows as other flows
+    /// get their rates, so one that is out of date goes back into the heap with what it is now.
     fn tightest(&mut self) -> Option<Share> {
         while let Some(&share) = self.shares.peek() {
             let link = share.link as usize;

@@ -1,9 +1,9 @@
 //! Network utility maximisation by Newton-exact-diagonal: Flowtune's way to rates that maximise Σ w log(rate).
 //!
-//! Flowtune (NSDI 2017) §4: every link has a price. A flow takes the rate that is best for it at the sum of its links'
-//! prices, w / Σp for logarithmic utility. A link changes its price by its excess over the exact derivative of what it
-//! carries, times a step γ. On the way to the optimum links may carry too much; §5's F-NORM scales each flow by the
-//! link on its way that does so most.
+//! Flowtune (NSDI 2017) §4: every link has a price. A flow takes the rate that is best for it at the sum of its
+//! links' prices, w / Σp for logarithmic utility. A link changes its price by its excess over the exact derivative
+//! of what it carries, times a step γ. On the way to the optimum links may carry too much; §5's F-NORM scales each
+//! flow by the link on its way that does so most.
 
 use super::Routes;
 
@@ -38,8 +38,8 @@ impl Ned {
         self.prices.copy_from_slice(prices);
     }
 
-    /// One round: prices by what links carry now, then rates by the new prices. Rates may exceed capacities until they
-    /// converge: see [`Ned::normalise`].
+    /// One round: prices by what links carry now, then rates by the new prices. Rates may exceed capacities until
+    /// they converge: see [`Ned::normalise`].
     ///
     /// # Panics
     /// If a slice's length is not the number of flows or links.
@@ -79,8 +79,8 @@ impl Ned {
         }
     }
 
-    /// F-NORM (Flowtune §5): divides each rate by the largest ratio of load to capacity on the flow's way, where that is
-    /// over 1. No link carries more than its capacity then.
+    /// F-NORM (Flowtune §5): divides each rate by the largest ratio of load to capacity on the flow's way, where
+    /// that is over 1. No link carries more than its capacity then.
     pub fn normalise(&mut self, routes: &Routes, capacities: &[f64], rates: &mut [f64]) {
         self.excess.fill(0.0);
         for (flow, rate) in rates.iter().enumerate() {
@@ -128,8 +128,8 @@ mod tests {
         }
     }
 
-    /// Optimality (Karush, Kuhn and Tucker): no link over its capacity, a price only where a link is full, and each flow's
-    /// rate its weight over its prices.
+    /// Optimality (Karush, Kuhn and Tucker): no link over its capacity, a price only where a link is full, and each
+    /// flow's rate its weight over its prices.
     #[test]
     fn prices_settle_at_the_optimum_and_normalised_rates_always_fit() {
         for seed in 0..30 {

@@ -1,7 +1,7 @@
 //! Rates that every server's link can carry: rows and columns of the rate matrix scaled in turn, then filled up.
 //!
-//! To sync or not to sync §III-B, after Sinkhorn (Ann. Math. Statist., 1964). Rates are fractions of a link's rate. In a
-//! double sub-stochastic matrix no row and no column adds up to more than 1.
+//! To sync or not to sync §III-B, after Sinkhorn (Ann. Math. Statist., 1964). Rates are fractions of a link's rate.
+//! In a double sub-stochastic matrix no row and no column adds up to more than 1.
 
 use super::Pair;
 
@@ -51,8 +51,8 @@ impl Normaliser {
     /// Rounds at most. An entry that no matching of the most pairs holds falls to 0 as slowly as 1 / rounds.
     pub const MOST_ROUNDS: u32 = 1000;
 
-    /// For so many servers; rows and columns are scaled until no rate changes by more than `tolerance` in a round, and at
-    /// most `most_rounds` times.
+    /// For so many servers; rows and columns are scaled until no rate changes by more than `tolerance` in a round,
+    /// and at most `most_rounds` times.
     pub fn new(servers: u32, most_rounds: u32, tolerance: f64) -> Normaliser {
         let (zeros, none) = (vec![0.0; servers as usize], vec![0; servers as usize]);
         Normaliser {
@@ -95,8 +95,9 @@ impl Normaliser {
         settling
     }
 
-    /// Divides rows, then columns, by what they add up to or by `least`, whichever is more. Expects the rows' sums, and
-    /// leaves them: each pass adds up for the next one. Returns by how much the rate changed that changed the most.
+    /// Divides rows, then columns, by what they add up to or by `least`, whichever is more. Expects the rows' sums,
+    /// and leaves them: each pass adds up for the next one. Returns by how much the rate changed that changed the
+    /// most.
     fn scale(&mut self, pairs: &[Pair], rates: &mut [f64], least: f64) -> f64 {
         for (divisor, &sum) in self.divisors.iter_mut().zip(&self.rows) {
             *divisor = sum.max(least);
@@ -123,7 +124,8 @@ impl Normaliser {
         most
     }
 
-    /// Gives out what rows and columns have left: a few times alike to all entries that can grow, then in their order.
+    /// Gives out what rows and columns have left: a few times alike to all entries that can grow, then in their
+    /// order.
     fn fill_up(&mut self, pairs: &[Pair], limits: &[f64], rates: &mut [f64]) {
         self.rows.fill(1.0);
         self.columns.fill(1.0);
@@ -264,8 +266,8 @@ mod tests {
         assert!(rows.iter().chain(&columns).all(|sum| (sum - 1.0).abs() < SLACK), "{rows:?} {columns:?}");
     }
 
-    /// Every entry of a sum of permutations is in a perfect matching, so that rates approach their limit by a constant
-    /// factor a round (Sinkhorn and Knopp, 1967).
+    /// Every entry of a sum of permutations is in a perfect matching, so that rates approach their limit by a
+    /// constant factor a round (Sinkhorn and Knopp, 1967).
     #[test]
     fn what_settles_stays_as_it_is_with_more_rounds() {
         for seed in 0..20 {

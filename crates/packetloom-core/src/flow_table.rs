@@ -6,7 +6,8 @@ use smallvec::{SmallVec, smallvec};
 
 const EMPTY: u32 = u32::MAX;
 
-/// So many buckets lie in the table itself, so that to find one of a host's only flows is not to wait for the memory.
+/// So many buckets lie in the table itself, so that to find one of a host's only flows is not to wait for the
+/// memory.
 const NEAR_BUCKETS: usize = 4;
 
 /// A map from flow to state, by open addressing with linear probing. Its order is never seen.

@@ -1,5 +1,5 @@
-//! packetloom's engine, and what it runs: a network, its queues, its traffic. Transports are in crates of their own, which
-//! are compiled side by side; the crate `packetloom` puts all of them together and has the map.
+//! packetloom's engine, and what it runs: a network, its queues, its traffic. Transports are in crates of their own,
+//! which are compiled side by side; the crate `packetloom` puts all of them together and has the map.
 
 pub mod engine;
 pub mod fault;

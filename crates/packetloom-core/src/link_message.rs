@@ -26,7 +26,8 @@ pub enum LinkMessage {
     Pause {
         /// The class.
         class: u8,
-        /// How many quanta of 512 bit times of the link; 0 resumes the class, [`LinkMessage::UNTIL_RESUMED`] has no end.
+        /// How many quanta of 512 bit times of the link; 0 resumes the class, [`LinkMessage::UNTIL_RESUMED`] has no
+        /// end.
         quanta: u32,
         /// Where it began.
         origin: PauseOrigin,

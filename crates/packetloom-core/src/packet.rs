@@ -44,8 +44,8 @@ pub struct Packet<H> {
     pub src: HostId,
     /// The host it is for.
     pub dst: HostId,
-    /// For queues that schedule by priority: the smallest number goes first. Queries and link messages, which no queue
-    /// schedules, carry a number of their own here: see [`Packet::workers`] and [`crate::link_message`].
+    /// For queues that schedule by priority: the smallest number goes first. Queries and link messages, which no
+    /// queue schedules, carry a number of their own here: see [`Packet::workers`] and [`crate::link_message`].
     pub priority: u32,
     /// Size on the wire, headers included, preamble and inter-frame gap not.
     pub size_bytes: u16,
@@ -56,8 +56,8 @@ pub struct Packet<H> {
     pub kind: Kind,
     /// The traffic class.
     pub class: u8,
-    /// The sender understands ECN (RFC 3168's ECT): a queue may mark it. Of a trimmed packet, which no queue marks: see
-    /// [`Packet::was_trimmed_last`].
+    /// The sender understands ECN (RFC 3168's ECT): a queue may mark it. Of a trimmed packet, which no queue marks:
+    /// see [`Packet::was_trimmed_last`].
     pub ecn_capable: bool,
     /// A queue marked it (RFC 3168's CE).
     pub congestion_experienced: bool,
@@ -66,7 +66,8 @@ pub struct Packet<H> {
 }
 
 impl<H> Packet<H> {
-    /// Of a trimmed packet: whether it lost its payload before its last link, to a host (UEC's DSCP_TRIMMED_LASTHOP).
+    /// Of a trimmed packet: whether it lost its payload before its last link, to a host (UEC's
+    /// DSCP_TRIMMED_LASTHOP).
     pub fn was_trimmed_last(&self) -> bool {
         self.ecn_capable
     }

@@ -20,14 +20,14 @@ pub struct Packets<H> {
     slots: Vec<Slot<H>>,
     /// For each slot, the one that comes after it in a queue.
     next: Vec<PacketId>,
-    /// For each slot, the link by which its packet came to the node where it is, as a number at that node: kept only where a
-    /// switch has to know (see [`Packets::set_ingress`]).
+    /// For each slot, the link by which its packet came to the node where it is, as a number at that node: kept only
+    /// where a switch has to know (see [`Packets::set_ingress`]).
     ingress: Vec<u32>,
     /// For each slot, what switches wrote beside its packet: empty where none does.
     tags: Vec<Tag>,
     is_tagged: bool,
-    /// The slot that was left last comes last, so that the same few are used over and over. Apart from `next`, because it is read
-    /// and written in a stream.
+    /// The slot that was left last comes last, so that the same few are used over and over. Apart from `next`,
+    /// because it is read and written in a stream.
     free: Vec<PacketId>,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Every component (a transport, a queue, a topology, a workload's sizes, ...) states its parameters once, as a
 //! [`Component`]: their names, kinds, defaults and sources. Reading and checking a scenario, `explain`, the JSON
-//! Schema and the reference pages all come from that one statement. A scenario that was read is a tree of [`Values`].
+//! Schema and the reference pages all come from that one statement. A scenario that was read is a tree of
+//! [`Values`].
 
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;

@@ -114,8 +114,8 @@ impl Rate {
 /// What a byte takes at a rate, as whatever sends computes it: with 16 fractional bits of a picosecond, so that a
 /// packet's time costs one multiplication. Exact where the rate divides; otherwise within 0.1 ps for 9000 bytes.
 ///
-/// For replays of simulators whose clock counts nanoseconds, times may be rounded down to these ([`ByteTime::in_whole_ns`]):
-/// then it holds nanoseconds with 32 fractional bits, and the highest bit is set.
+/// For replays of simulators whose clock counts nanoseconds, times may be rounded down to these
+/// ([`ByteTime::in_whole_ns`]): then it holds nanoseconds with 32 fractional bits, and the highest bit is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteTime(u64);
 
@@ -132,10 +132,11 @@ impl ByteTime {
         ByteTime((((8_000_000_000_000_u128 << ByteTime::FRACTION) + rate / 2) / rate) as u64)
     }
 
-    /// At a rate of at least [`ByteTime::SLOWEST_IN_WHOLE_NS`]; what bytes take is rounded down to whole nanoseconds.
+    /// At a rate of at least [`ByteTime::SLOWEST_IN_WHOLE_NS`]; what bytes take is rounded down to whole
+    /// nanoseconds.
     pub fn in_whole_ns(rate: Rate) -> ByteTime {
-        // Rounded up by less than 2^-32 ns a byte: 2^-16 ns for the largest packet, which is nearer to the next whole
-        // nanosecond from below than any of the usual rates brings a packet.
+        // Rounded up by less than 2^-32 ns a byte: 2^-16 ns for the largest packet, which is nearer to the next
+        // whole nanosecond from below than any of the usual rates brings a packet.
         let ns = (8_000_000_000_u128 << ByteTime::NS_FRACTION).div_ceil(u128::from(rate.as_bps()));
         ByteTime(ns as u64 | ByteTime::WHOLE_NS)
     }

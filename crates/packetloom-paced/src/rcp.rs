@@ -1,5 +1,6 @@
 //! RCP (Dukkipati and McKeown, "Why flow-completion time is the right metric for congestion control", CCR 2006;
-//! Dukkipati, PhD thesis, Stanford 2008): every link offers one rate to all its flows, and follows offered load and queue.
+//! Dukkipati, PhD thesis, Stanford 2008): every link offers one rate to all its flows, and follows offered load and
+//! queue.
 
 use super::paced::{CORE, Header, Kbps, Paced, RateControl, SenderState, check};
 use crate::engine::{Moment, PortAgent, PortInfo};

@@ -12,7 +12,8 @@ const LONGEST_WAIT: Time = Time::from_us(100_000);
 
 /// The flows that ended here not long ago, with their length in packets.
 ///
-/// Apart from what holds it: a transport's own memory is fetched for each packet, and this is of use only when a flow ends.
+/// Apart from what holds it: a transport's own memory is fetched for each packet, and this is of use only when a
+/// flow ends.
 #[derive(Clone, Debug)]
 pub struct Finished(Box<Ended>);
 

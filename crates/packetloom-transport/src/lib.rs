@@ -154,8 +154,8 @@ impl Entry {
 
 /// A family of schemes: what the rest of the program knows of them, and a way to each one's type.
 ///
-/// `ENTRIES` is a static so that the engine of each scheme is compiled in the family's own crate, not in one that names it;
-/// the family's unit tests do without, and so need no engine to be compiled.
+/// `ENTRIES` is a static so that the engine of each scheme is compiled in the family's own crate, not in one that
+/// names it; the family's unit tests do without, and so need no engine to be compiled.
 #[macro_export]
 macro_rules! family {
     ($($scheme:ty,)*) => {

@@ -6,7 +6,8 @@ use crate::units::Rate;
 /// What a sender may send, and what it has sent. Nothing reads it in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sending {
-    /// How many packets may be in flight, of a scheme that has a window; of one with subflows, on all of them together.
+    /// How many packets may be in flight, of a scheme that has a window; of one with subflows, on all of them
+    /// together.
     pub window: Option<f64>,
     /// How fast packets may leave, of a scheme that has a rate.
     pub rate: Option<Rate>,

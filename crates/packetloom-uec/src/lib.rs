@@ -1,5 +1,5 @@
-//! EQDS and Ultra Ethernet: transports whose packets take all paths, whose switches trim what does not fit, and whose senders
-//! go by a window of their own (NSCC), by credit from their receivers (RCCC, EQDS), or by both.
+//! EQDS and Ultra Ethernet: transports whose packets take all paths, whose switches trim what does not fit, and
+//! whose senders go by a window of their own (NSCC), by credit from their receivers (RCCC, EQDS), or by both.
 //!
 //! A packet is made when the host's link is free, so that it carries the newest state. The receiver acknowledges
 //! many packets at once, by a number and a bitmap. The routing chooses each packet's path, and gets the fate of
@@ -227,8 +227,8 @@ impl<V: Variant> Transport for Sprayed<V> {
 
 // The host's link.
 impl<V: Variant> Sprayed<V> {
-    /// Sends what waits if the link is free, and comes back when it is: control packets up to a flow's turn, then a packet of
-    /// that flow.
+    /// Sends what waits if the link is free, and comes back when it is: control packets up to a flow's turn, then a
+    /// packet of that flow.
     fn serve(&mut self, context: &mut Host<'_>) {
         while self.nic.has_any() {
             let Some(free_at) = context.nic_free_at(0, 0, 0, || 0) else { return };

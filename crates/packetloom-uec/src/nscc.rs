@@ -1,4 +1,5 @@
-//! NSCC, Ultra Ethernet's window at the sender (Ultra Ethernet specification 1.0, §3.6.13; constants and order as in htsim_uec).
+//! NSCC, Ultra Ethernet's window at the sender (Ultra Ethernet specification 1.0, §3.6.13; constants and order as in
+//! htsim_uec).
 //!
 //! Delay measures the queues on one packet's path, a mark shows that its path is crowded. Where both agree the
 //! window moves; where they do not, the path is the cause, and the choice of entropies deals with it.
@@ -61,7 +62,8 @@ struct Scaled {
 impl Scaled {
     fn of(settings: &Settings, network: &Network) -> Scaled {
         let bandwidth = network.bdp_bytes / settings.reference_bytes;
-        // The target's ratio to the reference is divided by the target: it is there in the specification's own terms.
+        // The target's ratio to the reference is divided by the target: it is there in the specification's own
+        // terms.
         let delay = network.target.as_ps() as f64 / settings.reference_rtt.as_ps() as f64;
         let packet = network.mss_bytes * bandwidth;
         Scaled {
@@ -155,7 +157,8 @@ impl Nscc {
         self.delay
     }
 
-    /// A round trip took so long: perhaps there is a shorter way than was thought, which has a smaller largest window.
+    /// A round trip took so long: perhaps there is a shorter way than was thought, which has a smaller largest
+    /// window.
     pub fn learn_base(&mut self, rtt: Time) {
         if rtt < self.base_rtt {
             self.base_rtt = rtt;
@@ -219,7 +222,8 @@ impl Nscc {
         self.cwnd = (self.cwnd - bytes).max(self.network.mtu_bytes);
     }
 
-    /// Quick adaptation: once in a round trip with a full queue, whether so little arrived that the window should be just that.
+    /// Quick adaptation: once in a round trip with a full queue, whether so little arrived that the window should be
+    /// just that.
     fn adapts_quickly(&mut self, now: Time, lost: bool, marked: bool, delay: Time, in_flight: i64) -> bool {
         let mut is_done = self.ignored < self.to_ignore && marked;
         if !is_done && self.adapts_at.is_none_or(|at| now > at) {

@@ -21,8 +21,8 @@ pub struct Settings {
     pub ends_at_target: bool,
     /// Whether flows with trimmed packets have a list of their own.
     pub trimmed_first: bool,
-    /// Whether the next pull is as long off as what was given takes, where that is something; otherwise as long as a full pull
-    /// does.
+    /// Whether the next pull is as long off as what was given takes, where that is something; otherwise as long as a
+    /// full pull does.
     pub by_quantum: bool,
     /// Quanta whose time passes after a pull that gave none.
     pub least_quanta: u32,
@@ -97,8 +97,8 @@ impl Pacer {
         self.share = share;
     }
 
-    /// Pulls from the next flow, of those that still are; `takes`: how long a quantum takes, or a full pull. Returns the credit
-    /// that the flow was given so far.
+    /// Pulls from the next flow, of those that still are; `takes`: how long a quantum takes, or a full pull. Returns
+    /// the credit that the flow was given so far.
     pub fn pull(&mut self, (now, takes): (Time, Time), pulls: &mut impl FindPulls) -> Option<(FlowId, u32)> {
         let (flow, of, given) =
             self.pull_trimmed(pulls).or_else(|| self.pull_active(pulls)).or_else(|| self.pull_idle(pulls))?;

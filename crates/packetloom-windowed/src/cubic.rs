@@ -115,8 +115,8 @@ impl Congestion for CubicControl {
         window.fall_to_threshold();
     }
 
-    /// RFC 9438 §4.8: as RFC 5681 has it, but for ssthresh; the stage that follows slow start has its plateau where it
-    /// begins.
+    /// RFC 9438 §4.8: as RFC 5681 has it, but for ssthresh; the stage that follows slow start has its plateau where
+    /// it begins.
     fn timed_out(&mut self, in_flight: u32, again: bool, window: &mut Window) {
         if !again {
             self.reduce(in_flight, window);
@@ -135,8 +135,8 @@ impl CubicControl {
         window.set_threshold(left as u64, self.least_threshold());
     }
 
-    /// The window after an acknowledgement: Reno's where that is larger (RFC 9438 §4.3), else nearer to where the cubic
-    /// function is a round trip from now (§4.4, §4.5).
+    /// The window after an acknowledgement: Reno's where that is larger (RFC 9438 §4.3), else nearer to where the
+    /// cubic function is a round trip from now (§4.4, §4.5).
     fn avoid_congestion(&mut self, acked: &Acked, cwnd: f64) -> f64 {
         let mut stage = self.stage.unwrap_or_else(|| self.begin(acked.now, cwnd));
         let alpha =
@@ -232,8 +232,8 @@ mod tests {
         let (mut control, mut window) = (control(true, true), Window::of_packets(20));
         control.lost(20, &mut window);
         let found = rounds(&mut control, &mut window, Time::ZERO, 40);
-        // By α / cwnd for each packet, so cwnd² by 2α, with α = 3 · 0.3 / 1.7 until 20 packets are reached, then 1 (RFC
-        // 9438 §4.3).
+        // By α / cwnd for each packet, so cwnd² by 2α, with α = 3 · 0.3 / 1.7 until 20 packets are reached, then 1
+        // (RFC 9438 §4.3).
         let alpha = 0.9 / 1.7;
         let packets_until_reached = (400.0 - 196.0) / (2.0 * alpha);
         let mut acked = 0.0;

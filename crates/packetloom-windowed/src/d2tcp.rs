@@ -73,8 +73,8 @@ impl Congestion for D2tcpControl {
 
 impl D2tcpControl {
     /// d = Tc / D: the time that the rest of the flow takes at a window that swings between W/2 and W, over the time
-    /// left (D2TCP §3.2). Without a deadline it is 1; a deadline that has passed leaves the flow at 1 too, since giving
-    /// way less can't save it (§3.2: such flows turn to DCTCP).
+    /// left (D2TCP §3.2). Without a deadline it is 1; a deadline that has passed leaves the flow at 1 too, since
+    /// giving way less can't save it (§3.2: such flows turn to DCTCP).
     fn imminence(&self, acked: &Acked, window: &Window) -> f64 {
         let left = self.deadline.since(acked.now);
         if self.deadline == Time::NEVER || left == Time::ZERO || acked.rtt == Time::ZERO {

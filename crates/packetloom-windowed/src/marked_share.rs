@@ -1,5 +1,5 @@
-//! DCTCP's answer to marks, for the transports that share it: an estimate of the share of marked packets, and a window
-//! that shrinks in proportion.
+//! DCTCP's answer to marks, for the transports that share it: an estimate of the share of marked packets, and a
+//! window that shrinks in proportion.
 
 use super::windowed::{Acked, Window};
 use crate::spec::{Fallback, Kind, Param, Values};

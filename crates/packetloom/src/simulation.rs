@@ -335,7 +335,8 @@ impl Setting {
 /// From so many flows on a list that may have no end is given up.
 const MOST_NUMBERED: usize = 10_000_000;
 
-/// The ports of each flow, counted from 0 at each host in the order in which flows start, if the routing hashes such.
+/// The ports of each flow, counted from 0 at each host in the order in which flows start, if the routing hashes
+/// such.
 fn flow_ports(case: &Case, environment: &Environment) -> Result<Option<FlowPorts>, Complaint> {
     if !routing::numbers_ports(&case.scheme.component("routing")) {
         return Ok(None);

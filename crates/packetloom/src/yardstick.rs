@@ -1,10 +1,11 @@
-//! A yardstick for benchmarks: how fast this machine, now, moves packets through a fat-tree when nothing else is done.
+//! A yardstick for benchmarks: how fast this machine, now, moves packets through a fat-tree when nothing else is
+//! done.
 //!
-//! Each host has one flow to another, with a fixed window, an acknowledgement for each packet, and a random path for each
-//! of either. Links are first in, first out, and have no limit; there is one event per packet-hop. Nothing is dropped,
-//! measured or decided, so what it takes is what the processor and its memory take for the moving. A rate beside it can be
-//! read on a slow machine, or on one whose neighbours are busy. It is no bound: to work through time in windows beats it
-//! on large fabrics (docs/performance.md).
+//! Each host has one flow to another, with a fixed window, an acknowledgement for each packet, and a random path for
+//! each of either. Links are first in, first out, and have no limit; there is one event per packet-hop. Nothing is
+//! dropped, measured or decided, so what it takes is what the processor and its memory take for the moving. A rate
+//! beside it can be read on a slow machine, or on one whose neighbours are busy. It is no bound: to work through
+//! time in windows beats it on large fabrics (docs/performance.md).
 
 use cpu_time::ThreadTime;
 use std::time::Duration;
@@ -245,8 +246,8 @@ impl Wheel {
     }
 }
 
-/// Runs the loop on a fat-tree of switches with `k` ports for so much processor time. Returns packet-hops and the time that
-/// they took.
+/// Runs the loop on a fat-tree of switches with `k` ports for so much processor time. Returns packet-hops and the
+/// time that they took.
 pub fn measure(k: u32, at_least: Duration) -> (u64, Duration) {
     let mut yardstick = Yardstick::new(k);
     // Until the first windows have spread over the fabric, queues are not what they will be.

@@ -1,6 +1,7 @@
 //! The best flow completion time, to the picosecond: as computed by hand, and as a flow attains it that is alone.
 //!
-//! The sums below are in nanoseconds. At 10 Gb/s a full packet (1460 B and 40 B of headers) takes 1200, at 40 Gb/s 300.
+//! The sums below are in nanoseconds. At 10 Gb/s a full packet (1460 B and 40 B of headers) takes 1200, at 40 Gb/s
+//! 300.
 
 mod common;
 
@@ -156,8 +157,8 @@ fn cut_through_at_one_rate() {
 #[test]
 fn cut_through_from_slow_to_fast() {
     let delays = 4 * 100;
-    // The header is there after 32, the rest 1168 later; at 40 Gb/s a packet takes 300. So the faster link starts 868
-    // after the header came, and both end together. The links after it forward after 8.
+    // The header is there after 32, the rest 1168 later; at 40 Gb/s a packet takes 300. So the faster link starts
+    // 868 after the header came, and both end together. The links after it forward after 8.
     let topology = leaf_spine("10Gbps", "40Gbps", CUT_THROUGH);
     expect(&topology, 0, 2, 1460, 32 + 868 + 8 + 8 + 1200 + delays);
     expect(&topology, 0, 2, 5 * 1460, 32 + 868 + 8 + 8 + 5 * 1200 + delays);

@@ -91,8 +91,8 @@ fn slots_keep_the_spines_empty() {
         for port in &outcome.ports {
             let link = topology.links[port.link];
             if is_of_a_spine(link.src) || is_of_a_spine(link.dst) {
-                // A link of twice a server's rate takes two packets a slot. They come to a leaf together, so that one
-                // waits; to a spine half a slot apart at most, so that two may meet the last slot's second.
+                // A link of twice a server's rate takes two packets a slot. They come to a leaf together, so that
+                // one waits; to a spine half a slot apart at most, so that two may meet the last slot's second.
                 let most = if is_of_a_spine(link.src) { 3_000 } else { 1_500 };
                 let largest = port.queue.as_ref().expect("watched").largest_bytes();
                 assert!(largest <= most, "{order}: {largest} B at port {}", port.link);

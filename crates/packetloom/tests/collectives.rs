@@ -26,7 +26,8 @@ fn collective(topology: &str, collective: &str, scheme: &str) -> Outcome {
 
 const RACK_OF_8: &str = "kind = \"rack\"\nhosts = 8";
 
-/// From one host of the rack to another: each packet of 9064 B takes 725.12 ns on a link, and a link has 1 us of delay.
+/// From one host of the rack to another: each packet of 9064 B takes 725.12 ns on a link, and a link has 1 us of
+/// delay.
 fn chunk_time(bytes: u64) -> Time {
     let (packets, last) = (bytes.div_ceil(9_000), bytes - (bytes.div_ceil(9_000) - 1) * 9_000 + 64);
     let full = Time(725_120);

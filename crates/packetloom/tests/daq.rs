@@ -88,7 +88,8 @@ share = 0.4
     }
 }
 
-/// A packet that comes cut-through by a slow link leaves by a fast one no sooner than all of it can; tests run audited.
+/// A packet that comes cut-through by a slow link leaves by a fast one no sooner than all of it can; tests run
+/// audited.
 #[test]
 fn credits_come_back_from_switches_that_cut_through_to_faster_links() {
     let topology = r#"
@@ -312,7 +313,8 @@ fn a_query_lets_a_worker_use_the_buffer_over_their_number() {
         let of_host = outcome.class_samples().filter(move |sample| (sample.port, sample.class) == (host, 0));
         of_host.filter_map(|sample| sample.credit_bytes).max().unwrap_or(0)
     };
-    // Half of the buffer over the 40 links that can send to the aggregator, and half over the 20 workers: 3 KB and 6 KB.
+    // Half of the buffer over the 40 links that can send to the aggregator, and half over the 20 workers: 3 KB and 6
+    // KB.
     let workers: Vec<u32> = outcome.flows.iter().map(|row| row.flow.src).collect();
     assert_eq!(workers.iter().map(|&host| used(host)).max(), Some(9_000));
     assert!((1..41).filter(|host| !workers.contains(host)).all(|host| used(host) == 0));
@@ -386,7 +388,8 @@ fn a_query_that_is_lost_is_sent_again_and_one_that_can_not_come_ends_the_run() {
 
 #[test]
 fn routers_that_measure_are_not_misled_by_queries() {
-    // Rounds 100 ms apart: what a query adds after a long silence must not look like a queue that stood all the while.
+    // Rounds 100 ms apart: what a query adds after a long silence must not look like a queue that stood all the
+    // while.
     let d3 = r#"{ kind = "d3", rtt = "300us", beta = 0.03 }"#;
     for transport in [r#""rcp""#, r#""pdq""#, d3] {
         let toml = asked(transport, r#""drop-tail""#, "");

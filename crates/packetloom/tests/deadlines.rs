@@ -115,8 +115,8 @@ fn two_rcp_flows_have_the_fair_share_within_a_few_round_trips() {
         samples.map(|sample| sample.data_bytes as f64).sum::<f64>() * 8.0 / ((until_ms - from_ms) * 1e6)
     };
     assert!(gbps(0, 15.0, 20.0) > 0.9, "alone: {}", gbps(0, 15.0, 20.0));
-    // Five round trips after the second starts they are equal; the queue of the first, in which both sent at all of the
-    // link, has then been made up for, and they grow together to what there is.
+    // Five round trips after the second starts they are equal; the queue of the first, in which both sent at all of
+    // the link, has then been made up for, and they grow together to what there is.
     let [first, second] = [gbps(0, 25.0, 30.0), gbps(1, 25.0, 30.0)];
     assert!((first / second - 1.0).abs() < 0.1, "{first} and {second} Gb/s");
     let together: Vec<f64> =
@@ -206,8 +206,8 @@ fn pdq_s_flows_ask_the_less_often_the_more_go_first() {
         let data: u32 = outcome.flows.iter().map(|row| row.report.packets_sent).sum();
         (1..=10).map(sent).sum::<u64>() - u64::from(data)
     };
-    // Of ten flows one sends; the others wait for 41 round trips of 100 us for each before them, and ask every X times as
-    // many round trips as there are before them.
+    // Of ten flows one sends; the others wait for 41 round trips of 100 us for each before them, and ask every X
+    // times as many round trips as there are before them.
     let [often, seldom] = [words(0.0), words(1.0)];
     assert!((1_400..2_200).contains(&often), "once per round trip: {often}");
     assert!(seldom * 2 < often, "{seldom} and {often}");

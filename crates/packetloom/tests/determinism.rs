@@ -1,5 +1,5 @@
-//! The same scenario and seed give the same results to the bit: in windows of any length, on any number of threads, and
-//! beside other traffic sources. The fingerprints pinned here change only when what is simulated changes.
+//! The same scenario and seed give the same results to the bit: in windows of any length, on any number of threads,
+//! and beside other traffic sources. The fingerprints pinned here change only when what is simulated changes.
 
 mod common;
 

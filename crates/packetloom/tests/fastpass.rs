@@ -37,8 +37,8 @@ fn flow(src: u32, dst: u32, packets: u32, start: &str) -> String {
 
 #[test]
 fn a_flow_asks_and_sends_a_packet_in_each_of_its_slots() {
-    // A request of 40 B takes 2 × (32 + 400) ns to the arbiter, an allocation as long back. Slots are 1275 ns, batches of
-    // eight are given out at multiples of 10.2 us. A full packet takes 2 × (1200 + 400) ns.
+    // A request of 40 B takes 2 × (32 + 400) ns to the arbiter, an allocation as long back. Slots are 1275 ns,
+    // batches of eight are given out at multiples of 10.2 us. A full packet takes 2 × (1200 + 400) ns.
     let three = flow(0, 1, 3, "0us");
     let arrival = rack(r#"arbiter = 2, lead = "0us""#, &three, 1);
     assert_eq!(fct(&arrival.flows[0]), Time::from_ns(10_200 + 864 + 2 * 1_275 + 3_200));

@@ -80,7 +80,8 @@ fn any_graph_will_do_and_nodes_keep_their_numbers() {
     let flows: Vec<_> =
         outcome.flows.iter().map(|row| (row.flow.src, row.flow.dst, row.flow.class)).collect();
     assert_eq!(flows, [(0, 2, 3), (1, 3, 3), (4, 0, 2)]);
-    // 5-0-2-7: three links for ten packets of 1.2 us each; the others cross one and two switches more than their own.
+    // 5-0-2-7: three links for ten packets of 1.2 us each; the others cross one and two switches more than their
+    // own.
     let times: Vec<Time> = outcome.flows.iter().map(fct).collect();
     assert_eq!(times, [12 * 1_200 + 3_000, 4 * 2_200, 3 * 2_200].map(Time::from_ns));
     assert_eq!(outcome.flows[2].flow.start, Time(2_000_001_000));

@@ -12,8 +12,8 @@ use packetloom::units::Time;
 use packetloom::{queue, routing, transport};
 use std::collections::BTreeSet;
 
-/// Switches 0 to 6 with cycles, two of them without hosts, and unequal links, three of them between one pair; hosts 7 to
-/// 13 at the edge, on a core switch and behind a switch that is behind another.
+/// Switches 0 to 6 with cycles, two of them without hosts, and unequal links, three of them between one pair; hosts
+/// 7 to 13 at the edge, on a core switch and behind a switch that is behind another.
 const GRAPH: &str = "14 7 20\n0 1 2 3 4 5 6\n\
     7 3 10Gbps 1us 0\n8 3 {fast} 1us 0\n9 4 10Gbps 2us 0\n10 4 10Gbps 500ns 0\n11 0 {fast} 1us 0\n12 2 10Gbps 1us 0\n\
     13 6 {slow} 3us 0\n\

@@ -86,7 +86,8 @@ fn a_lone_message_of_any_variant_has_no_gaps() {
 
 #[test]
 fn two_senders_share_a_receiver_as_on_ns3() {
-    // Each pair by itself, 20 ms apart; the shorter one is delayed by little, and what both take together is never more.
+    // Each pair by itself, 20 ms apart; the shorter one is delayed by little, and what both take together is never
+    // more.
     let list = [
         [1, 0, 20_000, 0],
         [2, 0, 100_000, 0],
@@ -123,11 +124,13 @@ fn incasts_keep_the_link_busy_and_the_queue_short() {
 
 #[test]
 fn on_one_link_the_shortest_goes_first() {
-    // All come while the first is on its way. Each that is shorter than what is left of another waits for a packet or two.
+    // All come while the first is on its way. Each that is shorter than what is left of another waits for a packet
+    // or two.
     let list = [[0, 1, 200_000, 0], [0, 2, 100_000, 20_000], [0, 3, 50_000, 30_000], [0, 4, 1_000, 35_000]];
     let keys = r#"mss = "1460B", header = "40B", ack = "40B", blind_header = "0B", blind = "10220B", scheduled_levels = 4, cutoffs = ["2KB"]"#;
     let outcome = messages("srpt", RACK, &homa(keys), LEVELS, &list);
-    // Preemptive SRPT on a link, by packets of 1200 ns (and less for the last), and the way from there: 1450 + 250 ns.
+    // Preemptive SRPT on a link, by packets of 1200 ns (and less for the last), and the way from there: 1450 + 250
+    // ns.
     let wire = |bytes: u64| (bytes + bytes.div_ceil(1_460) * 40) * 8 / 10;
     let way = |bytes: u64| (bytes.min(1_460) + 40) * 8 / 10 + 500;
     let ends = [
@@ -232,7 +235,8 @@ fn phost_sends_short_flows_at_once_and_long_ones_by_tokens() {
     let outcome = messages("phost", RACK, "kind = \"phost\"", LEVELS, &list);
     // The request of 40 B goes first, 32 ns. Eight packets of 1200 ns, the last link, two delays of 250 ns.
     let short = 32 + 8 * 1_200 + 1_200 + 500;
-    // A request and a token, each over two links, then nine packets, a token for each; the first is made as the request comes.
+    // A request and a token, each over two links, then nine packets, a token for each; the first is made as the
+    // request comes.
     let word = 2 * 32 + 500;
     let long = 2 * word + 9 * 1_200 + 1_200 + 500;
     assert_eq!(fcts_ns(&outcome), [short, long]);

@@ -228,8 +228,9 @@ max_time = "1.2345ms"
     }
 }
 
-/// What a flow that the end of a run cuts short has sent by then is what its host's link has carried of it, and what waits before
-/// that link. The audit, which counts what waits, holds every such run to it; here the two are compared from outside.
+/// What a flow that the end of a run cuts short has sent by then is what its host's link has carried of it, and what
+/// waits before that link. The audit, which counts what waits, holds every such run to it; here the two are compared
+/// from outside.
 #[test]
 fn flows_that_a_run_cuts_short_tell_what_they_sent() {
     for network in [NETWORKS[0], NETWORKS[2]] {
@@ -309,8 +310,8 @@ fn format(case: &Case) -> Format {
     Format { mss_bytes: transport.bytes("mss"), header_bytes: transport.bytes("header") }
 }
 
-/// The best FCT is that of packets which follow each other on one path. Where they are sprayed a short last packet can
-/// overtake the full ones on a path of its own, and these then are what takes longest.
+/// The best FCT is that of packets which follow each other on one path. Where they are sprayed a short last packet
+/// can overtake the full ones on a path of its own, and these then are what takes longest.
 fn best_when_sprayed(case: &Case, outcome: &Outcome, row: &FlowRow) -> Time {
     let format = format(case);
     let flow = &row.flow;

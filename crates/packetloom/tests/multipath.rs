@@ -75,8 +75,8 @@ fn subflows_fill_several_paths_and_tcp_one() {
     assert!((33.0..39.0).contains(&mptcp), "{mptcp}");
 }
 
-/// Small flows beside large ones to the same host, once the large ones have sent so much that they count as large (2 ms
-/// each for 1.3 MB): the mean slowdown of the small.
+/// Small flows beside large ones to the same host, once the large ones have sent so much that they count as large (2
+/// ms each for 1.3 MB): the mean slowdown of the small.
 fn small_beside_large(transport: &str, queue: &str) -> f64 {
     let outcome = run(&format!(
         r#"
@@ -119,8 +119,8 @@ fn priorities_by_bytes_sent_let_small_flows_pass() {
     let (fifo, strict) = (small_beside_large(&pias, rule), small_beside_large(&pias, &classes));
     assert_eq!(fifo, small_beside_large(&dctcp, rule));
     assert!(fifo > 2.0, "{fifo}");
-    // With them its first packet waits at most for the ones in service at its host and at the switch, 1.2 us each, and
-    // the link is its own from then on; alone it takes 18 us.
+    // With them its first packet waits at most for the ones in service at its host and at the switch, 1.2 us each,
+    // and the link is its own from then on; alone it takes 18 us.
     assert!(strict < 1.0 + 2.4 / 18.0, "{strict}");
 }
 
@@ -160,9 +160,10 @@ queue = "drop-tail"
 fn coupled_subflows_together_take_what_tcp_would() {
     let tcp = over_lossy_spines(r#""tcp""#);
     let mptcp = over_lossy_spines(r#"{ kind = "mptcp", subflows = 4 }"#);
-    // RFC 6356 §2, goals 1 and 2: as much as on the best path, and no more; four that are not coupled would take four
-    // times as much. A little more is due to the formula's maximum: the largest of four windows that fluctuate between
-    // two and four thirds of their mean is about 1.25 times the mean, and the whole goes with its square root.
+    // RFC 6356 §2, goals 1 and 2: as much as on the best path, and no more; four that are not coupled would take
+    // four times as much. A little more is due to the formula's maximum: the largest of four windows that fluctuate
+    // between two and four thirds of their mean is about 1.25 times the mean, and the whole goes with its square
+    // root.
     let share = mptcp / tcp;
     assert!((0.9..1.25).contains(&share), "{mptcp} of {tcp} Gb/s");
 }

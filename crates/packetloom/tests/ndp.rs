@@ -1,4 +1,5 @@
-//! NDP at the settings of csg-htsim, its authors' own simulator (its figures: `packetloom validate peers`), and what holds at any.
+//! NDP at the settings of csg-htsim, its authors' own simulator (its figures: `packetloom validate peers`), and what
+//! holds at any.
 
 use packetloom::measure::{FlowRow, fingerprint};
 use packetloom::scenario::Scenario;
@@ -288,7 +289,8 @@ fn what_waits_at_its_own_host_is_not_late() {
     assert!(outcome.flows.iter().all(|row| row.report.retransmissions == 0));
 }
 
-/// All hosts of a fat-tree send to another each, while one link of the core has a tenth of its rate: goodputs, sorted.
+/// All hosts of a fat-tree send to another each, while one link of the core has a tenth of its rate: goodputs,
+/// sorted.
 fn beside_a_slow_link(routing: &str, fault: &str) -> Vec<f64> {
     let outcome = simulate(&format!(
         r#"

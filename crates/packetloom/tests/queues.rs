@@ -6,8 +6,8 @@ use common::{fct, port, run};
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
 
-/// Forty packets that leave at 40 Gb/s for a link of 10 Gb/s. As packet j comes (from 0), packets 0, 4, 8, ... have gone
-/// to the link: j − ⌊j/4⌋ − 1 wait before it.
+/// Forty packets that leave at 40 Gb/s for a link of 10 Gb/s. As packet j comes (from 0), packets 0, 4, 8, ... have
+/// gone to the link: j − ⌊j/4⌋ − 1 wait before it.
 fn marks_of_a_burst(transport: &str, queue: &str) -> u64 {
     let outcome = run(&format!(
         r#"

@@ -1,4 +1,5 @@
-//! RDMA transports through the whole simulator, against figures worked out by hand and against HPCC's simulator on ns-3.
+//! RDMA transports through the whole simulator, against figures worked out by hand and against HPCC's simulator on
+//! ns-3.
 
 mod common;
 
@@ -95,7 +96,8 @@ fn a_flow_alone_takes_to_the_nanosecond_what_it_takes_in_hpccs_simulator() {
     }
 }
 
-/// Queue pairs in turn, and nothing but PFC: the order in which packets that tie go decides only which flow ends first.
+/// Queue pairs in turn, and nothing but PFC: the order in which packets that tie go decides only which flow ends
+/// first.
 #[test]
 fn flows_without_control_take_what_they_take_in_hpccs_simulator() {
     let incast: Vec<_> = (1..=8).map(|src| [src, 0, 2_000_000, 0]).collect();

@@ -12,8 +12,8 @@ use packetloom::units::{Rate, Time};
 const RAILS: &str = "6 2 8\n0 1\n2 0 10Gbps 1us 0\n2 1 10Gbps 1us 0\n3 0 10Gbps 1us 0\n3 1 10Gbps 1us 0\n\
     4 0 10Gbps 1us 0\n4 1 10Gbps 1us 0\n5 0 10Gbps 1us 0\n5 1 10Gbps 1us 0\n";
 
-/// Hosts 3 to 7 and switches 0 to 2: one host with links to two switches of unequal rates and two to the same, two hosts
-/// linked to each other and to a switch each, and one with a single link.
+/// Hosts 3 to 7 and switches 0 to 2: one host with links to two switches of unequal rates and two to the same, two
+/// hosts linked to each other and to a switch each, and one with a single link.
 const MIXED: &str = "8 3 12\n0 1 2\n3 0 25Gbps 1us 0\n3 1 10Gbps 2us 0\n3 1 10Gbps 1us 0\n4 0 10Gbps 1us 0\n5 1 10Gbps 1us 0\n\
     4 5 10Gbps 500ns 0\n6 2 10Gbps 1us 0\n7 2 10Gbps 1us 0\n7 0 40Gbps 1us 0\n0 1 40Gbps 1us 0\n1 2 40Gbps 1us 0\n0 2 40Gbps 1us 0\n";
 
@@ -247,8 +247,8 @@ fn ways_between_hosts_that_are_linked_are_direct() {
     assert_eq!(outcome.topology.rate_of(0), Rate::from_gbps(45));
 }
 
-/// Two servers of four GPUs, as SimAI's files have them: each GPU on its server's NVSwitch (8 and 9) and on the switch of
-/// its rail (10 to 13), rails joined by switch 14.
+/// Two servers of four GPUs, as SimAI's files have them: each GPU on its server's NVSwitch (8 and 9) and on the
+/// switch of its rail (10 to 13), rails joined by switch 14.
 #[test]
 fn simais_gpus_have_a_link_inside_their_server_and_one_outside() {
     let gpus = (0..8).map(|gpu| {

@@ -289,8 +289,8 @@ queues = true
     }
 }
 
-/// A lone long flow's window saws between what fills the pipe and the buffer, and half of that: 3/4 of it in the mean
-/// (Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997).
+/// A lone long flow's window saws between what fills the pipe and the buffer, and half of that: 3/4 of it in the
+/// mean (Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997).
 #[test]
 fn tcp_saws_between_the_full_window_and_half_of_it() {
     for (delay_us, buffer) in [(2.0, 40_000.0), (8.0, 80_000.0), (8.0, 20_000.0)] {
@@ -306,7 +306,8 @@ fn tcp_saws_between_the_full_window_and_half_of_it() {
     }
 }
 
-/// CUBIC's window comes back to where it was K after a loss, and is (3 + beta) / 4 of that in the mean (RFC 9438 §5.1).
+/// CUBIC's window comes back to where it was K after a loss, and is (3 + beta) / 4 of that in the mean (RFC 9438
+/// §5.1).
 #[test]
 fn cubic_comes_back_to_the_full_window_when_its_function_says() {
     for beta in [0.7, 0.5] {

@@ -180,8 +180,8 @@ fn rack_waits_a_quarter_of_a_round_trip_for_what_was_sent_together() {
     let rack = end_of_a_burst("rack");
     let report = rack.flows[0].report;
     assert_eq!((drops(&rack), report.retransmissions, report.timeouts), (1, 1, 0));
-    // The first round trip is the shortest; the last packet is the twentieth on the slow link. A quarter of a round trip
-    // later the lost one leaves.
+    // The first round trip is the shortest; the last packet is the twentieth on the slow link. A quarter of a round
+    // trip later the lost one leaves.
     let one_way_ns = 4 * 5_000 + 2 * (300 + 1_200);
     let shortest_ns = one_way_ns + 4 * 5_000 + 2 * (8 + 32);
     let left_ns = shortest_ns + 19 * 1_200 + shortest_ns / 4;
@@ -218,8 +218,8 @@ fn with_prr_what_is_sent_again_does_not_come_together() {
     }
 }
 
-/// The longest time in us for which a DCTCP sender sends nothing: its window of 100 packets is halved at the first mark
-/// and lasts for the rest of the flow.
+/// The longest time in us for which a DCTCP sender sends nothing: its window of 100 packets is halved at the first
+/// mark and lasts for the rest of the flow.
 fn longest_pause_us(reduction: &str) -> u32 {
     let toml = format!(
         r#"
@@ -371,8 +371,8 @@ fn min_tcp_probes_from_the_fifth_timeout_in_a_row_on() {
 #[test]
 fn line_rate_probes_after_five_timeouts_of_silence() {
     let outcome = starved(r#"kind = "line-rate", rto = "200us""#);
-    // Silent from its start on, it sends at line rate for 1 ms, which sends each of its 40 packets five times; then a
-    // probe each 200 us of the 5.1 ms that are left.
+    // Silent from its start on, it sends at line rate for 1 ms, which sends each of its 40 packets five times; then
+    // a probe each 200 us of the 5.1 ms that are left.
     let probes = probes(&outcome);
     assert!((24..=27).contains(&probes), "{probes}");
     let sent = outcome.flows[1].report.packets_sent;
@@ -452,8 +452,8 @@ routing = "{routing}"
     }
 }
 
-/// Senders much too quick to try again have packets on their way when their flows are long over. Tests run audited: no
-/// flow may begin anew with them.
+/// Senders much too quick to try again have packets on their way when their flows are long over. Tests run audited:
+/// no flow may begin anew with them.
 #[test]
 fn what_arrives_after_its_flow_was_over_starts_nothing() {
     let dumbbell = "6 2 5\n4 5\n0 4 10Gbps 1000ns 0\n1 4 10Gbps 1000ns 0\n2 5 10Gbps 1000ns 0\n\

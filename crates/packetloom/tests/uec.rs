@@ -1,5 +1,5 @@
-//! EQDS and Ultra Ethernet at the settings of htsim, their authors' own simulator (its other figures: `packetloom validate
-//! peers`), and what holds at any.
+//! EQDS and Ultra Ethernet at the settings of htsim, their authors' own simulator (its other figures: `packetloom
+//! validate peers`), and what holds at any.
 
 mod common;
 
@@ -8,7 +8,8 @@ use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
 use std::path::Path;
 
-/// 35 packets, as htsim_eqds has it; and a bandwidth-delay product, as htsim_uec has it, with marks where senders have windows.
+/// 35 packets, as htsim_eqds has it; and a bandwidth-delay product, as htsim_uec has it, with marks where senders
+/// have windows.
 const EQDS: &str = r#"
 transport = "eqds"
 queue = { kind = "ndp", capacity = "145600B", header_capacity = "291200B", count_service = true, service = "strict" }
@@ -65,7 +66,8 @@ fn trims(outcome: &Outcome) -> u64 {
 
 #[test]
 fn a_flow_alone_takes_as_long_as_on_htsim() {
-    // 100 KB, 1 MB and 10 MB under one switch, in one pod, between pods: to the three digits that htsim's tables have.
+    // 100 KB, 1 MB and 10 MB under one switch, in one pod, between pods: to the three digits that htsim's tables
+    // have.
     let table = [
         ("nscc", [[12.471, 85.597, 816.846], [17.147, 90.273, 821.522], [21.823, 94.949, 826.198]]),
         ("rccc", [[12.471, 85.978, 824.507], [17.147, 90.504, 829.256], [21.823, 95.240, 833.769]]),
@@ -106,7 +108,8 @@ fn short_flows_need_no_timeout_however_little_of_them_is_left_when_the_receiver_
 
 #[test]
 fn an_incast_of_one_packet_each_takes_as_long_as_its_bytes() {
-    // 100 packets of 4160 B arrive at once where 43 fit: the others are trimmed, and come again at the pace of pulls.
+    // 100 packets of 4160 B arrive at once where 43 fit: the others are trimmed, and come again at the pace of
+    // pulls.
     for (name, slack_us) in [("eqds", 15.0), ("nscc", 30.0), ("rccc", 25.0)] {
         let pattern = "{ kind = \"incast\", fan_in = 100, receiver = 0 }";
         let outcome = simulate(&scenario(8, &at_once(4_096, pattern), &scheme(name), "[run]\nflows = 100\n"));
@@ -135,7 +138,8 @@ fn a_permutation_comes_close_to_the_rate_of_the_links() {
     }
 }
 
-/// What is lost of a flow between pods by so many us after one of its two links up died at 50 us, of which no switch learns.
+/// What is lost of a flow between pods by so many us after one of its two links up died at 50 us, of which no switch
+/// learns.
 fn lost_by(us: u32, routing: &str) -> u64 {
     let scheme = scheme("nscc").replace("\"mixed\"", routing);
     let workload = at_once(50_000_000, "{ kind = \"pair\", src = 0, dst = 15 }");

@@ -1,18 +1,19 @@
 //! Colouring by Euler splits: the edges of a graph fall into two halves in which every leaf has half its edges.
 //!
-//! Pair up the edges at each leaf. Every edge then has at most two neighbours, so that edges form paths and cycles; a
-//! cycle of a bipartite graph is even. Going along them, edges go into one half and the other in turn (Gabow, "Using
-//! Euler partitions to edge color bipartite multigraphs", Int. J. Computer and Information Sciences, 1976).
+//! Pair up the edges at each leaf. Every edge then has at most two neighbours, so that edges form paths and cycles;
+//! a cycle of a bipartite graph is even. Going along them, edges go into one half and the other in turn (Gabow,
+//! "Using Euler partitions to edge color bipartite multigraphs", Int. J. Computer and Information Sciences, 1976).
 //!
-//! A split costs 10 to 15 ns an edge. Paull's rearrangement is faster than one split as long as its tables fit a cache,
-//! because it looks at 64 colours at once; so splits go on only until they do. Halves of an odd degree have a colour too
-//! many between them: at the end the edges of the rarest colours are put in once more.
+//! A split costs 10 to 15 ns an edge. Paull's rearrangement is faster than one split as long as its tables fit a
+//! cache, because it looks at 64 colours at once; so splits go on only until they do. Halves of an odd degree have a
+//! colour too many between them: at the end the edges of the rarest colours are put in once more.
 
 use super::{Paull, largest_degree};
 use crate::Pair;
 use std::ops::Range;
 
-/// Parts with so many leaves times colours, or less, are left to Paull's rearrangement, whose tables take 8 B for each.
+/// Parts with so many leaves times colours, or less, are left to Paull's rearrangement, whose tables take 8 B for
+/// each.
 const SMALL: u32 = 1 << 18;
 
 /// An edge with its place in the caller's list.
@@ -31,7 +32,8 @@ pub struct EulerSplit {
     /// The edges by source, in the order of the parts that they are in.
     edges: Vec<Edge>,
     aside: Vec<Edge>,
-    /// For each edge of the part in hand its neighbours at its source and at its destination, and one place for none.
+    /// For each edge of the part in hand its neighbours at its source and at its destination, and one place for
+    /// none.
     neighbours: [Vec<u32>; 2],
     /// The last edge without a neighbour at each leaf.
     single: Vec<u32>,
@@ -104,7 +106,8 @@ impl EulerSplit {
         self.halves.resize(edges.len() + 1, 0);
     }
 
-    /// Splits a part `levels` times, and colours what comes out with `part_degree` colours each, from `base` upwards.
+    /// Splits a part `levels` times, and colours what comes out with `part_degree` colours each, from `base`
+    /// upwards.
     fn colour_part(
         &mut self,
         colours: &mut [u32],

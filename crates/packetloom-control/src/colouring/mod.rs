@@ -1,8 +1,8 @@
-//! Edge colouring of a slot's leaf-to-leaf multigraph: each colour is a path through the spines, and no leaf sends or
-//! receives two packets by the same one.
+//! Edge colouring of a slot's leaf-to-leaf multigraph: each colour is a path through the spines, and no leaf sends
+//! or receives two packets by the same one.
 //!
-//! A bipartite multigraph of largest degree Δ needs Δ colours and no more (Kőnig). Two ways to find them:
-//! [`Paull`] adds edge by edge and can keep what is there; [`EulerSplit`] halves the whole graph while it is too large for
+//! A bipartite multigraph of largest degree Δ needs Δ colours and no more (Kőnig). Two ways to find them: [`Paull`]
+//! adds edge by edge and can keep what is there; [`EulerSplit`] halves the whole graph while it is too large for
 //! Paull's tables to stay in a cache: from some 500 leaves of 500 servers on.
 
 mod euler;

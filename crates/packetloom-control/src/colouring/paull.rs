@@ -1,5 +1,5 @@
-//! Paull's rearrangement: an edge takes a colour that both its leaves have free; if there is none, it takes one that its
-//! source has free, and the chain of edges in its way swaps two colours.
+//! Paull's rearrangement: an edge takes a colour that both its leaves have free; if there is none, it takes one that
+//! its source has free, and the chain of edges in its way swaps two colours.
 //!
 //! Paull, "Reswitching of connection networks" (BSTJ, 1962); Hui, Switching and traffic theory (1990), §3.5.
 
@@ -83,8 +83,9 @@ impl Paull {
         first_bit(words)
     }
 
-    /// Frees at `dst` a colour that is free at `src`, and returns it: along the chain of edges from `dst` whose colours
-    /// alternate between that one and one that is free at `dst`, the two are swapped. The chain can't reach `src`.
+    /// Frees at `dst` a colour that is free at `src`, and returns it: along the chain of edges from `dst` whose
+    /// colours alternate between that one and one that is free at `dst`, the two are swapped. The chain can't reach
+    /// `src`.
     fn rearrange(&mut self, src: u32, dst: u32, edges: &[Pair], colours: &mut [u32]) -> u32 {
         let full = "no leaf has more edges than there are colours";
         let wanted = first_bit(self.sources.free_of(src).iter().copied()).expect(full);

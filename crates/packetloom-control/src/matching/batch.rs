@@ -1,8 +1,8 @@
 //! Greedy matchings of up to 64 slots at once: each server's free slots are the bits of a word.
 //!
 //! The slots that a source and a destination both have free are one AND, the first of them one count of zeros. So a
-//! packet costs the same however many slots there are, and a pair that finds none has been refused all of them in one
-//! look. Fastpass §3.2 pipelines its matching over a batch of slots for the same reason.
+//! packet costs the same however many slots there are, and a pair that finds none has been refused all of them in
+//! one look. Fastpass §3.2 pipelines its matching over a batch of slots for the same reason.
 
 use crate::Pair;
 
@@ -39,9 +39,9 @@ impl Batch {
         Batch { sources: free.clone(), destinations: free, turn: Vec::new() }
     }
 
-    /// Grants `slots` slots (1 to 64). `demands` go in turn, in the given order, one packet at a time, until every pair
-    /// with packets left has no slot free at both its ends: each slot's matching is maximal. Takes what it grants off
-    /// `demands` and empties `grants` first. O(grants + E).
+    /// Grants `slots` slots (1 to 64). `demands` go in turn, in the given order, one packet at a time, until every
+    /// pair with packets left has no slot free at both its ends: each slot's matching is maximal. Takes what it
+    /// grants off `demands` and empties `grants` first. O(grants + E).
     ///
     /// # Panics
     /// If a demand names a server that there is not, or `slots` is not within 1 and 64.

@@ -1,4 +1,5 @@
-//! Greedy maximal matching: queues in order of their keys, each taken if its source and its destination are still free.
+//! Greedy maximal matching: queues in order of their keys, each taken if its source and its destination are still
+//! free.
 //!
 //! To sync or not to sync §III-A; Fastpass §3.1. A maximal matching has at least half as many pairs as the largest.
 
@@ -54,8 +55,8 @@ pub fn greedy(servers: u32, candidates: &[Candidate]) -> Vec<u32> {
     order
 }
 
-/// Greedy matchings slot after slot. Candidates wait in the order of their keys: a slot costs O(E + n log n) for n new
-/// ones, and nothing is sorted twice.
+/// Greedy matchings slot after slot. Candidates wait in the order of their keys: a slot costs O(E + n log n) for n
+/// new ones, and nothing is sorted twice.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     slot: Slot,

@@ -56,8 +56,8 @@ pub enum PathNeeds {
 pub trait PortAgent<H>: Sized + Send {
     /// Whether there is anything to call.
     const ACTIVE: bool = true;
-    /// Whether it sees packets as they start ([`PortAgent::depart`]). Packets then wait in a buffer until they do: a FIFO
-    /// that hands them on as they come would have to show them too soon.
+    /// Whether it sees packets as they start ([`PortAgent::depart`]). Packets then wait in a buffer until they do: a
+    /// FIFO that hands them on as they come would have to show them too soon.
     const SEES_DEPARTURES: bool = false;
     /// What it needs of the paths.
     const NEEDS: PathNeeds = PathNeeds::Nothing;
@@ -67,14 +67,15 @@ pub trait PortAgent<H>: Sized + Send {
     /// The agent of a port, from the parameters of its transport.
     fn build(transport: &Values, port: PortInfo) -> Self;
 
-    /// A packet joins the port's queue, or is dropped by it next: of the transport or not, as all take the link's time.
+    /// A packet joins the port's queue, or is dropped by it next: of the transport or not, as all take the link's
+    /// time.
     fn forward(&mut self, moment: Moment, packet: &mut Packet<H>);
 
     /// A packet starts on the port's link: the moment of telemetry (INT), and of marks by the queue that is left.
     fn depart(&mut self, _leaving: Leaving, _packet: &mut Packet<H>) {}
 
-    /// A packet came from the far end of the port's link. Where a flow's two directions take the same path, these are the
-    /// answers to what was sent through this port.
+    /// A packet came from the far end of the port's link. Where a flow's two directions take the same path, these
+    /// are the answers to what was sent through this port.
     fn backward(&mut self, _moment: Moment, _packet: &mut Packet<H>) {}
 }
 

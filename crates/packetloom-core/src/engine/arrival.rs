@@ -6,10 +6,10 @@ use crate::units::Time;
 /// Arrivals are sorted by one number: time since the window began, above the link's number at the node.
 const LINK_BITS: u32 = 20;
 
-/// What links' numbers are combined with, so that which of two links goes first at equal times changes from moment to
-/// moment. Otherwise a link would always win over those with higher numbers, and exact ties are the rule where equal
-/// packets follow the clock of one bottleneck: its flows would get more (Floyd and Jacobson, "On traffic phase effects
-/// in packet-switched gateways", 1992).
+/// What links' numbers are combined with, so that which of two links goes first at equal times changes from moment
+/// to moment. Otherwise a link would always win over those with higher numbers, and exact ties are the rule where
+/// equal packets follow the clock of one bottleneck: its flows would get more (Floyd and Jacobson, "On traffic phase
+/// effects in packet-switched gateways", 1992).
 #[inline]
 fn turn(at: Time) -> u64 {
     at.as_ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LINK_BITS)

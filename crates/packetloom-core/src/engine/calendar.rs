@@ -21,12 +21,13 @@ const PAGES: u64 = 512;
 /// Into how many parts a page may be divided by time.
 const PARTS: usize = 16;
 
-/// How far apart in memory two parts of a page are: not as many as there are pages, or all parts of a page would share one set
-/// of lines of the processor's nearest cache.
+/// How far apart in memory two parts of a page are: not as many as there are pages, or all parts of a page would
+/// share one set of lines of the processor's nearest cache.
 const STRIDE: usize = PAGES as usize + 8;
 
-/// Into how many parts, as a power of two, the next windows are divided after one with so many arrivals. With few, most parts
-/// would be empty; with very many, what is written to so many places at once no longer stays in the processor's nearer caches.
+/// Into how many parts, as a power of two, the next windows are divided after one with so many arrivals. With few,
+/// most parts would be empty; with very many, what is written to so many places at once no longer stays in the
+/// processor's nearer caches.
 fn division(arrivals: u32) -> u32 {
     match arrivals {
         0..512 => 0,
@@ -41,13 +42,13 @@ pub struct Calendar {
     clock: Clock,
     /// The window that is being processed; nothing is added but to later ones.
     current: u64,
-    /// For each part, then each page, what arrives, in the order in which it was sent. Pages that are not divided have but
-    /// the first part, so that what is used of this lies close together.
+    /// For each part, then each page, what arrives, in the order in which it was sent. Pages that are not divided
+    /// have but the first part, so that what is used of this lies close together.
     arriving: Box<[[Vec<Arrival>; STRIDE]; PARTS]>,
     /// For each page, which parts have any.
     busy_parts: [u16; PAGES as usize],
-    /// By how much a time into a window is shifted to get its part. It may change while a page fills: then what comes
-    /// together for a node is a little less in order.
+    /// By how much a time into a window is shifted to get its part. It may change while a page fills: then what
+    /// comes together for a node is a little less in order.
     part_shift: u32,
     /// Emptied parts, for those that get their first arrival.
     spare: Vec<Vec<Arrival>>,
@@ -188,8 +189,8 @@ impl Calendar {
         Some(self.current + ahead)
     }
 
-    /// Moves on to a window and takes out what is due in it before `end`; what arrives later, where the window is cut
-    /// short, stays.
+    /// Moves on to a window and takes out what is due in it before `end`; what arrives later, where the window is
+    /// cut short, stays.
     #[inline]
     pub fn open(&mut self, window: u64, end: Time, due: &mut Due) {
         self.current = window;

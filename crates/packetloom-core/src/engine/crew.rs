@@ -116,8 +116,8 @@ impl<'scope, T: Transport + 'scope> Crew<'scope, T> {
         }
     }
 
-    /// Lets the workers go; returns what was sent across shards in the last window, by the shards that it goes to, and
-    /// the processor time that the workers took.
+    /// Lets the workers go; returns what was sent across shards in the last window, by the shards that it goes to,
+    /// and the processor time that the workers took.
     pub(super) fn end(self) -> (Vec<Crossings<T::Header>>, Duration) {
         let took = self.workers.into_iter().map(Worker::end).sum();
         (self.baskets.into_iter().map(|basket| basket.crossings).collect(), took)

@@ -5,7 +5,8 @@ use super::arrival::Arrival;
 /// How many arrivals [`Due::coming`] returns at once.
 const BATCH: usize = 32;
 
-/// Where fewer packets arrive in a window, or at fewer nodes, what belongs to them stays in the processor's nearer caches.
+/// Where fewer packets arrive in a window, or at fewer nodes, what belongs to them stays in the processor's nearer
+/// caches.
 const MANY: u32 = 2048;
 const MANY_NODES: usize = 512;
 

@@ -99,8 +99,9 @@ pub struct Context<'a, H, A = ()> {
 impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     /// Hands a packet to the NIC's queue; returns the path that it takes.
     ///
-    /// Inlined with what it calls up to the NIC, so that the sender writes the packet's fields where it will lie. Otherwise they
-    /// go to the stack one by one and are read back many at once, for which the processor has to wait.
+    /// Inlined with what it calls up to the NIC, so that the sender writes the packet's fields where it will lie.
+    /// Otherwise they go to the stack one by one and are read back many at once, for which the processor has to
+    /// wait.
     #[inline(always)]
     pub fn send(&mut self, mut packet: Packet<H>) -> u16 {
         if let Some(paths) = &mut self.paths {
@@ -134,16 +135,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         self.nic.accept(self.now, id, self.wires, None);
     }
 
-    /// When the NIC will have sent all it holds. A host with several links has as many: there it is the one for a packet
-    /// of `flow` to `dst` on a path (see [`Context::send`]).
+    /// When the NIC will have sent all it holds. A host with several links has as many: there it is the one for a
+    /// packet of `flow` to `dst` on a path (see [`Context::send`]).
     pub fn nic_drained_at(&mut self, flow: FlowId, path: u16, dst: impl FnOnce() -> HostId) -> Time {
         self.nic.serve_until(self.now + Time(1), self.wires);
         let (time, src) = (self.now, self.host);
         self.nic.drained_at_for(|| Packet { time, flow, src, dst: dst(), path, ..Packet::default() })
     }
 
-    /// The same for what the NIC may send; `None` while the far end of its link has paused the class. When that ends,
-    /// [`Transport::resumed`] is called.
+    /// The same for what the NIC may send; `None` while the far end of its link has paused the class. When that
+    /// ends, [`Transport::resumed`] is called.
     pub fn nic_free_at(
         &mut self,
         class: u8,

@@ -1,10 +1,10 @@
 //! The engine: clock, windows, and the nodes' turns.
 //!
 //! Nodes share nothing, and nothing gets from one to another sooner than the shortest link lets it. So time is
-//! processed in windows no longer than that (see `calendar.rs`); in each, every node with something to do gets one turn,
-//! in which it merges what arrives over its links, in order of time and then link, with its own timers. No global
-//! order of events exists, and none is needed: what a node sees does not depend on when other nodes have their turns,
-//! nor on how long a window is.
+//! processed in windows no longer than that (see `calendar.rs`); in each, every node with something to do gets one
+//! turn, in which it merges what arrives over its links, in order of time and then link, with its own timers. No
+//! global order of events exists, and none is needed: what a node sees does not depend on when other nodes have
+//! their turns, nor on how long a window is.
 
 mod agenda;
 mod agent;
@@ -134,8 +134,8 @@ pub struct Plan<'a> {
 /// What is kept of a port: its counters, its queue's record and its link's.
 pub type PortRecords = (PortCounters, Option<QueueRecorder>, Option<SentRecorder>);
 
-/// A simulation on one network, whatever its transport: what the rest of the program sees of an [`Engine`], so that it is
-/// compiled once and not for each transport.
+/// A simulation on one network, whatever its transport: what the rest of the program sees of an [`Engine`], so that
+/// it is compiled once and not for each transport.
 pub trait AnyEngine {
     /// Runs the workload to its end, or to `max_time`; what was stopped between two windows goes on where it was.
     /// `after_window` returns whether to go on.
@@ -164,13 +164,15 @@ pub trait AnyEngine {
     /// The status of every unfinished flow, in order of identity.
     fn statuses(&self) -> Vec<FlowStatus>;
 
-    /// What went through every port until `end`, its queue's record and its link's, in the order of the topology's links.
+    /// What went through every port until `end`, its queue's record and its link's, in the order of the topology's
+    /// links.
     fn ports(&mut self, end: Time) -> Vec<PortRecords>;
 
     /// What was captured until `end`, with its link, in the order of links.
     fn captured(&self, end: Time) -> Vec<(usize, Vec<Captured>)>;
 
-    /// What was paused of each port that can be, in the order of the topology's links: the port's link, then each class.
+    /// What was paused of each port that can be, in the order of the topology's links: the port's link, then each
+    /// class.
     fn pauses(&self, end: Time) -> Vec<(usize, [PauseRecord; CLASSES])>;
 
     /// A cycle of paused ports that nothing will resume, if there is one. Only between two windows.

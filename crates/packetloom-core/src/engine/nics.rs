@@ -1,8 +1,9 @@
-//! The ports of a host with several links. Each link has a queue of its own, and a router chooses among those on shortest
-//! paths as a switch's does, but a flow keeps to one of them (as in HPCC's simulator, where each queue pair has its NIC).
+//! The ports of a host with several links. Each link has a queue of its own, and a router chooses among those on
+//! shortest paths as a switch's does, but a flow keeps to one of them (as in HPCC's simulator, where each queue pair
+//! has its NIC).
 //!
-//! To the rest of the engine they are one port, of [`super::port::Discipline::Several`], that hands on what it gets; so
-//! hosts with one link pay nothing for this.
+//! To the rest of the engine they are one port, of [`super::port::Discipline::Several`], that hands on what it gets;
+//! so hosts with one link pay nothing for this.
 
 use super::agent::PortAgent;
 use super::port::Port;

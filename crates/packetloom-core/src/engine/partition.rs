@@ -2,8 +2,8 @@
 
 use crate::topology::{Link, Topology};
 
-/// A link's far end: the shard there, the node's place in it, and the link's number among those into the node, in the
-/// order of all links.
+/// A link's far end: the shard there, the node's place in it, and the link's number among those into the node, in
+/// the order of all links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FarEnd {
     pub(super) shard: u32,

@@ -84,7 +84,8 @@ impl PortCounters {
     }
 }
 
-/// So many cache lines of a port are read and changed when a packet is queued or sent; one, if packets go straight onto the link.
+/// So many cache lines of a port are read and changed when a packet is queued or sent; one, if packets go straight
+/// onto the link.
 const BUSY_LINES: usize = 3;
 
 /// So many cache lines of the classes of a port that can be paused.
@@ -204,7 +205,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
-    /// What waits at a moment, the packet in service not counted; only where that is known (see [`Fifo::is_tracked`]).
+    /// What waits at a moment, the packet in service not counted; only where that is known (see
+    /// [`Fifo::is_tracked`]).
     pub(super) fn queued_bytes_at(&mut self, now: Time, wires: &mut Wires<H>) -> u64 {
         if let Discipline::Fifo(fifo) = &mut self.discipline {
             depart(fifo, now, self.recorder.as_deref_mut());
@@ -527,8 +529,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
-    /// Whether a packet that comes now starts now: where it could be paused and is not, nothing that may be sent waits, and the
-    /// link is free.
+    /// Whether a packet that comes now starts now: where it could be paused and is not, nothing that may be sent
+    /// waits, and the link is free.
     #[inline]
     pub(super) fn is_open(&self, now: Time, packet: &Packet<H>) -> bool {
         let Some(port) = self.shared().filter(|_| !self.waiting) else { return false };
@@ -551,7 +553,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.note(now);
     }
 
-    /// Whether a class of a packet that goes by this port is paused; of several ports, by the one that it would go by.
+    /// Whether a class of a packet that goes by this port is paused; of several ports, by the one that it would go
+    /// by.
     pub(super) fn is_paused(&mut self, class: u8, packet: impl FnOnce() -> Packet<H>) -> bool {
         let port = match &mut self.nics {
             Some(nics) => nics.port_for(&packet()),
@@ -608,8 +611,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.note(now);
     }
 
-    /// Sends what could start by now, or before now where what comes joins first. If that is all that may be sent, nothing
-    /// that comes later starts before now.
+    /// Sends what could start by now, or before now where what comes joins first. If that is all that may be sent,
+    /// nothing that comes later starts before now.
     fn catch_up(&mut self, now: Time, wires: &mut Wires<H>) {
         if self.waiting {
             let joins_first = self.buffer().is_some_and(Buffer::joins_first);
@@ -620,8 +623,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         }
     }
 
-    /// Sends the next packet from the buffer. If that was data that came over a link, returns it and when it was chosen;
-    /// what cuts through to a faster link may start later than that.
+    /// Sends the next packet from the buffer. If that was data that came over a link, returns it and when it was
+    /// chosen; what cuts through to a faster link may start later than that.
     pub fn depart(&mut self, wires: &mut Wires<H>) -> Option<(Time, Departure)> {
         let chosen = self.line.busy_until;
         self.serve_next(wires)?;

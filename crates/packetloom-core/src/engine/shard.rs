@@ -21,8 +21,8 @@ use crate::workload::{Chain, Query, Triggers};
 
 /// Nodes and the links that end at them.
 ///
-/// Shards lie side by side, each changed by a thread of its own: none may share a cache line with the next, nor a pair of lines,
-/// which processors fetch together.
+/// Shards lie side by side, each changed by a thread of its own: none may share a cache line with the next, nor a
+/// pair of lines, which processors fetch together.
 #[repr(align(128))]
 pub(super) struct Shard<T: Transport> {
     /// The first of the hosts, which follow each other.

@@ -105,8 +105,8 @@ impl Transmitter {
         self.sent
     }
 
-    /// What started before `end`, with what the queue counted; `on_link` are the packets on the link. A FIFO port hands
-    /// packets over as they come, so those that would have started later are still there to be subtracted.
+    /// What started before `end`, with what the queue counted; `on_link` are the packets on the link. A FIFO port
+    /// hands packets over as they come, so those that would have started later are still there to be subtracted.
     pub(super) fn counters<H: Copy + Default>(
         &self,
         counts: Counts,

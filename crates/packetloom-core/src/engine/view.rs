@@ -1,5 +1,5 @@
-//! Shards without their transport. What is read of ports and switches between two windows is compiled once for each packet
-//! format instead of once for each transport.
+//! Shards without their transport. What is read of ports and switches between two windows is compiled once for each
+//! packet format instead of once for each transport.
 
 use super::PortRecords;
 use super::agent::PortAgent;
@@ -41,7 +41,8 @@ impl<'a, H, A> View<'a, H, A> {
     }
 }
 
-/// What is kept of each port until `end`, in the order of the topology's links. `queues` are the ports' queue records.
+/// What is kept of each port until `end`, in the order of the topology's links. `queues` are the ports' queue
+/// records.
 pub(super) fn port_records<H: Copy + Default, A: PortAgent<H>>(
     views: &[View<'_, H, A>],
     queues: Vec<Vec<Option<QueueRecorder>>>,

@@ -11,8 +11,8 @@ use crate::routing::Tag;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
-/// Where a link leads, as its port has it: a node of the same shard, hosts first, and the link's number among those into
-/// it; or the number of a special link.
+/// Where a link leads, as its port has it: a node of the same shard, hosts first, and the link's number among those
+/// into it; or the number of a special link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkEnd {
     node: u32,
@@ -132,15 +132,15 @@ impl<H: Copy + Default> Wires<H> {
         }
     }
 
-    /// Has a node reminded of something at a time, which is not in the window that is being processed: as a message that
-    /// seems to come by one of its links.
+    /// Has a node reminded of something at a time, which is not in the window that is being processed: as a message
+    /// that seems to come by one of its links.
     pub(super) fn remind(&mut self, (node, link): (u32, u32), at: Time, message: LinkMessage) {
         let id = self.packets.add(Packet { time: at, ..message.packet(0) });
         self.calendar.deliver((node, link), at, id);
     }
 
-    /// Puts a packet on the link to this end, with when it starts and when it arrives, if its `bytes` on the link take as long as
-    /// `usual`. Returns how much longer they take.
+    /// Puts a packet on the link to this end, with when it starts and when it arrives, if its `bytes` on the link
+    /// take as long as `usual`. Returns how much longer they take.
     #[inline(always)]
     pub fn carry(
         &mut self,

@@ -1,6 +1,6 @@
-//! What breaks, and when. All of it is known before a run begins, so whether a packet survives a link is decided as it
-//! is sent, and when switches learn of a change is a date in their calendar: nothing has to happen at the moment of a
-//! fault, and links and switches without one do nothing for it.
+//! What breaks, and when. All of it is known before a run begins, so whether a packet survives a link is decided as
+//! it is sent, and when switches learn of a change is a date in their calendar: nothing has to happen at the moment
+//! of a fault, and links and switches without one do nothing for it.
 
 mod components;
 mod link;

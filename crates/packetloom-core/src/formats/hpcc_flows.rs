@@ -1,7 +1,7 @@
 //! The flows of the HPCC and ConWeave simulators on ns-3: `flow.txt`.
 //!
-//! The first line has the number of flows; then a line per flow: source, destination, priority group, destination port,
-//! bytes, and the start in seconds. They are in order of start.
+//! The first line has the number of flows; then a line per flow: source, destination, priority group, destination
+//! port, bytes, and the start in seconds. They are in order of start.
 
 use super::FileError;
 use super::fields::{self, Line, last_line, lines};

@@ -1,8 +1,8 @@
 //! The topology of the HPCC and ConWeave simulators on ns-3, and of SimAI: `topology.txt`.
 //!
-//! The first line has the numbers of nodes, switches and links; the next the switches' ids; then a line per full-duplex
-//! link: its ends, rate, delay and the share of packets that it loses. SimAI's first line has six fields: nodes, GPUs per
-//! server, NVSwitches, switches, links, type of GPU.
+//! The first line has the numbers of nodes, switches and links; the next the switches' ids; then a line per
+//! full-duplex link: its ends, rate, delay and the share of packets that it loses. SimAI's first line has six
+//! fields: nodes, GPUs per server, NVSwitches, switches, links, type of GPU.
 
 use super::FileError;
 use super::fields::{self, Line, last_line, lines};

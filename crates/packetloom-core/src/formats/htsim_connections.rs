@@ -1,7 +1,8 @@
 //! htsim's connection matrix: a `.cm` file.
 //!
-//! A header with the numbers of nodes, connections, triggers and failures; then a line per connection (`0->13 id 1 start 0
-//! size 2000000 send_done_trigger 1`), per trigger (`trigger id 1 oneshot`), and per failure. Starts are in picoseconds.
+//! A header with the numbers of nodes, connections, triggers and failures; then a line per connection (`0->13 id 1
+//! start 0 size 2000000 send_done_trigger 1`), per trigger (`trigger id 1 oneshot`), and per failure. Starts are in
+//! picoseconds.
 
 use super::FileError;
 use super::fields::{Line, count, last_line, lines};

@@ -1,7 +1,7 @@
 //! htsim's fat-trees: a `.topo` file.
 //!
-//! `Nodes`, `Tiers` and `Podsize`, then for each tier from the hosts up its links downwards, the switches' radices and
-//! latencies. Keys are in any case.
+//! `Nodes`, `Tiers` and `Podsize`, then for each tier from the hosts up its links downwards, the switches' radices
+//! and latencies. Keys are in any case.
 
 use super::FileError;
 use super::fields::{Line, last_line, lines};

@@ -32,7 +32,8 @@ impl Format {
     }
 }
 
-/// From the first byte leaving the sender to the last byte reaching the receiver, with the sender's link always busy.
+/// From the first byte leaving the sender to the last byte reaching the receiver, with the sender's link always
+/// busy.
 ///
 /// All packets but the last are alike, so the next-to-last leaves each link at a time that is known at once; the
 /// last follows it link by link.

@@ -1,8 +1,8 @@
 //! What went over chosen links, as a pcapng file that Wireshark reads.
 //!
-//! Headers are written whole, payloads are not: packets count as cut off by the capture. TCP's sequence numbers are in bytes,
-//! as if the flow had opened a connection with 0 before. Packets of transports that are not TCP are UDP datagrams.
-//! <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html>
+//! Headers are written whole, payloads are not: packets count as cut off by the capture. TCP's sequence numbers are
+//! in bytes, as if the flow had opened a connection with 0 before. Packets of transports that are not TCP are UDP
+//! datagrams. <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html>
 
 use super::best::Format;
 use crate::flow::{FlowId, HostId};
@@ -256,7 +256,8 @@ mod tests {
         let (headers, payload) = frame(&captured(Segment::Data { seq: 2 }, 1_500), FORMAT, 1_000_000);
         assert_eq!((headers.len(), payload), (54, 1_460));
         assert_eq!(headers[..14], [2, 0, 0, 0, 1, 2, 2, 0, 0, 0, 0, 0, 8, 0]);
-        // Version and length of the header, class 3 and ECT(0), 1500 bytes, don't fragment, TCP, a checksum computed by hand.
+        // Version and length of the header, class 3 and ECT(0), 1500 bytes, don't fragment, TCP, a checksum computed
+        // by hand.
         assert_eq!(headers[14..26], [0x45, 0x0e, 5, 0xdc, 0, 0, 0x40, 0, 64, 6, 0x20, 0x0b]);
         assert_eq!(headers[26..34], [10, 0, 0, 1, 10, 0, 1, 3]);
         assert_eq!(headers[34..46], [0x27, 0x17, 0x13, 0x89, 0, 0, 0x0b, 0x69, 0, 0, 0, 1]);

@@ -1,7 +1,7 @@
 //! In which order a flow's packets arrive, and by how many ways: measured between hosts, whatever the transport.
 //!
-//! Senders' hosts number the data packets of each flow as they send them, so what is sent again has a number of its own, and
-//! a packet that is lost makes none late.
+//! Senders' hosts number the data packets of each flow as they send them, so what is sent again has a number of its
+//! own, and a packet that is lost makes none late.
 
 use crate::flow::FlowId;
 use crate::random::mix;

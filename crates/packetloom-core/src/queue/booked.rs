@@ -1,6 +1,6 @@
-//! Packets that go before all else, whatever may yet come: when they start is known, so they are put onto the link at once, and only
-//! counted until they start. That takes no memory for each where they are equal and follow each other without a gap, as
-//! acknowledgements, pulls and headers do; what does not, is not booked.
+//! Packets that go before all else, whatever may yet come: when they start is known, so they are put onto the link
+//! at once, and only counted until they start. That takes no memory for each where they are equal and follow each
+//! other without a gap, as acknowledgements, pulls and headers do; what does not, is not booked.
 
 use super::Occupancy;
 use crate::units::{ByteTime, Time};
@@ -38,7 +38,8 @@ impl Booked {
         Occupancy { bytes: packets * u64::from(self.size_bytes), packets }
     }
 
-    /// Counts a packet, unless it differs from those before it, or does not follow them at once. Returns whether it did.
+    /// Counts a packet, unless it differs from those before it, or does not follow them at once. Returns whether it
+    /// did.
     #[inline(always)]
     pub fn add(&mut self, size_bytes: u16, Opening { start, byte_time, framing_bytes, .. }: Opening) -> bool {
         if self.packets == 0 {

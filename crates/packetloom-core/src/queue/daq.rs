@@ -95,8 +95,9 @@ const CLASSES: usize = 2;
 const SHORT: usize = 0;
 const LONG: usize = 1;
 
-/// How much of each class's buffer at a switch belongs to each of the `links` that lead there. The links that can send to
-/// one port are all but its own; so together, and with what is lent, they never exceed its buffer, whatever the traffic.
+/// How much of each class's buffer at a switch belongs to each of the `links` that lead there. The links that can
+/// send to one port are all but its own; so together, and with what is lent, they never exceed its buffer, whatever
+/// the traffic.
 fn windows(common_bytes: [u64; CLASSES], links: u64) -> [u64; CLASSES] {
     common_bytes.map(|bytes| bytes / links.saturating_sub(1).max(1))
 }

@@ -48,7 +48,8 @@ pub trait Holds {
         Booked::default()
     }
 
-    /// Whether what waits may be sent: where credits are needed, there may be none; and what is booked was sent already.
+    /// Whether what waits may be sent: where credits are needed, there may be none; and what is booked was sent
+    /// already.
     #[inline]
     fn is_ready(&self) -> bool {
         self.unbooked().packets > 0

@@ -1,5 +1,5 @@
-//! Packets in a row. Each is linked to the next by its place (see [`Packets`]), so that a queue takes no memory of its own but its
-//! two ends, and to send its first packet reads no more than that packet.
+//! Packets in a row. Each is linked to the next by its place (see [`Packets`]), so that a queue takes no memory of
+//! its own but its two ends, and to send its first packet reads no more than that packet.
 
 use super::Occupancy;
 use crate::packets::{PacketId, Packets};

@@ -18,7 +18,8 @@ pub struct Loans {
 }
 
 impl Loans {
-    /// A switch's with this queue, whose ports to hosts are these, each with the number of the link that comes back from there.
+    /// A switch's with this queue, whose ports to hosts are these, each with the number of the link that comes back
+    /// from there.
     pub fn build(queue: &Values, hosts: &[(u32, u32)]) -> Option<Loans> {
         if queue.kind != daq::QUEUE.component.kind || hosts.is_empty() {
             return None;

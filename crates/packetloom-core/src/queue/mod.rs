@@ -267,7 +267,8 @@ pub enum Joined {
     Returned,
 }
 
-/// The queues. A line has a discipline that holds packets, and the kinds that a scenario can name which are built of it.
+/// The queues. A line has a discipline that holds packets, and the kinds that a scenario can name which are built of
+/// it.
 macro_rules! queues {
     ($($name:ident($type:ty) = [$($queue:path),+],)*) => {
         const QUEUES: &[Made<Queue>] = &[$($($queue),+),*];

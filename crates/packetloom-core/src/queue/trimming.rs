@@ -277,8 +277,8 @@ impl Trimming {
 
     /// Marks a data packet that leaves where so much waited, itself included.
     ///
-    /// htsim decides at the end of a packet's transmission, by what waits then. That is what waits as the next packet starts, so
-    /// there are as many marks here, at the same times, each a packet later.
+    /// htsim decides at the end of a packet's transmission, by what waits then. That is what waits as the next
+    /// packet starts, so there are as many marks here, at the same times, each a packet later.
     #[inline(never)]
     fn mark<H>(
         &self,

@@ -2,8 +2,8 @@
 //!
 //! Hosts are the nodes `0..hosts`, in the order of their addresses; switches follow. A switch knows which contiguous
 //! range of hosts lies below it, and how many of them behind each of its down ports; every other host is reached
-//! through any of its up ports. So a route is computed from the address alone, with no tables. Networks of another shape,
-//! which come from files, have tables of their shortest paths ([`Routes`]).
+//! through any of its up ports. So a route is computed from the address alone, with no tables. Networks of another
+//! shape, which come from files, have tables of their shortest paths ([`Routes`]).
 
 mod fat_tree;
 mod hpcc;

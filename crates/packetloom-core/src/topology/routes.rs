@@ -1,9 +1,9 @@
-//! Shortest paths on a network of any shape: for each node with a choice, the ports that lead towards each host, and how
-//! many paths there are.
+//! Shortest paths on a network of any shape: for each node with a choice, the ports that lead towards each host, and
+//! how many paths there are.
 //!
-//! Of hosts on one switch all but the last step is the same, so the search goes to their switch, which is their edge. A
-//! host with several links, or one to another host, is an edge of its own. No path leads through a host. The paths from one
-//! host to another are numbered: those by a node's first port come first.
+//! Of hosts on one switch all but the last step is the same, so the search goes to their switch, which is their
+//! edge. A host with several links, or one to another host, is an edge of its own. No path leads through a host. The
+//! paths from one host to another are numbered: those by a node's first port come first.
 
 use super::Topology;
 use crate::flow::HostId;

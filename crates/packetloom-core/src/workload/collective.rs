@@ -1,8 +1,8 @@
 //! Collective operations among hosts, as flows that wait for one another.
 //!
-//! Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH" (IJHPCA 2005): the ring,
-//! and recursive halving and doubling. A host sends on what it has received, so what a flow waits for is always at its own
-//! sender.
+//! Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH" (IJHPCA 2005): the
+//! ring, and recursive halving and doubling. A host sends on what it has received, so what a flow waits for is
+//! always at its own sender.
 
 use super::dependencies::{Done, Plan, PlannedTrigger, Shot};
 use crate::flow::{Flow, HostId};
@@ -149,7 +149,8 @@ impl Collective {
         if self.operation == "all-reduce" { 2.0 * share } else { share }
     }
 
-    /// Its flows among `hosts`, by rank, and which of them belong to each repetition. `like` says what all have in common.
+    /// Its flows among `hosts`, by rank, and which of them belong to each repetition. `like` says what all have in
+    /// common.
     pub fn plan(&self, hosts: &[HostId], like: Flow) -> (Plan, Vec<Range<usize>>) {
         let moves = self.moves(hosts.len() as u32);
         let mut plan = Plan::default();
@@ -178,7 +179,8 @@ impl Collective {
         one.step > 0 && self.algorithm != "direct"
     }
 
-    /// A host sends at each step what it has received, or, for all-to-all in turn, once it has sent, at the step before.
+    /// A host sends at each step what it has received, or, for all-to-all in turn, once it has sent, at the step
+    /// before.
     fn chain_steps(&self, moves: &[Move], base: usize, plan: &mut Plan) {
         let done = if self.algorithm == "in-turn" { Done::Sent } else { Done::Received };
         let end = |one: &Move| if done == Done::Sent { one.src } else { one.dst };
@@ -308,7 +310,8 @@ mod tests {
         }
     }
 
-    /// What each rank has of each chunk in the end, as the set of ranks whose part is in it; sends and receives step by step.
+    /// What each rank has of each chunk in the end, as the set of ranks whose part is in it; sends and receives step
+    /// by step.
     fn after(collective: &Collective, ranks: u32, start: impl Fn(u32, u32) -> u64) -> Vec<Vec<u64>> {
         let chunks = Chunks { size_bytes: collective.size_bytes, ranks };
         let mut has: Vec<Vec<u64>> =

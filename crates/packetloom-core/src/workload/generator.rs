@@ -287,8 +287,8 @@ impl Workload {
         &self.facts
     }
 
-    /// Sizes of flows, and the share of all flows that each has: by how often sources have flows start, or alike if one
-    /// does not go by a rate.
+    /// Sizes of flows, and the share of all flows that each has: by how often sources have flows start, or alike if
+    /// one does not go by a rate.
     pub fn size_shares(&self) -> Vec<(u64, f64)> {
         let rates: Option<Vec<f64>> = self.facts.iter().map(|facts| facts.flows_per_second).collect();
         let rates = rates.unwrap_or_else(|| vec![1.0; self.facts.len()]);

@@ -226,7 +226,8 @@ pub enum Turn {
 }
 
 impl Pattern {
-    /// From a `pattern` component that was read, for the traffic source `source` under `seed`; `hosts` is 2 at least.
+    /// From a `pattern` component that was read, for the traffic source `source` under `seed`; `hosts` is 2 at
+    /// least.
     ///
     /// # Errors
     /// Where it needs more hosts than there are.

@@ -1,7 +1,7 @@
 //! Queries: packets by which a host asks others for flows.
 //!
-//! DAQ §II-B: the aggregator sends a query to the workers, whose header carries how many they are. A worker's flow starts
-//! when its query has arrived, and jitter later; its deadline counts from then on.
+//! DAQ §II-B: the aggregator sends a query to the workers, whose header carries how many they are. A worker's flow
+//! starts when its query has arrived, and jitter later; its deadline counts from then on.
 
 use crate::flow::Flow;
 use crate::units::Time;

@@ -9,7 +9,8 @@ use crate::formats::{FileError, hpcc_flows};
 use crate::units::Time;
 use std::collections::BTreeMap;
 
-/// The flows of a `flow.txt`, whose nodes have the numbers of the topology's file. A priority group is a traffic class.
+/// The flows of a `flow.txt`, whose nodes have the numbers of the topology's file. A priority group is a traffic
+/// class.
 pub fn from_hpcc(flows: &[hpcc_flows::Flow], env: &Environment) -> Result<FlowList, FileError> {
     let flow = |listed: &hpcc_flows::Flow| {
         let error = |message: String| FileError::new(listed.line, message);

@@ -133,7 +133,8 @@ impl RateControl for D3Control {
                 ..self.last
             };
         }
-        // One request per round trip, and none while an answer may come: that carries the grants that routers count now.
+        // One request per round trip, and none while an answer may come: that carries the grants that routers count
+        // now.
         let patience = if self.is_waiting { state.rto } else { self.round_trip(state) };
         if self.is_known && state.now < self.requested_at + patience {
             return Fields::default();

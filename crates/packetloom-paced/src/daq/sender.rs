@@ -125,8 +125,8 @@ impl Sender {
         });
     }
 
-    /// D, the time left in microseconds. The paper lowers it by every round-trip time that is measured; that sums up to
-    /// the time gone by.
+    /// D, the time left in microseconds. The paper lowers it by every round-trip time that is measured; that sums up
+    /// to the time gone by.
     fn urgency(&self, now: Time) -> u32 {
         let is_missed = self.flow.deadline != Time::NEVER && now > self.flow.deadline;
         if is_missed { MISSED } else { Priority::Deadline.number(&self.flow, 1, now) }

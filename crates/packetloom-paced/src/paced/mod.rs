@@ -2,7 +2,8 @@
 //! that the network granted, repeats the request while it has no rate, and announces its end. What differs is a
 //! [`RateControl`] and the agents at the ports, which grant rates.
 //!
-//! Each packet is acknowledged. What three later packets' acknowledgements prove lost, or a timeout does, is sent again.
+//! Each packet is acknowledged. What three later packets' acknowledgements prove lost, or a timeout does, is sent
+//! again.
 
 mod config;
 mod control;

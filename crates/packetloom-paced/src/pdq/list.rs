@@ -67,8 +67,8 @@ impl List {
         (place < self.0.len()).then_some(place)
     }
 
-    /// What flows before `position` leave of the capacity (algorithm 2). Those that end within `early_start` round trips
-    /// together count as ended: the next may start early.
+    /// What flows before `position` leave of the capacity (algorithm 2). Those that end within `early_start` round
+    /// trips together count as ended: the next may start early.
     pub(super) fn available(&self, position: usize, capacity: Kbps, early_start: f64) -> Kbps {
         let mut ending = 0.0;
         let mut taken: Kbps = 0;

@@ -1,5 +1,5 @@
-//! PDQ (Hong, Caesar and Godfrey, "Finishing flows quickly with preemptive scheduling", SIGCOMM 2012): switches let the
-//! most critical flows send and pause the others; the earliest deadline first, then the shortest job.
+//! PDQ (Hong, Caesar and Godfrey, "Finishing flows quickly with preemptive scheduling", SIGCOMM 2012): switches let
+//! the most critical flows send and pause the others; the earliest deadline first, then the shortest job.
 
 mod list;
 mod switch;
@@ -143,8 +143,8 @@ impl RateControl for PdqControl {
         Time(rtt.as_ps() / u64::from(ROUND_TRIP) * u64::from(self.probe_every))
     }
 
-    /// §3.2: the deadline has passed; or the rest takes longer than is left; or the flow is paused and what is left is
-    /// less than a round trip.
+    /// §3.2: the deadline has passed; or the rest takes longer than is left; or the flow is paused and what is left
+    /// is less than a round trip.
     fn is_hopeless(&self, state: &SenderState) -> bool {
         if !self.terminates_early || self.deadline == Time::NEVER {
             return false;

@@ -68,7 +68,8 @@ impl PdqSwitch {
             }
             self.resumed_at = Some(now);
         }
-        // Reserved from now on and not only from the answer on, or a less critical flow would find it free meanwhile.
+        // Reserved from now on and not only from the answer on, or a less critical flow would find it free
+        // meanwhile.
         let entry = self.list.entry(place);
         entry.rate = available.min(wanted);
         entry.rate

@@ -139,8 +139,8 @@ impl Connection {
         self.deal(config, context);
     }
 
-    /// The alarm of a subflow's retransmission timer went off. If that is a timeout, the other subflows carry what it
-    /// carries as well: its path may be dead.
+    /// The alarm of a subflow's retransmission timer went off. If that is a timeout, the other subflows carry what
+    /// it carries as well: its path may be dead.
     pub fn timer(&mut self, number: u8, config: &Config, context: &mut Context<'_, Header>) {
         let subflow = &mut self.subflows[usize::from(number)];
         let timeouts = subflow.report().timeouts;

@@ -1,5 +1,5 @@
-//! Multipath TCP (RFC 8684) with coupled windows (RFC 6356): a flow's packets are dealt out to subflows, each of which
-//! is a TCP sender on a path of its own.
+//! Multipath TCP (RFC 8684) with coupled windows (RFC 6356): a flow's packets are dealt out to subflows, each of
+//! which is a TCP sender on a path of its own.
 //!
 //! All subflows are open from the start and are distinguished by a number in place of ports, which per-flow ECMP
 //! hashes. There is no receive window, so none of MPTCP's rules for a full one.

@@ -104,9 +104,9 @@ impl Congestion for Subflow {
     }
 }
 
-/// By how much a window may grow for each acknowledged packet, in units of 2^-20 of a packet: alpha / cwnd_total, where
-/// alpha = cwnd_total × max(cwnd_i / rtt_i²) / (Σ cwnd_i / rtt_i)² (RFC 6356 §3). A subflow that has not measured its
-/// round-trip time counts as one with the shortest.
+/// By how much a window may grow for each acknowledged packet, in units of 2^-20 of a packet: alpha / cwnd_total,
+/// where alpha = cwnd_total × max(cwnd_i / rtt_i²) / (Σ cwnd_i / rtt_i)² (RFC 6356 §3). A subflow that has not
+/// measured its round-trip time counts as one with the shortest.
 pub fn coupled_step(subflows: &[Sender<Subflow>]) -> u64 {
     let paths = subflows.iter().map(|subflow| (subflow.window().packets_q20(), subflow.smoothed_rtt()));
     step_of(paths)
@@ -160,7 +160,8 @@ mod tests {
 
     #[test]
     fn the_step_is_the_formula_s() {
-        // Two alike: 10 / (10 + 10)² for each packet, a quarter of what each would add alone, so half of that in all.
+        // Two alike: 10 / (10 + 10)² for each packet, a quarter of what each would add alone, so half of that in
+        // all.
         assert!((step(&[(10.0, 100), (10.0, 100)]) - 1.0 / 40.0).abs() < 1e-6);
         for paths in [
             vec![(10.0, 100), (40.0, 100)],

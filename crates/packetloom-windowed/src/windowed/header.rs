@@ -26,8 +26,8 @@ pub struct Header {
     /// In data, the packet's number in its flow, or subflow. In an acknowledgement of a subflow: every packet of the
     /// flow before this one arrived, on whatever subflow (RFC 8684 §3.3.2's Data ACK).
     pub seq: u32,
-    /// In an acknowledgement: every packet of the flow, or subflow, before this one arrived. In data of a subflow: the
-    /// packet's number in the flow (RFC 8684 §3.3.1's Data Sequence Number).
+    /// In an acknowledgement: every packet of the flow, or subflow, before this one arrived. In data of a subflow:
+    /// the packet's number in the flow (RFC 8684 §3.3.1's Data Sequence Number).
     pub ack: u32,
     /// Selective acknowledgements (RFC 2018), the most recent first.
     pub blocks: [Block; BLOCKS],

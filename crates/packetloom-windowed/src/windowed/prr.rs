@@ -1,5 +1,5 @@
-//! Proportional rate reduction (RFC 9937): in loss recovery packets are sent as others arrive, so that the pipe comes
-//! down to the window without a pause or a burst. Linux does the same where marks reduce the window.
+//! Proportional rate reduction (RFC 9937): in loss recovery packets are sent as others arrive, so that the pipe
+//! comes down to the window without a pause or a burst. Linux does the same where marks reduce the window.
 
 /// A reduction's state.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,8 @@ use std::collections::{BTreeSet, VecDeque};
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     at: Time,
-    /// Its place among the flow's transmissions, counted from 1. It orders those of one moment, too (RACK_sent_after).
+    /// Its place among the flow's transmissions, counted from 1. It orders those of one moment, too
+    /// (RACK_sent_after).
     turn: u32,
     /// Whether it was not the first.
     again: bool,
@@ -158,8 +159,8 @@ impl Rack {
         (sent.turn == turn && !sacked.contains(seq) && !self.lost.contains(&seq)).then_some(sent)
     }
 
-    /// The retransmission timer expired, with all before `next` sent: lost are the first packet and what was sent long
-    /// enough ago (§6.3). Returns how many are newly so.
+    /// The retransmission timer expired, with all before `next` sent: lost are the first packet and what was sent
+    /// long enough ago (§6.3). Returns how many are newly so.
     pub fn timed_out(&mut self, next: u32, now: Time, window: Time, sacked: &SeqSet) -> u32 {
         let before = self.lost.len();
         for (seq, sent) in (self.first..).zip(&self.sent) {

@@ -88,8 +88,8 @@ impl Window {
         self.cwnd = packets_q20.max(self.cwnd).min(self.largest);
     }
 
-    /// Grows as RFC 6356 §3 has it, for so many packets acknowledged: as [`Window::grow`] does below ssthresh; above, by
-    /// `step_q20` of 2^20 for each, but by no more than 1/cwnd.
+    /// Grows as RFC 6356 §3 has it, for so many packets acknowledged: as [`Window::grow`] does below ssthresh;
+    /// above, by `step_q20` of 2^20 for each, but by no more than 1/cwnd.
     pub fn grow_coupled(&mut self, packets: u32, step_q20: u64) {
         if self.is_in_slow_start() {
             self.grow();

@@ -98,8 +98,8 @@ pub struct Audit<'a> {
     look_at_hops: u64,
 }
 
-/// From one look to the next so many packet-hops pass, and so many per link and per packet that was under way: a look costs
-/// about as much as they do.
+/// From one look to the next so many packet-hops pass, and so many per link and per packet that was under way: a
+/// look costs about as much as they do.
 const HOPS_PER_LOOK: u64 = 4_000;
 const HOPS_PER_LOOK_AND_LINK: u64 = 8;
 const HOPS_PER_LOOK_AND_PACKET: u64 = 2;

@@ -52,15 +52,15 @@ pub fn check_rows(
     Ok(())
 }
 
-/// Whether all shortest paths between two hosts are as fast: the best FCT is that by the first of them. Only files have
-/// others.
+/// Whether all shortest paths between two hosts are as fast: the best FCT is that by the first of them. Only files
+/// have others.
 fn are_paths_alike(topology: &Topology) -> bool {
     let alike = |a: &Link, b: &Link| (a.rate, a.latency) == (b.rate, b.latency);
     topology.routes().is_none() || topology.links.windows(2).all(|pair| alike(&pair[0], &pair[1]))
 }
 
-/// Whether a link between switches is slower than a host's, or hosts have several: then they carry more together than
-/// one path.
+/// Whether a link between switches is slower than a host's, or hosts have several: then they carry more together
+/// than one path.
 fn narrows(topology: &Topology) -> bool {
     let is_hosts = |link: &&Link| link.src < topology.hosts;
     let fastest = topology.links.iter().filter(is_hosts).map(|link| link.rate).max();
@@ -77,8 +77,8 @@ fn time_on_own_link(row: &FlowRow, topology: &Topology, format: Format) -> Time 
     if topology.whole_ns { byte_time.of(bytes).times(full) } else { byte_time.of(full * bytes) }
 }
 
-/// The best FCT is that of packets which follow each other on one path. Where they are spread a short last packet can
-/// overtake the full ones on a path of its own, and these then are what takes longest.
+/// The best FCT is that of packets which follow each other on one path. Where they are spread a short last packet
+/// can overtake the full ones on a path of its own, and these then are what takes longest.
 fn best_when_spread(row: &FlowRow, topology: &Topology, format: Format) -> Time {
     let flow = &row.flow;
     match format.packets(flow.size_bytes) - 1 {

@@ -1,7 +1,7 @@
 //! ASY: the controller gives every pair of servers a rate.
 //!
-//! To sync or not to sync §II-B: when what servers offer changes, the controller normalises the offered rates, and each
-//! server runs a leaky bucket for each of its queues. Paths are ECMP's.
+//! To sync or not to sync §II-B: when what servers offer changes, the controller normalises the offered rates, and
+//! each server runs a leaky bucket for each of its queues. Paths are ECMP's.
 
 use super::settings::{self, Channel};
 use super::traffic::{Queues, Traffic};

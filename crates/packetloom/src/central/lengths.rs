@@ -8,9 +8,9 @@ pub const FULL_BYTES: u16 = 1500;
 /// A packet that carries nothing: IPv4 and TCP headers.
 const BARE_BYTES: u16 = 40;
 
-/// Length and cumulative share; lengths between two points are drawn evenly. Ours, drawn so that what the paper takes
-/// from Roy et al., "Inside the social network's (datacenter) network" (SIGCOMM 2015), holds: the median is 150 B and
-/// 15 % are 1500 B. The mean is 413 B.
+/// Length and cumulative share; lengths between two points are drawn evenly. Ours, drawn so that what the paper
+/// takes from Roy et al., "Inside the social network's (datacenter) network" (SIGCOMM 2015), holds: the median is
+/// 150 B and 15 % are 1500 B. The mean is 413 B.
 const FACEBOOK_WEB: &[(u16, f64)] = &[
     (40, 0.05),
     (64, 0.20),

@@ -1,8 +1,8 @@
 //! Centrally controlled transports: SYN, which gives out slots, and ASY, which gives out rates.
 //!
 //! The controller looks at the servers' queues and never at switches. So what it decides can be worked out for the
-//! whole run first, from the flows alone: `syn` and `asy` plan when each packet leaves its server, and by which path. Then
-//! the engine carries the packets through the network's queues (`carrier`).
+//! whole run first, from the flows alone: `syn` and `asy` plan when each packet leaves its server, and by which
+//! path. Then the engine carries the packets through the network's queues (`carrier`).
 
 mod asy;
 mod carrier;

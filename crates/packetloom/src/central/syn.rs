@@ -1,8 +1,8 @@
 //! SYN: the controller decides for every timeslot which servers send, and by which spine.
 //!
-//! To sync or not to sync §II-A: queue state, then a matching, then a colouring of its leaf-to-leaf edges. A slot is what
-//! a packet of 1500 B takes on a server's link. A faster link between leaf and spine counts as parallel ones of a
-//! server's rate, each of which has a colour; as many of them lead to each spine.
+//! To sync or not to sync §II-A: queue state, then a matching, then a colouring of its leaf-to-leaf edges. A slot is
+//! what a packet of 1500 B takes on a server's link. A faster link between leaf and spine counts as parallel ones of
+//! a server's rate, each of which has a colour; as many of them lead to each spine.
 
 use super::asy::Normalisations;
 use super::lengths::FULL_BYTES;

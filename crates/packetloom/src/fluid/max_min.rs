@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn links_of_unequal_rates_are_shared_by_what_they_carry() {
-        // Host 0 has twice the rate of 1 and 2. Its flows to them have half of it each, which is all that they can take.
+        // Host 0 has twice the rate of 1 and 2. Its flows to them have half of it each, which is all that they can
+        // take.
         let mut all = Vec::new();
         let jobs = [job(0, 0, 1, 30, 0), job(1, 0, 2, 40, 0), job(2, 3, 0, 50, 0)];
         run(&[2.0, 1.0, 1.0, 2.0], jobs, |id, finish| all.push((id, finish.as_ps())));

@@ -1,5 +1,5 @@
-//! pFabric's Ideal (§2.1): flows are served in nondecreasing order of remaining size, in a maximal manner. At any time
-//! a flow is blocked if and only if its sender's or its receiver's link serves one that comes before it.
+//! pFabric's Ideal (§2.1): flows are served in nondecreasing order of remaining size, in a maximal manner. At any
+//! time a flow is blocked if and only if its sender's or its receiver's link serves one that comes before it.
 //!
 //! Exact, in whole picoseconds. Between arrivals and completions the schedule does not change: a served flow can
 //! fall below a blocked one in remaining work, but the flow that blocks the latter is served and still comes before
@@ -48,8 +48,8 @@ impl Active {
     }
 }
 
-/// Which flows are served and which blocked, each list in order of rank. All served flows shrink alike and no blocked
-/// one does, so both lists stay in order by themselves, and the order of all is one merge away.
+/// Which flows are served and which blocked, each list in order of rank. All served flows shrink alike and no
+/// blocked one does, so both lists stay in order by themselves, and the order of all is one merge away.
 struct Schedule {
     served: Vec<Active>,
     blocked: Vec<Active>,

@@ -30,8 +30,8 @@ impl Scenario {
         }
     }
 
-    /// Reads a scenario from the text of a TOML file. Messages call it `source`; the files that it names are sought in
-    /// `directory`.
+    /// Reads a scenario from the text of a TOML file. Messages call it `source`; the files that it names are sought
+    /// in `directory`.
     pub fn from_toml(text: &str, source: &str, directory: &Path) -> Result<Scenario, Problems> {
         assemble(Node::from_toml(text, source)?, source, directory, &Registry::default())
     }

@@ -1,5 +1,5 @@
-//! FNV-1a with 128 bits (RFC 9923): a published hash that is the same everywhere and for ever, in five lines. It names
-//! cases and files among each other; it does not defend against forgery.
+//! FNV-1a with 128 bits (RFC 9923): a published hash that is the same everywhere and for ever, in five lines. It
+//! names cases and files among each other; it does not defend against forgery.
 
 const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;

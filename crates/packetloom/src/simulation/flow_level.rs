@@ -12,8 +12,8 @@ use crate::units::Time;
 /// end.
 pub(super) type Model = fn(&[f64], &mut dyn Iterator<Item = fluid::Job>, &mut dyn FnMut(u32, Time));
 
-/// Runs a flow-level model, which gets the rates of the hosts' links as parts of the first one's: each flow's work is its
-/// time on the slower of its two; what its first packet takes to cross the fabric is added to its completion.
+/// Runs a flow-level model, which gets the rates of the hosts' links as parts of the first one's: each flow's work
+/// is its time on the slower of its two; what its first packet takes to cross the fabric is added to its completion.
 pub(super) fn run_fluid(
     simulation: Simulation,
     model: Model,

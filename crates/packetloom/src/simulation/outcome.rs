@@ -174,7 +174,8 @@ impl Outcome {
         })
     }
 
-    /// Every sample of every port: port, time in ns, bytes that waited, bytes put onto the link until the next sample.
+    /// Every sample of every port: port, time in ns, bytes that waited, bytes put onto the link until the next
+    /// sample.
     pub fn samples(&self) -> impl Iterator<Item = (u32, f64, u64, u64)> {
         self.ports.iter().flat_map(|row| {
             let samples = row.queue.iter().flat_map(|queue| queue.samples().enumerate());

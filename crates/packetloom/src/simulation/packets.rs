@@ -14,8 +14,8 @@ use crate::transport::PacketFormat;
 use crate::workload::Workload;
 
 impl Simulation {
-    /// Runs the case with hosts whose transport is another one than the scenario's, such as that one with somebody looking
-    /// on. The scenario's parameters hold for all else: packets' sizes, and the agents at ports.
+    /// Runs the case with hosts whose transport is another one than the scenario's, such as that one with somebody
+    /// looking on. The scenario's parameters hold for all else: packets' sizes, and the agents at ports.
     pub fn run_on<T: Transport>(self, monitor: &Monitor, transport: impl Fn() -> T) -> Outcome {
         self.run_built(monitor, |plan| Box::new(Engine::new(plan, transport)))
     }

@@ -137,7 +137,8 @@ fn text_for(component: &Component, name: &str) -> &'static [&'static str] {
 pub const FILES: [(&str, &str); 6] = [
     (
         "drawn.hpcc-graph",
-        // Hosts with two links, to two switches, the same or each other; a cycle of switches, one of them without hosts.
+        // Hosts with two links, to two switches, the same or each other; a cycle of switches, one of them without
+        // hosts.
         "8 4 14\n4 5 6 7\n0 4 10Gbps 1000ns 0\n0 5 10Gbps 2000ns 0\n1 4 10Gbps 1000ns 0\n1 4 10Gbps 1000ns 0\n\
          2 6 10Gbps 1000ns 0\n2 3 10Gbps 500ns 0\n3 5 10Gbps 1000ns 0\n4 5 40Gbps 1000ns 0\n4 5 10Gbps 1000ns 0\n\
          5 6 25Gbps 1000ns 0.001\n6 7 10Gbps 1000ns 0\n7 4 10Gbps 3000ns 0\n4 6 10Gbps 1000ns 0\n7 5 10Gbps 1000ns 0\n",

@@ -38,7 +38,8 @@ enum May {
     LastRate,
     /// A packet at a time, when the host's link is free.
     LinkFree,
-    /// So many packets, and then one for each that arrived, whole or trimmed, for each timeout and for each that came back.
+    /// So many packets, and then one for each that arrived, whole or trimmed, for each timeout and for each that
+    /// came back.
     Pulled(u32),
     /// A packet at a time, when the network or the receiver allows it.
     Told,

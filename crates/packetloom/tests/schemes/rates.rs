@@ -1,5 +1,6 @@
-//! Rates of senders over time, against those that HPCC's simulator on ns-3 wrote down: samples of the senders' rate variable, to
-//! six digits after the point. One flow has a link alone for a millisecond, then a second one joins it (converge2).
+//! Rates of senders over time, against those that HPCC's simulator on ns-3 wrote down: samples of the senders' rate
+//! variable, to six digits after the point. One flow has a link alone for a millisecond, then a second one joins it
+//! (converge2).
 
 use crate::common::{cases, write_file};
 use crate::watched::{Step, watch};
@@ -34,8 +35,8 @@ fn assert_rates(steps: &[Step], samples: &[Sample], bound: f64) {
     }
 }
 
-/// Until packets tie at the switch 65 us after the second flow came, and the two simulators let another one go first, nothing
-/// differs.
+/// Until packets tie at the switch 65 us after the second flow came, and the two simulators let another one go
+/// first, nothing differs.
 #[test]
 fn two_hpcc_flows_have_the_rates_that_they_have_in_hpccs_simulator() {
     let transport = r#"{ kind = "hpcc", variant = "hpcc-ns3", quantise = true }"#;
@@ -83,8 +84,8 @@ fn two_dctcp_flows_have_the_rates_that_they_have_in_hpccs_simulator() {
     assert_rates(&steps, &exact, 0.000_001);
 }
 
-/// Marks are drawn, so the number of cuts differs. What a first cut leaves does not (it comes 4 us after the first mark, when
-/// alpha has fallen three or four times), nor what 300 us without a mark give back.
+/// Marks are drawn, so the number of cuts differs. What a first cut leaves does not (it comes 4 us after the first
+/// mark, when alpha has fallen three or four times), nor what 300 us without a mark give back.
 #[test]
 fn two_dcqcn_flows_fall_and_come_back_as_they_do_in_hpccs_simulator() {
     let marking = r#"{ kind = "shared-buffer", ties = "ns-3", pause_frame = "43B", ecn_min = "400KB", ecn_max = "1600KB" }"#;

@@ -1,8 +1,8 @@
 //! What each scheme does in its small case, written down in `tests/snapshots/`. `determinism.rs` detects that
 //! something changed; these show what.
 //!
-//! `UPDATE_SNAPSHOTS=1 cargo test -p packetloom --test schemes snapshots` writes them anew. Read the difference before it
-//! is committed: that is what they are for.
+//! `UPDATE_SNAPSHOTS=1 cargo test -p packetloom --test schemes snapshots` writes them anew. Read the difference
+//! before it is committed: that is what they are for.
 
 use crate::common::simulate;
 use crate::settings::{self, Setting};

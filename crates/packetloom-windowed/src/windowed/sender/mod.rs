@@ -1,8 +1,9 @@
-//! The sending side: what to send, and when to stop. What arrives, what is lost and what the timers do have files of their own.
+//! The sending side: what to send, and when to stop. What arrives, what is lost and what the timers do have files of
+//! their own.
 //!
-//! A packet from `una` to below `next` is in the pipe unless it was acknowledged or is held lost. Held lost are those
-//! below `lost_below` that are not acknowledged; below `retransmit_next` they were sent again. Under RACK it is RACK that
-//! holds packets lost, each by itself.
+//! A packet from `una` to below `next` is in the pipe unless it was acknowledged or is held lost. Held lost are
+//! those below `lost_below` that are not acknowledged; below `retransmit_next` they were sent again. Under RACK it
+//! is RACK that holds packets lost, each by itself.
 
 mod acknowledgements;
 mod recovery;

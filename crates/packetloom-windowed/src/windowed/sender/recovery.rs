@@ -23,7 +23,8 @@ impl<C: Congestion> Sender<C> {
         found
     }
 
-    /// RFC 6675's IsLost: a hole is lost once `threshold` packets beyond it have arrived. Returns how many are newly so.
+    /// RFC 6675's IsLost: a hole is lost once `threshold` packets beyond it have arrived. Returns how many are newly
+    /// so.
     fn detect_by_count(&mut self, threshold: u32) -> u32 {
         let Some(proof) = self.sacked.nth_largest(threshold) else { return 0 };
         if proof <= self.lost_below {
@@ -57,8 +58,8 @@ impl<C: Congestion> Sender<C> {
         })
     }
 
-    /// Whether a loss begins a recovery, in which the window is reduced. After a timeout, which reduced it, only the loss
-    /// of a retransmission does (RFC 5681 §4.3: it counts twice).
+    /// Whether a loss begins a recovery, in which the window is reduced. After a timeout, which reduced it, only the
+    /// loss of a retransmission does (RFC 5681 §4.3: it counts twice).
     pub(super) fn is_congestion(&self, found: Found) -> bool {
         let is_after_timeout = || self.rack().is_some_and(|rack| rack.after_timeout.is_some());
         found.lost > 0 && self.recovery.is_none() && (found.again || !is_after_timeout())
@@ -79,8 +80,8 @@ impl<C: Congestion> Sender<C> {
         }
     }
 
-    /// The window shrank because of marks: the pipe follows as in loss recovery, until something is acknowledged that was
-    /// sent after (RFC 3168 §6.1.2), as on Linux.
+    /// The window shrank because of marks: the pipe follows as in loss recovery, until something is acknowledged
+    /// that was sent after (RFC 3168 §6.1.2), as on Linux.
     pub(super) fn reduce_for_marks(&mut self, acked: Acked) {
         let Some(repair) = &mut self.repair else { return };
         let mut prr = Prr::new(self.pipe + acked.packets, self.window.packets(), self.pipe);
