@@ -3,7 +3,7 @@
 //!
 //! | Question | Synchronous: slots | Asynchronous: rates |
 //! |---|---|---|
-//! | who | [`matching`]: a matching of sources and destinations per slot | [`Normaliser`], [`MaxMin`], [`Ned`] |
+//! | which servers send | [`matching`]: of sources and destinations, per slot | [`Normaliser`], [`MaxMin`], [`Ned`] |
 //! | by which path | [`colouring`]: a spine for each packet of a slot | ECMP |
 //!
 //! Everything keeps its memory: an object is made once for a network and called slot after slot without allocating.

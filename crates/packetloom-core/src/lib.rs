@@ -1,5 +1,18 @@
-//! packetloom's engine, and what it runs: a network, its queues, its traffic. Transports are in crates of their own,
-//! which are compiled side by side; the crate `packetloom` puts all of them together and has the map.
+//! packetloom's engine and what it simulates: a network, its queues, its traffic. Transports are in crates of their
+//! own, which are compiled in parallel. The crate `packetloom` re-exports all of them; its documentation is the main
+//! map.
+//!
+//! | Start at | for |
+//! |---|---|
+//! | [`engine`] | windows, hosts, switches, ports and links: [`engine::AnyEngine::run`], [`engine::Port::accept`] |
+//! | [`engine::Transport`], [`engine::PortAgent`] | what a transport implements at hosts and at ports |
+//! | [`packet`], [`packets`], [`link_message`] | a packet, the slab of all packets, messages between a link's ends |
+//! | [`queue`] | queue disciplines: [`queue::Admission`] marks (DCTCP), [`queue::Trimming`] trims (NDP) |
+//! | [`routing`], [`fault`] | path selection and balancing; what breaks, and when |
+//! | [`topology`], [`workload`] | nodes and links; flow sizes, arrivals, patterns |
+//! | [`spec`] | a component's description, from which scenarios are read |
+//! | [`measure`], [`formats`], [`files`] | what is recorded; other simulators' files; reading files safely |
+//! | [`units`], [`random`], [`flow`], [`flow_table`], [`prefetch`] | the basics |
 
 pub mod engine;
 pub mod fault;

@@ -1,4 +1,8 @@
 //! Transports whose senders keep to a rate that switches grant, and DAQ, whose switches grant credits.
+//!
+//! `paced/` is the core that RCP, D3 and PDQ share: requests, answers, pacing. Each scheme beside it has a
+//! `RateControl` for senders and a `PortAgent` for ports. Start at `rcp.rs`, the shortest. `daq/` is DAQ's hosts;
+//! its queue is in `packetloom-core`.
 
 mod d3;
 mod daq;

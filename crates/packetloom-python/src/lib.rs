@@ -1,4 +1,8 @@
-//! Python bindings of packetloom: thin functions that delegate, nothing decided here.
+//! Python bindings of packetloom: thin functions that delegate, without decisions of their own.
+//!
+//! `scenario.rs` reads and checks, `simulation.rs` runs a case, `outcome.rs` returns its columns; `fingerprint.rs`
+//! hashes flow records read back from files; `control.rs` binds the controllers' algorithms; `bench.rs` and
+//! `control_bench.rs` measure.
 
 mod bench;
 mod control;

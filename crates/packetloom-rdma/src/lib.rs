@@ -1,8 +1,16 @@
 //! RDMA over Ethernet (RoCE): queue pairs that a NIC serves in turn, each at a rate and within a window that a
 //! [`Control`] sets.
 //!
-//! A packet is made when the NIC is free: there is no queue of data in it. ACKs go into the NIC's queue at once, and so
-//! go first. What is lost is sent again from the first missing packet on (go-back-N), or by itself (IRN).
+//! A packet is made when the NIC is free: there is no queue of data in it. ACKs go into the NIC's queue at once, and
+//! so go first. What is lost is sent again from the first missing packet on (go-back-N), or by itself (IRN).
+//!
+//! | Start at | for |
+//! |---|---|
+//! | `control.rs` | the trait of a congestion control; `roce.rs` is the shortest, then `dctcp.rs` and `timely.rs` |
+//! | `dcqcn/`, `hpcc/`, `swift.rs` | the others |
+//! | `rota.rs`, `plans.rs` | which queue pair sends next, and when |
+//! | `pair.rs`, `repair.rs`, `arrivals.rs` | a sender's state, its loss recovery, the receiver's state |
+//! | `params.rs`, `config.rs`, `network.rs` | parameters, and what follows from the network |
 
 mod arrivals;
 mod config;

@@ -1,4 +1,11 @@
 //! Transports without a window: hosts send at line rate, as receivers pull, or as an arbiter allocates.
+//!
+//! | Start at | for |
+//! |---|---|
+//! | `line_rate.rs` | pFabric's senders at line rate, the shortest here |
+//! | `ndp/` | receivers that pull: `sender.rs`, `receiver.rs`, the pull queue `pacer.rs` |
+//! | `homa/`, `phost/` | receivers that grant or send tokens to the shortest messages |
+//! | `fastpass/` | an arbiter host that allocates timeslots |
 
 mod fastpass;
 mod homa;

@@ -1,4 +1,13 @@
 //! What packetloom's transports share: how a scheme is registered, and parts that several of them use.
+//!
+//! | Start at | for |
+//! |---|---|
+//! | [`Scheme`], [`family!`] | a transport's setup, and the list of a family |
+//! | [`packet_format`], [`priority`] | packet sizes; the priority that packets carry |
+//! | [`reassembly`], [`seq_set`], [`finished`] | what arrived of a flow; packet numbers; whole flows |
+//! | [`rto`] | the retransmission timeout |
+//! | [`ways`] | path lengths and round-trip times of a network |
+//! | [`Sending`] | a sender's state, for tables and tests |
 
 pub mod finished;
 pub mod packet_format;

@@ -2,8 +2,17 @@
 //! whose senders go by a window of their own (NSCC), by credit from their receivers (RCCC, EQDS), or by both.
 //!
 //! A packet is made when the host's link is free, so that it carries the newest state. The receiver acknowledges
-//! many packets at once, by a number and a bitmap. The routing chooses each packet's path, and gets the fate of
-//! each packet from here.
+//! many packets at once, by a number and a bitmap. The routing chooses each packet's path, and gets the fate of each
+//! packet from here.
+//!
+//! | Start at | for |
+//! |---|---|
+//! | `sender.rs`, `flight.rs` | a flow at its sender; its packets in flight |
+//! | `receiver.rs`, `sack.rs` | a flow at its receiver; what to acknowledge |
+//! | `nscc.rs`, `window.rs` | the window |
+//! | `credit.rs`, `pacer.rs`, `oversubscribed.rs` | credit at the sender, and the receiver's pulls |
+//! | `sleek.rs` | loss detection without trimming |
+//! | `nic.rs` | the order of packets at a host's link |
 
 mod config;
 mod credit;

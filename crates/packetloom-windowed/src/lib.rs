@@ -1,4 +1,8 @@
-//! Transports with a congestion window: a file for each scheme, and `windowed/` with what all of them have.
+//! Transports with a congestion window.
+//!
+//! `windowed/` is the core that they share: sending within a window, selective acknowledgements, loss recovery,
+//! timeouts. Each scheme is a file beside it, which implements `Congestion`. Start at `tcp.rs`, the shortest;
+//! `dctcp.rs` with `marked_share.rs` reacts to marks; `mptcp/` runs several subflows.
 
 mod cubic;
 mod d2tcp;
