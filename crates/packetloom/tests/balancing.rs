@@ -59,7 +59,11 @@ fn outcome(topology: &str, scheme: (&str, &str), routing: &str, threads: u32) ->
     outcome
 }
 
-const ROUTINGS: [&str; 7] = [
+const FIRST_FIT: &str =
+    r#"{ kind = "hedera", interval = "400us", delay = "40us", placement = "global-first-fit" }"#;
+const ANNEALING: &str = r#"{ kind = "hedera", interval = "400us", delay = "40us" }"#;
+
+const ROUTINGS: [&str; 9] = [
     r#""letflow""#,
     r#""conga""#,
     r#""drill""#,
@@ -67,6 +71,8 @@ const ROUTINGS: [&str; 7] = [
     r#""conweave""#,
     r#""adaptive""#,
     r#"{ kind = "adaptive", per = "flowlet", update_interval = "2us" }"#,
+    FIRST_FIT,
+    ANNEALING,
 ];
 
 #[test]
@@ -159,6 +165,95 @@ fn drill_shares_uplinks_more_evenly_than_random_spraying_and_that_than_ecmp() {
     };
     let (drill, random, ecmp) = (spread(r#""drill""#), spread(r#""spray-random""#), spread(r#""ecmp""#));
     assert!(random < ecmp && drill < 0.05, "{drill} {random} {ecmp}");
+}
+
+#[test]
+fn hedera_brings_long_flows_apart_that_collide_under_ecmp() {
+    let text = |routing| {
+        let workload = r#"
+sizes = { kind = "constant", size = "5MB" }
+arrivals = "at-once"
+pattern = "permutation"
+"#;
+        let (transport, queue) = DCTCP;
+        format!(
+            "[topology]\n{FAT_TREE}\n[[workload]]{workload}\n[[scheme]]\nname = \"x\"\ntransport = {transport}\n\
+             queue = {queue}\nrouting = {routing}\n[run]\nflows = 16\n"
+        )
+    };
+    let mean = |routing| {
+        let outcome = simulate(cases(&text(routing)).remove(0));
+        let times = outcome.flows.iter().map(|row| row.fct().expect("it ended").as_secs_f64());
+        times.sum::<f64>() / 16.0
+    };
+    let (ecmp, fit, annealed) = (mean(r#""ecmp""#), mean(FIRST_FIT), mean(ANNEALING));
+    // Alone a flow takes 4 ms.
+    assert!(fit < ecmp / 1.15 && annealed < ecmp / 1.15, "{ecmp} {fit} {annealed}");
+    // Who never asks is ECMP.
+    let never = mean(r#"{ kind = "hedera", interval = "10s" }"#);
+    assert_eq!(never, ecmp);
+}
+
+/// A fault from the start, of which switches know if they learn of it at all.
+fn from_the_start(fault: &str) -> String {
+    format!("\n[[fault]]\n{fault}\nbetween = [\"leaf1\", \"spine0\"]\nat = \"0s\"\n")
+}
+
+/// What leaf 0 sent by each of its uplinks under a routing and a fault, when all flows from it go to leaf 1.
+fn shares(routing: &str, fault: &str) -> Vec<f64> {
+    let (transport, queue) = DCTCP;
+    let text = format!(
+        "[topology]\n{LEAVES}\n[[workload]]\nsizes = {{ kind = \"constant\", size = \"3KB\" }}\narrivals = \"poisson\"\n\
+         pattern = {{ kind = \"pair\", src = 0, dst = 8 }}\n[[scheme]]\nname = \"x\"\ntransport = {transport}\n\
+         queue = {queue}\nrouting = {routing}\n[run]\nloads = 0.2\nflows = 4000\n{}",
+        from_the_start(fault)
+    );
+    let bytes = uplinks(&simulate(cases(&text).remove(0)));
+    let all: u64 = bytes.iter().sum();
+    bytes.into_iter().map(|bytes| bytes as f64 / all as f64).collect()
+}
+
+fn assert_near(found: &[f64], expected: [f64; 4]) {
+    // Of 4000 flows, each by itself: five standard deviations of a share of a third are 0.037.
+    assert!(
+        found.iter().zip(expected).all(|(one, other)| (one - other).abs() < 0.037),
+        "{found:?} {expected:?}"
+    );
+}
+
+#[test]
+fn weights_follow_the_capacity_of_the_paths_where_links_differ_from_the_start() {
+    let slow = |learns| format!("kind = \"link-degraded\"\nrate = \"2.5Gbps\"\n{learns}");
+    let (knows, dead) = (r#"learn_after = "0s""#, "kind = \"link-down\"\nlearn_after = \"0s\"");
+    let quarter = 0.25 / 3.25;
+    let rest = 1.0 / 3.25;
+    assert_near(&shares(r#""wcmp""#, &slow(knows)), [quarter, rest, rest, rest]);
+    assert_near(&shares(r#""wcmp""#, &slow("")), [0.25; 4]);
+    assert_near(&shares(r#""ecmp""#, &slow(knows)), [0.25; 4]);
+    let third = 1.0 / 3.0;
+    assert_near(&shares(r#""wcmp""#, dead), [0.0, third, third, third]);
+}
+
+#[test]
+fn weighted_ecmp_is_ecmp_where_all_links_are_alike() {
+    for topology in [LEAVES, FAT_TREE] {
+        let weighted = outcome(topology, DCTCP, r#""wcmp""#, 1);
+        let ecmp = outcome(topology, DCTCP, r#""ecmp""#, 1);
+        assert_eq!(fingerprint(&weighted.flows), fingerprint(&ecmp.flows));
+    }
+}
+
+#[test]
+fn conga_that_knows_of_a_slow_link_sends_less_into_it() {
+    let bytes = |learns: &str| {
+        let fault = format!("kind = \"link-degraded\"\nrate = \"2.5Gbps\"\n{learns}");
+        let text = scenario(LEAVES, DCTCP, r#"{ kind = "conga", flowlet_gap = "20us" }"#);
+        let fault = from_the_start(&fault).replace("leaf1", "leaf0");
+        let uplinks = uplinks(&simulate(cases(&(text + &fault)).remove(0)));
+        uplinks[0] as f64 / uplinks.iter().sum::<u64>() as f64
+    };
+    let (told, untold) = (bytes(r#"learn_after = "0s""#), bytes(""));
+    assert!(told < 0.8 * untold, "{told} {untold}");
 }
 
 #[test]

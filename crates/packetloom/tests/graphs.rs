@@ -52,8 +52,9 @@ fn scheme(transport: &str, routing: &str) -> String {
     format!("transport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\nrouting = {routing}")
 }
 
-const ROUTINGS: [&str; 16] = [
+const ROUTINGS: [&str; 18] = [
     "\"ecmp\"",
+    "\"wcmp\"",
     "{ kind = \"ecmp\", symmetric = true }",
     "\"spray-random\"",
     "\"spray-round-robin\"",
@@ -69,6 +70,7 @@ const ROUTINGS: [&str; 16] = [
     "\"drill\"",
     "\"conweave\"",
     "\"adaptive\"",
+    "{ kind = \"hedera\", interval = \"100us\", delay = \"10us\" }",
 ];
 
 /// What a case comes to, or why it can't be.

@@ -12,11 +12,11 @@ use super::port::{Discipline, Port};
 use super::shard::Shard;
 use super::switch::{Balance, Credits, CutThrough, LinkControl, PauseSettings, Pauses, Switch, Ties};
 use super::wires::{LinkEnd, Wires};
-use crate::fault::LinkFault;
+use crate::fault::{KnownRates, LinkFault};
 use crate::measure::{QueueRecorder, SentRecorder};
 use crate::queue::{self, Headroom, Loans, Memory, Pool, Site};
 use crate::random::{Purpose, Stream};
-use crate::routing::{self, Detours, PathChoice, PathCode, Router};
+use crate::routing::{self, Detours, PathChoice, PathCode, Router, Weights};
 use crate::topology::{Forwarding, Link, Topology};
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -32,6 +32,10 @@ pub(super) struct Assembly<'a> {
     code: Option<PathCode>,
     detours: Option<Vec<Detours>>,
     faults: BTreeMap<usize, LinkFault>,
+    /// What switches know of links whose rates have changed, and what their balancers share.
+    known_rates: KnownRates,
+    common: routing::Common,
+    weights: Option<Vec<Weights>>,
 }
 
 /// A host's NIC, and what else does not depend on its transport.
@@ -59,13 +63,16 @@ impl<'a> Assembly<'a> {
     pub(super) fn new(plan: &'a Plan<'a>, partition: &'a Partition, held: bool) -> Assembly<'a> {
         let observed = plan.recorder.is_some();
         let looked_at = routing::is_balanced(plan.routing);
-        let known_outages = plan.faults.known_outages();
+        let (known_outages, known_rates) = (plan.faults.known_outages(), plan.faults.known_rates());
         Assembly {
             plan,
             partition,
             nic: Discipline::build(plan.nic, observed, held),
             switch_queue: Discipline::build(plan.queue, observed || looked_at, held),
             code: routing::path_code(plan.routing, plan.topology),
+            common: routing::common(plan.routing, plan.topology, &known_rates, plan.seed),
+            weights: routing::weights(plan.routing, plan.topology, &known_rates),
+            known_rates,
             detours: (!known_outages.is_empty()).then(|| Detours::of(plan.topology, &known_outages)),
             faults: plan.faults.links(plan.seed),
         }
@@ -213,6 +220,10 @@ impl<'a> Assembly<'a> {
             Some(ports) => router.with_ports(ports),
             None => router,
         };
+        let router = match &self.weights {
+            Some(weights) => router.with_weights(weights[id as usize].clone()),
+            None => router,
+        };
         let Some(detours) = &self.detours else { return router };
         let random = Stream::new(plan.seed, Purpose::Detours, id.into());
         router.with_detours(detours[id as usize].clone(), random)
@@ -265,7 +276,7 @@ impl<'a> Assembly<'a> {
             back,
             Pool::build(plan.queue),
             control,
-            routing::balancer(topology, id, plan.routing, plan.seed)
+            routing::balancer((topology, id), plan.routing, (&self.known_rates, &self.common), plan.seed)
                 .map(|balancer| Balance::new(balancer, id)),
             queue::returns_to_sender(plan.queue),
             plan.measures_order.then_some(topology.nodes[id as usize].ports.start),

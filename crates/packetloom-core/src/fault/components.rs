@@ -87,7 +87,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
         component: Component {
             section: "fault",
             kind: "link-degraded",
-            doc: "Links are slower for a while, as after renegotiating their speed. No node learns of it: queues, pulls and paths are as before.",
+            doc: "Links are slower for a while, as after renegotiating their speed. Unless `learn_after` is given no node learns of it: queues, pulls and paths are as before.",
             source: "NDP §3.2.3: a link that negotiated 1 Gb/s instead of 10",
             params: &[&[
                 BETWEEN,
@@ -100,6 +100,11 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                 },
                 Param { doc: "When it becomes slow.", ..AT },
                 Param { doc: "When it has its full rate again; left out: never.", ..UNTIL },
+                Param {
+                    default: Fallback::Absent,
+                    doc: "How long after each change switches know the rate, if their routing goes by rates: wcmp, conga and hedera do; left out: never.",
+                    ..LEARN_AFTER
+                },
             ]],
             check: check_degraded,
         },

@@ -12,7 +12,7 @@ pub use link::{LinkFault, Loss, Slow};
 use crate::flow::HostId;
 use crate::spec::{self, Complaint, Value, Values};
 use crate::topology::Topology;
-use crate::units::{ByteTime, Time};
+use crate::units::{ByteTime, Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Links that are down for a while, and how long switches take to notice.
@@ -24,6 +24,18 @@ struct Outage {
     learn_after: Time,
 }
 
+/// Links that are slow for a while, and how long switches take to notice, if they do.
+#[derive(Clone, Debug)]
+struct Degraded {
+    links: BTreeSet<usize>,
+    slow: Slow,
+    rate: Rate,
+    learn_after: Option<Time>,
+}
+
+/// From when on switches take which links to have other rates than they were built with: none, where they are dead.
+pub type KnownRates = Vec<(Time, BTreeMap<usize, Rate>)>;
+
 /// All faults of a case, on its network.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
@@ -31,7 +43,7 @@ pub struct Faults {
     corruption: BTreeMap<usize, f64>,
     outages: Vec<Outage>,
     /// Where links are slow, and when.
-    slow: Vec<(BTreeSet<usize>, Slow)>,
+    slow: Vec<Degraded>,
 }
 
 impl Faults {
@@ -79,13 +91,13 @@ impl Faults {
     /// The links that are not always as they should be, with how.
     pub fn links(&self, seed: u64) -> BTreeMap<usize, LinkFault> {
         let down = self.outages.iter().flat_map(|outage| outage.links.iter().copied());
-        let slow = self.slow.iter().flat_map(|(links, _)| links.iter().copied());
+        let slow = self.slow.iter().flat_map(|slow| slow.links.iter().copied());
         let faulty: BTreeSet<usize> = self.corruption.keys().copied().chain(down).chain(slow).collect();
         let of_link = |link| {
             let outages = self.outages.iter().filter(|outage| outage.links.contains(&link));
             let down = outages.map(|outage| (outage.from, outage.until)).collect();
             let corruption = self.corruption.get(&link).copied().unwrap_or(0.0);
-            let slow = self.slow.iter().filter(|(links, _)| links.contains(&link)).map(|(_, slow)| *slow);
+            let slow = self.slow.iter().filter(|slow| slow.links.contains(&link)).map(|slow| slow.slow);
             (link, LinkFault::new(corruption, down, slow.collect(), seed, link))
         };
         faulty.into_iter().map(of_link).collect()
@@ -126,6 +138,35 @@ impl Faults {
         };
         changes.into_iter().map(dead_from).collect()
     }
+
+    /// When switches change their minds, in order, and which links they take to be slow or dead from then on.
+    pub fn known_rates(&self) -> KnownRates {
+        let known = self.slow.iter().filter_map(|slow| {
+            let late = slow.learn_after?;
+            let after = |at: Time| Time(at.as_ps().saturating_add(late.as_ps()));
+            Some((after(slow.slow.from)..after(slow.slow.until), slow))
+        });
+        let known: Vec<_> = known.collect();
+        let dead = self.known_outages();
+        let changes: BTreeSet<Time> = known
+            .iter()
+            .flat_map(|(span, _)| [span.start, span.end])
+            .chain(dead.iter().map(|(at, _)| *at))
+            .collect();
+        let rates_from = |at: Time| {
+            let mut rates: BTreeMap<usize, Rate> = BTreeMap::new();
+            for (_, slow) in known.iter().filter(|(span, _)| span.contains(&at)) {
+                for &link in &slow.links {
+                    let rate = rates.entry(link).or_insert(slow.rate);
+                    *rate = slow.rate.min(*rate);
+                }
+            }
+            let (_, dead) = dead.iter().rev().find(|(from, _)| *from <= at).cloned().unwrap_or_default();
+            rates.extend(dead.into_iter().map(|link| (link, Rate(0))));
+            (at, rates)
+        };
+        changes.into_iter().map(rates_from).collect()
+    }
 }
 
 impl Outage {
@@ -140,7 +181,7 @@ impl Outage {
 }
 
 /// The links that a fault slows down, and how.
-fn degraded(fault: &Values, topology: &Topology) -> Result<(BTreeSet<usize>, Slow), Complaint> {
+fn degraded(fault: &Values, topology: &Topology) -> Result<Degraded, Complaint> {
     let links: BTreeSet<usize> = links_between(fault, topology)?.into_iter().collect();
     let rate = fault.rate("rate");
     if let Some(&link) = links.iter().find(|&&link| topology.links[link].rate <= rate) {
@@ -148,7 +189,8 @@ fn degraded(fault: &Values, topology: &Topology) -> Result<(BTreeSet<usize>, Slo
         return Err(Complaint::new("rate", message));
     }
     let until = fault.optional_time("until").unwrap_or(Time::NEVER);
-    Ok((links, Slow { from: fault.time("at"), until, byte_time: ByteTime::at(rate) }))
+    let slow = Slow { from: fault.time("at"), until, byte_time: ByteTime::at(rate) };
+    Ok(Degraded { links, slow, rate, learn_after: fault.optional_time("learn_after") })
 }
 
 /// The links that the parameter `between` names; all where it is left out.

@@ -7,14 +7,18 @@ mod entropies;
 mod ns3;
 mod paths;
 mod scoreboard;
+mod weights;
 
+use balancing::Scheduler;
 pub use balancing::{Actions, Balancer, Look, Notice, Pass, Passing, Tag, Ways};
 pub use choice::{Feedback, PathChoice};
 pub use detours::Detours;
 pub use ns3::FlowPorts;
 pub use paths::PathCode;
 pub use scoreboard::Fate;
+pub use weights::Weights;
 
+use crate::fault::KnownRates;
 use crate::flow::{FlowId, HostId};
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream, mix};
@@ -30,6 +34,12 @@ use std::sync::Arc;
 /// Makes the balancer of a switch.
 type MakeBalancer = fn(&Values, Home<'_>) -> Box<dyn Balancer>;
 
+/// What the balancers of a network's switches share: a central scheduler.
+pub type Common = Option<Arc<Scheduler>>;
+
+/// Makes that, for a network of which switches know these rates.
+type MakeCommon = fn(&Values, &Topology, &KnownRates, u64) -> Common;
+
 /// A routing, as the registry keeps it beside its component.
 #[derive(Clone, Copy, Debug)]
 struct Routing {
@@ -41,12 +51,16 @@ struct Routing {
     balancer: Option<MakeBalancer>,
     /// Whether that chooses whole paths at the switches of senders.
     chooses_paths: bool,
+    /// What all switches' balancers share, if they share something.
+    common: Option<MakeCommon>,
+    /// Whether next hops have weights.
+    is_weighted: bool,
 }
 
 impl Routing {
     /// One without a balancer.
     const fn by_switches(chooser: Chooser, policy: fn(&Values, &NodeInfo<'_>) -> Policy) -> Routing {
-        Routing { chooser, policy, balancer: None, chooses_paths: false }
+        Routing { chooser, policy, balancer: None, chooses_paths: false, common: None, is_weighted: false }
     }
 }
 
@@ -108,6 +122,20 @@ const ROUTINGS: &[Made<Routing>] = &[
             check: check_ecmp,
         },
         how: Routing::by_switches(Chooser::SwitchByFlow, ecmp),
+    },
+    Made {
+        component: Component {
+            section: "routing",
+            kind: "wcmp",
+            doc: "Weighted ECMP: a hash picks one next hop for all of a flow's packets, each as often as the paths by it have capacity, as far as switches know of links that are slow or dead; as ecmp where all are alike.",
+            source: "WCMP, EuroSys 2014",
+            params: &[],
+            check: anything,
+        },
+        how: Routing {
+            is_weighted: true,
+            ..Routing::by_switches(Chooser::SwitchByFlow, |_, place| by_flow(place))
+        },
     },
     Made {
         component: Component {
@@ -174,6 +202,7 @@ const ROUTINGS: &[Made<Routing>] = &[
     balancing::DRILL,
     balancing::CONWEAVE,
     balancing::ADAPTIVE,
+    balancing::HEDERA,
 ];
 
 /// One by which hosts choose entropies, which switches hash with the flow.
@@ -282,9 +311,31 @@ pub fn numbers_ports(routing: &Values) -> bool {
 }
 
 /// What balances at a switch, if something does that sees more than a packet.
-pub fn balancer(topology: &Topology, node: u32, routing: &Values, seed: u64) -> Option<Box<dyn Balancer>> {
+pub fn balancer(
+    (topology, node): (&Topology, u32),
+    routing: &Values,
+    (rates, common): (&KnownRates, &Common),
+    seed: u64,
+) -> Option<Box<dyn Balancer>> {
     let random = Stream::new(seed, Purpose::Paths, u64::from(node));
-    spec::how(ROUTINGS, &routing.kind).balancer.map(|build| build(routing, Home { topology, node, random }))
+    let home = Home { topology, node, random, known_rates: rates, common };
+    spec::how(ROUTINGS, &routing.kind).balancer.map(|build| build(routing, home))
+}
+
+/// What the balancers of all switches share, given what switches know of links' rates.
+pub fn common(routing: &Values, topology: &Topology, rates: &KnownRates, seed: u64) -> Common {
+    spec::how(ROUTINGS, &routing.kind).common.and_then(|build| build(routing, topology, rates, seed))
+}
+
+/// The weights of all nodes' next hops, if they have any, given the same.
+pub fn weights(routing: &Values, topology: &Topology, rates: &KnownRates) -> Option<Vec<Weights>> {
+    spec::how(ROUTINGS, &routing.kind).is_weighted.then(|| Weights::of(topology, rates))
+}
+
+/// How long a window may be at most, so that what one switch tells a scheduler in one is known in the next.
+pub fn longest_window(routing: &Values) -> Time {
+    let has_scheduler = spec::how(ROUTINGS, &routing.kind).common.is_some();
+    if has_scheduler { routing.time("delay") } else { Time::NEVER }
 }
 
 /// The size of what switches send each other about paths, if they do.
@@ -305,7 +356,8 @@ pub fn path_per_flow(routing: &Values, topology: &Topology) -> (bool, bool) {
         None => !topology.nodes.iter().any(has_choice),
     };
     let is_by_flow = chooser(routing) == Chooser::SwitchByFlow;
-    (is_only || is_by_flow, is_only || (is_by_flow && routing.flag("symmetric")))
+    let has_symmetry = || routing.entries.contains_key("symmetric") && routing.flag("symmetric");
+    (is_only || is_by_flow, is_only || (is_by_flow && has_symmetry()))
 }
 
 /// A switch's way to decide the port for a packet.
@@ -331,6 +383,8 @@ enum Policy {
     },
     /// The hash of HPCC's simulator.
     Ns3(Box<Ns3Hash>),
+    /// That of ECMP, by weights where ways differ.
+    Weighted(Box<Weighted>),
     Random(Stream),
     RoundRobin {
         turns: Vec<u32>,
@@ -353,6 +407,14 @@ struct Table {
     node: u32,
     /// The shortest paths that the switch knows of, from when on.
     known: Arc<[(Time, Arc<Routes>)]>,
+}
+
+#[derive(Clone, Debug)]
+struct Weighted {
+    salt: u64,
+    weights: Weights,
+    /// The node's ports that lead up come after so many.
+    down_ports: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -415,6 +477,19 @@ impl Router {
             table.known = detours.routes();
         } else {
             self.policy = Policy::Learning(Box::new(Learning { policy: self.policy, detours, random }));
+        }
+        self
+    }
+
+    /// The same router, by weights.
+    pub fn with_weights(mut self, weights: Weights) -> Router {
+        let down_ports = self.first_up_port;
+        let policy = match &mut self.policy {
+            Policy::Table(table) => &mut table.policy,
+            policy => policy,
+        };
+        if let Policy::Ecmp { salt } = *policy {
+            *policy = Policy::Weighted(Box::new(Weighted { salt, weights, down_ports }));
         }
         self
     }
@@ -489,12 +564,8 @@ impl Policy {
             Policy::Learning(learning) => learning.choose(ports, packet),
             Policy::Ns3(hash) => hash.choose(ports, packet),
             Policy::Table(table) => table.choose(packet),
-            Policy::Ecmp { salt } => {
-                // A subflow is to a switch a flow of its own; there are fewer than 2^24 hosts.
-                let ends = u64::from(packet.flow) << 32 | u64::from(packet.src);
-                let hash = mix(*salt ^ ends ^ u64::from(packet.path) << 24);
-                (((hash >> 32) * u64::from(ports)) >> 32) as u32
-            }
+            Policy::Ecmp { salt } => (((flow_hash(*salt, packet) >> 32) * u64::from(ports)) >> 32) as u32,
+            Policy::Weighted(weighted) => weighted.choose(ports, packet),
             Policy::SymmetricEcmp { salt } => one_of(ports, *salt, packet.flow),
             Policy::RoundRobin { turns, per } => {
                 let counter = match per {
@@ -534,7 +605,12 @@ impl Table {
             return port;
         }
         // A round-robin counter may exceed the number of ports that lead to this destination.
-        open[policy.choose(open.len() as u32, packet) as usize % open.len()]
+        let count = open.len() as u32;
+        let nth = match policy {
+            Policy::Weighted(weighted) => Policy::Ecmp { salt: weighted.salt }.choose(count, packet),
+            policy => policy.choose(count, packet),
+        };
+        open[nth as usize % open.len()]
     }
 
     /// The port on the path that was chosen for the packet, or for its flow, as a whole, if one was and the switch is on it.
@@ -546,6 +622,7 @@ impl Table {
     ) -> Option<u32> {
         let (src, dst) = (packet.src, packet.dst);
         match *policy {
+            Policy::Weighted(ref weighted) => weighted.port(packet),
             Policy::SourceRoute(_) => {
                 whole.port_on(node, PathNumber { src, dst, number: packet.path.into() })
             }
@@ -559,6 +636,29 @@ impl Table {
             _ => None,
         }
     }
+}
+
+impl Weighted {
+    /// The port by weights, among all of the node's, where they differ.
+    fn port<H>(&self, packet: &Packet<H>) -> Option<u32> {
+        self.weights.port(packet.dst, packet.time, flow_hash(self.salt, packet))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn choose<H>(&self, ports: u32, packet: &Packet<H>) -> u32 {
+        match self.port(packet) {
+            Some(port) => port - self.down_ports,
+            None => Policy::Ecmp { salt: self.salt }.choose(ports, packet),
+        }
+    }
+}
+
+/// What per-flow ECMP goes by. A subflow is to a switch a flow of its own; there are fewer than 2^24 hosts.
+#[inline]
+fn flow_hash<H>(salt: u64, packet: &Packet<H>) -> u64 {
+    let ends = u64::from(packet.flow) << 32 | u64::from(packet.src);
+    mix(salt ^ ends ^ u64::from(packet.path) << 24)
 }
 
 /// Which of so many a flow's packets take in both directions.
@@ -584,6 +684,12 @@ impl Learning {
             },
             Policy::Source(digit) if open.contains(&digit.of(packet.path)) => digit.of(packet.path),
             Policy::Source(_) => open[self.random.below(open.len() as u32) as usize],
+            Policy::Weighted(weighted) => {
+                let port = weighted.port(packet).map(|port| port - weighted.down_ports);
+                let others =
+                    || open[Policy::Ecmp { salt: weighted.salt }.choose(open.len() as u32, packet) as usize];
+                port.filter(|port| open.contains(port)).unwrap_or_else(others)
+            }
             _ => open[self.policy.choose(open.len() as u32, packet) as usize],
         }
     }

@@ -30,6 +30,16 @@ impl Digit {
     pub fn of(self, path: u16) -> u32 {
         (u32::from(path) >> self.shift) & ((1 << self.bits) - 1)
     }
+
+    /// How many up ports there are.
+    pub(super) fn ports(self) -> u32 {
+        self.ports
+    }
+
+    /// The part of a number that names an up port.
+    pub(super) fn with(self, port: u32) -> u16 {
+        (port << self.shift) as u16
+    }
 }
 
 /// How a path is written as a number.

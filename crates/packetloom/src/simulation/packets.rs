@@ -67,6 +67,7 @@ impl Setting {
         let routing = self.case.scheme.component("routing");
         let smallest = smallest.chain(routing::notice_bytes(&routing));
         let measures_order = self.case.measure.flag("reordering");
+        let longest = self.longest_window.min(routing::longest_window(&routing));
         let plan = Plan {
             topology: &self.topology,
             queue: &queue,
@@ -84,7 +85,7 @@ impl Setting {
             captured: &self.captured,
             sent_interval: self.case.measure.optional_time("series_interval"),
             audited: self.is_audited,
-            longest_window: self.longest_window.min(workload.trigger_delay()),
+            longest_window: longest.min(workload.trigger_delay()),
             threads: self.threads,
         };
         let mut engine = build(&plan);

@@ -13,6 +13,7 @@ mod conweave;
 mod drill;
 mod edge_paths;
 mod flowlets;
+mod hedera;
 mod letflow;
 mod tag;
 #[cfg(test)]
@@ -22,8 +23,11 @@ pub(super) use adaptive::ROUTING as ADAPTIVE;
 pub(super) use conga::ROUTING as CONGA;
 pub(super) use conweave::ROUTING as CONWEAVE;
 pub(super) use drill::ROUTING as DRILL;
+pub(super) use hedera::ROUTING as HEDERA;
+pub(super) use hedera::Scheduler;
 pub(super) use letflow::ROUTING as LETFLOW;
 
+use crate::fault::KnownRates;
 use crate::flow::{FlowId, HostId};
 use crate::packet::Kind;
 use crate::packets::PacketId;
@@ -33,6 +37,7 @@ use crate::units::{Rate, Time};
 use edge_paths::EdgePaths;
 pub(super) use edge_paths::are_countable;
 use flowlets::Flowlets;
+use std::collections::{BTreeMap, VecDeque};
 pub use tag::{Signal, Tag};
 
 /// What a balancer sees of a packet.
@@ -189,6 +194,10 @@ pub struct Home<'a> {
     pub node: u32,
     /// Random numbers of its own.
     pub random: Stream,
+    /// What switches know of links whose rates have changed.
+    pub known_rates: &'a KnownRates,
+    /// What all switches share, if there is something.
+    pub(super) common: &'a super::Common,
 }
 
 impl Home<'_> {
@@ -196,5 +205,18 @@ impl Home<'_> {
     pub fn rates(&self) -> Vec<Rate> {
         let ports = self.topology.nodes[self.node as usize].ports.clone();
         ports.map(|link| self.topology.links[link as usize].rate).collect()
+    }
+
+    /// When it learns of other rates: those of the ports that are slow then, first come first.
+    pub fn changes(&self) -> VecDeque<(Time, Vec<Rate>)> {
+        let ports = self.topology.nodes[self.node as usize].ports.clone();
+        let known = |rates: &BTreeMap<usize, Rate>| {
+            let rate = |(link, rate): (u32, Rate)| match rates.get(&(link as usize)) {
+                Some(&slow) if slow > Rate(0) => slow,
+                _ => rate,
+            };
+            ports.clone().zip(self.rates()).map(rate).collect()
+        };
+        self.known_rates.iter().map(|(at, rates)| (*at, known(rates))).collect()
     }
 }

@@ -32,6 +32,11 @@ impl Dre {
         Dre { rate, bytes: 0.0, intervals: 0 }
     }
 
+    /// Its link has another rate.
+    pub(super) fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
     /// X by now.
     fn decayed(&self, intervals: u64, estimate: &Estimate) -> f64 {
         let passed = intervals - self.intervals;

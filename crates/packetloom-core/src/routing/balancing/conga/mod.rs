@@ -10,8 +10,9 @@ use super::{Actions, Balancer, EdgePaths, Flowlets, Home, Look, Pass, Passing, T
 use crate::packet::Kind as PacketKind;
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
-use crate::units::Time;
+use crate::units::{Rate, Time};
 use dre::{Dre, Estimate};
+use std::collections::VecDeque;
 use tables::{FromLeaf, ToLeaf};
 
 /// The routing.
@@ -109,6 +110,8 @@ struct Conga {
     estimate: Estimate,
     /// Of each port.
     links: Vec<Dre>,
+    /// The rates that it is yet to learn.
+    changes: VecDeque<(Time, Vec<Rate>)>,
     to_leaf: ToLeaf,
     from_leaf: FromLeaf,
     candidates: u32,
@@ -129,12 +132,21 @@ impl Conga {
                 is_capped: values.flag("cap"),
             },
             links: home.rates().into_iter().map(Dre::new).collect(),
+            changes: home.changes(),
             to_leaf: ToLeaf::new(values.time("max_age")),
             from_leaf: FromLeaf::new(values.time("max_age")),
             candidates: values.count("candidates").try_into().unwrap_or(0),
             stays: values.flag("stays"),
             data_only: values.text("balances") == "data",
             random: home.random,
+        }
+    }
+
+    /// Goes by the rates that the switch knows by now.
+    fn learn(&mut self, now: Time) {
+        while self.changes.front().is_some_and(|(at, _)| *at <= now) {
+            let rates = self.changes.pop_front().into_iter().flat_map(|(_, rates)| rates);
+            self.links.iter_mut().zip(rates).for_each(|(link, rate)| link.set_rate(rate));
         }
     }
 
@@ -199,6 +211,7 @@ impl Balancer for Conga {
         if self.paths.is_local(packet) || self.data_only && packet.kind != PacketKind::Data {
             return Pass::By(packet.ecmp);
         }
+        self.learn(packet.now);
         if self.paths.is_at(packet.src) {
             let path = self.choose(packet, ways);
             let feedback = self.from_leaf.next(packet.now, self.paths.edge_of(packet.dst));
@@ -251,7 +264,7 @@ mod tests {
     /// Leaves 8 and 9 with four hosts each, spines 10 to 13.
     fn conga(topology: &Topology, node: u32, entries: &[(&str, Value)]) -> Conga {
         let random = Stream::new(1, Purpose::Paths, node.into());
-        Conga::of(&values(entries), Home { topology, node, random })
+        Conga::of(&values(entries), Home { topology, node, random, known_rates: &Vec::new(), common: &None })
     }
 
     fn network() -> Topology {

@@ -254,7 +254,10 @@ mod tests {
         let values = Values { kind: "conweave".to_owned(), entries };
         [8, 9].map(|node| {
             let random = Stream::new(1, Purpose::Paths, node.into());
-            ConWeave::of(&values, Home { topology: &topology, node, random })
+            ConWeave::of(
+                &values,
+                Home { topology: &topology, node, random, known_rates: &Vec::new(), common: &None },
+            )
         })
     }
 
