@@ -296,6 +296,13 @@ fn balancing_is_pinned_and_does_not_depend_on_windows_nor_threads() {
             "b69a62997a296a0a",
         ),
         ("swift", DROP_TAIL, r#"{ kind = "adaptive", update_interval = "2us" }"#, "b8d86f9ecbec7487"),
+        ("tcp", DROP_TAIL, r#"{ kind = "hedera", interval = "100us", delay = "10us" }"#, "229f481877c284e9"),
+        (
+            "dctcp",
+            ECN,
+            r#"{ kind = "hedera", interval = "100us", delay = "10us", placement = "global-first-fit" }"#,
+            "75b6928f439e6162",
+        ),
     ];
     let found = pinned.map(|(transport, queue, routing, _)| {
         let toml = scenario(SMALL_FLOWS, transport, queue, routing, 80);
