@@ -16,6 +16,8 @@ from packetloom.reproduce.balance.claims import (
     CONWEAVE,
     DRILL,
     ECMP,
+    FIRST_FIT,
+    HEDERA,
     LATER,
     LETFLOW,
     OBLIVIOUS,
@@ -143,10 +145,14 @@ def test_only_data_goes_into_a_dead_link() -> None:
     assert measure.last_data_us(nothing, 4160, 100_000.0) == 0.0
 
 
-def test_what_is_not_built_is_not_comparable() -> None:
-    found = judge(claim_of("LB7"), {})
-    assert found.verdict == "not comparable"
-    assert "Hedera" in found.why
+@pytest.mark.parametrize(("rate", "verdict"), [(1.2, "holds"), (1.1, "differs")])
+def test_hedera_is_held_by_the_mean_rate_of_flows(rate: float, verdict: str) -> None:
+    # 1 Gb/s and 3 Gb/s under ECMP.
+    times = {ECMP: [8.0, 8.0 / 3], HEDERA: [8.0 / rate, 8.0 / (3 * rate)], FIRST_FIT: [4.0, 4.0]}
+    found = judge(claim_of("LB7"), runs(hedera=flows_of("fct_ns", times, size_bytes=[1, 1])))
+    assert values(found.deciding)["mean rate of flows, Hedera / ECMP"] == pytest.approx(rate)
+    assert values(found.beside)["Hedera, first fit: mean rate of flows, Gb/s"] == 2
+    assert found.verdict == verdict
 
 
 def test_experiments_are_there_and_every_scenario_stands() -> None:

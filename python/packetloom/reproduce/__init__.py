@@ -118,7 +118,7 @@ PAPERS: dict[str, PaperEntry] = {
     "sync-or-not": PaperEntry("To sync or not to sync (Globecom 2018)", _sync_or_not),
     "rdma": PaperEntry("Lossless Ethernet and RDMA: PFC, DCQCN, TIMELY, HPCC, IRN, Swift", _rdma),
     "homa": PaperEntry("Homa (SIGCOMM 2018)", _homa),
-    "balance": PaperEntry("Balancing load: LetFlow, CONGA, DRILL, ConWeave, REPS", _balance),
+    "balance": PaperEntry("Balancing load: LetFlow, CONGA, DRILL, ConWeave, REPS, Hedera", _balance),
 }
 
 

@@ -1,4 +1,4 @@
-"""Balancing load: what is known of LetFlow, CONGA, DRILL, ConWeave and REPS, claim by claim.
+"""Balancing load: what is known of LetFlow, CONGA, DRILL, ConWeave, REPS and Hedera, claim by claim.
 
 papers/balance/README.md has the findings.
 """
@@ -20,11 +20,12 @@ EXPERIMENTS = (
     Experiment("permutation", "permutation.toml"),
     Experiment("slow-uplink", "slow-uplink.toml"),
     Experiment("dead-link", "dead-link.toml"),
+    Experiment("hedera", "hedera.toml"),
 )
 
 PAPER = Paper(
     name="balance",
-    title="Balancing load: LetFlow, CONGA, DRILL, ConWeave, REPS",
+    title="Balancing load: LetFlow, CONGA, DRILL, ConWeave, REPS, Hedera",
     experiments=EXPERIMENTS,
     claims=CLAIMS,
     figures=FIGURES,

@@ -55,6 +55,11 @@ def last(flows: pl.DataFrame) -> float:
     return float(flows["fct_ns"].to_numpy().max())
 
 
+def mean_rate(flows: pl.DataFrame) -> float:
+    """What flows got from their start to their end in the mean, in Gb/s."""
+    return float((flows["size_bytes"].to_numpy() * 8 / flows["fct_ns"].to_numpy()).mean())
+
+
 def chosen(which: pl.Expr, statistic: Statistic) -> Statistic:
     """The statistic of these flows only."""
     return lambda flows: statistic(flows.filter(which))
