@@ -136,17 +136,17 @@ pub fn message(
     statuses: &[FlowStatus],
     pair: impl Fn(FlowId) -> Option<(u32, u32)>,
 ) -> String {
-    let told = statuses.iter().take(NAMED).map(|one| {
+    let flows = statuses.iter().take(NAMED).map(|one| {
         let ends = pair(one.flow).map_or(String::new(), |(src, dst)| format!(" (host {src} to host {dst})"));
         let FlowStatus { flow, arrived, packets, waits_for } = one;
         format!("flow {flow}{ends}: {arrived} of {packets} packets arrived; waits for {waits_for}")
     });
-    let told: Vec<String> = told.collect();
+    let flows: Vec<String> = flows.collect();
     let more = match statuses.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    format!("no progress: {why} at {now}. {}{more}", told.join("; "))
+    format!("no progress: {why} at {now}. {}{more}", flows.join("; "))
 }
 
 #[cfg(test)]

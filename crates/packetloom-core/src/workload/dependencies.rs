@@ -130,12 +130,12 @@ impl Dependencies {
 impl Plan {
     /// The host at which everything is that a trigger awaits or starts.
     fn home_of(&self, trigger: &PlannedTrigger) -> Option<HostId> {
-        let heard = trigger.awaits.iter().map(|&(place, done)| match done {
+        let awaited = trigger.awaits.iter().map(|&(place, done)| match done {
             Done::Received => self.flows[place].dst,
             Done::Sent => self.flows[place].src,
         });
         let started = trigger.starts.iter().map(|&place| self.flows[place].src);
-        let hosts: BTreeSet<HostId> = heard.chain(started).collect();
+        let hosts: BTreeSet<HostId> = awaited.chain(started).collect();
         if hosts.len() == 1 { hosts.into_iter().next() } else { None }
     }
 

@@ -72,8 +72,8 @@ fn triggers(matrix: &Matrix) -> Vec<PlannedTrigger> {
     };
     let mut triggers: BTreeMap<u32, PlannedTrigger> = matrix.triggers.iter().map(new).collect();
     for (place, connection) in matrix.connections.iter().enumerate() {
-        let heard = [(connection.send_done, Done::Sent), (connection.recv_done, Done::Received)];
-        for (trigger, done) in heard {
+        let awaited = [(connection.send_done, Done::Sent), (connection.recv_done, Done::Received)];
+        for (trigger, done) in awaited {
             if let Some(trigger) = trigger.and_then(|id| triggers.get_mut(&id)) {
                 trigger.awaits.push((place, done));
             }

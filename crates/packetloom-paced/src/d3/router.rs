@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn grants_that_nobody_uses_are_forgotten() {
         let mut router = router();
-        router.grant(&first(1_000_000), 0); // its end is never told
+        router.grant(&first(1_000_000), 0); // its end is never announced
         assert_eq!(router.grant(&first(500_000), 0), 1_000);
         router.ends_at = Time::from_us(100);
         router.catch_up(Moment { now: Time::from_us(100), drained_at: Time::from_us(100) });

@@ -53,11 +53,11 @@ impl Credits {
                     on_link.chain(waiting).filter(is_owed).map(|packet| u64::from(packet.size_bytes)).sum();
                 let coming = &seen.links[*back];
                 let coming = coming.on_link.iter().map(|(_, packet)| packet).chain(&coming.queued);
-                let told = coming.filter_map(|packet| packet.credit).filter(|credit| credit.0 == class);
-                let told: u64 = told.map(|(_, bytes)| bytes).sum();
-                ensure(used == owed + told, "credits are conserved", seen.now, || {
+                let returning = coming.filter_map(|packet| packet.credit).filter(|credit| credit.0 == class);
+                let returning: u64 = returning.map(|(_, bytes)| bytes).sum();
+                ensure(used == owed + returning, "credits are conserved", seen.now, || {
                     format!(
-                        "{name}, class {class}: {used} B used, {owed} B at the far end, {told} B on their way back"
+                        "{name}, class {class}: {used} B used, {owed} B at the far end, {returning} B on their way back"
                     )
                 })?;
             }

@@ -56,19 +56,19 @@ impl<'a> Links<'a> {
         };
         let expected = passage.start + takes(seen) + link.latency + passage.delay;
         let Passage { start, arrival, packet, .. } = *passage;
-        let told = || format!("{}: a packet of flow {} and {size} B", self.name(number), packet.flow);
+        let named = || format!("{}: a packet of flow {} and {size} B", self.name(number), packet.flow);
         let book = &self.books[number];
         ensure(start >= since, "time never goes backwards", start, || {
-            format!("{} started after all before {since} was done", told())
+            format!("{} started after all before {since} was done", named())
         })?;
         ensure(start >= book.free_at, "a link never carries more than its rate", start, || {
-            format!("{} started while the link was taken until {}", told(), book.free_at)
+            format!("{} started while the link was taken until {}", named(), book.free_at)
         })?;
         ensure(arrival == expected, "a link takes its time", start, || {
-            format!("{} arrives at {arrival} instead of {expected}", told())
+            format!("{} arrives at {arrival} instead of {expected}", named())
         })?;
         ensure(arrival >= book.last_arrival, "a link keeps the order", start, || {
-            format!("{} arrives at {arrival}, the one before it at {}", told(), book.last_arrival)
+            format!("{} arrives at {arrival}, the one before it at {}", named(), book.last_arrival)
         })?;
         let free_at = start + takes(size) + passage.delay;
         let book = &mut self.books[number];

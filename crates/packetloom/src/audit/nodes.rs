@@ -99,16 +99,16 @@ impl<'a> Nodes<'a> {
         }
         let missing = self.missing(&held, seen)?;
         for node in hosts as usize..self.topology.nodes.len() {
-            let told = |what: String| format!("{}: {what}", self.topology.node_name(node as u32));
+            let named = |what: String| format!("{}: {what}", self.topology.node_name(node as u32));
             let (counted, missing) = (drops[node], self.settled[node] + missing[node]);
             ensure(counted == missing, "packets are conserved", seen.now, || {
-                told(format!(
+                named(format!(
                     "{missing} packets went in and neither came out nor wait, {counted} were dropped"
                 ))
             })?;
             let (Inside { data, cut }, trims) = (inside[node], trims[node]);
             ensure(data >= trims && -cut <= trims, "trimmed payloads are conserved", seen.now, || {
-                told(format!(
+                named(format!(
                     "of {data} data packets that did not come out, {trims} were trimmed, and {} more headers came out than went in",
                     -cut
                 ))

@@ -139,8 +139,8 @@ mod tests {
     fn components_of_one_kind_are_numbered() {
         let component = Value::Component(Values::default());
         let words = ["ecn", "drop-tail", "ecn"].map(str::to_owned);
-        let told: Vec<Json> =
+        let values_shown: Vec<Json> =
             axis("queue", &[&component; 3], &words).into_iter().map(|axis| axis.value).collect();
-        assert_eq!(told, ["ecn#1", "drop-tail", "ecn#2"]);
+        assert_eq!(values_shown, ["ecn#1", "drop-tail", "ecn#2"]);
     }
 }

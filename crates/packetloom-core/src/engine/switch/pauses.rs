@@ -90,12 +90,12 @@ impl Switch {
         packets: &mut Packets<H>,
     ) -> SmallVec<[usize; 8]> {
         let Some(pauses) = self.pauses_mut() else { return self.own_turns(together, window_start, packets) };
-        let tells_plans = matches!(pauses.ties, Ties::Ns3 { .. });
+        let carries_plans = matches!(pauses.ties, Ties::Ns3 { .. });
         let of = |arrival: &Arrival| {
             let packet = packets.get_mut(arrival.id);
-            let told = tells_plans && packet.kind == Kind::Data;
+            let has_plan = carries_plans && packet.kind == Kind::Data;
             // Switches further on know nothing of the host's plan.
-            let planned_ago = if told { std::mem::take(&mut packet.priority) } else { 0 };
+            let planned_ago = if has_plan { std::mem::take(&mut packet.priority) } else { 0 };
             Tied { link: arrival.link(window_start), size_bytes: packet.size_bytes, planned_ago }
         };
         pauses.ties.order(together.iter().map(of))

@@ -51,7 +51,7 @@ pub struct Plb {
     entropy: u16,
     last: u16,
     /// Feedback in this round trip, and how much of it was bad.
-    heard: u32,
+    answers: u32,
     bad: u32,
     /// Congested round trips in a row.
     congested: u32,
@@ -68,7 +68,7 @@ impl Plb {
         Plb {
             entropy: 0,
             last: (values.count("entropies") - 1) as u16,
-            heard: 0,
+            answers: 0,
             bad: 0,
             congested: 0,
             rounds: values.count("rounds").min(u32::MAX.into()) as u32,
@@ -89,9 +89,9 @@ impl Plb {
     }
 
     fn end_round(&mut self, now: Time, random: &mut Stream) {
-        let is_congested = f64::from(self.bad) > self.marked_above * f64::from(self.heard);
+        let is_congested = f64::from(self.bad) > self.marked_above * f64::from(self.answers);
         self.congested = if is_congested { self.congested + 1 } else { 0 };
-        (self.heard, self.bad, self.round_began) = (0, 0, now);
+        (self.answers, self.bad, self.round_began) = (0, 0, now);
         if self.congested >= self.rounds && now >= self.suspended_until {
             self.move_on(random);
         }
@@ -117,7 +117,7 @@ impl Select for Plb {
             }
             return;
         }
-        self.heard += 1;
+        self.answers += 1;
         self.bad += u32::from(feedback.fate != Fate::Whole);
         if feedback.sent_at >= self.round_began {
             self.end_round(now, random);

@@ -96,8 +96,8 @@ mod tests {
         for path in 0..3 {
             table.note(now, 3, path, 1);
         }
-        let told: Vec<_> = (0..4).map(|_| table.next(now, 3).expect("three paths").0).collect();
-        assert_eq!(told, [0, 1, 2, 0]);
+        let chosen: Vec<_> = (0..4).map(|_| table.next(now, 3).expect("three paths").0).collect();
+        assert_eq!(chosen, [0, 1, 2, 0]);
         table.note(now, 3, 0, 5);
         assert_eq!(table.next(now, 3), Some((0, 5)));
         assert_eq!(table.next(now, 3), Some((1, 1)));

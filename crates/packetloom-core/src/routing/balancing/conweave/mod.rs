@@ -196,7 +196,7 @@ impl Balancer for ConWeave {
         actions: &mut Actions,
     ) -> Pass {
         if packet.kind == PacketKind::Notice && self.paths.is_at(packet.dst) {
-            self.sender.hear(packet, tag, self.paths.edge_of(packet.src));
+            self.sender.receive_notice(packet, tag, self.paths.edge_of(packet.src));
             return Pass::Taken;
         }
         if packet.kind != PacketKind::Data || self.paths.is_local(packet) {
@@ -280,7 +280,7 @@ mod tests {
         (pass, actions)
     }
 
-    fn hears(near: &mut ConWeave, now_us: u64, notice: Notice) {
+    fn receives(near: &mut ConWeave, now_us: u64, notice: Notice) {
         let Notice { flow, subflow, src, dst, mut tag, .. } = notice;
         let kind = PacketKind::Notice;
         let packet = Passing { now: Time::from_us(now_us), flow, subflow, src, dst, kind, ..passing(1) };
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(sent(&mut near, 1).signal, Signal::Nothing);
         let (pass, actions) = comes(&mut far, &data(2), first);
         assert_eq!((pass, actions.notices.len()), (Pass::By(1), 1));
-        hears(&mut near, 4, actions.notices[0]);
+        receives(&mut near, 4, actions.notices[0]);
         let next = sent(&mut near, 5);
         assert_eq!((next.signal, next.epoch, next.path), (Signal::Probe, 2, first.path));
     }
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!((pass, actions.released.len()), (Pass::By(1), 2));
         assert_eq!(actions.notices[0].tag.signal, Signal::Clear);
         assert_eq!(comes(&mut far, &data(21), sent(&mut near, 12)).0, Pass::By(1));
-        hears(&mut near, 22, actions.notices[0]);
+        receives(&mut near, 22, actions.notices[0]);
         assert_eq!(sent(&mut near, 23).signal, Signal::Probe);
     }
 
@@ -342,7 +342,7 @@ mod tests {
             let marked = Passing { is_marked: true, ..data(1_000 * nth + 2) };
             let (_, actions) = comes(&mut far, &marked, tag);
             let notify = actions.notices.into_iter().find(|notice| notice.tag.signal == Signal::Notify);
-            hears(&mut near, 1_000 * nth + 400, notify.expect("a marked packet"));
+            receives(&mut near, 1_000 * nth + 400, notify.expect("a marked packet"));
             sent(&mut near, 1_000 * nth + 410).path == tag.path
         };
         // It stays only where both draws are its path: one time in 16. 400 times that is 25, and five deviations 24.

@@ -122,7 +122,7 @@ impl Sender {
     }
 
     /// A notice comes from the switch of a receiver.
-    pub(super) fn hear(&mut self, notice: &Passing, tag: &Tag, edge: u32) {
+    pub(super) fn receive_notice(&mut self, notice: &Passing, tag: &Tag, edge: u32) {
         let now = notice.now;
         if let (Signal::Notify, Some(path)) = (tag.signal, tag.path) {
             self.bad_until.insert((edge, path), now + self.settings.path_pause);
