@@ -115,11 +115,11 @@ fn every_transport_runs_on_any_graph_by_every_routing() {
         let expected = match name {
             // Their switches remember flows, and answers must come by them.
             "pdq" => 2,
-            "d3" | "hpcc" => 4,
-            "fastpass" => 11,
+            "d3" | "hpcc" => 6,
+            "fastpass" => 13,
             // They report the fate of their packets, so that their paths can be chosen by it.
-            "ndp" | "eqds" | "uec" => 32,
-            _ => 22,
+            "ndp" | "eqds" | "uec" => 36,
+            _ => 26,
         };
         assert_eq!(runs, expected, "{name}");
     }
