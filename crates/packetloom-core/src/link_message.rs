@@ -56,6 +56,9 @@ const PAUSE_OVER: u16 = 2;
 const PAUSE_ENDS: u16 = 3;
 const WATCHDOG: u16 = 4;
 
+/// The longest that a packet can be here, with its framing.
+const LONGEST_FRAME_BYTES: u64 = 9_216 + 20;
+
 /// What a quantum is.
 const QUANTUM_BITS: u64 = 512;
 
@@ -111,6 +114,14 @@ impl LinkMessage {
             }
             _ => None,
         }
+    }
+
+    /// After how long a pause is to be said once more on a link of this rate, if it is one that ends: a frame that is just
+    /// begun may keep the next PAUSE waiting, so it is said before that matters.
+    pub fn say_again_after(self, rate: Rate) -> Option<Time> {
+        let lasts = self.pause_lasts(rate)?;
+        let margin = rate.time_for(LONGEST_FRAME_BYTES).min(Time(lasts.as_ps() / 2));
+        Some(lasts.since(margin))
     }
 }
 

@@ -158,7 +158,7 @@ impl Simulation {
         };
         let workload = Workload::build(&case.workloads, &environment)?;
         let flow_ports = flow_ports(&case, &environment)?;
-        check_credits(&case, &workload, &topology, format)?;
+        check_credits(&case, &workload, (&topology, &faults), format)?;
         if !is_fluid {
             check_queues(&case, format)?;
             check_samples(&case, &workload, &topology)?;

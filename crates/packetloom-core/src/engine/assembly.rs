@@ -6,13 +6,14 @@ use super::calendar::Calendar;
 use super::due::Due;
 use super::endpoint::Transport;
 use super::host::Host;
+use super::intake::Intake;
 use super::nics::Nics;
 use super::partition::Partition;
 use super::port::{Discipline, Port};
 use super::shard::Shard;
 use super::switch::{Balance, Credits, CutThrough, LinkControl, PauseSettings, Pauses, Switch, Ties};
 use super::wires::{LinkEnd, Wires};
-use crate::fault::{KnownRates, LinkFault};
+use crate::fault::{KnownRates, LinkFault, SlowHost};
 use crate::measure::{QueueRecorder, SentRecorder};
 use crate::queue::{self, Headroom, Loans, Memory, Pool, Site};
 use crate::random::{Purpose, Stream};
@@ -103,6 +104,9 @@ impl<'a> Assembly<'a> {
         if self.plan.measures_order {
             host.measure_order();
         }
+        if let Some(slow) = self.plan.faults.slow_host(id) {
+            host.slow_down(self.intake(id, slow));
+        }
         host
     }
 
@@ -190,6 +194,23 @@ impl<'a> Assembly<'a> {
         Port::new(plan.topology, link, end, discipline, recorder, random, agent)
     }
 
+    /// The buffer of a host's NIC that takes packets slowly, which pauses as the NIC's queue says.
+    fn intake(&self, id: u32, slow: &SlowHost) -> Intake {
+        let (nic, topology) = (slow.buffer(self.plan.nic), self.plan.topology);
+        let links_in = self.partition.links_in[id as usize].iter();
+        let links: Vec<_> =
+            links_in.map(|&link| (link as usize, topology.link_back(link as usize))).collect();
+        let of_link = |&(link, back): &(usize, usize)| {
+            let (link, back) = (&topology.links[link], &topology.links[back]);
+            (link.rate, Headroom::new(link, back, topology, &nic, self.plan.largest_packet_bytes).of(&nic))
+        };
+        let limits: Vec<_> = links.iter().map(of_link).collect();
+        let memory = Memory::build(&nic, &limits, topology.nic_rate());
+        let settings = PauseSettings::of(&nic).expect("a slow host's NIC pauses");
+        let backs = limits.iter().zip(&links).map(|((rate, _), (_, back))| (*rate, *back as u32));
+        Intake::new(memory, settings, slow.when.clone(), backs.collect())
+    }
+
     /// The port of a host, or the one that represents the ports of a host with several links.
     fn nic<H: Copy + Default, A: PortAgent<H>>(
         &self,
@@ -232,11 +253,7 @@ impl<'a> Assembly<'a> {
     /// The shared buffer of a switch, if that is its queue; `back`: its ports that lead back, link by link.
     fn pauses(&self, id: u32, back: &[u32]) -> Option<LinkControl> {
         let (queue, topology) = (self.plan.queue, self.plan.topology);
-        let settings = PauseSettings {
-            frame_bytes: queue::pause_bytes(queue)? as u16,
-            lasts: queue.optional_time("pause_time").unwrap_or(Time::NEVER),
-            patience: queue.optional_time("watchdog").unwrap_or(Time::NEVER),
-        };
+        let settings = PauseSettings::of(queue)?;
         let links_in = &self.partition.links_in[id as usize];
         let first_link_out = topology.nodes[id as usize].ports.start;
         let link = |(&link, &back): (&u32, &u32)| {
@@ -251,7 +268,7 @@ impl<'a> Assembly<'a> {
             _ => Ties::Rotate { turn: 0 },
         };
         let memory = Memory::build(queue, &links, topology.nic_rate());
-        Some(LinkControl::Pauses(Box::new(Pauses::new(memory, &settings, ties, (id, first_link_out)))))
+        Some(LinkControl::Pauses(Box::new(Pauses::new(memory, settings, ties, (id, first_link_out)))))
     }
 
     /// `has_agents`: the transport has an agent at each of its ports.

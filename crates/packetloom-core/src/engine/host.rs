@@ -4,6 +4,7 @@ use super::Tally;
 use super::agenda::Agenda;
 use super::arrival::Arrival;
 use super::endpoint::{Context, FlowStatus, Transport};
+use super::intake::{Arrived, Intake};
 use super::log::{Event, Log, Report};
 use super::port::Port;
 use super::queries::Queries;
@@ -14,6 +15,7 @@ use crate::measure::{Arrivals, QueueRecorder, Reordering};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_whole;
+use crate::queue::Signals;
 use crate::random::{Purpose, Stream};
 use crate::routing::PathChoice;
 use crate::units::Time;
@@ -40,6 +42,8 @@ pub(super) struct Host<T: Transport> {
     arrivals: Option<Box<Arrivals>>,
     /// Of each incoming link, which of its own leads back, where the two ends talk to each other.
     ways_back: Vec<u32>,
+    /// What arrives and waits, if the host is slow at times.
+    intake: Option<Box<Intake>>,
 }
 
 /// What a host looks at in each of its turns.
@@ -53,12 +57,19 @@ struct Turns {
     ended_chains: Vec<u32>,
     /// Whether it has triggers or queries, which are notified when flows end here.
     listens: bool,
+    /// Whether it is slow at times, and when it next takes something that waits in its NIC.
+    is_slow: bool,
+    takes_at: Time,
     /// The earliest wake-up that the calendar has for it.
     wake_at: Time,
 }
 
 enum Next {
     Arrival(PacketId),
+    /// Something waits in the NIC of a slow host, and its time has come.
+    Intake,
+    /// That was this packet.
+    Taken(PacketId),
     /// A pause of the NIC has ended.
     Resumed,
     Timer,
@@ -81,6 +92,8 @@ impl<T: Transport> Host<T> {
             starting: BinaryHeap::new(),
             ended_chains: Vec::new(),
             listens: false,
+            is_slow: false,
+            takes_at: Time::NEVER,
             wake_at: Time::NEVER,
         };
         Host {
@@ -95,7 +108,19 @@ impl<T: Transport> Host<T> {
             pulls: None,
             arrivals: None,
             ways_back,
+            intake: None,
         }
+    }
+
+    /// Has it take what arrives as slowly as this.
+    pub(super) fn slow_down(&mut self, intake: Intake) {
+        self.intake = Some(Box::new(intake));
+        self.turns.is_slow = true;
+    }
+
+    /// What arrives and waits, if the host is slow at times.
+    pub(super) fn intake(&self) -> Option<&Intake> {
+        self.intake.as_deref()
     }
 
     /// Has the transport's queue of pulls recorded, if it has one.
@@ -180,7 +205,7 @@ impl<T: Transport> Host<T> {
 
     #[inline]
     fn next_by_itself(&self) -> Time {
-        self.turns.agenda.next_at().min(self.next_start())
+        self.turns.agenda.next_at().min(self.next_start()).min(self.turns.takes_at)
     }
 
     /// Adds a flow that starts in the window about to be processed, or later.
@@ -228,16 +253,25 @@ impl<T: Transport> Host<T> {
         {
             if let Next::Arrival(id) = next
                 && let Some(arrival) = arrivals.next()
-                && !wires.packets.get(id).kind.is_transports()
             {
-                tally.events += 1;
-                tally.packet_hops += u64::from(!LinkMessage::is_reminder(wires.packets.get(id)));
-                if self.take_in(now, id, || arrival.link(start), wires) {
-                    self.step(now, Next::Resumed, wires, log, tally);
+                if !wires.packets.get(id).kind.is_transports() {
+                    tally.events += 1;
+                    tally.packet_hops += u64::from(!LinkMessage::is_reminder(wires.packets.get(id)));
+                    if self.take_in(now, id, || arrival.link(start), wires) {
+                        self.step(now, Next::Resumed, wires, log, tally);
+                    }
+                    continue;
                 }
-                continue;
+                if self.turns.is_slow && !self.lets_in(now, id, arrival.link(start), wires) {
+                    tally.events += 1;
+                    tally.packet_hops += 1;
+                    continue;
+                }
             }
-            self.step(now, next, wires, log, tally);
+            match next {
+                Next::Intake => self.take_from_nic(now, wires, log, tally),
+                next => self.step(now, next, wires, log, tally),
+            }
         }
         if self.nic.is_waiting() {
             self.nic.serve_until(end, wires);
@@ -245,7 +279,8 @@ impl<T: Transport> Host<T> {
         self.schedule_wake(end, wires);
     }
 
-    /// What happens next before `end`. At equal times what arrives comes before timers, timers before new flows.
+    /// What happens next before `end`. At equal times what arrives comes before what waited in the NIC, that before timers,
+    /// timers before new flows.
     #[inline]
     fn next(&self, end: Time, arrival: Option<(Time, PacketId)>) -> Option<(Time, Next)> {
         let by_itself = self.next_by_itself();
@@ -255,6 +290,8 @@ impl<T: Transport> Host<T> {
             Some((at, Next::Arrival(id)))
         } else if by_itself >= end {
             None
+        } else if self.turns.takes_at == by_itself {
+            Some((by_itself, Next::Intake))
         } else if self.turns.agenda.next_at() == by_itself {
             Some((by_itself, Next::Timer))
         } else {
@@ -287,7 +324,7 @@ impl<T: Transport> Host<T> {
             pulls: self.pulls.as_deref_mut(),
         };
         match next {
-            Next::Arrival(id) => {
+            Next::Arrival(id) | Next::Taken(id) => {
                 if let Some(arrivals) = &mut self.arrivals {
                     note_arrival(arrivals, id, &context.wires.packets);
                 }
@@ -296,6 +333,7 @@ impl<T: Transport> Host<T> {
                 self.transport.receive(packet, &mut context);
             }
             Next::Resumed => self.transport.resumed(&mut context),
+            Next::Intake => {}
             Next::Timer => {
                 let Some(timer) = context.agenda.pop() else { return };
                 self.transport.timer(timer, &mut context);
@@ -316,6 +354,46 @@ impl<T: Transport> Host<T> {
         if self.turns.listens {
             self.notify_ends(now, &log.events[logged..], wires);
         }
+    }
+
+    /// Whether a slow host takes a packet at once. If not it waits in the NIC, or is dropped.
+    #[inline(never)]
+    fn lets_in(&mut self, now: Time, id: PacketId, link: u32, wires: &mut Wires<T::Header>) -> bool {
+        let Some(intake) = &mut self.intake else { return true };
+        match intake.arrive(now, link, id, &mut wires.packets) {
+            Arrived::Passes => return true,
+            Arrived::Waits(signals) => self.pause_link(now, link, signals, wires),
+            Arrived::Dropped => self.nic.refuse(id, wires),
+        }
+        false
+    }
+
+    /// A slow host takes what has waited in its NIC until now, or pauses once more.
+    #[inline(never)]
+    fn take_from_nic(&mut self, now: Time, wires: &mut Wires<T::Header>, log: &mut Log, tally: &mut Tally) {
+        let Some(intake) = &mut self.intake else { return };
+        if let Some((link, signals)) = intake.prolong(now) {
+            tally.events += 1;
+            return self.pause_link(now, link, signals, wires);
+        }
+        let taken = intake.take(now, &wires.packets);
+        let (link, signals) = taken.map_or((0, Signals::default()), |(_, link, signals)| (link, signals));
+        self.pause_link(now, link, signals, wires);
+        if let Some((id, ..)) = taken {
+            self.step(now, Next::Taken(id), wires, log, tally);
+        }
+    }
+
+    /// Says to a link which of its classes are paused and resumed, and notes when the NIC has to be looked at again.
+    fn pause_link(&mut self, now: Time, link: u32, signals: Signals, wires: &mut Wires<T::Header>) {
+        let Some(intake) = &mut self.intake else { return };
+        let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
+        let nic = &mut self.nic;
+        intake.frames(now, link, signals, |frame| {
+            let id = wires.packets.add(frame);
+            nic.tell(now, by, id, wires);
+        });
+        self.turns.takes_at = intake.next_at();
     }
 
     fn notify_ends(&mut self, now: Time, events: &[Event], wires: &mut Wires<T::Header>) {

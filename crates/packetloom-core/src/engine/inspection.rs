@@ -5,15 +5,17 @@
 //! simulation without an audit has none of this.
 
 use super::PortAgent;
+use super::endpoint::Transport;
 use super::partition::FarEnd;
 use super::port::{Port, PortCounters};
+use super::shard::Shard;
 use super::view::View;
 use super::wires::{Put, Wires};
 use crate::fault::LinkFault;
 use crate::flow::{FlowId, HostId};
 use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
-use crate::queue::{Buffer, CLASSES, Holds, SharedPort, charged_class, class_of};
+use crate::queue::{Buffer, CLASSES, Holds, Memory, SharedPort, charged_class, class_of};
 use crate::units::Time;
 use std::fmt::{Debug, Write};
 use std::ops::Range;
@@ -101,13 +103,15 @@ pub struct LinkState {
     pub paused: u8,
 }
 
-/// A switch's shared buffer.
+/// The shared buffer of a switch, or of the NIC of a slow host.
 #[derive(Clone, Debug)]
 pub struct SharedBuffer {
-    /// The switch.
+    /// The node.
     pub node: u32,
-    /// Its ports' links, in the topology.
+    /// The links of a switch's ports, in the topology.
     pub links_out: Range<usize>,
+    /// What waits in a host.
+    pub held: Vec<Held>,
     /// What each link's classes are charged with.
     pub charges: Vec<LinkCharge>,
     /// How large it is.
@@ -219,22 +223,39 @@ fn balanced<H: Copy + Default, A>(view: &View<'_, H, A>) -> impl Iterator<Item =
 fn shared_buffers<H, A>(view: &View<'_, H, A>) -> impl Iterator<Item = SharedBuffer> {
     view.switches.iter().filter_map(move |switch| {
         let pauses = switch.pauses()?;
-        let memory = &pauses.memory;
-        let charges = memory.links().flat_map(|link| (0..CLASSES as u8).map(move |class| (link, class)));
-        let charge = |(link, class)| LinkCharge {
-            link,
-            class,
-            bytes: memory.charged(link, class.into()),
-            headroom: memory.headroom(link, class.into()),
-        };
+        let links_out = view.links_out(switch.ports());
+        Some(SharedBuffer { links_out, ..shared_buffer(pauses.node(), &pauses.memory) })
+    })
+}
+
+/// The buffers of slow hosts.
+pub(super) fn intakes<T: Transport>(shard: &Shard<T>) -> impl Iterator<Item = SharedBuffer> {
+    (shard.first_host..).zip(&shard.hosts).filter_map(move |(id, host)| {
+        let (intake, packets) = (host.intake()?, &shard.wires.packets);
+        let held = |id| Held::of(packets.get(id), packets.ingress(id));
         Some(SharedBuffer {
-            node: pauses.node(),
-            links_out: view.links_out(switch.ports()),
-            charges: charges.map(charge).collect(),
-            size_bytes: memory.size_bytes(),
-            lossless_drops: memory.lossless_drops(),
+            held: intake.waiting().map(held).collect(),
+            ..shared_buffer(id, intake.memory())
         })
     })
+}
+
+fn shared_buffer(node: u32, memory: &Memory) -> SharedBuffer {
+    let charges = memory.links().flat_map(|link| (0..CLASSES as u8).map(move |class| (link, class)));
+    let charge = |(link, class)| LinkCharge {
+        link,
+        class,
+        bytes: memory.charged(link, class.into()),
+        headroom: memory.headroom(link, class.into()),
+    };
+    SharedBuffer {
+        node,
+        links_out: 0..0,
+        held: Vec::new(),
+        charges: charges.map(charge).collect(),
+        size_bytes: memory.size_bytes(),
+        lossless_drops: memory.lossless_drops(),
+    }
 }
 
 fn passage<H: Debug>(put: &Put<H>, fault: Option<&LinkFault>, identify: bool) -> Passage {

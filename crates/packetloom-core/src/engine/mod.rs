@@ -17,8 +17,8 @@ mod deadlock;
 mod due;
 mod endpoint;
 mod host;
-
 mod inspection;
+mod intake;
 mod log;
 mod nics;
 mod partition;
@@ -300,7 +300,8 @@ impl<T: Transport> AnyEngine for Engine<T> {
         let puts = self.shards.iter_mut().map(|shard| std::mem::take(&mut shard.wires.audited)).collect();
         let due = self.shards.iter().flat_map(Shard::due).collect();
         let is_idle = self.shards.iter().all(|shard| shard.next_window().is_none());
-        let seen = inspection::inspect(&self.views(), &self.partition.far_ends, puts, identify);
+        let mut seen = inspection::inspect(&self.views(), &self.partition.far_ends, puts, identify);
+        seen.shared_buffers.extend(self.shards.iter().flat_map(inspection::intakes));
         Inspection { now: self.now, is_idle, due, ..seen }
     }
 }

@@ -569,6 +569,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.returned.take()
     }
 
+    /// Says something to the far end; `by`: by which of a host's links.
+    pub(super) fn tell(&mut self, now: Time, by: u32, message: PacketId, wires: &mut Wires<H>) {
+        if let Some(nics) = &mut self.nics {
+            nics.ports_mut()[by as usize].accept(now, message, wires, None);
+            return self.follow();
+        }
+        self.accept(now, message, wires, None);
+    }
+
     /// A message from the far end; `by`: the link of the host that it came by.
     pub fn receive_message(&mut self, now: Time, by: u32, message: LinkMessage, wires: &mut Wires<H>) {
         self.change(now, by, wires, |buffer| buffer.receive_message(now, message));

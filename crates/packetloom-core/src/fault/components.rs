@@ -1,5 +1,6 @@
 //! What can break, as a scenario describes it.
 
+use crate::queue::LARGEST_BUFFER;
 use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Values};
 use crate::topology::SLOWEST;
 
@@ -44,6 +45,8 @@ pub(super) enum Does {
     CutsLinks,
     /// All links of a switch are down.
     CutsSwitch,
+    /// A host takes less than its links bring.
+    SlowsHost,
 }
 
 pub(super) const FAULTS: &[Made<Does>] = &[
@@ -131,6 +134,44 @@ pub(super) const FAULTS: &[Made<Does>] = &[
             check: check_times,
         },
     },
+    Made {
+        how: Does::SlowsHost,
+        component: Component {
+            section: "fault",
+            kind: "slow-receiver",
+            doc: "A host takes less than its link brings, as where its memory or its PCIe bus is too slow for its NIC. What waits fills the NIC's buffer, and the NIC pauses its switch as that pauses others. It needs the queue \"shared-buffer\" with a lossless class. What is not charged to a buffer, such as acknowledgements in class 0, is taken at once.",
+            source: "Guo et al., RDMA over commodity Ethernet at scale, SIGCOMM 2016, §4.4: the slow-receiver symptom",
+            params: &[&[
+                Param {
+                    name: "host",
+                    kind: Kind::Text,
+                    default: Fallback::Required,
+                    doc: "Which host, such as \"host0\"; \"host\": all of them, each by itself.",
+                    source: "packetloom",
+                },
+                Param {
+                    name: "rate",
+                    kind: Kind::Rate,
+                    default: Fallback::Required,
+                    doc: "How much it takes, headers included, framing not. A packet is taken at the rate that holds when its turn comes.",
+                    source: "packetloom",
+                },
+                Param {
+                    name: "buffer",
+                    kind: Kind::Bytes,
+                    default: Fallback::Value("512KiB"),
+                    doc: "What its NIC can hold. It is shared out as a switch's buffer is, by the other parameters of the NIC's \"shared-buffer\".",
+                    source: "packetloom",
+                },
+                Param { doc: "When it becomes slow.", ..AT },
+                Param {
+                    doc: "When it takes again whatever comes, and all that waits at once; left out: never.",
+                    ..UNTIL
+                },
+            ]],
+            check: check_slow_receiver,
+        },
+    },
 ];
 
 /// Every component of the section "fault".
@@ -157,6 +198,16 @@ fn check_degraded(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new("rate", format!("write a rate of at least {SLOWEST}, or \"link-down\"")));
     }
     check_link_down(values)
+}
+
+fn check_slow_receiver(values: &Values) -> Result<(), Complaint> {
+    if values.rate("rate") < SLOWEST {
+        return Err(Complaint::new("rate", format!("write a rate of at least {SLOWEST}")));
+    }
+    if values.bytes("buffer") > LARGEST_BUFFER {
+        return Err(Complaint::new("buffer", format!("write at most {LARGEST_BUFFER}B")));
+    }
+    check_times(values)
 }
 
 fn check_link_down(values: &Values) -> Result<(), Complaint> {

@@ -4,10 +4,12 @@
 
 mod components;
 mod link;
+mod slow_host;
 
 pub use components::COMPONENTS;
 use components::{Does, FAULTS};
 pub use link::{LinkFault, Loss, Slow};
+pub use slow_host::SlowHost;
 
 use crate::flow::HostId;
 use crate::spec::{self, Complaint, Value, Values};
@@ -44,6 +46,8 @@ pub struct Faults {
     outages: Vec<Outage>,
     /// Where links are slow, and when.
     slow: Vec<Degraded>,
+    /// Hosts that are slow at times.
+    slow_hosts: BTreeMap<HostId, SlowHost>,
 }
 
 impl Faults {
@@ -55,7 +59,7 @@ impl Faults {
         let lossy = topology.error_rates.iter().copied().enumerate().filter(|(_, rate)| *rate > 0.0);
         let mut all = Faults { corruption: lossy.collect(), ..Faults::default() };
         for (number, fault) in faults.iter().enumerate() {
-            all.add(fault, topology).map_err(|complaint| Complaint {
+            all.add(number, fault, topology).map_err(|complaint| Complaint {
                 key: format!("fault[{number}].{}", complaint.key),
                 ..complaint
             })?;
@@ -63,7 +67,7 @@ impl Faults {
         Ok(all)
     }
 
-    fn add(&mut self, fault: &Values, topology: &Topology) -> Result<(), Complaint> {
+    fn add(&mut self, number: usize, fault: &Values, topology: &Topology) -> Result<(), Complaint> {
         match spec::how(FAULTS, &fault.kind) {
             Does::Corrupts => {
                 let probability = fault.number("probability");
@@ -74,6 +78,7 @@ impl Faults {
             }
             Does::Slows => self.slow.push(degraded(fault, topology)?),
             Does::CutsLinks => self.outages.push(Outage::of(fault, links_between(fault, topology)?)),
+            Does::SlowsHost => slow_host::add(&mut self.slow_hosts, (number, fault), topology)?,
             Does::CutsSwitch => self.outages.push(Outage::of(fault, links_of_switch(fault, topology)?)),
         }
         Ok(())
@@ -81,11 +86,21 @@ impl Faults {
 
     /// When the last fault that ends does, or one that never ends begins.
     pub fn last_change(&self) -> Time {
-        let ends = self
-            .outages
-            .iter()
-            .map(|outage| if outage.until == Time::NEVER { outage.from } else { outage.until });
+        let outages = self.outages.iter().map(|outage| (outage.from, outage.until));
+        let slow =
+            self.slow_hosts.values().flat_map(|host| host.when.iter().map(|slow| (slow.from, slow.until)));
+        let ends = outages.chain(slow).map(|(from, until)| if until == Time::NEVER { from } else { until });
         ends.max().unwrap_or(Time::ZERO)
+    }
+
+    /// When a host is slow, and how much, if it ever is.
+    pub fn slow_host(&self, host: HostId) -> Option<&SlowHost> {
+        self.slow_hosts.get(&host)
+    }
+
+    /// All hosts that are slow at times.
+    pub fn slow_hosts(&self) -> impl Iterator<Item = (HostId, &SlowHost)> {
+        self.slow_hosts.iter().map(|(host, slow)| (*host, slow))
     }
 
     /// The links that are not always as they should be, with how.
@@ -167,6 +182,11 @@ impl Faults {
         };
         changes.into_iter().map(rates_from).collect()
     }
+}
+
+/// Whether a fault leaves every packet on its way.
+pub fn loses_nothing(fault: &Values) -> bool {
+    matches!(spec::how(FAULTS, &fault.kind), Does::SlowsHost)
 }
 
 impl Outage {

@@ -64,6 +64,8 @@ pub struct Terms<'a> {
     pub one_path: bool,
     /// Whether something breaks.
     pub has_faults: bool,
+    /// Whether hosts are slow at times: what their NICs have no room for is dropped there.
+    pub has_slow_hosts: bool,
 }
 
 /// What was sent and received of a flow.
@@ -111,7 +113,8 @@ impl<'a> Audit<'a> {
             [terms.nic, terms.queue].map(|queue| queue::most_bytes(queue, terms.largest_packet_bytes));
         // A shared buffer has invariants of its own (`pauses.rs`); what waits at a host waits in the host.
         let is_shared = queue::pause_bytes(terms.queue).is_some();
-        let (nic, port) = if is_shared { (None, Some(u64::MAX)) } else { (nic, port) };
+        let nic_drops = terms.has_slow_hosts.then_some(u64::MAX);
+        let (nic, port) = if is_shared { (nic_drops, Some(u64::MAX)) } else { (nic, port) };
         // Hosts share no pool.
         let port = port.into_iter().chain(queue::pool_bytes(terms.queue)).min();
         Audit {

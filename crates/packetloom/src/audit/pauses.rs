@@ -38,7 +38,7 @@ impl Pauses {
         name: impl Fn(u32) -> String,
     ) -> Verdict {
         let mut waits: BTreeMap<(u32, u8), u64> = BTreeMap::new();
-        for packet in seen.waiting(buffer.links_out.clone()) {
+        for packet in seen.waiting(buffer.links_out.clone()).chain(&buffer.held) {
             if let Some(class) = packet.charged_class {
                 *waits.entry((packet.ingress, class)).or_default() += u64::from(packet.size_bytes);
             }
@@ -83,6 +83,7 @@ mod tests {
         let buffer = SharedBuffer {
             node: 2,
             links_out: 0..1,
+            held: Vec::new(),
             charges: vec![charge(0, 0), charge(1, 1_500)],
             size_bytes: 10_000,
             lossless_drops: 0,

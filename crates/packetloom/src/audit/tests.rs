@@ -82,8 +82,18 @@ fn violated_by(change: impl FnOnce(&mut Inspection)) -> Option<&'static str> {
 
 fn audit_of<'a>(topology: &'a Topology, queue: &'a Values) -> Audit<'a> {
     let format = Format { mss_bytes: 1_460, header_bytes: 40 };
-    let (one_path, has_faults, largest_packet_bytes) = (true, false, 1_500);
-    Audit::new(Terms { topology, queue, nic: queue, format, largest_packet_bytes, one_path, has_faults })
+    let (one_path, has_faults, has_slow_hosts, largest_packet_bytes) = (true, false, false, 1_500);
+    let nic = queue;
+    Audit::new(Terms {
+        topology,
+        queue,
+        nic,
+        format,
+        largest_packet_bytes,
+        one_path,
+        has_faults,
+        has_slow_hosts,
+    })
 }
 
 #[test]

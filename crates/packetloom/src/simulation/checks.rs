@@ -3,6 +3,7 @@
 use super::queues;
 use crate::central;
 use crate::engine::PathNeeds;
+use crate::fault::{self, Faults};
 use crate::measure::Format;
 use crate::queue;
 use crate::routing;
@@ -18,12 +19,13 @@ use std::collections::BTreeSet;
 pub(super) fn check_credits(
     case: &Case,
     workload: &Workload,
-    topology: &Topology,
+    (topology, faults): (&Topology, &Faults),
     format: Format,
 ) -> Result<(), Complaint> {
     let Some((queue, nic)) = queues(case, workload) else { return Ok(()) };
     queue::check_credits(&queue, &nic, topology, format.mss_bytes + format.header_bytes)?;
     check_pauses(case, (&queue, &nic), topology, format)?;
+    check_slow_hosts((topology, faults), &nic, format)?;
     let transport = case.scheme.component("transport").kind;
     if queue::credit_bytes(&queue).is_none() {
         if transport::needs(&transport).no_losses {
@@ -51,13 +53,41 @@ fn check_pauses(
                        leave nic out";
         return Err(Complaint::new("scheme.nic", message));
     }
-    let loses = !case.faults.is_empty() || topology.error_rates.iter().any(|rate| *rate > 0.0);
+    let loses =
+        !case.faults.iter().all(fault::loses_nothing) || topology.error_rates.iter().any(|rate| *rate > 0.0);
     if loses && queue::pauses_until_resumed(queue) {
         let message = "is missing: a fault may lose a RESUME, and its link would stall for ever; write one such as \"100us\", \
                        or leave the faults out";
         return Err(Complaint::new("scheme.queue.pause_time", message));
     }
     queue::check_limits(queue, topology, format.mss_bytes + format.header_bytes)
+}
+
+/// A slow host must be able to pause its links, and its NIC have room for what comes until they heed that.
+fn check_slow_hosts(
+    (topology, faults): (&Topology, &Faults),
+    nic: &Values,
+    format: Format,
+) -> Result<(), Complaint> {
+    for (host, slow) in faults.slow_hosts() {
+        if !queue::pauses(nic) {
+            let message = format!(
+                "{} is a slow receiver, and with {} nothing is ever paused; write queue = {{ kind = \"shared-buffer\" }} \
+                 with a lossless class in the scheme, or leave this fault out",
+                topology.node_name(host),
+                if queue::pause_bytes(nic).is_some() {
+                    "lossless = []".to_owned()
+                } else {
+                    format!("the NIC {:?}", nic.kind)
+                },
+            );
+            return Err(Complaint::new(&format!("fault[{}].kind", slow.fault), message));
+        }
+        let key = format!("fault[{}].buffer", slow.fault);
+        let packet_bytes = format.mss_bytes + format.header_bytes;
+        queue::check_host_limits(&slow.buffer(nic), topology, host, packet_bytes, &key)?;
+    }
+    Ok(())
 }
 
 /// Queues must be able to hold packets of this format, and have the classes that the workloads name.

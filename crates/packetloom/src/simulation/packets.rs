@@ -4,6 +4,7 @@ use super::warnings::{never_started, useless_threshold};
 use super::{JobRow, Monitor, Outcome, PortRow, Setting, Simulation, queues};
 use crate::audit::{Audit, Terms, Violation};
 use crate::engine::{AfterWindow, AnyEngine, Engine, FlowStatus, Plan, Transport};
+use crate::fault;
 use crate::flow::FlowId;
 use crate::measure::{Collector, QueueRecorder};
 use crate::queue;
@@ -139,7 +140,9 @@ impl Setting {
             format: self.format,
             largest_packet_bytes: ack.max(self.format.mss_bytes + self.format.header_bytes),
             one_path: routing::path_per_flow(plan.routing, &self.topology).0,
-            has_faults: !self.case.faults.is_empty() || !self.topology.error_rates.is_empty(),
+            has_faults: !self.case.faults.iter().all(fault::loses_nothing)
+                || !self.topology.error_rates.is_empty(),
+            has_slow_hosts: self.faults.slow_hosts().next().is_some(),
         }
     }
 

@@ -10,60 +10,86 @@ use crate::engine::wires::Wires;
 use crate::link_message::{LinkMessage, PauseOrigin};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
-use crate::queue::{Departure, Memory, Signals, charged_class};
+use crate::queue::{self, Departure, Memory, Signals, charged_class};
+use crate::spec::Values;
 use crate::units::{Rate, Time};
 use smallvec::SmallVec;
 
 /// A switch's shared buffer, and what it says of it.
 pub(in crate::engine) struct Pauses {
     pub(in crate::engine) memory: Memory,
-    /// The size of a PAUSE or RESUME.
-    frame_bytes: u16,
-    /// How long a PAUSE holds; [`Time::NEVER`]: until a RESUME.
-    lasts: Time,
-    /// For how long a class may be kept from being sent; [`Time::NEVER`]: for any time.
-    patience: Time,
+    settings: PauseSettings,
     /// The switch, and the link of its first port, in the topology.
     node: u32,
     first_link_out: u32,
     ties: Ties,
 }
 
-/// What [`Pauses`] are built of.
+/// What a queue says of pauses.
+#[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct PauseSettings {
+    /// The size of a PAUSE or RESUME.
     pub(in crate::engine) frame_bytes: u16,
-    pub(in crate::engine) lasts: Time,
-    pub(in crate::engine) patience: Time,
+    /// How long a PAUSE holds; [`Time::NEVER`]: until a RESUME.
+    lasts: Time,
+    /// For how long a class may be kept from being sent; [`Time::NEVER`]: for any time.
+    patience: Time,
 }
 
-impl Pauses {
-    pub(in crate::engine) fn new(
-        memory: Memory,
-        settings: &PauseSettings,
-        ties: Ties,
-        (node, first_link_out): (u32, u32),
-    ) -> Pauses {
-        let PauseSettings { frame_bytes, lasts, patience } = *settings;
-        Pauses { memory, frame_bytes, lasts, patience, node, first_link_out, ties }
+impl PauseSettings {
+    /// Of a queue, if it pauses.
+    pub(in crate::engine) fn of(queue: &Values) -> Option<PauseSettings> {
+        Some(PauseSettings {
+            frame_bytes: queue::pause_bytes(queue)? as u16,
+            lasts: queue.optional_time("pause_time").unwrap_or(Time::NEVER),
+            patience: queue.optional_time("watchdog").unwrap_or(Time::NEVER),
+        })
     }
 
-    /// For how long a class may be kept from being sent.
-    pub(super) fn patience(&self) -> Time {
-        self.patience
-    }
-
-    /// The switch, in the topology.
-    pub(in crate::engine) fn node(&self) -> u32 {
-        self.node
-    }
-
-    /// The quanta of a PAUSE on a link of this rate.
-    fn quanta(&self, rate: Rate) -> u32 {
+    /// The quanta that a PAUSE asks for on a link of this rate.
+    pub(in crate::engine) fn quanta(&self, rate: Rate) -> u32 {
         if self.lasts == Time::NEVER {
             LinkMessage::UNTIL_RESUMED
         } else {
             LinkMessage::quanta(self.lasts, rate)
         }
+    }
+}
+
+impl Pauses {
+    pub(in crate::engine) fn new(
+        memory: Memory,
+        settings: PauseSettings,
+        ties: Ties,
+        (node, first_link_out): (u32, u32),
+    ) -> Pauses {
+        Pauses { memory, settings, node, first_link_out, ties }
+    }
+
+    /// For how long a class may be kept from being sent.
+    pub(super) fn patience(&self) -> Time {
+        self.settings.patience
+    }
+
+    /// Where a pause of a class begins: at the port where most of it waits, which need not be the one that the packet leaves
+    /// by that is one too many; if that port is paused itself, where that began.
+    fn origin<H: Copy + Default, A: PortAgent<H>>(
+        &self,
+        class: u8,
+        out: u32,
+        ports: &[Port<H, A>],
+    ) -> PauseOrigin {
+        let waits = |port: u32| ports[port as usize].shared().map_or(0, |port| port.class_bytes(class));
+        let others = 0..ports.len() as u32;
+        let fullest = others.fold(out, |most, port| if waits(port) > waits(most) { port } else { most });
+        let here = PauseOrigin { link: self.first_link_out + fullest, passed_on: 0 };
+        let passed_on = |origin: PauseOrigin| PauseOrigin { passed_on: origin.passed_on + 1, ..origin };
+        ports[fullest as usize].shared().and_then(|port| port.origin(class)).map_or(here, passed_on)
+    }
+
+    /// The switch, in the topology.
+    pub(in crate::engine) fn node(&self) -> u32 {
+        self.node
     }
 }
 
@@ -121,9 +147,7 @@ impl Switch {
         let waiting = port.map_or(0, |port| port.class_bytes(class));
         let (has_room, signals) = pauses.memory.arrive(link, class, size_bytes, waiting);
         if signals != Signals::default() {
-            let here = PauseOrigin { link: pauses.first_link_out + out, passed_on: 0 };
-            let passed_on = |origin: PauseOrigin| PauseOrigin { passed_on: origin.passed_on + 1, ..origin };
-            let origin = port.and_then(|port| port.origin(class)).map_or(here, passed_on);
+            let origin = pauses.origin(class, out, ports);
             self.signal(now, link, signals, origin, ports, wires);
         }
         if !has_room {
@@ -175,14 +199,12 @@ impl Switch {
         let Some(pauses) = self.pauses_mut() else { return };
         let rate = ports[back as usize].rate();
         for class in (0..u8::BITS as u8).filter(|class| (signals.pause | signals.resume) >> class & 1 == 1) {
-            let quanta = if signals.pause >> class & 1 == 1 { pauses.quanta(rate) } else { 0 };
+            let quanta = if signals.pause >> class & 1 == 1 { pauses.settings.quanta(rate) } else { 0 };
             let message = LinkMessage::Pause { class, quanta, origin };
-            let frame = Packet { time: now, ..message.packet(pauses.frame_bytes) };
+            let frame = Packet { time: now, ..message.packet(pauses.settings.frame_bytes) };
             ports[back as usize].accept(now, wires.packets.add(frame), wires, None);
-            if let Some(lasts) = message.pause_lasts(rate) {
-                // A frame that has just begun may delay the next PAUSE, so the PAUSE is repeated early enough.
-                let margin = rate.time_for(LONGEST_FRAME_BYTES).min(Time(lasts.as_ps() / 2));
-                wires.remind((node, link), now + lasts.since(margin), LinkMessage::PauseEnds { class });
+            if let Some(in_time) = message.say_again_after(rate) {
+                wires.remind((node, link), now + in_time, LinkMessage::PauseEnds { class });
             }
         }
         self.note_joined(back, &mut ports[back as usize]);
@@ -197,13 +219,11 @@ impl Switch {
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        let is_paused = self.pauses().is_some_and(|pauses| pauses.memory.paused(link) >> class & 1 == 1);
-        if is_paused {
-            let signals = Signals { pause: 1 << class, resume: 0 };
-            self.signal(now, link, signals, PauseOrigin::default(), ports, wires);
-        }
+        let back = self.ways_back[link as usize];
+        let Some(pauses) = self.pauses().filter(|pauses| pauses.memory.paused(link) >> class & 1 == 1) else {
+            return;
+        };
+        let (signals, origin) = (Signals { pause: 1 << class, resume: 0 }, pauses.origin(class, back, ports));
+        self.signal(now, link, signals, origin, ports, wires);
     }
 }
-
-/// The longest that a packet can be here, with its framing.
-const LONGEST_FRAME_BYTES: u64 = 9_216 + 20;

@@ -1,6 +1,7 @@
 //! What of a shared buffer is set aside for each link, and whether that is enough.
 
 use super::{by_mmu, lossless, pause_bytes};
+use crate::flow::HostId;
 use crate::spec::{Complaint, Values};
 use crate::topology::{Link, Topology};
 use crate::units::{Rate, Time};
@@ -74,32 +75,65 @@ pub fn check_limits(queue: &Values, topology: &Topology, packet_bytes: u64) -> R
         of_nodes[link.dst as usize].push(Headroom::new(link, back, topology, queue, packet_bytes));
     }
     for headrooms in of_nodes.into_iter().filter(|headrooms| !headrooms.is_empty()) {
-        let short = headrooms.iter().find(|one| one.of(queue) < one.needed());
-        if let Some(short) = short.filter(|_| lossless(queue) != 0 && !queue.flag("unsafe_headroom")) {
-            let message = format!(
-                "a link of {} needs {} B to be lossless: {} B while the PAUSE and what started before it are under way, one \
-                 packet of {packet_bytes} B that sets it off and two just begun, and a PAUSE of {frame_bytes} B; write {}B or more, leave it out, or \
-                 write unsafe_headroom = true and lose packets",
-                short.rate,
-                short.needed(),
-                short.bytes_in(short.latencies[0] + short.latencies[1]),
-                short.needed()
-            );
-            return Err(Complaint::new("scheme.queue.headroom", message));
-        }
-        let given: Vec<u64> = headrooms.iter().map(|one| one.of(queue)).collect();
-        if shared_bytes(queue, &given).is_none_or(|shared| shared < packet_bytes) {
-            let message = format!(
-                "a switch with {} links sets {} B aside as headroom and {} B for each link, which leaves nothing to share; \
-                 write more",
-                given.len(),
-                given.iter().sum::<u64>() * u64::from(lossless(queue).count_ones()),
-                reserve(queue)
-            );
-            return Err(Complaint::new("scheme.queue.buffer", message));
-        }
+        let keys = ["scheme.queue.headroom", "scheme.queue.buffer"];
+        check_node("a switch", &headrooms, queue, (packet_bytes, frame_bytes), keys)?;
     }
     check_pause_time(queue, topology)
+}
+
+/// The same of a host whose NIC holds what arrives; `key`: of how much that is.
+///
+/// # Errors
+/// See [`check_limits`].
+pub fn check_host_limits(
+    nic: &Values,
+    topology: &Topology,
+    host: HostId,
+    packet_bytes: u64,
+    key: &str,
+) -> Result<(), Complaint> {
+    let Some(frame_bytes) = pause_bytes(nic) else { return Ok(()) };
+    let back = topology.nodes[host as usize].ports.clone().map(|link| link as usize);
+    let headroom = |back: usize| {
+        let link = &topology.links[topology.link_back(back)];
+        Headroom::new(link, &topology.links[back], topology, nic, packet_bytes)
+    };
+    let headrooms: Vec<Headroom> = back.map(headroom).collect();
+    check_node("a host", &headrooms, nic, (packet_bytes, frame_bytes), ["scheme.nic.headroom", key])
+}
+
+fn check_node(
+    what: &str,
+    headrooms: &[Headroom],
+    queue: &Values,
+    (packet_bytes, frame_bytes): (u64, u64),
+    [headroom_key, buffer_key]: [&str; 2],
+) -> Result<(), Complaint> {
+    let short = headrooms.iter().find(|one| one.of(queue) < one.needed());
+    if let Some(short) = short.filter(|_| lossless(queue) != 0 && !queue.flag("unsafe_headroom")) {
+        let message = format!(
+            "a link of {} needs {} B to be lossless: {} B while the PAUSE and what started before it are under way, one \
+             packet of {packet_bytes} B that sets it off and two just begun, and a PAUSE of {frame_bytes} B; write {}B or more, leave it out, or \
+             write unsafe_headroom = true and lose packets",
+            short.rate,
+            short.needed(),
+            short.bytes_in(short.latencies[0] + short.latencies[1]),
+            short.needed()
+        );
+        return Err(Complaint::new(headroom_key, message));
+    }
+    let given: Vec<u64> = headrooms.iter().map(|one| one.of(queue)).collect();
+    if shared_bytes(queue, &given).is_none_or(|shared| shared < packet_bytes) {
+        let message = format!(
+            "{what} with {} links sets {} B aside as headroom and {} B for each link, which leaves nothing to share; \
+             write more",
+            given.len(),
+            given.iter().sum::<u64>() * u64::from(lossless(queue).count_ones()),
+            reserve(queue)
+        );
+        return Err(Complaint::new(buffer_key, message));
+    }
+    Ok(())
 }
 
 /// A pause must last until it can have been repeated.

@@ -8,7 +8,7 @@ mod limits;
 mod memory;
 mod port;
 
-pub use limits::{Headroom, check_limits};
+pub use limits::{Headroom, check_host_limits, check_limits};
 pub use memory::{Memory, Signals};
 pub use port::{Pause, PauseRecord, SharedPort, departure};
 
@@ -24,7 +24,7 @@ pub const CLASSES: usize = 8;
 pub const CONTROL: u8 = 0;
 
 /// The arithmetic of thresholds overflows beyond this; no switch has as much.
-const LARGEST_BUFFER: u64 = 1 << 40;
+pub const LARGEST_BUFFER: u64 = 1 << 40;
 
 const COMPONENT: Component = Component {
     section: "queue",
@@ -236,6 +236,11 @@ fn lossless(values: &Values) -> u8 {
 /// The size of its pause frames, if a queue is one of these.
 pub fn pause_bytes(queue: &Values) -> Option<u64> {
     (queue.kind == COMPONENT.kind).then(|| queue.bytes("pause_frame"))
+}
+
+/// Whether a queue has a class that it pauses.
+pub fn pauses(queue: &Values) -> bool {
+    queue.kind == COMPONENT.kind && lossless(queue) != 0
 }
 
 /// Whether a pause of this queue lasts until it is resumed.

@@ -209,9 +209,12 @@ impl SharedPort {
     }
 
     fn pause(&mut self, now: Time, class: usize, until: Time, origin: PauseOrigin) {
+        // What only prolongs a pause began where that did.
+        if self.paused >> class & 1 == 0 {
+            self.pauses.origins[class] = origin;
+        }
         self.paused |= 1 << class;
         self.pauses.until[class] = until;
-        self.pauses.origins[class] = origin;
         self.pauses.records[class].begin(now, origin);
     }
 
