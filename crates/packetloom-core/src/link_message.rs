@@ -116,8 +116,8 @@ impl LinkMessage {
         }
     }
 
-    /// After how long a pause is to be said once more on a link of this rate, if it is one that ends: a frame that is just
-    /// begun may keep the next PAUSE waiting, so it is said before that matters.
+    /// After how long a pause is to be said once more on a link of this rate, if it is one that ends: a frame that
+    /// is just begun may keep the next PAUSE waiting, so it is said before that matters.
     pub fn say_again_after(self, rate: Rate) -> Option<Time> {
         let lasts = self.pause_lasts(rate)?;
         let margin = rate.time_for(LONGEST_FRAME_BYTES).min(Time(lasts.as_ps() / 2));

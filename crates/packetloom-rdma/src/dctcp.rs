@@ -1,5 +1,5 @@
-//! DCTCP by rates, as in HPCC's simulator (rdma-hw.cc, CC_MODE 8). It is not RFC 8257's, which is the transport `dctcp`:
-//! flows start at line rate, and each round trip adds to a rate.
+//! DCTCP by rates, as in HPCC's simulator (rdma-hw.cc, CC_MODE 8). It is not RFC 8257's, which is the transport
+//! `dctcp`: flows start at line rate, and each round trip adds to a rate.
 
 use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn alpha_follows_the_share_of_marked_packets() {
-        // The first round trip that counts has no marks and ends at packet 52; of each 51 after it a third is marked.
+        // The first round trip that counts has no marks and ends at packet 52; of each 51 after it a third is
+        // marked.
         let mut control = RateDctcpControl::new(&SETTINGS, &PATH);
         let mut alpha = 15.0 / 16.0;
         for nth in 1..=51 * 8 {

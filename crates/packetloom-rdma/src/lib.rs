@@ -97,7 +97,8 @@ struct Receiver<W> {
     last: Answered<W>,
 }
 
-/// A packet that is answered: its flow, the host that sent it, the port that switches hash, its number and its fields.
+/// A packet that is answered: its flow, the host that sent it, the port that switches hash, its number and its
+/// fields.
 #[derive(Clone, Copy)]
 struct Answered<W> {
     flow: FlowId,

@@ -1,8 +1,10 @@
-//! How long ago a host planned what it sends, for replays of simulators that handle what falls on an instant in the order
-//! in which it was planned, as ns-3 does: of two packets that reach a switch at the same nanosecond that decides.
+//! How long ago a host planned what it sends, for replays of simulators that handle what falls on an instant in the
+//! order in which it was planned, as ns-3 does: of two packets that reach a switch at the same nanosecond that
+//! decides.
 //!
-//! HPCC's NICs have one alarm. It is set when a packet is out and the next may not go yet; an answer that lets the next one
-//! go sooner sets it anew; one that has it wait longer does not, so that it goes off in vain and is set again.
+//! HPCC's NICs have one alarm. It is set when a packet is out and the next may not go yet; an answer that lets the
+//! next one go sooner sets it anew; one that has it wait longer does not, so that it goes off in vain and is set
+//! again.
 
 use crate::units::Time;
 

@@ -23,7 +23,8 @@ impl Selective {
         self.arrived.len()
     }
 
-    /// All packets before `una` are acknowledged; returns how many of those from `from` on were known to have arrived.
+    /// All packets before `una` are acknowledged; returns how many of those from `from` on were known to have
+    /// arrived.
     pub fn acknowledged(&mut self, from: u32, una: u32) -> u32 {
         let known = self.arrived.count_in(from, una);
         self.arrived.drop_below(una);

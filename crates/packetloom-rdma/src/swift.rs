@@ -1,5 +1,5 @@
-//! Swift (Kumar et al., SIGCOMM 2020): a window for the delay in the fabric and one for the delay at the receiving host,
-//! each against a target; below one packet it becomes a pace.
+//! Swift (Kumar et al., SIGCOMM 2020): a window for the delay in the fabric and one for the delay at the receiving
+//! host, each against a target; below one packet it becomes a pace.
 
 use super::control::{AckInfo, Control, FlowPath, Loss, Spacing};
 use super::header::Header;

@@ -206,8 +206,8 @@ impl Transport for LineRate {
 }
 
 impl LineRate {
-    /// Sends a packet of the most urgent flow if the NIC is free, and comes back when it is. A host with several waits for
-    /// the one by which that flow goes.
+    /// Sends a packet of the most urgent flow if the NIC is free, and comes back when it is. A host with several
+    /// waits for the one by which that flow goes.
     fn serve(&mut self, context: &mut Context<'_, Header>) {
         while let Some(&(_, _, flow)) = self.ready.first() {
             let dst = || self.senders.get_mut(flow).map_or(0, |sender| sender.flow.dst);

@@ -128,7 +128,8 @@ fn the_switches_are_paused_no_longer_than_their_hosts_are_slow() {
     let paused = paused(&outcome, "switch0", "host0");
     assert!(paused.pauses > 0);
     for pause in &paused.each {
-        // A frame takes a microsecond and 5.12 ns to the switch, and the packet at hand is taken at the rate at which it began.
+        // A frame takes a microsecond and 5.12 ns to the switch, and the packet at hand is taken at the rate at
+        // which it began.
         assert!(pause.from > Time::from_us(51) && pause.until < Time::from_us(251) + Time(8_384_000));
     }
     // It lost the 200 us but for what it took, its NIC's buffer and the packet at hand.
@@ -162,7 +163,8 @@ fn pauses_of_hosts_expire_and_are_repeated_and_are_the_same_on_any_number_of_thr
 fn the_watchdog_frees_the_others_from_a_host_that_takes_nearly_nothing() {
     let flows =
         listed("slow-watchdog.csv", &[[4, 0, 2_000_000, 0], [5, 0, 2_000_000, 0], [6, 1, 1_000_000, 50_000]]);
-    // The host comes round after 20 ms; by then its NIC has paused the switch for 20 ms, as it takes a packet in 8.4 ms.
+    // The host comes round after 20 ms; by then its NIC has paused the switch for 20 ms, as it takes a packet in
+    // 8.4 ms.
     let fault = "host = \"host0\"\nrate = \"1Mbps\"\nuntil = \"20ms\"";
     let queue = r#", buffer = "2MiB""#;
     let held = run(&scenario(TWO_LEAVES, &flows, queue, &[fault]));

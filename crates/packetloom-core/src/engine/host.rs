@@ -279,8 +279,8 @@ impl<T: Transport> Host<T> {
         self.schedule_wake(end, wires);
     }
 
-    /// What happens next before `end`. At equal times what arrives comes before what waited in the NIC, that before timers,
-    /// timers before new flows.
+    /// What happens next before `end`. At equal times what arrives comes before what waited in the NIC, that before
+    /// timers, timers before new flows.
     #[inline]
     fn next(&self, end: Time, arrival: Option<(Time, PacketId)>) -> Option<(Time, Next)> {
         let by_itself = self.next_by_itself();

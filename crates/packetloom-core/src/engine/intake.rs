@@ -1,5 +1,5 @@
-//! A host that takes packets more slowly than its link brings them (`fault::SlowHost`): they wait in its NIC's buffer, which is
-//! shared out as a switch's is, so that what waits too long pauses the link.
+//! A host that takes packets more slowly than its link brings them (`fault::SlowHost`): they wait in its NIC's
+//! buffer, which is shared out as a switch's is, so that what waits too long pauses the link.
 
 use super::switch::PauseSettings;
 use crate::fault::Slow;
@@ -78,7 +78,8 @@ impl Intake {
         slow.map(|slow| slow.byte_time.of(size_bytes.into())).max().unwrap_or(Time::ZERO)
     }
 
-    /// A packet came by a link. What is not charged to a buffer passes what waits, as acknowledgements in the control class do.
+    /// A packet came by a link. What is not charged to a buffer passes what waits, as acknowledgements in the
+    /// control class do.
     pub(super) fn arrive<H: Copy + Default>(
         &mut self,
         now: Time,
@@ -105,8 +106,8 @@ impl Intake {
         Arrived::Waits(signals)
     }
 
-    /// The host takes the packet that waited longest, if its time has come. Returns it with the link that it came by, and what
-    /// that is to hear.
+    /// The host takes the packet that waited longest, if its time has come. Returns it with the link that it came
+    /// by, and what that is to hear.
     pub(super) fn take<H: Copy + Default>(
         &mut self,
         now: Time,
@@ -265,7 +266,8 @@ mod tests {
             let now = intake.next_at();
             intake.take(now, &packets).is_some_and(|(_, _, signals)| signals.resume == 1 << 3)
         });
-        // 3072 B below what pauses it then: of 11 packets 6904 B are beyond the reserve, and an eighth of the rest is 10387 B.
+        // 3072 B below what pauses it then: of 11 packets 6904 B are beyond the reserve, and an eighth of the rest
+        // is 10387 B.
         assert_eq!(resumed, Some(4));
     }
 

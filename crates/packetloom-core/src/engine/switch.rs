@@ -138,7 +138,8 @@ impl Switch {
         self.due(end, ports).for_each(|port| port.prefetch_packets(packets));
     }
 
-    /// Does all that happens here, and at the switch's `ports`, from `start` to before `end`; `arrivals` are in order.
+    /// Does all that happens here, and at the switch's `ports`, from `start` to before `end`; `arrivals` are in
+    /// order.
     pub(super) fn run_window<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         (start, end): (Time, Time),
@@ -166,9 +167,9 @@ impl Switch {
         }
     }
 
-    /// Forwards packets, and lets others leave, in order of time, as those who count both have to, and balancers, who look at
-    /// queues. Where departures come first at an instant they are done with before the arrivals of that instant. Returns how
-    /// many of the arrivals were only reminders.
+    /// Forwards packets, and lets others leave, in order of time, as those who count both have to, and balancers,
+    /// who look at queues. Where departures come first at an instant they are done with before the arrivals of that
+    /// instant. Returns how many of the arrivals were only reminders.
     fn run_in_order<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         (start, end): (Time, Time),

@@ -392,8 +392,8 @@ enum Policy {
     },
     /// The source chose an up port.
     Source(Digit),
-    /// The source chose a whole path of a network of any shape; where that is known to be broken, one way is as good as
-    /// another.
+    /// The source chose a whole path of a network of any shape; where that is known to be broken, one way is as
+    /// good as another.
     SourceRoute(Stream),
     /// Any of these, but around links that are known to be dead.
     Learning(Box<Learning>),
@@ -432,8 +432,8 @@ enum Per {
 }
 
 impl Router {
-    /// The router of the node that is the `id`-th of a network: a switch, or a host with several links, where a flow (or
-    /// subflow) keeps to one. Where sources choose the paths, `code` says how they write them.
+    /// The router of the node that is the `id`-th of a network: a switch, or a host with several links, where a
+    /// flow (or subflow) keeps to one. Where sources choose the paths, `code` says how they write them.
     pub fn new(topology: &Topology, id: u32, routing: &Values, code: Option<&PathCode>, seed: u64) -> Router {
         let node = &topology.nodes[id as usize];
         let policy = match code {
@@ -508,7 +508,8 @@ impl Router {
         // Without meaning where it does not lead down.
         let down = (u64::from(offset).wrapping_mul(self.ports_per_host_q40) >> 40) as u32;
         if let Policy::Source(digit) = self.policy {
-            // The processor can't foresee which way a packet goes; to have both ports ready takes less than its wrong guesses.
+            // The processor can't foresee which way a packet goes; to have both ports ready takes less than its
+            // wrong guesses.
             return select_unpredictable(leads_down, down, self.first_up_port + digit.of(packet.path));
         }
         if leads_down { down } else { self.first_up_port + self.policy.choose(self.up_ports, packet) }
@@ -613,7 +614,8 @@ impl Table {
         open[nth as usize % open.len()]
     }
 
-    /// The port on the path that was chosen for the packet, or for its flow, as a whole, if one was and the switch is on it.
+    /// The port on the path that was chosen for the packet, or for its flow, as a whole, if one was and the switch
+    /// is on it.
     fn chosen<H>(
         policy: &Policy,
         node: u32,

@@ -1,5 +1,6 @@
-//! The hash by which the switches of HPCC's and ConWeave's ns-3 simulators share flows out, for replays: MurmurHash3 over
-//! the addresses and ports of a packet, seeded by the switch's number (`switch-node.cc`, EcmpHash).
+//! The hash by which the switches of HPCC's and ConWeave's ns-3 simulators share flows out, for replays:
+//! MurmurHash3 over the addresses and ports of a packet, seeded by the switch's number (`switch-node.cc`,
+//! EcmpHash).
 
 use crate::flow::HostId;
 use crate::packet::{Kind, Packet};
@@ -111,8 +112,8 @@ mod tests {
 
     #[test]
     fn flows_take_the_spines_that_they_took_in_hpccs_simulator() {
-        // Of the reference's web search at 30 %: source, destination, nth flow of the pair, spine of the data, and of the
-        // answers; next hops were [37, 36].
+        // Of the reference's web search at 30 %: source, destination, nth flow of the pair, spine of the data, and
+        // of the answers; next hops were [37, 36].
         let ids: Vec<u32> = (0..38).collect();
         let hash = |leaf| Ns3Hash {
             seed: leaf,

@@ -1,8 +1,9 @@
-//! Weighted ECMP: which share of the flows each next hop is to get where links differ (WCMP, Zhou et al., EuroSys 2014).
+//! Weighted ECMP: which share of the flows each next hop is to get where links differ (WCMP, Zhou et al., EuroSys
+//! 2014).
 //!
-//! A next hop's weight is the capacity of the paths by it to the destination's switch: the sum over these of each path's slowest
-//! link. That is right where all switches send to all: what is lost behind one next hop is lost to all who share it. It is known
-//! of the whole network, as of a controller that sets the tables of all switches.
+//! A next hop's weight is the capacity of the paths by it to the destination's switch: the sum over these of each
+//! path's slowest link. That is right where all switches send to all: what is lost behind one next hop is lost to
+//! all who share it. It is known of the whole network, as of a controller that sets the tables of all switches.
 
 use crate::fault::KnownRates;
 use crate::flow::HostId;
@@ -184,7 +185,8 @@ mod tests {
     #[test]
     fn a_slow_link_far_away_gets_its_share_and_a_dead_one_none_from_when_they_are_known() {
         let topology = leaf_spine();
-        // Hosts 0 to 11, leaves 12 to 14, spines 15 to 18. The link from spine 15 to the last leaf has half its rate.
+        // Hosts 0 to 11, leaves 12 to 14, spines 15 to 18. The link from spine 15 to the last leaf has half its
+        // rate.
         let slow = link(&topology, 15, 14);
         let dead = link(&topology, 16, 14);
         let half = (slow, Rate::from_gbps(5));
@@ -200,7 +202,8 @@ mod tests {
 
     #[test]
     fn in_three_tiers_a_core_that_is_cut_off_weighs_on_the_way_up() {
-        // Hosts 0 to 15, edges 16 to 23, aggregations 24 to 31, cores 32 to 35: the first two above each first aggregation.
+        // Hosts 0 to 15, edges 16 to 23, aggregations 24 to 31, cores 32 to 35: the first two above each first
+        // aggregation.
         let topology = Topology::of_counts("fat-tree", &[("k", 4)]);
         let up = topology.links[topology.nodes[26].ports.start as usize + 2].dst;
         let down = link(&topology, up, 26);

@@ -116,8 +116,8 @@ pub fn halfway(rate: Rate, target: Rate) -> Rate {
     Rate((rate.as_bps() / 2 + target.as_bps() / 2).max(1))
 }
 
-/// The last of the moments `first`, `first + interval`, ... that is not after `now`, with how many come up to it; the
-/// first must not be after `now` either.
+/// The last of the moments `first`, `first + interval`, ... that is not after `now`, with how many come up to it;
+/// the first must not be after `now` either.
 pub fn ticks(first: Time, interval: Time, now: Time) -> u64 {
     now.since(first).as_ps() / interval.as_ps() + 1
 }

@@ -1,4 +1,5 @@
-//! The machine of HPCC's simulator (rdma-hw.cc): timers for alpha, for cuts and for increase run from the first CNP on.
+//! The machine of HPCC's simulator (rdma-hw.cc): timers for alpha, for cuts and for increase run from the first CNP
+//! on.
 
 use super::super::control::FlowPath;
 use super::machine::{Constants, halfway, share, ticks};
@@ -141,8 +142,8 @@ mod tests {
         hops: 2,
     };
 
-    /// The machine with timers that go off one by one, as the simulator has them: a queue of events, of which those due at
-    /// once go off in the order in which they were set.
+    /// The machine with timers that go off one by one, as the simulator has them: a queue of events, of which those
+    /// due at once go off in the order in which they were set.
     struct Ticking {
         c: Constants,
         rate: u64,

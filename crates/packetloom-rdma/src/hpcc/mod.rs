@@ -211,8 +211,8 @@ impl Control for HpccControl {
 }
 
 impl HpccControl {
-    /// How much of the fullest link was in use since the last acknowledgement (the paper's MeasureInflight), and for how
-    /// long that was measured.
+    /// How much of the fullest link was in use since the last acknowledgement (the paper's MeasureInflight), and
+    /// for how long that was measured.
     fn fullest(&self, settings: &Settings, hops: &Hops) -> Option<(f64, Time)> {
         let pairs = self.last.written().iter().zip(hops.written());
         let of_hop = |(last, hop): (&Hop, &Hop)| self.in_use_of(settings, last, hop);

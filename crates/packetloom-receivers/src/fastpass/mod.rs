@@ -1,8 +1,8 @@
 //! Fastpass (Perry et al., SIGCOMM 2014): senders request timeslots from an arbiter, which allocates them: each
 //! sender learns what to send in which slot.
 //!
-//! The arbiter is a host of the network: requests and allocations are packets like any other, which wait in queues and
-//! may get lost. `central/syn.rs` is the same idea with a controller that knows and reaches everybody at once.
+//! The arbiter is a host of the network: requests and allocations are packets like any other, which wait in queues
+//! and may get lost. `central/syn.rs` is the same idea with a controller that knows and reaches everybody at once.
 
 mod arbiter;
 mod sender;

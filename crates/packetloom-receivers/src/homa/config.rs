@@ -61,7 +61,8 @@ struct Variant {
     from_top: bool,
     grants: Grants,
     order: SenderOrder,
-    /// Whether a grant's level holds for all that is still to be sent, and a pass of grants goes once over all messages.
+    /// Whether a grant's level holds for all that is still to be sent, and a pass of grants goes once over all
+    /// messages.
     is_ns3: bool,
     resend_us: u64,
 }

@@ -54,8 +54,8 @@ impl Weights {
         self.0.values_mut().for_each(|weight| *weight /= 2.0);
     }
 
-    /// The cutoffs that part them into so many levels of equal weight; one less than there are levels, or fewer still
-    /// where there are not as many sizes.
+    /// The cutoffs that part them into so many levels of equal weight; one less than there are levels, or fewer
+    /// still where there are not as many sizes.
     pub fn cut(&self, levels: u64) -> Vec<u64> {
         let total: f64 = self.0.values().sum();
         let mut cutoffs = Vec::new();
@@ -72,8 +72,8 @@ impl Weights {
     }
 }
 
-/// How many of so many levels are for blind packets: as large a part as blind bytes are of all (§3.4), one of each kind at
-/// least.
+/// How many of so many levels are for blind packets: as large a part as blind bytes are of all (§3.4), one of each
+/// kind at least.
 pub fn blind_levels(shares: &[(u64, f64)], layout: &Layout, levels: u64) -> u64 {
     let sum = |packets: fn(&Layout, u64) -> u32| -> f64 {
         let bytes =

@@ -232,8 +232,8 @@ impl Scheduler {
     }
 }
 
-/// The level of the `nth` of so many senders that need grants. With fewer than there are levels they have the last ones, so
-/// that a message that comes and is shorter goes before what is on its way (§3.4); in ns-3 the first.
+/// The level of the `nth` of so many senders that need grants. With fewer than there are levels they have the last
+/// ones, so that a message that comes and is shorter goes before what is on its way (§3.4); in ns-3 the first.
 #[inline]
 fn scheduled_level(nth: usize, active: usize, config: &Config) -> u8 {
     let scheduled = usize::from(config.scheduled_levels);

@@ -46,8 +46,8 @@ pub struct Sender {
     nacks: u32,
     /// Packets not answered since they were last sent, the earliest first.
     in_flight: VecDeque<Sent>,
-    /// All pulls so far, and those answered with a packet. Packets overtake each other, so a pull may come before the
-    /// NACK that it is for: one that finds nothing to send is kept.
+    /// All pulls so far, and those answered with a packet. Packets overtake each other, so a pull may come before
+    /// the NACK that it is for: one that finds nothing to send is kept.
     pulls: u32,
     pulls_used: u32,
     /// When anything last left or arrived.
@@ -193,7 +193,8 @@ impl Sender {
         }
     }
 
-    /// Whether the receiver has nothing to pull for: nothing is on its way, and every pull that was promised has come.
+    /// Whether the receiver has nothing to pull for: nothing is on its way, and every pull that was promised has
+    /// come.
     fn is_forgotten(&self, config: &Config) -> bool {
         let beyond_first_window = self.packets.saturating_sub(config.initial_window);
         let promised = if config.pull_for_each { self.words } else { beyond_first_window + self.nacks };
@@ -267,7 +268,8 @@ impl Sender {
         }
     }
 
-    /// The timer went off: sends again what is in flight for too long, or something, if it waited for a pull in vain.
+    /// The timer went off: sends again what is in flight for too long, or something, if it waited for a pull in
+    /// vain.
     pub(super) fn timer(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         if self.in_flight.is_empty() && self.deadline(config) <= context.now {
             self.report.timeouts += 1;

@@ -1,6 +1,6 @@
-//! pHost (Gao et al., CoNEXT 2015): receivers hand out tokens, one in each time of a full packet, to the flow with the least
-//! left; a sender sends a packet for each, the flow with the least left first. Short flows have tokens from the start.
-//! As the authors' simulator YAPS has it.
+//! pHost (Gao et al., CoNEXT 2015): receivers hand out tokens, one in each time of a full packet, to the flow with
+//! the least left; a sender sends a packet for each, the flow with the least left first. Short flows have tokens
+//! from the start. As the authors' simulator YAPS has it.
 
 mod config;
 mod header;

@@ -108,7 +108,8 @@ impl Switch {
         self.note_departure_at(number, port);
     }
 
-    /// Notes when the next packet of a port can leave, so that ports need not be looked at to find the first of them.
+    /// Notes when the next packet of a port can leave, so that ports need not be looked at to find the first of
+    /// them.
     fn note_departure_at<H: Copy + Default, A: PortAgent<H>>(&mut self, number: u32, port: &Port<H, A>) {
         if let Some((_, at)) = self.waiting.iter_mut().find(|(listed, _)| *listed == number) {
             *at = if port.is_waiting() { port.free_at() } else { Time::NEVER };

@@ -1,5 +1,5 @@
-//! Priority flow control (IEEE 802.1Qbb): what a packet takes of the shared buffer is charged to the link that it came by
-//! until it leaves, and a link whose class has too much is paused.
+//! Priority flow control (IEEE 802.1Qbb): what a packet takes of the shared buffer is charged to the link that it
+//! came by until it leaves, and a link whose class has too much is paused.
 
 use super::ties::{Tied, Ties};
 use super::{LinkControl, Switch, watchdog};
@@ -71,8 +71,8 @@ impl Pauses {
         self.settings.patience
     }
 
-    /// Where a pause of a class begins: at the port where most of it waits, which need not be the one that the packet leaves
-    /// by that is one too many; if that port is paused itself, where that began.
+    /// Where a pause of a class begins: at the port where most of it waits, which need not be the one that the
+    /// packet leaves by that is one too many; if that port is paused itself, where that began.
     fn origin<H: Copy + Default, A: PortAgent<H>>(
         &self,
         class: u8,

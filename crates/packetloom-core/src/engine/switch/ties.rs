@@ -10,9 +10,9 @@ pub(in crate::engine) enum Ties {
         /// How often that was done.
         turn: usize,
     },
-    /// As in ns-3, where events of the same time happen in the order in which they were scheduled: first what is longest on
-    /// its link, then what its host planned first, where it says so, and then the link whose last packet came longest ago,
-    /// as a link that goes on schedules its next packet with its last one.
+    /// As in ns-3, where events of the same time happen in the order in which they were scheduled: first what is
+    /// longest on its link, then what its host planned first, where it says so, and then the link whose last packet
+    /// came longest ago, as a link that goes on schedules its next packet with its last one.
     Ns3 {
         /// How many packets came.
         turn: usize,

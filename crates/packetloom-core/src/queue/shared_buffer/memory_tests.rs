@@ -5,8 +5,8 @@ use crate::spec::Value;
 const PACKET: u16 = 1_000;
 const LINK: Rate = Rate::from_gbps(100);
 
-/// A buffer of this size with links of these rates, all with the same headroom; beside what is given here all is as the
-/// simulator of that name has it.
+/// A buffer of this size with links of these rates, all with the same headroom; beside what is given here all is as
+/// the simulator of that name has it.
 fn memory(mmu: &str, buffer: u64, headroom: u64, rates: &[Rate], others: &[(&str, Value)]) -> Memory {
     let absent = ["reserve", "alpha", "alpha_by_rate", "egress_alpha", "resume_offset", "headroom"];
     let mut entries: std::collections::BTreeMap<String, Value> =

@@ -1,5 +1,6 @@
-//! A switch whose ports share one buffer, with priority flow control (IEEE 802.1Qbb, PFC): what a link brought in is charged
-//! to it, class by class, and a lossless class of a link that has too much of the buffer is paused at the far end.
+//! A switch whose ports share one buffer, with priority flow control (IEEE 802.1Qbb, PFC): what a link brought in
+//! is charged to it, class by class, and a lossless class of a link that has too much of the buffer is paused at
+//! the far end.
 //!
 //! The ports' part is in `port.rs`: classes, of which paused ones wait, and marks at dequeue. The buffer's is in
 //! `memory.rs`: what is admitted, and when a class is paused and resumed.

@@ -57,8 +57,8 @@ impl PauseRecord {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct SharedPort {
-    /// The classes that have packets, those that are paused, and those that the watchdog has given up until they are resumed: a
-    /// bit for each.
+    /// The classes that have packets, those that are paused, and those that the watchdog has given up until they
+    /// are resumed: a bit for each.
     waiting: u8,
     paused: u8,
     given_up: u8,
@@ -197,7 +197,8 @@ impl SharedPort {
         records
     }
 
-    /// The class to serve: the control class first, of the others the next in turn that has packets and is not paused.
+    /// The class to serve: the control class first, of the others the next in turn that has packets and is not
+    /// paused.
     fn next(&self) -> Option<usize> {
         let ready = self.waiting & !self.paused;
         if ready >> CONTROL & 1 == 1 {

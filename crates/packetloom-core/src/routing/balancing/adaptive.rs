@@ -1,5 +1,5 @@
-//! Adaptive routing as switch chips do it: the best next hop by queues in coarse bands, for each packet or each flowlet
-//! (the strategies `ecmp_ar` and `ecmp_host_ar` of uet-htsim's fat_tree_switch.cpp).
+//! Adaptive routing as switch chips do it: the best next hop by queues in coarse bands, for each packet or each
+//! flowlet (the strategies `ecmp_ar` and `ecmp_host_ar` of uet-htsim's fat_tree_switch.cpp).
 
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::{Actions, Balancer, Flowlets, Home, Look, Pass, Passing, Tag, Ways};

@@ -114,7 +114,8 @@ impl Balancer for Drill {
         let memory = self.memories.entry(key).or_default();
         let remembered = memory.iter().copied().filter(|&port| ways.contain(port));
         let drawn = self.drawn.iter().copied().filter(|port| !memory.contains(port));
-        // Of equal queues one that is remembered goes first, then the one that was drawn first: the sort keeps the order.
+        // Of equal queues one that is remembered goes first, then the one that was drawn first: the sort keeps the
+        // order.
         let mut seen: SmallVec<[(u64, u32); 8]> =
             remembered.chain(drawn).map(|port| (look.queued_bytes(port), port)).collect();
         seen.sort_by_key(|&(queued_bytes, _)| queued_bytes);

@@ -21,7 +21,8 @@ pub(super) struct EdgePaths {
     to_edges: BTreeMap<u32, Option<Arc<[u16]>>>,
 }
 
-/// Whether a network has what balancers that choose whole paths need: one switch for each host, and few enough paths.
+/// Whether a network has what balancers that choose whole paths need: one switch for each host, and few enough
+/// paths.
 pub(in crate::routing) fn are_countable(topology: &Topology) -> bool {
     !topology.has_hosts_with_several_links() && PathCode::new(topology).is_some()
 }

@@ -1,4 +1,5 @@
-//! Flowlets: packets of a flow that follow each other closely keep to one way (Sinha, Kandula and Katabi, HotNets 2004).
+//! Flowlets: packets of a flow that follow each other closely keep to one way (Sinha, Kandula and Katabi, HotNets
+//! 2004).
 
 use super::Passing;
 use crate::flow::{FlowId, HostId};
@@ -64,8 +65,8 @@ impl<W: Copy> Flowlets<W> {
         Flowlets { gap, of_flows: OfFlows::default(), most: MANY }
     }
 
-    /// The way of the flowlet that a packet belongs to; or, if it begins a new one, that of the flow's last one, if it is
-    /// remembered.
+    /// The way of the flowlet that a packet belongs to; or, if it begins a new one, that of the flow's last one, if
+    /// it is remembered.
     pub(super) fn way(&mut self, packet: &Passing) -> Result<W, Option<W>> {
         let Some(flowlet) = self.of_flows.get_mut(&stream_of(packet)) else { return Err(None) };
         let silence = packet.now.since(flowlet.last_at);

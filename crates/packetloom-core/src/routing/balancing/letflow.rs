@@ -1,5 +1,5 @@
-//! LetFlow (NSDI 2017): each flowlet takes a way drawn at random; what is congested ends flowlets sooner, so that load
-//! moves away from it by itself.
+//! LetFlow (NSDI 2017): each flowlet takes a way drawn at random; what is congested ends flowlets sooner, so that
+//! load moves away from it by itself.
 
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::{Actions, Balancer, Flowlets, Look, Pass, Passing, Tag, Ways};

@@ -1,8 +1,9 @@
 //! REPS: recycled entropies, and what to do when packets vanish (Bonato et al., arXiv 2407.21625).
 //!
-//! A ring keeps the last entropies that came back without a mark; each is used once more, the oldest first, and where none is
-//! left one is drawn. After a timeout the flow freezes: for a while it draws none, but goes through those in the ring again and
-//! again, because each of them worked a moment ago, while a new one may be on the path that swallows packets.
+//! A ring keeps the last entropies that came back without a mark; each is used once more, the oldest first, and
+//! where none is left one is drawn. After a timeout the flow freezes: for a while it draws none, but goes through
+//! those in the ring again and again, because each of them worked a moment ago, while a new one may be on the path
+//! that swallows packets.
 
 use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
 use crate::random::Stream;

@@ -1,5 +1,5 @@
-//! CONGA (SIGCOMM 2014): each flowlet takes the path whose most congested link is the least congested. Every switch writes
-//! how congested its link is into the packets; the switch of the receiver feeds it back.
+//! CONGA (SIGCOMM 2014): each flowlet takes the path whose most congested link is the least congested. Every switch
+//! writes how congested its link is into the packets; the switch of the receiver feeds it back.
 
 mod dre;
 mod tables;

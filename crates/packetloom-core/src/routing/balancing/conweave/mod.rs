@@ -1,5 +1,6 @@
-//! ConWeave (SIGCOMM 2023): the switch of the sender probes a flow's path each round trip and moves the flow away if no
-//! answer comes in time; the switch of the receiver keeps what overtakes until the last packet by the old path has come.
+//! ConWeave (SIGCOMM 2023): the switch of the sender probes a flow's path each round trip and moves the flow away
+//! if no answer comes in time; the switch of the receiver keeps what overtakes until the last packet by the old
+//! path has come.
 
 mod receiver;
 mod sender;

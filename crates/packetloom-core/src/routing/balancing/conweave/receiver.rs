@@ -1,5 +1,5 @@
-//! The switch of the receiver (ConWeave §3.3): packets that overtook those by the old path wait in a queue of their flow's
-//! own until the last of these has come, or should have.
+//! The switch of the receiver (ConWeave §3.3): packets that overtook those by the old path wait in a queue of their
+//! flow's own until the last of these has come, or should have.
 
 use super::super::flowlets::{OfFlows, Stream, stream_of};
 use super::{Actions, Pass, Passing, Settings, Signal, Tag};
@@ -86,8 +86,8 @@ impl Receiver {
         }
     }
 
-    /// Sets when a flow's packets are released at the latest: when its last packet by the old path should have come, if that
-    /// takes as long as the one before it.
+    /// Sets when a flow's packets are released at the latest: when its last packet by the old path should have
+    /// come, if that takes as long as the one before it.
     fn rearm(&mut self, now: Time, stream: Stream) {
         let Some(flow) = self.flows.get_mut(&stream) else { return };
         let expected = match flow.old_path {

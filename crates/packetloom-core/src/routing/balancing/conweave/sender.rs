@@ -1,4 +1,5 @@
-//! The switch of the sender (ConWeave §3.2): one probe on its way for each flow, and a change of path when it is late.
+//! The switch of the sender (ConWeave §3.2): one probe on its way for each flow, and a change of path when it is
+//! late.
 
 use super::super::flowlets::{OfFlows, stream_of};
 use super::{EdgePaths, Passing, Settings, Signal, Tag, Ways};
@@ -87,8 +88,8 @@ impl Sender {
         tag
     }
 
-    /// What is known of a packet's flow. One that was silent for long begins anew; that is after the switch of the receiver
-    /// has forgotten it, so that its epochs may, too.
+    /// What is known of a packet's flow. One that was silent for long begins anew; that is after the switch of the
+    /// receiver has forgotten it, so that its epochs may, too.
     fn flow(&mut self, packet: &Passing) -> Flow {
         let forgotten = |flow: &Flow| packet.now.since(flow.last_at) > self.settings.forgets_after().times(2);
         if self.flows.len() >= self.most {
@@ -107,7 +108,8 @@ impl Sender {
         })
     }
 
-    /// Of two paths drawn at random, the first that leads to the destination, and the first that is not congested, either.
+    /// Of two paths drawn at random, the first that leads to the destination, and the first that is not congested,
+    /// either.
     fn candidates(
         &mut self,
         now: Time,

@@ -1,9 +1,9 @@
-//! Simulated Annealing (Hedera §4.4): each destination host is given a core switch, and the choice is varied at random so that
-//! links are to carry as little as can be beyond their rates.
+//! Simulated Annealing (Hedera §4.4): each destination host is given a core switch, and the choice is varied at
+//! random so that links are to carry as little as can be beyond their rates.
 //!
-//! A state has one core for each host instead of one path for each flow, which makes the search small. It is varied by
-//! exchanging the cores of two hosts at one switch, or of two in one pod, or by drawing a new one for a host, with equal
-//! chances. One of the hosts is always one that large flows go to: to vary others changes nothing.
+//! A state has one core for each host instead of one path for each flow, which makes the search small. It is varied
+//! by exchanging the cores of two hosts at one switch, or of two in one pod, or by drawing a new one for a host,
+//! with equal chances. One of the hosts is always one that large flows go to: to vary others changes nothing.
 
 use super::demands::NOTHING;
 use super::network::Network;
@@ -158,7 +158,8 @@ mod tests {
         let mut network = tree();
         let rates = network.rates(Time::ZERO);
         let mut annealing = annealing(&network);
-        // All on one core: 3 too many into and out of each pod's switch there, 1 on each link of the edge switches to it.
+        // All on one core: 3 too many into and out of each pod's switch there, 1 on each link of the edge switches
+        // to it.
         let mut last = 40.0;
         for round in 0..20 {
             let excess = excess_after(&mut annealing, &mut network, &rates);

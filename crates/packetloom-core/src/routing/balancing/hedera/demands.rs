@@ -15,8 +15,8 @@ struct Flow {
 
 /// The demands of flows, each from one host to another; `rate`: that of a host's link, in the unit that demands get.
 ///
-/// Senders share their links out evenly to the flows that no receiver limits yet, then receivers that are to get more than
-/// they can cut the largest down to an even share; and so on until nothing changes.
+/// Senders share their links out evenly to the flows that no receiver limits yet, then receivers that are to get
+/// more than they can cut the largest down to an even share; and so on until nothing changes.
 pub(super) fn estimate(flows: &[(HostId, HostId)], rate: impl Fn(HostId) -> f64) -> Vec<f64> {
     let mut all = vec![Flow { demand: 0.0, is_settled: false }; flows.len()];
     let mut of_senders: BTreeMap<HostId, Vec<usize>> = BTreeMap::new();
@@ -55,8 +55,8 @@ fn share_out(all: &mut [Flow], own: &[usize], rate: f64) -> bool {
     changed
 }
 
-/// EST-DST: where a receiver is to get more than its link carries, the flows that send more than an even share of what the
-/// smaller ones leave are cut down to it, and settled. Whether any demand changed, or any flow settled.
+/// EST-DST: where a receiver is to get more than its link carries, the flows that send more than an even share of
+/// what the smaller ones leave are cut down to it, and settled. Whether any demand changed, or any flow settled.
 fn cut_down(all: &mut [Flow], own: &[usize], rate: f64) -> bool {
     let total: f64 = own.iter().map(|&flow| all[flow].demand).sum();
     if total <= rate + NOTHING {

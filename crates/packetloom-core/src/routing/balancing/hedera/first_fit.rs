@@ -1,15 +1,15 @@
-//! Global First Fit (Hedera §4.3): a flow takes the first path all of whose links have room for its demand, which they then
-//! keep for it.
+//! Global First Fit (Hedera §4.3): a flow takes the first path all of whose links have room for its demand, which
+//! they then keep for it.
 
 use super::demands::NOTHING;
 use super::network::Network;
 use super::scheduler::Large;
 
-/// A path for each flow, given the rates of all links; nothing where none has room, or there is no choice. What was placed
-/// before stays where it is, unless its path is dead.
+/// A path for each flow, given the rates of all links; nothing where none has room, or there is no choice. What was
+/// placed before stays where it is, unless its path is dead.
 ///
-/// The paper asks for a path with more room than the flow needs (`<`). A flow that fills its host's link would then never be
-/// placed where all links are alike; here room that is just enough will do.
+/// The paper asks for a path with more room than the flow needs (`<`). A flow that fills its host's link would then
+/// never be placed where all links are alike; here room that is just enough will do.
 pub(super) fn place(network: &mut Network, rates: &[f64], flows: &[(Large, f64)]) -> Vec<Option<u16>> {
     let mut room = rates.to_vec();
     let mut links = Vec::new();

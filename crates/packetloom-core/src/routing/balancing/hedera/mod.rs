@@ -1,5 +1,5 @@
-//! Hedera (NSDI 2010): flows go by ECMP; a scheduler looks now and then which are large, works out what they would carry if
-//! the network did not limit them, and gives each a path on which there is room.
+//! Hedera (NSDI 2010): flows go by ECMP; a scheduler looks now and then which are large, works out what they would
+//! carry if the network did not limit them, and gives each a path on which there is room.
 
 mod annealing;
 mod demands;

@@ -96,8 +96,8 @@ impl Network {
         }
     }
 
-    /// The path between two hosts, of several, that one of the ways is. Where addresses tell the way down, it is a core
-    /// switch: all that goes to a host by it comes to it on the same links.
+    /// The path between two hosts, of several, that one of the ways is. Where addresses tell the way down, it is a
+    /// core switch: all that goes to a host by it comes to it on the same links.
     pub(super) fn path_by(&self, way: u32, paths: &[u16]) -> u16 {
         match &self.code {
             PathCode::UpPorts(digits) => {

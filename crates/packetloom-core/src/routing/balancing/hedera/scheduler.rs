@@ -48,9 +48,9 @@ struct State {
 
 /// The one scheduler of a network, which all switches share.
 ///
-/// Switches report at a poll, and ask for its decision a set time later, which is no less than a window: so all reports are in
-/// when the first asks, whatever the order of the switches' turns and the threads that these are in. Decisions hang on reports
-/// alone, in the order of the flows, so it does not matter who is first, either.
+/// Switches report at a poll, and ask for its decision a set time later, which is no less than a window: so all
+/// reports are in when the first asks, whatever the order of the switches' turns and the threads that these are in.
+/// Decisions hang on reports alone, in the order of the flows, so it does not matter who is first, either.
 pub struct Scheduler(Mutex<State>);
 
 impl Scheduler {
