@@ -52,10 +52,12 @@ fn scheme(transport: &str, routing: &str) -> String {
     format!("transport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\nrouting = {routing}")
 }
 
+const SYMMETRIC: &str = "{ kind = \"ecmp\", symmetric = true }";
+
 const ROUTINGS: [&str; 18] = [
     "\"ecmp\"",
     "\"wcmp\"",
-    "{ kind = \"ecmp\", symmetric = true }",
+    SYMMETRIC,
     "\"spray-random\"",
     "\"spray-round-robin\"",
     "\"permutation\"",
@@ -221,7 +223,7 @@ fn answers_come_back_by_the_path_of_the_data() {
 fn paths_that_break_are_gone_round() {
     graph("broken.txt", "10Gbps", "10Gbps");
     let fault = "\n\n[[fault]]\nkind = \"link-down\"\nbetween = [\"switch1\", \"switch4\"]\nat = \"50us\"\nlearn_after = \"100us\"";
-    for (name, routing) in [("ndp", "\"permutation\""), ("tcp", ROUTINGS[1]), ("pdq", ROUTINGS[1])] {
+    for (name, routing) in [("ndp", "\"permutation\""), ("tcp", SYMMETRIC), ("pdq", SYMMETRIC)] {
         let toml = scenario(
             "broken.txt",
             &format!("{ALL_TO_ALL}{fault}"),
@@ -237,7 +239,7 @@ fn paths_that_break_are_gone_round() {
 #[test]
 fn results_on_a_graph_do_not_depend_on_windows_nor_threads() {
     graph("threads.txt", "25Gbps", "1Gbps");
-    for (name, routing) in [("ndp", "\"permutation\""), ("tcp", ROUTINGS[1])] {
+    for (name, routing) in [("ndp", "\"permutation\""), ("tcp", SYMMETRIC)] {
         let case = cases(&scenario("threads.txt", ALL_TO_ALL, &scheme(name, routing), "")).remove(0);
         let of = |case: &Case, longest, threads| {
             let simulation = Simulation::new(case.clone()).expect("a sound case");
