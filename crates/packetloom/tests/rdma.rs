@@ -341,7 +341,7 @@ fn hpcc_refuses_a_network_deeper_than_its_header() {
     let chain = r#"{ kind = "hpcc", file = "chain.txt" }"#;
     let toml = scenario(chain, "\"hpcc\"", LOSSLESS, "chain.csv", &[[1, 0, 1_000, 0]]);
     let refused = Simulation::new(cases(&toml).remove(0)).expect_err("six switches");
-    assert!(refused.message.contains("room for 5 switches"), "{}", refused.message);
+    assert!(refused.message.contains("holds 5 switches"), "{}", refused.message);
     let toml = scenario(chain, "\"timely\"", LOSSLESS, "chain.csv", &[[1, 0, 1_000, 0]]);
     assert!(run(&toml).flows[0].fct().is_some());
 }
