@@ -42,8 +42,8 @@ struct State {
     placement: Placement,
     /// What was reported at which poll.
     reports: BTreeMap<u64, Vec<Large>>,
-    /// What came of it.
-    decisions: BTreeMap<u64, Paths>,
+    /// The poll that was decided last, and what came of it. All who ask for it do so before the next is decided.
+    decided: Option<(u64, Paths)>,
 }
 
 /// The one scheduler of a network, which all switches share.
@@ -55,8 +55,7 @@ pub struct Scheduler(Mutex<State>);
 
 impl Scheduler {
     pub(super) fn new(network: Network, placement: Placement) -> Scheduler {
-        let (reports, decisions) = (BTreeMap::new(), BTreeMap::new());
-        Scheduler(Mutex::new(State { network, placement, reports, decisions }))
+        Scheduler(Mutex::new(State { network, placement, reports: BTreeMap::new(), decided: None }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -71,21 +70,20 @@ impl Scheduler {
     /// The paths that flows got after a poll; nothing for those that are left to ECMP.
     pub(super) fn paths_of(&self, (poll, now): (u64, Time), flows: &[Stream]) -> Vec<Option<u16>> {
         let mut state = self.state();
-        if !state.decisions.contains_key(&poll) {
-            state.decide(poll, now);
-        }
-        let paths = &state.decisions[&poll];
+        let paths = match state.decided.take() {
+            Some((decided, paths)) if decided == poll => paths,
+            _ => state.decide(poll, now),
+        };
+        let (_, paths) = state.decided.insert((poll, paths));
         flows.iter().map(|stream| paths.get(stream).copied()).collect()
     }
 }
 
 impl State {
-    fn decide(&mut self, poll: u64, now: Time) {
+    fn decide(&mut self, poll: u64, now: Time) -> Paths {
         let mut flows = self.reports.remove(&poll).unwrap_or_default();
         flows.sort_by_key(|flow| flow.stream);
-        // Everybody who asks for a decision does so before there is another.
         self.reports.retain(|&other, _| other > poll);
-        self.decisions.clear();
         let ends: Vec<_> = flows.iter().map(Large::ends).collect();
         let demands = demands::estimate(&ends, |host| self.network.host_rate(host));
         let flows: Vec<(Large, f64)> = flows.into_iter().zip(demands).collect();
@@ -95,8 +93,7 @@ impl State {
             Placement::Annealing(annealing) => annealing.place(&mut self.network, &rates, &flows),
         };
         let placed = flows.iter().zip(paths);
-        let placed = placed.filter_map(|((flow, _), path)| Some((flow.stream, path?))).collect();
-        self.decisions.insert(poll, placed);
+        placed.filter_map(|((flow, _), path)| Some((flow.stream, path?))).collect()
     }
 }
 
