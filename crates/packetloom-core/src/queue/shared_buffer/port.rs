@@ -20,9 +20,12 @@ pub struct PauseRecord {
     pub paused: Time,
     /// Since when it is, if it is, and where that began.
     since: Option<(Time, PauseOrigin)>,
-    /// Each pause that is over, if pauses are recorded.
+    /// Each pause that is over, if pauses are recorded; else the last ones, for [`PauseRecord::cut`].
     pub each: Vec<Pause>,
 }
+
+/// So many are kept where pauses are not recorded: more than begin after the last flow ended.
+const LAST: usize = 32;
 
 /// A pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +49,31 @@ impl PauseRecord {
     fn end(&mut self, now: Time, logs: bool) {
         if let Some((from, origin)) = self.since.take() {
             self.paused += now.since(from);
-            if logs {
-                self.each.push(Pause { from, until: now, origin });
+            if !logs && self.each.len() == 2 * LAST {
+                self.each.drain(..LAST);
             }
+            self.each.push(Pause { from, until: now, origin });
         }
+    }
+
+    /// What was paused until `end`; what is paused then is taken to end there. Packets may move, and pause each other,
+    /// after the last flow ended.
+    fn cut(mut self, end: Time, logs: bool) -> PauseRecord {
+        // Once paused, and not before, so that there is one to take off.
+        self.end(end, logs);
+        while let Some(last) = self.each.last_mut().filter(|last| last.until >= end) {
+            self.paused = self.paused - last.until.since(end.max(last.from));
+            last.until = end;
+            if last.from < end {
+                break;
+            }
+            self.pauses -= 1;
+            self.each.pop();
+        }
+        if !logs {
+            self.each = Vec::new();
+        }
+        self
     }
 }
 
@@ -192,9 +216,7 @@ impl SharedPort {
 
     /// What was paused of each class until `end`; what is paused then is taken to end there.
     pub fn pauses(&self, end: Time) -> [PauseRecord; CLASSES] {
-        let mut records = self.pauses.records.clone();
-        records.iter_mut().for_each(|record| record.end(end, self.pauses.is_logged));
-        records
+        self.pauses.records.clone().map(|record| record.cut(end, self.pauses.is_logged))
     }
 
     /// The class to serve: the control class first, of the others the next in turn that has packets and is not
@@ -353,5 +375,39 @@ impl Holds for SharedPort {
     #[inline]
     fn departure(&self) -> Option<Departure> {
         self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_end_with_the_last_flow_and_those_that_begin_later_are_none() {
+        let ns = Time::from_ns;
+        for logs in [true, false] {
+            let mut record = PauseRecord::default();
+            for nth in 0..100 {
+                record.begin(ns(100 * nth), PauseOrigin::default());
+                record.end(ns(100 * nth + 60), logs);
+            }
+            record.begin(ns(10_000), PauseOrigin::default());
+            // At this moment so many are over, or have begun, and that long is paused in all.
+            for (end, pauses, paused) in [
+                (20_000, 101, 16_000),
+                (10_020, 101, 6_020),
+                (10_000, 100, 6_000),
+                (9_960, 100, 6_000),
+                (9_930, 100, 5_970),
+                (9_900, 99, 5_940),
+                (9_870, 99, 5_940),
+                (9_810, 99, 5_890),
+            ] {
+                let cut = record.clone().cut(ns(end), logs);
+                assert_eq!((cut.pauses, cut.paused), (pauses, ns(paused)), "until {end} ns");
+                assert_eq!(cut.each.len(), if logs { pauses as usize } else { 0 });
+                assert!(cut.each.iter().all(|pause| pause.from < pause.until && pause.until <= ns(end)));
+            }
+        }
     }
 }

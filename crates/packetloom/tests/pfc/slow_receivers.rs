@@ -1,19 +1,12 @@
 //! Hosts that take less than their links bring, and pause their switches, through the whole simulator.
 
-mod common;
-
-use common::{cases, fct, port, run};
+use super::common::{cases, fct, port, run, write_file};
+use super::{STAR, drops, pauses};
 use packetloom::measure::fingerprint;
 use packetloom::queue::PauseRecord;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::spec::Complaint;
 use packetloom::units::Time;
-
-const STAR: &str = r#"
-kind = "rack"
-hosts = 17
-link = { rate = "100Gbps", delay = "1us" }
-"#;
 
 /// Each leaf's hosts and uplinks have the same rate: nothing but a slow host is ever in the way.
 const TWO_LEAVES: &str = r#"
@@ -25,54 +18,26 @@ link = { rate = "400Gbps", delay = "1us" }
 host_link = { rate = "100Gbps", delay = "1us" }
 "#;
 
-/// Senders at line rate that wait for nothing.
+/// Flows over a network of which some hosts are slow.
 fn scenario(topology: &str, flows: &str, queue: &str, faults: &[&str]) -> String {
     let faults: String =
         faults.iter().map(|fault| format!("[[fault]]\nkind = \"slow-receiver\"\n{fault}\n")).collect();
-    format!(
-        r#"
-[topology]
-{topology}
-{flows}
-{faults}
-[[scheme]]
-name = "PFC"
-transport = {{ kind = "line-rate", mss = "1000B", header = "48B", ack = "60B", rto = "1s" }}
-queue = {{ kind = "shared-buffer"{queue} }}
-
-[measure]
-pauses = true
-
-[run]
-"#
-    )
+    super::scenario(topology, &(flows.to_owned() + &faults), queue)
 }
 
 fn incast(fan_in: u64) -> String {
-    format!(
-        r#"
-[[workload]]
-sizes = {{ kind = "constant", size = "1MB" }}
-arrivals = "at-once"
-class = 3
-pattern = {{ kind = "incast", fan_in = {fan_in}, receiver = 0 }}
-"#
-    )
+    super::incast(fan_in, "1MB", 3)
 }
 
 fn listed(name: &str, flows: &[[u64; 4]]) -> String {
     let rows: String =
         flows.iter().map(|[src, dst, size, start]| format!("{src},{dst},{size},{start}\n")).collect();
-    common::write_file(name, &format!("src,dst,size_bytes,start_ns\n{rows}"));
+    write_file(name, &format!("src,dst,size_bytes,start_ns\n{rows}"));
     format!("[[workload]]\nclass = 3\narrivals = {{ kind = \"list\", file = \"{name}\" }}\n")
 }
 
-fn drops(outcome: &Outcome) -> u64 {
-    outcome.ports.iter().map(|port| port.counters.drops).sum()
-}
-
 fn paused<'a>(outcome: &'a Outcome, from: &str, to: &str) -> &'a PauseRecord {
-    &port(outcome, from, to).pauses.as_deref().expect("it can be paused")[3]
+    &pauses(outcome, from, to)[3]
 }
 
 /// From the arrival of the first packet on the host takes one after the other.
@@ -112,7 +77,7 @@ fn what_a_slow_host_pauses_travels_from_switch_to_switch_and_back_to_the_senders
     let mut reach = 0;
     for (_, class, pause) in outcome.pauses() {
         assert_eq!((class, pause.origin.link), (3, slow), "all pauses began at the slow host");
-        assert!(pause.from < pause.until || pause.from >= outcome.simulated, "{pause:?}");
+        assert!(pause.from < pause.until && pause.until <= outcome.simulated, "{pause:?}");
         reach = reach.max(pause.origin.passed_on);
     }
     // By the leaf, the spine and the other leaf.

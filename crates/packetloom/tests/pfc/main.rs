@@ -1,9 +1,13 @@
 //! Priority flow control through the whole simulator: what is lossless loses nothing, and what pauses do to others.
 
+#[path = "../common/mod.rs"]
 mod common;
+
+mod slow_receivers;
 
 use common::{cases, fct, port, run};
 use packetloom::measure::fingerprint;
+use packetloom::packet::Kind;
 use packetloom::queue::PauseRecord;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
@@ -55,6 +59,10 @@ fn pauses<'a>(outcome: &'a Outcome, from: &str, to: &str) -> &'a [PauseRecord] {
     port(outcome, from, to).pauses.as_deref().expect("it can be paused")
 }
 
+fn drops(outcome: &Outcome) -> u64 {
+    outcome.ports.iter().map(|port| port.counters.drops).sum()
+}
+
 fn is_lossless(outcome: &Outcome) {
     for port in &outcome.ports {
         assert_eq!(port.counters.drops, 0, "{port:?}");
@@ -99,6 +107,74 @@ fn every_pause_has_its_end_and_began_at_the_hot_port() {
         .sum();
     assert_eq!(seen, counted);
     assert!(seen > 8);
+}
+
+/// A sender's packets follow each other but for its pauses, which wait for the packet in service; for each PAUSE there
+/// was a RESUME on the wire.
+#[test]
+fn what_senders_wait_is_what_they_are_paused_to_the_picosecond() {
+    let packet = Time(83_840);
+    for fan_in in [2, 8] {
+        let toml = scenario(STAR, &incast(fan_in, "1MB", 3), r#", buffer = "2MiB""#)
+            .replace("pauses = true", "pauses = true\ncapture = [\"host to switch0\", \"switch0 to host\"]");
+        let outcome = run(&toml);
+        let captured = |from: &str, to: &str| {
+            let name = format!("{from} to {to}");
+            let capture = outcome.captures.iter().find(|capture| capture.name == name);
+            &capture.unwrap_or_else(|| panic!("{name} is not captured")).packets
+        };
+        let (mut senders, mut waited) = (0, Time::ZERO);
+        for host in (1..17).map(|host| format!("host{host}")) {
+            let starts = captured(&host, "switch0");
+            if starts.is_empty() {
+                continue;
+            }
+            let paused = &pauses(&outcome, &host, "switch0")[3].each;
+            let (mut next, mut idle) = (Time::ZERO, Time::ZERO);
+            for started in starts {
+                if let Some(pause) = paused.iter().find(|pause| pause.from <= next && next < pause.until) {
+                    idle += pause.until - next;
+                    next = pause.until;
+                }
+                assert_eq!(started.at, next, "{host}");
+                next += packet;
+            }
+            assert_eq!(next, packet.times(1_000_000 / MSS_BYTES) + idle);
+            let frames = captured("switch0", &host).iter().filter(|one| one.kind == Kind::Link).count();
+            assert_eq!(frames, 2 * paused.len(), "{host}");
+            (senders, waited) = (senders + 1, waited + idle);
+        }
+        assert_eq!(senders, fan_in);
+        assert!(waited > Time::from_us(100), "{waited}");
+    }
+}
+
+/// Host 0 sends to host 1 at 100 Gb/s, by a link of this rate into switch 3 and one of 25 Gb/s out of it. Each port has
+/// 4096 B and 120 KB of the buffer for itself. PAUSE comes with the packet by which the share of the rest that the
+/// link may have is full: x = (B' - x) / 8, so a ninth; for a link four times as fast as the hosts' x = (B' - x) / 2.
+#[test]
+fn a_link_alone_is_paused_with_the_packet_that_fills_its_share() {
+    const BUFFER: u64 = 2_015_000;
+    for (gbps, share, frame) in [(100, 9, Time(5_120)), (400, 3, Time(1_280))] {
+        let name = format!("narrow-{gbps}.txt");
+        let links = [(0, 2, 100), (2, 3, gbps), (3, 4, 25), (4, 1, 100)]
+            .map(|(one, other, gbps)| format!("{one} {other} {gbps}Gbps 1000ns 0\n"));
+        common::write_file(&name, &format!("5 3 4\n2 3 4\n{}", links.concat()));
+        common::write_file("narrow.csv", "src,dst,size_bytes,start_ns\n0,1,4000000,0\n");
+        let workload = "[[workload]]\nclass = 3\narrivals = { kind = \"list\", file = \"narrow.csv\" }\n";
+        let queue = format!(", buffer = \"{BUFFER}B\", headroom = \"120KB\"");
+        let outcome = run(&scenario(&format!("kind = \"hpcc\"\nfile = \"{name}\""), workload, &queue));
+        // As packet k comes, every fourth before it has gone on, the first at once.
+        let (size, room) = (WIRE_BYTES, (BUFFER - 2 * (4_096 + 120_000)) / share);
+        let fills = (1..).find(|k: &u64| (k - k.div_ceil(4)) * size >= room + 4_096).expect("one does");
+        assert!(matches!(fills % 4, 0 | 3), "one goes as the one before comes: choose another size");
+        let hop = |gbps: u64| Time(size * 8_000 / gbps + 1_000_000);
+        let comes = hop(100) + hop(gbps) + Time(83_840).times(fills - 1);
+        let first = pauses(&outcome, "switch2", "switch3")[3].each.first().expect("it is paused");
+        assert_eq!(first.from, comes + frame + Time::from_us(1), "{gbps} Gb/s");
+        assert_eq!(first.origin.passed_on, 0);
+        is_lossless(&outcome);
+    }
 }
 
 #[test]
@@ -178,9 +254,7 @@ fn wrong_input_is_refused_with_what_it_takes() {
         &incast(8, "1MB", 3),
         r#", buffer = "2MiB", headroom = "3KB", unsafe_headroom = true"#,
     );
-    let drops: u64 =
-        run(&(allowed + "max_time = \"2ms\"\n")).ports.iter().map(|port| port.counters.drops).sum();
-    assert!(drops > 0);
+    assert!(drops(&run(&(allowed + "max_time = \"2ms\"\n"))) > 0);
 }
 
 /// A ring of five switches, each with a host that sends to the next but one: every link between switches is offered
@@ -212,7 +286,7 @@ fn a_cycle_of_paused_ports_is_found_and_named_with_its_flows() {
             assert!(stalled.contains(&format!("switch{switch} to switch")), "{stalled}");
         }
         assert!(stalled.contains("flows 0, 1, 2, 3, 4"), "{stalled}");
-        assert!(outcome.ports.iter().all(|port| port.counters.drops == 0));
+        assert_eq!(drops(&outcome), 0);
     }
 }
 
@@ -222,5 +296,5 @@ fn the_watchdog_breaks_a_cycle_by_dropping() {
     let outcome = run(&toml.replace(r#"rto = "1s""#, r#"rto = "2ms""#));
     assert_eq!(outcome.stalled, None);
     assert!(outcome.flows.iter().all(|row| row.fct().is_some()));
-    assert!(outcome.ports.iter().map(|port| port.counters.drops).sum::<u64>() > 0);
+    assert!(drops(&outcome) > 0);
 }
