@@ -97,21 +97,32 @@ pub(super) fn check_queues(case: &Case, format: Format) -> Result<(), Complaint>
         queue::check(queue, format.mss_bytes + format.header_bytes)
             .map_err(|complaint| Complaint { key: format!("scheme.{key}.{}", complaint.key), ..complaint })?;
     }
+    check_classes(case, queues[0].1.as_ref().and_then(queue::classes))
+}
+
+/// Nothing would serve a class that the queue has not.
+fn check_classes(case: &Case, of_queue: Option<u64>) -> Result<(), Complaint> {
+    let Some(classes) = of_queue else { return Ok(()) };
+    let transport = case.scheme.component("transport");
     // A transport with classes of its own does not use the workloads'.
-    let is_used = transport::classes(&case.scheme.component("transport")).is_none();
-    let classes = queues[0].1.as_ref().and_then(queue::classes).filter(|_| is_used).unwrap_or(u64::MAX);
-    for (number, workload) in case.workloads.iter().enumerate() {
-        let class = workload.count("class");
-        if class >= classes {
-            let last = classes - 1;
-            let message = format!(
-                "the scheme {:?} has a queue of {classes} classes, 0 to {last}; write {last} at most, or give the queue more",
-                case.scheme.text("name")
-            );
-            return Err(Complaint::new(&format!("workload[{number}].class"), message));
-        }
-    }
-    Ok(())
+    let is_used = transport::classes(&transport).is_none();
+    let of_workloads = case.workloads.iter().enumerate().filter(|_| is_used);
+    let of_workloads =
+        of_workloads.map(|(number, one)| (format!("workload[{number}].class"), one.count("class")));
+    let of_transport =
+        ["class", "ack_class"].into_iter().filter_map(|key| match transport.entries.get(key) {
+            Some(Value::Count(class)) => Some((format!("scheme.transport.{key}"), *class)),
+            _ => None,
+        });
+    let Some((key, _)) = of_workloads.chain(of_transport).find(|(_, class)| *class >= classes) else {
+        return Ok(());
+    };
+    let last = classes - 1;
+    let message = format!(
+        "the scheme {:?} has a queue of {classes} classes, 0 to {last}; write {last} at most, or give the queue more",
+        case.scheme.text("name")
+    );
+    Err(Complaint::new(&key, message))
 }
 
 /// More samples than a case's memory, and its table, can hold: some 40 bytes each.

@@ -249,6 +249,14 @@ fn wrong_input_is_refused_with_what_it_takes() {
     let small = complaint(r#", buffer = "500KB""#);
     assert_eq!(small.key, "scheme.queue.buffer");
     assert_eq!(complaint(r#", pause_time = "1us""#).key, "scheme.queue.pause_time");
+    // A class that no queue has, of a transport that has its own.
+    for key in ["class", "ack_class"] {
+        let toml = scenario(STAR, &incast(2, "1MB", 3), "")
+            .replace("\"line-rate\", mss", &format!("\"roce\", {key} = 8, mss"));
+        let unserved = Simulation::new(cases(&toml).remove(0)).map(|_| ()).expect_err("nothing serves it");
+        assert_eq!(unserved.key, format!("scheme.transport.{key}"));
+        assert!(unserved.message.contains("8 classes, 0 to 7"), "{}", unserved.message);
+    }
     let allowed = scenario(
         STAR,
         &incast(8, "1MB", 3),
