@@ -307,6 +307,88 @@ fn a_hpcc_flow_keeps_a_link_at_95_percent_and_its_queue_empty() {
     assert!(queue.largest_bytes() <= 1_090, "{}", queue.largest_bytes());
 }
 
+/// The bytes that a port put onto its link in some of the samples' intervals.
+fn sent_bytes(outcome: &Outcome, from: &str, to: &str, samples: std::ops::Range<usize>) -> f64 {
+    let sent = port(outcome, from, to).sent.as_ref().expect("it is sampled");
+    samples.map(|nth| sent.bytes(nth)).sum::<u64>() as f64
+}
+
+/// What waits for host 0 at each sample.
+fn queue_bytes(outcome: &Outcome) -> Vec<u64> {
+    let queue = port(outcome, "switch0", "host0").queue.as_ref().expect("it is sampled");
+    queue.samples().map(|(_, bytes)| bytes).collect()
+}
+
+fn sampled(interval: &str, until: &str) -> String {
+    format!("[measure]\nseries_interval = {interval:?}\n[run]\nmax_time = {until:?}\n")
+}
+
+/// DCQCN's paper, §3.1: marks stop and start with the queue at the threshold, and the news of it are as late as the
+/// way is long.
+#[test]
+fn at_a_threshold_dcqcns_queue_swings_around_it_and_the_farther_the_longer_the_way() {
+    let queue = r#"{ kind = "shared-buffer", ecn_min = "200KB", ecn_max = "200KB", ecn_probability = 1.0 }"#;
+    let flows = [[1, 0, 1_000_000_000, 0], [2, 0, 1_000_000_000, 1_000_000]];
+    let swings = ["1us", "25us", "100us"].map(|delay| {
+        let star = STAR.replace("100Gbps", "10Gbps").replace("\"1us\"", &format!("{delay:?}"));
+        let toml = scenario(&star, "\"dcqcn\"", queue, "swings.csv", &flows) + &sampled("10us", "40ms");
+        let outcome = run(&toml);
+        let [first, second] =
+            ["host1", "host2"].map(|host| sent_bytes(&outcome, host, "switch0", 2_000..3_990));
+        assert!((first / second - 1.0).abs() < 0.05, "{delay}: {first} {second}");
+        let settled = queue_bytes(&outcome).split_off(2_000);
+        let (least, most) = (settled.iter().min().copied(), settled.iter().max().copied());
+        let (least, most) = (least.unwrap_or(0), most.unwrap_or(0));
+        assert!(least < 200_000 && 200_000 < most, "{delay}: {least} to {most}");
+        most - least
+    });
+    assert!(swings[0] < 20_000 && 10 * swings[0] < swings[1], "{swings:?}");
+    assert!(swings[1] * 5 < swings[2] * 4, "{swings:?}");
+}
+
+/// HPCC's paper, §3.2: U is 2 as both windows are out, so that each is cut to W / 2.1, and the queue of one window is
+/// gone.
+#[test]
+fn two_hpcc_flows_from_line_rate_have_half_of_95_percent_each_within_round_trips() {
+    let flows = [[1, 0, 2_000_000, 0], [2, 0, 2_000_000, 0]];
+    let toml = scenario(STAR, "\"hpcc\"", LOSSLESS, "two-hpcc.csv", &flows) + &sampled("1us", "200us");
+    let outcome = run(&toml);
+    let queue = queue_bytes(&outcome);
+    let most = queue.iter().max().copied().unwrap_or(0);
+    assert!((40 * 1_090..=52 * 1_090).contains(&most), "{most}: a window is 52 packets");
+    // Five round trips on, it is empty but for what meets by chance.
+    let later = &queue[21..];
+    assert!(later.iter().all(|&bytes| bytes <= 2 * 1_090), "{later:?}");
+    // Five more, and additive increase has brought them from what they were cut to up to eta.
+    let rates = ["host1", "host2"].map(|host| sent_bytes(&outcome, host, "switch0", 42..189) * 8.0 / 147e3);
+    for rate in rates {
+        assert!((rate / 47.5 - 1.0).abs() < 0.05, "{rates:?}");
+    }
+    assert!((rates[0] + rates[1] - 95.0).abs() < 1.0, "{rates:?}");
+}
+
+/// Of two windows each round trip takes 2 W_AI / S of their difference, which are S together: S = (eta + 2 W_AI / BT)
+/// BT. That halves it in ln 2 / 2 S / W_AI round trips.
+#[test]
+fn the_difference_of_two_hpcc_flows_halves_at_the_pace_of_additive_increase() {
+    let transport = r#"{ kind = "hpcc", additive_bytes = "520B", initial_rate = "10Gbps" }"#;
+    let flows = [[1, 0, 100_000_000, 0], [2, 0, 100_000_000, 500_000]];
+    let toml = scenario(STAR, transport, LOSSLESS, "halves.csv", &flows) + &sampled("1us", "1ms");
+    let outcome = run(&toml);
+    let round_trips = f64::ln(2.0) / 2.0 * (0.95 * 52_000.0 / 520.0 + 2.0);
+    let half_life_us = round_trips * ROUND_TRIP_NS as f64 / 1e3;
+    let apart = |from: usize| {
+        let of = |host| sent_bytes(&outcome, host, "switch0", from..from + 140);
+        of("host1") - of("host2")
+    };
+    // From one 140 us to the next, twice.
+    for from in [520, 660] {
+        let halvings = f64::log2(apart(from) / apart(from + 140));
+        let found_us = 140.0 / halvings;
+        assert!((found_us / half_life_us - 1.0).abs() < 0.1, "{found_us} us instead of {half_life_us} us");
+    }
+}
+
 fn complaint(transport: &str) -> String {
     let toml = scenario(STAR, transport, LOSSLESS, "wrong.csv", &[[1, 0, 1_000, 0]]);
     let read = Scenario::from_toml(&toml, "test", Path::new(env!("CARGO_TARGET_TMPDIR")));
