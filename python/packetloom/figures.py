@@ -223,8 +223,10 @@ def _reordering(results: SomeResults) -> pl.DataFrame:
 
 def _paused_ports(results: SomeResults) -> pl.DataFrame:
     titles = {"paused": "paused at it (ms)", "caused": "paused by what began there (ms)"}
-    frame = pauses.paused_ports(results).rename(titles)
-    return _renamed(_by_statistic(frame, ("label", "load", "class", "port")), x="port", y_per=NS_PER_MS)
+    frame = _by_statistic(pauses.paused_ports(results).rename(titles), ("label", "load", "class", "port"))
+    # Where others' pauses began need not have been paused itself: it has no bar there, rather than one of no length.
+    has_any = pl.col("value").max().over("statistic", "load", "port") > 0
+    return _renamed(frame.filter(has_any), x="port", y_per=NS_PER_MS)
 
 
 def _pause_reach(results: SomeResults) -> pl.DataFrame:

@@ -159,6 +159,10 @@ def test_what_the_figures_draw() -> None:
         assert chart(name, made).to_json()["series"][0]["label"] == "PFC, class 3"
         with pytest.raises(PacketloomError, match=r"set pauses = true in \[measure\]"):
             chart(name, Made([], []))
+    # A port where pauses began, and that was not paused itself, has no bar among those that were.
+    bars = {series["at"]["statistic"]: series["x"] for series in chart("paused-ports", made).to_json()["series"]}
+    assert bars["paused by what began there (ms)"] == ["leaf1 to host3"]
+    assert sorted(bars["paused at it (ms)"]) == sorted(name for name, (paused, _) in ports.items() if paused)
 
 
 SCENARIO = {
