@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,20 @@ def test_every_pause_begins_and_ends_where_and_when_theirs_does(name: str, pause
     found = {row.what.partition(f"{name}: ")[2]: row for row in replayed(name, tmp_path)}
     assert found["pauses that begin and end where and when theirs do, to the ns"].measured == pauses
     assert {row.verdict for row in found.values()} == {"holds"}
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in rows.ORDERS}))
+def test_what_another_order_of_events_makes_is_known_to_the_figure(name: str, tmp_path: Path) -> None:
+    found = {row.what.partition(f"{name}: ")[2]: row for row in replayed(name, tmp_path)}
+    known = {what for where, what in rows.ORDERS if where == name}
+    # Neither one that is not looked at, nor one that nothing is known of; and none may become better in silence.
+    assert {what for what, row in found.items() if row.verdict != "holds"} == known
+    for what in known:
+        row = found[what]
+        assert row.verdict == "differs as known"
+        for another in (row.measured * 1.03, row.measured * 0.97):
+            assert replace(row, measured=another).verdict == "differs"
+        assert replace(row, measured=row.band[1]).known_no_longer
 
 
 def test_a_setting_is_replayed_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
