@@ -11,7 +11,7 @@ import pytest
 from packetloom.validate import comparison, theory
 from packetloom.validate.command import KINDS, run_validation
 from packetloom.validate.comparison import Comparison, Row
-from packetloom.validate.theory import formulas
+from packetloom.validate.theory import dcqcn, formulas
 from packetloom.validate.theory.congestion import saw
 from packetloom.validate.theory.replicates import bounded, predicted
 
@@ -36,6 +36,33 @@ def test_a_buffer_for_one_is_erlangs_and_a_long_one_loses_what_is_too_much() -> 
         assert formulas.finite_buffer_loss(load, 1) == pytest.approx(load / (1 + load))
     assert formulas.finite_buffer_loss(2, 40) == pytest.approx(0.5, abs=1e-6)
     assert formulas.finite_buffer_loss(0.5, 30) == pytest.approx(0, abs=1e-12)
+
+
+def test_flows_and_shares_of_lossless_networks_are_as_worked_out_by_hand() -> None:
+    assert formulas.pfc_share(1 / 8) == pytest.approx(1 / 9)
+    assert formulas.pfc_share(1 / 2) == pytest.approx(1 / 3)
+    # 3 x 83.84 ns, then the last one's 83.84 ns, and 2 us; with 1 B at the end, 49 B of it.
+    assert formulas.lone_fct_ps(3_000, 1_000, 48, (100, 100), 1_000_000) == 2_335_360
+    assert formulas.lone_fct_ps(2_001, 1_000, 48, (100, 400), 1_000_000) == 2 * 83_840 + 3_920 + 980 + 2_000_000
+    assert formulas.hpcc_utilisation(0.95, 2 * 80, 52_000) == pytest.approx(0.95308, abs=1e-5)
+
+
+def test_dcqcns_fixed_point_is_where_rate_and_target_stand_still() -> None:
+    packets = 40e9 / 8 / 1048
+    found = {flows: dcqcn.fluid_marked(packets / flows, 1048) for flows in (1, 2, 10, 50)}
+    assert sorted(found.values()) == list(found.values())
+    for flows, marked in found.items():
+        # The source's approximation for few marks, which is too high, and the more so the more there are.
+        gap, additive, bytes_timer = 50e-6, 40e6 / 8 / 1048, 1048 / 10e6 + flows / (55e-6 * packets)
+        roughly = (additive * flows**2 / (gap * packets**2) * bytes_timer**2) ** (1 / 3)
+        assert 0.6 * roughly < marked < roughly
+
+
+def test_a_reaction_point_without_marks_has_the_line_and_with_marks_nearly_what_the_fluid_model_has() -> None:
+    assert dcqcn.drawn_rate(1e-9, 40e9, 1048, seconds=0.5) > 0.95 * 40e9
+    fluid_bps = 10e9
+    marked = dcqcn.fluid_marked(fluid_bps / 8 / 1048, 1048)
+    assert 1.0 < dcqcn.drawn_rate(marked, 40e9, 1048) / fluid_bps < 1.3
 
 
 def test_dctcps_saw_is_nearly_the_papers_square_roots() -> None:
@@ -77,7 +104,7 @@ def test_what_is_quick_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     rows = json.loads(Path("theory.json").read_text())
     assert {row["verdict"] for row in rows} == {"holds"}
     of = {row["id"].split("-")[1] for row in rows}
-    assert of >= {"md1", "trimming", "processor", "dctcp", "rcp", "ecmp", "greedy"}
+    assert of >= {"md1", "trimming", "processor", "dctcp", "rcp", "ecmp", "greedy", "pfc", "rdma", "hpcc", "dcqcn"}
 
 
 def test_what_differs_unexplained_fails(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.integrate import quad
@@ -140,3 +141,37 @@ def greedy_share(degree: float) -> float:
     free, so 1 − u = c / (1 + c).
     """
     return degree / (1 + degree)
+
+
+def pfc_share(alpha: float) -> float:
+    """The share of the shared buffer that one link alone holds when it is paused.
+
+    A link may have alpha times what is free (Choudhury and Hahne, ToN 1998): x = alpha (B − x), so x = B alpha / (1 +
+    alpha): a ninth for 1/8, a third for 1/2.
+    """
+    return alpha / (1 + alpha)
+
+
+def lone_fct_ps(size: int, payload: int, header: int, links_gbps: Sequence[int], delay_ps: int) -> int:
+    """How long a flow takes that nothing delays, over links of which none is slower than the first.
+
+    Its packets follow each other on the first link; then the last one crosses the others, stored and forwarded.
+    """
+    packets = -(-size // payload)
+    last = size - (packets - 1) * payload + header
+
+    def takes(wire_bytes: int, gbps: int) -> int:
+        return wire_bytes * 8_000 // gbps
+
+    first, *others = links_gbps
+    own = (packets - 1) * takes(payload + header, first) + takes(last, first)
+    return own + sum(takes(last, gbps) for gbps in others) + delay_ps * len(links_gbps)
+
+
+def hpcc_utilisation(eta: float, added_bytes: float, bandwidth_delay_bytes: float) -> float:
+    """What HPCC's flows keep of a link: U = eta + N W_AI / (B T).
+
+    Each round trip takes W to W / (U / eta) + W_AI (Li et al., SIGCOMM 2019, algorithm 1), and windows are U B T
+    together, so that eta / U = 1 − N W_AI / (U B T).
+    """
+    return eta + added_bytes / bandwidth_delay_bytes
