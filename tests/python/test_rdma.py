@@ -114,7 +114,13 @@ def test_an_incast_of_sixteen_decides() -> None:
         case(scheme, leaf0_to_spine0=[queue] * 3, host1_to_leaf0=[9e9] * 3)
         for scheme, queue in ((HPCC, 10.0), (DCQCN, 100.0))
     ]
-    found = judge(claim_of("RD4"), runs(incast=Sampled(*drained), web_search=Sampled(*fabric)))
+    slow = case(HPCC, {"scheme.transport.initial_rate_gbps": 12.5}, leaf0_to_host0=[100.0] * 10 + [0.0])
+    found = judge(
+        claim_of("RD4"), runs(incast=Sampled(*drained), first_windows=Sampled(slow), web_search=Sampled(*fabric))
+    )
+    beside = {one.what: one.value for one in found.beside}
+    name = "HPCC, first windows of 2 BDPs together: round trips until drained"
+    assert beside[name] == pytest.approx(10_000 / 4_160)
     assert set(values(found.deciding)) == {
         "HPCC, 16 senders: round trips until drained",
         "web search: p99 queue, HPCC / DCQCN",
@@ -131,7 +137,12 @@ def test_headroom_is_paid_by_flows_that_are_large() -> None:
         flows: dict[str, list[Any]] = {"size_bytes": [20_000_000] * 3 + [1000], "slowdown": [slowdown, slowdown, 9, 50]}
         return Runs(({"scheme": HPCC}, flows), ({"scheme": DCQCN}, flows))
 
-    found = judge(claim_of("RD5"), runs(steady=steady, low_load=low(1.05), alone=low(3.0)))
+    shared = Runs(*low(1.05).made, ({"scheme": claims.SHARES}, {"size_bytes": [20_000_000], "slowdown": [1.04]}))
+    found = judge(claim_of("RD5"), runs(steady=steady, low_load=shared, alone=low(3.0)))
+    beside = {one.what: one.value for one in found.beside}
+    assert beside["flows above 10 MB at load 0.3: HPCC / max-min shares, median"] == pytest.approx(
+        1.05 * 1090 / 1048 / 1.04
+    )
     name = "flows above 10 MB at load 0.3: HPCC / DCQCN's best case, median"
     assert values(found.deciding) == {"2 long flows: of the link": 0.95, name: round(1.05 * 1090 / 1048, 9)}
     assert found.verdict == "holds"
@@ -164,7 +175,16 @@ def test_fixed_points_are_over_starts_and_first_rates() -> None:
         at(DCQCN, 1e7, 10.0, (5, 4)),
         at(DCQCN, 1e7, 1.0, (10, 0)),
     ]
-    found = judge(claim_of("RD8"), runs(starts=Sampled(*made)))
+    segments = [
+        case(TIMELY, {"scheme.transport.ack_every": packets}, host1_to_leaf0=[5] * 5, host2_to_leaf0=[other] * 5)
+        for packets, other in ((16, 5), (16, 1), (64, 5))
+    ]
+    found = judge(claim_of("RD8"), runs(starts=Sampled(*made), segments=Sampled(*segments)))
+    beside = {one.what: one.value for one in found.beside if "a rate for each" in one.what}
+    assert beside == {
+        "TIMELY, a rate for each 16 KB: least of Jain's index": pytest.approx(36 / 52),
+        "TIMELY, a rate for each 64 KB: least of Jain's index": 1.0,
+    }
     least = 100 / (2 * 82)
     assert values(found.deciding) == {
         "TIMELY: range of Jain's index": round(1 - least, 9),
