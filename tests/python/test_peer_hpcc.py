@@ -49,6 +49,9 @@ def test_the_keys_of_a_config_are_those_of_the_transport(tmp_path: Path) -> None
     hpcc = scheme_of("lone_star_hpcc_mi5", tmp_path)
     assert (hpcc["transport"]["max_stage"], hpcc["transport"]["window"]) == (5, "bdp")
     assert scheme_of("lone_star_hpcc", tmp_path)["transport"]["max_stage"] == 0
+    for key, value in (("MULTI_RATE", "multi_rate"), ("SAMPLE_FEEDBACK", "sample_feedback")):
+        assert not hpcc["transport"][value]
+        assert scheme_of("lone_star_hpcc", tmp_path, **{key: "1"})["transport"][value]
     nocc = scheme_of("incast8_nocc_b2", tmp_path)
     assert (nocc["transport"]["kind"], nocc["queue"]["buffer"]) == ("roce", "2MiB")
     assert "ecn_min" not in nocc["queue"]
@@ -60,7 +63,6 @@ def test_the_keys_of_a_config_are_those_of_the_transport(tmp_path: Path) -> None
     [
         ({"CC_MODE": "10"}, "CC_MODE 10 is not replayed"),
         ({"GLOBAL_T": "0"}, "GLOBAL_T 0 is not replayed"),
-        ({"MULTI_RATE": "1"}, "MULTI_RATE 1 is not replayed"),
         ({"USE_DYNAMIC_PFC_THRESHOLD": "0"}, "USE_DYNAMIC_PFC_THRESHOLD 0 is not replayed"),
         ({"RATE_AI": "50"}, "RATE_AI is '50'; write a rate such as 20Mb/s"),
         ({"U_TARGET": "most"}, "U_TARGET is 'most', no number"),

@@ -47,7 +47,7 @@ use config::{Config, Recovery};
 use control::{AckInfo, Control, Loss, Spacing};
 use header::Header;
 use network::Network;
-use packetloom_core::{engine, flow, packet, spec, topology, units};
+use packetloom_core::{engine, flow, packet, random, spec, topology, units};
 use packetloom_transport::finished::Finished;
 use packetloom_transport::flow_table::FlowTable;
 use packetloom_transport::{Scheme, Sending, finished, packet_format, reassembly, seq_set};

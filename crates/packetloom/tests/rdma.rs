@@ -367,6 +367,36 @@ fn two_hpcc_flows_from_line_rate_have_half_of_95_percent_each_within_round_trips
     assert!((rates[0] + rates[1] - 95.0).abs() < 1.0, "{rates:?}");
 }
 
+/// Where one link is the fullest all the time, its rate is the one that holds.
+#[test]
+fn a_rate_for_each_link_changes_nothing_where_the_same_link_is_always_the_fullest() {
+    let each = HPCC.replace("quantise", "multi_rate = true, quantise");
+    let flows = [[1, 0, 1_000_000, 0], [2, 0, 1_000_000, 0], [9, 0, 1_000_000, 0]];
+    for topology in [STAR, LEAF_SPINE] {
+        let [one, many] = [HPCC, &each].map(|transport| {
+            let toml = scenario(topology, transport, LOSSLESS, "each-link.csv", &flows);
+            run(&toml).flows.iter().map(fct_ns).collect::<Vec<_>>()
+        });
+        assert_eq!(one, many);
+    }
+}
+
+/// What switches average instead of senders is as much, and told in a byte.
+#[test]
+fn hpcc_keeps_a_link_at_95_percent_by_pint_too() {
+    let transport = r#"{ kind = "hpcc", variant = "hpcc-ns3", pint = true, base_rtt = "4160ns", header = "49B", ack = "60B" }"#;
+    let flows = [[1, 0, 10_000_000, 0], [2, 0, 10_000_000, 0]];
+    let toml = scenario(STAR, transport, LOSSLESS, "pint.csv", &flows) + &sampled("1us", "1ms");
+    let outcome = run(&toml);
+    let used = sent_bytes(&outcome, "switch0", "host0", 200..990) * 8.0 / 790e3;
+    assert!((used - 95.0).abs() < 2.0, "{used} Gb/s");
+    let queue = queue_bytes(&outcome);
+    assert!(
+        queue.iter().max() < Some(&60_000) && queue[50..].iter().all(|&bytes| bytes < 12_000),
+        "{queue:?}"
+    );
+}
+
 /// Of two windows each round trip takes 2 W_AI / S of their difference, which are S together: S = (eta + 2 W_AI / BT)
 /// BT. That halves it in ln 2 / 2 S / W_AI round trips.
 #[test]
@@ -404,6 +434,10 @@ fn what_does_not_go_together_is_refused_with_what_to_write() {
         (r#"{ kind = "dcqcn", variant = "mellanox", byte_counter = "1MB" }"#, "leave it out"),
         (r#"{ kind = "dcqcn", decrease_interval = "4us" }"#, "leave it out"),
         (r#"{ kind = "hpcc", additive_increase = "50Mbps" }"#, "leave it out"),
+        (r#"{ kind = "hpcc", multi_rate = true }"#, "write variant = \"hpcc-ns3\""),
+        (r#"{ kind = "hpcc", sample_feedback = true }"#, "write variant = \"hpcc-ns3\""),
+        (r#"{ kind = "hpcc", variant = "hpcc-ns3", pint = true }"#, "base_rtt: switches average over it"),
+        (r#"{ kind = "hpcc", variant = "hpcc-ns3", pint = true, quantise = true }"#, "leave one of them out"),
         (r#"{ kind = "swift", fs_min = 200 }"#, "below fs_max"),
         (r#"{ kind = "timely", t_high = "1us" }"#, "below t_low"),
     ] {

@@ -14,6 +14,8 @@ pub struct PortInfo {
     pub rate: Rate,
     /// Whether it is a port of a switch; else of a host.
     pub is_switch: bool,
+    /// The case's, for what is drawn here.
+    pub seed: u64,
 }
 
 /// A port at the moment when a packet comes by.

@@ -187,7 +187,7 @@ impl<'a> Assembly<'a> {
         let recorder = plan.recorder.clone().or_else(watched_for_audit);
         let random = Stream::new(plan.seed, Purpose::Queue, link.into());
         let Link { src, rate, .. } = plan.topology.links[link as usize];
-        let port = PortInfo { link, rate, is_switch: src >= plan.topology.hosts };
+        let port = PortInfo { link, rate, is_switch: src >= plan.topology.hosts, seed: plan.seed };
         let agent = A::build(plan.transport, port);
         let link = &plan.topology.links[link as usize];
         let discipline = discipline.clone().place(site(plan.topology, link, plan.logs_pauses));
@@ -223,7 +223,7 @@ impl<'a> Assembly<'a> {
             return self.port(links.start, &self.nic, shard, wires);
         }
         let rate = self.plan.topology.rate_of(id);
-        let port = PortInfo { link: links.start, rate, is_switch: false };
+        let port = PortInfo { link: links.start, rate, is_switch: false, seed: self.plan.seed };
         let agent = A::build(self.plan.transport, port);
         let random = Stream::new(self.plan.seed, Purpose::Queue, links.start.into());
         let link = &self.plan.topology.links[links.start as usize];

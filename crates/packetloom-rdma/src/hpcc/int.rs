@@ -1,6 +1,7 @@
 //! In-band telemetry (INT): what switches write into HPCC's packets as they start.
 
 use super::super::header::Header;
+use super::pint::Average;
 use crate::engine::{Leaving, Moment, PortAgent, PortInfo};
 use crate::packet::{Kind, Packet};
 use crate::spec::Values;
@@ -37,6 +38,8 @@ pub struct Hops {
     pub hops: [Hop; MOST_HOPS],
     /// How many.
     pub count: u8,
+    /// HPCC-PINT's field instead: how much of the fullest link is in use, as a power.
+    pub power: u16,
 }
 
 impl Hops {
@@ -92,13 +95,14 @@ impl Widths {
 }
 
 /// A port's part.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Telemetry {
     /// Hosts' links are not reported (HPCC's simulator).
     is_switch: bool,
     link: u32,
     rate: Rate,
     widths: Option<Widths>,
+    average: Option<Box<Average>>,
 }
 
 /// How a scenario wants telemetry cut, if at all.
@@ -112,13 +116,20 @@ impl PortAgent<Header<Hops>> for Telemetry {
     const NEEDS: crate::engine::PathNeeds = crate::engine::PathNeeds::OnePerFlow;
 
     fn build(transport: &Values, port: PortInfo) -> Telemetry {
-        Telemetry { is_switch: port.is_switch, link: port.link, rate: port.rate, widths: widths(transport) }
+        let average = Average::of(transport, port).filter(|_| port.is_switch).map(Box::new);
+        let PortInfo { is_switch, link, rate, .. } = port;
+        Telemetry { is_switch, link, rate, widths: widths(transport), average }
     }
 
     fn forward(&mut self, _: Moment, _: &mut Packet<Header<Hops>>) {}
 
     fn depart(&mut self, leaving: Leaving, packet: &mut Packet<Header<Hops>>) {
         if !self.is_switch || packet.kind != Kind::Data {
+            return;
+        }
+        if let Some(average) = &mut self.average {
+            let power = average.after(leaving, packet.size_bytes);
+            packet.header.fields.power = packet.header.fields.power.max(power);
             return;
         }
         let hop = Hop {
@@ -155,8 +166,13 @@ mod tests {
 
     #[test]
     fn only_switches_write_and_only_into_data() {
-        let telemetry =
-            |is_switch| Telemetry { is_switch, link: 7, rate: Rate::from_gbps(100), widths: None };
+        let telemetry = |is_switch| Telemetry {
+            average: None,
+            is_switch,
+            link: 7,
+            rate: Rate::from_gbps(100),
+            widths: None,
+        };
         let leaving = Leaving {
             at: Time::from_ns(5),
             left: packetloom_core::queue::Occupancy { packets: 2, bytes: 2_180 },

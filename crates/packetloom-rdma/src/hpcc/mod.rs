@@ -1,16 +1,18 @@
 //! HPCC (Li et al., SIGCOMM 2019): switches report their queues and how much they have sent, and each
 //! acknowledgement sets the sender's window, or rate, by the utilisation of the busiest link.
 //!
-//! Two variants: the paper's algorithm 1, which keeps a window; and its simulator's (rdma-hw.cc, CC_MODE 3 with
-//! MULTI_RATE 0), which keeps a rate.
+//! Two variants: the paper's algorithm 1, which keeps a window; and its simulator's (rdma-hw.cc, CC_MODE 3), which
+//! keeps a rate, or one for each link.
 
 mod int;
+mod pint;
 
 use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
 use crate::units::{Rate, Time};
 use int::{Hop, Hops, MOST_HOPS, Telemetry, Widths};
+use pint::Code;
 
 /// HPCC.
 pub type Hpcc = super::Rdma<HpccControl>;
@@ -66,6 +68,20 @@ const PARAMS: &[Param] = &[
         source: "HPCC (SIGCOMM 2019) §3.2",
     },
     Param {
+        name: "sample_feedback",
+        kind: Kind::Flag,
+        default: Fallback::Value("false"),
+        doc: "Of hpcc-ns3: between two round trips' ends, leave links out before which nothing waits.",
+        source: "HPCC's simulator: SAMPLE_FEEDBACK",
+    },
+    Param {
+        name: "multi_rate",
+        kind: Kind::Flag,
+        default: Fallback::Value("false"),
+        doc: "Of hpcc-ns3: keep a utilisation and a rate for each link of the path, and send at the lowest.",
+        source: "HPCC's simulator: MULTI_RATE (1 in its code, 0 in its config.txt and run.py)",
+    },
+    Param {
         name: "quantise",
         kind: Kind::Flag,
         default: Fallback::Value("false"),
@@ -79,6 +95,20 @@ const PARAMS: &[Param] = &[
         doc: "With quantise: the units' multiple.",
         source: "HPCC's run.py at 100 Gb/s: INT_MULTI 4",
     },
+    Param {
+        name: "pint",
+        kind: Kind::Flag,
+        default: Fallback::Value("false"),
+        doc: "Of hpcc-ns3: packets carry how much of their fullest link is in use instead of telemetry (HPCC-PINT). Switches average it over base_rtt, which must be given; headers are then 49B, ACKs 60B.",
+        source: "PINT (SIGCOMM 2020) §4.3; HPCC's simulator: CC_MODE 10",
+    },
+    Param {
+        name: "pint_base",
+        kind: Kind::Number(1.0001, 2.0),
+        default: Fallback::Value("1.05"),
+        doc: "With pint: what is carried is a power of this.",
+        source: "HPCC's simulator, config.txt: PINT_LOG_BASE 1.05",
+    },
 ];
 
 /// The parameters.
@@ -87,9 +117,12 @@ pub struct Settings {
     utilisation: f64,
     max_stage: u32,
     fast_react: bool,
+    sample_feedback: bool,
+    multi_rate: bool,
     min_rate: Rate,
     increase: Increase,
     widths: Option<Widths>,
+    code: Option<Code>,
 }
 
 /// Whose algorithm, with what a step adds.
@@ -118,6 +151,16 @@ pub struct HpccControl {
     /// The rate, and that of the last round trip (the simulator's R, R_c).
     rate: Rate,
     rate_ref: Rate,
+    /// With multi_rate: U, R_c and the stage of each link.
+    links: Option<Box<[PerLink; MOST_HOPS]>>,
+}
+
+/// What is kept of a link of its own (the simulator's hopState).
+#[derive(Clone, Copy, Debug)]
+struct PerLink {
+    in_use: f64,
+    rate_ref: Rate,
+    stage: u32,
 }
 
 impl Control for HpccControl {
@@ -153,9 +196,12 @@ impl Control for HpccControl {
             utilisation: values.number("utilisation"),
             max_stage: u32::try_from(max_stage).unwrap_or(u32::MAX),
             fast_react: values.flag("fast_react"),
+            sample_feedback: values.flag("sample_feedback"),
+            multi_rate: values.flag("multi_rate"),
             min_rate: values.rate("min_rate"),
             increase: if is_paper { Increase::Window(bytes as f64) } else { Increase::Rate(rate) },
             widths: int::widths(values),
+            code: Code::of(values),
         }
     }
 
@@ -176,6 +222,9 @@ impl Control for HpccControl {
             window_ref: window,
             rate: path.initial_rate,
             rate_ref: path.initial_rate,
+            links: settings.multi_rate.then(|| {
+                Box::new([PerLink { in_use: 1.0, rate_ref: path.initial_rate, stage: 0 }; MOST_HOPS])
+            }),
         }
     }
 
@@ -189,13 +238,18 @@ impl Control for HpccControl {
             self.last = *hops;
             return;
         }
-        if let Some((in_use, tau)) = self.fullest(settings, hops) {
-            let base_rtt = self.path.base_rtt.as_ps() as f64;
-            let tau = (tau.as_ps() as f64).min(base_rtt);
-            self.in_use = (self.in_use * (base_rtt - tau) + in_use * tau) / base_rtt;
+        let skips_empty = settings.sample_feedback && !is_round;
+        if let Some(code) = settings.code {
+            // Switches have averaged it.
+            self.in_use = code.decode(hops.power);
+            self.react(settings, is_round);
+        } else if self.links.is_some() {
+            self.react_by_link(settings, hops, is_round);
+        } else if let Some(newest) = self.fullest(settings, hops, skips_empty) {
+            self.in_use = self.averaged(self.in_use, newest);
             self.react(settings, is_round);
         }
-        self.last = *hops;
+        self.keep(hops, skips_empty);
         if is_round {
             self.round_ends = self.round_ends.max(ack.sent_bytes);
         }
@@ -213,8 +267,10 @@ impl Control for HpccControl {
 impl HpccControl {
     /// How much of the fullest link was in use since the last acknowledgement (the paper's MeasureInflight), and
     /// for how long that was measured.
-    fn fullest(&self, settings: &Settings, hops: &Hops) -> Option<(f64, Time)> {
+    fn fullest(&self, settings: &Settings, hops: &Hops, skips_empty: bool) -> Option<(f64, Time)> {
         let pairs = self.last.written().iter().zip(hops.written());
+        let counts = |(_, hop): &(&Hop, &Hop)| !skips_empty || hop.queue_bytes > 0;
+        let pairs = pairs.filter(counts);
         let of_hop = |(last, hop): (&Hop, &Hop)| self.in_use_of(settings, last, hop);
         pairs.filter_map(of_hop).reduce(|fullest, other| if other.0 > fullest.0 { other } else { fullest })
     }
@@ -235,12 +291,62 @@ impl HpccControl {
         Some((tx_rate / capacity + waiting, tau))
     }
 
+    /// U with a new measurement: each counts for as long as it was measured, a base round trip at most.
+    fn averaged(&self, before: f64, (in_use, tau): (f64, Time)) -> f64 {
+        let base_rtt = self.path.base_rtt.as_ps() as f64;
+        let tau = (tau.as_ps() as f64).min(base_rtt);
+        (before * (base_rtt - tau) + in_use * tau) / base_rtt
+    }
+
+    /// The next measurements are from here on; those left out go on.
+    fn keep(&mut self, hops: &Hops, skips_empty: bool) {
+        if !skips_empty {
+            self.last = *hops;
+            return;
+        }
+        self.last.count = hops.count;
+        for (kept, hop) in self.last.hops.iter_mut().zip(hops.written()) {
+            if hop.queue_bytes > 0 || hop.link != kept.link {
+                *kept = *hop;
+            }
+        }
+    }
+
+    /// A rate for each link, of which the lowest holds.
+    fn react_by_link(&mut self, settings: &Settings, hops: &Hops, is_round: bool) {
+        let Some(mut links) = self.links.take() else { return };
+        let (mut lowest, mut is_new) = (self.path.rate, false);
+        for ((link, hop), last) in links.iter_mut().zip(hops.written()).zip(self.last.hops) {
+            let is_left_out = settings.sample_feedback && !is_round && hop.queue_bytes == 0;
+            let newest = if is_left_out { None } else { self.in_use_of(settings, &last, hop) };
+            let mut rate = link.rate_ref;
+            if let Some(newest) = newest {
+                is_new = true;
+                link.in_use = self.averaged(link.in_use, newest);
+                let (divisor, stage) = step(settings, link.in_use, link.stage);
+                rate = self.rate_after(settings, link.rate_ref, divisor);
+                if is_round {
+                    (link.rate_ref, link.stage) = (rate, stage);
+                }
+            }
+            lowest = lowest.min(rate);
+        }
+        if is_new {
+            self.rate = lowest;
+        }
+        self.links = Some(links);
+    }
+
+    /// The simulator's step from a reference rate.
+    fn rate_after(&self, settings: &Settings, reference: Rate, divisor: f64) -> Rate {
+        let Increase::Rate(added) = settings.increase else { return reference };
+        let reduced = (reference.as_bps() as f64 / divisor) as u64;
+        Rate(reduced.saturating_add(added.as_bps())).max(settings.min_rate).min(self.path.rate)
+    }
+
     /// The paper's ComputeWind, in bytes or in bits per second.
     fn react(&mut self, settings: &Settings, is_round: bool) {
-        let excess = self.in_use / settings.utilisation;
-        let is_multiplicative = excess >= 1.0 || self.stage >= settings.max_stage;
-        let stage = if is_multiplicative { 0 } else { self.stage + 1 };
-        let divisor = if is_multiplicative { excess } else { 1.0 };
+        let (divisor, stage) = step(settings, self.in_use, self.stage);
         match settings.increase {
             Increase::Window(bytes) => {
                 let least = window_at(&self.path, settings.min_rate.min(self.path.rate));
@@ -248,11 +354,7 @@ impl HpccControl {
                 self.window = (self.window_ref / divisor + bytes).clamp(least, most);
                 self.rate = self.pace();
             }
-            Increase::Rate(rate) => {
-                let reduced = (self.rate_ref.as_bps() as f64 / divisor) as u64;
-                let new = Rate(reduced.saturating_add(rate.as_bps()));
-                self.rate = new.max(settings.min_rate).min(self.path.rate);
-            }
+            Increase::Rate(_) => self.rate = self.rate_after(settings, self.rate_ref, divisor),
         }
         if is_round {
             (self.stage, self.window_ref, self.rate_ref) = (stage, self.window, self.rate);
@@ -264,6 +366,13 @@ impl HpccControl {
         let bps = self.window * 8e12 / self.path.base_rtt.as_ps() as f64;
         Rate((bps as u64).max(1)).min(self.path.rate)
     }
+}
+
+/// What the reference is divided by, and the next stage.
+fn step(settings: &Settings, in_use: f64, stage: u32) -> (f64, u32) {
+    let excess = in_use / settings.utilisation;
+    let is_multiplicative = excess >= 1.0 || stage >= settings.max_stage;
+    if is_multiplicative { (excess, 0) } else { (1.0, stage + 1) }
 }
 
 /// What a rate carries in a base round trip.
@@ -281,6 +390,29 @@ fn check_hpcc(values: &Values) -> Result<(), Complaint> {
     if values.get(other) != &Value::Absent {
         let message = format!("the variant {:?} has none; leave it out", values.text("variant"));
         return Err(Complaint::new(other, message));
+    }
+    for key in ["sample_feedback", "multi_rate", "pint"] {
+        if is_paper(values) && values.flag(key) {
+            let message = "the variant \"paper\" has none; leave it out, or write variant = \"hpcc-ns3\"";
+            return Err(Complaint::new(key, message));
+        }
+    }
+    check_pint(values)
+}
+
+fn check_pint(values: &Values) -> Result<(), Complaint> {
+    if !values.flag("pint") {
+        return Ok(());
+    }
+    for key in ["quantise", "sample_feedback", "multi_rate"] {
+        if values.flag(key) {
+            let message = "there is no telemetry by link with pint = true; leave one of them out";
+            return Err(Complaint::new(key, message));
+        }
+    }
+    if values.optional_time("base_rtt").is_none() {
+        let message = "switches average over it with pint = true; write a time such as \"13us\"";
+        return Err(Complaint::new("base_rtt", message));
     }
     Ok(())
 }
@@ -301,9 +433,12 @@ mod tests {
         utilisation: 0.95,
         max_stage: 5,
         fast_react: true,
+        sample_feedback: false,
+        multi_rate: false,
         min_rate: Rate::from_gbps(1),
         increase: Increase::Window(80.0),
         widths: None,
+        code: None,
     };
     const SIMULATOR: Settings =
         Settings { max_stage: 0, increase: Increase::Rate(Rate(50_000_000)), ..PAPER };
@@ -428,5 +563,81 @@ mod tests {
         other.hops[0].link = 9;
         control.acknowledged(&SIMULATOR, &ack(60_000, 90_000), &other);
         assert_eq!((control.in_use, control.rate()), (1.0, PATH.rate));
+    }
+    /// What two switches of 100 Gb/s say: bytes sent, and the queue.
+    fn two(at_ns: u64, of_each: [(u64, u32); 2]) -> Hops {
+        let mut both = Hops { count: 2, ..Hops::default() };
+        for (nth, (sent_bytes, queue_bytes)) in of_each.into_iter().enumerate() {
+            let link = nth as u32;
+            both.hops[nth] = Hop { link, queue_bytes, at: Time::from_ns(at_ns), sent_bytes, rate: PATH.rate };
+        }
+        both
+    }
+
+    #[test]
+    fn with_a_rate_for_each_link_one_link_alone_is_as_without() {
+        use packetloom_core::random::{Purpose, Stream};
+        let each = Settings { multi_rate: true, ..SIMULATOR };
+        let mut random = Stream::new(12, Purpose::Transport, 0);
+        let (mut one, mut many) = (HpccControl::new(&SIMULATOR, &PATH), HpccControl::new(&each, &PATH));
+        let (mut at, mut sent) = (0, 0);
+        for step in 0..2_000 {
+            let gap = 90 + u64::from(random.below(300));
+            (at, sent) = (at + gap, sent + gap * u64::from(10 + random.below(5)));
+            let said = hops(at, sent, u32::from(random.below(20) == 0) * random.below(5_000));
+            let acked = ack(1_000 * (step + 1), 1_000 * (step + 1 + u64::from(random.below(50))));
+            one.acknowledged(&SIMULATOR, &acked, &said);
+            many.acknowledged(&each, &acked, &said);
+            assert_eq!(one.rate(), many.rate(), "step {step}");
+        }
+    }
+
+    #[test]
+    fn with_a_rate_for_each_link_the_lowest_holds_and_the_others_are_not_forgotten() {
+        let each = Settings { multi_rate: true, ..SIMULATOR };
+        let (mut one, mut many) = (HpccControl::new(&SIMULATOR, &PATH), HpccControl::new(&each, &PATH));
+        // Both links are full; in the next round trip only the first is, with a window's queue, then only the second.
+        let said = [
+            two(0, [(0, 0), (0, 0)]),
+            two(4_160, [(52_000, 0), (52_000, 0)]),
+            two(8_320, [(104_000, 0), (78_000, 0)]),
+            two(12_480, [(130_000, 0), (130_000, 0)]),
+        ];
+        for (round, said) in (1..).zip(said) {
+            let acked = ack(52_000 * round, 52_000 * (round + 1) - 1);
+            one.acknowledged(&SIMULATOR, &acked, &said);
+            many.acknowledged(&each, &acked, &said);
+        }
+        // U of the fullest is 1 in each round trip: three cuts. Each link alone was full in two, and half full in
+        // one, in which its own rate rose as far as it may.
+        let (eta, ai, line) = (0.95, 50e6, 100e9);
+        let cut = |rate: f64| rate * eta + ai;
+        let raised = |rate: f64| f64::min(rate * eta / 0.5 + ai, line);
+        let first = raised(cut(cut(line)));
+        let second = cut(raised(cut(line)));
+        let near = |rate: Rate, expected: f64| (rate.as_bps() as f64 - expected).abs() < 10.0;
+        assert!(near(one.rate(), cut(cut(cut(line)))), "{}", one.rate());
+        assert!(near(many.rate(), f64::min(first, second)), "{}", many.rate());
+        let links = many.links.expect("there are two");
+        assert!(near(links[0].rate_ref, first) && near(links[1].rate_ref, second), "{links:?}");
+    }
+
+    #[test]
+    fn links_without_a_queue_are_left_out_until_the_round_trip_ends() {
+        let sampled = Settings { sample_feedback: true, ..SIMULATOR };
+        let mut control = HpccControl::new(&sampled, &PATH);
+        control.acknowledged(&sampled, &ack(1_000, 52_000), &two(0, [(0, 0), (0, 0)]));
+        // Nothing waits anywhere: as if it had not come.
+        control.acknowledged(&sampled, &ack(2_000, 53_000), &two(100, [(2_500, 0), (1_250, 0)]));
+        assert_eq!((control.in_use, control.rate(), control.last.hops[1].sent_bytes), (1.0, PATH.rate, 0));
+        // Something waits before the second link, of which 200 ns were measured: (5000 B / 200 ns) / B = 2.
+        control.acknowledged(&sampled, &ack(3_000, 54_000), &two(200, [(9_000, 0), (5_000, 1)]));
+        let weight = 200.0 / 4_160.0;
+        assert!((control.in_use - (1.0 - weight + 2.0 * weight)).abs() < 1e-9, "{}", control.in_use);
+        let kept = control.last.hops;
+        assert_eq!((kept[0].sent_bytes, kept[1].sent_bytes), (0, 5_000));
+        // As the round trip ends all links count, the first since it was last taken.
+        control.acknowledged(&sampled, &ack(60_000, 99_000), &two(300, [(9_000, 0), (5_000, 0)]));
+        assert_eq!(control.last.hops[0].sent_bytes, 9_000);
     }
 }

@@ -102,9 +102,6 @@ def _dcqcn(settings: Settings) -> dict[str, Any]:
 
 
 def _hpcc(settings: Settings) -> dict[str, Any]:
-    for key in ("MULTI_RATE", "SAMPLE_FEEDBACK"):
-        if settings.flag(key):
-            raise PacketloomError(f"{settings.path}: {key} 1 is not replayed; write 0")
     return {
         "kind": "hpcc",
         "variant": "hpcc-ns3",
@@ -113,6 +110,8 @@ def _hpcc(settings: Settings) -> dict[str, Any]:
         "additive_increase": settings.rate("RATE_AI"),
         "min_rate": settings.rate("MIN_RATE"),
         "fast_react": settings.flag("FAST_REACT"),
+        "sample_feedback": settings.flag("SAMPLE_FEEDBACK"),
+        "multi_rate": settings.flag("MULTI_RATE"),
         "quantise": True,
         "int_multiple": int(settings.number("INT_MULTI")),
     }
