@@ -51,7 +51,7 @@ class Claim:
 
     `measure` gets the results of the experiments that the claim `needs`, by name, and gives one number or several;
     it raises `NotComparable` with the reason where that is so. `explanation` says what is known of why it may differ;
-    `choices` what the paper leaves open and we chose, which is told whatever the verdict.
+    `choices` what the paper leaves open and we chose, which is stated whatever the verdict.
     """
 
     id: str

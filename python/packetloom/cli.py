@@ -46,7 +46,7 @@ class Commands(TyperGroup):
 
 
 def _can_be_written(file: Path | None) -> Path | None:
-    """Told before the work, which may take hours."""
+    """Printed before the work, which may take hours."""
     if file and (file.is_dir() or not file.parent.is_dir()):
         raise typer.BadParameter(f"{file} is a folder" if file.is_dir() else f"there is no folder {file.parent}")
     return file

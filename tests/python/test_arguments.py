@@ -63,7 +63,7 @@ def doubled() -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         (5, "scenario is 5 of type int"),
         (None, "scenario is None of type NoneType"),
@@ -102,8 +102,8 @@ def doubled() -> list[Any]:
         (Scenario(topology={"kind": "rack"}, workload=[3], schemes=[None], run={}), "scheme"),  # type: ignore[list-item]
     ],
 )
-def test_scenarios(given: Any, told: str) -> None:
-    with pytest.raises(PacketloomError, match=told):
+def test_scenarios(given: Any, message: str) -> None:
+    with pytest.raises(PacketloomError, match=message):
         packetloom.run(given, progress=False)
 
 
@@ -115,7 +115,7 @@ def test_what_a_scenario_may_hold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"output": 7}, "output is 7 of type int; give a path"),
         ({"output": b"out"}, "output is b'out'"),
@@ -139,8 +139,8 @@ def test_what_a_scenario_may_hold() -> None:
         ({"ray": 5}, "ray is 5 of type int"),
     ],
 )
-def test_options_of_run(options: dict[str, Any], told: str, tmp_path: Path) -> None:
-    with pytest.raises(PacketloomError, match=told):
+def test_options_of_run(options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(PacketloomError, match=message):
         api.run(scenario(), **{"output": tmp_path / "out", "progress": False, **options})
     assert not (tmp_path / "out").exists()
 
@@ -151,7 +151,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda results: api.Results("nonexistent"), "nonexistent: there is no such folder"),
         (lambda results: api.Results(5), "path is 5 of type int"),
@@ -204,14 +204,14 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
         (lambda results: arrays.edge_colouring([0], [0], leaves=2.0), "leaves is 2.0 of type float"),
     ],
 )
-def test_functions(call: Any, told: str, results: Results) -> None:
-    with pytest.raises(PacketloomError, match=told):
+def test_functions(call: Any, message: str, results: Results) -> None:
+    with pytest.raises(PacketloomError, match=message):
         call(results)
 
 
 def test_fct_files(tmp_path: Path) -> None:
     file = tmp_path / "fct.txt"
-    for text, told in [
+    for text, message in [
         (b"\xff\xfe", r"fct\.txt: not a text file \(byte 0"),
         (b"\x00", r"fct\.txt:1: 1 fields where there should be 8"),
         (b"1 2 3 4 5 6 7 " + b"9" * 6000, r"fct\.txt:1: ideal_fct_ns is 9+, which is too large"),
@@ -219,5 +219,5 @@ def test_fct_files(tmp_path: Path) -> None:
         (b"0bzzzzzz 2 3 4 5 6 7 8", r"fct\.txt:1: 0bzzzzzz is no node's address"),
     ]:
         file.write_bytes(text)
-        with pytest.raises(PacketloomError, match=told):
+        with pytest.raises(PacketloomError, match=message):
             packetloom.read_fct(file)

@@ -1,4 +1,4 @@
-"""A results folder knows the build that computed each case; another build's are computed again, or told."""
+"""A results folder knows the build that computed each case; another build's are computed again, or named."""
 
 import json
 import os

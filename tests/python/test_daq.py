@@ -52,10 +52,10 @@ def test_a_verdict_is_none_where_it_hangs_on_what_the_paper_leaves_open() -> Non
     beside = Measured("fitted", 9.0, decides=False)
     assert unless_it_hangs("k", {"1": [inside], "2": [inside]}, [beside]) == [inside, beside]
     assert unless_it_hangs("k", {"1": [beyond], "2": [beyond]}) == [beyond]
-    with pytest.raises(NotComparable) as told:
+    with pytest.raises(NotComparable) as refused:
         unless_it_hangs("k", {"1": [inside], "2": [beyond], "3": [inside]}, [beside])
-    assert str(told.value) == "The paper does not give k: the claim holds with 1, 3 and differs with 2."
-    assert values(told.value.beside) == {"1: gain": 2.0, "2: gain": 4.0, "3: gain": 2.0, "fitted": 9.0}
+    assert str(refused.value) == "The paper does not give k: the claim holds with 1, 3 and differs with 2."
+    assert values(refused.value.beside) == {"1: gain": 2.0, "2: gain": 4.0, "3: gain": 2.0, "fitted": 9.0}
 
 
 def test_what_stands_beside_never_makes_a_verdict_hang() -> None:

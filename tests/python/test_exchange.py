@@ -1,4 +1,4 @@
-"""Files of other tools: what is written is read back the same, and mistakes are told by line."""
+"""Files of other tools: what is written is read back the same, and mistakes are reported with their line."""
 
 import csv
 import subprocess

@@ -13,7 +13,7 @@ from packetloom.scenario import read_plan
 
 
 class Watcher(SilentReporter):
-    """Keeps what it is told."""
+    """Keeps what it is notified of."""
 
     def __init__(self) -> None:
         self.snapshots: list[Snapshot] = []

@@ -122,10 +122,10 @@ def test_a_mistake_is_told_with_file_and_line(
         assert file != name or text != sound, old
         (tmp_path / file).write_bytes(text.replace("\n", line_end).encode())
     assert check(tmp_path, name, monkeypatch) == 2
-    told = capsys.readouterr().err
-    assert f"{tmp_path / name}:{line}: " in told, told
-    assert part in told
-    assert "Traceback" not in told
+    printed = capsys.readouterr().err
+    assert f"{tmp_path / name}:{line}: " in printed, printed
+    assert part in printed
+    assert "Traceback" not in printed
 
 
 @pytest.mark.parametrize("name", ["topology.txt", "leaves.topo"])

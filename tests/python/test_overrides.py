@@ -31,7 +31,7 @@ flows = 3
 
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "message"),
     [
         ("run.seeds", "write it as key=value"),
         ("=5", "write it as key=value"),
@@ -70,7 +70,7 @@ flows = 3
         ("größe=1", "größe: unknown key"),
     ],
 )
-def test_mistakes(setting: str, told: str, as_json: bool, tmp_path: Path) -> None:
+def test_mistakes(setting: str, message: str, as_json: bool, tmp_path: Path) -> None:
     file = tmp_path / ("small.json" if as_json else "small.toml")
     if as_json:
         import tomllib
@@ -78,7 +78,7 @@ def test_mistakes(setting: str, told: str, as_json: bool, tmp_path: Path) -> Non
         file.write_text(json.dumps(tomllib.loads(SCENARIO)))
     else:
         file.write_text(SCENARIO)
-    with pytest.raises(PacketloomError, match=told) as raised:
+    with pytest.raises(PacketloomError, match=message) as raised:
         read_plan(file, [setting])
     assert "--set" in str(raised.value)
 

@@ -377,17 +377,17 @@ def test_controls_by_keyboard(report: Path, open_page: Open) -> None:
     choice.focus()
     page.keyboard.press("ArrowDown")
     expect(section.locator(".plot")).to_contain_text("p50 slowdown")
-    plot, told = section.locator(".plot"), section.locator(".readout")
+    plot, readout = section.locator(".plot"), section.locator(".readout")
     plot.focus()
     page.keyboard.press("ArrowRight")
-    expect(told).to_contain_text("TCP, all flows: load 0.3; p50 slowdown")
+    expect(readout).to_contain_text("TCP, all flows: load 0.3; p50 slowdown")
     page.keyboard.press("ArrowRight")
-    expect(told).to_contain_text("load 0.6")
+    expect(readout).to_contain_text("load 0.6")
     expect(section.locator(".hoverlayer")).to_contain_text("0.6")
     page.keyboard.press("ArrowDown")
-    expect(told).to_contain_text("D2TCP")
+    expect(readout).to_contain_text("D2TCP")
     page.keyboard.press("Escape")
-    expect(told).to_have_text("")
+    expect(readout).to_have_text("")
     table = section.get_by_text("Table", exact=True)
     table.focus()
     page.keyboard.press("Enter")
@@ -465,8 +465,8 @@ def test_the_fabric_over_time_and_by_keyboard(report: Path, results: Results, op
     expect(fabric.locator("output")).to_have_text("0.2 ms")
     samples = results.to_polars("series").filter(scheme="TCP", load=0.3, time_ns=200e3).sort("port")
     fabric.get_by_label("Colour of links").select_option("queue")
-    told = [title.partition(": queue ")[2] for title in fabric.locator("line.target title").all_text_contents()]
-    assert [float(text.removesuffix(" KB")) for text in told] == (samples["queue_bytes"] / 1e3).to_list()
+    titles = [title.partition(": queue ")[2] for title in fabric.locator("line.target title").all_text_contents()]
+    assert [float(text.removesuffix(" KB")) for text in titles] == (samples["queue_bytes"] / 1e3).to_list()
     before = fabric.locator("line.link").evaluate_all("lines => lines.map(line => line.getAttribute('stroke'))")
     play.focus()
     page.keyboard.press("Space")
@@ -490,7 +490,7 @@ def test_the_fabric_over_time_and_by_keyboard(report: Path, results: Results, op
 
 @pytest.mark.parametrize(("width", "dark"), [(1440, False), (1440, True), (390, False), (390, True)])
 def test_it_fits_and_nothing_overlaps(report: Path, open_page: Open, width: int, dark: bool) -> None:
-    """The pictures are for the eye; what can be told without one is checked here."""
+    """The pictures are for the eye; what can be checked without one is."""
     page = open_page(report, width=width, dark=dark)
     for section in page.locator("section[data-chart]").all():
         section.scroll_into_view_if_needed()

@@ -1,4 +1,4 @@
-"""Settings that can't be meant, or that no memory has room for, end with a message; those that may be are only told."""
+"""Settings that can't be meant, or that no memory has room for, end with a message; those that may be meant warn."""
 
 import sys
 from collections.abc import Callable
@@ -73,8 +73,8 @@ def test_flows_that_a_run_cuts_short_say_what_they_did(scenario: Path, tmp_path:
     )
     results = run(scenario, tmp_path / "out", progress=False)
     (sent,) = results.to_polars("flows")["packets_sent"]
-    (told,) = results.to_polars("cases")["packets_sent"]
+    (counted,) = results.to_polars("cases")["packets_sent"]
     (carried,) = results.to_polars("ports").filter(pl.col("node") == "host0")["tx_packets"]
-    assert sent == told > 0
+    assert sent == counted > 0
     # What waits at the host has not left: the window, at most.
     assert 0 <= sent - carried < sent

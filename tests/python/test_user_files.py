@@ -1,4 +1,4 @@
-"""What a scenario is read from, and what it names, has to be a regular file of some size: all else is told at once."""
+"""What a scenario is read from, and what it names, has to be a regular file of some size; all else is refused."""
 
 import os
 import socket

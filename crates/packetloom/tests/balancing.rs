@@ -84,8 +84,8 @@ fn all_flows_end_and_the_laws_hold_whatever_the_threads() {
                 let open = one.flows.iter().filter(|row| row.fct().is_none()).count();
                 assert_eq!((open, &one.stalled), (0, &None), "{routing} with {}", scheme.0);
                 let two = outcome(topology, scheme, routing, 2);
-                let told = format!("{routing} with {}", scheme.0);
-                assert_eq!(fingerprint(&one.flows), fingerprint(&two.flows), "{told}");
+                let context = format!("{routing} with {}", scheme.0);
+                assert_eq!(fingerprint(&one.flows), fingerprint(&two.flows), "{context}");
             }
         }
     }
@@ -252,8 +252,8 @@ fn conga_that_knows_of_a_slow_link_sends_less_into_it() {
         let uplinks = uplinks(&simulate(cases(&(text + &fault)).remove(0)));
         uplinks[0] as f64 / uplinks.iter().sum::<u64>() as f64
     };
-    let (told, untold) = (bytes(r#"learn_after = "0s""#), bytes(""));
-    assert!(told < 0.8 * untold, "{told} {untold}");
+    let (learned, unknown) = (bytes(r#"learn_after = "0s""#), bytes(""));
+    assert!(learned < 0.8 * unknown, "{learned} {unknown}");
 }
 
 #[test]

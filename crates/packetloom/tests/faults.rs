@@ -90,17 +90,17 @@ fn arrived<'a>(outcome: &'a Outcome, is_it: impl Fn(usize) -> bool + 'a) -> u64 
     ports.map(|counters| counters.packets - counters.corrupted - counters.lost).sum()
 }
 
-fn every_flow_finishes_and_packets_are_conserved(outcome: &Outcome, told: &str) {
-    assert!(outcome.warnings.is_empty(), "{told}: {:?}", outcome.warnings);
-    assert!(outcome.flows.iter().all(|row| row.sender_fct().is_some()), "{told}");
+fn every_flow_finishes_and_packets_are_conserved(outcome: &Outcome, context: &str) {
+    assert!(outcome.warnings.is_empty(), "{context}: {:?}", outcome.warnings);
+    assert!(outcome.flows.iter().all(|row| row.sender_fct().is_some()), "{context}");
     let links = &outcome.topology.links;
     for switch in outcome.topology.hosts..outcome.topology.nodes.len() as u32 {
         let into = arrived(outcome, |link| links[link].dst == switch);
         let out_of = outcome.ports.iter().filter(|port| links[port.link].src == switch);
         let out_of: u64 = out_of.map(|port| port.counters.packets + port.counters.drops).sum();
-        assert_eq!(into, out_of, "{told}: {}", outcome.topology.node_name(switch));
+        assert_eq!(into, out_of, "{context}: {}", outcome.topology.node_name(switch));
     }
-    assert_eq!(outcome.tally.packet_hops, arrived(outcome, |_| true), "{told}");
+    assert_eq!(outcome.tally.packet_hops, arrived(outcome, |_| true), "{context}");
 }
 
 #[test]
@@ -108,13 +108,13 @@ fn every_transport_survives_corruption() {
     for probability in ["1e-4", "0.01"] {
         let fault = format!("[[fault]]\nkind = \"corruption\"\nprobability = {probability}");
         for case in cases(&fabric(&fault)) {
-            let told = format!("{:?} at {probability}", case.scheme.component("transport").kind);
+            let context = format!("{:?} at {probability}", case.scheme.component("transport").kind);
             let outcome = simulate(case);
-            every_flow_finishes_and_packets_are_conserved(&outcome, &told);
+            every_flow_finishes_and_packets_are_conserved(&outcome, &context);
             let (corrupted, carried) = (sum(&outcome, |c| c.corrupted), sum(&outcome, |c| c.packets));
             let expected = probability.parse::<f64>().expect("a number") * carried as f64;
             let deviation = expected.sqrt() * 5.0;
-            assert!((corrupted as f64 - expected).abs() < deviation, "{told}: {corrupted} of {carried}");
+            assert!((corrupted as f64 - expected).abs() < deviation, "{context}: {corrupted} of {carried}");
             assert_eq!(sum(&outcome, |c| c.lost), 0);
         }
     }
@@ -133,14 +133,14 @@ fn every_transport_survives_a_link_that_goes_down() {
             "[[fault]]\nkind = \"link-down\"\nbetween = [\"edge0\", \"aggregation0\"]\nat = \"300us\"\n{times}"
         );
         for case in cases(&fabric(&fault)) {
-            let told = format!("{:?}, {times}", case.scheme.component("transport").kind);
+            let context = format!("{:?}, {times}", case.scheme.component("transport").kind);
             let outcome = simulate(case);
-            every_flow_finishes_and_packets_are_conserved(&outcome, &told);
+            every_flow_finishes_and_packets_are_conserved(&outcome, &context);
             let lost = sum(&outcome, |c| c.lost);
             let on_the_link = port(&outcome, "edge0", "aggregation0").counters.lost
                 + port(&outcome, "aggregation0", "edge0").counters.lost;
-            assert!(lost > 0 && lost == on_the_link, "{told}: {lost}, {on_the_link}");
-            assert!(is_learned || lost > 20, "{told}: {lost}");
+            assert!(lost > 0 && lost == on_the_link, "{context}: {lost}, {on_the_link}");
+            assert!(is_learned || lost > 20, "{context}: {lost}");
         }
     }
 }
@@ -151,10 +151,10 @@ fn every_transport_survives_a_switch_that_reboots() {
                  learn_after = \"300us\"\n\n[[fault]]\nkind = \"switch-down\"\nnode = \"edge3\"\n\
                  at = \"400us\"\nuntil = \"800us\"";
     for case in cases(&fabric(fault)) {
-        let told = format!("{:?}", case.scheme.component("transport").kind);
+        let context = format!("{:?}", case.scheme.component("transport").kind);
         let outcome = simulate(case);
-        every_flow_finishes_and_packets_are_conserved(&outcome, &told);
-        assert!(sum(&outcome, |c| c.lost) > 0, "{told}");
+        every_flow_finishes_and_packets_are_conserved(&outcome, &context);
+        assert!(sum(&outcome, |c| c.lost) > 0, "{context}");
     }
 }
 
@@ -163,10 +163,10 @@ fn every_transport_survives_a_link_that_is_slow() {
     let fault = "[[fault]]\nkind = \"link-degraded\"\nbetween = [\"edge0\", \"aggregation0\"]\n\
                  rate = \"1Gbps\"\nat = \"300us\"\nuntil = \"1ms\"";
     for case in cases(&fabric(fault)) {
-        let told = format!("{:?}", case.scheme.component("transport").kind);
+        let context = format!("{:?}", case.scheme.component("transport").kind);
         let outcome = simulate(case);
-        every_flow_finishes_and_packets_are_conserved(&outcome, &told);
-        assert_eq!(sum(&outcome, |c| c.lost + c.corrupted), 0, "{told}");
+        every_flow_finishes_and_packets_are_conserved(&outcome, &context);
+        assert_eq!(sum(&outcome, |c| c.lost + c.corrupted), 0, "{context}");
     }
 }
 
@@ -226,15 +226,15 @@ fn packets_that_start_while_a_link_is_slow_take_longer() {
 fn what_is_cut_off_for_good_is_told() {
     let fault = "[[fault]]\nkind = \"link-down\"\nbetween = [\"host3\", \"edge1\"]\nat = \"300us\"";
     for case in cases(&fabric(fault).replace("2s", "20ms")) {
-        let told = format!("{:?}", case.scheme.component("transport").kind);
+        let context = format!("{:?}", case.scheme.component("transport").kind);
         let outcome = simulate(case);
         let lost: Vec<_> = outcome.flows.iter().filter(|row| row.sender_fct().is_none()).collect();
-        assert!(!lost.is_empty() && lost.iter().all(|row| row.flow.src == 3 || row.flow.dst == 3), "{told}");
+        assert!(!lost.is_empty() && lost.iter().all(|row| row.flow.src == 3 || row.flow.dst == 3), "{context}");
         let first = lost[0].flow;
         let begins = format!("{} of 200 flows were not finished when the run ended", lost.len());
         let names = format!("{} (host{} to host{}, cut off for good)", first.id, first.src, first.dst);
-        let [warning] = &outcome.warnings[..] else { panic!("{told}: {:?}", outcome.warnings) };
-        assert!(warning.starts_with(&begins) && warning.contains(&names), "{told}: {warning}");
+        let [warning] = &outcome.warnings[..] else { panic!("{context}: {:?}", outcome.warnings) };
+        assert!(warning.starts_with(&begins) && warning.contains(&names), "{context}: {warning}");
     }
 }
 

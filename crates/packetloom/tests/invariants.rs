@@ -168,20 +168,20 @@ fn every_law_holds_on_the_grid() {
     let (mut drops, mut marks) = (0, 0);
     for case in cases {
         let outcome = simulate(case.clone());
-        let told = format!("{} at {:?} on {:?}", case.scheme.text("name"), case.load, case.topology);
-        every_flow_finishes_and_none_beats_its_best(&case, &outcome, &told);
+        let context = format!("{} at {:?} on {:?}", case.scheme.text("name"), case.load, case.topology);
+        every_flow_finishes_and_none_beats_its_best(&case, &outcome, &context);
         if !outcome.ports.is_empty() {
-            no_queue_exceeds_its_capacity(&case, &outcome, &told);
+            no_queue_exceeds_its_capacity(&case, &outcome, &context);
         }
         // Such a run ends as the last packet leaves its server, with packets still under way.
         if !outcome.ports.is_empty() && !is_central(&case) {
             // A credit, or a notice of ConWeave's, ends at a switch, which no port there counts.
             let of = |section| case.scheme.component(section).kind;
             if of("queue") != "daq" && of("routing") != "conweave" {
-                switches_lose_no_packet(&outcome, &told);
+                switches_lose_no_packet(&outcome, &context);
             }
-            hosts_send_what_they_say(&case, &outcome, &told);
-            no_link_carries_more_than_its_rate(&outcome, &told);
+            hosts_send_what_they_say(&case, &outcome, &context);
+            no_link_carries_more_than_its_rate(&outcome, &context);
         }
         drops += outcome.ports.iter().map(|port| port.counters.drops).sum::<u64>();
         marks += outcome.ports.iter().map(|port| port.counters.marks).sum::<u64>();
@@ -257,21 +257,21 @@ capture = "host"
             FLUID_COMPONENTS.iter().any(|model| model.kind == kind)
         };
         for case in cases(&text).into_iter().filter(|case| !is_fluid(case)) {
-            let told = format!("{:?}", case.scheme.component("transport"));
+            let context = format!("{:?}", case.scheme.component("transport"));
             let run = |threads| {
                 let simulation = Simulation::new(case.clone()).expect("a sound case").with_audit(true);
                 simulation.with_threads(threads).run(&Monitor::default()).expect("a sound case")
             };
             let outcome = run(1);
-            assert!(outcome.violation.is_none(), "{told}: {:?}", outcome.violation);
-            assert_eq!(run(2).flows, outcome.flows, "{told}");
-            assert!(outcome.flows.iter().any(|row| row.fct().is_none()), "{told}");
-            sent_is_on_the_link_or_waits(&outcome, &told);
+            assert!(outcome.violation.is_none(), "{context}: {:?}", outcome.violation);
+            assert_eq!(run(2).flows, outcome.flows, "{context}");
+            assert!(outcome.flows.iter().any(|row| row.fct().is_none()), "{context}");
+            sent_is_on_the_link_or_waits(&outcome, &context);
         }
     }
 }
 
-fn sent_is_on_the_link_or_waits(outcome: &Outcome, told: &str) {
+fn sent_is_on_the_link_or_waits(outcome: &Outcome, context: &str) {
     let mut carried = BTreeMap::new();
     for packet in outcome.captures.iter().flat_map(|capture| &capture.packets) {
         *carried.entry(packet.flow).or_default() += u32::from(packet.kind == Kind::Data);
@@ -279,26 +279,26 @@ fn sent_is_on_the_link_or_waits(outcome: &Outcome, told: &str) {
     let (mut sent, mut on_links) = (0, 0);
     for row in &outcome.flows {
         let on_link: u32 = carried.get(&row.flow.id).copied().unwrap_or(0);
-        assert!(row.report.packets_sent >= on_link, "{told}: {on_link} packets on the link, {row:?}");
+        assert!(row.report.packets_sent >= on_link, "{context}: {on_link} packets on the link, {row:?}");
         (sent, on_links) = (sent + row.report.packets_sent, on_links + on_link);
     }
-    assert!(on_links > 0 && sent > 0, "{told}: {sent} packets sent, {on_links} on links");
+    assert!(on_links > 0 && sent > 0, "{context}: {sent} packets sent, {on_links} on links");
 }
 
 fn is_central(case: &Case) -> bool {
     central::is_central(&case.scheme.component("transport").kind)
 }
 
-fn every_flow_finishes_and_none_beats_its_best(case: &Case, outcome: &Outcome, told: &str) {
+fn every_flow_finishes_and_none_beats_its_best(case: &Case, outcome: &Outcome, context: &str) {
     let is_sprayed =
         case.scheme.component("routing").kind != "ecmp" || case.scheme.component("transport").kind == "mptcp";
-    assert_eq!(outcome.flows.len(), 600, "{told}");
+    assert_eq!(outcome.flows.len(), 600, "{context}");
     for row in &outcome.flows {
         let bound = if is_sprayed { best_when_sprayed(case, outcome, row) } else { row.best_fct };
-        assert!(fct(row) >= bound, "{told}: {bound} for {row:?}");
+        assert!(fct(row) >= bound, "{context}: {bound} for {row:?}");
         // A server that a controller plans for waits for no answer.
-        assert!(row.closed >= row.delivered || is_central(case), "{told}: {row:?}");
-        assert!(row.closed != Time::NEVER, "{told}: {row:?}");
+        assert!(row.closed >= row.delivered || is_central(case), "{context}: {row:?}");
+        assert!(row.closed != Time::NEVER, "{context}: {row:?}");
     }
 }
 
@@ -339,27 +339,27 @@ fn packets(ports: &[&PortRow]) -> u64 {
 }
 
 /// Whatever goes into a switch comes out of it or is dropped there.
-fn switches_lose_no_packet(outcome: &Outcome, told: &str) {
+fn switches_lose_no_packet(outcome: &Outcome, context: &str) {
     for switch in outcome.topology.hosts..outcome.topology.nodes.len() as u32 {
         let into = packets(&ports_of(outcome, switch, destination));
         let out_of = ports_of(outcome, switch, source);
         let dropped: u64 = out_of.iter().map(|port| port.counters.drops).sum();
-        assert_eq!(into, packets(&out_of) + dropped, "{told}: {}", outcome.topology.node_name(switch));
+        assert_eq!(into, packets(&out_of) + dropped, "{context}: {}", outcome.topology.node_name(switch));
     }
     let carried = packets(&outcome.ports.iter().collect::<Vec<_>>());
-    assert_eq!(outcome.tally.packet_hops, carried, "{told}");
+    assert_eq!(outcome.tally.packet_hops, carried, "{context}");
 }
 
 /// Hosts send each flow's packets, the retransmissions that they report, and an acknowledgement per packet that
 /// arrives.
-fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, told: &str) {
+fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, context: &str) {
     let transport = case.scheme.component("transport");
     let (kind, mss) = (transport.kind.clone(), transport.bytes("mss"));
     for row in &outcome.flows {
         let first_time = row.report.packets_sent - row.report.retransmissions;
         let (first_time, full) = (u64::from(first_time), row.flow.size_bytes.div_ceil(mss));
         // Homa's unscheduled packets hold a little less than the others.
-        assert!(first_time == full || kind == "homa" && first_time > full, "{told}: {row:?}");
+        assert!(first_time == full || kind == "homa" && first_time > full, "{context}: {row:?}");
     }
     let requesting = ["ndp", "rcp", "d3", "pdq", "daq", "fastpass", "dcqcn", "homa", "phost", "eqds", "uec"];
     let sends_requests = requesting.contains(&kind.as_str());
@@ -374,23 +374,23 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, told: &str) {
         let out_of = packets(&ports_of(outcome, host, source));
         let into = packets(&ports_of(outcome, host, destination));
         if is_lossless && !sends_requests {
-            assert_eq!(out_of, data_out + data_in, "{told}: out of host {host}");
-            assert_eq!(into, data_in + data_out, "{told}: into host {host}");
+            assert_eq!(out_of, data_out + data_in, "{context}: out of host {host}");
+            assert_eq!(into, data_in + data_out, "{context}: into host {host}");
         } else {
-            assert!(out_of >= data_out, "{told}: out of host {host}");
+            assert!(out_of >= data_out, "{context}: out of host {host}");
         }
     }
 }
 
-fn no_link_carries_more_than_its_rate(outcome: &Outcome, told: &str) {
+fn no_link_carries_more_than_its_rate(outcome: &Outcome, context: &str) {
     for port in &outcome.ports {
         let framing = port.counters.packets * outcome.topology.framing_bytes;
         let busy = outcome.topology.links[port.link].rate.time_for(port.counters.bytes + framing);
-        assert!(busy <= outcome.simulated, "{told}: {port:?}");
+        assert!(busy <= outcome.simulated, "{context}: {port:?}");
     }
 }
 
-fn no_queue_exceeds_its_capacity(case: &Case, outcome: &Outcome, told: &str) {
+fn no_queue_exceeds_its_capacity(case: &Case, outcome: &Outcome, context: &str) {
     let queue = case.scheme.component("queue");
     let headers = if queue.kind == "ndp" { queue.bytes("header_capacity") } else { 0 };
     let full_packet = format(case).mss_bytes + format(case).header_bytes;
@@ -406,10 +406,10 @@ fn no_queue_exceeds_its_capacity(case: &Case, outcome: &Outcome, told: &str) {
     };
     for port in &outcome.ports[outcome.topology.hosts as usize..] {
         let largest = port.queue.as_ref().expect("queues are watched").largest_bytes();
-        assert!(largest <= capacity, "{told}: {largest} of {capacity} B");
-        assert!(capacity < u64::MAX || port.counters.drops == 0, "{told}: a drop without need");
+        assert!(largest <= capacity, "{context}: {largest} of {capacity} B");
+        assert!(capacity < u64::MAX || port.counters.drops == 0, "{context}: a drop without need");
     }
     for nic in &outcome.ports[..outcome.topology.hosts as usize] {
-        assert_eq!(nic.counters.drops, 0, "{told}: a drop without need");
+        assert_eq!(nic.counters.drops, 0, "{context}: a drop without need");
     }
 }

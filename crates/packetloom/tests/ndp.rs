@@ -169,9 +169,9 @@ fn headers_that_find_no_room_go_back_to_their_senders() {
 #[test]
 fn what_is_trimmed_is_told_and_sent_again_once() {
     let outcome = incast(8, 40, 180_000, 1).simulate();
-    let told: u64 = outcome.flows.iter().map(|row| u64::from(row.report.trims)).sum();
+    let reported: u64 = outcome.flows.iter().map(|row| u64::from(row.report.trims)).sum();
     let again: u64 = outcome.flows.iter().map(|row| u64::from(row.report.retransmissions)).sum();
-    assert_eq!((told, again), (trims(&outcome), trims(&outcome)));
+    assert_eq!((reported, again), (trims(&outcome), trims(&outcome)));
     assert!(trims(&outcome) > 500, "{} trims", trims(&outcome));
 }
 

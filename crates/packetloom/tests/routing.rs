@@ -42,12 +42,12 @@ fn packets_up(outcome: &Outcome) -> (Vec<u64>, Vec<u64>) {
 }
 
 /// Counts of `total` independent draws among as many equal choices are within five standard deviations of even.
-fn assert_even(counts: &[u64], total: u64, told: &str) {
-    assert_eq!(counts.iter().sum::<u64>(), total, "{told}");
+fn assert_even(counts: &[u64], total: u64, context: &str) {
+    assert_eq!(counts.iter().sum::<u64>(), total, "{context}");
     let share = 1.0 / counts.len() as f64;
     let mean = total as f64 * share;
     let deviation = (mean * (1.0 - share)).sqrt();
-    assert!(counts.iter().all(|&count| (count as f64 - mean).abs() < 5.0 * deviation), "{told}: {counts:?}");
+    assert!(counts.iter().all(|&count| (count as f64 - mean).abs() < 5.0 * deviation), "{context}: {counts:?}");
 }
 
 #[test]

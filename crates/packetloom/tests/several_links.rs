@@ -122,8 +122,8 @@ fn where_hosts_differ_a_rate_is_no_load() {
         arrivals = { kind = \"poisson\", rate_per_second = 1000 }";
     let case = cases(&text("no-load.txt", workload, TCP, "flows = 10")).remove(0);
     let simulation = Simulation::new(case).expect("a sound case");
-    let told = simulation.facts()[0].to_string();
-    assert!(told.contains("1000.0 flows/s") && !told.contains("load"), "{told}");
+    let message = simulation.facts()[0].to_string();
+    assert!(message.contains("1000.0 flows/s") && !message.contains("load"), "{message}");
 }
 
 #[test]
@@ -155,8 +155,8 @@ fn a_host_between_two_halves_does_not_join_them() {
     let unfinished: Vec<_> = outcome.flows.iter().filter(|row| row.fct().is_none()).collect();
     let ends: Vec<_> = unfinished.iter().map(|row| (row.flow.src, row.flow.dst)).collect();
     assert!(ends.len() == 2 && ends.contains(&(0, 2)) && ends.contains(&(2, 0)), "{ends:?}");
-    let told = outcome.warnings.join("\n");
-    assert!(told.contains("(host2 to host4, cut off for good)"), "{told}");
+    let message = outcome.warnings.join("\n");
+    assert!(message.contains("(host2 to host4, cut off for good)"), "{message}");
 }
 
 /// What a case comes to, or why it can't be.

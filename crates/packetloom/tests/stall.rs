@@ -88,16 +88,16 @@ fn a_time_to_stop_that_comes_first_is_no_stall() {
     assert!(outcome.warnings[0].ends_with(": 0 (host1 to host0, cut off for good)"));
     let lifted_later = DEAD.to_owned() + "until = \"3s\"\n";
     let outcome = run(&scenario("1MB", &lifted_later, r#""tcp""#, "[run]\nmax_time = \"20ms\"\n"));
-    let told = &outcome.warnings[0];
+    let warning = &outcome.warnings[0];
     assert!(
-        told.starts_with("1 of 1 flows were not finished when the run ended: 0 (host1 to host0, "),
-        "{told}"
+        warning.starts_with("1 of 1 flows were not finished when the run ended: 0 (host1 to host0, "),
+        "{warning}"
     );
     assert!(
-        told.ends_with(
+        warning.ends_with(
             " of 685 packets arrived, waits for an acknowledgement, or its retransmission timeout)"
         ),
-        "{told}"
+        "{warning}"
     );
 }
 

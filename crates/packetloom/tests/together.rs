@@ -113,29 +113,29 @@ fn a_class_that_the_queue_does_not_have_is_refused() {
         "test:9: workload[0].class: the scheme \"A\" has a queue of 2 classes, 0 to 1; write 1 at most, or give the \
          queue more"
     );
-    read(&scenario("transport = \"tcp\"\nqueue = \"drop-tail\"", 200, "")).expect("nobody looks at classes");
+    read(&scenario("transport = \"tcp\"\nqueue = \"drop-tail\"", 200, "")).expect("classes are not read");
 }
 
 #[test]
 fn what_a_transport_goes_by_and_no_queue_does_is_told() {
-    let told = |transport, queue| read(&with_queue(transport, queue)).expect("it may be meant").warnings;
+    let warnings = |transport, queue| read(&with_queue(transport, queue)).expect("it may be meant").warnings;
     for transport in ["dctcp", "d2tcp"] {
         let expected = format!(
             "test:14: scheme[0].queue: {transport} goes by marks, and \"pfabric\" sets none; \"ecn\" does"
         );
-        assert_eq!(told(transport, r#""pfabric""#), [expected]);
+        assert_eq!(warnings(transport, r#""pfabric""#), [expected]);
     }
     assert_eq!(
-        told("ndp", r#""drop-tail""#),
+        warnings("ndp", r#""drop-tail""#),
         ["test:14: scheme[0].queue: ndp goes by trimmed packets, and \"drop-tail\" trims none; \"ndp\" does"]
     );
     let few = r#"{ kind = "classes", strict = 3, port = "ecn" }"#;
     assert_eq!(
-        told("pias", few),
+        warnings("pias", few),
         ["test:14: scheme[0].queue: pias sorts packets into 8 classes, and \"classes\" has 3; \
           { kind = \"classes\", strict = 8 } has all"]
     );
-    assert_eq!(told("pias", r#""drop-tail""#).len(), 2);
+    assert_eq!(warnings("pias", r#""drop-tail""#).len(), 2);
     for (transport, queue) in [
         ("dctcp", r#""ecn""#),
         ("dctcp", r#""red""#),
@@ -144,7 +144,7 @@ fn what_a_transport_goes_by_and_no_queue_does_is_told() {
         ("ndp", r#"{ kind = "classes", strict = 2, queue = "ndp" }"#),
         ("tcp", r#""pfabric""#),
     ] {
-        assert_eq!(told(transport, queue), [""; 0], "{transport}, {queue}");
+        assert_eq!(warnings(transport, queue), [""; 0], "{transport}, {queue}");
     }
 }
 

@@ -69,14 +69,14 @@ class Fabric {
     this.scale = element("span", { class: "scale" });
     this.timeRow = element("div", { class: "tools" }, this.play, this.slider, this.time);
     this.network = element("div", { class: "wide", tabindex: 0 });
-    this.told = element("p", { class: "readout", "aria-live": "polite" });
+    this.readout = element("p", { class: "readout", "aria-live": "polite" });
     this.chartSection = element("section", { hidden: true });
     const labelled = (text, control) => element("label", {}, `${text} `, control);
     this.section.append(
       element("div", { class: "tools" }, labelled("Case", this.caseSelect), labelled("Colour", this.quantitySelect), this.scale),
       this.timeRow, this.network,
       element("div", { class: "tools" }, labelled("Link", this.linkSelect), labelled("Flow", this.flowSelect)),
-      this.told, this.chartSection,
+      this.readout, this.chartSection,
     );
     this.chart = new Chart({ name: "fabric-series", title: "Chosen links over time", panels: [], columns: 2 }, this.chartSection);
     this.chart.visible = true;
@@ -203,7 +203,7 @@ class Fabric {
       this.flowSelect.value = "";
     }
     const totals = link === null ? null : this.case.totals[link];
-    this.told.textContent = totals ? `${this.linkName(link)} in the whole run: ${totals}` : "";
+    this.readout.textContent = totals ? `${this.linkName(link)} in the whole run: ${totals}` : "";
     this.highlight(new Set());
     this.drawSeries(link === null ? [] : [link], link === null ? "" : this.linkName(link));
   }
@@ -218,7 +218,7 @@ class Fabric {
     const from = distances(topology, src, false), to = distances(topology, dst, true), length = from.get(dst);
     const path = topology.links.map(([a, b], at) => (from.get(a) + 1 + to.get(b) === length ? at : -1)).filter((at) => at >= 0);
     const end = flow.fct_ms === null ? "and never finished" : `and took ${number(flow.fct_ms)} ms`;
-    this.told.textContent = `Flow ${this.flowName(flow)}; it started at ${number(flow.start_ms)} ms ${end}. Marked: the ${path.length} links on its shortest paths.`;
+    this.readout.textContent = `Flow ${this.flowName(flow)}; it started at ${number(flow.start_ms)} ms ${end}. Marked: the ${path.length} links on its shortest paths.`;
     this.highlight(new Set(path));
     if (this.times.length > 1) this.at(Math.max(0, this.times.findLastIndex((time) => time <= flow.start_ms)));
     this.drawSeries(path, `most on the paths of flow ${flow.id}`);

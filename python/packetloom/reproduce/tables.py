@@ -21,7 +21,7 @@ from packetloom.storage import write_text
 BEGIN = "<!-- claims: written by `packetloom reproduce --accept`; what stands between these lines is replaced -->"
 END = "<!-- end of claims -->"
 
-# So many numbers are told one by one; of more, those whose names differ in a number are told as a range.
+# So many numbers are listed one by one; of more, those whose names differ in a number are given as a range.
 FEW = 12
 NUMBER_IN_NAME = re.compile(r"(?<![\w.:])\d+(?:\.\d+)?(?!\w|[.:]\d)")
 
@@ -89,15 +89,15 @@ def tally_text(by_scale: Mapping[str, Sequence[ClaimRow]]) -> str:
 
 def verdict_text(by_scale: Mapping[str, ClaimRow]) -> str:
     """The verdict and its reason, once where the scales agree."""
-    told = {scale: _sentence(row["verdict"], row.get("reason", "")) for scale, row in by_scale.items()}
-    if len(set(told.values())) == 1:
-        return next(iter(told.values()))
+    texts = {scale: _sentence(row["verdict"], row.get("reason", "")) for scale, row in by_scale.items()}
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
     verdicts = {row["verdict"] for row in by_scale.values()}
     reasons = {row["reason"] for row in by_scale.values() if "reason" in row}
     if len(verdicts) > 1 and len(reasons) == 1:
         each = ", ".join(f"{row['verdict']} at `{scale}`" for scale, row in by_scale.items())
         return _sentence(each, reasons.pop())
-    return "; ".join(f"`{scale}`: {text}" for scale, text in told.items())
+    return "; ".join(f"`{scale}`: {text}" for scale, text in texts.items())
 
 
 def numbers_text(row: ClaimRow) -> str:
@@ -174,12 +174,12 @@ def _range_text(names: Sequence[str], numbers: Mapping[str, Number]) -> str:
     return f"{name}: {span}" + (f" (± {most:.{max(places, 0)}f} at most)" if most else "")
 
 
-def _merged(names: Sequence[str], told: Callable[[list[str]], str], at_most: int = 1) -> str | None:
+def _merged(names: Sequence[str], range_of: Callable[[list[str]], str], at_most: int = 1) -> str | None:
     """One name for several that differ in numbers; none if in more of them than `at_most`."""
     columns = [list(dict.fromkeys(column)) for column in zip(*map(NUMBER_IN_NAME.findall, names), strict=True)]
     if sum(len(column) > 1 for column in columns) > at_most:
         return None
-    texts = iter([column[0] if len(column) == 1 else told(column) for column in columns])
+    texts = iter([column[0] if len(column) == 1 else range_of(column) for column in columns])
     return NUMBER_IN_NAME.sub(lambda _: next(texts), names[0])
 
 

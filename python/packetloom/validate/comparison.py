@@ -139,9 +139,9 @@ def print_rows(title: str, theirs: str, rows: Sequence[Row]) -> None:
         table.add_row(*cells, Text(row.verdict, style=colours[row.verdict]))
     screen.print(table)
     counts = Counter(row.verdict for row in rows)
-    told = [f"{counts['holds']} of {len(rows)} hold"]
-    told += [f"{counts[verdict]} {_plural(verdict, counts[verdict])}" for verdict in VERDICTS[1:] if counts[verdict]]
-    screen.print(", ".join(told))
+    counted = [f"{counts['holds']} of {len(rows)} hold"]
+    counted += [f"{counts[verdict]} {_plural(verdict, counts[verdict])}" for verdict in VERDICTS[1:] if counts[verdict]]
+    screen.print(", ".join(counted))
     differing = [row for row in rows if row.verdict != "holds"]
     for reason in dict.fromkeys(row.reason for row in differing):
         ids = ", ".join(row.id for row in differing if row.reason == reason)

@@ -34,12 +34,12 @@ class Answer:
     out: str
     err: str
 
-    def must_refuse(self, *told: str) -> None:
+    def must_refuse(self, *message: str) -> None:
         """A message that holds all of this."""
         self.must_be_sound()
         assert self.code == 2, f"exit {self.code}: {self.out}{self.err}"
         words = " ".join(self.err.replace("│", " ").split())  # as it stands, without the breaks of narrow terminals
-        for part in told:
+        for part in message:
             assert part in words, f"{part!r} is not in: {self.err}"
 
     def must_accept(self, *shown: str) -> None:

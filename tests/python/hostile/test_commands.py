@@ -153,9 +153,9 @@ MISTAKES: list[tuple[list[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "told"), MISTAKES, ids=[" ".join(one[0])[:60] for one in MISTAKES])
-def test_a_mistake(arguments: list[str], told: str, worker: Worker, place: Path) -> None:
-    worker.command(place, *arguments).must_refuse(told)
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES, ids=[" ".join(one[0])[:60] for one in MISTAKES])
+def test_a_mistake(arguments: list[str], message: str, worker: Worker, place: Path) -> None:
+    worker.command(place, *arguments).must_refuse(message)
 
 
 @pytest.mark.parametrize(

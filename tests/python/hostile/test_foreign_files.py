@@ -29,7 +29,7 @@ FILES = {
 }
 BIG = "9" * 300
 
-# The file, what is replaced in it ("" for all of it) and by what; its line, and what else is told.
+# The file, what is replaced in it ("" for all of it) and by what; its line, and what else is named.
 MISTAKES = [
     ("hpcc.topology", "", "", ":1", ""),
     ("hpcc.topology", "", "\n\n\n", "", ""),
@@ -107,9 +107,9 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "line", "told"), MISTAKES, ids=[f"{one[0]}-{one[2][:30]!a}" for one in MISTAKES]
+    ("file", "old", "new", "line", "message"), MISTAKES, ids=[f"{one[0]}-{one[2][:30]!a}" for one in MISTAKES]
 )
-def test_a_mistake(file: str, old: str, new: str, line: str, told: str, worker: Worker, tmp_path: Path) -> None:
+def test_a_mistake(file: str, old: str, new: str, line: str, message: str, worker: Worker, tmp_path: Path) -> None:
     simulator = file.partition(".")[0]
     for name, sound in FILES.items():
         text = sound if name != file else new if not old else sound.replace(old, new, 1)
@@ -117,7 +117,7 @@ def test_a_mistake(file: str, old: str, new: str, line: str, told: str, worker: 
         (tmp_path / name).write_text(text)
     names = {"topology": f"{simulator}.topology", "flows": f"{simulator}.flows"}
     (tmp_path / "hostile.toml").write_text(SCENARIO.format(simulator=simulator, **names))
-    worker.command(tmp_path, "check", "hostile.toml").must_refuse(f"{file}{line}", told)
+    worker.command(tmp_path, "check", "hostile.toml").must_refuse(f"{file}{line}", message)
 
 
 CYCLES = {
@@ -156,7 +156,7 @@ FCT = [
 ]
 
 
-@pytest.mark.parametrize(("content", "told"), [one[1:] for one in FCT], ids=[name for name, _, _ in FCT])
-def test_fct(content: bytes, told: str, worker: Worker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("content", "message"), [one[1:] for one in FCT], ids=[name for name, _, _ in FCT])
+def test_fct(content: bytes, message: str, worker: Worker, tmp_path: Path) -> None:
     (tmp_path / "fct.txt").write_bytes(content)
-    worker.python(tmp_path, 'packetloom.read_fct("fct.txt")').must_refuse(told)
+    worker.python(tmp_path, 'packetloom.read_fct("fct.txt")').must_refuse(message)

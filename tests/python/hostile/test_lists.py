@@ -72,10 +72,10 @@ def check_flows(content: bytes, folder: Path) -> None:
     (folder / "hostile.toml").write_text(SCENARIO.format(workload=workload, run=""))
 
 
-@pytest.mark.parametrize(("content", "told"), [one[1:] for one in FLOWS], ids=[name for name, _, _ in FLOWS])
-def test_flows(content: bytes, told: str, worker: Worker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("content", "message"), [one[1:] for one in FLOWS], ids=[name for name, _, _ in FLOWS])
+def test_flows(content: bytes, message: str, worker: Worker, tmp_path: Path) -> None:
     check_flows(content, tmp_path)
-    worker.command(tmp_path, "check", "hostile.toml").must_refuse("arrivals.file", "flows.csv", told)
+    worker.command(tmp_path, "check", "hostile.toml").must_refuse("arrivals.file", "flows.csv", message)
 
 
 @pytest.mark.parametrize(
@@ -114,16 +114,16 @@ SIZES: list[tuple[str, bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("content", "told"), [one[1:] for one in SIZES], ids=[name for name, _, _ in SIZES])
-def test_sizes(content: bytes, told: str, worker: Worker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("content", "message"), [one[1:] for one in SIZES], ids=[name for name, _, _ in SIZES])
+def test_sizes(content: bytes, message: str, worker: Worker, tmp_path: Path) -> None:
     (tmp_path / "sizes.csv").write_bytes(content)
     text = SCENARIO.format(workload='sizes = "sizes.csv"', run="loads = [0.5]\nflows = 3")
     (tmp_path / "hostile.toml").write_text(text)
-    worker.command(tmp_path, "check", "hostile.toml").must_refuse("hostile.toml", "workload[0].sizes", told)
+    worker.command(tmp_path, "check", "hostile.toml").must_refuse("hostile.toml", "workload[0].sizes", message)
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("nowhere.csv", "nowhere.csv"),
         (".", "it is a folder"),
@@ -138,7 +138,7 @@ def test_sizes(content: bytes, told: str, worker: Worker, tmp_path: Path) -> Non
     ],
     ids=["nowhere", "here", "root", "far-away", "long", "nul", "misspelt", "nothing", "device", "memory"],
 )
-def test_names_of_files(name: str, told: str, worker: Worker, tmp_path: Path) -> None:
+def test_names_of_files(name: str, message: str, worker: Worker, tmp_path: Path) -> None:
     text = SCENARIO.format(workload=f'sizes = "{name}"', run="loads = [0.5]\nflows = 3")
     (tmp_path / "hostile.toml").write_text(text)
-    worker.command(tmp_path, "check", "hostile.toml").must_refuse("hostile.toml", "workload[0].sizes", told)
+    worker.command(tmp_path, "check", "hostile.toml").must_refuse("hostile.toml", "workload[0].sizes", message)

@@ -79,9 +79,9 @@ MISTAKES: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), MISTAKES, ids=[text[:50] for text, _ in MISTAKES])
-def test_a_mistake(text: str, told: str, worker: Worker, tmp_path: Path) -> None:
-    worker.python(tmp_path, BEGIN + text).must_refuse(told)
+@pytest.mark.parametrize(("text", "message"), MISTAKES, ids=[text[:50] for text, _ in MISTAKES])
+def test_a_mistake(text: str, message: str, worker: Worker, tmp_path: Path) -> None:
+    worker.python(tmp_path, BEGIN + text).must_refuse(message)
 
 
 RIGHT = [

@@ -48,7 +48,7 @@ max_time = "10ms"
 queues = true
 """
 
-# What is replaced, by what, and what has to be told beside the file's name.
+# What is replaced, by what, and what has to be named beside the file's name.
 MISTAKES = [
     # Kinds of values
     ('name = "hostile"', "name = 5", "name"),
@@ -172,12 +172,12 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "told"), MISTAKES, ids=[f"{new[:40]!a}" for _, new, _ in MISTAKES])
-def test_a_mistake(old: str, new: str, told: str, worker: Worker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("old", "new", "message"), MISTAKES, ids=[f"{new[:40]!a}" for _, new, _ in MISTAKES])
+def test_a_mistake(old: str, new: str, message: str, worker: Worker, tmp_path: Path) -> None:
     text = SCENARIO.replace(old, new, 1)
     assert text != SCENARIO
     (tmp_path / "hostile.toml").write_text(text)
-    worker.command(tmp_path, "check", "hostile.toml").must_refuse("hostile.toml", told)
+    worker.command(tmp_path, "check", "hostile.toml").must_refuse("hostile.toml", message)
 
 
 def nested(levels: int) -> str:
@@ -219,10 +219,10 @@ TEXTS: list[tuple[str, bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "told"), TEXTS, ids=[name for name, _, _ in TEXTS])
-def test_no_scenario_at_all(name: str, content: bytes, told: str, worker: Worker, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "content", "message"), TEXTS, ids=[name for name, _, _ in TEXTS])
+def test_no_scenario_at_all(name: str, content: bytes, message: str, worker: Worker, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
-    worker.command(tmp_path, "check", name).must_refuse(name, told)
+    worker.command(tmp_path, "check", name).must_refuse(name, message)
 
 
 RIGHT = [

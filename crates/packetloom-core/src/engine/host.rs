@@ -391,7 +391,7 @@ impl<T: Transport> Host<T> {
         let nic = &mut self.nic;
         intake.frames(now, link, signals, |frame| {
             let id = wires.packets.add(frame);
-            nic.tell(now, by, id, wires);
+            nic.send_signal(now, by, id, wires);
         });
         self.turns.takes_at = intake.next_at();
     }

@@ -32,7 +32,7 @@ pub(super) struct Intake {
 pub(super) enum Arrived {
     /// The host takes it at once.
     Passes,
-    /// It waits; the link is to hear this.
+    /// It waits; this goes to the link.
     Waits(Signals),
     /// There is no room for it.
     Dropped,
@@ -107,7 +107,7 @@ impl Intake {
     }
 
     /// The host takes the packet that waited longest, if its time has come. Returns it with the link that it came
-    /// by, and what that is to hear.
+    /// by, and what to send to it.
     pub(super) fn take<H: Copy + Default>(
         &mut self,
         now: Time,

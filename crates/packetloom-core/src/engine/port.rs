@@ -569,8 +569,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.returned.take()
     }
 
-    /// Says something to the far end; `by`: by which of a host's links.
-    pub(super) fn tell(&mut self, now: Time, by: u32, message: PacketId, wires: &mut Wires<H>) {
+    /// Sends a message to the far end; `by`: by which of a host's links.
+    pub(super) fn send_signal(&mut self, now: Time, by: u32, message: PacketId, wires: &mut Wires<H>) {
         if let Some(nics) = &mut self.nics {
             nics.ports_mut()[by as usize].accept(now, message, wires, None);
             return self.follow();

@@ -301,9 +301,9 @@ impl Holds for Classes {
         Some(id)
     }
 
-    fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {
+    fn classes(&self, mut visit: impl FnMut(usize, u64, Option<u64>)) {
         for (number, class) in self.classes.iter().enumerate() {
-            tell(number, class.buffer.queued().bytes, None);
+            visit(number, class.buffer.queued().bytes, None);
         }
     }
 

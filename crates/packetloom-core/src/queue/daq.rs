@@ -386,10 +386,10 @@ impl Holds for Daq {
         self.last
     }
 
-    fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {
+    fn classes(&self, mut visit: impl FnMut(usize, u64, Option<u64>)) {
         for class in 0..CLASSES {
             let used = self.credits.map(|credits| self.windows[class] - credits[class]);
-            tell(class, self.bytes[class], used);
+            visit(class, self.bytes[class], used);
         }
     }
 

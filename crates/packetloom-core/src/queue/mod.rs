@@ -355,9 +355,9 @@ macro_rules! queues {
                 }
             }
 
-            fn classes(&self, tell: impl FnMut(usize, u64, Option<u64>)) {
+            fn classes(&self, visit: impl FnMut(usize, u64, Option<u64>)) {
                 match self {
-                    $(Buffer::$name(queue) => queue.classes(tell)),*
+                    $(Buffer::$name(queue) => queue.classes(visit)),*
                 }
             }
 

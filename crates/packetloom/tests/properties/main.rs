@@ -93,12 +93,12 @@ fn run(scenario: &Json, threads: u32) -> std::result::Result<Option<Result>, Tes
 fn within_patience<R>(scenario: &Json, work: impl FnOnce(&Monitor) -> R) -> R {
     let monitor = Arc::new(Monitor::default());
     let (done, waits) = mpsc::channel::<()>();
-    let (watched, told) = (Arc::clone(&monitor), scenario.to_string());
+    let (watched, description) = (Arc::clone(&monitor), scenario.to_string());
     let guard = std::thread::spawn(move || {
         if waits.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
             watched.cancel();
             if waits.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
-                eprintln!("hangs: {told}");
+                eprintln!("hangs: {description}");
                 std::process::abort();
             }
         }

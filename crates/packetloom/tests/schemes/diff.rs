@@ -11,7 +11,7 @@ pub fn lines(old: &str, new: &str) -> String {
             common[i][j] = if old[i] == new[j] { common[i + 1][j + 1] + 1 } else { longest };
         }
     }
-    let (mut i, mut j, mut told) = (0, 0, String::new());
+    let (mut i, mut j, mut lines) = (0, 0, String::new());
     while i < old.len() || j < new.len() {
         let (sign, line) = if i < old.len() && j < new.len() && old[i] == new[j] {
             (i, j) = (i + 1, j + 1);
@@ -23,9 +23,9 @@ pub fn lines(old: &str, new: &str) -> String {
             j += 1;
             ('+', new[j - 1])
         };
-        told += &format!("{sign} {line}\n");
+        lines += &format!("{sign} {line}\n");
     }
-    told
+    lines
 }
 
 #[test]

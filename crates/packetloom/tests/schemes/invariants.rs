@@ -42,7 +42,7 @@ enum May {
     /// came back.
     Pulled(u32),
     /// A packet at a time, when the network or the receiver allows it.
-    Told,
+    Granted,
     /// As each of several windows lets it, which are not seen one by one.
     Windows,
 }
@@ -181,7 +181,7 @@ const HELD: &[Held] = &[
     sprayed("uec", SPRAYED_BOTH, TRIMMING_AND_MARKING, May::Window),
     sprayed("uec", SPRAYED_DCTCP, TRIMMING_AND_MARKING, May::Window),
     sprayed("uec", SPRAYED_SLEEK, DROPPING, May::LinkFree),
-    Held { may: May::Told, ..windowed("fastpass", "arbiter = 3", SHORT) },
+    Held { may: May::Granted, ..windowed("fastpass", "arbiter = 3", SHORT) },
     Held { may: May::LinkFree, ..windowed("homa", HOMA, LEVELS) },
     Held {
         may: May::LinkFree,
@@ -394,7 +394,7 @@ fn sends_only_when_it_may(held: &Held, steps: &[Step]) -> Result<(), String> {
                 let report = after.report;
                 report.packets_sent <= first + step.arrived + report.timeouts + report.returns
             }
-            May::Told => is_alone && matches!(step.cause, Cause::Timer(_)),
+            May::Granted => is_alone && matches!(step.cause, Cause::Timer(_)),
             May::Windows => true,
         };
         if !may {

@@ -12,7 +12,7 @@ use packetloom::units::Time;
 use std::collections::BTreeMap;
 
 const LEGEND: &str = "\
-# heard: what the sender was called for. window in packets, rate in Gb/s, queue: what waits before the link to host 0.
+# event: why the sender was called. window in packets, rate in Gb/s, queue: what waits before the link to host 0.
 # sent: numbers of packets; (7): again. Of what became of it: 7m was marked there, 7t trimmed, 7d dropped.
 ";
 
@@ -32,13 +32,13 @@ pub fn of(setting: &Setting, outcome: &Outcome, steps: Option<&[Step]>) -> Strin
     match steps {
         Some(steps) => rows.extend(steps.iter().filter_map(|step| row(step, &mut sent, setting, outcome))),
         None => rows.extend(sent.drain(..).map(|sent| {
-            let heard = format!("{:12}", "");
+            let event = format!("{:12}", "");
             (
                 sent.at,
                 line(
                     sent.at,
                     sent.flow,
-                    &heard,
+                    &event,
                     None,
                     queue(setting, outcome, sent.at),
                     &token(&sent, false),
@@ -48,7 +48,7 @@ pub fn of(setting: &Setting, outcome: &Outcome, steps: Option<&[Step]>) -> Strin
     }
     rows.extend(words(outcome));
     rows.sort_by_key(|(at, _)| *at);
-    let heading = "     time_us flow heard        acked in_flight  window    rate   queue_B  sent\n";
+    let heading = "     time_us flow event        acked in_flight  window    rate   queue_B  sent\n";
     let rows: String = rows.into_iter().map(|(_, row)| row).collect();
     let flows: String = outcome.flows.iter().map(summary).collect();
     format!("{LEGEND}{}\n{heading}{rows}\n{flows}", commented(&setting.toml()))
@@ -65,14 +65,14 @@ fn us(at: Time) -> String {
 fn line(
     at: Time,
     flow: FlowId,
-    heard: &str,
+    event: &str,
     state: Option<Sending>,
     queue: Option<u64>,
     sent: &str,
 ) -> String {
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     let line = format!(
-        "{:>12} {flow:4} {heard:12} {:>5} {:>9} {:>7} {:>7} {:>9}  {sent}",
+        "{:>12} {flow:4} {event:12} {:>5} {:>9} {:>7} {:>7} {:>9}  {sent}",
         us(at),
         or_dash(state.map(|state| state.acknowledged.to_string())),
         or_dash(state.map(|state| state.in_flight.to_string())),
@@ -85,7 +85,7 @@ fn line(
 
 /// A step's row; none where the step concerns another flow's turn and changed nothing to be seen.
 fn row(step: &Step, sent: &mut Vec<Sent>, setting: &Setting, outcome: &Outcome) -> Option<(Time, String)> {
-    let heard = match step.cause {
+    let event = match step.cause {
         Cause::Start => "start".to_owned(),
         Cause::Timer(_) if step.after == Some(step.before) => return None,
         Cause::Timer(_) => "timer".to_owned(),
@@ -105,7 +105,7 @@ fn row(step: &Step, sent: &mut Vec<Sent>, setting: &Setting, outcome: &Outcome) 
         tokens.push("(done)".to_owned());
     }
     let queue = queue(setting, outcome, step.at);
-    Some((step.at, line(step.at, step.flow, &heard, step.after, queue, &tokens.join(" "))))
+    Some((step.at, line(step.at, step.flow, &event, step.after, queue, &tokens.join(" "))))
 }
 
 fn token(sent: &Sent, again: bool) -> String {

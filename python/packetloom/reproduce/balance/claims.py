@@ -1,6 +1,6 @@
 """Claims LB1 to LB7: what papers on balancing load say, what we measure of it, and what counts as holding.
 
-They are told as directions and comparisons; papers/balance/README.md has the settings.
+They are stated as directions and comparisons; papers/balance/README.md has the settings.
 """
 
 from __future__ import annotations

@@ -30,12 +30,14 @@ def unless_it_hangs(what: str, by_value: Mapping[str, Numbers], beside: Sequence
     ours, numbers = next(iter(by_value.items()))
     if len(set(verdicts.values())) == 1:
         return [*numbers, *beside]
-    told = " and ".join(_told(verdicts, verdict) for verdict in (verdicts[ours], not verdicts[ours]))
+    verdicts_by_value = " and ".join(
+        _values_with(verdicts, verdict) for verdict in (verdicts[ours], not verdicts[ours])
+    )
     apart = [replace(one, what=f"{value}: {one.what}") for value, found in by_value.items() for one in found]
-    raise NotComparable(f"The paper does not give {what}: the claim {told}.", beside=[*apart, *beside])
+    raise NotComparable(f"The paper does not give {what}: the claim {verdicts_by_value}.", beside=[*apart, *beside])
 
 
-def _told(verdicts: Mapping[str, bool], verdict: bool) -> str:
+def _values_with(verdicts: Mapping[str, bool], verdict: bool) -> str:
     values = ", ".join(value for value, one in verdicts.items() if one is verdict)
     return f"{'holds' if verdict else 'differs'} with {values}"
 

@@ -107,7 +107,7 @@ def _senders_by_caption(runs: Runs) -> Iterator[Measured]:
 
 
 def sizes(runs: Runs) -> Numbers:
-    """DQ4: with each number of workers; the one with most numbers in their bands is told."""
+    """DQ4: with each number of workers; the one with most numbers in their bands is shown."""
     by_size = {
         kilobytes: measure.throughput_by(runs["incast"], FAN_IN, **{SIZE_AXIS: largest})
         for kilobytes, largest in LARGEST_BYTES.items()
@@ -379,7 +379,7 @@ CLAIMS = (
         ("incast", "incast-floor"),
         listed(sizes),
         ("6",),
-        explanation="At every number of workers some number is outside; told is the one where fewest are.",
+        explanation="At every number of workers some number is outside; shown is the one where fewest are.",
         choices=(
             f"{DEADLINES} With D3's floor of 3 ms beside. The paper does not say for how many workers: all of the "
             f"figure's are judged. {Q_IS_OURS} {AT_ONCE}"

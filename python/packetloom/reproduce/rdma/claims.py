@@ -1,6 +1,6 @@
 """Claims RD1 to RD10: what papers on lossless Ethernet and RDMA say, what we measure of it, and what counts as holding.
 
-They are told as directions and comparisons; papers/rdma/README.md has the settings.
+They are stated as directions and comparisons; papers/rdma/README.md has the settings.
 """
 
 from __future__ import annotations

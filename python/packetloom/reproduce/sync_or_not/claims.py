@@ -51,7 +51,7 @@ def incast_order(runs: Runs) -> Iterator[Measured]:
         for load in measure.loads_of(table):
             for more, less in itertools.pairwise(order) if load >= 0.6 else ():
                 what = f"{name} {_short(more)}/{_short(less)} at {load:g}"
-                yield told(measure.ratio(table, more, less, load), what, ABOVE_ONE, decides=decides)
+                yield verdict_or_beside(measure.ratio(table, more, less, load), what, ABOVE_ONE, decides=decides)
 
 
 def throughput(runs: Runs) -> Iterator[Measured]:
@@ -89,7 +89,7 @@ def bimodal(runs: Runs) -> Iterator[Measured]:
     for label, rule, decides in (("SYN bimodal", "", True), ("SYN bimodal packed", ", packed", False)):
         ratios = {load: measure.ratio(slowdown, label, "ASY bimodal", load) for load in measure.loads_of(slowdown)}
         load = max(ratios, key=lambda load: ratios[load].value)
-        yield told(ratios[load], f"SYN/ASY at {load:g}{rule}", (10.0, NO_LIMIT), decides=decides)
+        yield verdict_or_beside(ratios[load], f"SYN/ASY at {load:g}{rule}", (10.0, NO_LIMIT), decides=decides)
 
 
 def alternating(runs: Runs) -> Iterator[Measured]:
@@ -100,7 +100,7 @@ def alternating(runs: Runs) -> Iterator[Measured]:
             (row.seed, float((1 / flows["slowdown"]).to_numpy().mean())) for row, flows in cases if row.label == scheme
         ]
         what = f"{scheme}'s throughput / what links carry"
-        yield told(interval_of(shares, scheme), what, (0.45, 0.60), decides=decides)
+        yield verdict_or_beside(interval_of(shares, scheme), what, (0.45, 0.60), decides=decides)
 
 
 def facebook_web(runs: Runs) -> Iterator[Measured]:
@@ -115,7 +115,7 @@ def facebook_web(runs: Runs) -> Iterator[Measured]:
             ("FBW / bimodal", bimodal, high, (0.0, 1.0)),
         ):
             found = measure.ratio(slowdown, web, other, load)
-            yield told(found, f"{what} at {load:g}{rule}", band, decides=decides)
+            yield verdict_or_beside(found, f"{what} at {load:g}{rule}", band, decides=decides)
 
 
 def buffers(runs: Runs) -> Iterator[Measured]:
@@ -147,7 +147,7 @@ def latencies(runs: Runs) -> Iterator[Measured]:
         yield Measured(f"{label}: at servers / in the network", share, band=(1.0, NO_LIMIT))
 
 
-def told(found: Interval, what: str, band: tuple[float, float], *, decides: bool) -> Measured:
+def verdict_or_beside(found: Interval, what: str, band: tuple[float, float], *, decides: bool) -> Measured:
     """A number that decides, or one that stands beside."""
     return found.measured(what, band) if decides else found.beside(what)
 

@@ -62,7 +62,7 @@ def case_from(plain: Mapping[str, Any]) -> Case:
     return Case(**{**plain, "control": Control(**plain["control"])})
 
 
-# What Linux does unless it is told otherwise: RACK (RFC 8985), PRR (RFC 9937), and timeouts that are 200 ms longer than
+# What Linux does by default: RACK (RFC 8985), PRR (RFC 9937), and timeouts that are 200 ms longer than
 # the smoothed round trip, rounded up to its ticks of 4 ms: as captured, 205 to 210 ms after a first window was lost.
 LINUX = {"loss_detection": "rack", "reduction": "prr", "min_rto_bounds": "variation", "min_rto": "208ms"}
 

@@ -69,7 +69,7 @@ class Dumbbell:
         prefix = f"packetloom-{os.getpid()}-{number}"
         self.router = f"{prefix}-router"
         self.hosts = [f"{prefix}-host{host}" for host in range(self.senders + 1)]
-        # A process that is told to end leaves, too.
+        # A process that gets a signal to end leaves, too.
         self._before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
         try:
             require(self.congestion_control)

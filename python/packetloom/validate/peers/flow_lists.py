@@ -106,7 +106,7 @@ def read_ns2(content: bytes) -> pl.DataFrame:
 
 
 def read_yaps(content: bytes, scheme: str = "pFabric") -> pl.DataFrame:
-    """A list of YAPS's: comma-separated, times in us at the sender, with its own oracle; timeouts are not told."""
+    """A list of YAPS's: comma-separated, times in us at the sender, with its own oracle; without timeouts."""
     return pl.read_csv(content).select(
         "src",
         "dst",

@@ -336,9 +336,9 @@ impl Holds for SharedPort {
         self.waiting & !self.paused != 0 || !self.frames.is_empty()
     }
 
-    fn classes(&self, mut tell: impl FnMut(usize, u64, Option<u64>)) {
+    fn classes(&self, mut visit: impl FnMut(usize, u64, Option<u64>)) {
         for (number, class) in self.classes.iter().enumerate() {
-            tell(number, class.queued().bytes, None);
+            visit(number, class.queued().bytes, None);
         }
     }
 
