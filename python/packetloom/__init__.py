@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from packetloom.report import write_report
     from packetloom.results import Results
     from packetloom.scenario import Scenario, Scheme
+    from packetloom.schemes.notebook import scheme
     from packetloom.search import largest_held
     from packetloom.statistics import summary
 
@@ -39,6 +40,7 @@ __all__ = [
     "plot",
     "read_fct",
     "run",
+    "scheme",
     "summary",
     "write_report",
 ]
@@ -56,6 +58,7 @@ _HOME = {
     "plot": "plots",
     "read_fct": "exchange.fct",
     "run": "api",
+    "scheme": "schemes.notebook",
     "summary": "statistics",
     "write_report": "report",
 }

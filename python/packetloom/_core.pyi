@@ -91,6 +91,15 @@ def explain(name: str) -> str:
 def distributions() -> list[str]:
     """The names of the flow-size distributions that packetloom carries."""
 
+def explain_class(file: str, class_name: str, /) -> str:
+    """JSON: a class of a Python file, as a transport."""
+
+def file_hash(content: bytes) -> str:
+    """The hash of a file's content, as cases have it: 32 hex digits."""
+
+def scheme_symbols() -> dict[str, int]:
+    """The addresses of what the compiled methods of `packetloom.schemes` may call, by name."""
+
 def version() -> str: ...
 def profile_guided() -> bool:
     """Whether a profile of earlier runs guided the compiler (`make fast`)."""

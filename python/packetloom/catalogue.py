@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from packetloom import _core, terminal
+from packetloom.errors import ScenarioError
 from packetloom.figures import FIGURES
 from packetloom.reproduce import PAPERS
 
@@ -34,10 +35,20 @@ def print_catalogue() -> None:
     console.print("\npacketloom explain NAME lists a component's parameters.", style="dim")
 
 
+def _explanation(name: str) -> str:
+    """A component, or a class that a Python file has: "my_cc.py:MyCC"."""
+    file, colon, class_name = name.rpartition(":")
+    if colon and file.endswith(".py"):
+        return _core.explain_class(file, class_name)
+    if name.endswith(".py"):
+        raise ScenarioError(f"which class of {name}? Write {name}:CLASS")
+    return _core.explain(name)
+
+
 def print_explanation(name: str) -> None:
     """Each component of that name (a queue and a transport may share one), or of that section."""
     console = terminal.console()
-    for component in json.loads(_core.explain(name)):
+    for component in json.loads(_explanation(name)):
         _print_component(component, console)
 
 

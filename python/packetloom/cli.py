@@ -336,7 +336,9 @@ def list_command() -> None:
 
 
 @app.command()
-def explain(name: Annotated[str, typer.Argument(metavar="NAME", help="A name that `packetloom list` shows.")]) -> None:
+def explain(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name that `packetloom list` shows, or FILE.py:CLASS.")],
+) -> None:
     """Explain a component: its parameters, their units, defaults and sources."""
     from packetloom.catalogue import print_explanation
 

@@ -32,6 +32,7 @@ from packetloom.rows import (
     read_rows,
 )
 from packetloom.scenario import Plan
+from packetloom.schemes import kept as schemes
 from packetloom.storage import TEMPORARY_SUFFIX, DamageError, explain_os_error, write_table, write_text
 from packetloom.stored import digest_of, read_marker
 
@@ -151,6 +152,7 @@ class ResultsFolder:
         marker["sha256"] = {scenario: digest_of(plan.text), PLAN: digest_of(listed)}
         write_text(self.path / scenario, plan.text)
         write_text(self.path / PLAN, listed)
+        schemes.keep(self.path, plan.cases)
         self.write_index()
         write_text(self.path / MARKER, json.dumps(marker, indent=2) + "\n")
 
@@ -194,6 +196,8 @@ def _tell(damage: DamageError, then: str) -> None:
 
 def _is_beginning(entry: Path) -> bool:
     """Whether a run that was killed as it began can have left this: the marker comes last, and results after it."""
+    if entry.name == schemes.FOLDER:
+        return True
     if entry.is_dir():
         return entry.name in PARTITIONED.values() and not any(entry.iterdir())
     return entry.name.removesuffix(TEMPORARY_SUFFIX) in {LOCK, PLAN, INDEX, MARKER, "scenario.toml", "scenario.json"}

@@ -16,6 +16,7 @@ from packetloom import _core
 from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.rows import FORMAT, FORMATS_READ, MARKER, PLAN
 from packetloom.scenario import Plan, Precision, plan_from_text
+from packetloom.schemes import kept as schemes
 from packetloom.storage import DamageError, must_be_a_file, unreadable
 
 
@@ -87,6 +88,7 @@ def stored_plan(folder: Path, overrides: Sequence[str] = ()) -> Plan:
     """
     marker = read_marker(folder)
     text = stored_scenario(folder, marker)
+    schemes.restore(folder)
     format: Literal["toml", "json"] = "json" if marker["scenario"].endswith(".json") else "toml"
     if overrides:
         return plan_from_text(text, format, marker["origin"], overrides)

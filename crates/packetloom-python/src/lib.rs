@@ -2,7 +2,7 @@
 //!
 //! `scenario.rs` reads and checks, `simulation.rs` runs a case, `outcome.rs` returns its columns; `fingerprint.rs`
 //! hashes flow records read back from files; `control.rs` binds the controllers' algorithms; `bench.rs` and
-//! `control_bench.rs` measure.
+//! `control_bench.rs` measure; `user_scheme.rs` loads congestion controls that users write in Python.
 
 mod bench;
 mod control;
@@ -11,6 +11,7 @@ mod fingerprint;
 mod outcome;
 mod scenario;
 mod simulation;
+mod user_scheme;
 
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -31,6 +32,14 @@ fn explain(name: &str) -> PyResult<String> {
     found.map(|components| components.to_string()).map_err(ScenarioError::new_err)
 }
 
+/// JSON: a class of a Python file, as a transport.
+#[pyfunction]
+fn explain_class(file: &str, class: &str) -> PyResult<String> {
+    let registry = packetloom::scenario::Registry::default();
+    let found = packetloom::scenario::explain::explain_class(file, class, &registry);
+    found.map(|component| component.to_string()).map_err(ScenarioError::new_err)
+}
+
 /// The names of the flow-size distributions that packetloom carries.
 #[pyfunction]
 fn distributions() -> Vec<&'static str> {
@@ -48,6 +57,12 @@ fn schema() -> String {
 #[pyfunction]
 fn column_meanings() -> BTreeMap<&'static str, &'static str> {
     packetloom::measure::MEANINGS.iter().copied().collect()
+}
+
+/// The hash of a file's content, as cases have it.
+#[pyfunction]
+fn file_hash(content: &[u8]) -> String {
+    packetloom::scenario::hash_of(content)
 }
 
 /// The version.
@@ -72,10 +87,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<outcome::Outcome>()?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(explain_class, module)?)?;
     module.add_function(wrap_pyfunction!(distributions, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(column_meanings, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint::fingerprint_of, module)?)?;
+    module.add_function(wrap_pyfunction!(file_hash, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(profile_guided, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)?;
@@ -84,5 +101,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(bench::bench_runs, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench_yardstick, module)?)?;
     module.add_function(wrap_pyfunction!(control_bench::control_bench, module)?)?;
+    user_scheme::set_scheme_loader();
+    module.add_function(wrap_pyfunction!(user_scheme::scheme_symbols, module)?)?;
     control::add_to(module)
 }

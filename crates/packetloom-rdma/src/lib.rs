@@ -125,7 +125,10 @@ pub struct Rdma<C: Control> {
 impl<C: Control> Scheme for Rdma<C> {
     const COMPONENT: Component = C::COMPONENT;
     type Config = Arc<Setup<C>>;
-    const GOES_BY_MARKS: bool = C::MARKS;
+
+    fn goes_by_marks(_: &Values) -> bool {
+        C::MARKS
+    }
 
     fn configure(values: &Values) -> Arc<Setup<C>> {
         let config = Config::of(values, C::notification(values));

@@ -37,8 +37,6 @@ pub trait Scheme: Transport {
     type Config;
     /// Whether it knows of one link at each host only; one that takes part at ports does not even ask.
     const ONE_LINK_A_HOST: bool = false;
-    /// Whether it goes by marks.
-    const GOES_BY_MARKS: bool = false;
     /// Whether it goes by trimmed packets.
     const GOES_BY_TRIMS: bool = false;
     /// Whether it reports the fate of its packets to the routing (`Context::judge_path`).
@@ -66,6 +64,11 @@ pub trait Scheme: Transport {
     /// What does not, by its key in the scenario.
     fn check_network(_values: &Values, _topology: &Topology) -> Result<(), Complaint> {
         Ok(())
+    }
+
+    /// Whether it goes by marks.
+    fn goes_by_marks(_values: &Values) -> bool {
+        false
     }
 
     /// How many traffic classes it sorts its packets into, if it does.
@@ -105,8 +108,6 @@ pub struct Needs {
     pub no_losses: bool,
     /// What it does at hosts, it does for one link.
     pub one_link_a_host: bool,
-    /// Some queue marks packets.
-    pub marks: bool,
     /// Some queue trims packets.
     pub trims: bool,
     /// No requirement: it reports the fate of its packets to the routing.
@@ -122,6 +123,8 @@ pub struct Entry {
     pub component: Component,
     /// What it needs of the network.
     pub needs: Needs,
+    /// Whether it goes by marks, so that some queue has to set them.
+    pub goes_by_marks: fn(&Values) -> bool,
     /// How many traffic classes it sorts its packets into, if it does.
     pub classes: fn(&Values) -> Option<u64>,
     /// What must hold of its parameters on a network.
@@ -140,11 +143,11 @@ impl Entry {
                 paths: T::Agent::NEEDS,
                 no_losses: !T::Agent::REPAIRS_LOSSES,
                 one_link_a_host: T::Agent::ACTIVE || T::ONE_LINK_A_HOST,
-                marks: T::GOES_BY_MARKS,
                 trims: T::GOES_BY_TRIMS,
                 judges_paths: T::JUDGES_PATHS,
                 sizes: T::GOES_BY_SIZES,
             },
+            goes_by_marks: T::goes_by_marks,
             classes: T::classes,
             check_network: T::check_network,
             on_sizes: T::on_sizes,

@@ -2,7 +2,8 @@
 //!
 //! `windowed/` is the core that they share: sending within a window, selective acknowledgements, loss recovery,
 //! timeouts. Each scheme is a file beside it, which implements `Congestion`. Start at `tcp.rs`, the shortest;
-//! `dctcp.rs` with `marked_share.rs` reacts to marks; `mptcp/` runs several subflows.
+//! `dctcp.rs` with `marked_share.rs` reacts to marks; `mptcp/` runs several subflows; `python/` calls
+//! the compiled methods of a user's class.
 
 mod cubic;
 mod d2tcp;
@@ -12,10 +13,11 @@ mod marked_share;
 mod min_tcp;
 mod mptcp;
 mod pias;
+pub mod python;
 mod tcp;
 mod windowed;
 
-use packetloom_core::{engine, flow, measure, packet, spec, units};
+use packetloom_core::{engine, flow, measure, packet, spec, topology, units};
 use packetloom_transport::{
     Scheme, Sending, finished, flow_table, packet_format, priority, reassembly, rto, seq_set,
 };
@@ -29,4 +31,5 @@ packetloom_transport::family! {
     fixed_window::FixedWindow,
     mptcp::Mptcp,
     pias::Pias,
+    python::Python,
 }

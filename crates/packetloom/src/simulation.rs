@@ -237,6 +237,9 @@ impl Simulation {
             let unknown = || Complaint::new("scheme.transport", format!("no transport is called {kind}"));
             entry.map(|entry| self.run_built(monitor, |plan| entry.engine(plan))).ok_or_else(unknown)
         }?;
+        if let Some(message) = outcome.refused.take() {
+            return Err(Complaint::new("scheme.transport", message));
+        }
         if is_audited && outcome.violation.is_none() {
             let checked =
                 check_rows(&outcome.flows, &outcome.topology, outcome.format, (one_path, answered, cut_up));
@@ -324,6 +327,7 @@ impl Setting {
             warnings,
             stalled: None,
             violation: None,
+            refused: None,
             control: None,
             jobs: Vec::new(),
             captures: Vec::new(),

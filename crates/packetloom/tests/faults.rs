@@ -229,7 +229,10 @@ fn what_is_cut_off_for_good_is_told() {
         let context = format!("{:?}", case.scheme.component("transport").kind);
         let outcome = simulate(case);
         let lost: Vec<_> = outcome.flows.iter().filter(|row| row.sender_fct().is_none()).collect();
-        assert!(!lost.is_empty() && lost.iter().all(|row| row.flow.src == 3 || row.flow.dst == 3), "{context}");
+        assert!(
+            !lost.is_empty() && lost.iter().all(|row| row.flow.src == 3 || row.flow.dst == 3),
+            "{context}"
+        );
         let first = lost[0].flow;
         let begins = format!("{} of 200 flows were not finished when the run ended", lost.len());
         let names = format!("{} (host{} to host{}, cut off for good)", first.id, first.src, first.dst);

@@ -48,7 +48,7 @@ fn scheme(transport: &str, routing: &str) -> String {
     };
     // Go-back-N without a timeout would wait for ever where the last packets come out of order.
     let is_rdma = ["roce", "dcqcn", "timely", "hpcc", "rdma-dctcp"].contains(&transport);
-    let keys = if is_rdma { ", recovery = \"irn\"" } else { "" };
+    let keys = if is_rdma { ", recovery = \"irn\"" } else { common::required_keys(transport) };
     format!("transport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\nrouting = {routing}")
 }
 

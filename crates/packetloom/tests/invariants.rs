@@ -13,7 +13,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 40] = [
+const SCHEMES: [(&str, &str, &str); 41] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -40,6 +40,7 @@ const SCHEMES: [(&str, &str, &str); 40] = [
     ("mptcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("fastpass", r#"{ kind = "pfabric", capacity = "30KB" }"#, "spray-round-robin"),
     ("tcp", r#""fair""#, "ecmp"),
+    ("python", r#"{ kind = "drop-tail", capacity = "30KB" }"#, "ecmp"),
     ("daq", r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#, "ecmp"),
     ("roce", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("dcqcn", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
@@ -110,8 +111,9 @@ fn schemes(network: &str) -> String {
         let is_alike = *transport == "daq" || queue.contains("shared-buffer");
         let nic = if is_alike { queue } else { "\"drop-tail\"" };
         format!(
-            "[[scheme]]\nname = \"{number}\"\ntransport = \"{transport}\"\nqueue = {queue}\nnic = {nic}\n\
-             routing = {routing}\n"
+            "[[scheme]]\nname = \"{number}\"\ntransport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\n\
+             nic = {nic}\nrouting = {routing}\n",
+            keys = common::required_keys(transport),
         )
     };
     suitable.map(table).collect()

@@ -47,7 +47,10 @@ fn assert_even(counts: &[u64], total: u64, context: &str) {
     let share = 1.0 / counts.len() as f64;
     let mean = total as f64 * share;
     let deviation = (mean * (1.0 - share)).sqrt();
-    assert!(counts.iter().all(|&count| (count as f64 - mean).abs() < 5.0 * deviation), "{context}: {counts:?}");
+    assert!(
+        counts.iter().all(|&count| (count as f64 - mean).abs() < 5.0 * deviation),
+        "{context}: {counts:?}"
+    );
 }
 
 #[test]

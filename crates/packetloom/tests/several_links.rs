@@ -187,7 +187,7 @@ fn every_transport_gets_through_or_says_why_not() {
         ] {
             // Go-back-N without a timeout would wait for ever where the last packets come out of order.
             let is_rdma = ["roce", "dcqcn", "timely", "hpcc", "rdma-dctcp"].contains(&name);
-            let keys = if is_rdma { ", recovery = \"irn\"" } else { "" };
+            let keys = if is_rdma { ", recovery = \"irn\"" } else { common::required_keys(name) };
             let transport = format!("{{ kind = \"{name}\"{keys} }}");
             let scheme =
                 format!("transport = {transport}\nqueue = {queue}\nrouting = {routing}\nnic = {nic}");

@@ -5,7 +5,7 @@
 
 use super::agenda::{Agenda, Timer};
 use super::agent::PortAgent;
-use super::log::{Log, Report};
+use super::log::{ControlError, Log, Report};
 use super::port::Port;
 use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
@@ -190,6 +190,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     /// The receiver has every byte of a flow.
     pub fn delivered(&mut self, flow: FlowId) {
         self.log.delivered(flow, self.now);
+    }
+
+    /// The sender's congestion control made an error. The run ends with it.
+    pub fn refuse(&mut self, flow: FlowId, error: ControlError) {
+        self.log.refused(flow, self.now, error);
     }
 
     /// The sender knows that the receiver has every byte, or gave up.

@@ -21,6 +21,48 @@ pub struct Report {
     pub given_up: bool,
 }
 
+/// What a window was set to that can't be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowError {
+    /// Not a number.
+    NoNumber,
+    /// Zero packets or fewer.
+    Zero,
+    /// More than it may ever be.
+    TooLarge {
+        /// So many.
+        packets: u64,
+        /// And the limit.
+        largest: u64,
+    },
+    /// The slow-start threshold is negative or not a number.
+    Threshold,
+}
+
+impl std::fmt::Display for WindowError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            WindowError::NoNumber => write!(f, "set the window to what is not a number"),
+            WindowError::Zero => write!(f, "set the window to zero packets or fewer; write more than 0"),
+            WindowError::TooLarge { packets, largest } => {
+                write!(f, "set the window to {packets} packets, and it may be {largest} at most")
+            }
+            WindowError::Threshold => {
+                write!(f, "set ssthresh to what is negative or not a number; write 0 or more")
+            }
+        }
+    }
+}
+
+/// What a congestion control that is not packetloom's own did wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControlError {
+    /// Which of its methods.
+    pub method: &'static str,
+    /// What it left behind.
+    pub error: WindowError,
+}
+
 /// Something that happened to a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -42,13 +84,22 @@ pub enum Event {
         /// What it took.
         report: Report,
     },
+    /// Its congestion control made an error, so that the run is worth nothing.
+    Refused {
+        /// Which flow.
+        flow: FlowId,
+        /// When.
+        at: Time,
+        /// What was wrong.
+        error: ControlError,
+    },
 }
 
 impl Event {
     /// The flow that has ended by this event, and at which end.
     pub fn done(&self) -> Option<(FlowId, Done)> {
         match *self {
-            Event::Started(_) => None,
+            Event::Started(_) | Event::Refused { .. } => None,
             Event::Delivered { flow, .. } => Some((flow, Done::Received)),
             Event::Closed { flow, .. } => Some((flow, Done::Sent)),
         }
@@ -70,12 +121,18 @@ impl Log {
                 Event::Started(flow) => workload.notify_start(&flow),
                 Event::Delivered { flow, at } => workload.notify_end(flow, Done::Received, at),
                 Event::Closed { flow, at, .. } => workload.notify_end(flow, Done::Sent, at),
+                Event::Refused { .. } => {}
             }
         }
     }
 
     pub(super) fn started(&mut self, flow: Flow) {
         self.events.push(Event::Started(flow));
+    }
+
+    #[cold]
+    pub(super) fn refused(&mut self, flow: FlowId, at: Time, error: ControlError) {
+        self.events.push(Event::Refused { flow, at, error });
     }
 
     #[inline]

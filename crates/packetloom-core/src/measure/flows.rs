@@ -1,7 +1,7 @@
 //! Flow records, assembled from the reports of senders and receivers.
 
 use super::best::{Format, best_fct};
-use crate::engine::{Event, Log, Report};
+use crate::engine::{ControlError, Event, Log, Report};
 use crate::flow::{Flow, FlowId};
 use crate::random::mix;
 use crate::topology::Topology;
@@ -72,12 +72,21 @@ pub struct Collector {
     background: Vec<bool>,
     started: u64,
     finished: u64,
+    refused: Option<(Time, FlowId, ControlError)>,
 }
 
 impl Collector {
     /// For flows in packets of this format, of sources of which some are `background`.
     pub fn new(format: Format, background: Vec<bool>) -> Collector {
-        Collector { format, alive: BTreeMap::new(), done: Vec::new(), background, started: 0, finished: 0 }
+        Collector {
+            format,
+            alive: BTreeMap::new(),
+            done: Vec::new(),
+            background,
+            started: 0,
+            finished: 0,
+            refused: None,
+        }
     }
 
     /// Reads the log and empties it.
@@ -90,8 +99,22 @@ impl Collector {
                     row.closed = at;
                     row.report = report;
                 }),
+                Event::Refused { flow, at, error } => self.refuse(flow, at, error),
             }
         }
+    }
+
+    /// Keeps the first error of a congestion control; of several at one time, that of the first flow.
+    fn refuse(&mut self, flow: FlowId, at: Time, error: ControlError) {
+        let is_first = self.refused.is_none_or(|(at_before, before, _)| (at, flow) < (at_before, before));
+        if is_first {
+            self.refused = Some((at, flow, error));
+        }
+    }
+
+    /// The first error of a congestion control: when, of which flow, and what.
+    pub fn refused(&self) -> Option<(Time, FlowId, ControlError)> {
+        self.refused
     }
 
     /// A flow starts.

@@ -28,6 +28,8 @@ pub struct Config {
     /// After so many timeouts in a row a probe is sent instead of data.
     pub(super) probe_after: Option<u32>,
     pub(super) priority: Priority,
+    /// Whether data packets may be marked.
+    pub(super) ecn: bool,
     /// All the values, for the congestion control's own.
     pub(super) values: Values,
 }
@@ -255,7 +257,7 @@ impl Config {
         Finished::new(self.rto.longest().times(8))
     }
 
-    pub(super) fn of(values: &Values) -> Config {
+    pub(super) fn of(values: &Values, ecn: bool) -> Config {
         let fast = values.flag("fast_retransmit");
         Config {
             format: PacketFormat::of(values),
@@ -270,6 +272,7 @@ impl Config {
             ack_delay: values.time("ack_delay"),
             probe_after: values.optional_count("probe_after").map(|timeouts| timeouts as u32),
             priority: Priority::of(values),
+            ecn,
             values: values.clone(),
         }
     }

@@ -26,7 +26,8 @@ use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::measure::Segment;
 use crate::packet::{Kind, Packet};
-use crate::spec::{Component, Values};
+use crate::spec::{Complaint, Component, Values};
+use crate::topology::Topology;
 use receiver::Delay;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -58,14 +59,21 @@ pub struct Windowed<C: Congestion> {
 impl<C: Congestion> Scheme for Windowed<C> {
     const COMPONENT: Component = C::COMPONENT;
     type Config = Arc<Config>;
-    const GOES_BY_MARKS: bool = C::ECN;
+
+    fn goes_by_marks(values: &Values) -> bool {
+        C::ecn(values)
+    }
 
     fn classes(values: &Values) -> Option<u64> {
         C::classes(values)
     }
 
+    fn check_network(values: &Values, _: &Topology) -> Result<(), Complaint> {
+        C::prepare(values)
+    }
+
     fn configure(values: &Values) -> Arc<Config> {
-        Arc::new(Config::of(values))
+        Arc::new(Config::of(values, C::ecn(values)))
     }
 
     fn new(config: &Arc<Config>) -> Windowed<C> {
@@ -94,6 +102,7 @@ impl<C: Congestion> Transport for Windowed<C> {
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         let mut sender =
             Sender::new(flow, self.config.format.data.packets(flow.size_bytes) as u32, 0, &self.config);
+        sender.begin(context);
         sender.transmit(&self.config, context);
         self.senders.insert(flow.id, sender);
     }
@@ -131,6 +140,7 @@ impl<C: Congestion> Transport for Windowed<C> {
         if timer.purpose == RETRANSMIT {
             if let Some(sender) = self.senders.get_mut(flow) {
                 sender.timer(&self.config, context);
+                sender.report_error(context);
             }
         } else if let Some(receiver) = self.receivers.get_mut(flow) {
             receiver.delay_over(&self.config, context);
@@ -150,6 +160,7 @@ impl<C: Congestion> Windowed<C> {
     fn acknowledged(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
         let Some(sender) = self.senders.get_mut(packet.flow) else { return };
         sender.acknowledged(&packet.header, &self.config, context);
+        sender.report_error(context);
         if sender.is_done() {
             context.closed(sender.flow(), sender.report());
             self.senders.remove(packet.flow);

@@ -1,9 +1,10 @@
 //! The congestion window, and what controls it.
 
 use super::header::Header;
+use crate::engine::{ControlError, WindowError};
 use crate::flow::Flow;
 use crate::packet::Packet;
-use crate::spec::{Component, Values};
+use crate::spec::{Complaint, Component, Values};
 use crate::units::Time;
 
 /// One packet, in the window's fixed-point units: 2^-20 of a packet.
@@ -30,6 +31,7 @@ impl WindowLimits {
 
 /// A congestion window with its slow-start threshold, in exact fractions of packets.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Window {
     cwnd: u64,
     ssthresh: u64,
@@ -70,11 +72,6 @@ impl Window {
     pub fn grow(&mut self) {
         let step = if self.is_in_slow_start() { PACKET } else { PACKET * PACKET / self.cwnd };
         self.cwnd = (self.cwnd + step).min(self.largest);
-    }
-
-    /// The window in packets, as exactly as a table needs it.
-    pub(super) fn in_packets(&self) -> f64 {
-        self.cwnd as f64 / PACKET as f64
     }
 
     /// The window in units of 2^-20 of a packet.
@@ -132,6 +129,49 @@ impl Window {
     }
 }
 
+/// What a value that is no number is stored as; no window is so large.
+const NO_NUMBER: u64 = u64::MAX;
+
+/// For congestion controls that set the window to what they have computed, which may be anything.
+impl Window {
+    /// The window in packets.
+    pub fn cwnd_packets(&self) -> f64 {
+        self.cwnd as f64 / PACKET as f64
+    }
+
+    /// Sets the window. What can't be one stays until [`Window::repair`] finds it.
+    pub fn set_cwnd_packets(&mut self, packets: f64) {
+        self.cwnd = if packets.is_nan() { NO_NUMBER } else { (packets * PACKET as f64) as u64 };
+    }
+
+    /// The slow-start threshold in packets.
+    pub fn ssthresh_packets(&self) -> f64 {
+        self.ssthresh as f64 / PACKET as f64
+    }
+
+    /// Sets the slow-start threshold. What can't be one stays until [`Window::repair`] finds it.
+    pub fn set_ssthresh_packets(&mut self, packets: f64) {
+        self.ssthresh = if packets >= 0.0 { (packets * PACKET as f64) as u64 } else { NO_NUMBER };
+    }
+
+    /// Says what of it can't be, if anything, and makes that one packet.
+    pub fn repair(&mut self) -> Option<WindowError> {
+        let error = if self.ssthresh == NO_NUMBER {
+            WindowError::Threshold
+        } else if self.cwnd == NO_NUMBER {
+            WindowError::NoNumber
+        } else if self.cwnd == 0 {
+            WindowError::Zero
+        } else if self.cwnd > self.largest {
+            WindowError::TooLarge { packets: self.cwnd / PACKET, largest: self.largest / PACKET }
+        } else {
+            return None;
+        };
+        (self.cwnd, self.ssthresh) = (PACKET, PACKET);
+        Some(error)
+    }
+}
+
 /// What an acknowledgement reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
@@ -159,6 +199,25 @@ pub trait Congestion: Sized + Send {
     /// Whether its data packets may be marked.
     const ECN: bool;
 
+    /// The same of one that knows it only from its parameters.
+    fn ecn(_values: &Values) -> bool {
+        Self::ECN
+    }
+
+    /// Makes ready what its parameters name.
+    ///
+    /// # Errors
+    /// What is wrong with that, by its key in the scenario.
+    fn prepare(_values: &Values) -> Result<(), Complaint> {
+        Ok(())
+    }
+
+    /// An error of its own that it has made since this was last called.
+    #[inline]
+    fn take_error(&mut self) -> Option<ControlError> {
+        None
+    }
+
     /// How many traffic classes it sorts packets into, if it does.
     fn classes(_values: &Values) -> Option<u64> {
         None
@@ -171,6 +230,10 @@ pub trait Congestion: Sized + Send {
     fn least_threshold(&self) -> u32 {
         2
     }
+
+    /// The flow starts with this window.
+    #[inline]
+    fn started(&mut self, _window: &mut Window) {}
 
     /// An acknowledgement came, outside of loss recovery.
     #[inline]

@@ -98,7 +98,7 @@ fn odd_queues(scheme: &Values) -> Vec<(String, String)> {
     let (kind, needs) = (&transport.kind, transport::needs(&transport.kind));
     let mut odd = Vec::new();
     let mut note = |key: &str, message: String| odd.push((key.to_owned(), message));
-    if needs.marks && ![&queue, &nic].into_iter().any(queue::marks) {
+    if transport::goes_by_marks(&transport) && ![&queue, &nic].into_iter().any(queue::marks) {
         let message = format!("{kind} goes by marks, and {:?} sets none; \"ecn\" does", queue.kind);
         note("queue", message);
     }

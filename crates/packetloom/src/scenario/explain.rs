@@ -1,10 +1,13 @@
 //! What there is, for people: every component with its parameters, defaults and sources, as JSON to be rendered.
 
 use super::describe;
+use super::files;
 use super::registry::Registry;
 use super::suggest;
 use crate::spec::{Component, Fallback, Kind, Param};
+use crate::transport::python::{self, Place};
 use serde_json::{Value as Json, json};
+use std::path::Path;
 
 /// Every component, section by section.
 pub fn everything(registry: &Registry) -> Json {
@@ -27,6 +30,14 @@ pub fn explain(name: &str, registry: &Registry) -> Result<Json, String> {
         return Err(unknown(name, registry));
     }
     Ok(found.iter().map(|component| of_component(component, registry)).collect())
+}
+
+/// What a class of a user's file can have set, as [`explain`] has it. If it can't be read, a message says why.
+pub fn explain_class(file: &str, class: &str, registry: &Registry) -> Result<Json, String> {
+    let (path, file_hash) = files::path_and_hash(Path::new(""), file)?;
+    let place = Place { file: &path.display().to_string(), file_hash: &file_hash, class };
+    let code = python::load(place)?;
+    Ok([&code.component].map(|component| of_component(component, registry)).into_iter().collect())
 }
 
 fn unknown(name: &str, registry: &Registry) -> String {

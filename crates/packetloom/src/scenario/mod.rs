@@ -32,6 +32,7 @@ mod variant;
 pub use case::Case;
 pub use files::Library;
 pub use grid::{Precision, Scenario};
+pub use hash::hex as hash_of;
 pub use problem::{Problem, Problems};
 pub use registry::Registry;
 pub use variant::Axis;

@@ -3,12 +3,13 @@
 use super::describe;
 use super::files;
 use super::problem::Problem;
-use super::registry::Registry;
+use super::registry::{Declared, Registry};
 use super::scalar;
 use super::suggest;
 use super::tree::{Entry, Item, Node};
 use super::variant::{self, Variant};
 use crate::spec::{Component, Fallback, Kind, Param, Value, Values};
+use crate::transport::python::Place;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -107,7 +108,42 @@ impl<'a> Reader<'a> {
             }
         };
         let component = self.kind_of(section, kind);
-        self.noted(component, line, path).map(|component| (component, entries))
+        let component = self.noted(component, line, path)?;
+        match Registry::completed_by_file(component) {
+            Some(declared) => self.completed(component, declared, node, path),
+            None => Some(component),
+        }
+        .map(|component| (component, entries))
+    }
+
+    /// What a component is with the parameters that a class of a user's file declares.
+    fn completed(
+        &mut self,
+        component: &'static Component,
+        declared: Declared,
+        node: &Node,
+        path: &str,
+    ) -> Option<&'static Component> {
+        let mut texts = Vec::new();
+        for key in ["file", "class"] {
+            match node.get(key) {
+                Some(Node { item: Item::Text(text), .. }) => texts.push(text.as_str()),
+                Some(Node { item, line }) => {
+                    let message =
+                        format!("{item} is no {key}; write one in quotes, and a [[scheme]] for each");
+                    self.report(*line, &join(path, key), message);
+                    return None;
+                }
+                // That it is missing is said of every required key.
+                None => return Some(component),
+            }
+        }
+        let (line, at) = (node.line_of("file"), join(path, "file"));
+        let found = files::path_and_hash(self.directory, texts[0]);
+        let (file, file_hash) = self.noted(found, line, &at)?;
+        let file = file.display().to_string();
+        let found = declared(Place { file: &file, file_hash: &file_hash, class: texts[1] });
+        self.noted(found, line, &at)
     }
 
     fn kind_of(&self, section: &str, kind: Option<&str>) -> Result<&'static Component, String> {

@@ -45,6 +45,14 @@ fn read_distribution(text: &str) -> Result<Json, (usize, String)> {
     Ok(keys)
 }
 
+/// How a user's file extends a component: what the class of this name there declares.
+pub type Declared = fn(transport::python::Place<'_>) -> Result<&'static Component, String>;
+
+/// The components whose parameters are completed by a file.
+const COMPLETED: &[(&str, &str, Declared)] = &[("transport", transport::python::KIND, |place| {
+    transport::python::load(place).map(|code| &code.component)
+})];
+
 /// Everything that a scenario can name.
 #[derive(Clone, Debug)]
 pub struct Registry {
@@ -68,6 +76,12 @@ impl Registry {
     /// The distributions of flow sizes.
     pub fn library(&self) -> &Library {
         &self.library
+    }
+
+    /// How a file completes a component, if it does.
+    pub fn completed_by_file(component: &Component) -> Option<Declared> {
+        let is_it = |(section, kind): (&str, &str)| (section, kind) == (component.section, component.kind);
+        COMPLETED.iter().find(|(section, kind, _)| is_it((section, kind))).map(|(.., declared)| *declared)
     }
 
     /// Every component.

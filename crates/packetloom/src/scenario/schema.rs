@@ -73,7 +73,8 @@ fn table(component: &Component, may_span: bool) -> Map<String, Json> {
         ("description".to_owned(), description.into()),
         ("properties".to_owned(), Json::Object(properties.collect())),
         ("required".to_owned(), required.map(|param| param.name).collect()),
-        ("additionalProperties".to_owned(), false.into()),
+        // What a user's class declares is not known here.
+        ("additionalProperties".to_owned(), Registry::completed_by_file(component).is_some().into()),
     ])
 }
 

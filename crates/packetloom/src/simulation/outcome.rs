@@ -71,6 +71,8 @@ pub struct Outcome {
     pub stalled: Option<String>,
     /// The invariant that was violated, if one was: then the run ended there, and its results are void.
     pub violation: Option<Violation>,
+    /// What a congestion control of the user's did wrong, if it did: then there is no result.
+    pub refused: Option<String>,
     /// What central control took, where there was any.
     pub control: Option<Control>,
     /// A row per operation among hosts.

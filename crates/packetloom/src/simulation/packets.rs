@@ -3,15 +3,16 @@
 use super::warnings::{never_started, useless_threshold};
 use super::{JobRow, Monitor, Outcome, PortRow, Setting, Simulation, queues};
 use crate::audit::{Audit, Terms, Violation};
-use crate::engine::{AfterWindow, AnyEngine, Engine, FlowStatus, Plan, Transport};
+use crate::engine::{AfterWindow, AnyEngine, ControlError, Engine, FlowStatus, Plan, Transport};
 use crate::fault;
-use crate::flow::FlowId;
+use crate::flow::{FlowId, HostId};
 use crate::measure::{Collector, QueueRecorder};
 use crate::queue;
 use crate::routing;
 use crate::spec::Value;
 use crate::stall::{self, CycleWatch, StallWatch};
 use crate::transport::PacketFormat;
+use crate::units::Time;
 use crate::workload::Workload;
 
 impl Simulation {
@@ -41,6 +42,8 @@ struct End {
     stalled: Option<String>,
     /// The invariant that was violated, if one was.
     violation: Option<Violation>,
+    /// What a congestion control of the user's did wrong, if it did.
+    refused: Option<String>,
 }
 
 impl Setting {
@@ -92,7 +95,7 @@ impl Setting {
         let mut engine = build(&plan);
         let mut collector = Collector::new(self.format, workload.background().to_vec());
         let audit = self.is_audited.then(|| Audit::new(self.terms(&plan)));
-        let End { is_wanted, stalled, violation } =
+        let End { is_wanted, stalled, violation, refused } =
             self.drive(engine.as_mut(), &mut workload, &mut collector, audit, monitor);
         for (flow, report) in engine.reports() {
             collector.note(flow, report);
@@ -101,6 +104,7 @@ impl Setting {
         let is_watched = self.recorder().is_some();
         let mut outcome = self.outcome(collector, &engine.statuses(), tally);
         outcome.violation = violation;
+        outcome.refused = refused;
         outcome.jobs = workload.jobs().iter().map(|job| JobRow::of(job, &outcome.flows)).collect();
         outcome.warnings.extend(never_started(workload.waiting()));
         outcome.simulated = outcome.simulated.min(end);
@@ -183,8 +187,16 @@ impl Setting {
                 }
                 is_due = audit.as_ref().is_some_and(|audit| audit.is_due(tally.packet_hops));
                 looks_for_cycles = cycles.is_due(now);
-                is_wanted && !is_over && !is_stalled && !is_due && !looks_for_cycles
+                is_wanted
+                    && !is_over
+                    && collector.refused().is_none()
+                    && !is_stalled
+                    && !is_due
+                    && !looks_for_cycles
             });
+            if collector.refused().is_some() {
+                break None;
+            }
             let now = engine.now();
             let is_at_rest = is_stalled || is_over || !is_wanted || now >= max_time;
             if let Some(audit) = &mut audit {
@@ -213,9 +225,21 @@ impl Setting {
             statuses.retain(|one| awaits(collector, one.flow));
             break Some(stall::message(why, now, &statuses, |flow| collector.pair(flow)));
         };
+        let refused = collector.refused().map(|(at, flow, error)| {
+            let pair = collector.pair(flow).unwrap_or_default();
+            self.refusal(at, flow, pair, error)
+        });
+        let audit = audit.filter(|_| refused.is_none());
         let violation =
             violation.or_else(|| audit.and_then(|audit| audit.finish(engine.reports().into_iter()).err()));
-        End { is_wanted, stalled, violation }
+        End { is_wanted, stalled, violation, refused }
+    }
+
+    /// What a congestion control did wrong, for the user.
+    fn refusal(&self, at: Time, flow: FlowId, (src, dst): (HostId, HostId), error: ControlError) -> String {
+        let class = self.case.scheme.component("transport").text("class");
+        let ControlError { method, error } = error;
+        format!("{class}.{method} {error} (flow {flow}, host{src} to host{dst}, at {at})")
     }
 }
 

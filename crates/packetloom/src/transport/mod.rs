@@ -5,6 +5,8 @@ pub use packetloom_transport::{
     Entry, FORMAT_PARAMS, Needs, PacketFormat, Scheme, Sending, WithScheme, check_format,
 };
 
+pub use packetloom_windowed::python;
+
 use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
 
@@ -16,6 +18,11 @@ pub fn find(kind: &str) -> Option<&'static Entry> {
 /// What the transport called `kind` needs of the network.
 pub fn needs(kind: &str) -> Needs {
     find(kind).map(|entry| entry.needs).unwrap_or_default()
+}
+
+/// Whether a transport goes by marks.
+pub fn goes_by_marks(transport: &Values) -> bool {
+    find(&transport.kind).is_some_and(|entry| (entry.goes_by_marks)(transport))
 }
 
 /// How many traffic classes a transport sorts its packets into, if it does.

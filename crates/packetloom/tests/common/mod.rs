@@ -6,6 +6,7 @@
 use packetloom::measure::FlowRow;
 use packetloom::scenario::{Case, Scenario};
 use packetloom::simulation::{Monitor, Outcome, PortRow, Simulation};
+use packetloom::transport::python;
 use packetloom::units::Time;
 use std::path::Path;
 
@@ -16,6 +17,25 @@ pub fn cases(toml: &str) -> Vec<Case> {
         Ok(scenario) => scenario.cases().collect(),
         Err(problems) => panic!("{problems}\n{toml}"),
     }
+}
+
+/// The keys that a transport needs after its kind. "python" gets a class that defines nothing, and so is TCP NewReno;
+/// what compiled classes do is tested in Python.
+pub fn required_keys(transport: &str) -> &'static str {
+    if transport != "python" {
+        return "";
+    }
+    write_file("class.py", "");
+    set_empty_class();
+    ", file = \"class.py\", class = \"Any\""
+}
+
+/// Every class of any file is one that defines nothing.
+pub fn set_empty_class() {
+    python::set_loader(Box::new(|_| {
+        let (doc, source) = ("Defines nothing.".to_owned(), "a test".to_owned());
+        Ok(python::Class { doc, source, ..python::Class::default() })
+    }));
 }
 
 /// What comes of a case.

@@ -129,13 +129,15 @@ fn text_for(component: &Component, name: &str) -> &'static [&'static str] {
         ("topology", "htsim", "file") => &["drawn.topo"],
         ("arrivals", "hpcc", "file") => &["drawn.hpcc-flows"],
         ("arrivals", "htsim", "file") => &["drawn.cm"],
+        ("transport", "python", "file") => &["drawn.py"],
         (_, _, "file") => &["drawn.csv"],
         _ => &["any"],
     }
 }
 
 /// The files that scenarios may name.
-pub const FILES: [(&str, &str); 6] = [
+pub const FILES: [(&str, &str); 7] = [
+    ("drawn.py", ""),
     (
         "drawn.hpcc-graph",
         // Hosts with two links, to two switches, the same or each other; a cycle of switches, one of them without

@@ -4,6 +4,8 @@
 //! A bounded number is drawn in every test run, always the same ones. `PACKETLOOM_PROPERTIES=5000` draws so many
 //! others. A failing scenario is shrunk, reported, and kept beside this file to be tried first from then on.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod draw;
 
 use packetloom::engine::Tally;
@@ -59,6 +61,7 @@ fn simulation_of(scenario: &Json) -> std::result::Result<Simulation, String> {
 }
 
 fn write_files() {
+    common::set_empty_class();
     for (name, text) in draw::FILES {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::write(path, text).expect("a directory to write to");

@@ -104,11 +104,26 @@ impl<C: Congestion> Sender<C> {
     /// What it may send, and what it has sent.
     pub fn sending(&self) -> Sending {
         Sending {
-            window: Some(self.window.in_packets()),
+            window: Some(self.window.cwnd_packets()),
             rate: None,
             in_flight: self.pipe,
             acknowledged: self.una,
             report: self.report,
+        }
+    }
+
+    /// The flow starts.
+    #[inline]
+    pub(super) fn begin(&mut self, context: &mut Context<'_, Header>) {
+        self.congestion.started(&mut self.window);
+        self.report_error(context);
+    }
+
+    /// Ends the run if the congestion control made an error.
+    #[inline]
+    pub(super) fn report_error(&mut self, context: &mut Context<'_, Header>) {
+        if let Some(error) = self.congestion.take_error() {
+            context.refuse(self.flow.id, error);
         }
     }
 
@@ -235,7 +250,7 @@ impl<C: Congestion> Sender<C> {
             size_bytes: config.format.wire_bytes(seq, self.packets, self.flow.size_bytes),
             kind: Kind::Data,
             class: self.flow.class,
-            ecn_capable: C::ECN,
+            ecn_capable: config.ecn,
             path: self.subflow.into(),
             header,
             ..Packet::default()

@@ -1,0 +1,97 @@
+//! Congestion controls that users write in Python: the loader that the simulator calls, and what compiled methods may
+//! call back.
+//!
+//! The interpreter takes part only while a scenario is read. The addresses come from `packetloom.schemes.compiler`,
+//! which keeps what it compiled for as long as the process lives.
+#![allow(unsafe_code)]
+
+use packetloom::spec::Kind;
+use packetloom::transport::python::{Class, ClassParam, Method, Place, set_loader, symbols};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::BTreeMap;
+
+/// A parameter as `packetloom.schemes` describes it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Parameter {
+    name: String,
+    kind: String,
+    least: f64,
+    most: f64,
+    default: Option<String>,
+    doc: String,
+    source: String,
+}
+
+/// A compiled class as `packetloom.schemes` describes it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Compiled {
+    doc: String,
+    source: String,
+    ecn: bool,
+    params: Vec<Parameter>,
+    initial: Vec<u64>,
+    methods: BTreeMap<String, usize>,
+}
+
+/// Has the simulator ask `packetloom.schemes.loader` for classes.
+pub fn set_scheme_loader() {
+    set_loader(Box::new(|place: Place<'_>| {
+        Python::attach(|py| {
+            let load = || py.import("packetloom.schemes.loader")?.getattr("load");
+            let found = load().and_then(|load| load.call1((place.file, place.file_hash, place.class)));
+            let compiled = found.and_then(|found| found.extract::<Compiled>());
+            compiled.map_err(|error| error.value(py).to_string())?.class()
+        })
+    }));
+}
+
+/// The addresses of what compiled methods may call, by name.
+#[pyfunction]
+pub fn scheme_symbols(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let addresses = PyDict::new(py);
+    for (name, address) in symbols() {
+        addresses.set_item(name, address)?;
+    }
+    Ok(addresses)
+}
+
+impl Compiled {
+    fn class(self) -> Result<Class, String> {
+        let params = self.params.into_iter().map(Parameter::read).collect::<Result<_, _>>()?;
+        let address = |method: &str| self.methods.get(method).copied().unwrap_or(0);
+        // SAFETY: the compiler gives every method the signature of its event, and keeps the code; what it compiles
+        // has no other effect than on its arguments.
+        let class = unsafe {
+            Class {
+                doc: self.doc,
+                source: self.source,
+                ecn: self.ecn,
+                params,
+                initial: self.initial,
+                start: Method::at(address("start")),
+                acknowledged: Method::at(address("acknowledged")),
+                lost: Method::at(address("lost")),
+                timed_out: Method::at(address("timed_out")),
+            }
+        };
+        Ok(class)
+    }
+}
+
+impl Parameter {
+    fn read(self) -> Result<ClassParam, String> {
+        let kind = match self.kind.as_str() {
+            "number" => Kind::Number(self.least, self.most),
+            "count" => Kind::Count(self.least as u64),
+            "flag" => Kind::Flag,
+            "time" => Kind::Time,
+            "size" => Kind::Bytes,
+            "rate" => Kind::Rate,
+            other => return Err(format!("{other:?} is no kind of parameter")),
+        };
+        Ok(ClassParam { name: self.name, kind, default: self.default, doc: self.doc, source: self.source })
+    }
+}

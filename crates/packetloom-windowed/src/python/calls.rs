@@ -1,0 +1,150 @@
+//! The interface to compiled methods, and the one place of this crate with `unsafe` code: a method is called by its
+//! address, and calls back what a [`Window`] can do.
+//!
+//! All arguments are pointers to records whose fields have eight bytes each. A method keeps none of them.
+#![allow(unsafe_code)]
+
+use crate::windowed::Window;
+
+/// A flow, as a method sees it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowView {
+    /// Its number.
+    pub id: i64,
+    /// The host that sends it.
+    pub src: i64,
+    /// The host that receives it.
+    pub dst: i64,
+    /// Its size.
+    pub size_bytes: i64,
+    /// When it starts.
+    pub start_ps: i64,
+    /// Its deadline, counted from the run's beginning; -1 without one.
+    pub deadline_ps: i64,
+}
+
+/// An acknowledgement, as a method sees it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckView {
+    /// Packets that it newly acknowledges.
+    pub packets: i64,
+    /// 1 if the cumulative acknowledgement moved, and the window is not just being reduced.
+    pub advanced: i64,
+    /// 1 if it echoes a mark.
+    pub marked: i64,
+    /// The first packet that is not acknowledged.
+    pub una: i64,
+    /// The next packet that was never sent.
+    pub next: i64,
+    /// When it came.
+    pub now_ps: i64,
+    /// The smoothed round-trip time; 0 where none is known.
+    pub rtt_ps: i64,
+}
+
+/// A loss or a timeout, as a method sees it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LossView {
+    /// Packets that were in flight.
+    pub in_flight: i64,
+    /// 1 if the timer expired before, and nothing has arrived since.
+    pub again: i64,
+}
+
+type Call<E> = unsafe extern "C" fn(*mut u64, *const E, *mut Window);
+
+/// A compiled method that takes a flow's state, an event and the flow's window.
+#[derive(Debug)]
+pub struct Method<E>(Call<E>);
+
+impl<E> Clone for Method<E> {
+    fn clone(&self) -> Method<E> {
+        *self
+    }
+}
+
+impl<E> Copy for Method<E> {}
+
+impl<E> Method<E> {
+    /// The method at an address; nothing at 0.
+    ///
+    /// # Safety
+    /// At the address is a function of C's calling convention that takes pointers to a state as large as its
+    /// [`Code`](super::Code) declares, to an `E` and to a [`Window`], that writes to nothing else, can be called
+    /// from any thread, and stays for as long as the process.
+    pub unsafe fn at(address: usize) -> Option<Method<E>> {
+        // SAFETY: the caller's promise; a function pointer has the size of an address.
+        (address != 0).then(|| Method(unsafe { std::mem::transmute::<usize, Call<E>>(address) }))
+    }
+
+    /// Calls it.
+    #[inline]
+    pub fn call(self, state: &mut [u64], event: &E, window: &mut Window) {
+        // SAFETY: `at`'s contract; nothing else refers to the three while it runs.
+        unsafe { (self.0)(state.as_mut_ptr(), event, window) }
+    }
+}
+
+/// What a method can call, by the names under which compiled code refers to it.
+pub fn symbols() -> [(&'static str, usize); 9] {
+    [
+        ("packetloom_window_grow", window_grow as *const () as usize),
+        ("packetloom_window_shrink", window_shrink as *const () as usize),
+        ("packetloom_window_halve_ssthresh", window_halve_ssthresh as *const () as usize),
+        ("packetloom_window_restart", window_restart as *const () as usize),
+        ("packetloom_window_cwnd", window_cwnd as *const () as usize),
+        ("packetloom_window_set_cwnd", window_set_cwnd as *const () as usize),
+        ("packetloom_window_ssthresh", window_ssthresh as *const () as usize),
+        ("packetloom_window_set_ssthresh", window_set_ssthresh as *const () as usize),
+        ("packetloom_cbrt", libm::cbrt as *const () as usize),
+    ]
+}
+
+macro_rules! exported {
+    ($($(#[$doc:meta])* fn $name:ident($window:ident $(, $argument:ident: $type:ty)*) $(-> $result:ty)? $body:block)*) => {$(
+        $(#[$doc])*
+        unsafe extern "C" fn $name($window: *mut Window $(, $argument: $type)*) $(-> $result)? {
+            // SAFETY: compiled code passes on the pointer that `Method::call` gave it.
+            let $window = unsafe { &mut *$window };
+            $body
+        }
+    )*};
+}
+
+exported! {
+    fn window_grow(window) {
+        window.grow();
+    }
+    fn window_shrink(window, fraction: f64) {
+        if fraction.is_nan() {
+            window.set_cwnd_packets(fraction);
+        } else {
+            window.shrink((fraction.clamp(0.0, 1.0) * f64::from(1 << 20)) as u64);
+        }
+    }
+    fn window_halve_ssthresh(window, in_flight: i64, least: i64) {
+        window.halve_threshold(small(in_flight), small(least));
+    }
+    fn window_restart(window) {
+        window.collapse();
+    }
+    fn window_cwnd(window) -> f64 {
+        window.cwnd_packets()
+    }
+    fn window_set_cwnd(window, packets: f64) {
+        window.set_cwnd_packets(packets);
+    }
+    fn window_ssthresh(window) -> f64 {
+        window.ssthresh_packets()
+    }
+    fn window_set_ssthresh(window, packets: f64) {
+        window.set_ssthresh_packets(packets);
+    }
+}
+
+fn small(count: i64) -> u32 {
+    count.clamp(0, i64::from(u32::MAX)) as u32
+}

@@ -1,0 +1,45 @@
+"""The files of a scenario's Python schemes, which a results folder keeps: a run from the folder uses them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from packetloom import _core
+from packetloom.storage import write_text
+
+FOLDER = "schemes"
+# How a case's JSON, which has no spaces, writes the transport's kind.
+_IS_PYTHON = '"kind":"python"'
+
+
+def keep(folder: Path, cases: Iterable[_core.Case]) -> None:
+    """Writes the files of the cases' Python schemes into a results folder."""
+    files = sorted(_files(cases))
+    if files:
+        # Only here: few scenarios have such schemes, and every command starts with this module.
+        from packetloom.schemes.loader import copy_of
+    for file, file_hash in files:
+        target = folder / FOLDER / file_hash / Path(file).name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_text(target, copy_of(Path(file), file_hash).read_text(encoding="utf-8"))
+
+
+def restore(folder: Path) -> None:
+    """Puts what a results folder has kept where schemes are compiled; a file that was changed is left out."""
+    files = sorted((folder / FOLDER).glob("*/*.py"))
+    if files:
+        from packetloom.schemes.loader import put
+    for file in files:
+        put(file, file.parent.name)
+
+
+def _files(cases: Iterable[_core.Case]) -> set[tuple[str, str]]:
+    found: set[tuple[str, str]] = set()
+    for case in cases:
+        if _IS_PYTHON in (text := case.json):
+            transport: dict[str, Any] = json.loads(text)["scheme"]["transport"]
+            found.add((transport["file"], transport["file_hash"]))
+    return found

@@ -1,0 +1,223 @@
+"""Finds a class in a user's file, and says what is wrong with it.
+
+The file is copied to a folder of the cache that is called by what it holds. There numba keeps what it compiled, and
+there a campaign's other processes find what the scenario was read with, whatever has become of the user's file.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import builtins
+import inspect
+import os
+import re
+import shutil
+import struct
+import tempfile
+import traceback
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from packetloom import _core
+from packetloom.cache import cache_folder
+from packetloom.errors import ScenarioError
+from packetloom.schemes.declaration import CongestionControl, Parameter
+from packetloom.schemes.translate import Declared, TranslationError, translate
+from packetloom.storage import write_text
+from packetloom.text_files import MOST_SCENARIO_BYTES, read_text
+
+# Lines of numba's messages that speak of itself.
+_FRAMES = ("Failed in", "During:", "File ", "[", "- ", "^", "There are", ">>>")
+# Where the copies are while the cache is off.
+_PLACE = "PACKETLOOM_SCHEMES"
+_IMPORTS = ("packetloom", "math", "numpy", "numba", "typing", "__future__")
+# Fields are of these types, and begin with what a class gives them.
+_TYPES = {"int": int, "float": float, "bool": bool}
+
+
+def load(file: str, file_hash: str, class_name: str) -> dict[str, Any]:
+    """A class of a file: what it declares, and the addresses of its compiled methods.
+
+    Raises:
+        ScenarioError: what is wrong, and where.
+    """
+    name = Path(file).name
+    copy = copy_of(Path(file), file_hash)
+    source = copy.read_text(encoding="utf-8")
+    try:
+        return _describe(copy, source, class_name)
+    except TranslationError as error:
+        raise ScenarioError(f"{name} line {error.line}: {error.message}") from None
+
+
+def copy_of(file: Path, file_hash: str) -> Path:
+    """The copy of a file in the cache; made, if there is none.
+
+    Raises:
+        ScenarioError: if the file is another one by now.
+    """
+    copy = folder_of(file_hash) / file.name
+    if not _is_whole(copy, file_hash) and not put(file, file_hash):
+        raise ScenarioError(f"{file} changed after the scenario was read; run it again")
+    return copy
+
+
+def put(file: Path, file_hash: str) -> bool:
+    """Copies a file to where schemes are compiled, unless it holds something else."""
+    content = read_text(file, MOST_SCENARIO_BYTES)
+    if _core.file_hash(content.encode()) != file_hash:
+        return False
+    copy = folder_of(file_hash) / file.name
+    if not _is_whole(copy, file_hash):
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        write_text(copy, content)
+    return True
+
+
+def _is_whole(copy: Path, file_hash: str) -> bool:
+    return copy.is_file() and _core.file_hash(copy.read_bytes()) == file_hash
+
+
+def folder_of(file_hash: str) -> Path:
+    """Where the copy of a file is kept, and what numba makes of it."""
+    return (cache_folder() or _temporary()) / "schemes" / f"{_core.version()}-{file_hash}"
+
+
+def _temporary() -> Path:
+    """A folder for this process and those that it starts, where no cache may be kept."""
+    if _PLACE not in os.environ:
+        os.environ[_PLACE] = tempfile.mkdtemp(prefix="packetloom-")
+        atexit.register(shutil.rmtree, os.environ[_PLACE], ignore_errors=True)
+    return Path(os.environ[_PLACE])
+
+
+def _describe(copy: Path, source: str, class_name: str) -> dict[str, Any]:
+    namespace, node = _module(copy, source, class_name)
+    found = namespace[class_name]
+    if not (isinstance(found, type) and issubclass(found, CongestionControl)):
+        raise TranslationError(
+            node.lineno, f"{class_name} is no packetloom.schemes.CongestionControl; derive it from that"
+        )
+    parameters = {name: value for name, value in vars(found).items() if isinstance(value, Parameter)}
+    fields = _fields(found, node)
+    methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+    kinds = {name: kind for name, (kind, _) in fields.items()}
+    declared = Declared(class_name, parameters, kinds, methods, {*namespace, *dir(builtins)})
+    tree = translate(declared)
+    layout: list[tuple[str, type]] = [
+        (name, float if one.kind == "number" else int) for name, one in parameters.items()
+    ]
+    layout += [(name, kind) for name, (kind, _) in fields.items()]
+    return {
+        "doc": _first_sentence(found),
+        "source": copy.name,
+        "ecn": bool(found.ecn),
+        "params": [{"name": name} | asdict(value) for name, value in parameters.items()],
+        "initial": [_bits(kind, value) for kind, value in fields.values()],
+        "methods": _compiled(copy, tree, namespace, class_name, layout),
+    }
+
+
+def _module(copy: Path, source: str, class_name: str) -> tuple[dict[str, Any], ast.ClassDef]:
+    """What a file defines, and where the class stands in it."""
+    try:
+        tree = ast.parse(source, str(copy))
+    except SyntaxError as error:
+        raise TranslationError(error.lineno or 1, error.msg) from None
+    _check_imports(tree)
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    if class_name not in classes:
+        known = ", ".join(classes) or "none"
+        raise TranslationError(1, f"there is no class {class_name!r} here; the classes are: {known}")
+    namespace: dict[str, Any] = {"__name__": copy.stem, "__file__": str(copy)}
+    try:
+        exec(compile(tree, str(copy), "exec"), namespace)
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(copy) and frame.lineno]
+        raise TranslationError(lines[-1] if lines else 1, f"{type(error).__name__}: {error}") from None
+    return namespace, classes[class_name]
+
+
+def _check_imports(tree: ast.Module) -> None:
+    """What a file imports is not part of a case's identity, so it may not change."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = ["." * node.level + (node.module or "")]
+        else:
+            continue
+        for name in names:
+            if name.partition(".")[0] not in _IMPORTS:
+                known = ", ".join(_IMPORTS)
+                raise TranslationError(
+                    node.lineno, f"{name} can't be imported here, only {known}: the file has to be whole"
+                )
+
+
+def _fields(found: type, node: ast.ClassDef) -> dict[str, tuple[type, Any]]:
+    """The annotated fields with their types and initial values."""
+    fields: dict[str, tuple[type, Any]] = {}
+    for one in node.body:
+        if not isinstance(one, ast.Assign | ast.AnnAssign):
+            continue
+        name = _name(one.targets[0] if isinstance(one, ast.Assign) else one.target)
+        if name == "ecn" or isinstance(getattr(found, name, None), Parameter):
+            continue
+        if isinstance(one, ast.Assign):
+            raise TranslationError(one.lineno, f"what is {name}? Write its type, such as {name}: float = 0.0")
+        written = ast.unparse(one.annotation)
+        if written not in _TYPES:
+            raise TranslationError(one.lineno, f"{name} is {written}; a field is int, float or bool")
+        value = getattr(found, name, None)
+        if not isinstance(value, int | float):
+            raise TranslationError(one.lineno, f"{name} needs an initial value, such as {name}: {written} = 0")
+        fields[name] = (_TYPES[written], _TYPES[written](value))
+    return fields
+
+
+def _name(target: ast.expr) -> str:
+    return target.id if isinstance(target, ast.Name) else ast.unparse(target)
+
+
+def _bits(kind: type, value: Any) -> int:
+    packed = struct.pack("<d", value) if kind is float else struct.pack("<q", value)
+    return int.from_bytes(packed, "little")
+
+
+def _first_sentence(found: type) -> str:
+    text = inspect.cleandoc(found.__doc__ or "") or f"{found.__name__}, a congestion control in Python."
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def _compiled(
+    copy: Path, tree: ast.Module, namespace: dict[str, Any], class_name: str, layout: list[tuple[str, type]]
+) -> dict[str, int]:
+    try:
+        from packetloom.schemes import compiler
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in ("numba", "llvmlite"):
+            raise
+        message = (
+            "a scheme in Python is compiled by numba, which is not installed; write pip install 'packetloom[schemes]'"
+        )
+        raise ScenarioError(message) from None
+    try:
+        return compiler.compile_methods(tree, namespace, str(copy), class_name, layout)
+    except compiler.NumbaError as error:
+        line, message = _sentence(str(error), copy)
+        raise TranslationError(line, message) from None
+
+
+def _sentence(text: str, copy: Path) -> tuple[int, str]:
+    """The innermost line of the user's file that numba complains of, and its complaint without frames of its own."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    lines = re.findall(rf'{re.escape(copy.name)}", line (\d+)', text)
+    raised = re.search(r"raised a specific error:\s+\w+: (.+)", text)
+    plain = (line.strip() for line in text.splitlines())
+    complaints = [line for line in plain if line and not line.startswith(_FRAMES)]
+    complaint = raised[1] if raised else next(iter(complaints), "numba can't compile this")
+    return int(lines[0]) if lines else 1, complaint

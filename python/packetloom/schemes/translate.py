@@ -1,0 +1,243 @@
+"""Turns the methods of a class into functions that numba compiles.
+
+`self.fall(window)` becomes a call of the function for `fall`; what is asked of a window becomes a call of the
+simulator's own functions. Names that do not exist are reported here, with their line; types are numba's business.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+# What methods are given, by the name of its type in annotations; without one the argument's own name says it.
+FIELDS = {
+    "Flow": ("id", "src", "dst", "size_bytes", "start_ps", "deadline_ps"),
+    "Ack": ("packets", "advanced", "marked", "una", "next", "now_ps", "rtt_ps"),
+    "Loss": ("in_flight", "again"),
+}
+# The hooks and what each is given.
+HOOKS = {"start": "Flow", "acknowledged": "Ack", "lost": "Loss", "timed_out": "Loss"}
+WINDOW = "Window"
+WINDOW_METHODS = {"grow": 0, "shrink": 1, "halve_ssthresh": 2, "restart": 0}
+WINDOW_FIELDS = ("cwnd", "ssthresh")
+# Begins the names of the simulator's own functions in translated code.
+OURS = "_packetloom_"
+
+
+class TranslationError(Exception):
+    """What can't be translated, with its line."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A class's own names."""
+
+    name: str
+    parameters: Collection[str]
+    fields: Mapping[str, type]
+    methods: Mapping[str, ast.FunctionDef]
+    # What else a method may name.
+    known: Collection[str]
+
+
+def function_name(class_name: str, method: str) -> str:
+    """The function that a method becomes."""
+    return f"{class_name}__{method}"
+
+
+def entry_name(class_name: str, hook: str) -> str:
+    """The function that the simulator calls for a hook."""
+    return f"{class_name}__{hook}__entry"
+
+
+def translate(declared: Declared) -> ast.Module:
+    """A module of functions, one for each method and one for each hook's entry."""
+    functions: list[ast.stmt] = [_function(method, declared) for method in declared.methods.values()]
+    functions += [_entry(declared, hook) for hook in HOOKS if hook in declared.methods]
+    return ast.fix_missing_locations(ast.Module(functions, type_ignores=[]))
+
+
+def _function(method: ast.FunctionDef, declared: Declared) -> ast.FunctionDef:
+    arguments = method.args
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
+        raise TranslationError(method.lineno, f"{method.name} takes plain arguments only, without defaults")
+    if method.decorator_list:
+        raise TranslationError(method.lineno, f"{method.name} can't have a decorator here")
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    if not names:
+        raise TranslationError(method.lineno, f"{method.name} needs self as its first argument")
+    if method.name in HOOKS and len(names) != 3:
+        given = HOOKS[method.name].lower()
+        raise TranslationError(method.lineno, f"{method.name} takes self, {given} and window")
+    roles = {argument.arg: role for argument in arguments.args[1:] if (role := _role(argument))}
+    if method.name in HOOKS:
+        roles |= {names[1]: HOOKS[method.name], names[2]: WINDOW}
+    _check_names(method, declared)
+    translator = _Translator(declared, names[0], roles)
+    body = [translator.visit(statement) for statement in method.body]
+    plain = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+    function = ast.FunctionDef(function_name(declared.name, method.name), plain, body, [])
+    return ast.copy_location(function, method)
+
+
+def _check_names(method: ast.FunctionDef, declared: Declared) -> None:
+    """A name that nothing defines is reported where it stands; numba would name the whole function."""
+    names = [node for node in ast.walk(method) if isinstance(node, ast.Name)]
+    own = {argument.arg for argument in ast.walk(method.args) if isinstance(argument, ast.arg)}
+    own |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    body = {id(node) for statement in method.body for node in ast.walk(statement)}
+    for node in names:
+        if id(node) in body and node.id not in own and node.id not in declared.known:
+            raise TranslationError(node.lineno, f"name {node.id!r} is not defined")
+
+
+def _role(argument: ast.arg) -> str | None:
+    annotation = argument.annotation
+    if isinstance(annotation, ast.Attribute):
+        name = annotation.attr
+    elif isinstance(annotation, ast.Name):
+        name = annotation.id
+    elif isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        name = annotation.value
+    else:
+        name = argument.arg.capitalize()
+    return name if name == WINDOW or name in FIELDS else None
+
+
+def _entry(declared: Declared, hook: str) -> ast.stmt:
+    call = f"{function_name(declared.name, hook)}(carray(state, 1)[0], carray(event, 1)[0], carray(window, 1)[0])"
+    text = f"def {entry_name(declared.name, hook)}(state, event, window):\n    {call}\n"
+    entry = ast.parse(text.replace("carray", f"{OURS}carray")).body[0]
+    line = declared.methods[hook].lineno
+    for node in ast.walk(entry):
+        if isinstance(node, ast.expr | ast.stmt):
+            node.lineno = node.end_lineno = line
+    return entry
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    """What is assigned to, as it is read."""
+    return ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)
+
+
+class _Translator(ast.NodeTransformer):
+    def __init__(self, declared: Declared, self_name: str, roles: Mapping[str, str]) -> None:
+        self.declared = declared
+        self.self_name = self_name
+        self.roles = roles
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        match node.func:
+            case ast.Attribute(ast.Name(owner), name) if owner == self.self_name:
+                self._known(node, name, self.declared.methods, f"{self.declared.name} has no method")
+                return self._call(node, function_name(self.declared.name, name), owner)
+            case ast.Attribute(ast.Name(owner), name) if self.roles.get(owner) == WINDOW:
+                self._known(node, name, WINDOW_METHODS, "a window has no method")
+                if len(node.args) != WINDOW_METHODS[name] or node.keywords:
+                    takes = f"window.{name} takes {WINDOW_METHODS[name]} arguments"
+                    raise TranslationError(node.lineno, takes)
+                return self._call(node, f"{OURS}window_{name}", owner)
+        self.generic_visit(node)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if not isinstance(node.value, ast.Name):
+            self.generic_visit(node)
+            return node
+        owner, name = node.value.id, node.attr
+        role = self.roles.get(owner)
+        if owner == self.self_name:
+            self._own(node, name)
+        elif role == WINDOW:
+            return self._window(node, owner, name)
+        elif role is not None:
+            article = "an" if role == "Ack" else "a"
+            self._known(node, name, FIELDS[role], f"{article} {role.lower()} has no")
+            if isinstance(node.ctx, ast.Store):
+                raise TranslationError(node.lineno, f"{owner}.{name} can't be set")
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        if (target := self._window_field(node.targets[0])) is None:
+            self.generic_visit(node)
+            if self._is_whole(node.targets[0]):
+                node.value = self._whole(node.value)
+            return node
+        if len(node.targets) > 1:
+            raise TranslationError(node.lineno, "a window is set by itself; write two statements")
+        return self._set(node, target, self.visit(node.value))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        if (target := self._window_field(node.target)) is None:
+            if not self._is_whole(node.target):
+                self.generic_visit(node)
+                return node
+            value = ast.copy_location(ast.BinOp(_loaded(node.target), node.op, node.value), node)
+            return self.visit_Assign(ast.copy_location(ast.Assign([node.target], value), node))
+        before = ast.copy_location(ast.Attribute(ast.Name(target[0], ast.Load()), target[1], ast.Load()), node)
+        value = ast.BinOp(self.visit(before), node.op, self.visit(node.value))
+        return self._set(node, target, ast.copy_location(value, node))
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+    def _window_field(self, target: ast.expr) -> tuple[str, str] | None:
+        match target:
+            case ast.Attribute(ast.Name(owner), name) if self.roles.get(owner) == WINDOW:
+                self._known(target, name, WINDOW_FIELDS, "of a window nothing can be set that is called")
+                return owner, name
+        return None
+
+    def _is_whole(self, target: ast.expr) -> bool:
+        match target:
+            case ast.Attribute(ast.Name(owner), name) if owner == self.self_name:
+                return self.declared.fields.get(name, float) is not float
+        return False
+
+    def _whole(self, value: ast.expr) -> ast.expr:
+        return ast.copy_location(ast.Call(ast.Name(f"{OURS}whole", ast.Load()), [value], []), value)
+
+    def _set(self, node: ast.stmt, target: tuple[str, str], value: ast.expr) -> ast.stmt:
+        owner, name = target
+        function = ast.Name(f"{OURS}window_set_{name}", ast.Load())
+        call = ast.Call(function, [ast.Name(owner, ast.Load()), value], [])
+        return ast.copy_location(ast.Expr(ast.copy_location(call, node)), node)
+
+    def _window(self, node: ast.Attribute, owner: str, name: str) -> ast.expr:
+        self._known(node, name, (*WINDOW_FIELDS, "in_slow_start"), "a window has no")
+        read = {field: self._read(node, owner, field) for field in WINDOW_FIELDS}
+        if name == "in_slow_start":
+            return ast.copy_location(ast.Compare(read["cwnd"], [ast.Lt()], [read["ssthresh"]]), node)
+        return read[name]
+
+    def _read(self, node: ast.expr, owner: str, field: str) -> ast.expr:
+        function = ast.Name(f"{OURS}window_{field}", ast.Load())
+        return ast.copy_location(ast.Call(function, [ast.Name(owner, ast.Load())], []), node)
+
+    def _call(self, node: ast.Call, function: str, owner: str) -> ast.expr:
+        arguments = [ast.Name(owner, ast.Load()), *(self.visit(argument) for argument in node.args)]
+        call = ast.Call(ast.Name(function, ast.Load()), arguments, [self.visit(one) for one in node.keywords])
+        return ast.copy_location(call, node)
+
+    def _own(self, node: ast.Attribute, name: str) -> None:
+        known = (*self.declared.fields, *self.declared.parameters)
+        self._known(node, name, known, f"{self.declared.name} declares no")
+        if isinstance(node.ctx, ast.Store) and name in self.declared.parameters:
+            message = f"{name} is a parameter, the same for all flows; declare a field to change"
+            raise TranslationError(node.lineno, message)
+
+    def _known(self, node: ast.expr, name: str, known: Collection[str], what: str) -> None:
+        if name in known:
+            return
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise TranslationError(node.lineno, f"{what} {name!r}{hint} Known: {', '.join(sorted(known)) or 'none'}")

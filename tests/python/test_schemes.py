@@ -1,0 +1,264 @@
+"""Schemes in Python: the same bits as packetloom's own, and a message with a line for every mistake."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import packetloom
+import packetloom.schemes
+from packetloom import PacketloomError, ScenarioError, _core
+from packetloom.catalogue import print_explanation
+from packetloom.scenario import read_plan
+from packetloom.schemes import CongestionControl
+
+pytest.importorskip("numba")
+
+CLASSES = Path(__file__).parent / "schemes" / "classes.py"
+HEAD = "from packetloom.schemes import Ack, CongestionControl, Flow, Loss, Window, cbrt, count, number, time\n"
+
+
+def scenario(*transports: dict[str, Any] | str, queue: Any = "drop-tail", flows: int = 200) -> dict[str, Any]:
+    names = [f"scheme {number}" for number in range(len(transports))]
+    return {
+        "topology": {"kind": "fat-tree", "k": 4},
+        "workload": [{"sizes": "web-search"}],
+        "scheme": [
+            {"name": name, "transport": transport, "queue": queue}
+            for name, transport in zip(names, transports, strict=True)
+        ],
+        "run": {"loads": [0.8], "flows": flows, "seeds": [3]},
+    }
+
+
+def mine(class_name: str, file: Path = CLASSES, **values: Any) -> dict[str, Any]:
+    return {"kind": "python", "file": str(file), "class": class_name, **values}
+
+
+def fingerprints(results: packetloom.Results) -> list[str]:
+    return results.to_polars("cases").sort("scheme")["fingerprint"].to_list()
+
+
+SMALL = {"kind": "drop-tail", "capacity": "30KB"}
+MARKING = {"kind": "ecn", "capacity": "60KB", "mark_above": "15KB"}
+
+
+@pytest.mark.parametrize(
+    ("own", "class_name", "queue"),
+    [
+        ("tcp", "NewReno", SMALL),
+        ("tcp", "Default", SMALL),
+        ({"kind": "tcp", "initial_window": 4, "delayed_ack": True}, "NewReno", SMALL),
+        ("dctcp", "Dctcp", MARKING),
+        ({"kind": "dctcp", "g": 0.25, "reduction": "prr"}, "Dctcp", MARKING),
+        ("cubic", "Cubic", SMALL),
+        ({"kind": "cubic", "c": 1e7, "fast_convergence": False}, "Cubic", SMALL),
+    ],
+)
+def test_a_class_gives_the_same_bits(own: Any, class_name: str, queue: Any, tmp_path: Path) -> None:
+    values = {} if isinstance(own, str) else {key: value for key, value in own.items() if key != "kind"}
+    results = packetloom.run(scenario(own, mine(class_name, **values), queue=queue), output=tmp_path / "results")
+    ours, theirs = fingerprints(results)
+    assert ours == theirs
+    cases = results.to_polars("cases")
+    assert cases["drops" if "drops" in cases.columns else "retransmissions"].sum() > 0 or queue is MARKING
+    assert len(cases) == 2
+
+
+def test_a_parameter_spans_a_grid_and_is_checked(tmp_path: Path) -> None:
+    results = packetloom.run(scenario(mine("Dctcp", g=[0.01, 0.5]), queue=MARKING), output=tmp_path / "results")
+    slow, fast = results.to_polars("cases").sort("scheme.transport.g")["fingerprint"]
+    assert slow != fast
+    with pytest.raises(
+        ScenarioError, match=r"scheme\[0\]\.transport\.g: 2 is out of range; write a number from 0.000001 to 1"
+    ):
+        packetloom.run(scenario(mine("Dctcp", g=2.0)), output=tmp_path / "other")
+    with pytest.raises(ScenarioError, match='unknown key "gg"; did you mean "g"'):
+        packetloom.run(scenario(mine("Dctcp", gg=0.5)), output=tmp_path / "other")
+
+
+def test_a_class_that_goes_by_marks_wants_a_queue_that_sets_them(capsys: pytest.CaptureFixture[str]) -> None:
+    cases = read_plan(scenario(mine("Dctcp")))
+    assert any("goes by marks" in warning for warning in cases.warnings)
+    assert not read_plan(scenario(mine("NewReno"))).warnings
+
+
+def test_the_content_of_the_file_is_part_of_a_cases_identity(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    shutil.copy(CLASSES, file)
+
+    def identity() -> str:
+        (case,) = read_plan(scenario(mine("Dctcp", file))).cases
+        return case.id
+
+    first = identity()
+    assert identity() == first
+    file.write_text(file.read_text() + "\n# Another version.\n")
+    assert identity() != first
+
+
+def test_a_folder_keeps_the_file_and_repeats_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "mine.py"
+    shutil.copy(CLASSES, file)
+    before = packetloom.run(scenario(mine("Dctcp", file), queue=MARKING, flows=50), output=tmp_path / "first")
+    file.write_text("raise ValueError('another file')\n")
+    monkeypatch.setenv("PACKETLOOM_CACHE", str(tmp_path / "another cache"))
+    after = packetloom.run(tmp_path / "first", output=tmp_path / "second")
+    assert fingerprints(before) == fingerprints(after)
+    (kept,) = (tmp_path / "second" / "schemes").glob("*/mine.py")
+    assert kept.read_text() == CLASSES.read_text()
+
+
+MISTAKES = [
+    # The class's body; its line in the file, counted from the class; what is said.
+    ("    gain: str = ''", 1, "gain is str; a field is int, float or bool"),
+    ("    gain: float", 1, "gain needs an initial value"),
+    ("    gain = 0.5", 1, "what is gain? Write its type"),
+    ("    def acknowledged(self, ack, window):\n        window.growl()", 2, "no method 'growl'; did you mean 'grow'?"),
+    ("    def acknowledged(self, ack, window):\n        window.cwd = 1.0", 2, "'cwd'; did you mean 'cwnd'?"),
+    ("    def acknowledged(self, ack, window):\n        ack.packets = 1", 2, "ack.packets can't be set"),
+    ("    def acknowledged(self, ack, window):\n        self.alpha = 1", 2, "declares no 'alpha'"),
+    ("    def acknowledged(self, ack):\n        pass", 1, "takes self, ack and window"),
+    ("    def acknowledged(self, ack, window):\n        window.shrink()", 2, "window.shrink takes 1 arguments"),
+    ("    x: int = 0\n    def lost(self, loss, window):\n        self.x = 0.5", 3, "gets a float"),
+    ("    x: int = 0\n    def lost(self, loss, window):\n        self.x /= 2", 3, "gets a float"),
+    ("    def lost(self, loss, window):\n        window.cwnd = 'many'", 2, ""),
+    ("    def lost(self, loss, window):\n        print(open('x'))", 2, "open"),
+    ("    def lost(self, loss, window):\n        self.undefined()", 2, "no method 'undefined'"),
+    ("    g = number(0.5, doc='x')\n    def lost(self, loss, window):\n        self.g = 1.0", 3, "g is a parameter"),
+    ("    def lost(self, loss, window):\n        return nothing", 2, "nothing"),
+    ("    def lost(self, loss, window=1):\n        pass", 1, "without defaults"),
+]
+
+
+@pytest.mark.parametrize(("body", "line", "message"), MISTAKES, ids=[one[0].strip()[:40] for one in MISTAKES])
+def test_a_mistake_is_reported_with_its_line(body: str, line: int, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text(f"{HEAD}class Broken(CongestionControl):\n{body}\n")
+    with pytest.raises(ScenarioError) as raised:
+        read_plan(scenario(mine("Broken", file)))
+    assert f"broken.py line {line + 2}: " in str(raised.value)
+    assert message in str(raised.value)
+    assert "scheme[0].transport.file" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("class Broken(:\n", "broken.py line 1: invalid syntax"),
+        ("1 / 0\nclass Broken: pass\n", "broken.py line 1: ZeroDivisionError: division by zero"),
+        ("class Broken: pass\n", "line 1: Broken is no packetloom.schemes.CongestionControl"),
+        ("class Other: pass\n", "there is no class 'Broken' here; the classes are: Other"),
+        ("import os\nclass Broken: pass\n", "line 1: os can't be imported here"),
+        ("from .other import x\nclass Broken: pass\n", "line 1: .other can't be imported here"),
+    ],
+)
+def test_a_file_that_is_wrong(text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text(text)
+    with pytest.raises(ScenarioError) as raised:
+        read_plan(scenario(mine("Broken", file)))
+    assert message in str(raised.value)
+
+
+def test_a_key_that_is_missing_or_spans_a_grid() -> None:
+    with pytest.raises(ScenarioError, match=r"transport\.class: is missing"):
+        read_plan(scenario({"kind": "python", "file": str(CLASSES)}))
+    with pytest.raises(ScenarioError, match=r"transport\.class: .*a \[\[scheme\]\] for each"):
+        read_plan(scenario(mine("Dctcp") | {"class": ["Dctcp", "Cubic"]}))
+    with pytest.raises(ScenarioError, match="cannot read"):
+        read_plan(scenario(mine("Dctcp", Path("/nowhere/mine.py"))))
+
+
+NONSENSE = [
+    ("window.cwnd = math.nan", "Mad.acknowledged set the window to what is not a number"),
+    ("window.cwnd = 0.0", "Mad.acknowledged set the window to zero packets or fewer"),
+    ("window.cwnd = -3.5", "Mad.acknowledged set the window to zero packets or fewer"),
+    ("window.cwnd = 1e3", "Mad.acknowledged set the window to 1000 packets, and it may be 20 at most"),
+    ("window.ssthresh = -1.0", "Mad.acknowledged set ssthresh to what is negative"),
+    ("window.shrink(math.nan)", "Mad.acknowledged set the window to what is not a number"),
+]
+
+
+@pytest.mark.parametrize(("statement", "message"), NONSENSE, ids=[one[0] for one in NONSENSE])
+def test_nonsense_ends_the_run_with_method_flow_and_time(statement: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "mad.py"
+    body = f"    def acknowledged(self, ack: Ack, window: Window) -> None:\n        {statement}\n"
+    file.write_text(f"import math\n{HEAD}class Mad(CongestionControl):\n{body}")
+    source = scenario(mine("Mad", file, max_window=20), flows=20)
+    with pytest.raises(PacketloomError) as raised:
+        packetloom.run(source, output=tmp_path / "results")
+    assert message in str(raised.value)
+    assert "(flow " in str(raised.value)
+    assert " at " in str(raised.value)
+
+
+def test_threads_change_no_bit() -> None:
+    source = scenario(mine("Dctcp"), queue=MARKING)
+    source["topology"] = {"kind": "leaf-spine", "leaves": 8, "spines": 4, "hosts_per_leaf": 8}
+    (case,) = read_plan(source).cases
+    one, two = (_core.Simulation(case).run(threads).fingerprint for threads in (1, 2))
+    assert one == two
+
+
+def test_without_numba_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(CLASSES.read_text() + "\n# Not compiled yet.\n")
+    monkeypatch.delitem(sys.modules, "packetloom.schemes.compiler", raising=False)
+    monkeypatch.delattr(packetloom.schemes, "compiler", raising=False)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    with pytest.raises(
+        ScenarioError, match=r"numba, which is not installed; write pip install 'packetloom\[schemes\]'"
+    ):
+        read_plan(scenario(mine("Dctcp", file)))
+
+
+def test_the_guide_can_be_followed(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "your-own-scheme.md").read_text()
+    files = dict(re.findall(r"^```\w+ (\S+)\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL))
+    assert set(files) == {"my_dctcp.py", "mine.toml"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert len(files["my_dctcp.py"].splitlines()) <= 44
+    results = packetloom.run(tmp_path / "mine.toml", output=tmp_path / "results")
+    built_in, own = fingerprints(results)
+    assert built_in == own
+
+
+def test_a_class_at_hand_is_a_scheme(tmp_path: Path) -> None:
+    text = CLASSES.read_text()
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    cell = "/tmp/ipykernel_1/2.py"
+    linecache.cache[cell] = (len(text), None, ["%matplotlib inline\n", *text.splitlines(keepends=True)], cell)
+    exec(compile("\n" + text, cell, "exec"), namespace)
+    own = packetloom.scheme(namespace["Dctcp"], g=0.125, queue=MARKING)
+    source = scenario({"kind": "dctcp", "g": 0.125}, queue=MARKING, flows=100)
+    source["scheme"].append(own.to_dict())
+    ours, theirs = fingerprints(packetloom.run(source, output=tmp_path / "results"))
+    assert ours == theirs
+    assert (own.name, packetloom.scheme(namespace["NewReno"]).queue) == ("Dctcp", "drop-tail")
+
+
+def test_what_is_no_class_of_a_scheme_is_refused() -> None:
+    with pytest.raises(PacketloomError, match=r"packetloom\.schemes\.CongestionControl"):
+        packetloom.scheme(int)  # type: ignore[arg-type]
+    exec("class Lost(Base):\n    def lost(self, loss, window): pass", namespace := {"Base": CongestionControl})
+    with pytest.raises(PacketloomError, match="source of Lost is not to be found"):
+        packetloom.scheme(namespace["Lost"])
+
+
+def test_explain_knows_a_class(capsys: pytest.CaptureFixture[str]) -> None:
+    print_explanation(f"{CLASSES}:Cubic")
+    printed = capsys.readouterr().out
+    for text in ("How steep the cubic function is", "0.4", "min_rto", "CUBIC (RFC 9438)"):
+        assert text in printed
+    with pytest.raises(ScenarioError, match=r"which class of .*classes\.py\? Write .*:CLASS"):
+        print_explanation(str(CLASSES))
+    with pytest.raises(ScenarioError, match="there is no class 'Nothing' here"):
+        print_explanation(f"{CLASSES}:Nothing")
