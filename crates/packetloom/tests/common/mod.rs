@@ -25,9 +25,14 @@ pub fn required_keys(transport: &str) -> &'static str {
     if transport != "python" {
         return "";
     }
+    prepare_class();
+    ", file = \"class.py\", class = \"Any\""
+}
+
+/// Makes ready what [`required_keys`] names.
+pub fn prepare_class() {
     write_file("class.py", "");
     set_empty_class();
-    ", file = \"class.py\", class = \"Any\""
 }
 
 /// Every class of any file is one that defines nothing.

@@ -5,7 +5,7 @@
 //! As in `tests/properties`, the same few histories are drawn in every test run; `PACKETLOOM_PROPERTIES=5000` draws
 //! so many others for each scheme. A failing history is shrunk and reported.
 
-use crate::common::{cases, write_file};
+use crate::common::{cases, prepare_class, write_file};
 use crate::watched::{Cause, Fate, Step, Witness, run};
 use packetloom::flow::FlowId;
 use packetloom::measure::FlowRow;
@@ -125,6 +125,7 @@ const fn rdma(kind: &'static str, keys: &'static str, may: May) -> Held {
 
 const HOMA: &str = r#"mss = "1460B", header = "40B", ack = "40B", blind_header = "0B", blind = "8760B", cutoffs_from = "seen""#;
 
+const PYTHON: &str = r#"file = "class.py", class = "Any", max_rto = "4ms", max_window = 40"#;
 const TCP: &str = r#"max_rto = "4ms", max_window = 40"#;
 const FIXED: &str = r#"min_rto = "1ms", max_rto = "4ms", max_window = 40, initial_window = 16"#;
 
@@ -145,6 +146,7 @@ const HELD: &[Held] = &[
         )
     },
     windowed("cubic", TCP, SHORT),
+    windowed("python", PYTHON, SHORT),
     windowed("dctcp", TCP, MARKING),
     Held {
         may: May::Reduction,
@@ -428,6 +430,7 @@ fn runner() -> TestRunner {
 
 #[test]
 fn no_scheme_breaks_a_law_whatever_befalls_its_packets() {
+    prepare_class();
     let mut broken = String::new();
     for (number, held) in HELD.iter().enumerate() {
         let file = format!("invariants-{number}.csv");

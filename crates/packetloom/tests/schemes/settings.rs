@@ -1,6 +1,6 @@
 //! The small case of each scheme: two flows to one host, over a queue with what the scheme answers to.
 
-use crate::common::{cases, write_file};
+use crate::common::{cases, prepare_class, write_file};
 use packetloom::scenario::Case;
 
 /// A scheme's part of the case.
@@ -66,6 +66,7 @@ const fn with_deadlines(kind: &'static str, queue: &'static str) -> Setting {
 pub const SETTINGS: &[Setting] = &[
     on_rack("tcp", "", SHORT),
     on_rack("cubic", "", SHORT),
+    on_rack("python", "file = \"class.py\", class = \"Any\"", SHORT),
     on_rack("dctcp", "", MARKING),
     with_deadlines("d2tcp", MARKING),
     on_rack("min-tcp", "", PFABRIC),
@@ -113,6 +114,7 @@ impl Setting {
         let Setting { kind, keys, queue, others, topology, .. } = self;
         let file = format!("small-{kind}.csv");
         write_file(&file, &self.flow_list());
+        prepare_class();
         let transport = match *keys {
             "" => format!("{kind:?}"),
             keys => format!("{{ kind = {kind:?}, {keys} }}"),
