@@ -1,28 +1,26 @@
 //! The control algorithms on arrays. Lengths and ranges are checked here: the algorithms would panic.
 
 use crate::ArgumentError;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use crate::arrays::{Array, array};
 use packetloom::control::colouring::{EulerSplit, Paull, largest_degree};
 use packetloom::control::matching::{Batch, Candidate, Demand, Grant, HopcroftKarp, greedy};
 use packetloom::control::{Ceiling, MaxMin, Ned, Normaliser, Pair, Routes};
 use pyo3::prelude::*;
 
-type Indices<'py> = PyReadonlyArray1<'py, u32>;
-type Numbers<'py> = PyReadonlyArray1<'py, f64>;
-type Vector<'py, T> = Bound<'py, PyArray1<T>>;
+type Indices = Array<u32>;
+type Numbers = Array<f64>;
 
 fn wrong<T>(message: String) -> PyResult<T> {
     Err(ArgumentError::new_err(message))
 }
 
 /// The pairs, all below `bound`.
-fn pairs(src: &Indices<'_>, dst: &Indices<'_>, bound: u32) -> PyResult<Vec<Pair>> {
-    let (src, dst) = (src.as_slice()?, dst.as_slice()?);
+fn pairs(src: &Indices, dst: &Indices, bound: u32) -> PyResult<Vec<Pair>> {
     same_length("src", src.len(), "dst", dst.len())?;
-    if let Some(number) = src.iter().chain(dst).find(|number| **number >= bound) {
+    if let Some(number) = src.iter().chain(&**dst).find(|number| **number >= bound) {
         return wrong(format!("src and dst are below {bound}, not {number}"));
     }
-    Ok(src.iter().zip(dst).map(|(&src, &dst)| Pair::new(src, dst)).collect())
+    Ok(src.iter().zip(&**dst).map(|(&src, &dst)| Pair::new(src, dst)).collect())
 }
 
 fn same_length(one: &str, one_length: usize, other: &str, other_length: usize) -> PyResult<()> {
@@ -47,8 +45,7 @@ enum Range {
 }
 
 /// The numbers, as many as there are of `like`.
-fn numbers(name: &str, values: &Numbers<'_>, like: (&str, usize), range: Range) -> PyResult<Vec<f64>> {
-    let values = values.as_slice()?;
+fn numbers(name: &str, values: &Numbers, like: (&str, usize), range: Range) -> PyResult<Vec<f64>> {
     same_length(name, values.len(), like.0, like.1)?;
     let (words, fits): (&str, fn(f64) -> bool) = match range {
         Range::NotNegative => ("0 or more and finite", |value| value >= 0.0 && value.is_finite()),
@@ -64,61 +61,61 @@ fn numbers(name: &str, values: &Numbers<'_>, like: (&str, usize), range: Range) 
 #[pyfunction]
 pub fn greedy_matching<'py>(
     py: Python<'py>,
-    src: Indices<'py>,
-    dst: Indices<'py>,
-    key: PyReadonlyArray1<'py, u64>,
+    src: Indices,
+    dst: Indices,
+    key: Array<u64>,
     servers: u32,
-) -> PyResult<Vector<'py, u32>> {
-    let (pairs, keys) = (pairs(&src, &dst, servers)?, key.as_slice()?);
-    same_length("key", keys.len(), "src", pairs.len())?;
+) -> PyResult<Bound<'py, PyAny>> {
+    let pairs = pairs(&src, &dst, servers)?;
+    same_length("key", key.len(), "src", pairs.len())?;
     let candidates: Vec<Candidate> =
-        pairs.into_iter().zip(keys).map(|(pair, &key)| Candidate { key, pair }).collect();
-    Ok(py.detach(|| greedy(servers, &candidates)).into_pyarray(py))
+        pairs.into_iter().zip(&*key).map(|(pair, &key)| Candidate { key, pair }).collect();
+    array(py, py.detach(|| greedy(servers, &candidates)).into_iter())
 }
 
 #[pyfunction]
 pub fn batch_matching<'py>(
     py: Python<'py>,
-    src: Indices<'py>,
-    dst: Indices<'py>,
-    packets: Indices<'py>,
+    src: Indices,
+    dst: Indices,
+    packets: Indices,
     servers: u32,
     slots: u8,
-) -> PyResult<(Vector<'py, u32>, Vector<'py, u32>, Vector<'py, u32>)> {
-    let (pairs, packets) = (pairs(&src, &dst, servers)?, packets.as_slice()?);
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let pairs = pairs(&src, &dst, servers)?;
     same_length("packets", packets.len(), "src", pairs.len())?;
     if !(1..=64).contains(&slots) {
         return wrong(format!("slots is from 1 to 64, not {slots}"));
     }
     let mut demands: Vec<Demand> =
-        pairs.into_iter().zip(packets).map(|(pair, &packets)| Demand { pair, packets }).collect();
+        pairs.into_iter().zip(&*packets).map(|(pair, &packets)| Demand { pair, packets }).collect();
     let mut grants = Vec::new();
     py.detach(|| Batch::new(servers).grant(slots, &mut demands, &mut grants));
-    let column = |of: fn(&Grant) -> u32| PyArray1::from_iter(py, grants.iter().map(of));
-    Ok((column(|one| one.pair.src), column(|one| one.pair.dst), column(|one| one.slot.into())))
+    let column = |of: fn(&Grant) -> u32| array(py, grants.iter().map(of));
+    Ok((column(|one| one.pair.src)?, column(|one| one.pair.dst)?, column(|one| one.slot.into())?))
 }
 
 #[pyfunction]
 pub fn maximum_matching<'py>(
     py: Python<'py>,
-    src: Indices<'py>,
-    dst: Indices<'py>,
+    src: Indices,
+    dst: Indices,
     servers: u32,
-) -> PyResult<Vector<'py, u32>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let pairs = pairs(&src, &dst, servers)?;
     let mut matched = Vec::new();
     py.detach(|| HopcroftKarp::new(servers).match_all(&pairs, &mut matched));
-    Ok(matched.into_pyarray(py))
+    array(py, matched.into_iter())
 }
 
 #[pyfunction]
 pub fn edge_colouring<'py>(
     py: Python<'py>,
-    src: Indices<'py>,
-    dst: Indices<'py>,
+    src: Indices,
+    dst: Indices,
     leaves: u32,
     euler_split: bool,
-) -> PyResult<Vector<'py, u32>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let edges = pairs(&src, &dst, leaves)?;
     let degree = largest_degree(leaves, &edges);
     if u64::from(leaves) * u64::from(degree) > LARGEST_TABLE {
@@ -132,30 +129,29 @@ pub fn edge_colouring<'py>(
             Paull::new(leaves, degree).colour(&edges, &mut colours);
         }
     });
-    Ok(colours.into_pyarray(py))
+    array(py, colours.into_iter())
 }
 
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "a function of Python's, where they have names")]
 pub fn normalise_rates<'py>(
     py: Python<'py>,
-    src: Indices<'py>,
-    dst: Indices<'py>,
-    offered: Numbers<'py>,
+    src: Indices,
+    dst: Indices,
+    offered: Numbers,
     servers: u32,
     rounds: u32,
     tolerance: f64,
     up_to_offered: bool,
-) -> PyResult<Vector<'py, f64>> {
+) -> PyResult<Bound<'py, PyAny>> {
     let pairs = pairs(&src, &dst, servers)?;
     let mut rates = numbers("offered", &offered, ("src", pairs.len()), Range::NotNegative)?;
     let ceiling = if up_to_offered { Ceiling::Offered } else { Ceiling::Link };
     py.detach(|| Normaliser::new(servers, rounds, tolerance).normalise(&pairs, ceiling, &mut rates));
-    Ok(rates.into_pyarray(py))
+    array(py, rates.into_iter())
 }
 
-fn routes(first_link: &Indices<'_>, links: &Indices<'_>, link_count: usize) -> PyResult<Routes> {
-    let (first_link, links) = (first_link.as_slice()?, links.as_slice()?);
+fn routes(first_link: &Indices, links: &Indices, link_count: usize) -> PyResult<Routes> {
     let ends = (first_link.first().copied(), first_link.last().map(|&last| last as usize));
     if ends != (Some(0), Some(links.len())) || !first_link.is_sorted() {
         return wrong("first_link goes up from 0 to the number of entries of links".to_owned());
@@ -166,19 +162,19 @@ fn routes(first_link: &Indices<'_>, links: &Indices<'_>, link_count: usize) -> P
     Ok(Routes::new(first_link.to_vec(), links.to_vec(), link_count as u32))
 }
 
-fn capacities(values: &Numbers<'_>) -> PyResult<Vec<f64>> {
-    numbers("capacity", values, ("capacity", values.len()?), Range::Positive)
+fn capacities(values: &Numbers) -> PyResult<Vec<f64>> {
+    numbers("capacity", values, ("capacity", values.len()), Range::Positive)
 }
 
 #[pyfunction]
 pub fn max_min_rates<'py>(
     py: Python<'py>,
-    first_link: Indices<'py>,
-    links: Indices<'py>,
-    capacity: Numbers<'py>,
-    weight: Numbers<'py>,
-    limit: Numbers<'py>,
-) -> PyResult<Vector<'py, f64>> {
+    first_link: Indices,
+    links: Indices,
+    capacity: Numbers,
+    weight: Numbers,
+    limit: Numbers,
+) -> PyResult<Bound<'py, PyAny>> {
     let capacities = capacities(&capacity)?;
     let routes = routes(&first_link, &links, capacities.len())?;
     let flows = ("the flows", routes.flow_count());
@@ -186,22 +182,22 @@ pub fn max_min_rates<'py>(
     let limits = numbers("limit", &limit, flows, Range::Limit)?;
     let mut rates = vec![0.0; routes.flow_count()];
     py.detach(|| MaxMin::default().allocate(&routes, &capacities, &weights, &limits, &mut rates));
-    Ok(rates.into_pyarray(py))
+    array(py, rates.into_iter())
 }
 
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "a function of Python's, where they have names")]
 pub fn ned_rates<'py>(
     py: Python<'py>,
-    first_link: Indices<'py>,
-    links: Indices<'py>,
-    capacity: Numbers<'py>,
-    weight: Numbers<'py>,
-    price: Numbers<'py>,
+    first_link: Indices,
+    links: Indices,
+    capacity: Numbers,
+    weight: Numbers,
+    price: Numbers,
     rounds: u32,
     step: f64,
     normalise: bool,
-) -> PyResult<(Vector<'py, f64>, Vector<'py, f64>)> {
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let capacities = capacities(&capacity)?;
     let routes = routes(&first_link, &links, capacities.len())?;
     let weights = numbers("weight", &weight, ("the flows", routes.flow_count()), Range::Positive)?;
@@ -220,7 +216,7 @@ pub fn ned_rates<'py>(
             ned.normalise(&routes, &capacities, &mut rates);
         }
     });
-    Ok((rates.into_pyarray(py), PyArray1::from_slice(py, ned.prices())))
+    Ok((array(py, rates.into_iter())?, array(py, ned.prices().iter().copied())?))
 }
 
 /// Adds the functions to the module.

@@ -1,10 +1,11 @@
 //! The fingerprint of flow records that were read back from a file.
 
-use numpy::{Element, PyReadonlyArray1};
+use crate::arrays::Array;
 use packetloom::engine::Report;
 use packetloom::flow::{Flow, FlowId, HostId};
 use packetloom::measure::{FlowRow, fingerprint};
 use packetloom::units::Time;
+use pyo3::buffer::Element;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -19,9 +20,9 @@ pub fn fingerprint_of(columns: &Bound<'_, PyDict>) -> PyResult<String> {
     let sender_fct = column::<f64>(columns, "sender_fct_ns")?;
     let reports = reports(columns)?;
     let rows: Vec<FlowRow> = column::<u32>(columns, "flow_id")?
-        .into_iter()
+        .iter()
         .enumerate()
-        .map(|(row, id)| {
+        .map(|(row, &id)| {
             let start_ps = picoseconds(start[row]);
             FlowRow {
                 flow: flow(id, (src[row], dst[row]), size_bytes[row], Time(start_ps)),
@@ -54,9 +55,8 @@ fn flow(id: FlowId, (src, dst): (HostId, HostId), size_bytes: u64, start: Time) 
     Flow { id, src, dst, size_bytes, start, deadline: Time::NEVER, class: 0, source: 0, chain: None }
 }
 
-fn column<E: Element + Clone>(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<E>> {
-    let array = columns.as_any().get_item(name)?.extract::<PyReadonlyArray1<'_, E>>()?;
-    Ok(array.as_slice()?.to_vec())
+fn column<E: Element>(columns: &Bound<'_, PyDict>, name: &str) -> PyResult<Array<E>> {
+    columns.as_any().get_item(name)?.extract()
 }
 
 /// A table's times are whole picoseconds, written in nanoseconds.

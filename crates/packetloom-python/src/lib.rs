@@ -2,8 +2,10 @@
 //!
 //! `scenario.rs` reads and checks, `simulation.rs` runs a case, `outcome.rs` returns its columns; `fingerprint.rs`
 //! hashes flow records read back from files; `control.rs` binds the controllers' algorithms; `bench.rs` and
-//! `control_bench.rs` measure; `user_scheme.rs` loads congestion controls that users write in Python.
+//! `control_bench.rs` measure; `user_scheme.rs` loads congestion controls that users write in Python; `arrays.rs` is
+//! numpy's arrays, made and read.
 
+mod arrays;
 mod bench;
 mod control;
 mod control_bench;

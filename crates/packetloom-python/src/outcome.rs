@@ -1,6 +1,6 @@
 //! Results as columns.
 
-use numpy::{Element, PyArray1};
+use crate::arrays::{Entry, array};
 use packetloom::measure::{FlowRow, fingerprint};
 use packetloom::queue::{Pause, PauseRecord};
 use packetloom::simulation::{ClassSample, Outcome as Core, PortRow};
@@ -280,8 +280,8 @@ struct Columns<'py, 'a, R> {
 }
 
 impl<R> Columns<'_, '_, R> {
-    fn add<E: Element>(&self, name: &str, of: impl Fn(&R) -> E) -> PyResult<()> {
-        let column = PyArray1::from_iter(self.table.py(), self.rows.iter().map(of));
+    fn add<E: Entry>(&self, name: &str, of: impl Fn(&R) -> E) -> PyResult<()> {
+        let column = array(self.table.py(), self.rows.iter().map(of))?;
         self.table.set_item(name, column)
     }
 
