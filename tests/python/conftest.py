@@ -36,6 +36,7 @@ queues = true
 
 CASES = 8
 FLOWS = 50
+LONG_FLOWS = 300
 
 
 @pytest.fixture(autouse=True)
@@ -54,9 +55,9 @@ def scenario(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def long_scenario(tmp_path: Path) -> Path:
-    """As small, but each case takes about half a second."""
+    """As small, but each case takes about half a second, audited."""
     path = tmp_path / "long.toml"
-    path.write_text(SCENARIO.replace("flows = 50", "flows = 1_000"))
+    path.write_text(SCENARIO.replace(f"flows = {FLOWS}", f"flows = {LONG_FLOWS}"))
     return path
 
 

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import packetloom
-from conftest import CASES
+from conftest import CASES, LONG_FLOWS
 from packetloom.build import this_build
 from packetloom.campaign import run_plan
 from packetloom.case_files import CaseFiles
@@ -152,7 +152,7 @@ def test_stopped_half_way_a_folder_knows_which_are_which(long_scenario: Path, tm
         run_plan(read_plan(long_scenario), out, 1, Ran(stop_after=2))
     found = Results(out)
     assert len(found.rows()) == CASES  # what is not computed again yet is there as it was
-    assert found.flows.num_rows == CASES * 1000
+    assert found.flows.num_rows == LONG_FLOWS * CASES
     computed = builds(found).count(this_build().digest)
     assert 2 <= computed < CASES
     assert f"{CASES - computed} of 8 cases were computed by another build" in found.build_note()

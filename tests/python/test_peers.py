@@ -138,12 +138,9 @@ def test_what_is_known_to_differ_fails_beyond_what_is_known(
     row = agreement("x", "x", "made up", 100.0, ours, 0.03, deviation)
     assert row.verdict == verdict
     made_up = Comparison("x", lambda _: {}, lambda _: [row])
-    for kind in ("peers", "kernel"):
+    for kind in KINDS:
         monkeypatch.setitem(KINDS, kind, ("theirs", lambda: [made_up]))
         assert run_validation([kind]) is not fails
-    # No deviation is known of theory.
-    monkeypatch.setitem(KINDS, "theory", ("predicted", lambda: [made_up]))
-    assert run_validation(["theory"]) is (verdict == "holds")
 
 
 def test_what_is_known_is_told_with_its_bounds_and_when_it_is_true_no_longer(

@@ -226,7 +226,7 @@ def test_the_guide_can_be_followed(tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     assert len(files["my_dctcp.py"].splitlines()) <= 44
-    results = packetloom.run(tmp_path / "mine.toml", output=tmp_path / "results")
+    results = packetloom.run(tmp_path / "mine.toml", output=tmp_path / "results", overrides=["run.flows=300"])
     built_in, own = fingerprints(results)
     assert built_in == own
 
