@@ -4,6 +4,7 @@
 mod common;
 
 use common::{fct, mean, port, run, write_file};
+use packetloom::random::{Purpose, Stream};
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
 
@@ -146,17 +147,117 @@ fn on_one_link_the_shortest_goes_first() {
     }
 }
 
+/// Preemptive SRPT on one link, in whatever unit: when each job ends, given its start and length.
+fn srpt(jobs: &[(u64, u64)]) -> Vec<u64> {
+    let mut left: Vec<u64> = jobs.iter().map(|&(_, length)| length).collect();
+    let mut ends = vec![0; jobs.len()];
+    let mut now = 0;
+    loop {
+        let open = |nth: &usize| left[*nth] > 0;
+        let next_start =
+            (0..jobs.len()).filter(open).map(|nth| jobs[nth].0).filter(|&start| start > now).min();
+        let ready = (0..jobs.len()).filter(open).filter(|&nth| jobs[nth].0 <= now);
+        match (ready.min_by_key(|&nth| (left[nth], nth)), next_start) {
+            (Some(nth), _) => {
+                let until = (now + left[nth]).min(next_start.unwrap_or(u64::MAX));
+                left[nth] -= until - now;
+                now = until;
+                ends[nth] = now;
+            }
+            (None, Some(start)) => now = start,
+            (None, None) => return ends,
+        }
+    }
+}
+
+#[test]
+fn on_one_link_homa_comes_within_half_a_packet_of_srpt() {
+    assert_eq!(srpt(&[(0, 10), (3, 2), (4, 1), (20, 1)]), [13, 5, 6, 21]);
+    // Messages from one host at a load of 0.8, of one packet to fifty.
+    let mut random = Stream::new(5, Purpose::Sizes, 0);
+    let mut start_ns = 0;
+    let list: Vec<[u64; 4]> = (0..600)
+        .map(|nth| {
+            let packets = if random.below(10) == 0 { 50 } else { 1 + u64::from(random.below(5)) };
+            start_ns += u64::from(random.below(2 * 11_500));
+            [0, 1 + nth % 19, packets * 1_460, start_ns]
+        })
+        .collect();
+    let keys = r#"mss = "1460B", header = "40B", ack = "40B", blind_header = "0B", blind = "10220B", scheduled_levels = 4, cutoffs = ["2KB"]"#;
+    let outcome = messages("half", RACK, &homa(keys), LEVELS, &list);
+    let jobs: Vec<(u64, u64)> =
+        list.iter().map(|&[.., bytes, start]| (start, bytes / 1_460 * 1_200)).collect();
+    // From the link to the host: two delays of 250 ns and a packet on the second link.
+    let late = outcome.flows.iter().zip(srpt(&jobs)).map(|(row, end)| {
+        let took = fct(row).as_ps() as f64 / 1e3;
+        took - (end as f64 - row.flow.start.as_ns_f64() + 1_700.0)
+    });
+    let late: Vec<f64> = late.collect();
+    let waits = jobs.iter().zip(srpt(&jobs)).filter(|((start, length), end)| end - start > *length).count();
+    assert!(waits > 100, "{waits} of 600 messages have to wait");
+    let average = mean(late.iter().copied());
+    assert!(average.abs() < 600.0, "{average}");
+}
+
+/// A message of 20 packets, seven of them blind, while its sender's link is down for a while.
+fn interrupted(keys: &str, from_ns: u64, until_ns: u64) -> Outcome {
+    write_file("homa-interrupted.csv", "src,dst,size_bytes,start_ns\n0,1,29200,0\n");
+    run(&format!(
+        "topology = {RACK}\n[[workload]]\narrivals = {{ kind = \"list\", file = \"homa-interrupted.csv\" }}\n\
+         [[scheme]]\nname = \"it\"\ntransport = {{ {} }}\nqueue = {LEVELS}\nnic = \"drop-tail\"\n\
+         [[fault]]\nkind = \"link-down\"\nbetween = [\"host0\", \"switch0\"]\nat = \"{from_ns}ns\"\n\
+         until = \"{until_ns}ns\"\n[run]\nmax_time = \"100ms\"\n",
+        homa(keys)
+    ))
+}
+
+#[test]
+fn whatever_is_lost_is_asked_for_again() {
+    for variant in ["simulator", "linux", "homa-ns3"] {
+        let keys = format!(
+            "variant = {variant:?}, mss = \"1460B\", header = \"40B\", ack = \"40B\", blind = \"10220B\""
+        );
+        let whole = interrupted(&keys, 90_000_000, 90_000_001);
+        let took = fct(&whole.flows[0]).as_ps() / 1_000;
+        // Every packet of the message, and everything that answers it, is lost in one of these runs, alone or with the
+        // one after it: a blind packet, one that was granted, a grant, the last one, the acknowledgement.
+        let (mut of_sender, mut of_receiver) = (0, 0);
+        for from in (0..took + 3_000).step_by(600) {
+            let outcome = interrupted(&keys, from, from + 900);
+            let row = &outcome.flows[0];
+            assert!(
+                row.fct().is_some() && outcome.warnings.is_empty(),
+                "{variant} {from}: {:?}",
+                outcome.warnings
+            );
+            assert!(fct(row) < Time::from_us(40_000), "{variant} {from}: {}", fct(row));
+            of_sender += port(&outcome, "host0", "switch0").counters.lost;
+            of_receiver += port(&outcome, "switch0", "host0").counters.lost;
+        }
+        assert!(of_sender >= 20 && of_receiver >= 2, "{variant}: {of_sender} {of_receiver}");
+        // Everything, from whenever on, for several times the time after which the receiver asks.
+        for from in (0..took).step_by(2_500) {
+            let outcome = interrupted(&keys, from, from + 30_000_000);
+            assert!(fct(&outcome.flows[0]) < Time::from_us(80_000), "{variant} {from}");
+        }
+    }
+}
+
 const LOADED: &str = r#"
 topology = { kind = "leaf-spine", leaves = 3, hosts_per_leaf = 8, spines = 2, host_link = { rate = "10Gbps", delay = "250ns" }, link = { rate = "40Gbps", delay = "250ns" } }
 "#;
 
-/// A workload at a load.
-fn loaded(sizes: &str, transport: &str, queue: &str, flows: u32, load: f64) -> Outcome {
+/// A workload at a load, of which this is measured.
+fn measured(sizes: &str, transport: &str, queue: &str, (flows, load): (u32, f64), measure: &str) -> Outcome {
     run(&format!(
         "{LOADED}[[workload]]\nsizes = {sizes:?}\n[[scheme]]\nname = \"it\"\ntransport = {{ {transport} }}\nqueue = {queue}\n\
-         routing = \"spray-random\"\n[run]\nloads = [{load}]\nflows = {flows}\nmax_time = \"1s\"\n\
-         [measure]\ncapture = [\"leaf0 to host0\", \"leaf1 to host9\", \"leaf2 to host18\"]\n"
+         routing = \"spray-random\"\n[run]\nloads = [{load}]\nflows = {flows}\nmax_time = \"1s\"\n[measure]\n{measure}\n"
     ))
+}
+
+fn loaded(sizes: &str, transport: &str, queue: &str, flows: u32, load: f64) -> Outcome {
+    let measure = r#"capture = ["leaf0 to host0", "leaf1 to host9", "leaf2 to host18"]"#;
+    measured(sizes, transport, queue, (flows, load), measure)
 }
 
 #[test]
@@ -172,6 +273,43 @@ fn every_level_carries_bytes_and_the_blind_ones_alike() {
     let average = mean(bytes[..4].iter().copied());
     // A host sees a sample of the workload.
     assert!(bytes[..4].iter().all(|of| (of / average - 1.0).abs() < 0.35), "{bytes:?}");
+}
+
+/// What hosts sent at each level in all, control packets at the first.
+fn level_bytes(outcome: &Outcome) -> [f64; 8] {
+    let mut bytes = [0.0; 8];
+    let hosts = outcome.topology.hosts;
+    for row in outcome.ports.iter().filter(|row| outcome.topology.links[row.link].src < hosts) {
+        let sent = row.sent.as_ref().expect("it was recorded");
+        let of_level = |level: usize| (0..100).map(|nth| sent.data_bytes(level, nth)).sum::<u64>() as f64;
+        let data: f64 = (0..8).map(of_level).sum();
+        (0..8).for_each(|level| bytes[level] += of_level(level));
+        bytes[0] += row.counters.bytes as f64 - data;
+    }
+    bytes
+}
+
+#[test]
+fn blind_levels_carry_equal_bytes_at_a_load_of_four_fifths() {
+    let shares = |sizes: &str, scheduled: usize, flows: u32| -> Vec<f64> {
+        let keys = homa(&format!("scheduled_levels = {scheduled}"));
+        let measure = "series_interval = \"10ms\"\nby_class = true";
+        let outcome = measured(sizes, &keys, LEVELS, (flows, 0.8), measure);
+        let bytes = &level_bytes(&outcome)[..8 - scheduled];
+        let average = mean(bytes.iter().copied());
+        bytes.iter().map(|of| of / average).collect()
+    };
+    let equal = |shares: &[f64]| shares.iter().all(|share| (share - 1.0).abs() < 0.1);
+    for (sizes, scheduled, flows) in
+        [("homa_W3_google_allrpc", 4, 30_000), ("homa_W4_fb_hadoop_all", 6, 8_000)]
+    {
+        let found = shares(sizes, scheduled, flows);
+        assert!(equal(&found), "{sizes} {scheduled}: {found:?}");
+    }
+    // W4's grants alone, which are sent at the first level, have more bytes than a fourth of what is blind: the second
+    // level has what these leave of its half, and the others their share.
+    let found = shares("homa_W4_fb_hadoop_all", 4, 8_000);
+    assert!(found[0] > 1.2 && equal(&[(found[0] + found[1]) / 2.0, found[2], found[3]]), "{found:?}");
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! A state has one core for each host instead of one path for each flow, which makes the search small. It is varied
 //! by exchanging the cores of two hosts at one switch, or of two in one pod, or by drawing a new one for a host,
 //! with equal chances. One of the hosts is always one that large flows go to: to vary others changes nothing.
+//!
+//! The three kinds of variation are written down from memory of the paper, whose text was not at hand.
 
 use super::demands::NOTHING;
 use super::network::Network;

@@ -259,7 +259,14 @@ mod tests {
         let random = Stream::new(1, Purpose::Paths, 8);
         Hedera::of(
             &values,
-            Home { topology: &topology, node: 8, random, known_rates: &Vec::new(), common: &common },
+            Home {
+                topology: &topology,
+                node: 8,
+                random,
+                known_rates: &Vec::new(),
+                common: &common,
+                flow_ports: None,
+            },
         )
     }
 
