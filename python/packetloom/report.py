@@ -17,7 +17,7 @@ from packetloom.figures import FIGURES
 from packetloom.page import Page
 from packetloom.pauses import innocent_flows
 from packetloom.results import Results, Snapshot
-from packetloom.rows import builds_of
+from packetloom.rows import CaseRow, builds_of
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, check_bins
 from packetloom.tables import Column, results_columns, results_lines, significant
 
@@ -49,6 +49,7 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
         if not statistics.is_empty():
             _fairness(page, statistics)
         _central_control(page, finished)
+        _reorder_queues(page, finished)
         _cases(page, finished)
     for one in several:
         page.folded(f"The scenario of {one.name}", one.scenario_text)
@@ -125,6 +126,36 @@ def _central_control(page: Page, several: Sequence[Results]) -> None:
         ("reports,\nMB/s", "control_report_bytes_per_s", 1e6),
         ("grants,\nMB/s", "control_grant_bytes_per_s", 1e6),
     ]
+    _counters(page, cases, columns)
+    page.text("How long packets waited at their server, and then took through the network; control traffic.", note=True)
+
+
+def _reorder_queues(page: Page, several: Sequence[Results]) -> None:
+    """Where switches put packets back into order: how often flows moved, and what had to wait."""
+    cases = [row for one in several for row in one.rows() if "conweave_probes" in row.counters]
+    if not cases:
+        return
+    page.heading("ConWeave's switches")
+    columns = [
+        ("probes", "conweave_probes", 1.0),
+        ("late", "conweave_tails", 1.0),
+        ("reroutes", "conweave_reroutes", 1.0),
+        ("packets\nheld", "conweave_held_packets", 1.0),
+        ("flushes", "conweave_flushes", 1.0),
+        ("of these\nforced", "conweave_forced_flushes", 1.0),
+        ("most queues\nof a port", "conweave_max_queues", 1.0),
+        ("most held by\na switch, KB", "conweave_max_held_bytes", 1e3),
+    ]
+    _counters(page, cases, columns)
+    page.text(
+        "Flows move when the answer to a probe is late. What then overtakes waits in a queue of its flow's until the "
+        "last packet by the old path has come, or, at a forced flush, should have.",
+        note=True,
+    )
+
+
+def _counters(page: Page, cases: Sequence[CaseRow], columns: Sequence[tuple[str, str, float]]) -> None:
+    """A line per case; of each column the heading, the counter, and what of it is one."""
     rows = [
         [
             "–" if row.load is None else f"{row.load:g}",
@@ -135,7 +166,6 @@ def _central_control(page: Page, several: Sequence[Results]) -> None:
         for row in cases
     ]
     page.table(["load", "scheme", "seed", *(heading for heading, _, _ in columns)], rows, text_columns=2)
-    page.text("How long packets waited at their server, and then took through the network; control traffic.", note=True)
 
 
 def _figures(page: Page, several: Sequence[Results]) -> None:

@@ -76,6 +76,9 @@ impl Outcome {
         for (name, count) in counts {
             counters.set_item(name, count)?;
         }
+        for (name, count) in &core.balancing {
+            counters.set_item(name, count)?;
+        }
         if let Some(control) = &core.control {
             let (traffic, seconds) = (control.traffic, core.simulated.as_secs_f64());
             counters.set_item("control_reports", traffic.reports)?;

@@ -25,6 +25,7 @@ pub use sending::Sending;
 use packetloom_core::engine::{AnyEngine, Engine, PathNeeds, Plan, PortAgent, Transport};
 use packetloom_core::flow::FlowId;
 use packetloom_core::packet::Packet;
+use packetloom_core::routing::Judged;
 use packetloom_core::spec::{Complaint, Component, Values};
 use packetloom_core::topology::Topology;
 use packetloom_core::{engine, flow, measure, packet, spec, topology, units};
@@ -39,8 +40,8 @@ pub trait Scheme: Transport {
     const ONE_LINK_A_HOST: bool = false;
     /// Whether it goes by trimmed packets.
     const GOES_BY_TRIMS: bool = false;
-    /// Whether it reports the fate of its packets to the routing (`Context::judge_path`).
-    const JUDGES_PATHS: bool = false;
+    /// What it reports to the routing.
+    const JUDGED: Judged = Judged::Nothing;
     /// Whether its parameters depend on the flow sizes of the scenario.
     const GOES_BY_SIZES: bool = false;
 
@@ -110,8 +111,8 @@ pub struct Needs {
     pub one_link_a_host: bool,
     /// Some queue trims packets.
     pub trims: bool,
-    /// No requirement: it reports the fate of its packets to the routing.
-    pub judges_paths: bool,
+    /// No requirement: what it reports to the routing.
+    pub judged: Judged,
     /// To know how large flows are.
     pub sizes: bool,
 }
@@ -144,7 +145,7 @@ impl Entry {
                 no_losses: !T::Agent::REPAIRS_LOSSES,
                 one_link_a_host: T::Agent::ACTIVE || T::ONE_LINK_A_HOST,
                 trims: T::GOES_BY_TRIMS,
-                judges_paths: T::JUDGES_PATHS,
+                judged: T::JUDGED,
                 sizes: T::GOES_BY_SIZES,
             },
             goes_by_marks: T::goes_by_marks,

@@ -32,6 +32,7 @@ mod window;
 use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::{Kind, Packet};
+use crate::routing::Judged;
 use crate::spec::{Component, Values};
 use crate::topology::Topology;
 use crate::units::Time;
@@ -144,7 +145,7 @@ impl<V: Variant> Scheme for Sprayed<V> {
     type Config = Config;
     const ONE_LINK_A_HOST: bool = true;
     const GOES_BY_TRIMS: bool = true;
-    const JUDGES_PATHS: bool = true;
+    const JUDGED: Judged = Judged::Packets;
 
     fn configure(values: &Values) -> Config {
         let Settings(config) = V::read(values);

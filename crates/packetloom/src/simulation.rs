@@ -319,6 +319,7 @@ impl Setting {
             flows,
             ports: Vec::new(),
             reordering: None,
+            balancing: BTreeMap::new(),
             pulls: Vec::new(),
             topology: self.topology,
             tally,

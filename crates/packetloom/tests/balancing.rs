@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{cases, port, simulate};
+use common::{cases, fct, mean, port, simulate, write_file};
 use packetloom::measure::fingerprint;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 
@@ -53,7 +53,8 @@ const DCQCN: (&str, &str) = (
 fn outcome(topology: &str, scheme: (&str, &str), routing: &str, threads: u32) -> Outcome {
     let case = cases(&scenario(topology, scheme, routing)).remove(0);
     let simulation = Simulation::new(case).unwrap_or_else(|complaint| panic!("{complaint:?}"));
-    let outcome = simulation.with_audit(true).with_threads(threads).run(&Monitor::default());
+    // What several threads do has to be what one did, and that was audited.
+    let outcome = simulation.with_audit(threads == 1).with_threads(threads).run(&Monitor::default());
     let outcome = outcome.unwrap_or_else(|complaint| panic!("{complaint:?}"));
     assert_eq!(outcome.violation, None, "{routing} with {}", scheme.0);
     outcome
@@ -100,6 +101,119 @@ fn letflow_with_an_endless_gap_is_ecmp() {
             assert_eq!(fingerprint(&flowlets.flows), fingerprint(&ecmp.flows));
         }
     }
+}
+
+/// A scenario in which one host sends to one of another leaf, a flow every so often.
+fn pair(transport: (&str, &str), routing: &str) -> String {
+    let arrivals = "arrivals = { kind = \"periodic\", interval = \"1ms\" }";
+    let text = scenario(LEAVES, transport, routing)
+        .replace("\"random-pairs\"", "{ kind = \"pair\", src = 0, dst = 8 }");
+    text.replace("arrivals = \"poisson\"", arrivals).replace("loads = 0.6\nflows = 150", "flows = 20")
+}
+
+#[test]
+fn letflow_without_any_gap_is_random_spraying() {
+    let of = |routing: &str| simulate(cases(&pair(DCTCP, routing)).remove(0));
+    let flowlets = of(r#"{ kind = "letflow", flowlet_gap = "0s", first = "random" }"#);
+    let sprayed = of(r#""spray-random""#);
+    assert_eq!(fingerprint(&flowlets.flows), fingerprint(&sprayed.flows));
+    assert_eq!(uplinks(&flowlets), uplinks(&sprayed));
+    assert!(uplinks(&sprayed).iter().all(|&bytes| bytes > 0));
+    let with_gaps = of(r#"{ kind = "letflow", flowlet_gap = "5us", first = "random" }"#);
+    assert_ne!(uplinks(&with_gaps), uplinks(&sprayed));
+}
+
+#[test]
+fn by_conweaves_key_the_first_flows_of_two_senders_take_one_way() {
+    write_file("balancing-key.csv", "src,dst,size_bytes,start_ns\n0,8,200000,0\n1,8,200000,1000\n");
+    let ways_taken = |kind: &str, key: &str| -> Vec<usize> {
+        let (transport, queue) = DCQCN;
+        let text = format!(
+            "[topology]\n{LEAVES}\n[[workload]]\narrivals = {{ kind = \"list\", file = \"balancing-key.csv\" }}\n\
+             [[scheme]]\nname = \"x\"\ntransport = {transport}\nqueue = {queue}\n\
+             routing = {{ kind = \"{kind}\", flowlet_gap = \"1ms\", hash = \"hpcc-ns3\", ports = \"host\", {key} }}\n\
+             [run]\nseeds = 8\n"
+        );
+        let data = |bytes: &&u64| **bytes > 100_000;
+        cases(&text).into_iter().map(|case| uplinks(&simulate(case)).iter().filter(data).count()).collect()
+    };
+    let theirs = "flowlet_key = \"conweave-ns3\"";
+    for (kind, first) in [("letflow", "first = \"random\""), ("conga", "stays = false")] {
+        assert_eq!(ways_taken(kind, &format!("{theirs}, {first}")), [1; 8], "{kind}");
+        assert!(ways_taken(kind, first).contains(&2), "{kind}");
+    }
+}
+
+#[test]
+fn conweaves_key_needs_its_ports() {
+    let text = scenario(LEAVES, DCQCN, r#"{ kind = "letflow", flowlet_key = "conweave-ns3" }"#);
+    assert!(problems(&text).contains("flows have ports only with hash = \"hpcc-ns3\""));
+}
+
+/// What is wrong with a scenario, or with its first case.
+fn problems(text: &str) -> String {
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    match packetloom::scenario::Scenario::from_toml(text, "test", directory) {
+        Err(problems) => problems.to_string(),
+        Ok(scenario) => {
+            let case = scenario.cases().next().expect("a case");
+            Simulation::new(case).map_or_else(|complaint| format!("{complaint:?}"), |_| String::new())
+        }
+    }
+}
+
+/// What comes of 4 flows of 10 MB from the hosts of one leaf to those of another under DCTCP, in several seeds.
+fn long_flows(routing: &str) -> Vec<Outcome> {
+    let (transport, queue) = DCTCP;
+    write_file(
+        "balancing-long.csv",
+        "src,dst,size_bytes,start_ns\n0,8,10000000,0\n1,9,10000000,0\n2,10,10000000,0\n3,11,10000000,0\n",
+    );
+    let text = format!(
+        "[topology]\n{LEAVES}\n[[workload]]\narrivals = {{ kind = \"list\", file = \"balancing-long.csv\" }}\n\
+         [[scheme]]\nname = \"x\"\ntransport = {transport}\nqueue = {queue}\nrouting = {routing}\n\
+         [run]\nseeds = 6\n[measure]\nreordering = true\n"
+    );
+    cases(&text).into_iter().map(simulate).collect()
+}
+
+#[test]
+fn under_dctcp_plb_moves_flows_that_are_marked_and_keeps_the_order_of_the_others() {
+    let last = |outcome: &Outcome| outcome.flows.iter().map(fct).max().expect("flows").as_secs_f64();
+    let mean_last = |outcomes: &[Outcome]| mean(outcomes.iter().map(last));
+    // DCTCP keeps few packets marked, where Swift or TCP would have most: PLB has to go by less than half of them.
+    let ecmp = long_flows(r#""ecmp""#);
+    let plb = long_flows(r#"{ kind = "plb", marked_above = 0.05 }"#);
+    assert!(mean_last(&plb) < 0.8 * mean_last(&ecmp), "{} {}", mean_last(&plb), mean_last(&ecmp));
+    let packets: u32 = plb.iter().flat_map(|outcome| &outcome.flows).map(|row| row.report.packets_sent).sum();
+    let (late, changes) = plb.iter().map(order).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    assert!(changes > 0 && late < packets / 50, "{changes} changes, {late} of {packets} late");
+    // Who is never congested for long enough never moves; answers keep their order with it.
+    let patient = long_flows(r#"{ kind = "plb", rounds = 1000000 }"#);
+    assert!(patient.iter().map(order).all(|found| found == (0, 0)));
+}
+
+#[test]
+fn under_tcp_plb_leaves_a_dead_link_after_a_timeout() {
+    const TCP: (&str, &str) =
+        (r#"{ kind = "tcp", min_rto = "1ms" }"#, r#"{ kind = "drop-tail", capacity = "225KB" }"#);
+    let open = |routing: &str| {
+        let dead = from_the_start("kind = \"link-down\"\nlearn_after = \"10s\"");
+        let text = scenario(LEAVES, TCP, routing).replace("flows = 150", "flows = 150\nmax_time = \"200ms\"");
+        let outcome = simulate(cases(&(text + &dead)).remove(0));
+        outcome.flows.iter().filter(|row| row.fct().is_none()).count()
+    };
+    assert_eq!(open(r#""plb""#), 0);
+    assert!(open(r#""ecmp""#) > 0);
+}
+
+#[test]
+fn entropies_that_need_the_fate_of_each_packet_are_refused_where_nobody_reports_it() {
+    let found = problems(&scenario(LEAVES, DCTCP, r#""reps""#));
+    assert!(found.contains("reps needs the fate of each packet, which dctcp does not report"), "{found}");
+    let found = problems(&scenario(LEAVES, DCQCN, r#""plb""#));
+    let expected = "plb needs the marks and timeouts of each flow, which dcqcn does not report";
+    assert!(found.contains(expected), "{found}");
 }
 
 #[test]
@@ -149,6 +263,44 @@ fn conweave_moves_flows_and_keeps_their_order_and_moves_none_without_congestion(
     assert!(late > 0);
     let patient = r#"{ kind = "conweave", reply_extra = "1s", expiry = "10s" }"#;
     assert_eq!(order(&measured(DCQCN, patient)), (0, 0));
+}
+
+#[test]
+fn conweave_counts_what_it_does() {
+    let of = |outcome: &Outcome, name: &str| outcome.balancing[format!("conweave_{name}").as_str()];
+    let counts = |routing: &str| {
+        let outcome = measured(DCQCN, routing);
+        let names =
+            ["probes", "replies_in_time", "tails", "reroutes", "held_packets", "flushes", "forced_flushes"];
+        (names.map(|name| of(&outcome, name)), outcome)
+    };
+    let ([probes, replies, tails, reroutes, held, flushes, forced], outcome) = counts(r#""conweave""#);
+    // Whatever is probed again had its answer in time, or moved, or is new, or was silent.
+    assert!(replies < probes && replies + tails <= probes, "{probes} {replies} {tails}");
+    assert!(0 < reroutes && reroutes <= tails, "{reroutes} {tails}");
+    assert!(forced < flushes && flushes <= tails && flushes <= held, "{forced} {flushes} {held}");
+    let (queues, bytes) = (of(&outcome, "max_queues"), of(&outcome, "max_held_bytes"));
+    assert!(1 <= queues && queues <= flushes && bytes >= 1_000 && bytes <= held * 1_500, "{queues} {bytes}");
+    // Nothing is late if no flush is forced.
+    let ([.., forced], _) = counts(r#"{ kind = "conweave", flush_extra = "10ms" }"#);
+    assert_eq!(forced, 0);
+    assert!(outcome.balancing.len() == 10 && measured(DCQCN, r#""letflow""#).balancing.is_empty());
+}
+
+#[test]
+fn conweave_without_marks_or_late_answers_never_reroutes() {
+    let outcome = simulate(cases(&pair(DCQCN, r#""conweave""#)).remove(0));
+    let counted: Vec<(&str, u64)> = outcome
+        .balancing
+        .iter()
+        .map(|(&name, &count)| (name, count))
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    let [("conweave_probes", probes), ("conweave_replies_in_time", replies)] = counted[..] else {
+        panic!("{counted:?}")
+    };
+    // One in each round trip of 20 flows; the answer to each one's last comes when it has ended.
+    assert!(probes > 200 && probes - replies <= 20, "{probes} {replies}");
 }
 
 /// Bytes that a leaf sent to each spine.
@@ -232,6 +384,24 @@ fn weights_follow_the_capacity_of_the_paths_where_links_differ_from_the_start() 
     assert_near(&shares(r#""ecmp""#, &slow(knows)), [0.25; 4]);
     let third = 1.0 / 3.0;
     assert_near(&shares(r#""wcmp""#, dead), [0.0, third, third, third]);
+}
+
+#[test]
+fn given_weights_are_those_of_links_or_tiers() {
+    let weights = r#"{ kind = "wcmp", weights = [{ port = "leaf to spine0", weight = 3 }, { port = "leaf0 to spine3", weight = 0 }] }"#;
+    let fifth = 1.0 / 5.0;
+    assert_near(&shares(weights, "kind = \"link-degraded\"\nrate = \"5Gbps\""), [0.6, fifth, fifth, 0.0]);
+    // The next hop whose link is known to be dead gets none, whatever its weight.
+    assert_near(&shares(weights, "kind = \"link-down\"\nlearn_after = \"0s\""), [0.0, 0.5, 0.5, 0.0]);
+    for (port, message) in [
+        ("leaf0 to leaf1", "no link leads from leaf0 to leaf1"),
+        ("spine0", "no switch has a choice of these"),
+        ("rack0", "no node is called"),
+    ] {
+        let routing = format!("{{ kind = \"wcmp\", weights = [{{ port = \"{port}\", weight = 2 }}] }}");
+        let found = problems(&scenario(LEAVES, DCTCP, &routing));
+        assert!(found.contains("scheme.routing.weights[0].port") && found.contains(message), "{found}");
+    }
 }
 
 #[test]

@@ -303,6 +303,20 @@ fn balancing_is_pinned_and_does_not_depend_on_windows_nor_threads() {
             r#"{ kind = "hedera", interval = "100us", delay = "10us", placement = "global-first-fit" }"#,
             "75b6928f439e6162",
         ),
+        ("dctcp", ECN, r#"{ kind = "plb", rounds = 2 }"#, "f9e466a0901f2f06"),
+        ("tcp", DROP_TAIL, r#"{ kind = "plb" }"#, "5f4000efd7e0ff48"),
+        (
+            "dctcp",
+            ECN,
+            r#"{ kind = "wcmp", weights = [{ port = "edge", weight = 3 }, { port = "edge1 to aggregation1", weight = 0 }] }"#,
+            "e8f3ed7fe5c14708",
+        ),
+        (
+            "dcqcn",
+            LOSSLESS,
+            r#"{ kind = "letflow", flowlet_gap = "5us", flowlet_key = "conweave-ns3", hash = "hpcc-ns3", ports = "host" }"#,
+            "c3f095f4aa5c2e87",
+        ),
     ];
     let found = pinned.map(|(transport, queue, routing, _)| {
         let toml = scenario(SMALL_FLOWS, transport, queue, routing, 80);

@@ -293,13 +293,20 @@ impl<'a> Assembly<'a> {
             back,
             Pool::build(plan.queue),
             control,
-            routing::balancer((topology, id), plan.routing, (&self.known_rates, &self.common), plan.seed)
-                .map(|balancer| Balance::new(balancer, id)),
+            self.balance(id),
             queue::returns_to_sender(plan.queue),
             plan.measures_order.then_some(topology.nodes[id as usize].ports.start),
             cut_through(topology, links_in()),
             queue::ties_as_ns3(plan.queue).then(|| Ties::as_in_ns3(numbers_in.len())),
         )
+    }
+
+    /// What balances at a switch, if something does.
+    fn balance(&self, id: u32) -> Option<Balance> {
+        let Plan { topology, routing, flow_ports, seed, .. } = self.plan;
+        let known = (&self.known_rates, &self.common, flow_ports.as_ref());
+        let balancer = routing::balancer((topology, id), routing, known, *seed)?;
+        Some(Balance::new(balancer, id))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::measure::{QueueRecorder, Segment};
 use crate::packet::Packet;
 use crate::packets::PacketId;
 use crate::random::Stream;
-use crate::routing::{Feedback, PathChoice};
+use crate::routing::{Fate, Feedback, PathChoice};
 use crate::units::{ByteTime, Rate, Time};
 
 /// A transport scheme, as it runs on one host.
@@ -117,6 +117,34 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         if let Some(paths) = &mut self.paths {
             paths.judge(self.now, feedback);
         }
+    }
+
+    /// Reports how a packet of a flow fared that was sent at `sent_at`, to a routing that keeps the flow to a path.
+    #[inline]
+    pub fn judge_flow(&mut self, flow: &Flow, sent_at: Time, fate: Fate) {
+        if self.paths.is_some() {
+            self.judge_flow_by_paths(flow, sent_at, fate);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn judge_flow_by_paths(&mut self, flow: &Flow, sent_at: Time, fate: Fate) {
+        if let Some(paths) = &mut self.paths {
+            paths.judge_flow(self.now, flow, sent_at, fate);
+        }
+    }
+
+    /// Hands an answer to the NIC's queue, whose path is that of what it answers. It keeps that number where the
+    /// routing keeps flows to a path, so that answers keep their order, too, and move with what they answer.
+    #[inline(always)]
+    pub fn answer(&mut self, mut packet: Packet<H>) {
+        if let Some(paths) = &mut self.paths
+            && !paths.keeps_flows()
+        {
+            packet.path = paths.next(&packet, self.now);
+        }
+        self.send_by(packet.path, packet);
     }
 
     /// Hands a packet to the NIC's queue that takes a path of a controller's choice.

@@ -181,6 +181,9 @@ pub trait AnyEngine {
     /// In which order the packets of each flow arrived, by flow, if that was measured.
     fn reordering(&self) -> BTreeMap<FlowId, Reordering>;
 
+    /// What the balancers of all switches counted, by name.
+    fn balancing(&self) -> BTreeMap<&'static str, u64>;
+
     /// The record of every host's queue of pulls until `end`, where there is one.
     fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)>;
 
@@ -290,6 +293,10 @@ impl<T: Transport> AnyEngine for Engine<T> {
         let mut flows = BTreeMap::new();
         self.shards.iter().for_each(|shard| flows.extend(shard.reordering()));
         flows
+    }
+
+    fn balancing(&self) -> BTreeMap<&'static str, u64> {
+        view::balancing(&self.views())
     }
 
     fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)> {

@@ -5,11 +5,12 @@ use super::PortRecords;
 use super::agent::PortAgent;
 use super::partition::FarEnd;
 use super::port::Port;
-use super::switch::Switch;
+use super::switch::{Balance, Switch};
 use super::wires::Wires;
 use crate::measure::{Captured, QueueRecorder, Segment};
 use crate::packet::Packet;
 use crate::queue::{CLASSES, PauseRecord};
+use crate::routing;
 use crate::units::Time;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -123,4 +124,10 @@ pub(super) fn pauses<H: Copy + Default, A: PortAgent<H>>(
         }
     }
     all.into_iter().collect()
+}
+
+/// What the balancers of all switches counted, by name.
+pub(super) fn balancing<H, A>(views: &[View<'_, H, A>]) -> BTreeMap<&'static str, u64> {
+    let switches = views.iter().flat_map(|view| view.switches);
+    routing::together(switches.filter_map(Switch::balancing).flat_map(Balance::counts))
 }

@@ -107,6 +107,28 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("flows_started", "Flows handed to their senders"),
     ("flows_finished", "Flows that completed"),
     ("stalled", "1 if the case ended because none of its unfinished flows could go on, else 0"),
+    ("conweave_probes", "Packets by which a switch of senders began to time a path (ConWeave: RTT_REQUEST)"),
+    ("conweave_replies_in_time", "Probes whose answer came in time (ConWeave: RTT_REPLY)"),
+    (
+        "conweave_tails",
+        "Probes whose answer was late: their flows sent a last packet by the old path (ConWeave: TAIL)",
+    ),
+    (
+        "conweave_reroutes",
+        "Those of them of which the flow was given a path without marks, drawn at random, which may be the old one",
+    ),
+    (
+        "conweave_notifies",
+        "Packets that came marked, about whose path the sender's switch was notified (ConWeave: NOTIFY)",
+    ),
+    ("conweave_held_packets", "Packets that waited in reorder queues, for others that they had overtaken"),
+    ("conweave_flushes", "Times that a reorder queue was released"),
+    (
+        "conweave_forced_flushes",
+        "Times that it was, at its deadline, before the last packet by the old path had come; what comes by that path afterwards is out of order",
+    ),
+    ("conweave_max_queues", "The most reorder queues that there were at once for one port"),
+    ("conweave_max_held_bytes", "The most bytes that waited in the reorder queues of one switch at once"),
     ("control_reports", "Messages to the central controller, of what servers' queues hold"),
     ("control_grants", "Messages from the central controller: grants of a slot, or new rates"),
     (

@@ -3,7 +3,7 @@
 use super::entropies::Entropies;
 use super::paths::{PathCode, Paths};
 use super::{Chooser, Fate, chooser};
-use crate::flow::{FlowId, HostId};
+use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::Packet;
 use crate::spec::Values;
 use crate::topology::Topology;
@@ -22,6 +22,19 @@ pub struct Feedback {
     pub sent_at: Time,
     /// How it fared.
     pub fate: Fate,
+}
+
+/// Of what a routing has to be told how it fares on its path; and what a transport reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Judged {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Flows, which keep to a path: whether it marks their packets, and whether they timed out
+    /// ([`crate::engine::Context::judge_flow`]).
+    Flows,
+    /// Each packet, too, with the path that it took ([`crate::engine::Context::judge_path`]).
+    Packets,
 }
 
 /// A host's choice of paths, where hosts choose.
@@ -74,6 +87,21 @@ impl PathChoice {
             PathChoice::Paths(paths) => paths.judge(feedback.dst, feedback.path, feedback.fate),
             PathChoice::Entropies(entropies) => entropies.update(now, feedback),
         }
+    }
+
+    /// Learns how a flow fares on its path, if flows keep to one.
+    pub fn judge_flow(&mut self, now: Time, flow: &Flow, sent_at: Time, fate: Fate) {
+        if let PathChoice::Entropies(entropies) = self
+            && let Some(path) = entropies.kept(flow.id)
+        {
+            entropies.update(now, &Feedback { flow: flow.id, dst: flow.dst, path, sent_at, fate });
+        }
+    }
+
+    /// Whether a flow's packets keep to a path until it fares badly there.
+    #[inline]
+    pub fn keeps_flows(&self) -> bool {
+        matches!(self, PathChoice::Entropies(entropies) if entropies.keeps_flows())
     }
 
     /// A flow of this host has ended.

@@ -10,8 +10,8 @@ mod scoreboard;
 mod weights;
 
 use balancing::Scheduler;
-pub use balancing::{Actions, Balancer, Look, Notice, Pass, Passing, Tag, Ways};
-pub use choice::{Feedback, PathChoice};
+pub use balancing::{Actions, Balancer, Count, Look, Notice, Pass, Passing, Tag, Ways, together};
+pub use choice::{Feedback, Judged, PathChoice};
 pub use detours::Detours;
 pub use ns3::FlowPorts;
 pub use paths::PathCode;
@@ -127,9 +127,14 @@ const ROUTINGS: &[Made<Routing>] = &[
         component: Component {
             section: "routing",
             kind: "wcmp",
-            doc: "Weighted ECMP: a hash picks one next hop for all of a flow's packets, each as often as the paths by it have capacity, as far as switches know of links that are slow or dead; as ecmp where all are alike.",
+            doc: "Weighted ECMP: a hash picks one next hop for all of a flow's packets, each as often as the paths by it have capacity, as far as switches know of links that are slow or dead; as ecmp where all are alike. Or each by a weight of its own.",
             source: "WCMP, EuroSys 2014",
-            params: &[],
+            params: &[&[Param::optional(
+                "weights",
+                Kind::List(&Kind::Component("weight")),
+                "The weights of links, 1 where none is named; left out: by the capacity of the paths.",
+                "packetloom; WCMP §4: of tables that a controller sets",
+            )]],
             check: anything,
         },
         how: Routing {
@@ -213,6 +218,9 @@ const fn by_entropy(number: usize) -> Made<Routing> {
     }
 }
 
+/// What a weight is.
+pub const WEIGHT_COMPONENTS: &[Component] = &[weights::COMPONENT];
+
 /// Every component of the section "routing".
 pub const COMPONENTS: &[Component] = &spec::components::<_, { ROUTINGS.len() }>(ROUTINGS);
 
@@ -271,9 +279,12 @@ pub fn path_code(routing: &Values, topology: &Topology) -> Option<PathCode> {
     }
 }
 
-/// Whether hosts choose by what becomes of their packets, so that the transport has to say.
-pub fn learns(routing: &Values) -> bool {
-    chooser(routing) == Chooser::HostByEntropy && entropies::learns(routing)
+/// What the transport has to report, where hosts choose by what becomes of what they send.
+pub fn judged(routing: &Values) -> Judged {
+    match chooser(routing) {
+        Chooser::HostByEntropy => entropies::judged(routing),
+        _ => Judged::Nothing,
+    }
 }
 
 /// Whether each host draws the paths of what it sends.
@@ -289,8 +300,11 @@ pub fn controller_chooses(routing: &Values) -> bool {
 /// What must hold of a routing on a network.
 ///
 /// # Errors
-/// Where there are more paths than it can number.
+/// Where there are more paths than it can number, or weights of no links.
 pub fn check(routing: &Values, topology: &Topology) -> Result<(), Complaint> {
+    if spec::how(ROUTINGS, &routing.kind).is_weighted {
+        weights::given(routing, topology)?;
+    }
     if hosts_choose(routing) && PathCode::new(topology).is_none() {
         let message = "this network has too many paths to number; write another, such as \"spray-random\"";
         return Err(Complaint::new("scheme.routing", message));
@@ -310,15 +324,15 @@ pub fn numbers_ports(routing: &Values) -> bool {
     routing.entries.contains_key("ports") && routing.text("ports") == "host"
 }
 
-/// What balances at a switch, if something does that sees more than a packet.
+/// What balances at a switch, if something does that sees more than a packet; `flow_ports`: those of the plan.
 pub fn balancer(
     (topology, node): (&Topology, u32),
     routing: &Values,
-    (rates, common): (&KnownRates, &Common),
+    (rates, common, flow_ports): (&KnownRates, &Common, Option<&FlowPorts>),
     seed: u64,
 ) -> Option<Box<dyn Balancer>> {
     let random = Stream::new(seed, Purpose::Paths, u64::from(node));
-    let home = Home { topology, node, random, known_rates: rates, common };
+    let home = Home { topology, node, random, known_rates: rates, common, flow_ports };
     spec::how(ROUTINGS, &routing.kind).balancer.map(|build| build(routing, home))
 }
 
@@ -329,7 +343,10 @@ pub fn common(routing: &Values, topology: &Topology, rates: &KnownRates, seed: u
 
 /// The weights of all nodes' next hops, if they have any, given the same.
 pub fn weights(routing: &Values, topology: &Topology, rates: &KnownRates) -> Option<Vec<Weights>> {
-    spec::how(ROUTINGS, &routing.kind).is_weighted.then(|| Weights::of(topology, rates))
+    spec::how(ROUTINGS, &routing.kind).is_weighted.then(|| {
+        let given = weights::given(routing, topology).expect("the weights of a checked routing");
+        Weights::of(topology, rates, given.as_deref())
+    })
 }
 
 /// How long a window may be at most, so that what one switch tells a scheduler in one is known in the next.
@@ -540,7 +557,7 @@ impl Router {
 impl Policy {
     fn set_ports(&mut self, ports: &FlowPorts) {
         match self {
-            Policy::Ns3(hash) => hash.flow_ports = Some(Arc::clone(ports)),
+            Policy::Ns3(hash) => hash.ports.of_flows = Some(Arc::clone(ports)),
             Policy::Learning(learning) => learning.policy.set_ports(ports),
             Policy::Table(table) => table.policy.set_ports(ports),
             _ => {}

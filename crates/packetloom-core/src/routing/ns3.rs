@@ -2,7 +2,7 @@
 //! MurmurHash3 over the addresses and ports of a packet, seeded by the switch's number (`switch-node.cc`,
 //! EcmpHash).
 
-use crate::flow::HostId;
+use crate::flow::{FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Fallback, Kind as Written, Param, Values};
 use std::sync::Arc;
@@ -44,16 +44,41 @@ const FIRST_PORT: u16 = 10_000;
 /// The source and destination ports of each flow, counted from 0.
 pub type FlowPorts = Arc<[(u16, u16)]>;
 
+/// The ports that flows have in those simulators.
+#[derive(Clone, Debug)]
+pub(super) struct Ports {
+    pub(super) first_destination: u16,
+    /// Where flows are not numbered by their transport.
+    pub(super) of_flows: Option<FlowPorts>,
+}
+
+impl Ports {
+    /// Those that the routing specifies.
+    pub(super) fn of(routing: &Values, of_flows: Option<FlowPorts>) -> Ports {
+        Ports { first_destination: routing.count("destination_port") as u16, of_flows }
+    }
+
+    /// A packet's source and destination ports; `nth` is the flow's number as its transport counts. Answers carry
+    /// the ports of what they answer, exchanged.
+    pub(super) fn of_packet(&self, flow: FlowId, nth: u16, kind: Kind) -> (u16, u16) {
+        let of_flow = self.of_flows.as_ref().and_then(|ports| ports.get(flow as usize));
+        let (nth, nth_to) = of_flow.copied().unwrap_or((nth, 0));
+        let (own, other) = (FIRST_PORT.wrapping_add(nth), self.first_destination.wrapping_add(nth_to));
+        match kind {
+            Kind::Data => (own, other),
+            _ => (other, own),
+        }
+    }
+}
+
 /// A switch's hash.
 #[derive(Clone, Debug)]
 pub(super) struct Ns3Hash {
     seed: u32,
     /// The numbers of the hosts in the network's file; empty: their own.
     ids: Arc<[u32]>,
-    destination_port: u16,
     is_descending: bool,
-    /// Where flows are not numbered by their transport.
-    pub(super) flow_ports: Option<FlowPorts>,
+    pub(super) ports: Ports,
 }
 
 impl Ns3Hash {
@@ -62,9 +87,8 @@ impl Ns3Hash {
         (routing.text("hash") == "hpcc-ns3").then(|| Ns3Hash {
             seed,
             ids: ids.into(),
-            destination_port: routing.count("destination_port") as u16,
             is_descending: routing.text("next_hops") == "descending",
-            flow_ports: None,
+            ports: Ports::of(routing, None),
         })
     }
 
@@ -74,15 +98,9 @@ impl Ns3Hash {
         0x0b00_0001 + ((id / 256) << 16) + ((id % 256) << 8)
     }
 
-    /// Which of so many ports a packet takes. Answers carry the ports of what they answer, exchanged.
+    /// Which of so many ports a packet takes.
     pub(super) fn choose<H>(&self, ports: u32, packet: &Packet<H>) -> u32 {
-        let of_flow = self.flow_ports.as_ref().and_then(|ports| ports.get(packet.flow as usize));
-        let (nth, nth_to) = of_flow.copied().unwrap_or((packet.path, 0));
-        let (own, other) = (FIRST_PORT.wrapping_add(nth), self.destination_port.wrapping_add(nth_to));
-        let (source, destination) = match packet.kind {
-            Kind::Data => (own, other),
-            _ => (other, own),
-        };
+        let (source, destination) = self.ports.of_packet(packet.flow, packet.path, packet.kind);
         let words = [
             self.address(packet.src),
             self.address(packet.dst),
@@ -118,9 +136,8 @@ mod tests {
         let hash = |leaf| Ns3Hash {
             seed: leaf,
             ids: ids.as_slice().into(),
-            destination_port: 100,
             is_descending: true,
-            flow_ports: None,
+            ports: Ports { first_destination: 100, of_flows: None },
         };
         for (src, dst, data, answers) in
             [(13, 29, 37, 36), (20, 26, 37, 37), (9, 6, 36, 36), (26, 18, 37, 37), (19, 27, 37, 37)]

@@ -16,6 +16,7 @@ use super::{Scheme, Sending};
 use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
+use crate::routing::Judged;
 use crate::spec::{Component, Values};
 use config::Config;
 use header::{Header, Reply};
@@ -48,7 +49,7 @@ impl Scheme for Ndp {
     };
     type Config = Config;
     const GOES_BY_TRIMS: bool = true;
-    const JUDGES_PATHS: bool = true;
+    const JUDGED: Judged = Judged::Packets;
 
     fn configure(values: &Values) -> Config {
         Config::of(values)

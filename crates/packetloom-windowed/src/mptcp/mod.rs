@@ -168,6 +168,7 @@ impl Mptcp {
     fn acknowledge_whole(&self, packet: &Packet<Header>, packets: u32, context: &mut Context<'_, Header>) {
         let Header { sent_at, subflow, .. } = packet.header;
         let header = Header { seq: packets, sent_at, subflow, ..Header::default() };
-        context.send(ack_packet(packet.flow, packet.src, packet.class, header, &self.config.core));
+        let to = (packet.src, packet.path);
+        context.answer(ack_packet(packet.flow, to, packet.class, header, &self.config.core));
     }
 }

@@ -41,22 +41,22 @@ pub struct Header {
 
 const _: () = assert!(size_of::<Packet<Header>>() <= 64, "a packet must fit a cache line");
 
-/// An acknowledgement for `sender`; of a subflow, on that subflow's path.
+/// An acknowledgement for the sender `to`, whose data came by the path `path`.
 pub fn ack_packet(
     flow: FlowId,
-    sender: HostId,
+    (to, path): (HostId, u16),
     class: u8,
     header: Header,
     config: &Config,
 ) -> Packet<Header> {
     Packet {
         flow,
-        dst: sender,
+        dst: to,
         priority: priority::FIRST,
         size_bytes: config.format.ack_bytes,
         kind: Kind::Ack,
         class,
-        path: header.subflow.into(),
+        path,
         header,
         ..Packet::default()
     }

@@ -26,6 +26,7 @@ use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::measure::Segment;
 use crate::packet::{Kind, Packet};
+use crate::routing::Judged;
 use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
 use receiver::Delay;
@@ -59,6 +60,7 @@ pub struct Windowed<C: Congestion> {
 impl<C: Congestion> Scheme for Windowed<C> {
     const COMPONENT: Component = C::COMPONENT;
     type Config = Arc<Config>;
+    const JUDGED: Judged = Judged::Flows;
 
     fn goes_by_marks(values: &Values) -> bool {
         C::ecn(values)
@@ -208,7 +210,8 @@ impl<C: Congestion> Windowed<C> {
 
     fn acknowledge_whole(&self, packet: &Packet<Header>, packets: u32, context: &mut Context<'_, Header>) {
         let header = Header { ack: packets, sent_at: packet.header.sent_at, ..Header::default() };
-        context.send(ack_packet(packet.flow, packet.src, C::ack_class(packet.class), header, &self.config));
+        let (to, class) = ((packet.src, packet.path), C::ack_class(packet.class));
+        context.answer(ack_packet(packet.flow, to, class, header, &self.config));
     }
 }
 

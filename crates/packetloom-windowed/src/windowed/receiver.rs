@@ -24,6 +24,8 @@ pub struct Receiver {
     sender: HostId,
     class: u8,
     subflow: u8,
+    /// The path of the last packet that came.
+    path: u16,
     /// Every packet of the flow before this one arrived, on whatever subflow.
     data_ack: u32,
     arrived: Reassembly,
@@ -45,6 +47,7 @@ impl Receiver {
             sender: first.src,
             class,
             subflow: first.header.subflow,
+            path: first.path,
             data_ack: 0,
             arrived: Reassembly::default(),
             recent: [0; BLOCKS],
@@ -70,6 +73,7 @@ impl Receiver {
     pub fn data(&mut self, packet: &Packet<Header>, config: &Config, context: &mut Context<'_, Header>) {
         let Header { seq, sent_at, last, .. } = packet.header;
         let marked = packet.congestion_experienced;
+        self.path = packet.path;
         if marked != self.marked {
             // RFC 8257 §3.2: what waits is acknowledged with the old state first.
             if self.unacknowledged > 0 {
@@ -127,7 +131,7 @@ impl Receiver {
             echo: self.marked,
             subflow: self.subflow,
         };
-        context.send(ack_packet(self.flow, self.sender, self.class, header, config));
+        context.answer(ack_packet(self.flow, (self.sender, self.path), self.class, header, config));
     }
 
     /// The run that `seq` is in, then the runs reported before it (RFC 2018 §4).

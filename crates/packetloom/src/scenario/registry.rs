@@ -20,6 +20,7 @@ const ROOMS: &[&[Component]] = &[
     central::LENGTH_COMPONENTS,
     queue::COMPONENTS,
     routing::COMPONENTS,
+    routing::WEIGHT_COMPONENTS,
     fault::COMPONENTS,
 ];
 

@@ -6,7 +6,7 @@ use crate::engine::PathNeeds;
 use crate::fault::{self, Faults};
 use crate::measure::Format;
 use crate::queue;
-use crate::routing;
+use crate::routing::{self, Judged};
 use crate::scenario::Case;
 use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
@@ -207,9 +207,13 @@ pub(super) fn check_links(scheme: &Values, topology: &Topology) -> Result<(), Co
 
 /// What switches remember of a flow is right only if its packets keep coming by.
 pub(super) fn check_paths(transport: &str, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
-    if routing::learns(routing) && !transport::needs(transport).judges_paths {
+    if routing::judged(routing) > transport::needs(transport).judged {
+        let (what, such_as) = match routing::judged(routing) {
+            Judged::Packets => ("the fate of each packet", "\"uec\""),
+            _ => ("the marks and timeouts of each flow", "\"dctcp\" or \"uec\""),
+        };
         let message = format!(
-            "{} needs the fate of each packet, which {transport} does not report; write one that does not, such as \"oblivious\", or a transport that reports it, such as \"uec\"",
+            "{} needs {what}, which {transport} does not report; write one that does not, such as \"oblivious\", or a transport that reports it, such as {such_as}",
             routing.kind
         );
         return Err(Complaint::new("scheme.routing", message));

@@ -55,6 +55,8 @@ pub struct Outcome {
     pub ports: Vec<PortRow>,
     /// In which order the packets of each flow arrived, if that was measured.
     pub reordering: Option<BTreeMap<FlowId, Reordering>>,
+    /// What the balancers of all switches counted, by name; nothing where the routing has none that count.
+    pub balancing: BTreeMap<&'static str, u64>,
     /// The pull queue of each host, where the transport has one and it was observed.
     pub pulls: Vec<(HostId, QueueRecorder)>,
     /// The network.

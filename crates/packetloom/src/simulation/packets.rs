@@ -125,6 +125,7 @@ impl Setting {
         }
         outcome.pulls = engine.pulls(outcome.simulated);
         outcome.reordering = measures_order.then(|| engine.reordering());
+        outcome.balancing = engine.balancing();
         let captures = engine.captured(outcome.simulated);
         outcome.captures =
             captures.into_iter().map(|(link, packets)| outcome.capture(link, packets)).collect();

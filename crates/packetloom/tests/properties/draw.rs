@@ -122,6 +122,7 @@ const NEIGHBOURS: [[&str; 2]; 9] = [
 /// Names of what there is to name: nodes, distributions, and the files that `write_files` makes.
 fn text_for(component: &Component, name: &str) -> &'static [&'static str] {
     match (component.section, component.kind, name) {
+        ("weight", _, "port") => &["leaf to spine0", "leaf0", "edge", "aggregation0 to core1", "switch4"],
         ("fault", _, "host") => &["host0", "host", "host1", "host3"],
         (_, _, "node") => &["switch0", "edge1", "aggregation0", "core0", "leaf0", "spine0", "switch4"],
         ("sizes", "cdf", "name") => &["web-search", "data-mining"],

@@ -30,6 +30,11 @@ def of_flows(results: Results, columns: Sequence[str], statistic: Statistic) -> 
     return by_scheme((row, statistic(flows)) for row, flows in per_case(results, columns))
 
 
+def counted(results: Results, counter: str) -> ByScheme:
+    """A counter of each case that has it."""
+    return by_scheme((row, row.counters[counter]) for row in results.rows() if counter in row.counters)
+
+
 def mean(column: str) -> Statistic:
     """The mean over the flows that finished."""
     return lambda flows: float(np.nanmean(flows[column].to_numpy()))

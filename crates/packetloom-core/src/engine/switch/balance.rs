@@ -6,7 +6,7 @@ use crate::engine::port::Port;
 use crate::engine::wires::Wires;
 use crate::packet::{Kind, Packet};
 use crate::packets::PacketId;
-use crate::routing::{Actions, Balancer, Look, Notice, Pass, Passing, Tag};
+use crate::routing::{Actions, Balancer, Count, Look, Notice, Pass, Passing, Tag};
 use crate::units::Time;
 
 /// A balancer, and what it wants done.
@@ -33,6 +33,11 @@ impl Balance {
     /// How many more notices were made here than ended here.
     pub(in crate::engine) fn notices(&self) -> i64 {
         self.notices
+    }
+
+    /// What the balancer counted.
+    pub(in crate::engine) fn counts(&self) -> Vec<(&'static str, Count)> {
+        self.balancer.counts()
     }
 
     /// The packets that are neither at a port nor on a link.
@@ -100,6 +105,7 @@ impl Switch {
             dst: packet.dst,
             size_bytes: packet.size_bytes,
             kind: packet.kind,
+            class: packet.class,
             is_marked: packet.congestion_experienced,
             ecmp,
         }

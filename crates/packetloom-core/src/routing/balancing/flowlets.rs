@@ -1,9 +1,11 @@
 //! Flowlets: packets of a flow that follow each other closely keep to one way (Sinha, Kandula and Katabi, HotNets
 //! 2004).
 
-use super::Passing;
+use super::super::ns3::Ports;
+use super::{Home, Passing};
 use crate::flow::{FlowId, HostId};
 use crate::random::mix;
+use crate::spec::{Complaint, Kind, Param, Values};
 use crate::units::Time;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -41,6 +43,24 @@ impl Hasher for Mixed {
 /// What a switch remembers of flows.
 pub(super) type OfFlows<T> = HashMap<Stream, T, BuildHasherDefault<Mixed>>;
 
+/// By what switches distinguish flows.
+pub(super) const KEY: Param = Param::value(
+    "flowlet_key",
+    Kind::Choice(&["flow", "conweave-ns3"]),
+    "flow",
+    "What flowlets belong to: a flow; or, to replay ConWeave's ns-3 simulator, what has the same receiver, source port, and destination port ORed with the class. Flows of several senders may share that, and with it a flowlet; with hash = \"hpcc-ns3\" only.",
+    "LetFlow §4, CONGA §3.4: a flow's five-tuple; ConWeave's ns-3 simulator, letflow-routing.cc and conga-routing.cc",
+);
+
+/// What must hold of it.
+pub(super) fn check(values: &Values) -> Result<(), Complaint> {
+    if values.text("flowlet_key") == "conweave-ns3" && values.text("hash") != "hpcc-ns3" {
+        let message = "flows have ports only with hash = \"hpcc-ns3\"; write both, or leave this out";
+        return Err(Complaint::new("flowlet_key", message));
+    }
+    Ok(())
+}
+
 /// From how many entries on those that are old are looked for.
 const MANY: usize = 1_024;
 
@@ -54,6 +74,8 @@ struct Flowlet<W> {
 #[derive(Clone, Debug)]
 pub(super) struct Flowlets<W> {
     gap: Time,
+    /// Where not flows are distinguished: the ports that are.
+    ports: Option<Ports>,
     of_flows: OfFlows<Flowlet<W>>,
     /// How many entries there may be before old ones are looked for.
     most: usize,
@@ -62,13 +84,28 @@ pub(super) struct Flowlets<W> {
 impl<W: Copy> Flowlets<W> {
     /// A flowlet ends where nothing comes for longer than `gap`; [`Time::NEVER`]: it lasts as long as its flow.
     pub(super) fn new(gap: Time) -> Flowlets<W> {
-        Flowlets { gap, of_flows: OfFlows::default(), most: MANY }
+        Flowlets { gap, ports: None, of_flows: OfFlows::default(), most: MANY }
+    }
+
+    /// Those of a routing with [`KEY`].
+    pub(super) fn of(values: &Values, home: &Home<'_>) -> Flowlets<W> {
+        let by_ports = values.text("flowlet_key") == "conweave-ns3";
+        let ports = by_ports.then(|| Ports::of(values, home.flow_ports.cloned()));
+        Flowlets { ports, ..Flowlets::new(values.time("flowlet_gap")) }
+    }
+
+    /// What a packet's flowlet belongs to. By ports, it is no stream, but three numbers as those have.
+    fn key(&self, packet: &Passing) -> Stream {
+        let Some(ports) = &self.ports else { return stream_of(packet) };
+        let (source, destination) = ports.of_packet(packet.flow, packet.subflow, packet.kind);
+        (packet.dst, source.into(), destination | u16::from(packet.class))
     }
 
     /// The way of the flowlet that a packet belongs to; or, if it begins a new one, that of the flow's last one, if
     /// it is remembered.
     pub(super) fn way(&mut self, packet: &Passing) -> Result<W, Option<W>> {
-        let Some(flowlet) = self.of_flows.get_mut(&stream_of(packet)) else { return Err(None) };
+        let key = self.key(packet);
+        let Some(flowlet) = self.of_flows.get_mut(&key) else { return Err(None) };
         let silence = packet.now.since(flowlet.last_at);
         flowlet.last_at = packet.now;
         if silence > self.gap { Err(Some(flowlet.way)) } else { Ok(flowlet.way) }
@@ -79,7 +116,7 @@ impl<W: Copy> Flowlets<W> {
         if self.of_flows.len() >= self.most {
             self.forget(packet.now);
         }
-        self.of_flows.insert(stream_of(packet), Flowlet { last_at: packet.now, way });
+        self.of_flows.insert(self.key(packet), Flowlet { last_at: packet.now, way });
     }
 
     /// Forgets the flowlets that are over: their flows' next packets begin new ones in any case.
@@ -94,6 +131,7 @@ impl<W: Copy> Flowlets<W> {
 mod tests {
     use super::super::testing::passing;
     use super::*;
+    use crate::packet::Kind as PacketKind;
 
     fn at(now_us: u64) -> Passing {
         Passing { now: Time::from_us(now_us), ..passing(7) }
@@ -109,6 +147,27 @@ mod tests {
         assert_eq!(flowlets.way(&at(301)), Err(Some(3)));
         let other = Passing { flow: 8, ..at(301) };
         assert_eq!(flowlets.way(&other), Err(None));
+    }
+
+    #[test]
+    fn by_conweaves_ports_flows_of_two_senders_may_share_a_flowlet() {
+        // The first flow of each sender, the first four and the fifth to the same host: destination ports 100 to
+        // 104, which are 103 and 107 with class 3.
+        let of_flows = Some([(0, 0), (0, 1), (0, 3), (0, 4), (1, 2)].into());
+        let ports = Some(Ports { first_destination: 100, of_flows });
+        let of = |flow: u32, class| Passing { flow, src: flow, class, ..at(0) };
+        let shared = |flowlets: &mut Flowlets<u32>, class| {
+            flowlets.set(&of(0, class), 3);
+            [1, 2, 3, 4].map(|flow| flowlets.way(&of(flow, class)) == Ok(3))
+        };
+        let gap = Time::from_us(100);
+        let by_ports = || Flowlets { ports: ports.clone(), ..Flowlets::new(gap) };
+        assert_eq!(shared(&mut by_ports(), 3), [true, true, false, false]);
+        assert_eq!(shared(&mut by_ports(), 0), [false; 4]);
+        assert_eq!(shared(&mut Flowlets::new(gap), 3), [false; 4]);
+        // Answers have the ports exchanged.
+        let answer = Passing { kind: PacketKind::Ack, ..of(0, 0) };
+        assert_eq!(by_ports().key(&answer), (9, 100, 10_000));
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //! load moves away from it by itself.
 
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
-use super::{Actions, Balancer, Flowlets, Look, Pass, Passing, Tag, Ways};
+use super::{Actions, Balancer, Flowlets, Look, Pass, Passing, Tag, Ways, flowlets};
 use crate::random::Stream;
-use crate::spec::{Component, Kind, Made, Param, anything};
+use crate::spec::{Component, Kind, Made, Param};
 
 /// The gap between flowlets.
 pub(super) const GAP: Param = Param::value(
@@ -25,6 +25,7 @@ pub const ROUTING: Made<Routing> = Made {
         params: &[
             &[
                 GAP,
+                flowlets::KEY,
                 Param::value(
                     "first",
                     Kind::Choice(&["ecmp", "random"]),
@@ -35,13 +36,12 @@ pub const ROUTING: Made<Routing> = Made {
             ],
             ns3::PARAMS,
         ],
-        check: anything,
+        check: flowlets::check,
     },
     how: Routing {
         balancer: Some(|values, home| {
-            let flowlets = Flowlets::new(values.time("flowlet_gap"));
             Box::new(LetFlow {
-                flowlets,
+                flowlets: Flowlets::of(values, &home),
                 is_hashed_first: values.text("first") == "ecmp",
                 random: home.random,
             })

@@ -59,6 +59,8 @@ pub struct Passing {
     pub size_bytes: u16,
     /// What it is.
     pub kind: Kind,
+    /// The traffic class.
+    pub class: u8,
     /// Whether a queue marked it.
     pub is_marked: bool,
     /// The port by which per-flow ECMP would send it.
@@ -184,6 +186,33 @@ pub trait Balancer: Send {
     fn held(&self) -> Vec<PacketId> {
         Vec::new()
     }
+
+    /// What it counted, by the names of the result tables (`crate::measure::MEANINGS`).
+    fn counts(&self) -> Vec<(&'static str, Count)> {
+        Vec::new()
+    }
+}
+
+/// What one switch's balancer counted of something, and what of it counts for the whole network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// Those of all switches together.
+    Sum(u64),
+    /// That of the switch with the most.
+    Most(u64),
+}
+
+/// What the balancers of all switches counted, by name.
+pub fn together(counts: impl Iterator<Item = (&'static str, Count)>) -> BTreeMap<&'static str, u64> {
+    let mut all = BTreeMap::new();
+    for (name, count) in counts {
+        let found: &mut u64 = all.entry(name).or_default();
+        *found = match count {
+            Count::Sum(count) => *found + count,
+            Count::Most(count) => count.max(*found),
+        };
+    }
+    all
 }
 
 /// The switch that a balancer is built for.
@@ -198,6 +227,8 @@ pub struct Home<'a> {
     pub known_rates: &'a KnownRates,
     /// What all switches share, if there is something.
     pub(super) common: &'a super::Common,
+    /// The ports of flows in another simulator's run, if this one replays it.
+    pub(super) flow_ports: Option<&'a super::FlowPorts>,
 }
 
 impl Home<'_> {

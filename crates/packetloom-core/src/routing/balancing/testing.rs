@@ -17,6 +17,7 @@ pub(super) fn passing(flow: FlowId) -> Passing {
         dst: 9,
         size_bytes: 1_000,
         kind: Kind::Data,
+        class: 0,
         is_marked: false,
         ecmp: 0,
     }

@@ -3,7 +3,7 @@
 use super::oblivious::Walk;
 use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
 use crate::random::Stream;
-use crate::routing::Fate;
+use crate::routing::{Fate, Judged};
 use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
 use crate::units::Time;
 
@@ -48,7 +48,7 @@ pub(super) const WAY: Made<Way> = Made {
         params: &[&[ENTROPIES], PENALTIES],
         check: check_penalties,
     },
-    how: Way { build: |values| Selector::Bitmap(Bitmap::of(values)), learns: true },
+    how: Way { build: |values| Selector::Bitmap(Bitmap::of(values)), judged: Judged::Packets },
 };
 
 pub(super) fn check_penalties(values: &Values) -> Result<(), Complaint> {

@@ -4,6 +4,7 @@ use super::bitmap::{Bitmap, PENALTIES, check_penalties};
 use super::reps_legacy::Recycled;
 use super::{ENTROPIES, Feedback, Select, Selector, Way};
 use crate::random::Stream;
+use crate::routing::Judged;
 use crate::spec::{Component, Made, Values};
 use crate::units::Time;
 
@@ -16,7 +17,7 @@ pub(super) const WAY: Made<Way> = Made {
         params: &[&[ENTROPIES], PENALTIES],
         check: check_penalties,
     },
-    how: Way { build: |values| Selector::Mixed(Mixed::of(values)), learns: true },
+    how: Way { build: |values| Selector::Mixed(Mixed::of(values)), judged: Judged::Packets },
 };
 
 /// Both selectors; each receives all feedback.

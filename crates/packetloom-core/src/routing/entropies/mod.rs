@@ -11,7 +11,7 @@ mod plb;
 mod reps;
 mod reps_legacy;
 
-use super::Feedback;
+use super::{Feedback, Judged};
 use crate::flow::{FlowId, HostId};
 use crate::flow_table::FlowTable;
 use crate::packet::{Kind, Packet};
@@ -52,6 +52,11 @@ trait Select {
 
     /// What became of one of its packets.
     fn update(&mut self, _now: Time, _feedback: &Feedback, _random: &mut Stream) {}
+
+    /// The entropy that it keeps to until it fares badly, if it does.
+    fn kept(&self) -> Option<u16> {
+        None
+    }
 }
 
 /// A way to choose, as the registry keeps it beside its component.
@@ -59,8 +64,8 @@ trait Select {
 pub(super) struct Way {
     /// Builds it for a flow that has not begun.
     build: fn(&Values) -> Selector,
-    /// Whether it goes by what becomes of packets.
-    learns: bool,
+    /// By what becomes of what it goes.
+    judged: Judged,
 }
 
 macro_rules! ways {
@@ -93,6 +98,12 @@ macro_rules! ways {
                     $(Selector::$name(way) => way.update(now, feedback, random)),*
                 }
             }
+
+            fn kept(&self) -> Option<u16> {
+                match self {
+                    $(Selector::$name(way) => way.kept()),*
+                }
+            }
         }
     };
 }
@@ -109,9 +120,9 @@ ways! {
 /// How all of them describe themselves.
 pub(super) const COMPONENTS: [Component; WAYS.len()] = spec::components(WAYS);
 
-/// Whether a routing goes by what becomes of packets, so that its transport has to say.
-pub(super) fn learns(routing: &Values) -> bool {
-    spec::how(WAYS, &routing.kind).learns
+/// What a routing's transport has to report.
+pub(super) fn judged(routing: &Values) -> Judged {
+    spec::how(WAYS, &routing.kind).judged
 }
 
 /// A host's choice of entropies.
@@ -120,6 +131,8 @@ pub struct Entropies {
     flows: FlowTable<Selector>,
     /// What each flow begins with.
     template: Selector,
+    /// Whether it keeps to its first entropy until it fares badly.
+    keeps_flows: bool,
     /// Answers, pulls and the like take the entropies in turn.
     last_other: u16,
     mask: u16,
@@ -129,9 +142,11 @@ pub struct Entropies {
 impl Entropies {
     /// Those of `host`.
     pub(super) fn new(routing: &Values, host: HostId, seed: u64) -> Entropies {
+        let way = spec::how(WAYS, &routing.kind);
         Entropies {
             flows: FlowTable::default(),
-            template: (spec::how(WAYS, &routing.kind).build)(routing),
+            template: (way.build)(routing),
+            keeps_flows: way.judged == Judged::Flows,
             last_other: 0,
             mask: (routing.count("entropies") - 1) as u16,
             random: Stream::new(seed, Purpose::Paths, host.into()),
@@ -151,6 +166,17 @@ impl Entropies {
             self.flows.insert(packet.flow, selector);
         }
         self.flows.get_mut(packet.flow).map_or(0, |selector| selector.next(now, &mut self.random))
+    }
+
+    /// Whether a flow keeps to an entropy until it fares badly.
+    #[inline]
+    pub(super) fn keeps_flows(&self) -> bool {
+        self.keeps_flows
+    }
+
+    /// The entropy that a flow keeps to now, if it does.
+    pub(super) fn kept(&self, flow: FlowId) -> Option<u16> {
+        self.flows.get(flow)?.kept()
     }
 
     /// Prefetches what a flow knows of its paths.

@@ -2,6 +2,7 @@
 
 use super::{ENTROPIES, Select, Selector, Way, check};
 use crate::random::Stream;
+use crate::routing::Judged;
 use crate::spec::{Component, Made, Values};
 use crate::units::Time;
 
@@ -14,7 +15,7 @@ pub(super) const WAY: Made<Way> = Made {
         params: &[&[ENTROPIES]],
         check,
     },
-    how: Way { build: |values| Selector::Oblivious(Walk::of(values)), learns: false },
+    how: Way { build: |values| Selector::Oblivious(Walk::of(values)), judged: Judged::Nothing },
 };
 
 /// The walk over all entropies.

@@ -1,10 +1,11 @@
 //! PLB: a flow keeps to one path, and draws another when that stays congested (Qureshi et al., SIGCOMM 2022).
 //!
-//! Linux's `tcp_plb.c` also moves sooner where a flow has nothing in flight, which a path's chooser does not know.
+//! Linux's `tcp_plb.c` also moves an idle connection after fewer round trips. A flow here is one message: it has
+//! data in flight until it ends.
 
 use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
 use crate::random::Stream;
-use crate::routing::Fate;
+use crate::routing::{Fate, Judged};
 use crate::spec::{Component, Fallback, Kind, Made, Param, Values};
 use crate::units::Time;
 
@@ -12,7 +13,7 @@ pub(super) const WAY: Made<Way> = Made {
     component: Component {
         section: "routing",
         kind: "plb",
-        doc: "PLB: a flow's packets all have one entropy, and a new one is drawn after several round trips in a row of which most packets were marked or trimmed, or after a timeout.",
+        doc: "PLB: a flow's packets all have one entropy, and a new one is drawn after several round trips in a row of which most packets were marked or trimmed, or after a timeout; under a transport without ECN, such as tcp, after a timeout only.",
         source: "PLB, SIGCOMM 2022, §3",
         params: &[
             &[ENTROPIES],
@@ -22,27 +23,27 @@ pub(super) const WAY: Made<Way> = Made {
                     kind: Kind::Number(0.0, 1.0),
                     default: Fallback::Value("0.5"),
                     doc: "A round trip is congested if more than this share of the feedback in it was of marked or trimmed packets.",
-                    source: "PLB §3: 50 %; Linux: tcp_plb_cong_thresh 128 of 256",
+                    source: "PLB §3: K, 50 %; Linux: tcp_plb_cong_thresh 128 of 256, from which on",
                 },
                 Param {
                     name: "rounds",
                     kind: Kind::Count(1),
                     default: Fallback::Value("3"),
                     doc: "After so many congested round trips in a row another path is drawn.",
-                    source: "PLB §3: K; Linux: 3 where nothing is in flight, otherwise 12",
+                    source: "PLB §3: M, where nothing is in flight, and N; Linux: tcp_plb_idle_rehash_rounds 3, tcp_plb_rehash_rounds 12",
                 },
                 Param {
                     name: "suspend",
                     kind: Kind::Time,
                     default: Fallback::Value("60s"),
                     doc: "For so long after a timeout no congestion moves the flow.",
-                    source: "Linux: tcp_plb_suspend_rto_sec 60",
+                    source: "Linux: tcp_plb_suspend_rto_sec 60, and up to twice that at random",
                 },
             ],
         ],
         check,
     },
-    how: Way { build: |values| Selector::Plb(Plb::of(values)), learns: true },
+    how: Way { build: |values| Selector::Plb(Plb::of(values)), judged: Judged::Flows },
 };
 
 /// A flow's path, and how its round trips went.
@@ -106,6 +107,10 @@ impl Select for Plb {
     #[inline]
     fn next(&mut self, _: Time, _: &mut Stream) -> u16 {
         self.entropy
+    }
+
+    fn kept(&self) -> Option<u16> {
+        Some(self.entropy)
     }
 
     fn update(&mut self, now: Time, feedback: &Feedback, random: &mut Stream) {

@@ -7,7 +7,7 @@
 
 use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
 use crate::random::Stream;
-use crate::routing::Fate;
+use crate::routing::{Fate, Judged};
 use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
 use crate::units::Time;
 use smallvec::SmallVec;
@@ -63,7 +63,7 @@ pub(super) const WAY: Made<Way> = Made {
         ],
         check: check_ring,
     },
-    how: Way { build: |values| Selector::Reps(Reps::of(values)), learns: true },
+    how: Way { build: |values| Selector::Reps(Reps::of(values)), judged: Judged::Packets },
 };
 
 fn check_ring(values: &Values) -> Result<(), Complaint> {

@@ -2,7 +2,7 @@
 
 use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
 use crate::random::Stream;
-use crate::routing::Fate;
+use crate::routing::{Fate, Judged};
 use crate::spec::{Component, Made, Values};
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ pub(super) const WAY: Made<Way> = Made {
         params: &[&[ENTROPIES]],
         check,
     },
-    how: Way { build: |values| Selector::RepsLegacy(Recycled::of(values)), learns: true },
+    how: Way { build: |values| Selector::RepsLegacy(Recycled::of(values)), judged: Judged::Packets },
 };
 
 /// The entropies that came back.

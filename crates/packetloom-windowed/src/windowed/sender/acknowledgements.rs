@@ -2,6 +2,7 @@
 
 use super::Sender;
 use crate::engine::Context;
+use crate::routing::Fate;
 use crate::units::Time;
 use crate::windowed::config::Config;
 use crate::windowed::header::Header;
@@ -16,6 +17,11 @@ impl<C: Congestion> Sender<C> {
         let advanced = header.ack > self.una;
         let arrival = Arrival { now: context.now, echo: config.timestamps.then_some(header.sent_at) };
         let packets = self.advance(header.ack, arrival) + self.note_blocks(header, arrival);
+        if packets > 0 {
+            // PLB §3 counts marks by round trips, which end as what was sent in them is acknowledged.
+            let fate = if header.echo { Fate::Marked } else { Fate::Whole };
+            context.judge_flow(&self.flow, header.sent_at, fate);
+        }
         let found = self.detect(config, context);
         let enters_recovery = self.is_congestion(found);
         if enters_recovery {

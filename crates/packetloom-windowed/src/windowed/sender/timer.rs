@@ -3,6 +3,7 @@
 use super::Sender;
 use crate::engine::Context;
 use crate::packet::{Kind, Packet};
+use crate::routing::Fate;
 use crate::units::Time;
 use crate::windowed::config::Config;
 use crate::windowed::header::Header;
@@ -25,6 +26,7 @@ impl<C: Congestion> Sender<C> {
         }
         self.report.timeouts += 1;
         self.timeouts_in_a_row += 1;
+        context.judge_flow(&self.flow, context.now, Fate::Lost);
         let in_flight = self.flight_size();
         self.congestion.timed_out(in_flight, self.timeouts_in_a_row > 1, &mut self.window);
         self.hold_lost(config, context.now);

@@ -14,6 +14,8 @@ ECMP, DRILL, CONGA, LETFLOW, CONWEAVE = 0, 2, 3, 6, 9
 SCHEMES = {ECMP: "ECMP", DRILL: "DRILL", CONGA: "CONGA", LETFLOW: "LetFlow", CONWEAVE: "ConWeave"}
 # network-load-balance.cc has these, and no key for them.
 FLOWLET_GAP, DRE_INTERVAL, METRICS_AGE = "100us", "50us", "500us"
+# Without the sender, and destination ports ORed with the class.
+FLOWLET_KEY = "conweave-ns3"
 NACK_INTERVAL, PAUSE_TIME = "4us", "5us"
 # A setting is about so long; uplinks' bytes are summed up as often as the peer's own analysis does.
 SUMMED_EACH = "100us"
@@ -99,10 +101,11 @@ def _routing(settings: Settings) -> dict[str, Any]:
     own: dict[int, dict[str, Any]] = {
         ECMP: {"kind": "ecmp"},
         DRILL: {"kind": "drill", "memory_per": "destination", "balances": "data"},
-        LETFLOW: {"kind": "letflow", "flowlet_gap": FLOWLET_GAP, "first": "random"},
+        LETFLOW: {"kind": "letflow", "flowlet_gap": FLOWLET_GAP, "flowlet_key": FLOWLET_KEY, "first": "random"},
         CONGA: {
             "kind": "conga",
             "flowlet_gap": FLOWLET_GAP,
+            "flowlet_key": FLOWLET_KEY,
             "dre_interval": DRE_INTERVAL,
             "max_age": METRICS_AGE,
             "cap": False,

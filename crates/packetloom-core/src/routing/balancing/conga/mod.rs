@@ -6,7 +6,7 @@ mod tables;
 
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::letflow::GAP;
-use super::{Actions, Balancer, EdgePaths, Flowlets, Home, Look, Pass, Passing, Tag, Ways};
+use super::{Actions, Balancer, EdgePaths, Flowlets, Home, Look, Pass, Passing, Tag, Ways, flowlets};
 use crate::packet::Kind as PacketKind;
 use crate::random::Stream;
 use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
@@ -25,6 +25,7 @@ pub const ROUTING: Made<Routing> = Made {
         params: &[
             &[
                 Param { default: Fallback::Value("500us"), ..GAP },
+                flowlets::KEY,
                 Param::value(
                     "dre_interval",
                     Kind::Time,
@@ -100,7 +101,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if values.count("bits") > 8 {
         return Err(Complaint::new("bits", "write from 1 to 8 bits"));
     }
-    Ok(())
+    flowlets::check(values)
 }
 
 struct Conga {
@@ -124,7 +125,7 @@ impl Conga {
     fn of(values: &Values, home: Home<'_>) -> Conga {
         Conga {
             paths: EdgePaths::of(&home),
-            flowlets: Flowlets::new(values.time("flowlet_gap")),
+            flowlets: Flowlets::of(values, &home),
             estimate: Estimate {
                 interval: values.time("dre_interval"),
                 keeps: 1.0 - values.number("dre_alpha"),
@@ -246,6 +247,7 @@ mod tests {
         let mut values = Values { kind: "conga".to_owned(), ..Values::default() };
         let defaults = [
             ("flowlet_gap", Value::Time(Time::from_us(500))),
+            ("flowlet_key", Value::Text("flow".to_owned())),
             ("dre_interval", Value::Time(Time::from_us(50))),
             ("dre_alpha", Value::Number(0.2)),
             ("bits", Value::Count(3)),
@@ -264,7 +266,10 @@ mod tests {
     /// Leaves 8 and 9 with four hosts each, spines 10 to 13.
     fn conga(topology: &Topology, node: u32, entries: &[(&str, Value)]) -> Conga {
         let random = Stream::new(1, Purpose::Paths, node.into());
-        Conga::of(&values(entries), Home { topology, node, random, known_rates: &Vec::new(), common: &None })
+        Conga::of(
+            &values(entries),
+            Home { topology, node, random, known_rates: &Vec::new(), common: &None, flow_ports: None },
+        )
     }
 
     fn network() -> Topology {

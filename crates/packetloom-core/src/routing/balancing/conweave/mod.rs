@@ -6,7 +6,7 @@ mod receiver;
 mod sender;
 
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
-use super::{Actions, Balancer, EdgePaths, Home, Look, Notice, Pass, Passing, Signal, Tag, Ways};
+use super::{Actions, Balancer, Count, EdgePaths, Home, Look, Notice, Pass, Passing, Signal, Tag, Ways};
 use crate::flow::HostId;
 use crate::packet::Kind as PacketKind;
 use crate::packets::PacketId;
@@ -132,6 +132,8 @@ struct ConWeave {
     /// Of the switch of each host here: how long a probe takes there and back.
     round_trips: BTreeMap<u32, Time>,
     notice_bytes: u16,
+    /// How many packets were marked when they came.
+    marked: u64,
 }
 
 impl ConWeave {
@@ -151,6 +153,7 @@ impl ConWeave {
             receiver: Receiver::new(settings),
             round_trips,
             notice_bytes: values.bytes("notice") as u16,
+            marked: 0,
         }
     }
 
@@ -170,6 +173,7 @@ impl ConWeave {
             _ => {}
         }
         if packet.is_marked {
+            self.marked += 1;
             actions.notices.push(notice(Signal::Notify));
         }
         self.receiver.take(packet, tag, port, actions)
@@ -228,6 +232,11 @@ impl Balancer for ConWeave {
     fn held(&self) -> Vec<PacketId> {
         self.receiver.held()
     }
+
+    fn counts(&self) -> Vec<(&'static str, Count)> {
+        let notifies = ("conweave_notifies", Count::Sum(self.marked));
+        self.sender.counts().into_iter().chain([notifies]).chain(self.receiver.counts()).collect()
+    }
 }
 
 #[cfg(test)]
@@ -257,7 +266,14 @@ mod tests {
             let random = Stream::new(1, Purpose::Paths, node.into());
             ConWeave::of(
                 &values,
-                Home { topology: &topology, node, random, known_rates: &Vec::new(), common: &None },
+                Home {
+                    topology: &topology,
+                    node,
+                    random,
+                    known_rates: &Vec::new(),
+                    common: &None,
+                    flow_ports: None,
+                },
             )
         })
     }
@@ -290,6 +306,13 @@ mod tests {
         assert_eq!(pass, Pass::Taken);
     }
 
+    /// What both ends counted, by the part of the name after the scheme's, where it is not 0.
+    fn counts(near: &ConWeave, far: &ConWeave) -> Vec<(&'static str, u64)> {
+        let all = super::super::together(near.counts().into_iter().chain(far.counts()));
+        let named = |(name, count): (&'static str, u64)| (name.trim_start_matches("conweave_"), count);
+        all.into_iter().map(named).filter(|(_, count)| *count > 0).collect()
+    }
+
     #[test]
     fn an_answer_in_time_begins_a_new_epoch() {
         let [mut near, mut far] = ends();
@@ -301,6 +324,7 @@ mod tests {
         receives(&mut near, 4, actions.notices[0]);
         let next = sent(&mut near, 5);
         assert_eq!((next.signal, next.epoch, next.path), (Signal::Probe, 2, first.path));
+        assert_eq!(counts(&near, &far), [("probes", 2), ("replies_in_time", 1)]);
     }
 
     #[test]
@@ -322,6 +346,16 @@ mod tests {
         assert_eq!(comes(&mut far, &data(21), sent(&mut near, 12)).0, Pass::By(1));
         receives(&mut near, 22, actions.notices[0]);
         assert_eq!(sent(&mut near, 23).signal, Signal::Probe);
+        let expected = [
+            ("flushes", 1),
+            ("held_packets", 2),
+            ("max_held_bytes", 2_000),
+            ("max_queues", 1),
+            ("probes", 2),
+            ("reroutes", 1),
+            ("tails", 1),
+        ];
+        assert_eq!(counts(&near, &far), expected);
     }
 
     #[test]
@@ -333,6 +367,37 @@ mod tests {
         let mut actions = Actions::default();
         far.wake(far.next_at(), &mut actions);
         assert_eq!((actions.released.len(), far.held().len()), (1, 0));
+        let counted = counts(&near, &far);
+        assert!(counted.contains(&("flushes", 1)) && counted.contains(&("forced_flushes", 1)), "{counted:?}");
+    }
+
+    #[test]
+    fn the_largest_reorder_queues_are_those_that_were_there_at_once() {
+        let [mut near, mut far] = ends();
+        let of = |flow: u32, now_us: u64| Passing { flow, ..data(now_us) };
+        let mut send = |flow: u32, now_us: u64| {
+            let (mut tag, mut actions) = (Tag::default(), Actions::default());
+            near.pass(&of(flow, now_us), &mut tag, Ways::Range(4, 4), &mut Queues(&[]), &mut actions);
+            tag
+        };
+        let firsts = [1, 2].map(|flow| send(flow, 0));
+        let tails = [1, 2].map(|flow| send(flow, 9));
+        let others = [1, 2].map(|flow| send(flow, 10));
+        for (flow, first) in [1, 2].into_iter().zip(firsts) {
+            assert_eq!(comes(&mut far, &of(flow, 12), first).0, Pass::By(1));
+        }
+        for (flow, other) in [1, 2].into_iter().zip(others) {
+            assert_eq!(comes(&mut far, &of(flow, 13), other).0, Pass::Held);
+        }
+        // What does not fit into the buffer waits no more, and counts no more.
+        assert_eq!(comes(&mut far, &of(2, 14), others[1]).0, Pass::Held);
+        far.forget(&of(2, 14));
+        for (flow, tail) in [1, 2].into_iter().zip(tails) {
+            assert_eq!(comes(&mut far, &of(flow, 15), tail).1.released.len(), 1);
+        }
+        let counted = counts(&near, &far);
+        let expected = [("flushes", 2), ("held_packets", 2), ("max_held_bytes", 3_000), ("max_queues", 2)];
+        assert!(expected.iter().all(|one| counted.contains(one)), "{counted:?}");
     }
 
     #[test]

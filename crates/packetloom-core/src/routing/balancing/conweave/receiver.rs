@@ -2,7 +2,7 @@
 //! flow's own until the last of these has come, or should have.
 
 use super::super::flowlets::{OfFlows, Stream, stream_of};
-use super::{Actions, Pass, Passing, Settings, Signal, Tag};
+use super::{Actions, Count, Pass, Passing, Settings, Signal, Tag};
 use crate::packets::PacketId;
 use crate::units::Time;
 use std::cmp::Reverse;
@@ -21,11 +21,49 @@ struct Flow {
     old_path: Option<(Time, Time)>,
     /// When the last of all by the old path was sent, as those say that overtook it.
     tail_at: Time,
-    /// The packets that wait, each with its port.
+    /// The packets that wait, each with its port, and their bytes.
     waiting: Vec<(PacketId, u32)>,
+    waiting_bytes: u64,
     /// When they are released at the latest.
     flush_at: Time,
     last_at: Time,
+}
+
+/// The reorder queues here, and how many and how large they have been.
+#[derive(Clone, Debug, Default)]
+struct Queues {
+    /// By port: how many flows' packets wait for it.
+    at_ports: Vec<u32>,
+    most_at_a_port: u32,
+    /// Bytes that wait, for all ports together.
+    bytes: u64,
+    most_bytes: u64,
+    /// Packets that have had to wait.
+    packets: u64,
+    flushes: u64,
+    forced_flushes: u64,
+}
+
+impl Queues {
+    fn begin(&mut self, port: u32) {
+        let port = port as usize;
+        if port >= self.at_ports.len() {
+            self.at_ports.resize(port + 1, 0);
+        }
+        self.at_ports[port] += 1;
+        self.most_at_a_port = self.most_at_a_port.max(self.at_ports[port]);
+    }
+
+    fn end(&mut self, port: u32, bytes: u64) {
+        self.at_ports[port as usize] -= 1;
+        self.bytes -= bytes;
+    }
+
+    fn add(&mut self, size_bytes: u16) {
+        self.packets += 1;
+        self.bytes += u64::from(size_bytes);
+        self.most_bytes = self.most_bytes.max(self.bytes);
+    }
 }
 
 /// All flows to here.
@@ -33,13 +71,20 @@ pub(super) struct Receiver {
     settings: Settings,
     flows: OfFlows<Flow>,
     most: usize,
+    queues: Queues,
     /// When flows' packets are to be released; of each flow the last entry counts.
     flushes: BinaryHeap<Reverse<(Time, Stream)>>,
 }
 
 impl Receiver {
     pub(super) fn new(settings: Settings) -> Receiver {
-        Receiver { settings, flows: OfFlows::default(), most: MANY, flushes: BinaryHeap::new() }
+        Receiver {
+            settings,
+            flows: OfFlows::default(),
+            most: MANY,
+            queues: Queues::default(),
+            flushes: BinaryHeap::new(),
+        }
     }
 
     /// A packet comes that is to leave by a port.
@@ -62,7 +107,7 @@ impl Receiver {
             flow.old_path = Some((tag.sent_at, packet.now));
             if tag.signal == Signal::Tail {
                 // Those that wait follow it.
-                flow.flush(actions);
+                flow.flush(actions, &mut self.queues);
             } else if !flow.waiting.is_empty() {
                 self.rearm(packet.now, stream);
             }
@@ -72,7 +117,10 @@ impl Receiver {
             return Pass::By(port);
         }
         flow.waiting.push((packet.id, port));
+        flow.waiting_bytes += u64::from(packet.size_bytes);
+        self.queues.add(packet.size_bytes);
         if flow.waiting.len() == 1 {
+            self.queues.begin(port);
             flow.tail_at = tag.tail_at;
             self.rearm(packet.now, stream);
         }
@@ -81,8 +129,16 @@ impl Receiver {
 
     /// The packet that came last did not fit.
     pub(super) fn drop_last(&mut self, packet: &Passing) {
-        if let Some(flow) = self.flows.get_mut(&stream_of(packet)) {
-            flow.waiting.pop();
+        let flow = self.flows.get_mut(&stream_of(packet));
+        if let Some((flow, (_, port))) = flow.and_then(|flow| flow.waiting.pop().map(|last| (flow, last))) {
+            let bytes = u64::from(packet.size_bytes);
+            flow.waiting_bytes -= bytes;
+            self.queues.packets -= 1;
+            if flow.waiting.is_empty() {
+                self.queues.end(port, bytes);
+            } else {
+                self.queues.bytes -= bytes;
+            }
         }
     }
 
@@ -109,7 +165,8 @@ impl Receiver {
             self.flushes.pop();
             let flow = self.flows.get_mut(&stream);
             if let Some(flow) = flow.filter(|flow| flow.flush_at == at && !flow.waiting.is_empty()) {
-                flow.flush(actions);
+                self.queues.forced_flushes += 1;
+                flow.flush(actions, &mut self.queues);
             }
         }
     }
@@ -117,6 +174,18 @@ impl Receiver {
     /// The packets that wait.
     pub(super) fn held(&self) -> Vec<PacketId> {
         self.flows.values().flat_map(|flow| flow.waiting.iter().map(|&(id, _)| id)).collect()
+    }
+
+    /// What came of the reorder queues here.
+    pub(super) fn counts(&self) -> [(&'static str, Count); 5] {
+        let Queues { packets, flushes, forced_flushes, most_at_a_port, most_bytes, .. } = self.queues;
+        [
+            ("conweave_held_packets", Count::Sum(packets)),
+            ("conweave_flushes", Count::Sum(flushes)),
+            ("conweave_forced_flushes", Count::Sum(forced_flushes)),
+            ("conweave_max_queues", Count::Most(most_at_a_port.into())),
+            ("conweave_max_held_bytes", Count::Most(most_bytes)),
+        ]
     }
 
     fn forget(&mut self, now: Time) {
@@ -137,13 +206,18 @@ impl Flow {
             old_path: None,
             tail_at: Time::ZERO,
             waiting: Vec::new(),
+            waiting_bytes: 0,
             flush_at: Time::NEVER,
             last_at: now,
         }
     }
 
     /// Releases what waits, in order; what comes from now on need not wait.
-    fn flush(&mut self, actions: &mut Actions) {
+    fn flush(&mut self, actions: &mut Actions, queues: &mut Queues) {
+        if let Some(&(_, port)) = self.waiting.first() {
+            queues.flushes += 1;
+            queues.end(port, std::mem::take(&mut self.waiting_bytes));
+        }
         actions.released.append(&mut self.waiting);
         self.is_rerouted = true;
         self.flush_at = Time::NEVER;

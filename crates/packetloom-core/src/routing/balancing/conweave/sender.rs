@@ -2,7 +2,7 @@
 //! late.
 
 use super::super::flowlets::{OfFlows, stream_of};
-use super::{EdgePaths, Passing, Settings, Signal, Tag, Ways};
+use super::{Count, EdgePaths, Passing, Settings, Signal, Tag, Ways};
 use crate::random::Stream;
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -26,6 +26,18 @@ struct Flow {
     tail_at: Time,
 }
 
+/// What was done for flows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    probes: u64,
+    /// Probes whose answer came in time.
+    answers: u64,
+    /// Flows that had a last packet by their path.
+    tails: u64,
+    /// Those of them that were given another that was not marked.
+    reroutes: u64,
+}
+
 /// All flows from here.
 pub(super) struct Sender {
     settings: Settings,
@@ -33,12 +45,31 @@ pub(super) struct Sender {
     most: usize,
     /// By switch and path: until when no flow moves there.
     bad_until: BTreeMap<(u32, u16), Time>,
+    done: Done,
     random: Stream,
 }
 
 impl Sender {
     pub(super) fn new(settings: Settings, random: Stream) -> Sender {
-        Sender { settings, flows: OfFlows::default(), most: MANY, bad_until: BTreeMap::new(), random }
+        Sender {
+            settings,
+            flows: OfFlows::default(),
+            most: MANY,
+            bad_until: BTreeMap::new(),
+            done: Done::default(),
+            random,
+        }
+    }
+
+    /// What was done for flows from here.
+    pub(super) fn counts(&self) -> [(&'static str, Count); 4] {
+        let Done { probes, answers, tails, reroutes } = self.done;
+        [
+            ("conweave_probes", Count::Sum(probes)),
+            ("conweave_replies_in_time", Count::Sum(answers)),
+            ("conweave_tails", Count::Sum(tails)),
+            ("conweave_reroutes", Count::Sum(reroutes)),
+        ]
     }
 
     /// The tag of a packet that comes from its sender.
@@ -60,10 +91,12 @@ impl Sender {
             flow.epoch += 1;
             (flow.is_rerouted, flow.tail_at) = (false, Time::ZERO);
             tag.signal = Signal::Probe;
+            self.done.probes += 1;
         } else if flow.reply_by < now {
             flow.reply_by = Time::NEVER;
             flow.tail_at = now;
             tag.signal = Signal::Tail;
+            self.done.tails += 1;
         }
         (flow.is_stable, flow.last_at) = (false, now);
         let edge = paths.edge_of(packet.dst);
@@ -71,6 +104,7 @@ impl Sender {
         if has_expired || tag.signal == Signal::Tail {
             let open = |path: &u16| paths.is_open(packet, *path, ways);
             let (drawn, good) = self.candidates(now, edge, &all, open);
+            self.done.reroutes += u64::from(!has_expired && good.is_some());
             // Without a good one a flow stays where it is; a new one goes by what was drawn, or by what there is.
             let stays = flow.path.filter(|_| is_open);
             flow.path = good.or(stays).or(drawn).or_else(|| all.iter().copied().find(open));
@@ -139,6 +173,7 @@ impl Sender {
             _ => false,
         };
         if is_in_time {
+            self.done.answers += u64::from(tag.signal == Signal::ProbeReply);
             (flow.is_stable, flow.reply_by) = (true, Time::NEVER);
         }
     }
