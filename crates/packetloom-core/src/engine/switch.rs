@@ -187,7 +187,15 @@ impl Switch {
             let last = if joins_first { Time(now.as_ps().saturating_sub(1)) } else { now };
             self.wake_balancer_until(Time(now.as_ps().saturating_sub(1)), ports, wires);
             self.depart_until(last, ports, wires);
-            for nth in self.turns(together, start, &mut wires.packets) {
+            let turns;
+            let alone: &[usize] = &[0];
+            let in_turn = if self.decides_turns(together.len()) {
+                turns = self.turns(together, start, &mut wires.packets);
+                turns.as_slice()
+            } else {
+                alone
+            };
+            for &nth in in_turn {
                 if !joins_first {
                     self.depart_until(now, ports, wires);
                 }

@@ -43,6 +43,12 @@ impl List {
         }
     }
 
+    /// Prefetches the first packet of a list that has one.
+    #[inline]
+    pub fn prefetch_first<H: Copy + Default>(&self, packets: &Packets<H>) {
+        packets.prefetch(self.first);
+    }
+
     /// Adds one at the end.
     #[inline]
     pub fn push_back<H: Copy + Default>(&mut self, id: PacketId, packets: &mut Packets<H>) {

@@ -108,6 +108,13 @@ impl Switch {
         }
     }
 
+    /// Whether the order of so many arrivals of one instant has to be worked out: one alone has none, unless what it
+    /// says counts later.
+    pub(super) fn decides_turns(&self, arrivals: usize) -> bool {
+        let ties = self.pauses().map(|pauses| &pauses.ties).or(self.ties.as_ref());
+        arrivals > 1 || matches!(ties, Some(Ties::Ns3 { .. }))
+    }
+
     /// The order in which arrivals of the same instant are taken. With a shared buffer they are taken link by link.
     pub(super) fn turns<H: Copy + Default>(
         &mut self,

@@ -291,6 +291,9 @@ impl Holds for SharedPort {
         let left = self.classes[class].queued();
         if left.packets == 0 {
             self.waiting &= !(1 << class);
+        } else {
+            // Buffers are deep here: what came long ago is in no cache.
+            self.classes[class].prefetch_first(packets);
         }
         if class != usize::from(CONTROL) {
             self.served = class as u32;
