@@ -10,6 +10,7 @@ mod code;
 pub use calls::{Method, symbols};
 pub use code::{Class, ClassParam, Code, Place, load, set_loader};
 
+use super::tcp::NewReno;
 use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::engine::ControlError;
 use crate::flow::Flow;
@@ -23,7 +24,7 @@ pub const KIND: &str = "python";
 /// A transport whose congestion control is a Python class.
 pub type Python = Windowed<PythonControl>;
 
-/// One flow's state, and what works on it.
+/// One flow's state, and what works on it; what the class does not define is NewReno's.
 #[derive(Clone, Debug)]
 pub struct PythonControl {
     code: &'static Code,
@@ -76,8 +77,7 @@ impl Congestion for PythonControl {
                 method.call(&mut self.state, &AckView::of(&acked), window);
                 self.look_at(window, "acknowledged");
             }
-            None if acked.advanced => window.grow(),
-            None => {}
+            None => NewReno.acknowledged(acked, window),
         }
     }
 
@@ -86,8 +86,7 @@ impl Congestion for PythonControl {
             method.call(&mut self.state, &LossView::of(in_flight, false), window);
             self.look_at(window, "lost");
         } else {
-            window.halve_threshold(in_flight, self.least_threshold());
-            window.fall_to_threshold();
+            NewReno.lost(in_flight, window);
         }
     }
 
@@ -96,10 +95,7 @@ impl Congestion for PythonControl {
             method.call(&mut self.state, &LossView::of(in_flight, again), window);
             self.look_at(window, "timed_out");
         } else {
-            if !again {
-                window.halve_threshold(in_flight, self.least_threshold());
-            }
-            window.collapse();
+            NewReno.timed_out(in_flight, again, window);
         }
     }
 
