@@ -13,7 +13,8 @@ impl Routes {
     /// Flow f crosses `links[first_link[f]..first_link[f + 1]]`, of `link_count` links.
     ///
     /// # Panics
-    /// If `first_link` does not start at 0, does not end at the length of `links`, or decreases, or if there is no such link.
+    /// If `first_link` does not start at 0, does not end at the length of `links`, or decreases, or if
+    /// there is no such link.
     pub fn new(first_link: Vec<u32>, links: Vec<u32>, link_count: u32) -> Routes {
         let ends = (first_link.first().copied(), first_link.last().map(|&last| last as usize));
         assert_eq!(ends, (Some(0), Some(links.len())), "first_link goes from 0 to the number of entries");

@@ -144,7 +144,13 @@ fn rdma_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
         ("hpcc", r#", variant = "hpcc-ns3", quantise = true"#, LOSSLESS, "ecmp", "620fb966f4fb483c"),
         ("hpcc", r#", variant = "hpcc-ns3", multi_rate = true"#, LOSSLESS, "ecmp", "0ddc8eb39d0a64c7"),
         ("hpcc", r#", variant = "hpcc-ns3", sample_feedback = true"#, LOSSLESS, "ecmp", "aad4b8e34f4dcfac"),
-        ("hpcc", r#", variant = "hpcc-ns3", pint = true, base_rtt = "13us""#, LOSSLESS, "ecmp", "686c83776274eb63"),
+        (
+            "hpcc",
+            r#", variant = "hpcc-ns3", pint = true, base_rtt = "13us""#,
+            LOSSLESS,
+            "ecmp",
+            "686c83776274eb63",
+        ),
         ("swift", "", DROP_TAIL, "spray-random", "c0ad0c7bdd9051f9"),
         ("rdma-dctcp", "", LOSSLESS, "ecmp", "48521a2902a83f48"),
     ];

@@ -219,8 +219,8 @@ fn whatever_is_lost_is_asked_for_again() {
         );
         let whole = interrupted(&keys, 90_000_000, 90_000_001);
         let took = fct(&whole.flows[0]).as_ps() / 1_000;
-        // Every packet of the message, and everything that answers it, is lost in one of these runs, alone or with the
-        // one after it: a blind packet, one that was granted, a grant, the last one, the acknowledgement.
+        // Every packet of the message, and everything that answers it, is lost in one of these runs, alone or with
+        // the one after it: a blind packet, one that was granted, a grant, the last one, the acknowledgement.
         let (mut of_sender, mut of_receiver) = (0, 0);
         for from in (0..took + 3_000).step_by(600) {
             let outcome = interrupted(&keys, from, from + 900);
@@ -306,8 +306,8 @@ fn blind_levels_carry_equal_bytes_at_a_load_of_four_fifths() {
         let found = shares(sizes, scheduled, flows);
         assert!(equal(&found), "{sizes} {scheduled}: {found:?}");
     }
-    // W4's grants alone, which are sent at the first level, have more bytes than a fourth of what is blind: the second
-    // level has what these leave of its half, and the others their share.
+    // W4's grants alone, which are sent at the first level, have more bytes than a fourth of what is blind: the
+    // second level has what these leave of its half, and the others their share.
     let found = shares("homa_W4_fb_hadoop_all", 4, 8_000);
     assert!(found[0] > 1.2 && equal(&[(found[0] + found[1]) / 2.0, found[2], found[3]]), "{found:?}");
 }

@@ -346,8 +346,8 @@ fn at_a_threshold_dcqcns_queue_swings_around_it_and_the_farther_the_longer_the_w
     assert!(swings[1] * 5 < swings[2] * 4, "{swings:?}");
 }
 
-/// HPCC's paper, §3.2: U is 2 as both windows are out, so that each is cut to W / 2.1, and the queue of one window is
-/// gone.
+/// HPCC's paper, §3.2: U is 2 as both windows are out, so that each is cut to W / 2.1, and the queue of one window
+/// is gone.
 #[test]
 fn two_hpcc_flows_from_line_rate_have_half_of_95_percent_each_within_round_trips() {
     let flows = [[1, 0, 2_000_000, 0], [2, 0, 2_000_000, 0]];
@@ -397,8 +397,8 @@ fn hpcc_keeps_a_link_at_95_percent_by_pint_too() {
     );
 }
 
-/// Of two windows each round trip takes 2 W_AI / S of their difference, which are S together: S = (eta + 2 W_AI / BT)
-/// BT. That halves it in ln 2 / 2 S / W_AI round trips.
+/// Of two windows each round trip takes 2 W_AI / S of their difference, which are S together: S = (eta + 2 W_AI /
+/// BT) BT. That halves it in ln 2 / 2 S / W_AI round trips.
 #[test]
 fn the_difference_of_two_hpcc_flows_halves_at_the_pace_of_additive_increase() {
     let transport = r#"{ kind = "hpcc", additive_bytes = "520B", initial_rate = "10Gbps" }"#;

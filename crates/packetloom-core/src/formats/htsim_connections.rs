@@ -70,8 +70,8 @@ const HEADER: [&str; 4] = ["Nodes", "Connections", "Triggers", "Failures"];
 /// Reads the file's text. Lines that begin with `#` are skipped.
 ///
 /// # Errors
-/// Where a line is not of the form above, a number in the header is not that of what follows, or a connection waits for a
-/// trigger that is not there.
+/// Where a line is not of the form above, a number in the header is not that of what follows, or a
+/// connection waits for a trigger that is not there.
 pub fn read(text: &str) -> Result<Matrix, FileError> {
     let mut header = Header::default();
     let (mut connections, mut triggers) = (Vec::new(), BTreeMap::new());

@@ -596,7 +596,8 @@ mod tests {
     fn with_a_rate_for_each_link_the_lowest_holds_and_the_others_are_not_forgotten() {
         let each = Settings { multi_rate: true, ..SIMULATOR };
         let (mut one, mut many) = (HpccControl::new(&SIMULATOR, &PATH), HpccControl::new(&each, &PATH));
-        // Both links are full; in the next round trip only the first is, with a window's queue, then only the second.
+        // Both links are full; in the next round trip only the first is, with a window's queue, then only the
+        // second.
         let said = [
             two(0, [(0, 0), (0, 0)]),
             two(4_160, [(52_000, 0), (52_000, 0)]),

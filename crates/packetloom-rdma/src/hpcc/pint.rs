@@ -1,9 +1,9 @@
-//! HPCC-PINT: instead of a line for each switch, a packet carries how much of its fullest link is in use, in a byte or
-//! two (Ben Basat et al., "PINT", SIGCOMM 2020, §4.3; HPCC's simulator, CC_MODE 10: switch-node.cc, pint.cc).
+//! HPCC-PINT: instead of a line for each switch, a packet carries how much of its fullest link is in use, in a byte
+//! or two (Ben Basat et al., "PINT", SIGCOMM 2020, §4.3; HPCC's simulator, CC_MODE 10: switch-node.cc, pint.cc).
 //!
-//! Switches keep the average that senders keep otherwise, over all packets instead of one flow's. What is sent of it is
-//! a power of a base, drawn up or down so that its mean is right. The simulator's switches take logarithms and products
-//! from tables of 16 and 20 bits, as hardware must; here they are exact.
+//! Switches keep the average that senders keep otherwise, over all packets instead of one flow's. What is sent of it
+//! is a power of a base, drawn up or down so that its mean is right. The simulator's switches take logarithms and
+//! products from tables of 16 and 20 bits, as hardware must; here they are exact.
 
 use crate::engine::{Leaving, PortInfo};
 use crate::random::{Purpose, Stream};

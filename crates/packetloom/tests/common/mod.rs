@@ -19,8 +19,8 @@ pub fn cases(toml: &str) -> Vec<Case> {
     }
 }
 
-/// The keys that a transport needs after its kind. "python" gets a class that defines nothing, and so is TCP NewReno;
-/// what compiled classes do is tested in Python.
+/// The keys that a transport needs after its kind. "python" gets a class that defines nothing, and so is TCP
+/// NewReno; what compiled classes do is tested in Python.
 pub fn required_keys(transport: &str) -> &'static str {
     if transport != "python" {
         return "";

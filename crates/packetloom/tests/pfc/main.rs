@@ -109,8 +109,8 @@ fn every_pause_has_its_end_and_began_at_the_hot_port() {
     assert!(seen > 8);
 }
 
-/// A sender's packets follow each other but for its pauses, which wait for the packet in service; for each PAUSE there
-/// was a RESUME on the wire.
+/// A sender's packets follow each other but for its pauses, which wait for the packet in service; for each PAUSE
+/// there was a RESUME on the wire.
 #[test]
 fn what_senders_wait_is_what_they_are_paused_to_the_picosecond() {
     let packet = Time(83_840);
@@ -149,9 +149,10 @@ fn what_senders_wait_is_what_they_are_paused_to_the_picosecond() {
     }
 }
 
-/// Host 0 sends to host 1 at 100 Gb/s, by a link of this rate into switch 3 and one of 25 Gb/s out of it. Each port has
-/// 4096 B and 120 KB of the buffer for itself. PAUSE comes with the packet by which the share of the rest that the
-/// link may have is full: x = (B' - x) / 8, so a ninth; for a link four times as fast as the hosts' x = (B' - x) / 2.
+/// Host 0 sends to host 1 at 100 Gb/s, by a link of this rate into switch 3 and one of 25 Gb/s out of it. Each port
+/// has 4096 B and 120 KB of the buffer for itself. PAUSE comes with the packet by which the share of the rest that
+/// the link may have is full: x = (B' - x) / 8, so a ninth; for a link four times as fast as the hosts' x = (B' - x)
+/// / 2.
 #[test]
 fn a_link_alone_is_paused_with_the_packet_that_fills_its_share() {
     const BUFFER: u64 = 2_015_000;

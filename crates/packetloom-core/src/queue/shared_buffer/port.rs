@@ -56,8 +56,8 @@ impl PauseRecord {
         }
     }
 
-    /// What was paused until `end`; what is paused then is taken to end there. Packets may move, and pause each other,
-    /// after the last flow ended.
+    /// What was paused until `end`; what is paused then is taken to end there. Packets may move, and pause each
+    /// other, after the last flow ended.
     fn cut(mut self, end: Time, logs: bool) -> PauseRecord {
         // Once paused, and not before, so that there is one to take off.
         self.end(end, logs);

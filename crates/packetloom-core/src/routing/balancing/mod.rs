@@ -4,7 +4,8 @@
 //!
 //! - **when they decide**: each packet, each flowlet ([`Flowlets`]), or when something happens;
 //! - **what they see**: the queues of its own switch ([`Look`]), or what others wrote beside the packet ([`Tag`]);
-//! - **what they choose**: a port, or, at the switch of the sender, a whole path ([`EdgePaths`]), which the others follow;
+//! - **what they choose**: a port, or, at the switch of the sender, a whole path ([`EdgePaths`]), which the others
+//!   follow;
 //! - **what they send**: notices to other switches ([`Actions`]).
 
 mod adaptive;

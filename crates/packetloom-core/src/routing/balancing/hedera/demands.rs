@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn the_papers_example_comes_out() {
-        // Hedera, figure 5: four hosts; two flows from 1 to 0, and two from 3 to 1. The figure is from memory, as the
-        // paper's text was not at hand; its flows are also those of an implementation for POX (`demand.py`).
+        // Hedera, figure 5: four hosts; two flows from 1 to 0, and two from 3 to 1. The figure is from memory, as
+        // the paper's text was not at hand; its flows are also those of an implementation for POX (`demand.py`).
         let flows = [(0, 1), (0, 2), (0, 3), (1, 0), (1, 0), (1, 2), (2, 0), (2, 3), (3, 1), (3, 1)];
         let third = 1.0 / 3.0;
         let expected = [third, third, third, third, third, third, third, 2.0 * third, third, third];
