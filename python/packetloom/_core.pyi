@@ -34,6 +34,9 @@ class Case:
     @property
     def facts(self) -> list[str]:
         """What the case's traffic comes to, a line for each source."""
+    @property
+    def scheme_facts(self) -> list[str]:
+        """What is not in the scenario, but follows for the case's scheme: marking thresholds of other rates."""
 
 class Simulation:
     def __init__(self, case: Case) -> None: ...

@@ -158,14 +158,21 @@ def _readable_name(path: Path) -> Path:
 
 
 def facts(cases: Sequence[_core.Case]) -> list[str]:
-    """What the cases' traffic comes to, load by load. It is the same for every seed, so one of them is asked."""
+    """What the cases' traffic comes to, load by load, and what follows for their schemes.
+
+    It is the same for every seed, so one of them is asked.
+    """
     lines: dict[str, None] = {}
     asked = set()
     for case in cases:
-        load = case.parameters["load"]
+        load, scheme = case.parameters["load"], case.parameters["scheme"]
         others = {name: value for name, value in case.parameters.items() if name not in ("seed", "scheme")}
         if (key := json.dumps(others)) not in asked:
             asked.add(key)
             target = "" if load is None else f"load {load:g}: "
             lines |= dict.fromkeys(f"{target}{fact}" for fact in case.facts)
+        of_scheme = {name: value for name, value in case.parameters.items() if name not in ("seed", "load")}
+        if (key := json.dumps(of_scheme)) not in asked:
+            asked.add(key)
+            lines |= dict.fromkeys(f"{scheme}: {fact}" for fact in case.scheme_facts)
     return list(lines)

@@ -123,6 +123,14 @@ def test_check_tells_cases_and_facts(scenario: Path) -> None:
     assert "1.2" in done.stdout
 
 
+def test_check_says_which_marking_thresholds_are_interpolated() -> None:
+    bench = Path(__file__).parents[2] / "benches" / "dcqcn-websearch-k8.toml"
+    assert "ecn_min" not in packetloom("check", bench).stdout
+    done = packetloom("check", bench, "--set", "topology.core_link.rate=400Gbps")
+    expected = "DCQCN: ports of 400Gbps mark from 1600000 B to 6400000 B: ecn_min and ecn_max, which are for 100Gbps"
+    assert expected in " ".join(done.stdout.split())
+
+
 def test_list_explain_and_schema() -> None:
     listed = packetloom("list").stdout
     assert "ecn" in listed

@@ -199,6 +199,18 @@ def test_nonsense_ends_the_run_with_method_flow_and_time(statement: str, message
     assert " at " in str(raised.value)
 
 
+def test_below_a_packet_one_goes_at_a_time_so_that_no_class_falls_silent(tmp_path: Path) -> None:
+    file = tmp_path / "silent.py"
+    body = "    def acknowledged(self, ack: Ack, window: Window) -> None:\n        window.cwnd = 0.5\n"
+    file.write_text(f"{HEAD}class Silent(CongestionControl):\n{body}")
+    source = scenario(mine("Silent", file), flows=1)
+    source["workload"][0]["sizes"] = {"kind": "constant", "size": "1MB"}
+    (row,) = packetloom.run(source, output=tmp_path / "results").rows()
+    # 685 packets, each with a round trip of its own.
+    assert (row.counters["flows_finished"], row.counters["packets_sent"]) == (1, 685)
+    assert row.counters["slowdown_mean"] > 5
+
+
 def test_threads_change_no_bit() -> None:
     source = scenario(mine("Dctcp"), queue=MARKING)
     source["topology"] = {"kind": "leaf-spine", "leaves": 8, "spines": 4, "hosts_per_leaf": 8}

@@ -102,6 +102,14 @@ impl Case {
             .map_err(|complaint| complaint_error(&complaint))?;
         Ok(simulation.facts().iter().map(ToString::to_string).collect())
     }
+
+    /// What is not in the scenario, but follows for the case's scheme.
+    #[getter]
+    fn scheme_facts(&self) -> PyResult<Vec<String>> {
+        let simulation = simulation::Simulation::new(self.core.clone())
+            .map_err(|complaint| complaint_error(&complaint))?;
+        Ok(simulation.scheme_facts())
+    }
 }
 
 /// A complaint that came up only as the case was built.

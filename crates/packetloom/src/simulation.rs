@@ -182,6 +182,14 @@ impl Simulation {
         self.workload.describe()
     }
 
+    /// What is not in the scenario, but follows for the scheme: marking thresholds of other rates.
+    pub fn scheme_facts(&self) -> Vec<String> {
+        let Setting { case, topology, .. } = &self.setting;
+        let Some(queue) = case.scheme.optional_component("queue") else { return Vec::new() };
+        let of_switches = topology.links.iter().filter(|link| link.src >= topology.hosts);
+        queue::interpolated(&queue, &of_switches.map(|link| link.rate).collect(), topology.nic_rate())
+    }
+
     /// The transport's parameters, with what it has worked out of how large flows are.
     pub fn transport(&self) -> Values {
         self.setting.case.scheme.component("transport")

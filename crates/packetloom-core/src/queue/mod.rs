@@ -32,8 +32,8 @@ pub use loans::Loans;
 pub use pfabric::PFabric;
 pub use shared_buffer::{
     CLASSES, CONTROL, Headroom, LARGEST_BUFFER, Memory, Pause, PauseRecord, SharedPort, Signals,
-    charged_class, check_host_limits, check_limits, departure, may_deadlock, pause_bytes, pauses,
-    pauses_until_resumed,
+    charged_class, check_host_limits, check_limits, departure, interpolated, may_deadlock, pause_bytes,
+    pauses, pauses_until_resumed,
 };
 pub use trimming::Trimming;
 

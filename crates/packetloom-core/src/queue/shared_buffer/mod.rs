@@ -3,15 +3,17 @@
 //! the far end.
 //!
 //! The ports' part is in `port.rs`: classes, of which paused ones wait, and marks at dequeue. The buffer's is in
-//! `memory.rs`: what is admitted, and when a class is paused and resumed.
+//! `memory.rs`: what is admitted, and when a class is paused and resumed; where marks begin, in `thresholds.rs`.
 
 mod limits;
 mod memory;
 mod port;
+mod thresholds;
 
 pub use limits::{Headroom, check_host_limits, check_limits};
 pub use memory::{Memory, Signals};
 pub use port::{Pause, PauseRecord, SharedPort, departure};
+pub use thresholds::interpolated;
 
 use super::{Buffer, Built, Queue};
 use crate::packet::{Kind as PacketKind, Packet};

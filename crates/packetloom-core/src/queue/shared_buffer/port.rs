@@ -1,5 +1,6 @@
 //! A port of a switch with a shared buffer, or the NIC of a host beside it: classes of which paused ones wait.
 
+use super::thresholds::Thresholds;
 use super::{CLASSES, CONTROL, charged_class, class_in};
 use crate::link_message::{LinkMessage, PauseOrigin};
 use crate::packet::Kind;
@@ -108,39 +109,6 @@ struct Pauses {
     is_logged: bool,
     rate: Rate,
     ecn: Option<Thresholds>,
-}
-
-/// Of marking, for ports of a rate.
-#[derive(Clone, Copy, Debug)]
-struct Thresholds {
-    min: u64,
-    max: u64,
-    probability: f64,
-    rate: Option<Rate>,
-    by_rate: bool,
-}
-
-impl Thresholds {
-    fn of(values: &Values) -> Option<Thresholds> {
-        Some(Thresholds {
-            min: values.optional_bytes("ecn_min")?,
-            max: values.optional_bytes("ecn_max")?,
-            probability: values.number("ecn_probability"),
-            rate: values.optional_rate("ecn_rate"),
-            by_rate: values.flag("ecn_by_rate"),
-        })
-    }
-
-    /// In proportion to the rate, or the same everywhere.
-    fn at(self, site: &Site) -> Marking {
-        if !self.by_rate {
-            return Marking::between(self.min, self.max, self.probability);
-        }
-        let usual = self.rate.unwrap_or(site.host_rate).as_bps();
-        let scaled =
-            |bytes: u64| (u128::from(bytes) * u128::from(site.rate.as_bps()) / u128::from(usual)) as u64;
-        Marking::between(scaled(self.min), scaled(self.max), self.probability)
-    }
 }
 
 impl SharedPort {

@@ -1,0 +1,95 @@
+//! Where a port begins to mark, by its rate (HPCC's run.py has thresholds for each rate).
+
+use super::COMPONENT;
+use crate::queue::Site;
+use crate::queue::admission::Marking;
+use crate::spec::Values;
+use crate::units::Rate;
+use std::collections::BTreeSet;
+
+/// Of marking, for ports of a rate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Thresholds {
+    min: u64,
+    max: u64,
+    probability: f64,
+    rate: Option<Rate>,
+    by_rate: bool,
+}
+
+impl Thresholds {
+    /// Those of a queue that marks.
+    pub(super) fn of(values: &Values) -> Option<Thresholds> {
+        Some(Thresholds {
+            min: values.optional_bytes("ecn_min")?,
+            max: values.optional_bytes("ecn_max")?,
+            probability: values.number("ecn_probability"),
+            rate: values.optional_rate("ecn_rate"),
+            by_rate: values.flag("ecn_by_rate"),
+        })
+    }
+
+    /// The rule of a port.
+    pub(super) fn at(self, site: &Site) -> Marking {
+        let [min, max] = self.scaled(site.rate, site.host_rate);
+        Marking::between(min, max, self.probability)
+    }
+
+    /// Kmin and Kmax at this rate: in proportion to it, or the same everywhere.
+    fn scaled(self, rate: Rate, host_rate: Rate) -> [u64; 2] {
+        if !self.by_rate {
+            return [self.min, self.max];
+        }
+        let usual = self.rate.unwrap_or(host_rate).as_bps();
+        [self.min, self.max]
+            .map(|bytes| (u128::from(bytes) * u128::from(rate.as_bps()) / u128::from(usual)) as u64)
+    }
+}
+
+/// The rates, of these, for which a queue's thresholds are interpolated, in words.
+pub fn interpolated(queue: &Values, rates: &BTreeSet<Rate>, host_rate: Rate) -> Vec<String> {
+    let marking = (queue.kind == COMPONENT.kind).then(|| Thresholds::of(queue)).flatten();
+    let Some(thresholds) = marking.filter(|thresholds| thresholds.by_rate) else { return Vec::new() };
+    let usual = thresholds.rate.unwrap_or(host_rate);
+    let others = rates.iter().filter(|rate| **rate != usual);
+    let words = |rate: &Rate| {
+        let [min, max] = thresholds.scaled(*rate, host_rate);
+        format!(
+            "ports of {rate} mark from {min} B to {max} B: ecn_min and ecn_max, which are for {usual}, in proportion to the rate"
+        )
+    };
+    others.map(words).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Value;
+
+    #[test]
+    fn other_rates_than_the_hosts_have_thresholds_in_proportion_which_is_said() {
+        let entries = |by_rate, rate| {
+            [
+                ("ecn_min", Value::Bytes(400_000)),
+                ("ecn_max", Value::Bytes(1_600_000)),
+                ("ecn_probability", Value::Number(0.2)),
+                ("ecn_rate", rate),
+                ("ecn_by_rate", Value::Flag(by_rate)),
+            ]
+        };
+        let said = |by_rate, rate| {
+            let entries = entries(by_rate, rate).map(|(name, value)| (name.to_owned(), value)).into();
+            let queue = Values { kind: "shared-buffer".to_owned(), entries };
+            let rates = [100, 400].map(Rate::from_gbps).into();
+            interpolated(&queue, &rates, Rate::from_gbps(100))
+        };
+        let expected = "ports of 400Gbps mark from 1600000 B to 6400000 B: ecn_min and ecn_max, which are for 100Gbps, in proportion to the rate";
+        assert_eq!(said(true, Value::Absent), [expected]);
+        let of_400 = said(true, Value::Rate(Rate::from_gbps(400)));
+        assert!(
+            of_400.len() == 1 && of_400[0].starts_with("ports of 100Gbps mark from 100000 B"),
+            "{of_400:?}"
+        );
+        assert!(said(false, Value::Absent).is_empty());
+    }
+}
