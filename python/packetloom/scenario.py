@@ -163,16 +163,24 @@ def facts(cases: Sequence[_core.Case]) -> list[str]:
     It is the same for every seed, so one of them is asked.
     """
     lines: dict[str, None] = {}
-    asked = set()
+    loads, schemes = set(), set()
     for case in cases:
         load, scheme = case.parameters["load"], case.parameters["scheme"]
-        others = {name: value for name, value in case.parameters.items() if name not in ("seed", "scheme")}
-        if (key := json.dumps(others)) not in asked:
-            asked.add(key)
+        of_load = _without(case, "seed", "scheme")
+        of_scheme = _without(case, "seed", "load")
+        if of_load in loads and of_scheme in schemes:
+            continue
+        of_traffic, of_the_scheme = case.facts
+        if of_load not in loads:
             target = "" if load is None else f"load {load:g}: "
-            lines |= dict.fromkeys(f"{target}{fact}" for fact in case.facts)
-        of_scheme = {name: value for name, value in case.parameters.items() if name not in ("seed", "load")}
-        if (key := json.dumps(of_scheme)) not in asked:
-            asked.add(key)
-            lines |= dict.fromkeys(f"{scheme}: {fact}" for fact in case.scheme_facts)
+            lines |= dict.fromkeys(f"{target}{fact}" for fact in of_traffic)
+        if of_scheme not in schemes:
+            lines |= dict.fromkeys(f"{scheme}: {fact}" for fact in of_the_scheme)
+        loads.add(of_load)
+        schemes.add(of_scheme)
     return list(lines)
+
+
+def _without(case: _core.Case, *names: str) -> str:
+    """The case's parameters but for `names`, as one key."""
+    return json.dumps({name: value for name, value in case.parameters.items() if name not in names})

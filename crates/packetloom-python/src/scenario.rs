@@ -95,20 +95,13 @@ impl Case {
         Ok(parameters)
     }
 
-    /// What each source of traffic comes to.
+    /// What each source of traffic comes to, and what is not in the scenario but follows for the case's scheme.
     #[getter]
-    fn facts(&self) -> PyResult<Vec<String>> {
+    fn facts(&self) -> PyResult<(Vec<String>, Vec<String>)> {
         let simulation = simulation::Simulation::new(self.core.clone())
             .map_err(|complaint| complaint_error(&complaint))?;
-        Ok(simulation.facts().iter().map(ToString::to_string).collect())
-    }
-
-    /// What is not in the scenario, but follows for the case's scheme.
-    #[getter]
-    fn scheme_facts(&self) -> PyResult<Vec<String>> {
-        let simulation = simulation::Simulation::new(self.core.clone())
-            .map_err(|complaint| complaint_error(&complaint))?;
-        Ok(simulation.scheme_facts())
+        let of_traffic = simulation.facts().iter().map(ToString::to_string).collect();
+        Ok((of_traffic, simulation.scheme_facts()))
     }
 }
 

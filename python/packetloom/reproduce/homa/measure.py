@@ -64,7 +64,7 @@ def by_real_load(results: Results) -> Iterator[tuple[float, CaseRow, pl.DataFram
         yield REAL_LOADS[loads.index(row.load)], row, flows
 
 
-def in_class(flows: pl.DataFrame, low: int, high: int) -> pl.Series:
+def in_class(flows: pl.DataFrame, low: float, high: float) -> pl.Series:
     """The slowdowns of messages of these sizes that ended."""
     chosen = flows.filter(pl.col("size_bytes") >= low, pl.col("size_bytes") < high)
     return chosen["slowdown"].drop_nans().drop_nulls()

@@ -131,8 +131,6 @@ pub struct Entropies {
     flows: FlowTable<Selector>,
     /// What each flow begins with.
     template: Selector,
-    /// Whether it keeps to its first entropy until it fares badly.
-    keeps_flows: bool,
     /// Answers, pulls and the like take the entropies in turn.
     last_other: u16,
     mask: u16,
@@ -142,11 +140,9 @@ pub struct Entropies {
 impl Entropies {
     /// Those of `host`.
     pub(super) fn new(routing: &Values, host: HostId, seed: u64) -> Entropies {
-        let way = spec::how(WAYS, &routing.kind);
         Entropies {
             flows: FlowTable::default(),
-            template: (way.build)(routing),
-            keeps_flows: way.judged == Judged::Flows,
+            template: (spec::how(WAYS, &routing.kind).build)(routing),
             last_other: 0,
             mask: (routing.count("entropies") - 1) as u16,
             random: Stream::new(seed, Purpose::Paths, host.into()),
@@ -171,7 +167,7 @@ impl Entropies {
     /// Whether a flow keeps to an entropy until it fares badly.
     #[inline]
     pub(super) fn keeps_flows(&self) -> bool {
-        self.keeps_flows
+        self.template.kept().is_some()
     }
 
     /// The entropy that a flow keeps to now, if it does.
