@@ -80,9 +80,14 @@ impl LinkMessage {
     }
 
     /// The message that a packet carries, if it is one between the ends of a link.
+    #[inline]
     pub fn of<H>(packet: &Packet<H>) -> Option<LinkMessage> {
+        (packet.kind == Kind::Link).then(|| LinkMessage::carried_by(packet))
+    }
+
+    fn carried_by<H>(packet: &Packet<H>) -> LinkMessage {
         let Packet { class, priority, .. } = *packet;
-        (packet.kind == Kind::Link).then_some(match packet.path {
+        match packet.path {
             CREDIT => LinkMessage::Credit { class, bytes: priority },
             PAUSE => {
                 let origin = PauseOrigin { link: packet.flow, passed_on: packet.src };
@@ -91,7 +96,7 @@ impl LinkMessage {
             PAUSE_OVER => LinkMessage::PauseOver { class },
             PAUSE_ENDS => LinkMessage::PauseEnds { class },
             _ => LinkMessage::Watchdog { class },
-        })
+        }
     }
 
     /// Whether a packet is a node's reminder to itself, which no link carries.

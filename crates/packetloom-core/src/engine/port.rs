@@ -515,6 +515,14 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.note(now);
     }
 
+    /// Sends a packet at a port that is open to it.
+    #[inline]
+    pub(super) fn send_at_once(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+        debug_assert!(self.is_open(now, wires.packets.get(id)), "something is before it");
+        self.line.busy_until = now;
+        self.send(now, id, wires);
+    }
+
     /// Counts and discards a packet that does not fit into its switch's buffer.
     pub(super) fn refuse(&mut self, id: PacketId, wires: &mut Wires<H>) {
         self.counters.drops += 1;

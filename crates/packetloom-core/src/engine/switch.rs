@@ -55,6 +55,8 @@ pub(super) struct Switch {
     traces_from: Option<u32>,
     /// Who goes first at one instant, where that is not a matter of the link alone.
     ties: Option<Ties>,
+    /// Whether it pauses links, and beyond that only forwards.
+    only_pauses: bool,
     /// Whether it only forwards: it has no pool, no link control, no balancer and no order of its own for packets
     /// of one instant, records no paths, returns no headers, and does not cut through.
     is_plain: bool,
@@ -90,7 +92,9 @@ impl Switch {
         let is_told_nothing = pool.is_none() && control.is_none() && balance.is_none();
         let goes_on = !returns && traces_from.is_none() && cut_through.is_none();
         let is_plain = is_told_nothing && goes_on && ties.is_none();
+        let pauses = matches!(control, Some(LinkControl::Pauses(_)));
         Switch {
+            only_pauses: pauses && pool.is_none() && balance.is_none() && goes_on,
             is_plain,
             router,
             ports,
@@ -170,6 +174,7 @@ impl Switch {
     /// Forwards packets, and lets others leave, in order of time, as those who count both have to, and balancers,
     /// who look at queues. Where departures come first at an instant they are done with before the arrivals of that
     /// instant. Returns how many of the arrivals were only reminders.
+    #[inline(never)]
     fn run_in_order<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         (start, end): (Time, Time),
@@ -357,6 +362,9 @@ impl Switch {
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
+        if self.only_pauses && !A::ACTIVE && self.pass_at_once(now, way, id, ports, wires) {
+            return;
+        }
         if self.take_in(now, way, id, ports, wires) {
             self.send_on(now, way, id, ports, wires);
         }

@@ -86,9 +86,12 @@ impl Switch {
         let port = &mut ports[out as usize];
         let packet = wires.packets.get(id);
         let left = if port.is_open(now, packet) { departure(id, &wires.packets) } else { None };
+        let has_waited = port.is_waiting();
         port.accept(now, id, wires, None);
         match left {
             Some(left) => self.discharge(now, left, ports, wires),
+            // When its next packet can leave is known, and does not depend on what comes behind.
+            None if has_waited && port.is_waiting() => {}
             None => self.note_joined(out, &mut ports[out as usize]),
         }
     }

@@ -134,6 +134,26 @@ impl Switch {
         pauses.ties.order(together.iter().map(of))
     }
 
+    /// Puts a packet straight onto its link if that is free and the buffer is not concerned. Returns whether it did.
+    #[inline]
+    pub(super) fn pass_at_once<H: Copy + Default, A: PortAgent<H>>(
+        &self,
+        now: Time,
+        (link, out): (u32, u32),
+        id: PacketId,
+        ports: &mut [Port<H, A>],
+        wires: &mut Wires<H>,
+    ) -> bool {
+        let (Some(pauses), port) = (self.pauses(), &mut ports[out as usize]) else { return false };
+        let packet = wires.packets.get(id);
+        let passes = |class| pauses.memory.passes(link, class, packet.size_bytes);
+        let goes = port.is_open(now, packet) && charged_class(packet).is_none_or(passes);
+        if goes {
+            port.send_at_once(now, id, wires);
+        }
+        goes
+    }
+
     /// Charges a packet that is to leave by port `out` to the link that it came by. Returns whether it fits.
     pub(super) fn charge<H: Copy + Default, A: PortAgent<H>>(
         &mut self,

@@ -139,6 +139,21 @@ impl Memory {
         (true, self.note(link, signals))
     }
 
+    /// Whether a packet that comes by a link and leaves at the same instant surely leaves the buffer as it was, and
+    /// is no cause to pause the link or resume it.
+    #[inline]
+    pub fn passes(&self, link: u32, class: u8, size_bytes: u16) -> bool {
+        let (link, class, size) = (link as usize, class_in(class), u64::from(size_bytes));
+        let Ingress { charges, paused, alpha_q16, .. } = &self.links[link];
+        let Charge { bytes, headroom } = charges[class];
+        let beyond = (bytes + size).saturating_sub(self.reserve);
+        let free = self.shared_limit.saturating_sub(self.used + size);
+        self.sharing == Sharing::Thresholds
+            && self.is_lossless(class)
+            && (*paused, headroom) == (0, 0)
+            && u128::from(size + beyond) < (u128::from(free) * u128::from(*alpha_q16)) >> 16
+    }
+
     /// A packet that came by a link has left. Returns the signals to send to the link.
     pub fn leave(&mut self, link: u32, class: u8, size_bytes: u16) -> Signals {
         let (link, class, size) = (link as usize, class_in(class), u64::from(size_bytes));

@@ -155,3 +155,35 @@ fn what_was_charged_is_what_is_inside_and_all_of_it_is_discharged() {
         assert!((0..4).all(|link| memory.paused(link) == 0), "{mmu}: paused with an empty buffer");
     }
 }
+
+#[test]
+fn what_passes_would_have_come_and_gone_without_a_trace() {
+    for (mmu, expected) in [("hpcc-ns3", true), ("conweave-ns3", false)] {
+        let mut memory = memory(mmu, 400_000, 20_000, &[LINK; 4], &[]);
+        let mut stream = Stream::new(1, Purpose::Queue, 0);
+        let mut inside: Vec<(u32, u8, u16)> = Vec::new();
+        let (mut passed, mut not) = (0, 0);
+        for step in 0..40_000_u32 {
+            let packet = (stream.below(4), 1 + stream.below(3) as u8, 60 + stream.below(1_400) as u16);
+            if memory.passes(packet.0, packet.1, packet.2) {
+                let mut with_it = memory.clone();
+                assert_eq!(with_it.arrive(packet.0, packet.1, packet.2, 0), (true, Signals::default()));
+                assert_eq!(with_it.leave(packet.0, packet.1, packet.2), Signals::default());
+                assert_eq!(format!("{with_it:?}"), format!("{memory:?}"));
+                passed += 1;
+            } else {
+                not += 1;
+            }
+            if stream.below(3) < if step / 2_000 % 2 == 0 { 2 } else { 1 } {
+                if memory.arrive(packet.0, packet.1, packet.2, 0).0 {
+                    inside.push(packet);
+                }
+            } else if !inside.is_empty() {
+                let (link, class, size) = inside.swap_remove(stream.below(inside.len() as u32) as usize);
+                memory.leave(link, class, size);
+            }
+        }
+        assert_eq!(passed > 1_000, expected, "{mmu}: {passed} passed, {not} did not");
+        assert!(not > 1_000, "{mmu}: {passed} passed, {not} did not");
+    }
+}
