@@ -143,6 +143,14 @@ impl<H: Copy + Default> Packets<H> {
         prefetch(&self.slots[id.0 as usize]);
     }
 
+    /// Prefetches a packet, what comes after it in its queue, and by which link it came.
+    #[inline]
+    pub fn prefetch_queued(&self, id: PacketId) {
+        self.prefetch(id);
+        prefetch(&self.next[id.0 as usize]);
+        prefetch(&self.ingress[id.0 as usize]);
+    }
+
     /// A packet, to be changed.
     #[inline]
     pub fn get_mut(&mut self, id: PacketId) -> &mut Packet<H> {

@@ -43,10 +43,10 @@ impl List {
         }
     }
 
-    /// Prefetches the first packet of a list that has one.
+    /// Prefetches the first packet of a list that has one, with what is noted beside it.
     #[inline]
     pub fn prefetch_first<H: Copy + Default>(&self, packets: &Packets<H>) {
-        packets.prefetch(self.first);
+        packets.prefetch_queued(self.first);
     }
 
     /// Adds one at the end.

@@ -47,6 +47,7 @@ impl Switch {
 
     /// Lets packets leave in order of time, then port, and returns their credits to the links that they came by,
     /// each at that moment: the messages go out by ports, too.
+    #[inline(never)]
     pub(super) fn depart_with_credits<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         last: Time,
@@ -57,12 +58,12 @@ impl Switch {
         loop {
             let next = self.next_to_depart(last);
             let is_owed = self.credits().is_some_and(|credits| !credits.owed.is_empty());
-            if is_owed && next.is_none_or(|(at, _)| at > moment) {
+            if is_owed && next.is_none_or(|next| next.at > moment) {
                 self.return_credits(moment, ports, wires);
                 continue;
             }
-            let Some((_, number)) = next else { return };
-            if let Some((now, departure)) = self.depart_from(number, ports, wires)
+            let Some(next) = next else { return };
+            if let Some((now, departure)) = self.depart_next(next, ports, wires)
                 && let Some(credits) = self.credits()
             {
                 moment = now;

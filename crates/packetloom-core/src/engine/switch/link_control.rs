@@ -20,6 +20,19 @@ pub(in crate::engine) enum LinkControl {
     Pauses(Box<Pauses>),
 }
 
+/// A packet that leaves next.
+#[derive(Clone, Copy)]
+pub(super) struct Next {
+    /// When.
+    pub(super) at: Time,
+    /// By which port.
+    port: u32,
+    /// The port's place among those that wait.
+    place: usize,
+    /// When at the earliest one leaves by another port.
+    others_at: Time,
+}
+
 impl LinkControl {
     /// A packet leaves by a port.
     pub(super) fn pass<H>(&mut self, port: u32, packet: &mut Packet<H>) {
@@ -121,29 +134,39 @@ impl Switch {
 
     /// The port whose next packet starts first, if one does by `last`: in order of time, then port.
     #[inline]
-    pub(super) fn next_to_depart(&mut self, last: Time) -> Option<(Time, u32)> {
+    pub(super) fn next_to_depart(&mut self, last: Time) -> Option<Next> {
         if self.next_departure > last {
             return None;
         }
-        let next = self.waiting.iter().map(|&(number, at)| (at, number)).min();
-        self.next_departure = next.map_or(Time::NEVER, |(at, _)| at);
-        next.filter(|&(at, _)| at <= last)
+        let mut next = Next { at: Time::NEVER, port: u32::MAX, place: 0, others_at: Time::NEVER };
+        for (place, &(port, at)) in self.waiting.iter().enumerate() {
+            if (at, port) < (next.at, next.port) {
+                next = Next { at, port, place, others_at: next.at };
+            } else {
+                next.others_at = next.others_at.min(at);
+            }
+        }
+        self.next_departure = next.at;
+        (next.at <= last).then_some(next)
     }
 
-    /// Has a port's next packet leave.
-    pub(super) fn depart_from<H: Copy + Default, A: PortAgent<H>>(
+    /// Has the next packet leave.
+    pub(super) fn depart_next<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
-        number: u32,
+        next: Next,
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) -> Option<(Time, Departure)> {
-        let port = &mut ports[number as usize];
+        let port = &mut ports[next.port as usize];
         let departure = port.depart(wires);
-        self.note_departure_at(number, port);
+        let at = if port.is_waiting() { port.free_at() } else { Time::NEVER };
+        self.waiting[next.place].1 = at;
+        self.next_departure = next.others_at.min(at);
         departure
     }
 
     /// Lets packets leave until `last`, and says so to the links that they came by.
+    #[inline]
     pub(super) fn depart_until<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         last: Time,
@@ -152,8 +175,10 @@ impl Switch {
     ) {
         match self.control {
             Some(LinkControl::Credits(_)) => self.depart_with_credits(last, ports, wires),
-            Some(LinkControl::Pauses(_)) => self.depart_with_pauses(last, ports, wires),
-            None => {}
+            Some(LinkControl::Pauses(_)) if self.next_departure <= last => {
+                self.depart_with_pauses(last, ports, wires);
+            }
+            _ => {}
         }
     }
 }

@@ -184,14 +184,15 @@ impl Switch {
     }
 
     /// Lets packets leave in order of time, then port, and discharges the links that they came by.
+    #[inline(never)]
     pub(super) fn depart_with_pauses<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
         last: Time,
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        while let Some((_, number)) = self.next_to_depart(last) {
-            let Some((now, left)) = self.depart_from(number, ports, wires) else { continue };
+        while let Some(next) = self.next_to_depart(last) {
+            let Some((now, left)) = self.depart_next(next, ports, wires) else { continue };
             self.discharge(now, left, ports, wires);
         }
     }
