@@ -153,7 +153,7 @@ def test_a_mistake_is_reported_with_its_line(body: str, line: int, message: str,
     [
         ("class Broken(:\n", "broken.py line 1: invalid syntax"),
         ("1 / 0\nclass Broken: pass\n", "broken.py line 1: ZeroDivisionError: division by zero"),
-        ("class Broken: pass\n", "line 1: Broken is no packetloom.schemes.CongestionControl"),
+        ("class Broken: pass\n", "line 1: Broken is none of packetloom.schemes; derive it from one of CongestionControl"),
         ("class Other: pass\n", "there is no class 'Broken' here; the classes are: Other"),
         ("import os\nclass Broken: pass\n", "line 1: os can't be imported here"),
         ("from .other import x\nclass Broken: pass\n", "line 1: .other can't be imported here"),

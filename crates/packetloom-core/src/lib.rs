@@ -12,6 +12,7 @@
 //! | [`topology`], [`workload`] | nodes and links; flow sizes, arrivals, patterns |
 //! | [`spec`] | a component's description, from which scenarios are read |
 //! | [`measure`], [`formats`], [`files`] | what is recorded; other simulators' files; reading files safely |
+//! | [`user_class`] | classes that users write in Python, compiled and called by address |
 //! | [`units`], [`random`], [`flow`], [`flow_table`], [`prefetch`] | the basics |
 
 pub mod engine;
@@ -31,4 +32,5 @@ pub mod routing;
 pub mod spec;
 pub mod topology;
 pub mod units;
+pub mod user_class;
 pub mod workload;

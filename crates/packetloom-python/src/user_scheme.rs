@@ -6,7 +6,8 @@
 #![allow(unsafe_code)]
 
 use packetloom::spec::Kind;
-use packetloom::transport::python::{Class, ClassParam, Method, Place, set_loader, symbols};
+use packetloom::transport::python::symbols;
+use packetloom::user_class::{Class, ClassParam, Methods, Place, set_loader};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
@@ -28,9 +29,10 @@ struct Parameter {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Compiled {
+    base: String,
     doc: String,
     source: String,
-    ecn: bool,
+    constants: BTreeMap<String, i64>,
     params: Vec<Parameter>,
     initial: Vec<u64>,
     methods: BTreeMap<String, usize>,
@@ -61,22 +63,11 @@ pub fn scheme_symbols(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 impl Compiled {
     fn class(self) -> Result<Class, String> {
         let params = self.params.into_iter().map(Parameter::read).collect::<Result<_, _>>()?;
-        let address = |method: &str| self.methods.get(method).copied().unwrap_or(0);
-        // SAFETY: the compiler gives every method the signature of its event, and keeps the code; what it compiles
-        // has no other effect than on its arguments.
-        let class = unsafe {
-            Class {
-                doc: self.doc,
-                source: self.source,
-                ecn: self.ecn,
-                params,
-                initial: self.initial,
-                start: Method::at(address("start")),
-                acknowledged: Method::at(address("acknowledged")),
-                lost: Method::at(address("lost")),
-                timed_out: Method::at(address("timed_out")),
-            }
-        };
+        // SAFETY: the compiler gives every method the signature of its hook, and keeps the code; what it compiles has
+        // no other effect than on its arguments.
+        let methods = unsafe { Methods::at(self.methods) };
+        let Compiled { base, doc, source, constants, initial, .. } = self;
+        let class = Class { base, doc, source, constants, params, initial, methods };
         Ok(class)
     }
 }

@@ -7,7 +7,7 @@ of the file. The functions live as long as the process: the simulator has their 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
 
@@ -22,19 +22,22 @@ from numba.np.numpy_support import carray
 
 from packetloom import _core
 from packetloom.schemes.declaration import cbrt
-from packetloom.schemes.translate import FIELDS, HOOKS, OURS, entry_name
+from packetloom.schemes.roles import EVENTS, TOOLS, Role
+from packetloom.schemes.translate import OURS, entry_name
 
 # Compiled functions, which must stay.
 _KEPT: list[Any] = []
 
-_WINDOW = numba.from_dtype(np.dtype([(name, np.int64) for name in ("cwnd_q20", "ssthresh_q20", "largest_q20")]))
-_EVENTS = {event: numba.from_dtype(np.dtype([(name, np.int64) for name in names])) for event, names in FIELDS.items()}
-
 
 def compile_methods(
-    tree: ast.Module, namespace: dict[str, Any], file: str, class_name: str, fields: Sequence[tuple[str, type]]
+    tree: ast.Module,
+    namespace: dict[str, Any],
+    file: str,
+    class_name: str,
+    role: Role,
+    fields: Mapping[str, type],
 ) -> dict[str, int]:
-    """The addresses of a class's hooks.
+    """The addresses of a class's hooks; `fields` are those of its state, parameters included.
 
     `namespace` is that of the user's module; `tree` has the functions that the class was translated to.
 
@@ -43,7 +46,7 @@ def compile_methods(
     """
     for name, address in _core.scheme_symbols().items():
         llvm.add_symbol(name, address)
-    entries = {hook: entry_name(class_name, hook) for hook in HOOKS}
+    entries = {name: entry_name(class_name, name) for name in role.hooks}
     namespace |= _OURS
     exec(compile(tree, file, "exec"), namespace)
     for name, value in list(namespace.items()):
@@ -51,19 +54,25 @@ def compile_methods(
             namespace[name] = _compiled_cbrt
         elif isinstance(value, FunctionType) and value.__code__.co_filename == file and name not in entries.values():
             namespace[name] = numba.njit(cache=True, error_model="numpy")(value)
-    state = numba.from_dtype(np.dtype([(name, _DTYPES[kind]) for name, kind in fields] or [("nothing", np.int64)]))
     addresses: dict[str, int] = {}
-    for hook, event in HOOKS.items():
-        if (entry := namespace.get(entries[hook])) is not None:
-            pointers = [_pointer(record) for record in (state, _EVENTS[event], _WINDOW)]
+    for name, hook in role.hooks.items():
+        if (entry := namespace.get(entries[name])) is not None:
+            records = (fields, EVENTS[hook.event], TOOLS[hook.tools].record)
+            pointers = [_pointer(_record(record)) for record in records]
             function = numba.cfunc(types.void(*pointers), cache=True, error_model="numpy")(entry)
             _KEPT.append(function)
-            addresses[hook] = int(function.address or 0)
+            addresses[name] = int(function.address or 0)
     return addresses
 
 
 _pointer: Any = types.CPointer
 _DTYPES: Mapping[type, Any] = {int: np.int64, bool: np.int64, float: np.float64}
+
+
+def _record(fields: Mapping[str, type]) -> Any:
+    return numba.from_dtype(
+        np.dtype([(name, _DTYPES[kind]) for name, kind in fields.items()] or [("nothing", np.int64)])
+    )
 
 
 def _address_of(_: Any, record: Any) -> Any:

@@ -23,7 +23,9 @@ from typing import Any
 from packetloom import _core
 from packetloom.cache import cache_folder
 from packetloom.errors import ScenarioError
-from packetloom.schemes.declaration import CongestionControl, Parameter
+from packetloom.schemes import declaration
+from packetloom.schemes.declaration import Parameter
+from packetloom.schemes.roles import ROLES, Role
 from packetloom.schemes.translate import Declared, TranslationError, translate
 from packetloom.storage import write_text
 from packetloom.text_files import MOST_SCENARIO_BYTES, read_text
@@ -96,28 +98,36 @@ def _temporary() -> Path:
 def _describe(copy: Path, source: str, class_name: str) -> dict[str, Any]:
     namespace, node = _module(copy, source, class_name)
     found = namespace[class_name]
-    if not (isinstance(found, type) and issubclass(found, CongestionControl)):
+    base = base_of(found)
+    if base is None:
+        known = ", ".join(ROLES)
         raise TranslationError(
-            node.lineno, f"{class_name} is no packetloom.schemes.CongestionControl; derive it from that"
+            node.lineno, f"{class_name} is none of packetloom.schemes; derive it from one of {known}"
         )
+    role = ROLES[base]
     parameters = {name: value for name, value in vars(found).items() if isinstance(value, Parameter)}
-    fields = _fields(found, node)
+    fields = _fields(found, node, role)
     methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
     kinds = {name: kind for name, (kind, _) in fields.items()}
-    declared = Declared(class_name, parameters, kinds, methods, {*namespace, *dir(builtins)})
+    declared = Declared(class_name, role, parameters, kinds, methods, {*namespace, *dir(builtins)})
     tree = translate(declared)
-    layout: list[tuple[str, type]] = [
-        (name, float if one.kind == "number" else int) for name, one in parameters.items()
-    ]
-    layout += [(name, kind) for name, (kind, _) in fields.items()]
+    layout: dict[str, type] = {name: float if one.kind == "number" else int for name, one in parameters.items()}
     return {
+        "base": base,
         "doc": _first_sentence(found),
         "source": copy.name,
-        "ecn": bool(found.ecn),
+        "constants": {name: int(getattr(found, name)) for name in role.constants},
         "params": [{"name": name} | asdict(value) for name, value in parameters.items()],
         "initial": [_bits(kind, value) for kind, value in fields.values()],
-        "methods": _compiled(copy, tree, namespace, class_name, layout),
+        "methods": _compiled(copy, tree, namespace, class_name, role, layout | kinds),
     }
+
+
+def base_of(found: Any) -> str | None:
+    """The class of `packetloom.schemes` that a class derives from."""
+    if not isinstance(found, type):
+        return None
+    return next((name for name in ROLES if issubclass(found, getattr(declaration, name))), None)
 
 
 def _module(copy: Path, source: str, class_name: str) -> tuple[dict[str, Any], ast.ClassDef]:
@@ -158,14 +168,14 @@ def _check_imports(tree: ast.Module) -> None:
                 )
 
 
-def _fields(found: type, node: ast.ClassDef) -> dict[str, tuple[type, Any]]:
+def _fields(found: type, node: ast.ClassDef, role: Role) -> dict[str, tuple[type, Any]]:
     """The annotated fields with their types and initial values."""
     fields: dict[str, tuple[type, Any]] = {}
     for one in node.body:
         if not isinstance(one, ast.Assign | ast.AnnAssign):
             continue
         name = _name(one.targets[0] if isinstance(one, ast.Assign) else one.target)
-        if name == "ecn" or isinstance(getattr(found, name, None), Parameter):
+        if name in role.constants or isinstance(getattr(found, name, None), Parameter):
             continue
         if isinstance(one, ast.Assign):
             raise TranslationError(one.lineno, f"what is {name}? Write its type, such as {name}: float = 0.0")
@@ -189,12 +199,12 @@ def _bits(kind: type, value: Any) -> int:
 
 
 def _first_sentence(found: type) -> str:
-    text = inspect.cleandoc(found.__doc__ or "") or f"{found.__name__}, a congestion control in Python."
+    text = inspect.cleandoc(found.__doc__ or "") or f"{found.__name__}, a class in Python."
     return " ".join(text.split("\n\n")[0].split())
 
 
 def _compiled(
-    copy: Path, tree: ast.Module, namespace: dict[str, Any], class_name: str, layout: list[tuple[str, type]]
+    copy: Path, tree: ast.Module, namespace: dict[str, Any], class_name: str, role: Role, layout: dict[str, type]
 ) -> dict[str, int]:
     try:
         from packetloom.schemes import compiler
@@ -206,7 +216,7 @@ def _compiled(
         )
         raise ScenarioError(message) from None
     try:
-        return compiler.compile_methods(tree, namespace, str(copy), class_name, layout)
+        return compiler.compile_methods(tree, namespace, str(copy), class_name, role, layout)
     except compiler.NumbaError as error:
         line, message = _sentence(str(error), copy)
         raise TranslationError(line, message) from None

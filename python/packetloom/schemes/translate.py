@@ -1,7 +1,7 @@
 """Turns the methods of a class into functions that numba compiles.
 
-`self.fall(window)` becomes a call of the function for `fall`; what is asked of a window becomes a call of the
-simulator's own functions. Names that do not exist are reported here, with their line; types are numba's business.
+`self.fall(window)` becomes a call of the function for `fall`; what the simulator guards, such as a window, becomes a
+call of its own functions. Names that do not exist are reported here, with their line; types are numba's business.
 """
 
 from __future__ import annotations
@@ -11,17 +11,8 @@ import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-# What methods are given, by the name of its type in annotations; without one the argument's own name says it.
-FIELDS = {
-    "Flow": ("id", "src", "dst", "size_bytes", "start_ps", "deadline_ps"),
-    "Ack": ("packets", "advanced", "marked", "una", "next", "now_ps", "rtt_ps"),
-    "Loss": ("in_flight", "again"),
-}
-# The hooks and what each is given.
-HOOKS = {"start": "Flow", "acknowledged": "Ack", "lost": "Loss", "timed_out": "Loss"}
-WINDOW = "Window"
-WINDOW_METHODS = {"grow": 0, "shrink": 1, "halve_ssthresh": 2, "restart": 0}
-WINDOW_FIELDS = ("cwnd", "ssthresh")
+from packetloom.schemes.roles import EVENTS, TOOLS, Hook, Role
+
 # Begins the names of the simulator's own functions in translated code.
 OURS = "_packetloom_"
 
@@ -40,6 +31,7 @@ class Declared:
     """A class's own names."""
 
     name: str
+    role: Role
     parameters: Collection[str]
     fields: Mapping[str, type]
     methods: Mapping[str, ast.FunctionDef]
@@ -60,7 +52,9 @@ def entry_name(class_name: str, hook: str) -> str:
 def translate(declared: Declared) -> ast.Module:
     """A module of functions, one for each method and one for each hook's entry."""
     functions: list[ast.stmt] = [_function(method, declared) for method in declared.methods.values()]
-    functions += [_entry(declared, hook) for hook in HOOKS if hook in declared.methods]
+    functions += [
+        _entry(declared, name, hook) for name, hook in declared.role.hooks.items() if name in declared.methods
+    ]
     return ast.fix_missing_locations(ast.Module(functions, type_ignores=[]))
 
 
@@ -73,14 +67,14 @@ def _function(method: ast.FunctionDef, declared: Declared) -> ast.FunctionDef:
     names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
     if not names:
         raise TranslationError(method.lineno, f"{method.name} needs self as its first argument")
-    if method.name in HOOKS and len(names) != 3:
-        given = HOOKS[method.name].lower()
-        raise TranslationError(method.lineno, f"{method.name} takes self, {given} and window")
-    roles = {argument.arg: role for argument in arguments.args[1:] if (role := _role(argument))}
-    if method.name in HOOKS:
-        roles |= {names[1]: HOOKS[method.name], names[2]: WINDOW}
+    given = {argument.arg: kind for argument in arguments.args[1:] if (kind := _kind(argument))}
+    if (hook := declared.role.hooks.get(method.name)) is not None:
+        if len(names) != 3:
+            takes = f"{method.name} takes self, {hook.event.lower()} and {hook.tools.lower()}"
+            raise TranslationError(method.lineno, takes)
+        given |= {names[1]: hook.event, names[2]: hook.tools}
     _check_names(method, declared)
-    translator = _Translator(declared, names[0], roles)
+    translator = _Translator(declared, names[0], given)
     body = [translator.visit(statement) for statement in method.body]
     plain = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     function = ast.FunctionDef(function_name(declared.name, method.name), plain, body, [])
@@ -98,7 +92,7 @@ def _check_names(method: ast.FunctionDef, declared: Declared) -> None:
             raise TranslationError(node.lineno, f"name {node.id!r} is not defined")
 
 
-def _role(argument: ast.arg) -> str | None:
+def _kind(argument: ast.arg) -> str | None:
     annotation = argument.annotation
     if isinstance(annotation, ast.Attribute):
         name = annotation.attr
@@ -108,18 +102,23 @@ def _role(argument: ast.arg) -> str | None:
         name = annotation.value
     else:
         name = argument.arg.capitalize()
-    return name if name == WINDOW or name in FIELDS else None
+    return name if name in TOOLS or name in EVENTS else None
 
 
-def _entry(declared: Declared, hook: str) -> ast.stmt:
-    call = f"{function_name(declared.name, hook)}(carray(state, 1)[0], carray(event, 1)[0], carray(window, 1)[0])"
-    text = f"def {entry_name(declared.name, hook)}(state, event, window):\n    {call}\n"
+def _entry(declared: Declared, name: str, hook: Hook) -> ast.stmt:
+    call = f"{function_name(declared.name, name)}(carray(state, 1)[0], carray(event, 1)[0], carray(tools, 1)[0])"
+    result = f"carray(tools, 1)[0].result = {OURS}whole({call})" if hook.returns else call
+    text = f"def {entry_name(declared.name, name)}(state, event, tools):\n    {result}\n"
     entry = ast.parse(text.replace("carray", f"{OURS}carray")).body[0]
-    line = declared.methods[hook].lineno
+    line = declared.methods[name].lineno
     for node in ast.walk(entry):
         if isinstance(node, ast.expr | ast.stmt):
             node.lineno = node.end_lineno = line
     return entry
+
+
+def _article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'AO' else 'a'} {kind.lower()}"
 
 
 def _loaded(target: ast.expr) -> ast.expr:
@@ -128,22 +127,22 @@ def _loaded(target: ast.expr) -> ast.expr:
 
 
 class _Translator(ast.NodeTransformer):
-    def __init__(self, declared: Declared, self_name: str, roles: Mapping[str, str]) -> None:
+    def __init__(self, declared: Declared, self_name: str, given: Mapping[str, str]) -> None:
         self.declared = declared
         self.self_name = self_name
-        self.roles = roles
+        self.given = given
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         match node.func:
             case ast.Attribute(ast.Name(owner), name) if owner == self.self_name:
                 self._known(node, name, self.declared.methods, f"{self.declared.name} has no method")
                 return self._call(node, function_name(self.declared.name, name), owner)
-            case ast.Attribute(ast.Name(owner), name) if self.roles.get(owner) == WINDOW:
-                self._known(node, name, WINDOW_METHODS, "a window has no method")
-                if len(node.args) != WINDOW_METHODS[name] or node.keywords:
-                    takes = f"window.{name} takes {WINDOW_METHODS[name]} arguments"
-                    raise TranslationError(node.lineno, takes)
-                return self._call(node, f"{OURS}window_{name}", owner)
+            case ast.Attribute(ast.Name(owner), name) if (kind := self.given.get(owner, "")) in TOOLS:
+                methods = TOOLS[kind].methods
+                self._known(node, name, methods, f"a {kind.lower()} has no method")
+                if len(node.args) != methods[name] or node.keywords:
+                    raise TranslationError(node.lineno, f"{owner}.{name} takes {methods[name]} arguments")
+                return self._call(node, f"{OURS}{kind.lower()}_{name}", owner)
         self.generic_visit(node)
         return node
 
@@ -152,30 +151,29 @@ class _Translator(ast.NodeTransformer):
             self.generic_visit(node)
             return node
         owner, name = node.value.id, node.attr
-        role = self.roles.get(owner)
+        kind = self.given.get(owner, "")
         if owner == self.self_name:
             self._own(node, name)
-        elif role == WINDOW:
-            return self._window(node, owner, name)
-        elif role is not None:
-            article = "an" if role == "Ack" else "a"
-            self._known(node, name, FIELDS[role], f"{article} {role.lower()} has no")
+        elif kind in TOOLS:
+            return self._of_tools(node, owner, kind)
+        elif kind:
+            self._known(node, name, EVENTS[kind], f"{_article(kind)} has no")
             if isinstance(node.ctx, ast.Store):
                 raise TranslationError(node.lineno, f"{owner}.{name} can't be set")
         return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
-        if (target := self._window_field(node.targets[0])) is None:
+        if (target := self._guarded(node.targets[0])) is None:
             self.generic_visit(node)
             if self._is_whole(node.targets[0]):
                 node.value = self._whole(node.value)
             return node
         if len(node.targets) > 1:
-            raise TranslationError(node.lineno, "a window is set by itself; write two statements")
+            raise TranslationError(node.lineno, f"{target[0]}.{target[1]} is set by itself; write two statements")
         return self._set(node, target, self.visit(node.value))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        if (target := self._window_field(node.target)) is None:
+        if (target := self._guarded(node.target)) is None:
             if not self._is_whole(node.target):
                 self.generic_visit(node)
                 return node
@@ -190,17 +188,22 @@ class _Translator(ast.NodeTransformer):
             return ast.copy_location(ast.Pass(), node)
         return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
 
-    def _window_field(self, target: ast.expr) -> tuple[str, str] | None:
+    def _guarded(self, target: ast.expr) -> tuple[str, str] | None:
+        """Whose field is set, and which, if a function of the simulator sets it."""
         match target:
-            case ast.Attribute(ast.Name(owner), name) if self.roles.get(owner) == WINDOW:
-                self._known(target, name, WINDOW_FIELDS, "of a window nothing can be set that is called")
-                return owner, name
+            case ast.Attribute(ast.Name(owner), name) if (kind := self.given.get(owner, "")) in TOOLS:
+                tools = TOOLS[kind]
+                settable = (*tools.guarded, *tools.settable)
+                self._known(target, name, settable, f"of {_article(kind)} nothing can be set that is called")
+                return (owner, name) if name in tools.guarded else None
         return None
 
     def _is_whole(self, target: ast.expr) -> bool:
         match target:
             case ast.Attribute(ast.Name(owner), name) if owner == self.self_name:
                 return self.declared.fields.get(name, float) is not float
+            case ast.Attribute(ast.Name(owner), name) if (kind := self.given.get(owner, "")) in TOOLS:
+                return TOOLS[kind].record.get(name, float) is not float
         return False
 
     def _whole(self, value: ast.expr) -> ast.expr:
@@ -208,19 +211,20 @@ class _Translator(ast.NodeTransformer):
 
     def _set(self, node: ast.stmt, target: tuple[str, str], value: ast.expr) -> ast.stmt:
         owner, name = target
-        function = ast.Name(f"{OURS}window_set_{name}", ast.Load())
+        function = ast.Name(f"{OURS}{self.given[owner].lower()}_set_{name}", ast.Load())
         call = ast.Call(function, [ast.Name(owner, ast.Load()), value], [])
         return ast.copy_location(ast.Expr(ast.copy_location(call, node)), node)
 
-    def _window(self, node: ast.Attribute, owner: str, name: str) -> ast.expr:
-        self._known(node, name, (*WINDOW_FIELDS, "in_slow_start"), "a window has no")
-        read = {field: self._read(node, owner, field) for field in WINDOW_FIELDS}
-        if name == "in_slow_start":
-            return ast.copy_location(ast.Compare(read["cwnd"], [ast.Lt()], [read["ssthresh"]]), node)
-        return read[name]
+    def _of_tools(self, node: ast.Attribute, owner: str, kind: str) -> ast.expr:
+        tools = TOOLS[kind]
+        self._known(node, node.attr, tools.known, f"{_article(kind)} has no")
+        if node.attr in tools.comparisons:
+            low, high = (self._read(node, owner, field) for field in tools.comparisons[node.attr])
+            return ast.copy_location(ast.Compare(low, [ast.Lt()], [high]), node)
+        return self._read(node, owner, node.attr) if node.attr in tools.guarded else node
 
     def _read(self, node: ast.expr, owner: str, field: str) -> ast.expr:
-        function = ast.Name(f"{OURS}window_{field}", ast.Load())
+        function = ast.Name(f"{OURS}{self.given[owner].lower()}_{field}", ast.Load())
         return ast.copy_location(ast.Call(function, [ast.Name(owner, ast.Load())], []), node)
 
     def _call(self, node: ast.Call, function: str, owner: str) -> ast.expr:

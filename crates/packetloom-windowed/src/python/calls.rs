@@ -1,9 +1,8 @@
-//! The interface to compiled methods, and the one place of this crate with `unsafe` code: a method is called by its
-//! address, and calls back what a [`Window`] can do.
-//!
-//! All arguments are pointers to records whose fields have eight bytes each. A method keeps none of them.
+//! What compiled methods are given, and what they call back: what a [`Window`] can do. The one place of this crate
+//! with `unsafe` code.
 #![allow(unsafe_code)]
 
+use crate::user_class::Hook;
 use crate::windowed::Window;
 
 /// A flow, as a method sees it.
@@ -54,38 +53,34 @@ pub struct LossView {
     pub again: i64,
 }
 
-type Call<E> = unsafe extern "C" fn(*mut u64, *const E, *mut Window);
+/// The base class in Python.
+pub const BASE: &str = "CongestionControl";
 
-/// A compiled method that takes a flow's state, an event and the flow's window.
-#[derive(Debug)]
-pub struct Method<E>(Call<E>);
+macro_rules! hooks {
+    ($($(#[$doc:meta])* $name:ident = $text:literal($event:ty);)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
 
-impl<E> Clone for Method<E> {
-    fn clone(&self) -> Method<E> {
-        *self
-    }
+        // SAFETY: `packetloom.schemes.roles` has the same fields in the same order, and a window is only handed on.
+        unsafe impl Hook for $name {
+            const BASE: &'static str = BASE;
+            const NAME: &'static str = $text;
+            type Event = $event;
+            type Tools = Window;
+        }
+    )*};
 }
 
-impl<E> Copy for Method<E> {}
-
-impl<E> Method<E> {
-    /// The method at an address; nothing at 0.
-    ///
-    /// # Safety
-    /// At the address is a function of C's calling convention that takes pointers to a state as large as its
-    /// [`Code`](super::Code) declares, to an `E` and to a [`Window`], that writes to nothing else, can be called
-    /// from any thread, and stays for as long as the process.
-    pub unsafe fn at(address: usize) -> Option<Method<E>> {
-        // SAFETY: the caller's promise; a function pointer has the size of an address.
-        (address != 0).then(|| Method(unsafe { std::mem::transmute::<usize, Call<E>>(address) }))
-    }
-
-    /// Calls it.
-    #[inline]
-    pub fn call(self, state: &mut [u64], event: &E, window: &mut Window) {
-        // SAFETY: `at`'s contract; nothing else refers to the three while it runs.
-        unsafe { (self.0)(state.as_mut_ptr(), event, window) }
-    }
+hooks! {
+    /// When a flow starts.
+    Start = "start"(FlowView);
+    /// When an acknowledgement comes.
+    Acknowledged = "acknowledged"(AckView);
+    /// When a loss is found.
+    Lost = "lost"(LossView);
+    /// When the retransmission timer expires.
+    TimedOut = "timed_out"(LossView);
 }
 
 /// What a method can call, by the names under which compiled code refers to it.
@@ -107,7 +102,7 @@ macro_rules! exported {
     ($($(#[$doc:meta])* fn $name:ident($window:ident $(, $argument:ident: $type:ty)*) $(-> $result:ty)? $body:block)*) => {$(
         $(#[$doc])*
         unsafe extern "C" fn $name($window: *mut Window $(, $argument: $type)*) $(-> $result)? {
-            // SAFETY: compiled code passes on the pointer that `Method::call` gave it.
+            // SAFETY: compiled code passes on the pointer that it was called with.
             let $window = unsafe { &mut *$window };
             $body
         }

@@ -1,22 +1,19 @@
 //! A congestion control that a user writes as a Python class.
 //!
-//! The class is compiled when the scenario is read (by `packetloom.schemes`, through numba), and its methods are
-//! called by their addresses: no interpreter takes part in a run. `calls.rs` is the interface to them, `code.rs`
-//! keeps what was compiled.
+//! [`crate::user_class`] has the class; `calls.rs` is the interface to its methods.
 
 mod calls;
-mod code;
 
-pub use calls::{Method, symbols};
-pub use code::{Class, ClassParam, Code, Place, load, set_loader};
+pub use calls::symbols;
 
 use super::tcp::NewReno;
 use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::engine::ControlError;
 use crate::flow::Flow;
-use crate::spec::{Complaint, Component, Value, Values};
+use crate::spec::{Complaint, Component, Values};
 use crate::units::Time;
-use calls::{AckView, FlowView, LossView};
+use crate::user_class::{Code, Method, PLACE, Role, named, signed};
+use calls::{AckView, Acknowledged, FlowView, LossView, Lost, Start, TimedOut};
 
 /// The name of the transport.
 pub const KIND: &str = "python";
@@ -24,15 +21,33 @@ pub const KIND: &str = "python";
 /// A transport whose congestion control is a Python class.
 pub type Python = Windowed<PythonControl>;
 
+/// What a class is.
+pub static ROLE: Role = Role { base: calls::BASE, component: PythonControl::COMPONENT };
+
 /// One flow's state, and what works on it; what the class does not define is NewReno's.
 #[derive(Clone, Debug)]
 pub struct PythonControl {
-    code: &'static Code,
+    methods: Methods,
     /// The class's parameters, then its fields.
     state: Box<[u64]>,
     /// What starts the flow; called with the window as soon as there is one.
     flow: Option<Box<FlowView>>,
     error: Option<ControlError>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Methods {
+    start: Option<Method<Start>>,
+    acknowledged: Option<Method<Acknowledged>>,
+    lost: Option<Method<Lost>>,
+    timed_out: Option<Method<TimedOut>>,
+}
+
+impl Methods {
+    fn of(code: &Code) -> Methods {
+        let (start, acknowledged) = (code.method(), code.method());
+        Methods { start, acknowledged, lost: code.method(), timed_out: code.method() }
+    }
 }
 
 impl Congestion for PythonControl {
@@ -41,30 +56,28 @@ impl Congestion for PythonControl {
         kind: KIND,
         doc: "A congestion control of your own: a Python class, compiled when the scenario is read. Beside these it has the parameters that the class declares.",
         source: "docs/your-own-scheme.md",
-        params: &[&core(default_of()), code::PLACE],
+        params: &[&core(default_of()), PLACE],
         check,
     };
     const ECN: bool = false;
 
     fn ecn(values: &Values) -> bool {
-        code::with_place(values, load).is_ok_and(|code| code.class.ecn)
+        named(&ROLE, values).is_ok_and(|code| code.constant("ecn") != 0)
     }
 
     fn prepare(values: &Values) -> Result<(), Complaint> {
-        let loaded = code::with_place(values, load);
-        loaded.map(|_| ()).map_err(|message| Complaint::new("scheme.transport.file", message))
+        named(&ROLE, values).map(|_| ()).map_err(|message| Complaint::new("scheme.transport.file", message))
     }
 
     fn new(values: &Values, flow: &Flow) -> PythonControl {
-        let code = code::with_place(values, load).expect("it was prepared");
-        let params = code.class.params.iter().map(|param| bits(values.get(&param.name)));
-        let state = params.chain(code.class.initial.iter().copied()).collect();
-        let view = code.class.start.map(|_| Box::new(FlowView::of(flow)));
-        PythonControl { code, state, flow: view, error: None }
+        let code = named(&ROLE, values).expect("it was prepared");
+        let methods = Methods::of(code);
+        let view = methods.start.map(|_| Box::new(FlowView::of(flow)));
+        PythonControl { methods, state: code.state(values), flow: view, error: None }
     }
 
     fn started(&mut self, window: &mut Window) {
-        if let (Some(start), Some(flow)) = (self.code.class.start, self.flow.take()) {
+        if let (Some(start), Some(flow)) = (self.methods.start, self.flow.take()) {
             start.call(&mut self.state, &flow, window);
             self.look_at(window, "start");
         }
@@ -72,7 +85,7 @@ impl Congestion for PythonControl {
 
     #[inline]
     fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
-        match self.code.class.acknowledged {
+        match self.methods.acknowledged {
             Some(method) => {
                 method.call(&mut self.state, &AckView::of(&acked), window);
                 self.look_at(window, "acknowledged");
@@ -82,7 +95,7 @@ impl Congestion for PythonControl {
     }
 
     fn lost(&mut self, in_flight: u32, window: &mut Window) {
-        if let Some(method) = self.code.class.lost {
+        if let Some(method) = self.methods.lost {
             method.call(&mut self.state, &LossView::of(in_flight, false), window);
             self.look_at(window, "lost");
         } else {
@@ -91,7 +104,7 @@ impl Congestion for PythonControl {
     }
 
     fn timed_out(&mut self, in_flight: u32, again: bool, window: &mut Window) {
-        if let Some(method) = self.code.class.timed_out {
+        if let Some(method) = self.methods.timed_out {
             method.call(&mut self.state, &LossView::of(in_flight, again), window);
             self.look_at(window, "timed_out");
         } else {
@@ -145,21 +158,5 @@ impl AckView {
 impl LossView {
     fn of(in_flight: u32, again: bool) -> LossView {
         LossView { in_flight: in_flight.into(), again: again.into() }
-    }
-}
-
-fn signed(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-/// A parameter's value as a method finds it: floating point for a number, else a whole number in its unit.
-fn bits(value: &Value) -> u64 {
-    match value {
-        Value::Number(number) => number.to_bits(),
-        Value::Time(time) => time.as_ps(),
-        Value::Rate(rate) => rate.as_bps(),
-        Value::Bytes(count) | Value::Packets(count) | Value::Count(count) => *count,
-        Value::Flag(flag) => (*flag).into(),
-        other => panic!("{other:?} is no parameter of a class"),
     }
 }

@@ -2,10 +2,10 @@
 
 use super::describe;
 use super::files;
-use super::registry::Registry;
+use super::registry::{ROLES, Registry};
 use super::suggest;
 use crate::spec::{Component, Fallback, Kind, Param};
-use crate::transport::python::{self, Place};
+use crate::user_class::{self, Place};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub fn explain(name: &str, registry: &Registry) -> Result<Json, String> {
 pub fn explain_class(file: &str, class: &str, registry: &Registry) -> Result<Json, String> {
     let (path, file_hash) = files::path_and_hash(Path::new(""), file)?;
     let place = Place { file: &path.display().to_string(), file_hash: &file_hash, class };
-    let code = python::load(place)?;
+    let code = user_class::load(&ROLES, place)?;
     Ok([&code.component].map(|component| of_component(component, registry)).into_iter().collect())
 }
 

@@ -3,13 +3,13 @@
 use super::describe;
 use super::files;
 use super::problem::Problem;
-use super::registry::{Declared, Registry};
+use super::registry::Registry;
 use super::scalar;
 use super::suggest;
 use super::tree::{Entry, Item, Node};
 use super::variant::{self, Variant};
 use crate::spec::{Component, Fallback, Kind, Param, Value, Values};
-use crate::transport::python::Place;
+use crate::user_class::{self, Place, Role};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -109,8 +109,8 @@ impl<'a> Reader<'a> {
         };
         let component = self.kind_of(section, kind);
         let component = self.noted(component, line, path)?;
-        match Registry::completed_by_file(component) {
-            Some(declared) => self.completed(component, declared, node, path),
+        match Registry::completed_by_class(component) {
+            Some(role) => self.completed(component, role, node, path),
             None => Some(component),
         }
         .map(|component| (component, entries))
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
     fn completed(
         &mut self,
         component: &'static Component,
-        declared: Declared,
+        role: &Role,
         node: &Node,
         path: &str,
     ) -> Option<&'static Component> {
@@ -142,8 +142,8 @@ impl<'a> Reader<'a> {
         let found = files::path_and_hash(self.directory, texts[0]);
         let (file, file_hash) = self.noted(found, line, &at)?;
         let file = file.display().to_string();
-        let found = declared(Place { file: &file, file_hash: &file_hash, class: texts[1] });
-        self.noted(found, line, &at)
+        let found = user_class::load(&[role], Place { file: &file, file_hash: &file_hash, class: texts[1] });
+        self.noted(found.map(|code| &code.component), line, &at)
     }
 
     fn kind_of(&self, section: &str, kind: Option<&str>) -> Result<&'static Component, String> {

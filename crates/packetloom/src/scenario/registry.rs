@@ -3,6 +3,7 @@
 use super::files::Library;
 use super::sections;
 use crate::spec::Component;
+use crate::user_class::Role;
 use crate::workload::cdf::{Cdf, Rounding};
 use crate::{central, fault, queue, routing, simulation, topology, transport, workload};
 use serde_json::{Value as Json, json};
@@ -46,13 +47,8 @@ fn read_distribution(text: &str) -> Result<Json, (usize, String)> {
     Ok(keys)
 }
 
-/// How a user's file extends a component: what the class of this name there declares.
-pub type Declared = fn(transport::python::Place<'_>) -> Result<&'static Component, String>;
-
-/// The components whose parameters are completed by a file.
-const COMPLETED: &[(&str, &str, Declared)] = &[("transport", transport::python::KIND, |place| {
-    transport::python::load(place).map(|code| &code.component)
-})];
+/// What a user's class can be. Its parameters complete those of the role's component.
+pub static ROLES: [&Role; 1] = [&transport::python::ROLE];
 
 /// Everything that a scenario can name.
 #[derive(Clone, Debug)]
@@ -79,10 +75,10 @@ impl Registry {
         &self.library
     }
 
-    /// How a file completes a component, if it does.
-    pub fn completed_by_file(component: &Component) -> Option<Declared> {
-        let is_it = |(section, kind): (&str, &str)| (section, kind) == (component.section, component.kind);
-        COMPLETED.iter().find(|(section, kind, _)| is_it((section, kind))).map(|(.., declared)| *declared)
+    /// What a class has to be that completes a component, if one does.
+    pub fn completed_by_class(component: &Component) -> Option<&'static Role> {
+        let name = |component: &Component| (component.section, component.kind);
+        ROLES.into_iter().find(|role| name(&role.component) == name(component))
     }
 
     /// Every component.

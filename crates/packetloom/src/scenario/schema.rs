@@ -74,7 +74,7 @@ fn table(component: &Component, may_span: bool) -> Map<String, Json> {
         ("properties".to_owned(), Json::Object(properties.collect())),
         ("required".to_owned(), required.map(|param| param.name).collect()),
         // What a user's class declares is not known here.
-        ("additionalProperties".to_owned(), Registry::completed_by_file(component).is_some().into()),
+        ("additionalProperties".to_owned(), Registry::completed_by_class(component).is_some().into()),
     ])
 }
 

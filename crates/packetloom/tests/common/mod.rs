@@ -6,8 +6,8 @@
 use packetloom::measure::FlowRow;
 use packetloom::scenario::{Case, Scenario};
 use packetloom::simulation::{Monitor, Outcome, PortRow, Simulation};
-use packetloom::transport::python;
 use packetloom::units::Time;
+use packetloom::user_class::{self, Class};
 use std::path::Path;
 
 /// The scenario's cases, in order.
@@ -37,9 +37,9 @@ pub fn prepare_class() {
 
 /// Every class of any file is one that defines nothing.
 pub fn set_empty_class() {
-    python::set_loader(Box::new(|_| {
-        let (doc, source) = ("Defines nothing.".to_owned(), "a test".to_owned());
-        Ok(python::Class { doc, source, ..python::Class::default() })
+    user_class::set_loader(Box::new(|_| {
+        let [base, doc, source] = ["CongestionControl", "Defines nothing.", "a test"].map(str::to_owned);
+        Ok(Class { base, doc, source, ..Class::default() })
     }));
 }
 

@@ -1,0 +1,78 @@
+//! The interface to compiled methods: a method is called by its address.
+//!
+//! All arguments are pointers to records whose fields have eight bytes each. A method keeps none of them.
+#![allow(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+/// A method that the simulator calls.
+///
+/// # Safety
+/// `Event` and `Tools` are laid out in memory as `packetloom.schemes` compiles the method of this name of this base
+/// class.
+pub unsafe trait Hook: 'static {
+    /// The class of `packetloom.schemes` that has it.
+    const BASE: &'static str;
+    /// Its name.
+    const NAME: &'static str;
+    /// What happened.
+    type Event;
+    /// What the method can use, and where it leaves its result.
+    type Tools;
+}
+
+type Call<E, T> = unsafe extern "C" fn(*mut u64, *const E, *mut T);
+
+/// A compiled method.
+pub struct Method<H: Hook> {
+    call: Call<H::Event, H::Tools>,
+    hook: PhantomData<H>,
+}
+
+impl<H: Hook> std::fmt::Debug for Method<H> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(H::NAME)
+    }
+}
+
+impl<H: Hook> Clone for Method<H> {
+    fn clone(&self) -> Method<H> {
+        *self
+    }
+}
+
+impl<H: Hook> Copy for Method<H> {}
+
+impl<H: Hook> Method<H> {
+    /// Calls it with a state that its class's code made.
+    #[inline]
+    pub fn call(self, state: &mut [u64], event: &H::Event, tools: &mut H::Tools) {
+        // SAFETY: the contracts of `Methods::at` and of the hook; nothing else refers to the three while it runs.
+        unsafe { (self.call)(state.as_mut_ptr(), event, tools) }
+    }
+}
+
+/// The compiled methods of a class, by their names.
+#[derive(Debug, Default)]
+pub struct Methods(BTreeMap<String, usize>);
+
+impl Methods {
+    /// The methods at these addresses.
+    ///
+    /// # Safety
+    /// At each address is a function of C's calling convention that takes pointers to a state as large as the class
+    /// declares, to the event and to the tools of the hook of this name, that writes to nothing else, can be called
+    /// from any thread, and stays for as long as the process.
+    pub unsafe fn at(addresses: BTreeMap<String, usize>) -> Methods {
+        Methods(addresses)
+    }
+
+    pub(super) fn get<H: Hook>(&self) -> Option<Method<H>> {
+        let address = *self.0.get(H::NAME)?;
+        // SAFETY: `at`'s contract; a function pointer has the size of an address, and none is at 0.
+        let call = (address != 0)
+            .then(|| unsafe { std::mem::transmute::<usize, Call<H::Event, H::Tools>>(address) });
+        call.map(|call| Method { call, hook: PhantomData })
+    }
+}

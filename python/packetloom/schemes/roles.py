@@ -1,0 +1,79 @@
+"""What a class can be, and the records that its methods share with the simulator.
+
+Each record has the fields of the Rust structure of the same purpose, in the same order, eight bytes each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a method is given to act with. `record` is its layout; the rest is what a method may use of it."""
+
+    record: Mapping[str, type]
+    readable: tuple[str, ...] = ()
+    settable: tuple[str, ...] = ()
+    """Fields that are set in the record itself."""
+    guarded: tuple[str, ...] = ()
+    """What is read and set by functions of the simulator."""
+    methods: Mapping[str, int] = field(default_factory=dict)
+    """Functions of the simulator, with the number of their arguments."""
+    comparisons: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """What is true when the first of two others is less than the second."""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All that can be read."""
+        return (*self.readable, *self.settable, *self.guarded, *self.comparisons)
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A method that the simulator calls: with an event, then with tools."""
+
+    event: str
+    tools: str
+    returns: bool = False
+    """Whether it returns a whole number, which goes into the tools' field `result`."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a class can be: its hooks, and what it may say of itself beside parameters and fields."""
+
+    hooks: Mapping[str, Hook]
+    constants: tuple[str, ...] = ()
+
+
+EVENTS: Mapping[str, Mapping[str, type]] = {
+    "Flow": dict.fromkeys(("id", "src", "dst", "size_bytes", "start_ps", "deadline_ps"), int),
+    "Ack": dict.fromkeys(("packets", "advanced", "marked", "una", "next", "now_ps", "rtt_ps"), int),
+    "Loss": dict.fromkeys(("in_flight", "again"), int),
+}
+"""What happened, by the name of its type in annotations; without one the argument's own name says it."""
+
+TOOLS: Mapping[str, Tools] = {
+    "Window": Tools(
+        record=dict.fromkeys(("cwnd_q20", "ssthresh_q20", "largest_q20"), int),
+        guarded=("cwnd", "ssthresh"),
+        methods={"grow": 0, "shrink": 1, "halve_ssthresh": 2, "restart": 0},
+        comparisons={"in_slow_start": ("cwnd", "ssthresh")},
+    ),
+}
+"""What a method acts with, by the name of its type."""
+
+ROLES: Mapping[str, Role] = {
+    "CongestionControl": Role(
+        hooks={
+            "start": Hook("Flow", "Window"),
+            "acknowledged": Hook("Ack", "Window"),
+            "lost": Hook("Loss", "Window"),
+            "timed_out": Hook("Loss", "Window"),
+        },
+        constants=("ecn",),
+    ),
+}
+"""By the name of the class in `packetloom.schemes` that a user's class derives from."""
