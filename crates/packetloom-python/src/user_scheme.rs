@@ -5,9 +5,10 @@
 //! which keeps what it compiled for as long as the process lives.
 #![allow(unsafe_code)]
 
+use packetloom::routing;
 use packetloom::spec::Kind;
-use packetloom::transport::python::symbols;
-use packetloom::user_class::{Class, ClassParam, Methods, Place, set_loader};
+use packetloom::transport::{python, python_rate};
+use packetloom::user_class::{self, Class, ClassParam, Methods, Place, set_loader};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
@@ -54,7 +55,9 @@ pub fn set_scheme_loader() {
 #[pyfunction]
 pub fn scheme_symbols(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let addresses = PyDict::new(py);
-    for (name, address) in symbols() {
+    let of_transports = python::symbols().into_iter().chain(python_rate::symbols());
+    let all = user_class::symbols().into_iter().chain(of_transports).chain(routing::symbols());
+    for (name, address) in all {
         addresses.set_item(name, address)?;
     }
     Ok(addresses)

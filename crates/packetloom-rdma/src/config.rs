@@ -2,6 +2,7 @@
 
 use super::control::FlowPath;
 use super::network::Network;
+use super::params::class_key;
 use crate::finished::Finished;
 use crate::flow::Flow;
 use crate::packet_format::PacketFormat;
@@ -87,7 +88,7 @@ impl Config {
         };
         Config {
             format: PacketFormat::of(values),
-            class: values.count("class") as u8,
+            class: values.count(class_key(values)) as u8,
             ack_class: values.count("ack_class") as u8,
             recovery,
             nack_is_cnp: values.flag("nack_is_cnp"),

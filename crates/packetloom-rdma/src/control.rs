@@ -2,7 +2,7 @@
 
 use super::config::Notification;
 use super::header::Header;
-use crate::engine::PortAgent;
+use crate::engine::{ControlError, PortAgent};
 use crate::spec::{Component, Values};
 use crate::units::{Rate, Time};
 
@@ -67,10 +67,6 @@ pub trait Control: Sized + Send {
     type Agent: PortAgent<Header<Self::Fields>>;
     /// Its parameters, read.
     type Settings: Send + Sync;
-    /// Whether it goes by marks.
-    const MARKS: bool = false;
-    /// Whether a new rate moves a packet that waits for its pace; otherwise it holds from the packet after that one.
-    const MOVES_PENDING: bool = false;
     /// Whether [`Control::echo`] uses how long an answer waits at its NIC.
     const ECHOES_WAITS: bool = false;
     /// The most switches that fit into its header.
@@ -79,9 +75,15 @@ pub trait Control: Sized + Send {
     /// Reads its parameters.
     fn settings(values: &Values) -> Self::Settings;
 
-    /// How receivers report marks.
+    /// How receivers report marks; where they do, packets may be marked.
     fn notification(_values: &Values) -> Notification {
-        if Self::MARKS { Notification::InAcks } else { Notification::None }
+        Notification::None
+    }
+
+    /// Whether a new rate moves a packet that waits for its pace; otherwise it holds from the packet after that one.
+    #[inline]
+    fn moves_pending(_settings: &Self::Settings) -> bool {
+        false
     }
 
     /// At a flow's start.
@@ -113,6 +115,12 @@ pub trait Control: Sized + Send {
     /// When the next packet may follow one that starts now.
     fn spacing(&self, _settings: &Self::Settings) -> Spacing {
         Spacing::Rate(self.rate())
+    }
+
+    /// An error of its own that it has made since this was last called.
+    #[inline]
+    fn take_error(&mut self) -> Option<ControlError> {
+        None
     }
 
     /// How many bytes may be in flight, if it bounds them itself.

@@ -1,6 +1,7 @@
 //! DCTCP by rates, as in HPCC's simulator (rdma-hw.cc, CC_MODE 8). It is not RFC 8257's, which is the transport
 //! `dctcp`: flows start at line rate, and each round trip adds to a rate.
 
+use super::config::Notification;
 use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
 use crate::spec::{Component, Fallback, Kind, Param, Values};
@@ -77,7 +78,6 @@ impl Control for RateDctcpControl {
     type Fields = ();
     type Agent = ();
     type Settings = Settings;
-    const MARKS: bool = true;
 
     fn settings(values: &Values) -> Settings {
         Settings {
@@ -85,6 +85,10 @@ impl Control for RateDctcpControl {
             additive: values.rate("additive_increase"),
             min_rate: values.rate("min_rate"),
         }
+    }
+
+    fn notification(_: &Values) -> Notification {
+        Notification::InAcks
     }
 
     fn new(_: &Settings, path: &FlowPath) -> RateDctcpControl {

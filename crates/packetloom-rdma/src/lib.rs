@@ -7,7 +7,7 @@
 //! | Start at | for |
 //! |---|---|
 //! | `control.rs` | the trait of a congestion control; `roce.rs` is the shortest, then `dctcp.rs` and `timely.rs` |
-//! | `dcqcn/`, `hpcc/`, `swift.rs` | the others |
+//! | `dcqcn/`, `hpcc/`, `swift.rs` | the others; `python/`: those that users write |
 //! | `rota.rs`, `plans.rs` | which queue pair sends next, and when |
 //! | `pair.rs`, `repair.rs`, `arrivals.rs` | a sender's state, its loss recovery, the receiver's state |
 //! | `params.rs`, `config.rs`, `network.rs` | parameters, and what follows from the network |
@@ -23,6 +23,7 @@ mod network;
 mod pair;
 mod params;
 mod plans;
+pub mod python;
 mod repair;
 mod roce;
 mod rota;
@@ -43,11 +44,11 @@ use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use arrivals::{Arrival, Arrivals, Reply};
-use config::{Config, Recovery};
+use config::{Config, Notification, Recovery};
 use control::{AckInfo, Control, Loss, Spacing};
 use header::Header;
 use network::Network;
-use packetloom_core::{engine, flow, packet, random, spec, topology, units};
+use packetloom_core::{engine, flow, packet, random, spec, topology, units, user_class};
 use packetloom_transport::finished::Finished;
 use packetloom_transport::flow_table::FlowTable;
 use packetloom_transport::{Scheme, Sending, finished, packet_format, reassembly, seq_set};
@@ -64,6 +65,8 @@ packetloom_transport::family! {
     Hpcc,
     Swift,
     RateDctcp,
+    python::PythonRate,
+    python::PythonTelemetry,
 }
 
 /// A timer's purpose: the NIC is free, or the next packet's time has come.
@@ -126,8 +129,8 @@ impl<C: Control> Scheme for Rdma<C> {
     const COMPONENT: Component = C::COMPONENT;
     type Config = Arc<Setup<C>>;
 
-    fn goes_by_marks(_: &Values) -> bool {
-        C::MARKS
+    fn goes_by_marks(values: &Values) -> bool {
+        C::notification(values) != Notification::None
     }
 
     fn configure(values: &Values) -> Arc<Setup<C>> {
@@ -265,6 +268,9 @@ impl<C: Control> Rdma<C> {
         let Setup { config, settings } = &*self.setup;
         let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
         control.advance(settings, context.now);
+        if let Some(error) = control.take_error() {
+            context.refuse(flow, error);
+        }
         let window_bytes = config.window_bytes(&pair.path, control.rate());
         pair.window_bytes = window_bytes.min(control.window_bytes());
         let may_send_at = pair.may_send_at();
@@ -336,7 +342,7 @@ impl<C: Control> Rdma<C> {
             path: *port,
             kind: Kind::Data,
             class: config.class,
-            ecn_capable: C::MARKS,
+            ecn_capable: config.notification != Notification::None,
             header,
             ..Packet::default()
         });
@@ -370,7 +376,7 @@ impl<C: Control> Rdma<C> {
         if change.lost {
             control.lost(settings, now, Loss::Nack);
         }
-        if C::MOVES_PENDING
+        if C::moves_pending(settings)
             && before != control.rate()
             && let Some(bytes) = pair.last_sent()
         {

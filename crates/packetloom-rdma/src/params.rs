@@ -17,6 +17,16 @@ pub struct Defaults {
     pub variable_window: (&'static str, &'static str),
     /// `recovery`.
     pub recovery: (&'static str, &'static str),
+    /// What the data's traffic class is called: [`DATA_CLASS`] where `class` is a Python class.
+    pub class: &'static str,
+}
+
+/// See [`Defaults::class`].
+pub const DATA_CLASS: &str = "data_class";
+
+/// What a transport calls its data's traffic class.
+pub fn class_key(values: &Values) -> &'static str {
+    if values.entries.contains_key(DATA_CLASS) { DATA_CLASS } else { "class" }
 }
 
 /// The defaults of HPCC's simulator.
@@ -27,6 +37,7 @@ pub const fn default_of() -> Defaults {
         window: ("none", "DCQCN (SIGCOMM 2015) §3: the sender is limited by its rate alone"),
         variable_window: ("false", "HPCC's simulator: VAR_WIN"),
         recovery: ("go-back-n", "IRN (SIGCOMM 2018) §2.1: what RoCE NICs do"),
+        class: "class",
     }
 }
 
@@ -43,7 +54,7 @@ pub const fn core(d: Defaults) -> [Param; 22] {
         Param::value("header", Kind::Bytes, d.header.0, "Header bytes of a data packet.", d.header.1),
         Param::value("ack", Kind::Bytes, d.ack.0, "Bytes of an ACK, NACK or CNP on the wire.", d.ack.1),
         Param::value(
-            "class",
+            d.class,
             Kind::Count(0),
             "3",
             "The traffic class of data, which PFC may pause.",
@@ -175,7 +186,7 @@ pub const fn core(d: Defaults) -> [Param; 22] {
 /// What must hold of them.
 pub fn check(values: &Values) -> Result<(), Complaint> {
     packet_format::check(values)?;
-    for key in ["class", "ack_class"] {
+    for key in [class_key(values), "ack_class"] {
         if values.count(key) > 255 {
             return Err(Complaint::new(key, "traffic classes are numbered 0 to 255"));
         }

@@ -17,7 +17,7 @@ pub mod python;
 mod tcp;
 mod windowed;
 
-use packetloom_core::{engine, flow, measure, packet, routing, spec, topology, units, user_class};
+use packetloom_core::{engine, flow, measure, packet, routing, spec, units, user_class};
 use packetloom_transport::{
     Scheme, Sending, finished, flow_table, packet_format, priority, reassembly, rto, seq_set,
 };

@@ -26,7 +26,10 @@ use crate::topology::Topology;
 use crate::transport::{self, PacketFormat};
 use crate::units::Time;
 use crate::workload::{Environment, SourceFacts, Workload};
-use checks::{captured, check_credits, check_links, check_paths, check_queues, check_returns, check_samples};
+use checks::{
+    captured, check_credits, check_links, check_paths, check_queues, check_returns, check_samples,
+    load_classes,
+};
 use flow_level::{Model, run_fluid};
 use monitor::Goal;
 use planned::run_central;
@@ -113,6 +116,7 @@ impl Simulation {
     /// # Errors
     /// What of the case can't be simulated, by its key in the scenario.
     pub fn new(case: Case) -> Result<Simulation, Complaint> {
+        load_classes(&case.scheme)?;
         let topology = Topology::build(&case.topology)
             .map_err(|complaint| Complaint { key: format!("topology.{}", complaint.key), ..complaint })?;
         let transport = case.scheme.component("transport");

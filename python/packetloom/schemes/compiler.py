@@ -22,8 +22,8 @@ from numba.np.numpy_support import carray
 
 from packetloom import _core
 from packetloom.schemes.declaration import cbrt
-from packetloom.schemes.roles import EVENTS, TOOLS, Role
-from packetloom.schemes.translate import OURS, entry_name
+from packetloom.schemes.roles import EVENTS, HOP_METHODS, TOOLS, Role
+from packetloom.schemes.translate import OURS, Field, entry_name
 
 # Compiled functions, which must stay.
 _KEPT: list[Any] = []
@@ -35,7 +35,7 @@ def compile_methods(
     file: str,
     class_name: str,
     role: Role,
-    fields: Mapping[str, type],
+    fields: Mapping[str, Field],
 ) -> dict[str, int]:
     """The addresses of a class's hooks; `fields` are those of its state, parameters included.
 
@@ -54,11 +54,12 @@ def compile_methods(
             namespace[name] = _compiled_cbrt
         elif isinstance(value, FunctionType) and value.__code__.co_filename == file and name not in entries.values():
             namespace[name] = numba.njit(cache=True, error_model="numpy")(value)
+    state = _state(fields)
     addresses: dict[str, int] = {}
     for name, hook in role.hooks.items():
         if (entry := namespace.get(entries[name])) is not None:
-            records = (fields, EVENTS[hook.event], TOOLS[hook.tools].record)
-            pointers = [_pointer(_record(record)) for record in records]
+            records = (state, _record(EVENTS[hook.event]), _record(TOOLS[hook.tools].record))
+            pointers = [_pointer(record) for record in records]
             function = numba.cfunc(types.void(*pointers), cache=True, error_model="numpy")(entry)
             _KEPT.append(function)
             addresses[name] = int(function.address or 0)
@@ -67,6 +68,13 @@ def compile_methods(
 
 _pointer: Any = types.CPointer
 _DTYPES: Mapping[type, Any] = {int: np.int64, bool: np.int64, float: np.float64}
+
+
+def _state(fields: Mapping[str, Field]) -> Any:
+    def layout(name: str, field: Field) -> tuple[Any, ...]:
+        return (name, _DTYPES[field.kind], (len(field.initial),)) if field.is_list else (name, _DTYPES[field.kind])
+
+    return numba.from_dtype(np.dtype([layout(*one) for one in fields.items()] or [("nothing", np.int64)]))
 
 
 def _record(fields: Mapping[str, type]) -> Any:
@@ -110,6 +118,8 @@ _cwnd = _external("packetloom_window_cwnd", types.float64, types.voidptr)
 _set_cwnd = _external("packetloom_window_set_cwnd", types.void, types.voidptr, types.float64)
 _ssthresh = _external("packetloom_window_ssthresh", types.float64, types.voidptr)
 _set_ssthresh = _external("packetloom_window_set_ssthresh", types.void, types.voidptr, types.float64)
+_random = _external("packetloom_paths_random", types.int64, types.voidptr, types.int64)
+_bits = _external("packetloom_paths_bits", types.int64, types.voidptr)
 _cbrt = _external("packetloom_cbrt", types.float64, types.float64)
 
 
@@ -154,6 +164,21 @@ def _window_set_ssthresh(window: Any, packets: Any) -> None:
 
 
 @numba.njit
+def _paths_random(paths: Any, count: Any) -> Any:
+    return _random(_address(paths), count)
+
+
+@numba.njit
+def _paths_bits(paths: Any) -> Any:
+    return _bits(_address(paths))
+
+
+def _hop_method(name: str) -> Any:
+    external = _external(f"packetloom_pace_{name}", types.int64, types.voidptr, types.int64)
+    return numba.njit(lambda pace, number: external(_address(pace), number))
+
+
+@numba.njit
 def _compiled_cbrt(value: Any) -> Any:
     """The simulator's cube root."""
     return _cbrt(value)
@@ -162,6 +187,9 @@ def _compiled_cbrt(value: Any) -> Any:
 _OURS: dict[str, Any] = {
     f"{OURS}carray": carray,
     f"{OURS}whole": _whole,
+    **{f"{OURS}pace_{name}": _hop_method(name) for name in HOP_METHODS},
+    f"{OURS}paths_random": _paths_random,
+    f"{OURS}paths_bits": _paths_bits,
     f"{OURS}window_grow": _window_grow,
     f"{OURS}window_shrink": _window_shrink,
     f"{OURS}window_halve_ssthresh": _window_halve_ssthresh,

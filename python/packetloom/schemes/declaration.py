@@ -114,6 +114,139 @@ class Window:
         """Sets the window to one packet (a timeout)."""
 
 
+class Route:
+    """The way of a flow that starts."""
+
+    rate_bps: float
+    """The rate of the host's link."""
+    base_rtt_ps: int
+    """The network's longest round trip without queues, or the scenario's base_rtt."""
+    bdp_bytes: int
+    """What the link carries in that time."""
+    mss_bytes: int
+    """Payload of a full packet."""
+    links: int
+    """How many links lead to the receiver."""
+
+
+class Answer:
+    """An ACK, a NACK or a CNP."""
+
+    packets: int
+    """Packets newly known to have arrived; 0 in a CNP."""
+    marked: int
+    """1 if a mark came back."""
+    acked_bytes: int
+    """How far the receiver has all, in bytes of the flow."""
+    sent_bytes: int
+    """How far the sender has sent."""
+    now_ps: int
+    """When it came."""
+    rtt_ps: int
+    """How long ago the packet that it answers started; 0 in a CNP."""
+
+
+class Drop:
+    """A packet was lost."""
+
+    timeout: int
+    """1 if no answer came for too long, 0 if a NACK said so."""
+    now_ps: int
+    """When the sender learns of it."""
+
+
+class Clock:
+    """A moment."""
+
+    now_ps: int
+    """When it is."""
+
+
+class Sent:
+    """A packet that starts."""
+
+    size_bytes: int
+    """Its size on the wire, without framing."""
+    now_ps: int
+    """When it starts."""
+
+
+class Pace:
+    """The rate at which a queue pair's packets start, and how many bytes may be in flight."""
+
+    rate_bps: float
+    """The rate; above 0, and line_rate_bps at most. Fractions of a bit per second are cut off."""
+    window_bytes: int
+    """The bytes that may be in flight; without a bound until it is set, but for the scenario's own window."""
+    line_rate_bps: float
+    """The rate of the host's link."""
+    base_rtt_ps: int
+    """The network's longest round trip without queues, or the scenario's base_rtt."""
+    hop_count: int
+    """How many switches wrote into the packet that was answered; 0 but for a TelemetryControl."""
+
+    def hop_link(self, hop: int) -> int:
+        """The link after a switch, by its number in the network; hops are counted from 0. -1 if there is none."""
+        raise NotImplementedError
+
+    def hop_queue_bytes(self, hop: int) -> int:
+        """What waited for that link as the packet left."""
+        raise NotImplementedError
+
+    def hop_sent_bytes(self, hop: int) -> int:
+        """What the link had carried before."""
+        raise NotImplementedError
+
+    def hop_time_ps(self, hop: int) -> int:
+        """When the packet left."""
+        raise NotImplementedError
+
+    def hop_rate_bps(self, hop: int) -> int:
+        """The link's rate."""
+        raise NotImplementedError
+
+
+class Outgoing:
+    """A data packet that is sent now."""
+
+    number: int
+    """How many packets its flow has sent before it."""
+    now_ps: int
+    """When it is sent."""
+
+
+class Fate:
+    """What became of a packet."""
+
+    path: int
+    """The number that was chosen for it."""
+    lost: int
+    """1 if it was lost."""
+    marked: int
+    """1 if it arrived with a mark."""
+    trimmed: int
+    """1 if a switch cut off its payload."""
+    sent_ps: int
+    """When it was sent."""
+    now_ps: int
+    """When the sender learns of it."""
+
+
+class Paths:
+    """What a flow can choose from: numbers (entropies), each of which switches hash to a path."""
+
+    count: int
+    """How many there are; they are counted from 0."""
+
+    def random(self, count: int) -> int:
+        """A number from 0 to below `count`, drawn from the host's own stream: the same in every run of a seed."""
+        raise NotImplementedError
+
+    def bits(self) -> int:
+        """64 bits from the same stream, as a whole number of either sign."""
+        raise NotImplementedError
+
+
 def cbrt(value: float) -> float:
     """The cube root, with the same bits on every machine. In a scheme's methods only."""
     raise NotImplementedError("cbrt is compiled with the scheme that calls it")
@@ -142,3 +275,55 @@ class CongestionControl:
 
     def timed_out(self, loss: Loss, window: Window) -> None:
         """The retransmission timer expired. By default the window restarts from one packet."""
+
+
+class RateControl:
+    """The base of a rate control of RDMA queue pairs: how marks, delays and losses set a flow's rate.
+
+    Parameters and fields are declared as for a `CongestionControl`. What a class does not define changes nothing, so
+    a class without methods sends at its link's rate. The queue pair's core does the rest as for packetloom's own:
+    pacing, the NIC's turns, go-back-N or IRN, windows.
+    """
+
+    ecn: ClassVar[bool] = False
+    """Whether it goes by marks: its data packets may be marked, and receivers report that."""
+    moves_pending: ClassVar[bool] = False
+    """Whether a new rate moves a packet that waits for its time; otherwise it holds from the packet after that one."""
+
+    def start(self, route: Route, pace: Pace) -> None:
+        """A flow starts, at the scenario's initial rate."""
+
+    def answered(self, answer: Answer, pace: Pace) -> None:
+        """An ACK, a NACK or a CNP came."""
+
+    def lost(self, drop: Drop, pace: Pace) -> None:
+        """A packet was lost."""
+
+    def passed(self, clock: Clock, pace: Pace) -> None:
+        """Time has passed: called before anything else happens to the flow, so that timers can be made up for."""
+
+    def sent(self, sent: Sent, pace: Pace) -> None:
+        """A packet of the flow starts."""
+
+
+class TelemetryControl(RateControl):
+    """A rate control whose packets collect telemetry (INT) from switches, which `Pace` shows in `answered`."""
+
+
+class PathChoice:
+    """The base of a choice of paths: which number (entropy) each packet of a flow takes to its destination.
+
+    Parameters and fields are declared as for a `CongestionControl`. Switches hash the number with the flow, so each
+    stands for one path, and two may stand for the same.
+    """
+
+    keeps: ClassVar[bool] = False
+    """Whether a flow keeps to its path until it fares badly. Then `judged` works under transports that report how flows
+    fare, such as tcp and dctcp; otherwise it needs one that reports on each packet, such as nscc and eqds."""
+
+    def choose(self, outgoing: Outgoing, paths: Paths) -> int:
+        """The number for a packet that is sent now. Numbers of `paths.count` and above wrap around."""
+        raise NotImplementedError
+
+    def judged(self, fate: Fate, paths: Paths) -> None:
+        """The sender learns what became of a packet of the flow."""

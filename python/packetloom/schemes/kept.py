@@ -11,7 +11,7 @@ from packetloom import _core
 from packetloom.storage import write_text
 
 FOLDER = "schemes"
-# How a case's JSON, which has no spaces, writes the transport's kind.
+# How a case's JSON, which has no spaces, writes the kind of what a class is.
 _IS_PYTHON = '"kind":"python"'
 
 
@@ -40,6 +40,7 @@ def _files(cases: Iterable[_core.Case]) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     for case in cases:
         if _IS_PYTHON in (text := case.json):
-            transport: dict[str, Any] = json.loads(text)["scheme"]["transport"]
-            found.add((transport["file"], transport["file_hash"]))
+            scheme: dict[str, Any] = json.loads(text)["scheme"]
+            parts = (part for part in scheme.values() if isinstance(part, dict) and part.get("kind") == "python")
+            found |= {(part["file"], part["file_hash"]) for part in parts}
     return found

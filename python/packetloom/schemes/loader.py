@@ -26,7 +26,7 @@ from packetloom.errors import ScenarioError
 from packetloom.schemes import declaration
 from packetloom.schemes.declaration import Parameter
 from packetloom.schemes.roles import ROLES, Role
-from packetloom.schemes.translate import Declared, TranslationError, translate
+from packetloom.schemes.translate import Declared, Field, TranslationError, translate
 from packetloom.storage import write_text
 from packetloom.text_files import MOST_SCENARIO_BYTES, read_text
 
@@ -35,8 +35,9 @@ _FRAMES = ("Failed in", "During:", "File ", "[", "- ", "^", "There are", ">>>")
 # Where the copies are while the cache is off.
 _PLACE = "PACKETLOOM_SCHEMES"
 _IMPORTS = ("packetloom", "math", "numpy", "numba", "typing", "__future__")
-# Fields are of these types, and begin with what a class gives them.
+# Fields are of these types, or lists of them, and begin with what a class gives them.
 _TYPES = {"int": int, "float": float, "bool": bool}
+_LISTS = {"list[int]": int, "list[float]": float}
 
 
 def load(file: str, file_hash: str, class_name: str) -> dict[str, Any]:
@@ -108,18 +109,17 @@ def _describe(copy: Path, source: str, class_name: str) -> dict[str, Any]:
     parameters = {name: value for name, value in vars(found).items() if isinstance(value, Parameter)}
     fields = _fields(found, node, role)
     methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
-    kinds = {name: kind for name, (kind, _) in fields.items()}
-    declared = Declared(class_name, role, parameters, kinds, methods, {*namespace, *dir(builtins)})
+    declared = Declared(class_name, role, parameters, fields, methods, {*namespace, *dir(builtins)})
     tree = translate(declared)
-    layout: dict[str, type] = {name: float if one.kind == "number" else int for name, one in parameters.items()}
+    layout = {name: Field(float if one.kind == "number" else int, ()) for name, one in parameters.items()}
     return {
         "base": base,
         "doc": _first_sentence(found),
         "source": copy.name,
         "constants": {name: int(getattr(found, name)) for name in role.constants},
         "params": [{"name": name} | asdict(value) for name, value in parameters.items()],
-        "initial": [_bits(kind, value) for kind, value in fields.values()],
-        "methods": _compiled(copy, tree, namespace, class_name, role, layout | kinds),
+        "initial": [_bits(one.kind, value) for one in fields.values() for value in one.initial],
+        "methods": _compiled(copy, tree, namespace, class_name, role, layout | fields),
     }
 
 
@@ -168,9 +168,9 @@ def _check_imports(tree: ast.Module) -> None:
                 )
 
 
-def _fields(found: type, node: ast.ClassDef, role: Role) -> dict[str, tuple[type, Any]]:
+def _fields(found: type, node: ast.ClassDef, role: Role) -> dict[str, Field]:
     """The annotated fields with their types and initial values."""
-    fields: dict[str, tuple[type, Any]] = {}
+    fields: dict[str, Field] = {}
     for one in node.body:
         if not isinstance(one, ast.Assign | ast.AnnAssign):
             continue
@@ -179,14 +179,20 @@ def _fields(found: type, node: ast.ClassDef, role: Role) -> dict[str, tuple[type
             continue
         if isinstance(one, ast.Assign):
             raise TranslationError(one.lineno, f"what is {name}? Write its type, such as {name}: float = 0.0")
-        written = ast.unparse(one.annotation)
-        if written not in _TYPES:
-            raise TranslationError(one.lineno, f"{name} is {written}; a field is int, float or bool")
-        value = getattr(found, name, None)
-        if not isinstance(value, int | float):
-            raise TranslationError(one.lineno, f"{name} needs an initial value, such as {name}: {written} = 0")
-        fields[name] = (_TYPES[written], _TYPES[written](value))
+        fields[name] = _field(name, ast.unparse(one.annotation), getattr(found, name, None), one.lineno)
     return fields
+
+
+def _field(name: str, written: str, value: Any, line: int) -> Field:
+    if (kind := _LISTS.get(written)) is not None:
+        if not (isinstance(value, list) and value and all(isinstance(one, int | float) for one in value)):
+            raise TranslationError(line, f"{name} needs its initial values, such as {name}: {written} = [0] * 5")
+        return Field(kind, tuple(map(kind, value)), is_list=True)
+    if (kind := _TYPES.get(written)) is None:
+        raise TranslationError(line, f"{name} is {written}; a field is int, float or bool, list[int] or list[float]")
+    if not isinstance(value, int | float):
+        raise TranslationError(line, f"{name} needs an initial value, such as {name}: {written} = 0")
+    return Field(kind, (kind(value),))
 
 
 def _name(target: ast.expr) -> str:
@@ -204,7 +210,7 @@ def _first_sentence(found: type) -> str:
 
 
 def _compiled(
-    copy: Path, tree: ast.Module, namespace: dict[str, Any], class_name: str, role: Role, layout: dict[str, type]
+    copy: Path, tree: ast.Module, namespace: dict[str, Any], class_name: str, role: Role, layout: dict[str, Field]
 ) -> dict[str, int]:
     try:
         from packetloom.schemes import compiler

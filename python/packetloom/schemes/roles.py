@@ -52,8 +52,17 @@ EVENTS: Mapping[str, Mapping[str, type]] = {
     "Flow": dict.fromkeys(("id", "src", "dst", "size_bytes", "start_ps", "deadline_ps"), int),
     "Ack": dict.fromkeys(("packets", "advanced", "marked", "una", "next", "now_ps", "rtt_ps"), int),
     "Loss": dict.fromkeys(("in_flight", "again"), int),
+    "Route": {"rate_bps": float} | dict.fromkeys(("base_rtt_ps", "bdp_bytes", "mss_bytes", "links"), int),
+    "Answer": dict.fromkeys(("packets", "marked", "acked_bytes", "sent_bytes", "now_ps", "rtt_ps"), int),
+    "Drop": dict.fromkeys(("timeout", "now_ps"), int),
+    "Clock": {"now_ps": int},
+    "Sent": dict.fromkeys(("size_bytes", "now_ps"), int),
+    "Outgoing": dict.fromkeys(("number", "now_ps"), int),
+    "Fate": dict.fromkeys(("path", "lost", "marked", "trimmed", "sent_ps", "now_ps"), int),
 }
 """What happened, by the name of its type in annotations; without one the argument's own name says it."""
+
+HOP_METHODS = ("hop_link", "hop_queue_bytes", "hop_sent_bytes", "hop_time_ps", "hop_rate_bps")
 
 TOOLS: Mapping[str, Tools] = {
     "Window": Tools(
@@ -62,8 +71,29 @@ TOOLS: Mapping[str, Tools] = {
         methods={"grow": 0, "shrink": 1, "halve_ssthresh": 2, "restart": 0},
         comparisons={"in_slow_start": ("cwnd", "ssthresh")},
     ),
+    "Pace": Tools(
+        record={"rate_bps": float, "window_bytes": int, "line_rate_bps": float}
+        | dict.fromkeys(("base_rtt_ps", "hop_count", "hops"), int),
+        readable=("line_rate_bps", "base_rtt_ps", "hop_count"),
+        settable=("rate_bps", "window_bytes"),
+        methods=dict.fromkeys(HOP_METHODS, 1),
+    ),
+    "Paths": Tools(
+        record=dict.fromkeys(("count", "result", "random"), int), readable=("count",), methods={"random": 1, "bits": 0}
+    ),
 }
 """What a method acts with, by the name of its type."""
+
+_RATE_CONTROL = Role(
+    hooks={
+        "start": Hook("Route", "Pace"),
+        "answered": Hook("Answer", "Pace"),
+        "lost": Hook("Drop", "Pace"),
+        "passed": Hook("Clock", "Pace"),
+        "sent": Hook("Sent", "Pace"),
+    },
+    constants=("ecn", "moves_pending"),
+)
 
 ROLES: Mapping[str, Role] = {
     "CongestionControl": Role(
@@ -75,5 +105,11 @@ ROLES: Mapping[str, Role] = {
         },
         constants=("ecn",),
     ),
+    "TelemetryControl": _RATE_CONTROL,
+    "RateControl": _RATE_CONTROL,
+    "PathChoice": Role(
+        hooks={"choose": Hook("Outgoing", "Paths", returns=True), "judged": Hook("Fate", "Paths")},
+        constants=("keeps",),
+    ),
 }
-"""By the name of the class in `packetloom.schemes` that a user's class derives from."""
+"""By the name of the class in `packetloom.schemes` that a user's class derives from; the most derived one first."""

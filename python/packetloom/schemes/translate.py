@@ -27,13 +27,22 @@ class TranslationError(Exception):
 
 
 @dataclass(frozen=True)
+class Field:
+    """What every flow has of its own."""
+
+    kind: type
+    initial: tuple[float, ...]
+    is_list: bool = False
+
+
+@dataclass(frozen=True)
 class Declared:
     """A class's own names."""
 
     name: str
     role: Role
     parameters: Collection[str]
-    fields: Mapping[str, type]
+    fields: Mapping[str, Field]
     methods: Mapping[str, ast.FunctionDef]
     # What else a method may name.
     known: Collection[str]
@@ -200,8 +209,10 @@ class _Translator(ast.NodeTransformer):
 
     def _is_whole(self, target: ast.expr) -> bool:
         match target:
+            case ast.Subscript(ast.Attribute() as field):
+                return self._is_whole(field)
             case ast.Attribute(ast.Name(owner), name) if owner == self.self_name:
-                return self.declared.fields.get(name, float) is not float
+                return name in self.declared.fields and self.declared.fields[name].kind is not float
             case ast.Attribute(ast.Name(owner), name) if (kind := self.given.get(owner, "")) in TOOLS:
                 return TOOLS[kind].record.get(name, float) is not float
         return False
@@ -238,6 +249,8 @@ class _Translator(ast.NodeTransformer):
         if isinstance(node.ctx, ast.Store) and name in self.declared.parameters:
             message = f"{name} is a parameter, the same for all flows; declare a field to change"
             raise TranslationError(node.lineno, message)
+        if isinstance(node.ctx, ast.Store) and self.declared.fields[name].is_list:
+            raise TranslationError(node.lineno, f"{name} is a list of fixed length; set its elements one by one")
 
     def _known(self, node: ast.expr, name: str, known: Collection[str], what: str) -> None:
         if name in known:

@@ -1,7 +1,7 @@
 //! What happened to flows at hosts. It is collected window by window; nothing inside the simulation reads it.
 
 use crate::flow::{Flow, FlowId};
-use crate::units::Time;
+use crate::units::{Rate, Time};
 use crate::workload::{Done, Workload};
 
 /// What a sender did for a flow.
@@ -54,13 +54,72 @@ impl std::fmt::Display for WindowError {
     }
 }
 
+/// What a rate can't be, or the window beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateError {
+    /// It is not a number.
+    NoNumber,
+    /// It is less than a bit per second.
+    Zero,
+    /// It is above the link's.
+    TooLarge {
+        /// What that is.
+        line_rate: Rate,
+    },
+    /// No byte may be in flight.
+    Window,
+}
+
+impl std::fmt::Display for RateError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RateError::NoNumber => write!(f, "set the rate to what is not a number"),
+            RateError::Zero => write!(f, "set the rate below 1 bit per second; write more"),
+            RateError::TooLarge { line_rate } => {
+                write!(f, "set the rate above the link's {line_rate}; write pace.line_rate_bps at most")
+            }
+            RateError::Window => write!(f, "set the window to zero bytes or fewer; write at least 1"),
+        }
+    }
+}
+
+/// What a scheme that is not packetloom's own may set to what can't be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SchemeError {
+    /// A congestion window.
+    Window(WindowError),
+    /// A rate.
+    Rate(RateError),
+}
+
+impl From<WindowError> for SchemeError {
+    fn from(error: WindowError) -> SchemeError {
+        SchemeError::Window(error)
+    }
+}
+
+impl From<RateError> for SchemeError {
+    fn from(error: RateError) -> SchemeError {
+        SchemeError::Rate(error)
+    }
+}
+
+impl std::fmt::Display for SchemeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SchemeError::Window(error) => error.fmt(f),
+            SchemeError::Rate(error) => error.fmt(f),
+        }
+    }
+}
+
 /// What a congestion control that is not packetloom's own did wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlError {
     /// Which of its methods.
     pub method: &'static str,
     /// What it left behind.
-    pub error: WindowError,
+    pub error: SchemeError,
 }
 
 /// Something that happened to a flow.

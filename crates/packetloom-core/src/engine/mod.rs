@@ -40,7 +40,7 @@ pub use deadlock::PauseCycle;
 pub use due::Due;
 pub use endpoint::{Context, FlowStatus, Transport};
 pub use inspection::{BalancedSwitch, Held, Inspection, LinkCharge, LinkState, Passage, SharedBuffer};
-pub use log::{ControlError, Event, Log, Report, WindowError};
+pub use log::{ControlError, Event, Log, RateError, Report, SchemeError, WindowError};
 pub use port::{Port, PortCounters};
 
 use crate::fault::Faults;

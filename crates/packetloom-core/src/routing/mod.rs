@@ -13,6 +13,7 @@ use balancing::Scheduler;
 pub use balancing::{Actions, Balancer, Count, Look, Notice, Pass, Passing, Tag, Ways, together};
 pub use choice::{Feedback, Judged, PathChoice};
 pub use detours::Detours;
+pub use entropies::{PYTHON, symbols};
 pub use ns3::FlowPorts;
 pub use paths::PathCode;
 pub use scoreboard::Fate;
@@ -202,6 +203,7 @@ const ROUTINGS: &[Made<Routing>] = &[
     by_entropy(3),
     by_entropy(4),
     by_entropy(5),
+    by_entropy(6),
     balancing::LETFLOW,
     balancing::CONGA,
     balancing::DRILL,

@@ -9,11 +9,11 @@ use std::marker::PhantomData;
 /// A method that the simulator calls.
 ///
 /// # Safety
-/// `Event` and `Tools` are laid out in memory as `packetloom.schemes` compiles the method of this name of this base
-/// class.
+/// `Event` and `Tools` are laid out in memory as `packetloom.schemes` compiles the method of this name of these
+/// base classes.
 pub unsafe trait Hook: 'static {
-    /// The class of `packetloom.schemes` that has it.
-    const BASE: &'static str;
+    /// The classes of `packetloom.schemes` that have it.
+    const BASES: &'static [&'static str];
     /// Its name.
     const NAME: &'static str;
     /// What happened.
@@ -51,6 +51,11 @@ impl<H: Hook> Method<H> {
         // SAFETY: the contracts of `Methods::at` and of the hook; nothing else refers to the three while it runs.
         unsafe { (self.call)(state.as_mut_ptr(), event, tools) }
     }
+}
+
+/// What the methods of every class can call, by the names under which compiled code refers to it.
+pub fn symbols() -> [(&'static str, usize); 1] {
+    [("packetloom_cbrt", libm::cbrt as *const () as usize)]
 }
 
 /// The compiled methods of a class, by their names.

@@ -136,7 +136,6 @@ impl Control for DcqcnControl {
     type Fields = ();
     type Agent = ();
     type Settings = Constants;
-    const MARKS: bool = true;
 
     fn settings(values: &Values) -> Constants {
         Constants::of(values)

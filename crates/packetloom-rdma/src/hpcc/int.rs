@@ -50,7 +50,7 @@ impl Hops {
 
     /// Adds one. Beyond the header's length it wraps around (HPCC's simulator: `nhop % maxHop`); a network so deep
     /// is refused.
-    fn push(&mut self, hop: Hop) {
+    pub fn push(&mut self, hop: Hop) {
         self.hops[usize::from(self.count) % MOST_HOPS] = hop;
         self.count = self.count.saturating_add(1);
     }
@@ -110,6 +110,25 @@ pub fn widths(transport: &Values) -> Option<Widths> {
     transport.flag("quantise").then(|| Widths { multiple: transport.count("int_multiple") })
 }
 
+impl Telemetry {
+    /// Of a port that reports what is, without any rounding.
+    pub fn exact(port: PortInfo) -> Telemetry {
+        let PortInfo { is_switch, link, rate, .. } = port;
+        Telemetry { is_switch, link, rate, widths: None, average: None }
+    }
+
+    /// What a port reports of itself to a packet of a kind that leaves, if it does.
+    pub fn hop(&self, leaving: Leaving, kind: Kind) -> Option<Hop> {
+        (self.is_switch && kind == Kind::Data).then(|| Hop {
+            link: self.link,
+            queue_bytes: u32::try_from(leaving.left.bytes).unwrap_or(u32::MAX),
+            at: leaving.at,
+            sent_bytes: leaving.sent_bytes,
+            rate: self.rate,
+        })
+    }
+}
+
 impl PortAgent<Header<Hops>> for Telemetry {
     const ACTIVE: bool = false;
     const SEES_DEPARTURES: bool = true;
@@ -117,28 +136,18 @@ impl PortAgent<Header<Hops>> for Telemetry {
 
     fn build(transport: &Values, port: PortInfo) -> Telemetry {
         let average = Average::of(transport, port).filter(|_| port.is_switch).map(Box::new);
-        let PortInfo { is_switch, link, rate, .. } = port;
-        Telemetry { is_switch, link, rate, widths: widths(transport), average }
+        Telemetry { widths: widths(transport), average, ..Telemetry::exact(port) }
     }
 
     fn forward(&mut self, _: Moment, _: &mut Packet<Header<Hops>>) {}
 
     fn depart(&mut self, leaving: Leaving, packet: &mut Packet<Header<Hops>>) {
-        if !self.is_switch || packet.kind != Kind::Data {
-            return;
-        }
+        let Some(hop) = self.hop(leaving, packet.kind) else { return };
         if let Some(average) = &mut self.average {
             let power = average.after(leaving, packet.size_bytes);
             packet.header.fields.power = packet.header.fields.power.max(power);
             return;
         }
-        let hop = Hop {
-            link: self.link,
-            queue_bytes: u32::try_from(leaving.left.bytes).unwrap_or(u32::MAX),
-            at: leaving.at,
-            sent_bytes: leaving.sent_bytes,
-            rate: self.rate,
-        };
         packet.header.fields.push(self.widths.map_or(hop, |widths| widths.cut(hop)));
     }
 }

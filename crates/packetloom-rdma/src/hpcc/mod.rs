@@ -11,7 +11,8 @@ use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
 use crate::units::{Rate, Time};
-use int::{Hop, Hops, MOST_HOPS, Telemetry, Widths};
+use int::Widths;
+pub use int::{Hop, Hops, MOST_HOPS, Telemetry};
 use pint::Code;
 
 /// HPCC.
@@ -184,7 +185,6 @@ impl Control for HpccControl {
     type Fields = Hops;
     type Agent = Telemetry;
     type Settings = Settings;
-    const MOVES_PENDING: bool = true;
     const MOST_SWITCHES: usize = MOST_HOPS;
 
     fn settings(values: &Values) -> Settings {
@@ -203,6 +203,10 @@ impl Control for HpccControl {
             widths: int::widths(values),
             code: Code::of(values),
         }
+    }
+
+    fn moves_pending(_: &Settings) -> bool {
+        true
     }
 
     fn new(settings: &Settings, path: &FlowPath) -> HpccControl {

@@ -64,7 +64,7 @@ macro_rules! hooks {
 
         // SAFETY: `packetloom.schemes.roles` has the same fields in the same order, and a window is only handed on.
         unsafe impl Hook for $name {
-            const BASE: &'static str = BASE;
+            const BASES: &'static [&'static str] = &[BASE];
             const NAME: &'static str = $text;
             type Event = $event;
             type Tools = Window;
@@ -84,7 +84,7 @@ hooks! {
 }
 
 /// What a method can call, by the names under which compiled code refers to it.
-pub fn symbols() -> [(&'static str, usize); 9] {
+pub fn symbols() -> [(&'static str, usize); 8] {
     [
         ("packetloom_window_grow", window_grow as *const () as usize),
         ("packetloom_window_shrink", window_shrink as *const () as usize),
@@ -94,7 +94,6 @@ pub fn symbols() -> [(&'static str, usize); 9] {
         ("packetloom_window_set_cwnd", window_set_cwnd as *const () as usize),
         ("packetloom_window_ssthresh", window_ssthresh as *const () as usize),
         ("packetloom_window_set_ssthresh", window_set_ssthresh as *const () as usize),
-        ("packetloom_cbrt", libm::cbrt as *const () as usize),
     ]
 }
 

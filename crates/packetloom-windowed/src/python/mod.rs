@@ -10,7 +10,7 @@ use super::tcp::NewReno;
 use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::engine::ControlError;
 use crate::flow::Flow;
-use crate::spec::{Complaint, Component, Values};
+use crate::spec::{Component, Values};
 use crate::units::Time;
 use crate::user_class::{Code, Method, PLACE, Role, named, signed};
 use calls::{AckView, Acknowledged, FlowView, LossView, Lost, Start, TimedOut};
@@ -65,12 +65,8 @@ impl Congestion for PythonControl {
         named(&ROLE, values).is_ok_and(|code| code.constant("ecn") != 0)
     }
 
-    fn prepare(values: &Values) -> Result<(), Complaint> {
-        named(&ROLE, values).map(|_| ()).map_err(|message| Complaint::new("scheme.transport.file", message))
-    }
-
     fn new(values: &Values, flow: &Flow) -> PythonControl {
-        let code = named(&ROLE, values).expect("it was prepared");
+        let code = named(&ROLE, values).expect("it was loaded with the scenario");
         let methods = Methods::of(code);
         let view = methods.start.map(|_| Box::new(FlowView::of(flow)));
         PythonControl { methods, state: code.state(values), flow: view, error: None }
@@ -122,7 +118,7 @@ impl PythonControl {
     #[inline]
     fn look_at(&mut self, window: &mut Window, method: &'static str) {
         if let Some(error) = window.repair() {
-            self.error = Some(ControlError { method, error });
+            self.error = Some(ControlError { method, error: error.into() });
         }
     }
 }

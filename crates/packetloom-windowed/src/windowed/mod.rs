@@ -27,8 +27,7 @@ use crate::flow::{Flow, FlowId};
 use crate::measure::Segment;
 use crate::packet::{Kind, Packet};
 use crate::routing::Judged;
-use crate::spec::{Complaint, Component, Values};
-use crate::topology::Topology;
+use crate::spec::{Component, Values};
 use receiver::Delay;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -68,10 +67,6 @@ impl<C: Congestion> Scheme for Windowed<C> {
 
     fn classes(values: &Values) -> Option<u64> {
         C::classes(values)
-    }
-
-    fn check_network(values: &Values, _: &Topology) -> Result<(), Complaint> {
-        C::prepare(values)
     }
 
     fn configure(values: &Values) -> Arc<Config> {

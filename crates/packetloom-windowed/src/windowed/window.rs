@@ -4,7 +4,7 @@ use super::header::Header;
 use crate::engine::{ControlError, WindowError};
 use crate::flow::Flow;
 use crate::packet::Packet;
-use crate::spec::{Complaint, Component, Values};
+use crate::spec::{Component, Values};
 use crate::units::Time;
 
 /// One packet, in the window's fixed-point units: 2^-20 of a packet.
@@ -202,14 +202,6 @@ pub trait Congestion: Sized + Send {
     /// The same of one that knows it only from its parameters.
     fn ecn(_values: &Values) -> bool {
         Self::ECN
-    }
-
-    /// Makes ready what its parameters name.
-    ///
-    /// # Errors
-    /// What is wrong with that, by its key in the scenario.
-    fn prepare(_values: &Values) -> Result<(), Complaint> {
-        Ok(())
     }
 
     /// An error of its own that it has made since this was last called.

@@ -34,5 +34,5 @@ pub use files::Library;
 pub use grid::{Precision, Scenario};
 pub use hash::hex as hash_of;
 pub use problem::{Problem, Problems};
-pub use registry::Registry;
+pub use registry::{ROLES, Registry};
 pub use variant::Axis;

@@ -48,7 +48,12 @@ fn read_distribution(text: &str) -> Result<Json, (usize, String)> {
 }
 
 /// What a user's class can be. Its parameters complete those of the role's component.
-pub static ROLES: [&Role; 1] = [&transport::python::ROLE];
+pub static ROLES: [&Role; 4] = [
+    &transport::python::ROLE,
+    &transport::python_rate::RATE,
+    &transport::python_rate::TELEMETRY,
+    &routing::PYTHON,
+];
 
 /// Everything that a scenario can name.
 #[derive(Clone, Debug)]

@@ -7,13 +7,27 @@ use crate::fault::{self, Faults};
 use crate::measure::Format;
 use crate::queue;
 use crate::routing::{self, Judged};
-use crate::scenario::Case;
-use crate::spec::{Complaint, Value, Values};
+use crate::scenario::{Case, ROLES};
+use crate::spec::{Complaint, Component, Value, Values};
 use crate::topology::Topology;
 use crate::transport;
 use crate::units::Time;
+use crate::user_class;
 use crate::workload::Workload;
 use std::collections::BTreeSet;
+
+/// Has the classes of users compiled that a scheme names. The scenario's reader has done so, but perhaps in another
+/// process.
+pub(super) fn load_classes(scheme: &Values) -> Result<(), Complaint> {
+    for role in ROLES {
+        let Component { section, kind, .. } = role.component;
+        if let Some(values) = scheme.optional_component(section).filter(|values| values.kind == kind) {
+            user_class::named(role, &values)
+                .map_err(|message| Complaint::new(&format!("scheme.{section}.file"), message))?;
+        }
+    }
+    Ok(())
+}
 
 /// Credits must be enough to send a packet, and must not be lost.
 pub(super) fn check_credits(
@@ -110,7 +124,7 @@ fn check_classes(case: &Case, of_queue: Option<u64>) -> Result<(), Complaint> {
     let of_workloads =
         of_workloads.map(|(number, one)| (format!("workload[{number}].class"), one.count("class")));
     let of_transport =
-        ["class", "ack_class"].into_iter().filter_map(|key| match transport.entries.get(key) {
+        ["class", "data_class", "ack_class"].into_iter().filter_map(|key| match transport.entries.get(key) {
             Some(Value::Count(class)) => Some((format!("scheme.transport.{key}"), *class)),
             _ => None,
         });

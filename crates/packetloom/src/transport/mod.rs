@@ -5,6 +5,7 @@ pub use packetloom_transport::{
     Entry, FORMAT_PARAMS, Needs, PacketFormat, Scheme, Sending, WithScheme, check_format,
 };
 
+pub use packetloom_rdma::python as python_rate;
 pub use packetloom_windowed::python;
 
 use crate::spec::{Complaint, Component, Values};

@@ -48,7 +48,7 @@ pub(super) const WAY: Made<Way> = Made {
         params: &[&[ENTROPIES], PENALTIES],
         check: check_penalties,
     },
-    how: Way { build: |values| Selector::Bitmap(Bitmap::of(values)), judged: Judged::Packets },
+    how: Way { build: |values| Selector::Bitmap(Bitmap::of(values)), judged: |_| Judged::Packets },
 };
 
 pub(super) fn check_penalties(values: &Values) -> Result<(), Complaint> {

@@ -17,7 +17,7 @@ pub(super) const WAY: Made<Way> = Made {
         params: &[&[ENTROPIES], PENALTIES],
         check: check_penalties,
     },
-    how: Way { build: |values| Selector::Mixed(Mixed::of(values)), judged: Judged::Packets },
+    how: Way { build: |values| Selector::Mixed(Mixed::of(values)), judged: |_| Judged::Packets },
 };
 
 /// Both selectors; each receives all feedback.

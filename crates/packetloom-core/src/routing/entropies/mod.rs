@@ -8,6 +8,7 @@ mod bitmap;
 mod mixed;
 mod oblivious;
 mod plb;
+mod python;
 mod reps;
 mod reps_legacy;
 
@@ -22,6 +23,8 @@ use bitmap::Bitmap;
 use mixed::Mixed;
 use oblivious::Walk;
 use plb::Plb;
+use python::Chosen;
+pub use python::{ROLE as PYTHON, symbols};
 use reps::Reps;
 use reps_legacy::Recycled;
 
@@ -65,7 +68,7 @@ pub(super) struct Way {
     /// Builds it for a flow that has not begun.
     build: fn(&Values) -> Selector,
     /// By what becomes of what it goes.
-    judged: Judged,
+    judged: fn(&Values) -> Judged,
 }
 
 macro_rules! ways {
@@ -115,6 +118,7 @@ ways! {
     RepsLegacy(Recycled) = reps_legacy::WAY,
     Mixed(Mixed) = mixed::WAY,
     Plb(Plb) = plb::WAY,
+    Python(Chosen) = python::WAY,
 }
 
 /// How all of them describe themselves.
@@ -122,7 +126,7 @@ pub(super) const COMPONENTS: [Component; WAYS.len()] = spec::components(WAYS);
 
 /// What a routing's transport has to report.
 pub(super) fn judged(routing: &Values) -> Judged {
-    spec::how(WAYS, &routing.kind).judged
+    (spec::how(WAYS, &routing.kind).judged)(routing)
 }
 
 /// A host's choice of entropies.

@@ -15,7 +15,7 @@ pub(super) const WAY: Made<Way> = Made {
         params: &[&[ENTROPIES]],
         check,
     },
-    how: Way { build: |values| Selector::Oblivious(Walk::of(values)), judged: Judged::Nothing },
+    how: Way { build: |values| Selector::Oblivious(Walk::of(values)), judged: |_| Judged::Nothing },
 };
 
 /// The walk over all entropies.

@@ -43,7 +43,7 @@ pub(super) const WAY: Made<Way> = Made {
         ],
         check,
     },
-    how: Way { build: |values| Selector::Plb(Plb::of(values)), judged: Judged::Flows },
+    how: Way { build: |values| Selector::Plb(Plb::of(values)), judged: |_| Judged::Flows },
 };
 
 /// A flow's path, and how its round trips went.

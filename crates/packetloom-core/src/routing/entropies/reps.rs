@@ -63,7 +63,7 @@ pub(super) const WAY: Made<Way> = Made {
         ],
         check: check_ring,
     },
-    how: Way { build: |values| Selector::Reps(Reps::of(values)), judged: Judged::Packets },
+    how: Way { build: |values| Selector::Reps(Reps::of(values)), judged: |_| Judged::Packets },
 };
 
 fn check_ring(values: &Values) -> Result<(), Complaint> {

@@ -16,7 +16,7 @@ pub(super) const WAY: Made<Way> = Made {
         params: &[&[ENTROPIES]],
         check,
     },
-    how: Way { build: |values| Selector::RepsLegacy(Recycled::of(values)), judged: Judged::Packets },
+    how: Way { build: |values| Selector::RepsLegacy(Recycled::of(values)), judged: |_| Judged::Packets },
 };
 
 /// The entropies that came back.

@@ -1,0 +1,175 @@
+//! A choice of paths that a user writes as a Python class ([`crate::user_class`]). The one place of routing with
+//! `unsafe` code: what the class's methods are given, and what they call back.
+#![allow(unsafe_code)]
+
+use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
+use crate::random::Stream;
+use crate::routing::{Fate, Judged};
+use crate::spec::{Component, Made, Values};
+use crate::units::Time;
+use crate::user_class::{Code, Hook, Method, PLACE, Role, named, signed};
+
+const BASE: &str = "PathChoice";
+
+const COMPONENT: Component = Component {
+    section: "routing",
+    kind: "python",
+    doc: "A choice of paths of your own: a Python class, compiled when the scenario is read, that says which entropy a flow's next packet takes. Beside these it has the parameters that the class declares.",
+    source: "docs/your-own-scheme.md",
+    params: &[&[ENTROPIES], PLACE],
+    check,
+};
+
+/// What a class is.
+pub static ROLE: Role = Role { base: BASE, component: COMPONENT };
+
+pub(super) const WAY: Made<Way> = Made {
+    component: COMPONENT,
+    how: Way { build: |values| Selector::Python(Chosen::of(values)), judged: |values| judged(code(values)) },
+};
+
+fn code(values: &Values) -> &'static Code {
+    named(&ROLE, values).expect("it was loaded with the scenario")
+}
+
+/// What a class has to be told; what it does not define it does not need.
+fn judged(code: &Code) -> Judged {
+    match code.method::<Judges>() {
+        None => Judged::Nothing,
+        Some(_) if code.constant("keeps") != 0 => Judged::Flows,
+        Some(_) => Judged::Packets,
+    }
+}
+
+/// A packet that is sent, as a method sees it.
+#[repr(C)]
+struct Outgoing {
+    /// How many packets the flow sent before it.
+    number: i64,
+    now_ps: i64,
+}
+
+/// What became of a packet, as a method sees it.
+#[repr(C)]
+struct FateView {
+    path: i64,
+    lost: i64,
+    marked: i64,
+    trimmed: i64,
+    sent_ps: i64,
+    now_ps: i64,
+}
+
+/// What a method can use.
+#[repr(C)]
+struct PathTools {
+    /// How many entropies there are.
+    count: i64,
+    result: i64,
+    random: *mut Stream,
+}
+
+macro_rules! hooks {
+    ($($name:ident = $text:literal($event:ty);)*) => {$(
+        #[derive(Debug)]
+        struct $name;
+
+        // SAFETY: `packetloom.schemes.roles` has the same fields in the same order.
+        unsafe impl Hook for $name {
+            const BASES: &'static [&'static str] = &[BASE];
+            const NAME: &'static str = $text;
+            type Event = $event;
+            type Tools = PathTools;
+        }
+    )*};
+}
+
+hooks! {
+    Chooses = "choose"(Outgoing);
+    Judges = "judged"(FateView);
+}
+
+/// What methods can call, by the names under which compiled code refers to it.
+pub fn symbols() -> [(&'static str, usize); 2] {
+    [
+        ("packetloom_paths_random", random_below as *const () as usize),
+        ("packetloom_paths_bits", random_bits as *const () as usize),
+    ]
+}
+
+/// A number from 0 to below `count`.
+unsafe extern "C" fn random_below(tools: *mut PathTools, count: i64) -> i64 {
+    let count = count.clamp(1, u32::MAX.into()) as u32;
+    // SAFETY: compiled code passes on the pointer that it was called with, whose stream outlives the call.
+    unsafe { (*(*tools).random).below(count) }.into()
+}
+
+/// 64 bits.
+unsafe extern "C" fn random_bits(tools: *mut PathTools) -> i64 {
+    // SAFETY: as above.
+    unsafe { (*(*tools).random).bits() as i64 }
+}
+
+/// A flow's state, and what works on it.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    choose: Option<Method<Chooses>>,
+    judges: Option<Method<Judges>>,
+    /// The class's parameters, then its fields.
+    state: Box<[u64]>,
+    keeps: bool,
+    mask: u16,
+    sent: i64,
+    last: u16,
+}
+
+impl Chosen {
+    fn of(values: &Values) -> Chosen {
+        let code = code(values);
+        Chosen {
+            choose: code.method(),
+            judges: code.method(),
+            state: code.state(values),
+            keeps: code.constant("keeps") != 0,
+            mask: (values.count("entropies") - 1) as u16,
+            sent: 0,
+            last: 0,
+        }
+    }
+
+    fn tools(&self, random: &mut Stream) -> PathTools {
+        PathTools { count: i64::from(self.mask) + 1, result: 0, random }
+    }
+}
+
+impl Select for Chosen {
+    fn next(&mut self, now: Time, random: &mut Stream) -> u16 {
+        if let Some(choose) = self.choose {
+            let mut tools = self.tools(random);
+            let packet = Outgoing { number: self.sent, now_ps: signed(now.as_ps()) };
+            choose.call(&mut self.state, &packet, &mut tools);
+            self.last = tools.result as u16 & self.mask;
+        }
+        self.sent += 1;
+        self.last
+    }
+
+    fn update(&mut self, now: Time, feedback: &Feedback, random: &mut Stream) {
+        if let Some(judges) = self.judges {
+            let mut tools = self.tools(random);
+            let fate = FateView {
+                path: feedback.path.into(),
+                lost: (feedback.fate == Fate::Lost).into(),
+                marked: (feedback.fate == Fate::Marked).into(),
+                trimmed: (feedback.fate == Fate::Trimmed).into(),
+                sent_ps: signed(feedback.sent_at.as_ps()),
+                now_ps: signed(now.as_ps()),
+            };
+            judges.call(&mut self.state, &fate, &mut tools);
+        }
+    }
+
+    fn kept(&self) -> Option<u16> {
+        self.keeps.then_some(self.last)
+    }
+}
