@@ -5,10 +5,10 @@
 //! which keeps what it compiled for as long as the process lives.
 #![allow(unsafe_code)]
 
-use packetloom::routing;
 use packetloom::spec::Kind;
 use packetloom::transport::{python, python_rate};
 use packetloom::user_class::{self, Class, ClassParam, Methods, Place, set_loader};
+use packetloom::{queue, routing};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
@@ -56,7 +56,11 @@ pub fn set_scheme_loader() {
 pub fn scheme_symbols(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let addresses = PyDict::new(py);
     let of_transports = python::symbols().into_iter().chain(python_rate::symbols());
-    let all = user_class::symbols().into_iter().chain(of_transports).chain(routing::symbols());
+    let all = user_class::symbols()
+        .into_iter()
+        .chain(of_transports)
+        .chain(queue::symbols())
+        .chain(routing::symbols());
     for (name, address) in all {
         addresses.set_item(name, address)?;
     }

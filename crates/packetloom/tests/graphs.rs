@@ -54,7 +54,7 @@ fn scheme(transport: &str, routing: &str) -> String {
 
 const SYMMETRIC: &str = "{ kind = \"ecmp\", symmetric = true }";
 
-const ROUTINGS: [&str; 18] = [
+const ROUTINGS: [&str; 19] = [
     "\"ecmp\"",
     "\"wcmp\"",
     SYMMETRIC,
@@ -67,6 +67,7 @@ const ROUTINGS: [&str; 18] = [
     "\"reps-legacy\"",
     "\"mixed\"",
     "\"plb\"",
+    "{ kind = \"python\", file = \"class.py\", class = \"PathChoice\" }",
     "\"letflow\"",
     "\"conga\"",
     "\"drill\"",
@@ -117,13 +118,13 @@ fn every_transport_runs_on_any_graph_by_every_routing() {
         let expected = match name {
             // Their switches remember flows, and answers must come by them.
             "pdq" => 2,
-            "d3" | "hpcc" => 6,
-            "fastpass" => 13,
+            "d3" | "hpcc" | "python-telemetry" => 6,
+            "fastpass" => 14,
             // They report the fate of their packets, so that their paths can be chosen by it.
-            "ndp" | "eqds" | "uec" => 36,
+            "ndp" | "eqds" | "uec" => 38,
             // They report marks and timeouts, so that plb works.
-            "tcp" | "dctcp" | "d2tcp" | "cubic" | "min-tcp" | "fixed-window" | "pias" | "python" => 28,
-            _ => 26,
+            "tcp" | "dctcp" | "d2tcp" | "cubic" | "min-tcp" | "fixed-window" | "pias" | "python" => 30,
+            _ => 28,
         };
         assert_eq!(runs, expected, "{name}");
     }
@@ -142,6 +143,10 @@ fn every_queue_works_on_any_graph() {
             ),
             "classes" => ("pias", "{ kind = \"classes\", strict = 8, queue = \"drop-tail\" }".to_owned()),
             "pfabric" => ("line-rate", "\"pfabric\"".to_owned()),
+            "python" => {
+                common::prepare_class();
+                ("tcp", "{ kind = \"python\", file = \"class.py\", class = \"QueueRule\" }".to_owned())
+            }
             kind => ("dctcp", format!("{{ kind = {kind:?} }}")),
         };
         let scheme = format!("transport = \"{transport}\"\nqueue = {queue}");

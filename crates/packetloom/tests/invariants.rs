@@ -13,7 +13,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 41] = [
+const SCHEMES: [(&str, &str, &str); 44] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -41,6 +41,9 @@ const SCHEMES: [(&str, &str, &str); 41] = [
     ("fastpass", r#"{ kind = "pfabric", capacity = "30KB" }"#, "spray-round-robin"),
     ("tcp", r#""fair""#, "ecmp"),
     ("python", r#"{ kind = "drop-tail", capacity = "30KB" }"#, "ecmp"),
+    ("tcp", r#"{ kind = "python", file = "class.py", class = "QueueRule" }"#, "ecmp"),
+    ("python-rate", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
+    ("python-telemetry", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("daq", r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#, "ecmp"),
     ("roce", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("dcqcn", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),

@@ -22,7 +22,7 @@ from numba.np.numpy_support import carray
 
 from packetloom import _core
 from packetloom.schemes.declaration import cbrt
-from packetloom.schemes.roles import EVENTS, HOP_METHODS, TOOLS, Role
+from packetloom.schemes.roles import EVENTS, TOOLS, Role
 from packetloom.schemes.translate import OURS, Field, entry_name
 
 # Compiled functions, which must stay.
@@ -58,7 +58,7 @@ def compile_methods(
     addresses: dict[str, int] = {}
     for name, hook in role.hooks.items():
         if (entry := namespace.get(entries[name])) is not None:
-            records = (state, _record(EVENTS[hook.event]), _record(TOOLS[hook.tools].record))
+            records = (state, _record(EVENTS[hook.event] if hook.event else {}), _record(TOOLS[hook.tools].record))
             pointers = [_pointer(record) for record in records]
             function = numba.cfunc(types.void(*pointers), cache=True, error_model="numpy")(entry)
             _KEPT.append(function)
@@ -118,8 +118,6 @@ _cwnd = _external("packetloom_window_cwnd", types.float64, types.voidptr)
 _set_cwnd = _external("packetloom_window_set_cwnd", types.void, types.voidptr, types.float64)
 _ssthresh = _external("packetloom_window_ssthresh", types.float64, types.voidptr)
 _set_ssthresh = _external("packetloom_window_set_ssthresh", types.void, types.voidptr, types.float64)
-_random = _external("packetloom_paths_random", types.int64, types.voidptr, types.int64)
-_bits = _external("packetloom_paths_bits", types.int64, types.voidptr)
 _cbrt = _external("packetloom_cbrt", types.float64, types.float64)
 
 
@@ -163,19 +161,16 @@ def _window_set_ssthresh(window: Any, packets: Any) -> None:
     _set_ssthresh(_address(window), packets)
 
 
-@numba.njit
-def _paths_random(paths: Any, count: Any) -> Any:
-    return _random(_address(paths), count)
+def _plain_methods(kind: str) -> dict[str, Any]:
+    """Tools' functions of whole numbers, each by the name that translated code has for it."""
+    return {f"{OURS}{kind.lower()}_{name}": _plain(kind, name, count) for name, count in TOOLS[kind].methods.items()}
 
 
-@numba.njit
-def _paths_bits(paths: Any) -> Any:
-    return _bits(_address(paths))
-
-
-def _hop_method(name: str) -> Any:
-    external = _external(f"packetloom_pace_{name}", types.int64, types.voidptr, types.int64)
-    return numba.njit(lambda pace, number: external(_address(pace), number))
+def _plain(kind: str, name: str, arguments: int) -> Any:
+    external = _external(f"packetloom_{kind.lower()}_{name}", types.int64, types.voidptr, *[types.int64] * arguments)
+    if arguments:
+        return numba.njit(lambda tools, number: external(_address(tools), number))
+    return numba.njit(lambda tools: external(_address(tools)))
 
 
 @numba.njit
@@ -187,9 +182,9 @@ def _compiled_cbrt(value: Any) -> Any:
 _OURS: dict[str, Any] = {
     f"{OURS}carray": carray,
     f"{OURS}whole": _whole,
-    **{f"{OURS}pace_{name}": _hop_method(name) for name in HOP_METHODS},
-    f"{OURS}paths_random": _paths_random,
-    f"{OURS}paths_bits": _paths_bits,
+    **_plain_methods("Pace"),
+    **_plain_methods("Paths"),
+    **_plain_methods("Queue"),
     f"{OURS}window_grow": _window_grow,
     f"{OURS}window_shrink": _window_shrink,
     f"{OURS}window_halve_ssthresh": _window_halve_ssthresh,

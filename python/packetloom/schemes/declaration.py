@@ -206,6 +206,79 @@ class Pace:
         raise NotImplementedError
 
 
+class Data:
+    """A data packet that is about to be sent."""
+
+    sent_bytes: int
+    """What the flow has sent with it, retransmissions not counted."""
+    size_bytes: int
+    """Its size on the wire."""
+
+
+class Labels:
+    """What switches go by, in a packet."""
+
+    traffic_class: int
+    """The traffic class, from 0 to 255."""
+    priority: int
+    """The priority: the smallest number goes first at a queue that schedules by it, such as pfabric."""
+
+
+class Arrival:
+    """A packet that arrives at a queue."""
+
+    size_bytes: int
+    """Its size on the wire, without framing."""
+    flow: int
+    src: int
+    dst: int
+    is_data: int
+    """1 if it carries payload; 0 if it is an acknowledgement, a header that was trimmed, or the like."""
+    traffic_class: int
+    priority: int
+    """As its sender wrote them."""
+    markable: int
+    """1 if its sender goes by marks."""
+    marked: int
+    """1 if another switch has marked it."""
+    now_ps: int
+    """When it arrives."""
+
+
+class Queue:
+    """A port's queue, in lanes that are first in, first out."""
+
+    bytes: int
+    """What waits in all lanes; the packet in service is not in the queue."""
+    packets: int
+    """How many packets wait."""
+    rate_bps: int
+    """The link's rate."""
+    lanes: int
+    """How many there are; they are counted from 0."""
+
+    def mark(self) -> None:
+        """Marks the packet that arrives, if its sender goes by marks."""
+
+    def drop(self) -> None:
+        """Drops it."""
+
+    def trim(self) -> None:
+        """Cuts off its payload, if it has one; the class says to how many bytes: `trim_to_bytes = 64`."""
+
+    def lane_bytes(self, lane: int) -> int:
+        """What waits in a lane; 0 if there is no such lane."""
+        raise NotImplementedError
+
+    def lane_packets(self, lane: int) -> int:
+        """How many packets wait in a lane."""
+        raise NotImplementedError
+
+    def random(self, count: int) -> int:
+        """A number from 0 to below `count`, drawn from the port's own stream: the same in every run of a seed."""
+        raise NotImplementedError
+
+
 class Outgoing:
     """A data packet that is sent now."""
 
@@ -264,6 +337,9 @@ class CongestionControl:
     ecn: ClassVar[bool] = False
     """Whether its data packets may be marked instead of dropped."""
 
+    classes: ClassVar[int] = 0
+    """Into how many traffic classes `label` sorts packets; 0 if it leaves that to the workload."""
+
     def start(self, flow: Flow, window: Window) -> None:
         """A flow starts."""
 
@@ -275,6 +351,9 @@ class CongestionControl:
 
     def timed_out(self, loss: Loss, window: Window) -> None:
         """The retransmission timer expired. By default the window restarts from one packet."""
+
+    def label(self, data: Data, labels: Labels) -> None:
+        """A data packet is about to be sent. By default it has the workload's traffic class, and priority 0."""
 
 
 class RateControl:
@@ -308,6 +387,30 @@ class RateControl:
 
 class TelemetryControl(RateControl):
     """A rate control whose packets collect telemetry (INT) from switches, which `Pace` shows in `answered`."""
+
+
+class QueueRule:
+    """The base of a queue's rule: which packets it takes, marks and trims, and which lane sends next.
+
+    Parameters and fields are declared as for a `CongestionControl`; every port has fields of its own. Every packet is
+    put to the rule, one that finds the link free, too.
+    """
+
+    lanes: ClassVar[int] = 1
+    """How many lanes a port has, 255 at most."""
+    marks: ClassVar[bool] = False
+    """Whether it marks packets."""
+    trim_to_bytes: ClassVar[int] = 0
+    """What is left of a packet that it trims; 0 if it trims none."""
+
+    def arrives(self, arrival: Arrival, queue: Queue) -> int:
+        """A packet arrives. Returns its lane; numbers beyond the last lane mean the last. By default it is 0."""
+        return 0
+
+    def next(self, queue: Queue) -> int:
+        """The link is free, and packets wait. Returns the lane to send from; one that is empty stands for the first
+        after it that is not, round the end. By default it is 0, so that lanes are served strictly in order."""
+        return 0
 
 
 class PathChoice:

@@ -32,9 +32,9 @@ class Tools:
 
 @dataclass(frozen=True)
 class Hook:
-    """A method that the simulator calls: with an event, then with tools."""
+    """A method that the simulator calls: with an event, if there is one, then with tools."""
 
-    event: str
+    event: str | None
     tools: str
     returns: bool = False
     """Whether it returns a whole number, which goes into the tools' field `result`."""
@@ -57,12 +57,28 @@ EVENTS: Mapping[str, Mapping[str, type]] = {
     "Drop": dict.fromkeys(("timeout", "now_ps"), int),
     "Clock": {"now_ps": int},
     "Sent": dict.fromkeys(("size_bytes", "now_ps"), int),
+    "Data": dict.fromkeys(("sent_bytes", "size_bytes"), int),
+    "Arrival": dict.fromkeys(
+        (
+            "size_bytes",
+            "flow",
+            "src",
+            "dst",
+            "is_data",
+            "traffic_class",
+            "priority",
+            "markable",
+            "marked",
+            "now_ps",
+        ),
+        int,
+    ),
     "Outgoing": dict.fromkeys(("number", "now_ps"), int),
     "Fate": dict.fromkeys(("path", "lost", "marked", "trimmed", "sent_ps", "now_ps"), int),
 }
 """What happened, by the name of its type in annotations; without one the argument's own name says it."""
 
-HOP_METHODS = ("hop_link", "hop_queue_bytes", "hop_sent_bytes", "hop_time_ps", "hop_rate_bps")
+_HOP_METHODS = ("hop_link", "hop_queue_bytes", "hop_sent_bytes", "hop_time_ps", "hop_rate_bps")
 
 TOOLS: Mapping[str, Tools] = {
     "Window": Tools(
@@ -71,12 +87,20 @@ TOOLS: Mapping[str, Tools] = {
         methods={"grow": 0, "shrink": 1, "halve_ssthresh": 2, "restart": 0},
         comparisons={"in_slow_start": ("cwnd", "ssthresh")},
     ),
+    "Labels": Tools(record=dict.fromkeys(("traffic_class", "priority"), int), settable=("traffic_class", "priority")),
+    "Queue": Tools(
+        record=dict.fromkeys(
+            ("bytes", "packets", "rate_bps", "lanes", "result", "marks", "drops", "trims", "of_lanes", "stream"), int
+        ),
+        readable=("bytes", "packets", "rate_bps", "lanes"),
+        methods={"mark": 0, "drop": 0, "trim": 0, "lane_bytes": 1, "lane_packets": 1, "random": 1},
+    ),
     "Pace": Tools(
         record={"rate_bps": float, "window_bytes": int, "line_rate_bps": float}
         | dict.fromkeys(("base_rtt_ps", "hop_count", "hops"), int),
         readable=("line_rate_bps", "base_rtt_ps", "hop_count"),
         settable=("rate_bps", "window_bytes"),
-        methods=dict.fromkeys(HOP_METHODS, 1),
+        methods=dict.fromkeys(_HOP_METHODS, 1),
     ),
     "Paths": Tools(
         record=dict.fromkeys(("count", "result", "random"), int), readable=("count",), methods={"random": 1, "bits": 0}
@@ -102,8 +126,16 @@ ROLES: Mapping[str, Role] = {
             "acknowledged": Hook("Ack", "Window"),
             "lost": Hook("Loss", "Window"),
             "timed_out": Hook("Loss", "Window"),
+            "label": Hook("Data", "Labels"),
         },
-        constants=("ecn",),
+        constants=("ecn", "classes"),
+    ),
+    "QueueRule": Role(
+        hooks={
+            "arrives": Hook("Arrival", "Queue", returns=True),
+            "next": Hook(None, "Queue", returns=True),
+        },
+        constants=("lanes", "marks", "trim_to_bytes"),
     ),
     "TelemetryControl": _RATE_CONTROL,
     "RateControl": _RATE_CONTROL,

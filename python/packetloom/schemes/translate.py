@@ -78,10 +78,11 @@ def _function(method: ast.FunctionDef, declared: Declared) -> ast.FunctionDef:
         raise TranslationError(method.lineno, f"{method.name} needs self as its first argument")
     given = {argument.arg: kind for argument in arguments.args[1:] if (kind := _kind(argument))}
     if (hook := declared.role.hooks.get(method.name)) is not None:
-        if len(names) != 3:
-            takes = f"{method.name} takes self, {hook.event.lower()} and {hook.tools.lower()}"
-            raise TranslationError(method.lineno, takes)
-        given |= {names[1]: hook.event, names[2]: hook.tools}
+        kinds = [kind for kind in (hook.event, hook.tools) if kind]
+        if len(names) != 1 + len(kinds):
+            takes = " and ".join(kind.lower() for kind in kinds)
+            raise TranslationError(method.lineno, f"{method.name} takes self, {takes}")
+        given |= dict(zip(names[1:], kinds, strict=True))
     _check_names(method, declared)
     translator = _Translator(declared, names[0], given)
     body = [translator.visit(statement) for statement in method.body]
@@ -115,7 +116,9 @@ def _kind(argument: ast.arg) -> str | None:
 
 
 def _entry(declared: Declared, name: str, hook: Hook) -> ast.stmt:
-    call = f"{function_name(declared.name, name)}(carray(state, 1)[0], carray(event, 1)[0], carray(tools, 1)[0])"
+    given = ("state", "event", "tools") if hook.event else ("state", "tools")
+    records = ", ".join(f"carray({one}, 1)[0]" for one in given)
+    call = f"{function_name(declared.name, name)}({records})"
     result = f"carray(tools, 1)[0].result = {OURS}whole({call})" if hook.returns else call
     text = f"def {entry_name(declared.name, name)}(state, event, tools):\n    {result}\n"
     entry = ast.parse(text.replace("carray", f"{OURS}carray")).body[0]

@@ -75,7 +75,7 @@ class Hpcc(TelemetryControl):
         self.reference = self.window
         pace.window_bytes = max(int(self.window), 1)
 
-    def window_at(self, rate_bps, pace: Pace):
+    def window_at(self, rate_bps: float, pace: Pace) -> float:
         return rate_bps * (pace.base_rtt_ps / 8e12)
 
     def answered(self, answer: Answer, pace: Pace) -> None:
@@ -102,7 +102,7 @@ class Hpcc(TelemetryControl):
         if is_round:
             self.round_ends = max(self.round_ends, answer.sent_bytes)
 
-    def react(self, fullest, over, is_round, pace: Pace):
+    def react(self, fullest: float, over: float, is_round: bool, pace: Pace) -> None:
         base = float(pace.base_rtt_ps)
         tau = min(over, base)
         self.in_use = (self.in_use * (base - tau) + fullest * tau) / base
@@ -121,7 +121,7 @@ class Hpcc(TelemetryControl):
             self.stage = stage
             self.reference = self.window
 
-    def keep(self, pace: Pace):
+    def keep(self, pace: Pace) -> None:
         self.last_count = pace.hop_count
         for hop in range(min(pace.hop_count, HOPS)):
             self.last_link[hop] = pace.hop_link(hop)

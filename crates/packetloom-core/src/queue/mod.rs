@@ -14,6 +14,7 @@ mod holds;
 mod list;
 mod loans;
 mod pfabric;
+mod python;
 mod ring;
 mod shared_buffer;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use held_fifo::HeldFifo;
 pub use holds::Holds;
 pub use loans::Loans;
 pub use pfabric::PFabric;
+pub use python::{ROLE as PYTHON, symbols};
 pub use shared_buffer::{
     CLASSES, CONTROL, Headroom, LARGEST_BUFFER, Memory, Pause, PauseRecord, SharedPort, Signals,
     charged_class, check_host_limits, check_limits, departure, interpolated, may_deadlock, pause_bytes,
@@ -42,6 +44,7 @@ use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{self, Complaint, Component, Made, Value, Values};
 use crate::units::{Rate, Time};
+use python::Ruled;
 
 /// What the registry keeps of a queue beside its component: how it is built, and what others must know of it before
 /// a packet comes. Each function takes the queue's values.
@@ -415,6 +418,7 @@ queues! {
     Fair(Fair) = [fair::QUEUE],
     Daq(Box<Daq>) = [daq::QUEUE],
     Shared(Box<SharedPort>) = [shared_buffer::QUEUE],
+    Python(Box<Ruled>) = [python::QUEUE],
 }
 
 /// Every component of the section "queue".

@@ -53,11 +53,31 @@ pub struct LossView {
     pub again: i64,
 }
 
+/// A data packet that is about to be sent, as a method sees it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DataView {
+    /// What the flow has sent with it, retransmissions not counted.
+    pub sent_bytes: i64,
+    /// Its size on the wire.
+    pub size_bytes: i64,
+}
+
+/// What a method writes into a packet.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Labels {
+    /// The traffic class.
+    pub traffic_class: i64,
+    /// The priority.
+    pub priority: i64,
+}
+
 /// The base class in Python.
 pub const BASE: &str = "CongestionControl";
 
 macro_rules! hooks {
-    ($($(#[$doc:meta])* $name:ident = $text:literal($event:ty);)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $text:literal($event:ty, $tools:ty);)*) => {$(
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name;
@@ -67,20 +87,22 @@ macro_rules! hooks {
             const BASES: &'static [&'static str] = &[BASE];
             const NAME: &'static str = $text;
             type Event = $event;
-            type Tools = Window;
+            type Tools = $tools;
         }
     )*};
 }
 
 hooks! {
     /// When a flow starts.
-    Start = "start"(FlowView);
+    Start = "start"(FlowView, Window);
     /// When an acknowledgement comes.
-    Acknowledged = "acknowledged"(AckView);
+    Acknowledged = "acknowledged"(AckView, Window);
     /// When a loss is found.
-    Lost = "lost"(LossView);
+    Lost = "lost"(LossView, Window);
     /// When the retransmission timer expires.
-    TimedOut = "timed_out"(LossView);
+    TimedOut = "timed_out"(LossView, Window);
+    /// When a data packet is about to be sent.
+    Label = "label"(DataView, Labels);
 }
 
 /// What a method can call, by the names under which compiled code refers to it.

@@ -7,13 +7,14 @@ mod calls;
 pub use calls::symbols;
 
 use super::tcp::NewReno;
-use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
+use super::windowed::{Acked, Congestion, Header, Window, Windowed, check, core, default_of};
 use crate::engine::ControlError;
 use crate::flow::Flow;
+use crate::packet::Packet;
 use crate::spec::{Component, Values};
 use crate::units::Time;
 use crate::user_class::{Code, Method, PLACE, Role, named, signed};
-use calls::{AckView, Acknowledged, FlowView, LossView, Lost, Start, TimedOut};
+use calls::{AckView, Acknowledged, DataView, FlowView, Label, Labels, LossView, Lost, Start, TimedOut};
 
 /// The name of the transport.
 pub const KIND: &str = "python";
@@ -41,12 +42,14 @@ struct Methods {
     acknowledged: Option<Method<Acknowledged>>,
     lost: Option<Method<Lost>>,
     timed_out: Option<Method<TimedOut>>,
+    label: Option<Method<Label>>,
 }
 
 impl Methods {
     fn of(code: &Code) -> Methods {
         let (start, acknowledged) = (code.method(), code.method());
-        Methods { start, acknowledged, lost: code.method(), timed_out: code.method() }
+        let (lost, timed_out) = (code.method(), code.method());
+        Methods { start, acknowledged, lost, timed_out, label: code.method() }
     }
 }
 
@@ -106,6 +109,21 @@ impl Congestion for PythonControl {
         } else {
             NewReno.timed_out(in_flight, again, window);
         }
+    }
+
+    fn classes(values: &Values) -> Option<u64> {
+        let classes = named(&ROLE, values).map_or(0, |code| code.constant("classes"));
+        u64::try_from(classes).ok().filter(|&classes| classes > 0)
+    }
+
+    #[inline]
+    fn label(&mut self, sent_bytes: u64, packet: &mut Packet<Header>) {
+        let Some(method) = self.methods.label else { return };
+        let data = DataView { sent_bytes: signed(sent_bytes), size_bytes: packet.size_bytes.into() };
+        let mut labels = Labels { traffic_class: packet.class.into(), priority: packet.priority.into() };
+        method.call(&mut self.state, &data, &mut labels);
+        packet.class = labels.traffic_class.clamp(0, u8::MAX.into()) as u8;
+        packet.priority = labels.priority.clamp(0, u32::MAX.into()) as u32;
     }
 
     #[inline]

@@ -48,10 +48,11 @@ fn read_distribution(text: &str) -> Result<Json, (usize, String)> {
 }
 
 /// What a user's class can be. Its parameters complete those of the role's component.
-pub static ROLES: [&Role; 4] = [
+pub static ROLES: [&Role; 5] = [
     &transport::python::ROLE,
     &transport::python_rate::RATE,
     &transport::python_rate::TELEMETRY,
+    &queue::PYTHON,
     &routing::PYTHON,
 ];
 

@@ -19,14 +19,16 @@ pub fn cases(toml: &str) -> Vec<Case> {
     }
 }
 
-/// The keys that a transport needs after its kind. "python" gets a class that defines nothing, and so is TCP
-/// NewReno; what compiled classes do is tested in Python.
+/// The keys that a transport needs after its kind. A user's class gets one that defines nothing, and so is TCP
+/// NewReno, or sends at its link's rate; what compiled classes do is tested in Python.
 pub fn required_keys(transport: &str) -> &'static str {
-    if transport != "python" {
-        return "";
-    }
     prepare_class();
-    ", file = \"class.py\", class = \"Any\""
+    match transport {
+        "python" => ", file = \"class.py\", class = \"Any\"",
+        "python-rate" => ", file = \"class.py\", class = \"RateControl\", recovery = \"irn\"",
+        "python-telemetry" => ", file = \"class.py\", class = \"TelemetryControl\", recovery = \"irn\"",
+        _ => "",
+    }
 }
 
 /// Makes ready what [`required_keys`] names.
@@ -35,10 +37,15 @@ pub fn prepare_class() {
     set_empty_class();
 }
 
-/// Every class of any file is one that defines nothing.
+/// Every class of any file is one that defines nothing. One that is called as a class of `packetloom.schemes` derives
+/// from that.
 pub fn set_empty_class() {
-    user_class::set_loader(Box::new(|_| {
-        let [base, doc, source] = ["CongestionControl", "Defines nothing.", "a test"].map(str::to_owned);
+    user_class::set_loader(Box::new(|place| {
+        let base = match place.class {
+            "Any" => "CongestionControl",
+            other => other,
+        };
+        let [base, doc, source] = [base, "Defines nothing.", "a test"].map(str::to_owned);
         Ok(Class { base, doc, source, ..Class::default() })
     }));
 }

@@ -130,7 +130,12 @@ fn text_for(component: &Component, name: &str) -> &'static [&'static str] {
         ("topology", "htsim", "file") => &["drawn.topo"],
         ("arrivals", "hpcc", "file") => &["drawn.hpcc-flows"],
         ("arrivals", "htsim", "file") => &["drawn.cm"],
-        ("transport", "python", "file") => &["drawn.py"],
+        ("transport" | "queue" | "routing", kind, "file") if kind.starts_with("python") => &["drawn.py"],
+        ("transport", "python-rate", "class") => &["RateControl"],
+        ("transport", "python-telemetry", "class") => &["TelemetryControl"],
+        ("queue", "python", "class") => &["QueueRule"],
+        ("routing", "python", "class") => &["PathChoice"],
+        ("transport", "python", "class") => &["Any"],
         (_, _, "file") => &["drawn.csv"],
         _ => &["any"],
     }

@@ -126,6 +126,9 @@ const fn rdma(kind: &'static str, keys: &'static str, may: May) -> Held {
 const HOMA: &str = r#"mss = "1460B", header = "40B", ack = "40B", blind_header = "0B", blind = "8760B", cutoffs_from = "seen""#;
 
 const PYTHON: &str = r#"file = "class.py", class = "Any", max_rto = "4ms", max_window = 40"#;
+const RATE: &str =
+    r#"file = "class.py", class = "RateControl", mss = "1460B", header = "40B", ack = "40B", rto = "1ms""#;
+const TELEMETRY: &str = r#"file = "class.py", class = "TelemetryControl", mss = "1460B", header = "40B", ack = "40B", recovery = "irn""#;
 const TCP: &str = r#"max_rto = "4ms", max_window = 40"#;
 const FIXED: &str = r#"min_rto = "1ms", max_rto = "4ms", max_window = 40, initial_window = 16"#;
 
@@ -205,6 +208,8 @@ const HELD: &[Held] = &[
         r#"mss = "1460B", header = "40B", ack = "40B", rto = "1ms", chunk = 4, ack_every = 3, window = "bdp""#,
         May::LinkFree,
     ),
+    rdma("python-rate", RATE, May::LinkFree),
+    rdma("python-telemetry", TELEMETRY, May::LinkFree),
     rdma("dcqcn", GO_BACK_N, May::LastRate),
     rdma("dcqcn", IRN, May::LastRate),
     rdma(

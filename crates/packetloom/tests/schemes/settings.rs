@@ -85,6 +85,18 @@ pub const SETTINGS: &[Setting] = &[
     Setting { flows: FEWER, ..on_rack("homa", "blind = \"5840B\", window = \"7KB\"", LEVELS) },
     Setting { flows: FEWER, ..on_rack("phost", "", PFABRIC) },
     Setting { flows: RDMA, ..on_rack("roce", "rto = \"20us\"", SHORT) },
+    Setting {
+        flows: RDMA,
+        ..on_rack("python-rate", "file = \"class.py\", class = \"RateControl\", rto = \"20us\"", SHORT)
+    },
+    Setting {
+        flows: RDMA,
+        ..on_rack(
+            "python-telemetry",
+            "file = \"class.py\", class = \"TelemetryControl\", rto = \"20us\"",
+            SHORT,
+        )
+    },
     Setting { flows: RDMA, ..on_rack("dcqcn", "cnp_interval = \"5us\"", MARKING) },
     Setting { flows: RDMA, ..on_rack("timely", "t_low = \"5us\", min_rtt = \"10us\"", ENDLESS) },
     Setting { flows: RDMA, ..on_rack("hpcc", "", ENDLESS) },

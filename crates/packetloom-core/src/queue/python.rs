@@ -1,0 +1,326 @@
+//! A queue's rule that a user writes as a Python class ([`crate::user_class`]): which packets it takes, marks and
+//! trims, and from which of its lanes the next one comes. A lane is first in, first out. The one place of queues with
+//! `unsafe` code: what the class's methods are given, and what they call back.
+#![allow(unsafe_code)]
+
+use super::list::List;
+use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, Site};
+use crate::packet::{Kind, Packet};
+use crate::packets::{PacketId, Packets};
+use crate::random::Stream;
+use crate::spec::{Component, Made, Values, anything};
+use crate::user_class::{Code, Hook, Method, PLACE, Role, named, signed};
+
+const BASE: &str = "QueueRule";
+
+const COMPONENT: Component = Component {
+    section: "queue",
+    kind: "python",
+    doc: "A queue's rule of your own: a Python class, compiled when the scenario is read, that accepts, marks, trims or drops what arrives, and says which of its lanes sends next. Beside these it has the parameters that the class declares.",
+    source: "docs/your-own-scheme.md",
+    params: &[PLACE],
+    check: anything,
+};
+
+/// What a class is.
+pub static ROLE: Role = Role { base: BASE, component: COMPONENT };
+
+/// The queue.
+pub const QUEUE: Made<Queue> = Made {
+    component: COMPONENT,
+    how: Queue {
+        marks: |values| code(values).constant("marks") != 0,
+        trims_to_bytes: |values| {
+            u64::try_from(code(values).constant("trim_to_bytes")).ok().filter(|&to| to > 0)
+        },
+        ..Queue::new(|values| Built::Held(Buffer::Python(Box::new(Ruled::of(values)))))
+    },
+};
+
+fn code(values: &Values) -> &'static Code {
+    named(&ROLE, values).expect("it was loaded with the scenario")
+}
+
+/// A packet that arrives, as a method sees it.
+#[repr(C)]
+struct ArrivalView {
+    size_bytes: i64,
+    flow: i64,
+    src: i64,
+    dst: i64,
+    is_data: i64,
+    traffic_class: i64,
+    priority: i64,
+    markable: i64,
+    marked: i64,
+    now_ps: i64,
+}
+
+/// What waits in a lane.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Lane {
+    bytes: i64,
+    packets: i64,
+}
+
+/// What a method can look at and do.
+#[repr(C)]
+struct QueueTools {
+    bytes: i64,
+    packets: i64,
+    rate_bps: i64,
+    lanes: i64,
+    result: i64,
+    marks: i64,
+    drops: i64,
+    trims: i64,
+    of_lanes: *const Lane,
+    random: *mut Stream,
+}
+
+macro_rules! hooks {
+    ($($name:ident = $text:literal($event:ty);)*) => {$(
+        #[derive(Debug)]
+        struct $name;
+
+        // SAFETY: `packetloom.schemes.roles` has the same fields in the same order.
+        unsafe impl Hook for $name {
+            const BASES: &'static [&'static str] = &[BASE];
+            const NAME: &'static str = $text;
+            type Event = $event;
+            type Tools = QueueTools;
+        }
+    )*};
+}
+
+hooks! {
+    Arrives = "arrives"(ArrivalView);
+    Chooses = "next"(());
+}
+
+/// What methods can call, by the names under which compiled code refers to it.
+pub fn symbols() -> [(&'static str, usize); 6] {
+    [
+        ("packetloom_queue_mark", mark as *const () as usize),
+        ("packetloom_queue_drop", drop_it as *const () as usize),
+        ("packetloom_queue_trim", trim as *const () as usize),
+        ("packetloom_queue_lane_bytes", lane_bytes as *const () as usize),
+        ("packetloom_queue_lane_packets", lane_packets as *const () as usize),
+        ("packetloom_queue_random", random_below as *const () as usize),
+    ]
+}
+
+macro_rules! exported {
+    ($($(#[$doc:meta])* fn $name:ident($tools:ident $(, $argument:ident: $type:ty)*) -> $result:ty $body:block)*) => {$(
+        $(#[$doc])*
+        unsafe extern "C" fn $name($tools: *mut QueueTools $(, $argument: $type)*) -> $result {
+            // SAFETY: compiled code passes on the pointer that it was called with.
+            let $tools = unsafe { &mut *$tools };
+            $body
+        }
+    )*};
+}
+
+exported! {
+    fn mark(tools) -> i64 {
+        tools.marks = 1;
+        0
+    }
+    fn drop_it(tools) -> i64 {
+        tools.drops = 1;
+        0
+    }
+    fn trim(tools) -> i64 {
+        tools.trims = 1;
+        0
+    }
+    fn lane_bytes(tools, number: i64) -> i64 {
+        of_lane(tools, number).bytes
+    }
+    fn lane_packets(tools, number: i64) -> i64 {
+        of_lane(tools, number).packets
+    }
+    fn random_below(tools, count: i64) -> i64 {
+        let count = count.clamp(1, u32::MAX.into()) as u32;
+        // SAFETY: the stream outlives the call.
+        unsafe { (*tools.random).below(count) }.into()
+    }
+}
+
+fn of_lane(tools: &QueueTools, number: i64) -> Lane {
+    if !(0..tools.lanes).contains(&number) {
+        return Lane::default();
+    }
+    // SAFETY: there are so many lanes, and they outlive the call.
+    unsafe { *tools.of_lanes.add(number as usize) }
+}
+
+/// A port's packets, its state, and what works on that.
+#[derive(Clone, Debug)]
+pub struct Ruled {
+    arrives: Option<Method<Arrives>>,
+    next: Option<Method<Chooses>>,
+    /// The class's parameters, then its fields.
+    state: Box<[u64]>,
+    lanes: Vec<List>,
+    waits: Vec<Lane>,
+    queued: Occupancy,
+    trim_to_bytes: u16,
+    rate_bps: i64,
+    leads_to_host: bool,
+}
+
+impl Ruled {
+    fn of(values: &Values) -> Ruled {
+        let code = code(values);
+        let lanes = code.constant("lanes").clamp(1, 255) as usize;
+        Ruled {
+            arrives: code.method(),
+            next: code.method(),
+            state: code.state(values),
+            lanes: vec![List::default(); lanes],
+            waits: vec![Lane::default(); lanes],
+            queued: Occupancy::default(),
+            trim_to_bytes: code.constant("trim_to_bytes").clamp(0, u16::MAX.into()) as u16,
+            rate_bps: 0,
+            leads_to_host: false,
+        }
+    }
+
+    fn tools(&self, random: &mut Stream) -> QueueTools {
+        QueueTools {
+            bytes: signed(self.queued.bytes),
+            packets: signed(self.queued.packets),
+            rate_bps: self.rate_bps,
+            lanes: self.lanes.len() as i64,
+            result: 0,
+            marks: 0,
+            drops: 0,
+            trims: 0,
+            of_lanes: self.waits.as_ptr(),
+            random,
+        }
+    }
+
+    /// What is to be done with a packet: the tools as the method left them.
+    fn judge<H>(&mut self, packet: &Packet<H>, random: &mut Stream) -> QueueTools {
+        let mut tools = self.tools(random);
+        if let Some(arrives) = self.arrives {
+            arrives.call(&mut self.state, &ArrivalView::of(packet), &mut tools);
+        }
+        tools
+    }
+
+    /// The lane to send from: the one that the class says, or the first after it that has packets, round the end.
+    fn choose(&mut self, random: &mut Stream) -> Option<usize> {
+        let mut tools = self.tools(random);
+        if let Some(next) = self.next {
+            next.call(&mut self.state, &(), &mut tools);
+        }
+        let first = self.lane(tools.result);
+        let others = (first..self.lanes.len()).chain(0..first);
+        others.into_iter().find(|&lane| !self.lanes[lane].is_empty())
+    }
+
+    fn lane(&self, number: i64) -> usize {
+        number.clamp(0, self.lanes.len() as i64 - 1) as usize
+    }
+
+    fn trim<H>(&self, packet: &mut Packet<H>) {
+        packet.kind = Kind::Trimmed;
+        packet.size_bytes = packet.size_bytes.min(self.trim_to_bytes);
+        packet.ecn_capable = self.leads_to_host;
+    }
+}
+
+impl ArrivalView {
+    fn of<H>(packet: &Packet<H>) -> ArrivalView {
+        ArrivalView {
+            size_bytes: packet.size_bytes.into(),
+            flow: packet.flow.into(),
+            src: packet.src.into(),
+            dst: packet.dst.into(),
+            is_data: (packet.kind == Kind::Data).into(),
+            traffic_class: packet.class.into(),
+            priority: packet.priority.into(),
+            markable: (packet.kind != Kind::Trimmed && packet.ecn_capable).into(),
+            marked: packet.congestion_experienced.into(),
+            now_ps: signed(packet.time.as_ps()),
+        }
+    }
+}
+
+impl Holds for Ruled {
+    fn put<H: Copy + Default>(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<H>,
+        _: u16,
+        _: Option<Opening>,
+        (random, counts): (&mut Stream, &mut Counts),
+    ) -> Joined {
+        let tools = self.judge(packets.get(id), random);
+        if tools.drops != 0 {
+            counts.drops += 1;
+            packets.take(id);
+            return Joined::Dropped;
+        }
+        let lane = self.lane(tools.result);
+        let packet = packets.get_mut(id);
+        if tools.trims != 0 && packet.kind == Kind::Data {
+            self.trim(packet);
+            counts.trims += 1;
+        } else if tools.marks != 0 && packet.kind != Kind::Trimmed && packet.ecn_capable {
+            packet.congestion_experienced = true;
+            counts.marks += 1;
+        }
+        let size_bytes = packet.size_bytes;
+        self.queued.add(size_bytes);
+        self.waits[lane].bytes += i64::from(size_bytes);
+        self.waits[lane].packets += 1;
+        self.lanes[lane].push_back(id, packets);
+        Joined::Waits
+    }
+
+    fn take<H: Copy + Default>(
+        &mut self,
+        packets: &mut Packets<H>,
+        (random, _): (&mut Stream, &mut Counts),
+    ) -> Option<PacketId> {
+        let lane = self.choose(random)?;
+        let id = self.lanes[lane].pop_front(packets)?;
+        let size_bytes = packets.get(id).size_bytes;
+        self.queued.remove(size_bytes);
+        self.waits[lane].bytes -= i64::from(size_bytes);
+        self.waits[lane].packets -= 1;
+        Some(id)
+    }
+
+    fn packets<'a, H: Copy + Default>(
+        &'a self,
+        packets: &'a Packets<H>,
+    ) -> impl Iterator<Item = PacketId> + 'a {
+        self.lanes.iter().flat_map(|lane| lane.iter(packets))
+    }
+
+    fn queued(&self) -> Occupancy {
+        self.queued
+    }
+
+    fn classes(&self, mut visit: impl FnMut(usize, u64, Option<u64>)) {
+        for (number, lane) in self.lanes.iter().enumerate() {
+            visit(number, lane.queued().bytes, None);
+        }
+    }
+
+    // So that the rule sees every packet, those that find the link free, too.
+    fn holds_back(&self) -> bool {
+        true
+    }
+
+    fn place(&mut self, site: Site) {
+        self.rate_bps = signed(site.rate.as_bps());
+        self.leads_to_host = site.is_switch && site.far_links.is_none();
+    }
+}
