@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,23 @@ def test_a_file_that_is_wrong(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as raised:
         read_plan(scenario(mine("Broken", file)))
     assert message in str(raised.value)
+
+
+def test_another_process_takes_what_was_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From elsewhere, where the user's file is no module; and the first may have imported it as one."""
+    monkeypatch.setenv("PACKETLOOM_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "own.py"
+    file.write_text(
+        f"{HEAD}class Own(CongestionControl):\n    def lost(self, loss, window):\n        window.restart()\n"
+    )
+    code = f"from packetloom import _core; _core.explain_class({str(file)!r}, 'Own')"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for imports, folder in (("import own", tmp_path), ("", elsewhere), ("", tmp_path), ("", elsewhere)):
+        command = [sys.executable, "-c", f"{imports}\n{code}"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert len(list((tmp_path / "cache").rglob("*.nbc"))) == 2, "the method and its entry, compiled once"
 
 
 def test_a_key_that_is_missing_or_spans_a_grid() -> None:

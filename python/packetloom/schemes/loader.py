@@ -14,10 +14,12 @@ import os
 import re
 import shutil
 import struct
+import sys
 import tempfile
 import traceback
 from dataclasses import asdict
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from packetloom import _core
@@ -32,6 +34,8 @@ from packetloom.text_files import MOST_SCENARIO_BYTES, read_text
 _FRAMES = ("Failed in", "During:", "File ", "[", "- ", "^", "There are", ">>>")
 # Where the copies are while the cache is off.
 _PLACE = "PACKETLOOM_SCHEMES"
+# What numba keeps beside the copies is of this kind; of another it is not used, and classes are compiled anew.
+_FORMAT = 2
 _IMPORTS = ("packetloom", "math", "numpy", "numba", "typing", "__future__")
 # Fields are of these types, and begin with what a class gives them.
 _TYPES = {"int": int, "float": float, "bool": bool}
@@ -82,7 +86,7 @@ def _is_whole(copy: Path, file_hash: str) -> bool:
 
 def folder_of(file_hash: str) -> Path:
     """Where the copy of a file is kept, and what numba makes of it."""
-    return (cache_folder() or _temporary()) / "schemes" / f"{_core.version()}-{file_hash}"
+    return (cache_folder() or _temporary()) / "schemes" / f"{_core.version()}-{_FORMAT}-{file_hash}"
 
 
 def _temporary() -> Path:
@@ -131,7 +135,7 @@ def _module(copy: Path, source: str, class_name: str) -> tuple[dict[str, Any], a
     if class_name not in classes:
         known = ", ".join(classes) or "none"
         raise TranslationError(1, f"there is no class {class_name!r} here; the classes are: {known}")
-    namespace: dict[str, Any] = {"__name__": copy.stem, "__file__": str(copy)}
+    namespace = _namespace(copy, source)
     try:
         exec(compile(tree, str(copy), "exec"), namespace)
     except Exception as error:
@@ -139,6 +143,15 @@ def _module(copy: Path, source: str, class_name: str) -> tuple[dict[str, Any], a
         lines = [frame.lineno for frame in frames if frame.filename == str(copy) and frame.lineno]
         raise TranslationError(lines[-1] if lines else 1, f"{type(error).__name__}: {error}") from None
     return namespace, classes[class_name]
+
+
+def _namespace(copy: Path, source: str) -> dict[str, Any]:
+    """What a file's code is run in: a module, because numba imports that of what it has kept. Its name says what the
+    file holds, and is not what the user's own programs import the file by."""
+    module = ModuleType(f"packetloom_scheme_{_core.file_hash(source.encode())}")
+    module.__file__ = str(copy)
+    sys.modules[module.__name__] = module
+    return vars(module)
 
 
 def _check_imports(tree: ast.Module) -> None:
