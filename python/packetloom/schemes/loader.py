@@ -110,18 +110,30 @@ def _describe(copy: Path, source: str, class_name: str) -> dict[str, Any]:
     kinds = {name: kind for name, (kind, _) in fields.items()}
     declared = Declared(class_name, parameters, kinds, methods, {*namespace, *dir(builtins)})
     tree = translate(declared)
-    layout: list[tuple[str, type]] = [
-        (name, float if one.kind == "number" else int) for name, one in parameters.items()
-    ]
-    layout += [(name, kind) for name, (kind, _) in fields.items()]
     return {
         "doc": _first_sentence(found),
         "source": copy.name,
         "ecn": bool(found.ecn),
         "params": [{"name": name} | asdict(value) for name, value in parameters.items()],
         "initial": [_bits(kind, value) for kind, value in fields.values()],
-        "methods": _compiled(copy, tree, namespace, class_name, layout),
+        "methods": _compiled(copy, tree, namespace, class_name, _layout(found, fields)),
     }
+
+
+def layout_of(file: str, file_hash: str, class_name: str) -> list[tuple[str, type]]:
+    """The names and types of what a flow has of a class, in the order in which it lies there; the class was loaded."""
+    copy = copy_of(Path(file), file_hash)
+    namespace, node = _module(copy, copy.read_text(encoding="utf-8"), class_name)
+    found = namespace[class_name]
+    return _layout(found, _fields(found, node))
+
+
+def _layout(found: type, fields: dict[str, tuple[type, Any]]) -> list[tuple[str, type]]:
+    """The parameters, then the fields."""
+    kinds = {"number": float, "flag": bool}
+    parameters = {name: value for name, value in vars(found).items() if isinstance(value, Parameter)}
+    layout: list[tuple[str, type]] = [(name, kinds.get(one.kind, int)) for name, one in parameters.items()]
+    return layout + [(name, kind) for name, (kind, _) in fields.items()]
 
 
 def _module(copy: Path, source: str, class_name: str) -> tuple[dict[str, Any], ast.ClassDef]:
@@ -199,6 +211,13 @@ def _name(target: ast.expr) -> str:
 def _bits(kind: type, value: Any) -> int:
     packed = struct.pack("<d", value) if kind is float else struct.pack("<q", value)
     return int.from_bytes(packed, "little")
+
+
+def value_of(kind: type, bits: int) -> int | float | bool:
+    """What the bits of a field mean."""
+    packed = bits.to_bytes(8, "little")
+    value: int | float = struct.unpack("<d" if kind is float else "<q", packed)[0]
+    return bool(value) if kind is bool else value
 
 
 def _first_sentence(found: type) -> str:

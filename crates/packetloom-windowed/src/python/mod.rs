@@ -2,11 +2,13 @@
 //!
 //! The class is compiled when the scenario is read (by `packetloom.schemes`, through numba), and its methods are
 //! called by their addresses: no interpreter takes part in a run. `calls.rs` is the interface to them, `code.rs`
-//! keeps what was compiled.
+//! keeps what was compiled, `bench.rs` drives a control by hand.
 
+mod bench;
 mod calls;
 mod code;
 
+pub use bench::{Bench, BenchError};
 pub use calls::{Method, symbols};
 pub use code::{Class, ClassParam, Code, Place, load, set_loader};
 
