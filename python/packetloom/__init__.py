@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from packetloom.report import write_report
     from packetloom.results import Results
     from packetloom.scenario import Scenario, Scheme
-    from packetloom.schemes.notebook import scheme
+    from packetloom.schemes.notebook import component, scheme
     from packetloom.search import largest_held
     from packetloom.statistics import summary
 
@@ -36,6 +36,7 @@ __all__ = [
     "ScenarioError",
     "Scheme",
     "__version__",
+    "component",
     "largest_held",
     "plot",
     "read_fct",
@@ -54,6 +55,7 @@ _HOME = {
     "Scenario": "scenario",
     "ScenarioError": "errors",
     "Scheme": "scenario",
+    "component": "schemes.notebook",
     "largest_held": "search",
     "plot": "plots",
     "read_fct": "exchange.fct",

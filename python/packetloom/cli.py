@@ -346,6 +346,36 @@ def explain(
 
 
 @app.command()
+def doctor(
+    control: Annotated[
+        str, typer.Argument(metavar="FILE.py[:CLASS]", help="A congestion control in Python; see your-own-scheme.md.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="The page; NAME-doctor.html if not given.", callback=_can_be_written
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter of the class, for example g=0.5."),
+    ] = None,
+) -> None:
+    """Run a congestion control of your own through a fixed set of situations, beside DCTCP and TCP.
+
+    It prints a table and writes a page. The exit code is 1 if the class does not survive a situation.
+    """
+    from packetloom.doctor.command import run_doctor
+
+    try:
+        survived = run_doctor(control, output, settings or ())
+    except KeyboardInterrupt:
+        print("stopped. The same command begins anew.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    raise typer.Exit(0 if survived else 1)
+
+
+@app.command()
 def check(scenario: ScenarioArgument, settings: SetOption = None) -> None:
     """Check a scenario without running it: its cases, what they imply, and warnings. Of a results folder every file."""
     from packetloom.scenario import facts, read_plan

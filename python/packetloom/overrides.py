@@ -27,7 +27,7 @@ def override(text: str, format: Literal["toml", "json"], settings: Sequence[str]
         if not separator or not key.strip():
             raise PacketloomError(f"--set {setting}: write it as key=value, for example --set run.seeds=5")
         try:
-            _set(document, key.strip().split("."), _value(value.strip(), setting), setting)
+            _set(document, key.strip().split("."), setting_value(value.strip(), setting), setting)
         except TOMLKitError as error:
             raise PacketloomError(f"--set {setting}: cannot be written into the file: {error}") from None
     return tomlkit.dumps(document) if format == "toml" else _json_text(document, settings)
@@ -65,7 +65,7 @@ def _refuse_unprintable(setting: str) -> None:
             raise PacketloomError(f"--set {setting!r}: letter {place} is {letter!r}; write printable text in one line")
 
 
-def _value(text: str, setting: str) -> Any:
+def setting_value(text: str, setting: str) -> Any:
     """A TOML value; a bare word such as 40Gbps is taken as text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,10 @@ def test_a_mistake_is_reported_with_its_line(body: str, line: int, message: str,
     [
         ("class Broken(:\n", "broken.py line 1: invalid syntax"),
         ("1 / 0\nclass Broken: pass\n", "broken.py line 1: ZeroDivisionError: division by zero"),
-        ("class Broken: pass\n", "line 1: Broken is none of packetloom.schemes; derive it from one of CongestionControl"),
+        (
+            "class Broken: pass\n",
+            "line 1: Broken is none of packetloom.schemes; derive it from one of CongestionControl",
+        ),
         ("class Other: pass\n", "there is no class 'Broken' here; the classes are: Other"),
         ("import os\nclass Broken: pass\n", "line 1: os can't be imported here"),
         ("from .other import x\nclass Broken: pass\n", "line 1: .other can't be imported here"),
@@ -165,6 +169,23 @@ def test_a_file_that_is_wrong(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as raised:
         read_plan(scenario(mine("Broken", file)))
     assert message in str(raised.value)
+
+
+def test_another_process_takes_what_was_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From elsewhere, where the user's file is no module; and the first may have imported it as one."""
+    monkeypatch.setenv("PACKETLOOM_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "own.py"
+    file.write_text(
+        f"{HEAD}class Own(CongestionControl):\n    def lost(self, loss, window):\n        window.restart()\n"
+    )
+    code = f"from packetloom import _core; _core.explain_class({str(file)!r}, 'Own')"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for imports, folder in (("import own", tmp_path), ("", elsewhere), ("", tmp_path), ("", elsewhere)):
+        command = [sys.executable, "-c", f"{imports}\n{code}"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert len(list((tmp_path / "cache").rglob("*.nbc"))) == 2, "the method and its entry, compiled once"
 
 
 def test_a_key_that_is_missing_or_spans_a_grid() -> None:
@@ -234,13 +255,16 @@ def test_without_numba_the_message_says_what_to_install(tmp_path: Path, monkeypa
 def test_the_guide_can_be_followed(tmp_path: Path) -> None:
     guide = (Path(__file__).parents[2] / "docs" / "your-own-scheme.md").read_text()
     files = dict(re.findall(r"^```\w+ (\S+)\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL))
-    assert set(files) == {"my_dctcp.py", "mine.toml"}
+    assert set(files) == {"my_dctcp.py", "mine.toml", "test_my_dctcp.py"}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     assert len(files["my_dctcp.py"].splitlines()) <= 44
     results = packetloom.run(tmp_path / "mine.toml", output=tmp_path / "results", overrides=["run.flows=300"])
     built_in, own = fingerprints(results)
     assert built_in == own
+    command = [sys.executable, "-m", "pytest", "-q", "test_my_dctcp.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "3 passed" in done.stdout) == (0, True), done.stdout
 
 
 def test_a_class_at_hand_is_a_scheme(tmp_path: Path) -> None:

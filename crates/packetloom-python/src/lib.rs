@@ -2,8 +2,8 @@
 //!
 //! `scenario.rs` reads and checks, `simulation.rs` runs a case, `outcome.rs` returns its columns; `fingerprint.rs`
 //! hashes flow records read back from files; `control.rs` binds the controllers' algorithms; `bench.rs` and
-//! `control_bench.rs` measure; `user_scheme.rs` loads congestion controls that users write in Python; `arrays.rs` is
-//! numpy's arrays, made and read.
+//! `control_bench.rs` measure; `user_scheme.rs` loads congestion controls that users write in Python,
+//! `scheme_bench.rs` drives one event by event; `arrays.rs` is numpy's arrays, made and read.
 
 mod arrays;
 mod bench;
@@ -12,6 +12,7 @@ mod control_bench;
 mod fingerprint;
 mod outcome;
 mod scenario;
+mod scheme_bench;
 mod simulation;
 mod user_scheme;
 
@@ -19,6 +20,7 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 
 pyo3::import_exception!(packetloom.errors, ArgumentError);
+pyo3::import_exception!(packetloom.errors, PacketloomError);
 pyo3::import_exception!(packetloom.errors, ScenarioError);
 
 /// JSON: every component with its parameters, defaults, explanations and sources.
@@ -105,5 +107,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(control_bench::control_bench, module)?)?;
     user_scheme::set_scheme_loader();
     module.add_function(wrap_pyfunction!(user_scheme::scheme_symbols, module)?)?;
+    module.add_class::<scheme_bench::SchemeBench>()?;
     control::add_to(module)
 }

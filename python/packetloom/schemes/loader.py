@@ -14,10 +14,13 @@ import os
 import re
 import shutil
 import struct
+import sys
 import tempfile
 import traceback
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from packetloom import _core
@@ -34,10 +37,13 @@ from packetloom.text_files import MOST_SCENARIO_BYTES, read_text
 _FRAMES = ("Failed in", "During:", "File ", "[", "- ", "^", "There are", ">>>")
 # Where the copies are while the cache is off.
 _PLACE = "PACKETLOOM_SCHEMES"
+# What numba keeps beside the copies is of this kind; of another it is not used, and classes are compiled anew.
+_FORMAT = 2
 _IMPORTS = ("packetloom", "math", "numpy", "numba", "typing", "__future__")
 # Fields are of these types, or lists of them, and begin with what a class gives them.
 _TYPES = {"int": int, "float": float, "bool": bool}
 _LISTS = {"list[int]": int, "list[float]": float}
+Value = int | float | bool
 
 
 def load(file: str, file_hash: str, class_name: str) -> dict[str, Any]:
@@ -85,7 +91,7 @@ def _is_whole(copy: Path, file_hash: str) -> bool:
 
 def folder_of(file_hash: str) -> Path:
     """Where the copy of a file is kept, and what numba makes of it."""
-    return (cache_folder() or _temporary()) / "schemes" / f"{_core.version()}-{file_hash}"
+    return (cache_folder() or _temporary()) / "schemes" / f"{_core.version()}-{_FORMAT}-{file_hash}"
 
 
 def _temporary() -> Path:
@@ -109,17 +115,17 @@ def _describe(copy: Path, source: str, class_name: str) -> dict[str, Any]:
     parameters = {name: value for name, value in vars(found).items() if isinstance(value, Parameter)}
     fields = _fields(found, node, role)
     methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
-    declared = Declared(class_name, role, parameters, fields, methods, {*namespace, *dir(builtins)})
+    constants = _constants(found, node, role)
+    declared = Declared(class_name, role, constants, parameters, fields, methods, {*namespace, *dir(builtins)})
     tree = translate(declared)
-    layout = {name: Field(float if one.kind == "number" else int, ()) for name, one in parameters.items()}
     return {
         "base": base,
         "doc": _first_sentence(found),
         "source": copy.name,
-        "constants": {name: int(getattr(found, name)) for name in role.constants},
+        "constants": constants,
         "params": [{"name": name} | asdict(value) for name, value in parameters.items()],
         "initial": [_bits(one.kind, value) for one in fields.values() for value in one.initial],
-        "methods": _compiled(copy, tree, namespace, class_name, role, layout | fields),
+        "methods": _compiled(copy, tree, namespace, class_name, role, _layout(found, fields)),
     }
 
 
@@ -128,6 +134,21 @@ def base_of(found: Any) -> str | None:
     if not isinstance(found, type):
         return None
     return next((name for name in ROLES if issubclass(found, getattr(declaration, name))), None)
+
+
+def layout_of(file: str, file_hash: str, class_name: str) -> dict[str, Field]:
+    """What a flow has of a class, in the order in which it lies there; the class was loaded."""
+    copy = copy_of(Path(file), file_hash)
+    namespace, node = _module(copy, copy.read_text(encoding="utf-8"), class_name)
+    found = namespace[class_name]
+    return _layout(found, _fields(found, node, ROLES[base_of(found) or "CongestionControl"]))
+
+
+def _layout(found: type, fields: dict[str, Field]) -> dict[str, Field]:
+    """The parameters, then the fields."""
+    kinds = {"number": float, "flag": bool}
+    parameters = {name: value for name, value in vars(found).items() if isinstance(value, Parameter)}
+    return {name: Field(kinds.get(one.kind, int), (0,)) for name, one in parameters.items()} | fields
 
 
 def _module(copy: Path, source: str, class_name: str) -> tuple[dict[str, Any], ast.ClassDef]:
@@ -141,7 +162,7 @@ def _module(copy: Path, source: str, class_name: str) -> tuple[dict[str, Any], a
     if class_name not in classes:
         known = ", ".join(classes) or "none"
         raise TranslationError(1, f"there is no class {class_name!r} here; the classes are: {known}")
-    namespace: dict[str, Any] = {"__name__": copy.stem, "__file__": str(copy)}
+    namespace = _namespace(copy, source)
     try:
         exec(compile(tree, str(copy), "exec"), namespace)
     except Exception as error:
@@ -149,6 +170,15 @@ def _module(copy: Path, source: str, class_name: str) -> tuple[dict[str, Any], a
         lines = [frame.lineno for frame in frames if frame.filename == str(copy) and frame.lineno]
         raise TranslationError(lines[-1] if lines else 1, f"{type(error).__name__}: {error}") from None
     return namespace, classes[class_name]
+
+
+def _namespace(copy: Path, source: str) -> dict[str, Any]:
+    """What a file's code is run in: a module, because numba imports that of what it has kept. Its name says what the
+    file holds, and is not what the user's own programs import the file by."""
+    module = ModuleType(f"packetloom_scheme_{_core.file_hash(source.encode())}")
+    module.__file__ = str(copy)
+    sys.modules[module.__name__] = module
+    return vars(module)
 
 
 def _check_imports(tree: ast.Module) -> None:
@@ -166,6 +196,18 @@ def _check_imports(tree: ast.Module) -> None:
                 raise TranslationError(
                     node.lineno, f"{name} can't be imported here, only {known}: the file has to be whole"
                 )
+
+
+def _constants(found: type, node: ast.ClassDef, role: Role) -> dict[str, int]:
+    """What the class says of itself, whatever a scenario sets."""
+    constants = {}
+    for name, (least, most) in role.constants.items():
+        value = getattr(found, name)
+        if not (isinstance(value, int) and least <= value <= most):
+            wanted = "True or False" if (least, most) == (0, 1) else f"a whole number from {least} to {most}"
+            raise TranslationError(node.lineno, f"{name} is {value!r}; write {wanted}")
+        constants[name] = int(value)
+    return constants
 
 
 def _fields(found: type, node: ast.ClassDef, role: Role) -> dict[str, Field]:
@@ -202,6 +244,22 @@ def _name(target: ast.expr) -> str:
 def _bits(kind: type, value: Any) -> int:
     packed = struct.pack("<d", value) if kind is float else struct.pack("<q", value)
     return int.from_bytes(packed, "little")
+
+
+def values_of(layout: Mapping[str, Field], state: Iterable[int]) -> dict[str, Value | list[Value]]:
+    """What a state holds, bit by bit."""
+    words = iter(state)
+    found: dict[str, Value | list[Value]] = {}
+    for name, field in layout.items():
+        values = [_value_of(field.kind, next(words)) for _ in field.initial]
+        found[name] = values if field.is_list else values[0]
+    return found
+
+
+def _value_of(kind: type, bits: int) -> Value:
+    packed = bits.to_bytes(8, "little")
+    value: int | float = struct.unpack("<d" if kind is float else "<q", packed)[0]
+    return bool(value) if kind is bool else value
 
 
 def _first_sentence(found: type) -> str:

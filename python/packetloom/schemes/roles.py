@@ -45,7 +45,10 @@ class Role:
     """What a class can be: its hooks, and what it may say of itself beside parameters and fields."""
 
     hooks: Mapping[str, Hook]
-    constants: tuple[str, ...] = ()
+    constants: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """The least and the most of each; flags are 0 and 1."""
+    promised: Mapping[str, str] = field(default_factory=dict)
+    """Tools' methods that may only be called where a constant is not 0."""
 
 
 EVENTS: Mapping[str, Mapping[str, type]] = {
@@ -108,6 +111,8 @@ TOOLS: Mapping[str, Tools] = {
 }
 """What a method acts with, by the name of its type."""
 
+_FLAG = (0, 1)
+
 _RATE_CONTROL = Role(
     hooks={
         "start": Hook("Route", "Pace"),
@@ -116,7 +121,7 @@ _RATE_CONTROL = Role(
         "passed": Hook("Clock", "Pace"),
         "sent": Hook("Sent", "Pace"),
     },
-    constants=("ecn", "moves_pending"),
+    constants={"ecn": _FLAG, "moves_pending": _FLAG},
 )
 
 ROLES: Mapping[str, Role] = {
@@ -128,20 +133,21 @@ ROLES: Mapping[str, Role] = {
             "timed_out": Hook("Loss", "Window"),
             "label": Hook("Data", "Labels"),
         },
-        constants=("ecn", "classes"),
+        constants={"ecn": _FLAG, "classes": (0, 256)},
     ),
     "QueueRule": Role(
         hooks={
             "arrives": Hook("Arrival", "Queue", returns=True),
             "next": Hook(None, "Queue", returns=True),
         },
-        constants=("lanes", "marks", "trim_to_bytes"),
+        constants={"lanes": (1, 255), "marks": _FLAG, "trim_to_bytes": (0, 65_535)},
+        promised={"mark": "marks = True", "trim": "trim_to_bytes = 64"},
     ),
     "TelemetryControl": _RATE_CONTROL,
     "RateControl": _RATE_CONTROL,
     "PathChoice": Role(
         hooks={"choose": Hook("Outgoing", "Paths", returns=True), "judged": Hook("Fate", "Paths")},
-        constants=("keeps",),
+        constants={"keeps": _FLAG},
     ),
 }
 """By the name of the class in `packetloom.schemes` that a user's class derives from; the most derived one first."""

@@ -41,6 +41,7 @@ class Declared:
 
     name: str
     role: Role
+    constants: Mapping[str, int]
     parameters: Collection[str]
     fields: Mapping[str, Field]
     methods: Mapping[str, ast.FunctionDef]
@@ -154,6 +155,7 @@ class _Translator(ast.NodeTransformer):
                 self._known(node, name, methods, f"a {kind.lower()} has no method")
                 if len(node.args) != methods[name] or node.keywords:
                     raise TranslationError(node.lineno, f"{owner}.{name} takes {methods[name]} arguments")
+                self._promised(node, name)
                 return self._call(node, f"{OURS}{kind.lower()}_{name}", owner)
         self.generic_visit(node)
         return node
@@ -245,6 +247,12 @@ class _Translator(ast.NodeTransformer):
         arguments = [ast.Name(owner, ast.Load()), *(self.visit(argument) for argument in node.args)]
         call = ast.Call(ast.Name(function, ast.Load()), arguments, [self.visit(one) for one in node.keywords])
         return ast.copy_location(call, node)
+
+    def _promised(self, node: ast.expr, method: str) -> None:
+        promise = self.declared.role.promised.get(method)
+        if promise and not self.declared.constants[promise.partition(" = ")[0]]:
+            message = f"{self.declared.name} {method}s, so it needs {promise.partition(' = ')[0]}, such as {promise}"
+            raise TranslationError(node.lineno, message)
 
     def _own(self, node: ast.Attribute, name: str) -> None:
         known = (*self.declared.fields, *self.declared.parameters)

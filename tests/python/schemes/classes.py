@@ -1,6 +1,6 @@
 """packetloom's own window-based congestion controls, written as a user would: they must give the same bits."""
 
-from packetloom.schemes import Ack, CongestionControl, Loss, Window, cbrt, flag, number
+from packetloom.schemes import Ack, CongestionControl, Data, Labels, Loss, Window, cbrt, flag, number, size
 
 ONE = 1 << 20
 PICOSECONDS = 1e12
@@ -121,3 +121,13 @@ class Cubic(CongestionControl):
         self.in_stage = False
         left = int(loss.in_flight * self.beta * ONE + 0.5)
         window.ssthresh = max(left / ONE, 2.0)
+
+
+class Young(CongestionControl):
+    """TCP whose packets are of a lower class once their flow has sent much."""
+
+    classes = 2
+    old = size("100KB", doc="From when on a flow is old.")
+
+    def label(self, data: Data, labels: Labels) -> None:
+        labels.traffic_class = 1 if data.sent_bytes > self.old else 0

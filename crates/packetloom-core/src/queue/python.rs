@@ -29,6 +29,8 @@ pub static ROLE: Role = Role { base: BASE, component: COMPONENT };
 pub const QUEUE: Made<Queue> = Made {
     component: COMPONENT,
     how: Queue {
+        // Nobody knows, and it may drop what it likes.
+        most_bytes: |_, _| Some(u64::MAX),
         marks: |values| code(values).constant("marks") != 0,
         trims_to_bytes: |values| {
             u64::try_from(code(values).constant("trim_to_bytes")).ok().filter(|&to| to > 0)

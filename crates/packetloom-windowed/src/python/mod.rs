@@ -1,9 +1,12 @@
 //! A congestion control that a user writes as a Python class.
 //!
-//! [`crate::user_class`] has the class; `calls.rs` is the interface to its methods.
+//! [`crate::user_class`] has the class; `calls.rs` is the interface to its methods, `bench.rs` drives a control by
+//! hand.
 
+mod bench;
 mod calls;
 
+pub use bench::{Bench, BenchError};
 pub use calls::symbols;
 
 use super::tcp::NewReno;

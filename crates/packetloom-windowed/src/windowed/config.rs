@@ -1,6 +1,6 @@
 //! The parameters of the windowed transports.
 
-use super::window::WindowLimits;
+use super::window::{Window, WindowLimits};
 use crate::finished::Finished;
 use crate::packet_format::{self, PacketFormat};
 use crate::priority::{self, Priority};
@@ -257,7 +257,13 @@ impl Config {
         Finished::new(self.rto.longest().times(8))
     }
 
-    pub(super) fn of(values: &Values, ecn: bool) -> Config {
+    /// The window of a flow that starts.
+    pub fn window(&self) -> Window {
+        Window::new(&self.limits)
+    }
+
+    /// What the parameters come to, for packets that may be marked or not.
+    pub fn of(values: &Values, ecn: bool) -> Config {
         let fast = values.flag("fast_retransmit");
         Config {
             format: PacketFormat::of(values),

@@ -65,7 +65,7 @@ impl<C: Congestion> Sender<C> {
             lost_below: 0,
             retransmit_next: 0,
             pipe: 0,
-            window: Window::new(&config.limits),
+            window: config.window(),
             congestion: C::new(&config.values, &flow),
             recovery: None,
             rto: Rto::new(&config.rto),

@@ -1,0 +1,231 @@
+"""Rate controls, queues and path choices in Python: the same bits as packetloom's own, and answers to mistakes."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import packetloom
+from packetloom import ArgumentError, PacketloomError, ScenarioError
+from packetloom.scenario import read_plan
+
+pytest.importorskip("numba")
+
+CLASSES = Path(__file__).parent / "schemes"
+HEAD = (
+    "from packetloom.schemes import Answer, Arrival, Outgoing, Pace, PathChoice, Paths, Queue, QueueRule, RateControl\n"
+)
+SHARED = {"kind": "shared-buffer", "buffer": "8MiB", "ecn_min": "100KB", "ecn_max": "400KB"}
+
+
+def mine(file: str | Path, class_name: str, kind: str = "python", **values: Any) -> dict[str, Any]:
+    return {"kind": kind, "file": str(CLASSES / file), "class": class_name, **values}
+
+
+def scenario(*schemes: Any, load: float = 0.7, flows: int = 150, rate: str = "10Gbps") -> dict[str, Any]:
+    return {
+        "topology": {"kind": "fat-tree", "k": 4, "link": {"rate": rate, "delay": "1us"}},
+        "workload": [{"sizes": "web-search"}],
+        "scheme": [{"name": str(number), **one} for number, one in enumerate(schemes)],
+        "run": {"loads": [load], "flows": flows, "seeds": [3]},
+    }
+
+
+def fingerprints(results: packetloom.Results) -> list[str]:
+    return results.to_polars("cases").sort("scheme")["fingerprint"].to_list()
+
+
+HPCC = mine("rates.py", "Hpcc", "python-telemetry", header="90B", window="bdp", variable_window=True)
+SAME = {
+    "roce": ({"kind": "roce", "header": "56B"}, mine("rates.py", "LineRate", "python-rate")),
+    "timely": ("timely", mine("rates.py", "Timely", "python-rate")),
+    "hpcc": ("hpcc", HPCC),
+}
+
+
+@pytest.mark.parametrize(("own", "written"), SAME.values(), ids=list(SAME))
+def test_a_rate_control_gives_the_same_bits(own: Any, written: Any, tmp_path: Path) -> None:
+    both = ({"transport": one, "queue": SHARED} for one in (own, written))
+    results = packetloom.run(scenario(*both, rate="100Gbps"), output=tmp_path / "results")
+    first, second = fingerprints(results)
+    assert first == second
+
+
+QUEUES = {
+    "drop-tail": ("tcp", {"kind": "drop-tail", "capacity": "30KB"}, "DropTail"),
+    "ecn": ("dctcp", {"kind": "ecn", "capacity": "60KB", "mark_above": "15KB"}, "Marking"),
+    "one class of three": ("tcp", {"kind": "drop-tail", "capacity": "30KB"}, "Strict"),
+    "unlimited": ("tcp", "drop-tail", "Nothing"),
+}
+
+
+@pytest.mark.parametrize(("transport", "own", "written"), QUEUES.values(), ids=list(QUEUES))
+def test_a_queues_rule_gives_the_same_bits(transport: str, own: Any, written: str, tmp_path: Path) -> None:
+    both = ({"transport": transport, "queue": one} for one in (own, mine("queues.py", written)))
+    results = packetloom.run(scenario(*both), output=tmp_path / "results")
+    first, second = fingerprints(results)
+    assert first == second
+
+
+def test_lanes_take_turns_classes_are_strict_and_what_is_too_much_is_trimmed(tmp_path: Path) -> None:
+    young = mine("classes.py", "Young")
+    schemes = [
+        {"transport": "tcp", "queue": mine("queues.py", "DropTail")},
+        {"transport": "tcp", "queue": mine("queues.py", "Turns")},
+        {"transport": young, "queue": mine("queues.py", "Strict", capacity="60KB")},
+        {"transport": "tcp", "queue": mine("queues.py", "Strict", capacity="60KB")},
+        {"transport": "ndp", "queue": mine("queues.py", "Cutting")},
+    ]
+    results = packetloom.run(scenario(*schemes), output=tmp_path / "results")
+    plain, turns, strict, blind, _ = fingerprints(results)
+    assert len({plain, turns, strict, blind}) == 4
+    flows = results.to_polars("flows")
+
+    def mean_of_small(scheme: str) -> float:
+        import polars as pl
+
+        small = flows.filter(pl.col("scheme") == scheme, pl.col("size_bytes") < 100_000)
+        return float(small["slowdown"].drop_nans().mean())  # type: ignore[arg-type]
+
+    assert mean_of_small("2") < mean_of_small("3"), "young packets overtake old ones"
+    assert flows["trimmed"].sum() > 0
+
+
+PATHS = {
+    "oblivious": ("uec", "ndp", "oblivious", "Oblivious"),
+    "plb": ("dctcp", "ecn", "plb", "Plb"),
+}
+
+
+@pytest.mark.parametrize(("transport", "queue", "own", "written"), PATHS.values(), ids=list(PATHS))
+def test_a_choice_of_paths_gives_the_same_bits(
+    transport: str, queue: str, own: str, written: str, tmp_path: Path
+) -> None:
+    both = (
+        {"transport": transport, "queue": queue, "routing": one}
+        for one in (own, mine("paths.py", written), mine("paths.py", "Fixed", number=200))
+    )
+    results = packetloom.run(scenario(*both), output=tmp_path / "results")
+    first, second, fixed = fingerprints(results)
+    assert first == second
+    assert first != fixed
+
+
+def test_all_of_one_scheme_can_be_ones_own_and_a_folder_repeats_it(tmp_path: Path) -> None:
+    scheme = {
+        "transport": mine("classes.py", "Dctcp"),
+        "queue": mine("queues.py", "Marking"),
+        "routing": mine("paths.py", "Plb"),
+    }
+    first = packetloom.run(scenario(scheme, flows=50), output=tmp_path / "first")
+    kept = {file.name for file in (tmp_path / "first" / "schemes").glob("*/*.py")}
+    assert kept == {"classes.py", "queues.py", "paths.py"}
+    second = packetloom.run(tmp_path / "first", output=tmp_path / "second")
+    assert fingerprints(first) == fingerprints(second)
+
+
+def imported(file: str, name: str) -> Any:
+    """A class, as a notebook that imports it has it."""
+    spec = importlib.util.spec_from_file_location(file, CLASSES / f"{file}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def test_from_a_notebook(tmp_path: Path) -> None:
+    timely, short, fixed = imported("rates", "Timely"), imported("queues", "DropTail"), imported("paths", "Fixed")
+    schemes = [
+        packetloom.scheme(timely, recovery="irn", queue=packetloom.component(short, capacity="20KB"), routing=fixed),
+        packetloom.scheme(timely, name="paused", beta=0.5),
+    ]
+    assert schemes[0].transport["kind"] == "python-rate"  # type: ignore[index]
+    results = packetloom.run(
+        packetloom.Scenario(
+            topology={"kind": "rack", "hosts": 3},
+            workload=[{"sizes": {"kind": "constant", "size": "1MB"}, "arrivals": "at-once"}],
+            schemes=schemes,
+            run={"flows": 2},
+        ),
+        output=tmp_path / "results",
+    )
+    assert results.to_polars("flows")["fct_ns"].null_count() == 0
+    with pytest.raises(ArgumentError, match="CongestionControl or RateControl or TelemetryControl"):
+        packetloom.scheme(short)
+    with pytest.raises(ArgumentError, match="QueueRule or PathChoice"):
+        packetloom.component(timely)
+
+
+NONSENSE = [
+    ("pace.rate_bps = pace.rate_bps * 0.0 / 0.0", "set the rate to what is not a number"),
+    ("pace.rate_bps = 0.0", "set the rate below 1 bit per second"),
+    ("pace.rate_bps = -1e9", "set the rate below 1 bit per second"),
+    ("pace.rate_bps = 2.0 * pace.line_rate_bps", "set the rate above the link's 10Gbps"),
+    ("pace.window_bytes = 0", "set the window to zero bytes or fewer"),
+]
+
+
+@pytest.mark.parametrize(("statement", "message"), NONSENSE, ids=[one for one, _ in NONSENSE])
+def test_a_rate_that_can_not_be_ends_the_run(statement: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "mad.py"
+    body = (
+        f"class Mad(RateControl):\n    def answered(self, answer: Answer, pace: Pace) -> None:\n        {statement}\n"
+    )
+    file.write_text(HEAD + body)
+    mad = {"transport": mine(file, "Mad", "python-rate"), "queue": "drop-tail"}
+    with pytest.raises(PacketloomError, match=rf"Mad\.answered {message}.*\(flow \d+, host\d+ to host\d+, at "):
+        packetloom.run(scenario(mad), output=tmp_path / "results")
+
+
+MISTAKES = [
+    # A scheme's part, what its class is, and what is said.
+    ("queue", "class A(QueueRule):\n    def arrives(self, arrival, queue):\n        return 0.5\n", "gets a float"),
+    ("queue", "class A(QueueRule):\n    def arrives(self, arrival, queue):\n        queue.cut()\n", "no method 'cut'"),
+    (
+        "queue",
+        "class A(QueueRule):\n    def arrives(self, arrival, queue):\n        queue.trim()\n        return 0\n",
+        "line 4: A trims, so it needs trim_to_bytes, such as trim_to_bytes = 64",
+    ),
+    (
+        "queue",
+        "class A(QueueRule):\n    def arrives(self, arrival, queue):\n        queue.mark()\n        return 0\n",
+        "line 4: A marks, so it needs marks, such as marks = True",
+    ),
+    ("queue", "class A(QueueRule):\n    lanes = 300\n", "lanes is 300; write a whole number from 1 to 255"),
+    ("queue", "class A(QueueRule):\n    def next(self, arrival, queue):\n        return 0\n", "next takes self, queue"),
+    ("queue", "class A(PathChoice): pass\n", "A is a PathChoice; write a class derived from QueueRule"),
+    ("routing", "class A(PathChoice):\n    def choose(self, outgoing, paths):\n        paths.count = 2\n", "count"),
+    ("routing", "class A(PathChoice):\n    x: list[int] = []\n", "needs its initial values"),
+    (
+        "routing",
+        "class A(PathChoice):\n    x: list[int] = [0, 1]\n    def choose(self, outgoing, paths):\n        self.x = 1\n",
+        "x is a list of fixed length",
+    ),
+    ("transport", "class A(QueueRule): pass\n", "A is a QueueRule; write a class derived from CongestionControl"),
+]
+
+
+@pytest.mark.parametrize(("part", "text", "message"), MISTAKES, ids=[one[2][:40] for one in MISTAKES])
+def test_a_mistake_is_reported_with_its_line(part: str, text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text(HEAD + text)
+    parts: dict[str, Any] = {"transport": "tcp", "queue": "drop-tail", part: mine(file, "A")}
+    with pytest.raises(ScenarioError) as raised:
+        read_plan(scenario(parts))
+    assert message in str(raised.value)
+    assert f"scheme[0].{part}.file" in str(raised.value)
+
+
+def test_a_choice_that_judges_packets_needs_a_transport_that_reports_them(tmp_path: Path) -> None:
+    file = tmp_path / "judging.py"
+    file.write_text(
+        HEAD + "class Judging(PathChoice):\n    def choose(self, outgoing, paths):\n        return 0\n"
+        "    def judged(self, fate, paths):\n        pass\n"
+    )
+    part = {"transport": "tcp", "queue": "drop-tail", "routing": mine(file, "Judging")}
+    with pytest.raises(ScenarioError, match=r"scheme\.routing|routing"):
+        packetloom.run(scenario(part), output=tmp_path / "results")
