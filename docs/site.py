@@ -26,7 +26,7 @@ from packetloom.results import Results
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-TUTORIAL = "tutorial.md"
+NOTEBOOKS = ("tutorial", "own-scheme")
 GALLERY = "gallery.md"
 RUN = re.compile(r"^    (packetloom run .*)$", re.MULTILINE)
 FROM_ELSEWHERE = {
@@ -49,7 +49,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name, text in component_pages().items():
         files.append(File.generated(config, f"reference/{name}.md", content=text))
     files.append(File.generated(config, "reference/commands.md", content=command_page()))
-    files.append(File.generated(config, TUTORIAL, content=tutorial()))
+    for name in NOTEBOOKS:
+        files.append(File.generated(config, f"{name}.md", content=tutorial(name)))
     for name, content in gallery(files).items():
         files.append(File.generated(config, name, content=content))
     for file in sorted(_linked_files()):
@@ -135,9 +136,9 @@ def _has(figure: Figure, run: Results) -> bool:
     return True
 
 
-def tutorial() -> str:
-    """The notebook as a page, with what its cells show when they are run now."""
-    notebook = nbformat.read(DOCS / "tutorial.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+def tutorial(name: str) -> str:
+    """A notebook as a page, with what its cells show when they are run now."""
+    notebook = nbformat.read(DOCS / f"{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     with TemporaryDirectory() as folder:  # an empty cache: the page shows what a reader sees the first time
         NotebookClient(notebook, timeout=600).execute(env=os.environ | {"PACKETLOOM_CACHE": folder})
     return "\n\n".join(part for cell in notebook.cells for part in _cell(cell))

@@ -14,6 +14,8 @@ from packetloom.build import build_text, this_build
 from packetloom.errors import LawError, PacketloomError
 from packetloom.executor import Finished, Running, is_audit_asked, refuse_if_broken
 from packetloom.outcome import Outcome
+from packetloom.schemes import kept
+from packetloom.schemes.kept import Sources
 
 DEFAULT_PORT = 6379
 ANSWER_WITHIN_S = 5.0
@@ -25,9 +27,10 @@ RETRIES = 20
 """How often a case is begun anew after its worker was lost: more often than machines die, and yet not for ever."""
 
 
-def simulate(case_json: str, case_id: str, audit: bool, build: str) -> Outcome:
-    """Runs a case on a worker of the cluster; only the build that sends it may."""
+def simulate(case_json: str, case_id: str, audit: bool, build: str, sources: Sources) -> Outcome:
+    """Runs a case on a worker of the cluster; only the build that sends it may. `sources` has its Python classes."""
     here = this_build()
+    kept.provide(sources)
     case = _core.Case.from_json(case_json)
     if here.digest != build or case.id != case_id:
         raise PacketloomError(
@@ -68,7 +71,9 @@ class RayExecutor:
         return len(self._tasks)
 
     def submit(self, case: _core.Case, threads: int) -> None:
-        self._tasks[self._remote.remote(case.json, case.id, self._audit, self._build)] = _Task(case, time.monotonic())
+        self._tasks[self._remote.remote(case.json, case.id, self._audit, self._build, kept.sources(case))] = _Task(
+            case, time.monotonic()
+        )
 
     def collect(self, timeout_s: float) -> list[Finished]:
         if not self._tasks:

@@ -220,9 +220,9 @@ def test_shards_of_two_builds_are_told_and_this_builds_are_preferred(scenario: P
 
 def test_a_node_with_another_build_is_refused(scenario: Path) -> None:
     case = read_plan(scenario).cases[0]
-    assert simulate(case.json, case.id, False, this_build().digest).build == this_build().digest
+    assert simulate(case.json, case.id, False, this_build().digest, []).build == this_build().digest
     with pytest.raises(PacketloomError, match=f"the machine that sends the cases has build {OTHER}: install the same"):
-        simulate(case.json, case.id, False, OTHER)
+        simulate(case.json, case.id, False, OTHER, [])
 
 
 def test_a_folder_of_another_scenario_names_the_build(scenario: Path, tmp_path: Path) -> None:

@@ -10,15 +10,20 @@ from nbclient import NotebookClient
 
 import packetloom
 
-TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.ipynb"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture(scope="module")
 def tutorial(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    """The tutorial's cells, executed in a new kernel."""
-    notebook = nbformat.read(TUTORIAL, as_version=4)  # type: ignore[no-untyped-call]
+    """The tutorial's cells, executed."""
+    return executed("tutorial", tmp_path_factory)
+
+
+def executed(name: str, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """A notebook's cells, executed in a new kernel."""
+    notebook = nbformat.read(DOCS / f"{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     assert all(not cell.outputs for cell in notebook.cells if cell.cell_type == "code"), "commit it without outputs"
-    folder = tmp_path_factory.mktemp("tutorial")
+    folder = tmp_path_factory.mktemp(name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PACKETLOOM_CACHE", str(folder / "cache"))
         NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}}).execute()
@@ -81,3 +86,18 @@ def test_an_unfinished_folder_has_a_representation(scenario: Path, tmp_path: Pat
     for file in tmp_path.glob("out/*.parquet/*"):
         file.unlink()
     assert results._repr_html_() == f"<p>Results(&#x27;{tmp_path}/out&#x27;, 0 of 8 cases finished)</p>"
+
+
+def test_a_scheme_written_in_a_cell_runs_and_is_changed(tmp_path_factory: pytest.TempPathFactory) -> None:
+    pytest.importorskip("numba")
+    cells = executed("own-scheme", tmp_path_factory)
+    (windows,) = shown(cells[1], "text/plain")
+    *slow_start, marked, grown, lost = (float(window) for window in windows.strip("[]").split(", "))
+    assert slow_start == [20.0, 40.0]
+    assert marked == 20.0
+    assert lost == int(grown) / 2
+    assert "9 cases; results in" in shown(cells[2], "text/html")[0]
+    assert len(shown(cells[3], "image/png")) == 1
+    progress, table = shown(cells[5], "text/html")
+    assert "12 cases, 9 known from earlier runs" in progress
+    assert {"DCTCP", "Impatient"} <= set(re.findall(r"<td[^>]*>([\w. =]+)</td>", table))

@@ -36,7 +36,11 @@ def test_every_command_and_option_is_told() -> None:
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text().partition("\nnav:")[2]
     named = set(re.findall(r": (\S+\.md)$", navigation, re.MULTILINE))
-    generated = {f"reference/{name}.md" for name in component_pages()} | {"reference/commands.md", "tutorial.md"}
+    generated = {f"reference/{name}.md" for name in component_pages()} | {
+        "reference/commands.md",
+        "tutorial.md",
+        "own-scheme.md",
+    }
     written = {file.name for file in (ROOT / "docs").glob("*.md")}
     papers = {f"papers/{file.parent.name}.md" for file in ROOT.glob("papers/*/README.md")}
     assert named == generated | written | papers | {"index.md", "contributing.md", "workloads.md"}

@@ -255,13 +255,27 @@ def test_without_numba_the_message_says_what_to_install(tmp_path: Path, monkeypa
 def test_the_guide_can_be_followed(tmp_path: Path) -> None:
     guide = (Path(__file__).parents[2] / "docs" / "your-own-scheme.md").read_text()
     files = dict(re.findall(r"^```\w+ (\S+)\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL))
-    assert set(files) == {"my_dctcp.py", "mine.toml", "test_my_dctcp.py"}
+    others = {"young.py": "YoungFirst", "gentle.py": "Gentle", "lanes.py": "TwoLanes", "avoid.py": "Avoid"}
+    assert set(files) == {"my_dctcp.py", "mine.toml", "test_my_dctcp.py", *others}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     assert len(files["my_dctcp.py"].splitlines()) <= 44
     results = packetloom.run(tmp_path / "mine.toml", output=tmp_path / "results", overrides=["run.flows=300"])
     built_in, own = fingerprints(results)
     assert built_in == own
+    young, gentle, lanes, avoid = ({"file": str(tmp_path / file), "class": name} for file, name in others.items())
+    together = {
+        "topology": {"kind": "fat-tree", "k": 4},
+        "workload": [{"sizes": "web-search"}],
+        "scheme": [
+            {"name": "young", "transport": young | {"kind": "python"}, "queue": lanes | {"kind": "python"}},
+            {"name": "gentle", "transport": gentle | {"kind": "python-rate"}, "queue": "shared-buffer"},
+            {"name": "avoid", "transport": "uec", "queue": "ndp", "routing": avoid | {"kind": "python"}},
+        ],
+        "run": {"loads": [0.5], "flows": 100},
+    }
+    flows = packetloom.run(together, output=tmp_path / "together").to_polars("flows")
+    assert flows["fct_ns"].null_count() == 0
     command = [sys.executable, "-m", "pytest", "-q", "test_my_dctcp.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, "3 passed" in done.stdout) == (0, True), done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import packetloom
 from packetloom import ArgumentError, PacketloomError, ScenarioError
 from packetloom.scenario import read_plan
+from packetloom.schemes import kept
+from packetloom.schemes.loader import load
 
 pytest.importorskip("numba")
 
@@ -229,3 +232,17 @@ def test_a_choice_that_judges_packets_needs_a_transport_that_reports_them(tmp_pa
     part = {"transport": "tcp", "queue": "drop-tail", "routing": mine(file, "Judging")}
     with pytest.raises(ScenarioError, match=r"scheme\.routing|routing"):
         packetloom.run(scenario(part), output=tmp_path / "results")
+
+
+def test_another_machine_gets_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "mine.py"
+    shutil.copy(CLASSES / "queues.py", file)
+    (case,) = read_plan(scenario({"transport": "tcp", "queue": mine(file, "DropTail")})).cases
+    sent = kept.sources(case)
+    file.unlink()
+    monkeypatch.setenv("PACKETLOOM_CACHE", str(tmp_path / "another machine"))
+    ((_, file_hash, _),) = sent
+    with pytest.raises(PacketloomError):
+        load(str(file), file_hash, "DropTail")
+    kept.provide(sent)
+    assert load(str(file), file_hash, "DropTail")["base"] == "QueueRule"

@@ -11,6 +11,8 @@ from packetloom import _core
 from packetloom.storage import write_text
 
 FOLDER = "schemes"
+Sources = list[tuple[str, str, str]]
+"""Of each file its name, the hash of what it holds, and its text."""
 # How a case's JSON, which has no spaces, writes the kind of what a class is.
 _IS_PYTHON = '"kind":"python"'
 
@@ -34,6 +36,28 @@ def restore(folder: Path) -> None:
         from packetloom.schemes.loader import put
     for file in files:
         put(file, file.parent.name)
+
+
+def sources(case: _core.Case) -> Sources:
+    """What another machine needs to run a case: the files of its Python classes."""
+    files = _files([case])
+    if not files:
+        return []
+    from packetloom.schemes.loader import copy_of
+
+    return [
+        (Path(file).name, file_hash, copy_of(Path(file), file_hash).read_text("utf-8")) for file, file_hash in files
+    ]
+
+
+def provide(sources: Sources) -> None:
+    """Puts what another machine sent where schemes are compiled."""
+    if not sources:
+        return
+    from packetloom.schemes.loader import put_text
+
+    for name, file_hash, text in sources:
+        put_text(name, file_hash, text)
 
 
 def _files(cases: Iterable[_core.Case]) -> set[tuple[str, str]]:

@@ -75,10 +75,14 @@ def copy_of(file: Path, file_hash: str) -> Path:
 
 def put(file: Path, file_hash: str) -> bool:
     """Copies a file to where schemes are compiled, unless it holds something else."""
-    content = read_text(file, MOST_SCENARIO_BYTES)
+    return put_text(file.name, file_hash, read_text(file, MOST_SCENARIO_BYTES))
+
+
+def put_text(name: str, file_hash: str, content: str) -> bool:
+    """The same of what a file holds."""
     if _core.file_hash(content.encode()) != file_hash:
         return False
-    copy = folder_of(file_hash) / file.name
+    copy = folder_of(file_hash) / name
     if not _is_whole(copy, file_hash):
         copy.parent.mkdir(parents=True, exist_ok=True)
         write_text(copy, content)
