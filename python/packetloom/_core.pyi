@@ -101,6 +101,9 @@ def file_hash(content: bytes) -> str:
 def scheme_symbols() -> dict[str, int]:
     """The addresses of what the compiled methods of `packetloom.schemes` may call, by name."""
 
+def scheme_layouts() -> dict[tuple[str, str], tuple[int, int]]:
+    """How many fields the event and the tools of each hook have, by the first base class that has it and its name."""
+
 class SchemeBench:
     """A flow under the transport of a case, which is of kind "python"; `PacketloomError` with what a method did to the
     window, `ArgumentError` for what can't be."""

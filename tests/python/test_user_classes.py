@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 import packetloom
-from packetloom import ArgumentError, PacketloomError, ScenarioError
+from packetloom import ArgumentError, PacketloomError, ScenarioError, _core
 from packetloom.scenario import read_plan
 from packetloom.schemes import kept
 from packetloom.schemes.loader import load
+from packetloom.schemes.roles import EVENTS, ROLES, TOOLS
 
 pytest.importorskip("numba")
 
@@ -246,3 +247,13 @@ def test_another_machine_gets_the_files(tmp_path: Path, monkeypatch: pytest.Monk
         load(str(file), file_hash, "DropTail")
     kept.provide(sent)
     assert load(str(file), file_hash, "DropTail")["base"] == "QueueRule"
+
+
+def test_records_are_as_large_here_as_in_the_simulator() -> None:
+    found = {
+        (base, name): (len(EVENTS[hook.event]) if hook.event else 0, len(TOOLS[hook.tools].record))
+        for base, role in ROLES.items()
+        for name, hook in role.hooks.items()
+        if base != "TelemetryControl"
+    }
+    assert found == _core.scheme_layouts()

@@ -107,6 +107,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(control_bench::control_bench, module)?)?;
     user_scheme::set_scheme_loader();
     module.add_function(wrap_pyfunction!(user_scheme::scheme_symbols, module)?)?;
+    module.add_function(wrap_pyfunction!(user_scheme::scheme_layouts, module)?)?;
     module.add_class::<scheme_bench::SchemeBench>()?;
     control::add_to(module)
 }

@@ -67,6 +67,13 @@ pub fn scheme_symbols(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(addresses)
 }
 
+/// How many fields the event and the tools of each hook have, by the first base class that has it and its name.
+#[pyfunction]
+pub fn scheme_layouts() -> BTreeMap<(&'static str, &'static str), (usize, usize)> {
+    let all = [python::LAYOUTS, python_rate::LAYOUTS, queue::LAYOUTS, routing::LAYOUTS].concat();
+    all.into_iter().map(|one| ((one.base, one.name), (one.event_fields, one.tools_fields))).collect()
+}
+
 impl Compiled {
     fn class(self) -> Result<Class, String> {
         let params = self.params.into_iter().map(Parameter::read).collect::<Result<_, _>>()?;

@@ -1,4 +1,5 @@
-"""Schemes of your own: a congestion control is a Python class in a file beside the scenario.
+"""Schemes of your own: a congestion control, a rate control, a queue's rule or a choice of paths is a Python class in a
+file beside the scenario.
 
     from packetloom.schemes import Ack, CongestionControl, Window, number
 
@@ -13,8 +14,8 @@
 A scenario names it: `transport = { kind = "python", file = "gentle.py", class = "Gentle", keep = 0.8 }`. numba compiles
 the class when the scenario is read. docs/your-own-scheme.md is the guide.
 
-`declaration` has what a class is made of, `translate` turns its methods into functions that numba knows, `compiler`
-compiles these, `loader` finds the file and says what is wrong with it.
+`declaration` has what a class is made of, `roles` what methods share with the simulator, `translate` turns methods into
+functions that numba knows, `compiler` compiles these, `loader` finds the file and says what is wrong with it.
 """
 
 from packetloom.schemes.declaration import (

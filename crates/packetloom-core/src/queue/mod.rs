@@ -31,7 +31,7 @@ pub use held_fifo::HeldFifo;
 pub use holds::Holds;
 pub use loans::Loans;
 pub use pfabric::PFabric;
-pub use python::{ROLE as PYTHON, symbols};
+pub use python::{LAYOUTS, ROLE as PYTHON, symbols};
 pub use shared_buffer::{
     CLASSES, CONTROL, Headroom, LARGEST_BUFFER, Memory, Pause, PauseRecord, SharedPort, Signals,
     charged_class, check_host_limits, check_limits, departure, interpolated, may_deadlock, pause_bytes,

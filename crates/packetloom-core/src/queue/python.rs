@@ -9,7 +9,7 @@ use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{Component, Made, Values, anything};
-use crate::user_class::{Code, Hook, Method, PLACE, Role, named, signed};
+use crate::user_class::{Code, Method, PLACE, Role, named, signed};
 
 const BASE: &str = "QueueRule";
 
@@ -81,24 +81,10 @@ struct QueueTools {
     random: *mut Stream,
 }
 
-macro_rules! hooks {
-    ($($name:ident = $text:literal($event:ty);)*) => {$(
-        #[derive(Debug)]
-        struct $name;
-
-        // SAFETY: `packetloom.schemes.roles` has the same fields in the same order.
-        unsafe impl Hook for $name {
-            const BASES: &'static [&'static str] = &[BASE];
-            const NAME: &'static str = $text;
-            type Event = $event;
-            type Tools = QueueTools;
-        }
-    )*};
-}
-
-hooks! {
-    Arrives = "arrives"(ArrivalView);
-    Chooses = "next"(());
+crate::hooks! {
+    &[BASE] =>
+    Arrives = "arrives"(ArrivalView, QueueTools);
+    Chooses = "next"((), QueueTools);
 }
 
 /// What methods can call, by the names under which compiled code refers to it.

@@ -13,7 +13,7 @@ use balancing::Scheduler;
 pub use balancing::{Actions, Balancer, Count, Look, Notice, Pass, Passing, Tag, Ways, together};
 pub use choice::{Feedback, Judged, PathChoice};
 pub use detours::Detours;
-pub use entropies::{PYTHON, symbols};
+pub use entropies::{LAYOUTS, PYTHON, symbols};
 pub use ns3::FlowPorts;
 pub use paths::PathCode;
 pub use scoreboard::Fate;

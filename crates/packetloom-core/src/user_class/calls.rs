@@ -22,6 +22,51 @@ pub unsafe trait Hook: 'static {
     type Tools;
 }
 
+/// How large a hook's records are: what `packetloom.schemes.roles` must agree with.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// The first of the base classes that have it.
+    pub base: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// How many fields the event has.
+    pub event_fields: usize,
+    /// How many the tools have.
+    pub tools_fields: usize,
+}
+
+impl Layout {
+    /// Of a hook.
+    pub const fn of<H: Hook>() -> Layout {
+        let [event_fields, tools_fields] = [size_of::<H::Event>() / 8, size_of::<H::Tools>() / 8];
+        Layout { base: H::BASES[0], name: H::NAME, event_fields, tools_fields }
+    }
+}
+
+/// Declares the hooks of some base classes, each with its event and its tools, and lists their layouts. The records
+/// have the same fields, in the same order, in `packetloom.schemes.roles`.
+#[macro_export]
+macro_rules! hooks {
+    ($bases:expr => $($(#[$doc:meta])* $seen:vis $name:ident = $text:literal($event:ty, $tools:ty);)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug)]
+            $seen struct $name;
+
+            // SAFETY: as the macro's documentation demands.
+            unsafe impl $crate::user_class::Hook for $name {
+                const BASES: &'static [&'static str] = $bases;
+                const NAME: &'static str = $text;
+                type Event = $event;
+                type Tools = $tools;
+            }
+        )*
+
+        /// How large the hooks' records are.
+        pub const LAYOUTS: &[$crate::user_class::Layout] = &[$($crate::user_class::Layout::of::<$name>()),*];
+    };
+}
+
 type Call<E, T> = unsafe extern "C" fn(*mut u64, *const E, *mut T);
 
 /// A compiled method.

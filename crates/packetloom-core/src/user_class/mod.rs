@@ -8,7 +8,7 @@
 
 mod calls;
 
-pub use calls::{Hook, Method, Methods, symbols};
+pub use calls::{Hook, Layout, Method, Methods, symbols};
 
 use crate::spec::{Component, Fallback, Kind, Param, Value, Values};
 use std::collections::BTreeMap;

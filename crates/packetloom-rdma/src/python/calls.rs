@@ -6,7 +6,7 @@ use crate::control::{AckInfo, FlowPath};
 use crate::engine::RateError;
 use crate::hpcc::Hop;
 use crate::units::{Rate, Time};
-use crate::user_class::{Hook, signed};
+use crate::user_class::signed;
 
 /// The bytes in flight are not bounded by the class.
 const NO_WINDOW: i64 = i64::MAX;
@@ -148,27 +148,13 @@ impl Pace {
 pub const BASE: &str = "RateControl";
 pub const TELEMETRY_BASE: &str = "TelemetryControl";
 
-macro_rules! hooks {
-    ($($name:ident = $text:literal($event:ty);)*) => {$(
-        #[derive(Debug)]
-        pub struct $name;
-
-        // SAFETY: `packetloom.schemes.roles` has the same fields in the same order.
-        unsafe impl Hook for $name {
-            const BASES: &'static [&'static str] = &[BASE, TELEMETRY_BASE];
-            const NAME: &'static str = $text;
-            type Event = $event;
-            type Tools = Pace;
-        }
-    )*};
-}
-
-hooks! {
-    Start = "start"(RouteView);
-    Answered = "answered"(AnswerView);
-    Lost = "lost"(DropView);
-    Passed = "passed"(ClockView);
-    Sent = "sent"(SentView);
+packetloom_core::hooks! {
+    &[BASE, TELEMETRY_BASE] =>
+    pub Start = "start"(RouteView, Pace);
+    pub Answered = "answered"(AnswerView, Pace);
+    pub Lost = "lost"(DropView, Pace);
+    pub Passed = "passed"(ClockView, Pace);
+    pub Sent = "sent"(SentView, Pace);
 }
 
 /// What methods can call, by the names under which compiled code refers to it.

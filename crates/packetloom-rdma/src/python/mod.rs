@@ -4,7 +4,7 @@
 
 mod calls;
 
-pub use calls::symbols;
+pub use calls::{LAYOUTS, symbols};
 
 use super::config::Notification;
 use super::control::{AckInfo, Control, FlowPath, Loss};

@@ -2,7 +2,6 @@
 //! with `unsafe` code.
 #![allow(unsafe_code)]
 
-use crate::user_class::Hook;
 use crate::windowed::Window;
 
 /// A flow, as a method sees it.
@@ -76,33 +75,18 @@ pub struct Labels {
 /// The base class in Python.
 pub const BASE: &str = "CongestionControl";
 
-macro_rules! hooks {
-    ($($(#[$doc:meta])* $name:ident = $text:literal($event:ty, $tools:ty);)*) => {$(
-        $(#[$doc])*
-        #[derive(Debug)]
-        pub struct $name;
-
-        // SAFETY: `packetloom.schemes.roles` has the same fields in the same order, and a window is only handed on.
-        unsafe impl Hook for $name {
-            const BASES: &'static [&'static str] = &[BASE];
-            const NAME: &'static str = $text;
-            type Event = $event;
-            type Tools = $tools;
-        }
-    )*};
-}
-
-hooks! {
+packetloom_core::hooks! {
+    &[BASE] =>
     /// When a flow starts.
-    Start = "start"(FlowView, Window);
+    pub Start = "start"(FlowView, Window);
     /// When an acknowledgement comes.
-    Acknowledged = "acknowledged"(AckView, Window);
+    pub Acknowledged = "acknowledged"(AckView, Window);
     /// When a loss is found.
-    Lost = "lost"(LossView, Window);
+    pub Lost = "lost"(LossView, Window);
     /// When the retransmission timer expires.
-    TimedOut = "timed_out"(LossView, Window);
+    pub TimedOut = "timed_out"(LossView, Window);
     /// When a data packet is about to be sent.
-    Label = "label"(DataView, Labels);
+    pub Label = "label"(DataView, Labels);
 }
 
 /// What a method can call, by the names under which compiled code refers to it.

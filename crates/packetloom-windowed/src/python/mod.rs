@@ -7,7 +7,7 @@ mod bench;
 mod calls;
 
 pub use bench::{Bench, BenchError};
-pub use calls::symbols;
+pub use calls::{LAYOUTS, symbols};
 
 use super::tcp::NewReno;
 use super::windowed::{Acked, Congestion, Header, Window, Windowed, check, core, default_of};

@@ -24,7 +24,7 @@ use mixed::Mixed;
 use oblivious::Walk;
 use plb::Plb;
 use python::Chosen;
-pub use python::{ROLE as PYTHON, symbols};
+pub use python::{LAYOUTS, ROLE as PYTHON, symbols};
 use reps::Reps;
 use reps_legacy::Recycled;
 

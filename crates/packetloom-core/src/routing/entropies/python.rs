@@ -7,7 +7,7 @@ use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{Component, Made, Values};
 use crate::units::Time;
-use crate::user_class::{Code, Hook, Method, PLACE, Role, named, signed};
+use crate::user_class::{Code, Method, PLACE, Role, named, signed};
 
 const BASE: &str = "PathChoice";
 
@@ -69,24 +69,10 @@ struct PathTools {
     random: *mut Stream,
 }
 
-macro_rules! hooks {
-    ($($name:ident = $text:literal($event:ty);)*) => {$(
-        #[derive(Debug)]
-        struct $name;
-
-        // SAFETY: `packetloom.schemes.roles` has the same fields in the same order.
-        unsafe impl Hook for $name {
-            const BASES: &'static [&'static str] = &[BASE];
-            const NAME: &'static str = $text;
-            type Event = $event;
-            type Tools = PathTools;
-        }
-    )*};
-}
-
-hooks! {
-    Chooses = "choose"(Outgoing);
-    Judges = "judged"(FateView);
+crate::hooks! {
+    &[BASE] =>
+    Chooses = "choose"(Outgoing, PathTools);
+    Judges = "judged"(FateView, PathTools);
 }
 
 /// What methods can call, by the names under which compiled code refers to it.
