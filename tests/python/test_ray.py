@@ -19,6 +19,8 @@ from packetloom.scenario import read_plan
 
 pytestmark = pytest.mark.ray
 
+CLASSES = Path(__file__).parent / "schemes"
+
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
@@ -69,6 +71,25 @@ def test_ray_is_started_here_without_an_address(
     assert not stopped.value.code, capsys.readouterr().err
     local = packetloom.run(scenario, tmp_path / "local", progress=False)
     assert packetloom.Results(tmp_path / "out").cases["fingerprint"].equals(local.cases["fingerprint"])
+
+
+def test_a_nodes_classes_are_those_of_the_machine_that_sends_the_cases(cluster: Any, tmp_path: Path) -> None:
+    source: dict[str, Any] = {
+        "topology": {"kind": "rack", "hosts": 4},
+        "workload": [{"sizes": "web-search", "pattern": "random-pairs"}],
+        "scheme": [
+            {
+                "name": "mine",
+                "transport": {"kind": "python", "file": str(CLASSES / "classes.py"), "class": "Dctcp"},
+                "queue": {"kind": "python", "file": str(CLASSES / "queues.py"), "class": "Marking"},
+            }
+        ],
+        "run": {"loads": [0.5], "flows": 100, "seeds": [1, 2]},
+    }
+    plan = read_plan(source)
+    remote = run_plan(plan, tmp_path / "ray", None, SilentReporter(), ray=cluster.address)
+    local = run_plan(plan, tmp_path / "local", 1, SilentReporter())
+    assert remote.cases["fingerprint"].equals(local.cases["fingerprint"])
 
 
 @pytest.mark.parametrize("listening", [False, True])

@@ -203,6 +203,7 @@ MISTAKES = [
     ("queue", "class A(QueueRule):\n    def next(self, arrival, queue):\n        return 0\n", "next takes self, queue"),
     ("queue", "class A(PathChoice): pass\n", "A is a PathChoice; write a class derived from QueueRule"),
     ("routing", "class A(PathChoice):\n    def choose(self, outgoing, paths):\n        paths.count = 2\n", "count"),
+    ("routing", "class B(PathChoice): pass\nclass A(B): pass\n", "line 3: write A as a class of PathChoice alone"),
     ("routing", "class A(PathChoice):\n    x: list[int] = []\n", "needs its initial values"),
     (
         "routing",

@@ -115,6 +115,9 @@ def _describe(copy: Path, source: str, class_name: str) -> dict[str, Any]:
         raise TranslationError(
             node.lineno, f"{class_name} is none of packetloom.schemes; derive it from one of {known}"
         )
+    if found.__bases__ != (getattr(declaration, base),):
+        message = f"write {class_name} as a class of {base} alone; what it has of other classes is not compiled"
+        raise TranslationError(node.lineno, message)
     role = ROLES[base]
     parameters = {name: value for name, value in vars(found).items() if isinstance(value, Parameter)}
     fields = _fields(found, node, role)

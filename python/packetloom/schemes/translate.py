@@ -61,6 +61,7 @@ def entry_name(class_name: str, hook: str) -> str:
 
 def translate(declared: Declared) -> ast.Module:
     """A module of functions, one for each method and one for each hook's entry."""
+    _check_calls(declared)
     functions: list[ast.stmt] = [_function(method, declared) for method in declared.methods.values()]
     functions += [
         _entry(declared, name, hook) for name, hook in declared.role.hooks.items() if name in declared.methods
@@ -90,6 +91,23 @@ def _function(method: ast.FunctionDef, declared: Declared) -> ast.FunctionDef:
     plain = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
     function = ast.FunctionDef(function_name(declared.name, method.name), plain, body, [])
     return ast.copy_location(function, method)
+
+
+def _check_calls(declared: Declared) -> None:
+    """A method that nothing calls is a hook whose name was not spelled right, most likely."""
+    hooks = declared.role.hooks
+    called = [name for name in declared.methods if name in hooks]
+    # Grows as it goes, by what these call in turn.
+    for name in called:
+        nodes = ast.walk(declared.methods[name])
+        asked = [node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+        called += [other for other in dict.fromkeys(asked) if other in declared.methods and other not in called]
+    for name, method in declared.methods.items():
+        if name not in called:
+            near = difflib.get_close_matches(name, hooks, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            message = f"nothing calls {name!r}{hint} The simulator calls: {', '.join(hooks)}"
+            raise TranslationError(method.lineno, message)
 
 
 def _check_names(method: ast.FunctionDef, declared: Declared) -> None:
