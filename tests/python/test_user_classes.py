@@ -47,6 +47,10 @@ SAME = {
     "roce": ({"kind": "roce", "header": "56B"}, mine("rates.py", "LineRate", "python-rate")),
     "timely": ("timely", mine("rates.py", "Timely", "python-rate")),
     "hpcc": ("hpcc", HPCC),
+    "dcqcn": (
+        {"kind": "dcqcn", "header": "56B", "byte_counter": "100KB"},
+        mine("rates.py", "Dcqcn", "python-rate", cnp="packet", counter="100KB"),
+    ),
 }
 
 

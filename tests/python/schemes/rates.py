@@ -1,8 +1,21 @@
 """Rate controls that packetloom has built in, written in Python: they give the same bits."""
 
-from packetloom.schemes import Answer, Pace, RateControl, Route, TelemetryControl, number, rate, time
+from packetloom.schemes import (
+    Answer,
+    Clock,
+    Pace,
+    RateControl,
+    Route,
+    Sent,
+    TelemetryControl,
+    number,
+    rate,
+    size,
+    time,
+)
 
 HYPER_AFTER = 5
+FAST_RECOVERY = 5
 HOPS = 5
 
 
@@ -128,3 +141,68 @@ class Hpcc(TelemetryControl):
             self.last_at[hop] = pace.hop_time_ps(hop)
             self.last_sent[hop] = pace.hop_sent_bytes(hop)
             self.last_queue[hop] = pace.hop_queue_bytes(hop)
+
+
+class Dcqcn(RateControl):
+    """DCQCN as its paper has it (SIGCOMM 2015)."""
+
+    ecn = True
+    gain = number(0.00390625, least=0.0, most=1.0, doc="The weight of a step of alpha.")
+    interval = time("55us", doc="The time between steps of alpha, and between steps of increase.")
+    counter = size("10MB", doc="The bytes between steps of increase.")
+    additive = rate("40Mbps", doc="A step of additive increase.")
+    hyper = rate("400Mbps", doc="A step of hyper increase.")
+    min_rate = rate("40Mbps", doc="The least rate.")
+
+    target: float = 0.0
+    alpha: float = 1.0
+    by_time: int = 0
+    by_bytes: int = 0
+    sent_bytes: int = 0
+    is_limited: bool = False
+    alpha_at: int = 0
+    increase_at: int = 0
+
+    def start(self, route: Route, pace: Pace) -> None:
+        self.target = pace.rate_bps
+
+    def answered(self, answer: Answer, pace: Pace) -> None:
+        if not answer.marked:
+            return
+        self.target = pace.rate_bps
+        cut = float(int(pace.rate_bps * (1.0 - self.alpha / 2.0)))
+        pace.rate_bps = min(max(cut, float(self.min_rate)), pace.line_rate_bps)
+        self.alpha = (1.0 - self.gain) * self.alpha + self.gain
+        self.by_time = 0
+        self.by_bytes = 0
+        self.sent_bytes = 0
+        self.is_limited = True
+        self.alpha_at = answer.now_ps + self.interval
+        self.increase_at = self.alpha_at
+
+    def passed(self, clock: Clock, pace: Pace) -> None:
+        while self.is_limited and self.alpha_at <= clock.now_ps:
+            self.alpha *= 1.0 - self.gain
+            self.alpha_at += self.interval
+        while self.is_limited and self.increase_at <= clock.now_ps:
+            self.increase(pace)
+            self.by_time += 1
+            self.increase_at += self.interval
+
+    def sent(self, sent: Sent, pace: Pace) -> None:
+        if self.is_limited:
+            self.sent_bytes += sent.size_bytes
+            while self.sent_bytes >= self.counter:
+                self.sent_bytes -= self.counter
+                self.increase(pace)
+                self.by_bytes += 1
+
+    def increase(self, pace: Pace) -> None:
+        least = min(self.by_time, self.by_bytes)
+        step = 0
+        if least > FAST_RECOVERY:
+            step = self.hyper * (least - FAST_RECOVERY + 1)
+        elif max(self.by_time, self.by_bytes) >= FAST_RECOVERY:
+            step = self.additive
+        self.target = min(self.target + step, pace.line_rate_bps)
+        pace.rate_bps = float(max(int(pace.rate_bps) // 2 + int(self.target) // 2, 1))
