@@ -128,9 +128,10 @@ def test_all_of_one_scheme_can_be_ones_own_and_a_folder_repeats_it(tmp_path: Pat
         "queue": mine("queues.py", "Marking"),
         "routing": mine("paths.py", "Plb"),
     }
-    first = packetloom.run(scenario(scheme, flows=50), output=tmp_path / "first")
+    rated = {"transport": mine("rates.py", "Timely", "python-rate"), "queue": "drop-tail"}
+    first = packetloom.run(scenario(scheme, rated, flows=50), output=tmp_path / "first")
     kept = {file.name for file in (tmp_path / "first" / "schemes").glob("*/*.py")}
-    assert kept == {"classes.py", "queues.py", "paths.py"}
+    assert kept == {"classes.py", "queues.py", "paths.py", "rates.py"}
     second = packetloom.run(tmp_path / "first", output=tmp_path / "second")
     assert fingerprints(first) == fingerprints(second)
 

@@ -13,8 +13,8 @@ from packetloom.storage import write_text
 FOLDER = "schemes"
 Sources = list[tuple[str, str, str]]
 """Of each file its name, the hash of what it holds, and its text."""
-# How a case's JSON, which has no spaces, writes the kind of what a class is.
-_IS_PYTHON = '"kind":"python"'
+# How a case's JSON, which has no spaces, begins the kind of what a class is: "python", "python-rate".
+_IS_PYTHON = '"kind":"python'
 
 
 def keep(folder: Path, cases: Iterable[_core.Case]) -> None:
@@ -65,6 +65,6 @@ def _files(cases: Iterable[_core.Case]) -> set[tuple[str, str]]:
     for case in cases:
         if _IS_PYTHON in (text := case.json):
             scheme: dict[str, Any] = json.loads(text)["scheme"]
-            parts = (part for part in scheme.values() if isinstance(part, dict) and part.get("kind") == "python")
+            parts = (part for part in scheme.values() if isinstance(part, dict) and part["kind"].startswith("python"))
             found |= {(part["file"], part["file_hash"]) for part in parts}
     return found
