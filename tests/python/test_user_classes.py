@@ -125,10 +125,12 @@ def test_a_choice_of_paths_gives_the_same_bits(
 def test_all_of_one_scheme_can_be_ones_own_and_a_folder_repeats_it(tmp_path: Path) -> None:
     scheme = {
         "transport": mine("classes.py", "Dctcp"),
-        "queue": mine("queues.py", "Marking"),
+        "queue": "ecn",
         "routing": mine("paths.py", "Plb"),
     }
-    rated = {"transport": mine("rates.py", "Timely", "python-rate"), "queue": "drop-tail"}
+    inner = {"kind": "classes", "strict": 2, "queue": mine("queues.py", "Marking")}
+    timely = mine("rates.py", "Timely", "python-rate", recovery="irn", data_class=1, ack_class=0)
+    rated = {"transport": timely, "queue": inner, "nic": "drop-tail"}
     first = packetloom.run(scenario(scheme, rated, flows=50), output=tmp_path / "first")
     kept = {file.name for file in (tmp_path / "first" / "schemes").glob("*/*.py")}
     assert kept == {"classes.py", "queues.py", "paths.py", "rates.py"}

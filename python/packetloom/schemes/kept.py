@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,14 @@ def _files(cases: Iterable[_core.Case]) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     for case in cases:
         if _IS_PYTHON in (text := case.json):
-            scheme: dict[str, Any] = json.loads(text)["scheme"]
-            parts = (part for part in scheme.values() if isinstance(part, dict) and part["kind"].startswith("python"))
-            found |= {(part["file"], part["file_hash"]) for part in parts}
+            found |= {(part["file"], part["file_hash"]) for part in _classes(json.loads(text)["scheme"])}
     return found
+
+
+def _classes(part: Any) -> Iterator[dict[str, Any]]:
+    """The parts of a scheme, and the parts of these, that are classes."""
+    if isinstance(part, dict):
+        if str(part.get("kind")).startswith("python"):
+            yield part
+        for inner in part.values():
+            yield from _classes(inner)

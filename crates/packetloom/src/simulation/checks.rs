@@ -8,22 +8,35 @@ use crate::measure::Format;
 use crate::queue;
 use crate::routing::{self, Judged};
 use crate::scenario::{Case, ROLES};
-use crate::spec::{Complaint, Component, Value, Values};
+use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
 use crate::transport;
 use crate::units::Time;
-use crate::user_class;
+use crate::user_class::{self, Role};
 use crate::workload::Workload;
 use std::collections::BTreeSet;
 
 /// Has the classes of users compiled that a scheme names. The scenario's reader has done so, but perhaps in another
 /// process.
 pub(super) fn load_classes(scheme: &Values) -> Result<(), Complaint> {
-    for role in ROLES {
-        let Component { section, kind, .. } = role.component;
-        if let Some(values) = scheme.optional_component(section).filter(|values| values.kind == kind) {
-            user_class::named(role, &values)
-                .map_err(|message| Complaint::new(&format!("scheme.{section}.file"), message))?;
+    let parts = [("transport", "transport"), ("queue", "queue"), ("nic", "queue"), ("routing", "routing")];
+    for (key, section) in parts {
+        if let Some(values) = scheme.optional_component(key) {
+            load_class(section, &format!("scheme.{key}"), &values)?;
+        }
+    }
+    Ok(())
+}
+
+/// The same of a component, and of the queues in a queue.
+fn load_class(section: &str, key: &str, values: &Values) -> Result<(), Complaint> {
+    let is_it = |role: &&Role| (role.component.section, role.component.kind) == (section, &values.kind);
+    if let Some(role) = ROLES.into_iter().find(is_it) {
+        user_class::named(role, values).map_err(|message| Complaint::new(&format!("{key}.file"), message))?;
+    }
+    for (name, value) in values.entries.iter().filter(|_| section == "queue") {
+        if let Value::Component(inner) = value {
+            load_class(section, &format!("{key}.{name}"), inner)?;
         }
     }
     Ok(())
