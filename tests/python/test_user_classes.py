@@ -265,3 +265,18 @@ def test_records_are_as_large_here_as_in_the_simulator() -> None:
         if base != "TelemetryControl"
     }
     assert found == _core.scheme_layouts()
+
+
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    schemes = [
+        {
+            "transport": mine("classes.py", "Dctcp"),
+            "queue": mine("queues.py", "Turns"),
+            "routing": mine("paths.py", "Plb"),
+        },
+        {"transport": mine("rates.py", "Hpcc", "python-telemetry"), "queue": "shared-buffer"},
+        {"transport": "uec", "queue": "ndp", "routing": mine("paths.py", "Oblivious")},
+    ]
+    for case in read_plan(scenario(*schemes, flows=60)).cases:
+        one, two, four = (_core.Simulation(case).run(threads=threads).fingerprint for threads in (1, 2, 4))
+        assert one == two == four
