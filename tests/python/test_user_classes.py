@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import packetloom
@@ -93,8 +94,6 @@ def test_lanes_take_turns_classes_are_strict_and_what_is_too_much_is_trimmed(tmp
     flows = results.to_polars("flows")
 
     def mean_of_small(scheme: str) -> float:
-        import polars as pl
-
         small = flows.filter(pl.col("scheme") == scheme, pl.col("size_bytes") < 100_000)
         return float(small["slowdown"].drop_nans().mean())  # type: ignore[arg-type]
 
@@ -280,3 +279,12 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
     for case in read_plan(scenario(*schemes, flows=60)).cases:
         one, two, four = (_core.Simulation(case).run(threads=threads).fingerprint for threads in (1, 2, 4))
         assert one == two == four
+
+
+def test_the_end_of_a_recovery_is_reported(tmp_path: Path) -> None:
+    both = (
+        {"transport": mine("classes.py", name), "queue": mine("queues.py", "DropTail")} for name in ("Stops", "NewReno")
+    )
+    flows = packetloom.run(scenario(*both), output=tmp_path / "results").to_polars("flows")
+    mean = flows.group_by("scheme").agg(pl.col("slowdown").mean()).sort("scheme")["slowdown"]
+    assert mean[0] > 1.2 * mean[1]

@@ -349,6 +349,10 @@ class CongestionControl:
     def lost(self, loss: Loss, window: Window) -> None:
         """A loss was found; loss recovery begins. By default the window is halved."""
 
+    def recovered(self, window: Window) -> None:
+        """Loss recovery ends: all that was sent before it is acknowledged. `acknowledged` follows for the same
+        acknowledgement. By default nothing changes."""
+
     def timed_out(self, loss: Loss, window: Window) -> None:
         """The retransmission timer expired. By default the window restarts from one packet."""
 

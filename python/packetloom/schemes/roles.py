@@ -130,6 +130,7 @@ ROLES: Mapping[str, Role] = {
             "start": Hook("Flow", "Window"),
             "acknowledged": Hook("Ack", "Window"),
             "lost": Hook("Loss", "Window"),
+            "recovered": Hook(None, "Window"),
             "timed_out": Hook("Loss", "Window"),
             "label": Hook("Data", "Labels"),
         },

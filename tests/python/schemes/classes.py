@@ -123,6 +123,22 @@ class Cubic(CongestionControl):
         window.ssthresh = max(left / ONE, 2.0)
 
 
+class Stops(CongestionControl):
+    """Keeps its window at one packet from the end of its first recovery on."""
+
+    is_over: bool = False
+
+    def acknowledged(self, ack: Ack, window: Window) -> None:
+        if self.is_over:
+            window.cwnd = 1.0
+        elif ack.advanced:
+            window.grow()
+
+    def recovered(self, window: Window) -> None:
+        self.is_over = True
+        window.cwnd = 1.0
+
+
 class Young(CongestionControl):
     """TCP whose packets are of a lower class once their flow has sent much."""
 

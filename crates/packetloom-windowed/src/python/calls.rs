@@ -83,6 +83,8 @@ packetloom_core::hooks! {
     pub Acknowledged = "acknowledged"(AckView, Window);
     /// When a loss is found.
     pub Lost = "lost"(LossView, Window);
+    /// When loss recovery ends.
+    pub Recovered = "recovered"((), Window);
     /// When the retransmission timer expires.
     pub TimedOut = "timed_out"(LossView, Window);
     /// When a data packet is about to be sent.

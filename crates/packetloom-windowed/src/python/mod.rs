@@ -17,7 +17,9 @@ use crate::packet::Packet;
 use crate::spec::{Component, Values};
 use crate::units::Time;
 use crate::user_class::{Code, Method, PLACE, Role, named, signed};
-use calls::{AckView, Acknowledged, DataView, FlowView, Label, Labels, LossView, Lost, Start, TimedOut};
+use calls::{
+    AckView, Acknowledged, DataView, FlowView, Label, Labels, LossView, Lost, Recovered, Start, TimedOut,
+};
 
 /// The name of the transport.
 pub const KIND: &str = "python";
@@ -44,6 +46,7 @@ struct Methods {
     start: Option<Method<Start>>,
     acknowledged: Option<Method<Acknowledged>>,
     lost: Option<Method<Lost>>,
+    recovered: Option<Method<Recovered>>,
     timed_out: Option<Method<TimedOut>>,
     label: Option<Method<Label>>,
 }
@@ -52,7 +55,7 @@ impl Methods {
     fn of(code: &Code) -> Methods {
         let (start, acknowledged) = (code.method(), code.method());
         let (lost, timed_out) = (code.method(), code.method());
-        Methods { start, acknowledged, lost, timed_out, label: code.method() }
+        Methods { start, acknowledged, lost, timed_out, recovered: code.method(), label: code.method() }
     }
 }
 
@@ -102,6 +105,14 @@ impl Congestion for PythonControl {
             self.look_at(window, "lost");
         } else {
             NewReno.lost(in_flight, window);
+        }
+    }
+
+    #[inline]
+    fn recovered(&mut self, window: &mut Window) {
+        if let Some(method) = self.methods.recovered {
+            method.call(&mut self.state, &(), window);
+            self.look_at(window, "recovered");
         }
     }
 

@@ -241,6 +241,10 @@ pub trait Congestion: Sized + Send {
         window.fall_to_threshold();
     }
 
+    /// Loss recovery ends: all that was sent before it is acknowledged.
+    #[inline]
+    fn recovered(&mut self, _window: &mut Window) {}
+
     /// The retransmission timer expired while so many packets were in flight; `again`: nothing arrived since it
     /// expired before. Then ssthresh stays (RFC 5681 §3.1).
     fn timed_out(&mut self, in_flight: u32, again: bool, window: &mut Window) {

@@ -99,6 +99,7 @@ impl<C: Congestion> Sender<C> {
     pub(super) fn leave_recovery(&mut self) {
         if self.recovery.is_some_and(|point| self.una >= point) {
             self.recovery = None;
+            self.congestion.recovered(&mut self.window);
         }
         if self.repair.as_ref().is_some_and(|repair| self.una >= repair.reduces_until) {
             self.end_prr();
