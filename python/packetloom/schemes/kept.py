@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,10 @@ _IS_PYTHON = '"kind":"python'
 def keep(folder: Path, cases: Iterable[_core.Case]) -> None:
     """Writes the files of the cases' Python schemes into a results folder."""
     files = sorted(_files(cases))
-    if files:
-        # Only here: few scenarios have such schemes, and every command starts with this module.
-        from packetloom.schemes.loader import copy_of
     for file, file_hash in files:
         target = folder / FOLDER / file_hash / Path(file).name
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_text(target, copy_of(Path(file), file_hash).read_text(encoding="utf-8"))
+        write_text(target, _text(file, file_hash))
 
 
 def restore(folder: Path) -> None:
@@ -40,14 +38,16 @@ def restore(folder: Path) -> None:
 
 def sources(case: _core.Case) -> Sources:
     """What another machine needs to run a case: the files of its Python classes."""
-    files = _files([case])
-    if not files:
-        return []
+    return [(Path(file).name, file_hash, _text(file, file_hash)) for file, file_hash in sorted(_files([case]))]
+
+
+@cache
+def _text(file: str, file_hash: str) -> str:
+    """What a file held when the scenario was read; the cases of a campaign share few files."""
+    # Only here: few scenarios have such schemes, and every command starts with this module.
     from packetloom.schemes.loader import copy_of
 
-    return [
-        (Path(file).name, file_hash, copy_of(Path(file), file_hash).read_text("utf-8")) for file, file_hash in files
-    ]
+    return copy_of(Path(file), file_hash).read_text(encoding="utf-8")
 
 
 def provide(sources: Sources) -> None:

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import get_type_hints
+
+from packetloom.schemes import declaration
 
 
 @dataclass(frozen=True)
@@ -50,36 +53,6 @@ class Role:
     promised: Mapping[str, str] = field(default_factory=dict)
     """Tools' methods that may only be called where a constant is not 0."""
 
-
-EVENTS: Mapping[str, Mapping[str, type]] = {
-    "Flow": dict.fromkeys(("id", "src", "dst", "size_bytes", "start_ps", "deadline_ps"), int),
-    "Ack": dict.fromkeys(("packets", "advanced", "marked", "una", "next", "now_ps", "rtt_ps"), int),
-    "Loss": dict.fromkeys(("in_flight", "again"), int),
-    "Route": {"rate_bps": float} | dict.fromkeys(("base_rtt_ps", "bdp_bytes", "mss_bytes", "links"), int),
-    "Answer": dict.fromkeys(("packets", "marked", "acked_bytes", "sent_bytes", "now_ps", "rtt_ps"), int),
-    "Drop": dict.fromkeys(("timeout", "now_ps"), int),
-    "Clock": {"now_ps": int},
-    "Sent": dict.fromkeys(("size_bytes", "now_ps"), int),
-    "Data": dict.fromkeys(("sent_bytes", "size_bytes"), int),
-    "Arrival": dict.fromkeys(
-        (
-            "size_bytes",
-            "flow",
-            "src",
-            "dst",
-            "is_data",
-            "traffic_class",
-            "priority",
-            "markable",
-            "marked",
-            "now_ps",
-        ),
-        int,
-    ),
-    "Outgoing": dict.fromkeys(("number", "now_ps"), int),
-    "Fate": dict.fromkeys(("path", "lost", "marked", "trimmed", "sent_ps", "now_ps"), int),
-}
-"""What happened, by the name of its type in annotations; without one the argument's own name says it."""
 
 _HOP_METHODS = ("hop_link", "hop_queue_bytes", "hop_sent_bytes", "hop_time_ps", "hop_rate_bps")
 
@@ -152,3 +125,12 @@ ROLES: Mapping[str, Role] = {
     ),
 }
 """By the name of the class in `packetloom.schemes` that a user's class derives from; the most derived one first."""
+
+EVENTS: Mapping[str, Mapping[str, type]] = {
+    hook.event: get_type_hints(getattr(declaration, hook.event))
+    for role in ROLES.values()
+    for hook in role.hooks.values()
+    if hook.event
+}
+"""What happened, by the name of its type in annotations; without one the argument's own name says it. The fields are
+those that the class in `declaration` annotates, in its order."""

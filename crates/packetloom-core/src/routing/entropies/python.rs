@@ -32,7 +32,7 @@ fn code(values: &Values) -> &'static Code {
     named(&ROLE, values).expect("it was loaded with the scenario")
 }
 
-/// What a class has to be told; what it does not define it does not need.
+/// What a transport has to report to a class: nothing, if it does not define the method.
 fn judged(code: &Code) -> Judged {
     match code.method::<Judges>() {
         None => Judged::Nothing,
