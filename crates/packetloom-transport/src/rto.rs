@@ -58,7 +58,20 @@ impl Rto {
         rto
     }
 
-    /// A round trip took this long. Timestamps make every acknowledgement count (RFC 7323 §4.1).
+    /// The estimate after a handshake that measured this; `None` if its answer may be one to either of two SYNs. Then
+    /// the timeout is `unmeasured` until a round trip is known (RFC 6298 §5.7).
+    pub fn after_handshake(rtt: Option<Time>, unmeasured: Time, rule: &RtoRule) -> Rto {
+        let mut rto = Rto::default();
+        match rtt {
+            Some(rtt) => rto.measured(rtt, rule),
+            None if rule.estimate => rto.variation = Time(unmeasured.as_ps() / 4),
+            None => {}
+        }
+        rto
+    }
+
+    /// A round trip took this long, and the doubling is over (RFC 6298 §5.7). Timestamps make every acknowledgement
+    /// count (RFC 7323 §4.1).
     pub fn measured(&mut self, rtt: Time, rule: &RtoRule) {
         self.doublings = 0;
         if !rule.estimate {
@@ -77,11 +90,6 @@ impl Rto {
     /// The smoothed round-trip time, if any was measured.
     pub fn smoothed(&self) -> Option<Time> {
         (self.smoothed != Time::ZERO).then_some(self.smoothed)
-    }
-
-    /// Something was acknowledged, whenever that was sent: the path is alive, the doubling over.
-    pub fn progressed(&mut self) {
-        self.doublings = 0;
     }
 
     /// It expired (RFC 6298 §5.5).

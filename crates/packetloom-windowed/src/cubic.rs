@@ -94,6 +94,11 @@ impl Congestion for CubicControl {
         }
     }
 
+    /// A stage counts time since it began, of which the connection was idle for some (RFC 9438 §5.8): another begins.
+    fn resumed(&mut self, _: &Values, _: &Flow, _: &mut Window) {
+        self.stage = None;
+    }
+
     #[inline]
     fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
         if !acked.advanced {

@@ -59,6 +59,11 @@ impl Congestion for D2tcpControl {
         }
     }
 
+    fn resumed(&mut self, values: &Values, flow: &Flow, _: &mut Window) {
+        self.marks.resumed();
+        *self = D2tcpControl { marks: self.marks, ..D2tcpControl::new(values, flow) };
+    }
+
     #[inline]
     fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
         let mut marks = self.marks;

@@ -27,6 +27,10 @@ impl Congestion for DctcpControl {
         DctcpControl(MarkedShare::new(values))
     }
 
+    fn resumed(&mut self, _: &Values, _: &Flow, _: &mut Window) {
+        self.0.resumed();
+    }
+
     #[inline]
     fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
         self.0.acknowledged(acked, window);

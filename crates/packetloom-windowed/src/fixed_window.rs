@@ -28,6 +28,7 @@ impl Congestion for Constant {
         check,
     };
     const ECN: bool = false;
+    const RESTARTS: bool = false;
 
     fn new(_: &Values, _: &Flow) -> Constant {
         Constant

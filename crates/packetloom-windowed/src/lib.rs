@@ -1,10 +1,11 @@
 //! Transports with a congestion window.
 //!
 //! `windowed/` is the core that they share: sending within a window, selective acknowledgements, loss recovery,
-//! timeouts. Each scheme is a file beside it, which implements `Congestion`. Start at `tcp.rs`, the shortest;
+//! timeouts; `connections/` is what flows run on. Each scheme is a file beside it, which implements `Congestion`. Start at `tcp.rs`, the shortest;
 //! `dctcp.rs` with `marked_share.rs` reacts to marks; `mptcp/` runs several subflows; `python/` calls
 //! the compiled methods of a user's class.
 
+mod connections;
 mod cubic;
 mod d2tcp;
 mod dctcp;
@@ -16,6 +17,8 @@ mod pias;
 pub mod python;
 mod tcp;
 mod windowed;
+
+pub use connections::COMPONENTS as CONNECTION_COMPONENTS;
 
 use packetloom_core::{engine, flow, measure, packet, routing, spec, units, user_class};
 use packetloom_transport::{

@@ -53,6 +53,12 @@ impl MarkedShare {
         }
     }
 
+    /// The connection goes on with another flow, whose packets are numbered from 0 again. Alpha stays.
+    pub fn resumed(&mut self) {
+        (self.acked, self.marked) = (0, 0);
+        (self.observed_until, self.reduced_until) = (0, 0);
+    }
+
     /// An acknowledgement came, outside of loss recovery.
     #[inline]
     pub fn acknowledged(&mut self, acked: Acked, window: &mut Window) {

@@ -73,6 +73,11 @@ impl Congestion for PiasControl {
         }
     }
 
+    fn resumed(&mut self, _: &Values, _: &Flow, _: &mut Window) {
+        self.share.resumed();
+        (self.sent_bytes, self.forgotten_bytes) = (0, 0);
+    }
+
     #[inline]
     fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
         self.share.acknowledged(acked, window);

@@ -15,7 +15,7 @@ impl Congestion for NewReno {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "tcp",
-        doc: "TCP NewReno with selective acknowledgements, on connections that are open.",
+        doc: "TCP NewReno with selective acknowledgements.",
         source: "RFC 5681, RFC 6675, RFC 6298",
         params: &[&core(default_of())],
         check,

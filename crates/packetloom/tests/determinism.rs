@@ -167,6 +167,30 @@ fn rdma_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
     assert_eq!(found, pinned.map(|(transport, keys, _, _, hash)| (transport, keys, hash.to_owned())));
 }
 
+/// Handshakes and pools keep state of their own at hosts.
+#[test]
+fn connections_are_pinned_and_do_not_depend_on_windows_nor_threads() {
+    let pinned = [
+        ("tcp", r#"connections = { kind = "fresh", syn_rto = "1ms" }"#, "ecmp", "0"),
+        ("tcp", r#"connections = { kind = "fresh", fast_open = true }"#, "spray-random", "0"),
+        ("dctcp", r#"connections = { kind = "pool", warm = 1 }"#, "ecmp", "0"),
+        ("mptcp", r#"connections = { kind = "pool", take = "latest" }"#, "ecmp", "0"),
+    ];
+    let found = pinned.map(|(transport, keys, routing, _)| {
+        let toml = |workload: &str, flows: u32| {
+            let plain = format!("transport = \"{transport}\"");
+            let with_keys = format!("transport = {{ kind = \"{transport}\", {keys} }}");
+            scenario(workload, transport, DROP_TAIL, routing, flows).replace(&plain, &with_keys)
+        };
+        assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 300), keys, true);
+        (transport, keys, routing, hash(&run(&toml(WEB_SEARCH, 300))))
+    });
+    assert_eq!(
+        found,
+        pinned.map(|(transport, keys, routing, hash)| (transport, keys, routing, hash.to_owned()))
+    );
+}
+
 /// RACK has a timer of its own, which goes off where packets come out of order.
 #[test]
 fn loss_recovery_by_time_is_pinned_and_does_not_depend_on_windows_nor_threads() {

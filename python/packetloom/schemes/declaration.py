@@ -341,7 +341,11 @@ class CongestionControl:
     """Into how many traffic classes `label` sorts packets; 0 if it leaves that to the workload."""
 
     def start(self, flow: Flow, window: Window) -> None:
-        """A flow starts."""
+        """A flow starts on a connection that has carried none before."""
+
+    def resumed(self, flow: Flow, window: Window) -> None:
+        """A flow starts on a connection that another has left (`connections = { kind = "pool" }`): fields and window
+        are as they were then, but packets are numbered from 0 again. By default nothing changes."""
 
     def acknowledged(self, ack: Ack, window: Window) -> None:
         """An acknowledgement came, outside of loss recovery. By default the window grows as in RFC 5681."""

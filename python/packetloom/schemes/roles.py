@@ -101,6 +101,7 @@ ROLES: Mapping[str, Role] = {
     "CongestionControl": Role(
         hooks={
             "start": Hook("Flow", "Window"),
+            "resumed": Hook("Flow", "Window"),
             "acknowledged": Hook("Ack", "Window"),
             "lost": Hook("Loss", "Window"),
             "recovered": Hook(None, "Window"),

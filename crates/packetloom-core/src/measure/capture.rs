@@ -1,7 +1,7 @@
 //! What went over chosen links, as a pcapng file that Wireshark reads.
 //!
 //! Headers are written whole, payloads are not: packets count as cut off by the capture. TCP's sequence numbers are
-//! in bytes, as if the flow had opened a connection with 0 before. Packets of transports that are not TCP are UDP
+//! in bytes, as if the flow had a connection that was opened with 0. Packets of transports that are not TCP are UDP
 //! datagrams. <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html>
 
 use super::best::Format;
@@ -25,6 +25,13 @@ pub enum Segment {
         blocks: Vec<(u32, u32)>,
         /// RFC 3168's ECE.
         echo: bool,
+    },
+    /// A SYN, perhaps with the flow's first packet.
+    Syn,
+    /// A SYN-ACK.
+    SynAck {
+        /// Every packet before this one arrived.
+        next: u32,
     },
     /// Not TCP's.
     Datagram,
@@ -68,6 +75,7 @@ const ETHERNET_BYTES: usize = 14;
 const IP_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
 const TCP_BYTES: usize = 20;
+const SYN_FLAG: u8 = 0x02;
 const ACK_FLAG: u8 = 0x10;
 const PUSH_FLAG: u8 = 0x08;
 const ECE_FLAG: u8 = 0x40;
@@ -159,6 +167,13 @@ fn frame(packet: &Captured, format: Format, flow_bytes: u64) -> (Vec<u8>, u16) {
                 if u64::from(begin + payload) == flow_bytes { ACK_FLAG | PUSH_FLAG } else { ACK_FLAG };
             (6, tcp(packet, begin.wrapping_add(1), 1, flags, &[]), payload as u16)
         }
+        Segment::Syn => {
+            let payload = if packet.kind == Kind::Data { in_bytes(1) } else { 0 };
+            (6, tcp(packet, 0, 0, SYN_FLAG, &[]), payload as u16)
+        }
+        Segment::SynAck { next } => {
+            (6, tcp(packet, 0, in_bytes(*next).wrapping_add(1), SYN_FLAG | ACK_FLAG, &[]), 0)
+        }
         Segment::Ack { next, blocks, echo } => {
             let blocks: Vec<(u32, u32)> = blocks
                 .iter()
@@ -203,7 +218,8 @@ fn ip(packet: &Captured, protocol: u8, content_bytes: u16) -> Vec<u8> {
 fn ports(packet: &Captured) -> [u16; 2] {
     let of_sender = 10_000 + (packet.flow % 50_000) as u16;
     let of_receiver = 5_001 + (packet.flow / 50_000 % 4_999) as u16;
-    let is_answer = matches!(packet.segment, Segment::Ack { .. }) || packet.kind == Kind::Ack;
+    let is_answer =
+        matches!(packet.segment, Segment::Ack { .. } | Segment::SynAck { .. }) || packet.kind == Kind::Ack;
     if is_answer { [of_receiver, of_sender] } else { [of_sender, of_receiver] }
 }
 

@@ -1,10 +1,12 @@
-//! A flow at its sender: its packets are dealt out to subflows as their windows allow.
+//! A flow at its sender: its packets are dealt out to the subflows that are open, as their windows allow.
 
 use super::subflow::{Subflow, coupled_step};
 use crate::Sending;
+use crate::connections::{Opened, Restart};
 use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
-use crate::windowed::{Config, Header, Sender};
+use crate::units::Time;
+use crate::windowed::{Config, Header, Idle, Sender};
 use std::collections::VecDeque;
 
 /// A flow's subflows, and what none of them carries yet.
@@ -20,30 +22,71 @@ pub struct Connection {
     reinjected: VecDeque<(u32, u8)>,
     reinjections: u32,
     subflows: Vec<Sender<Subflow>>,
+    /// Which of the subflows may send.
+    open: Vec<bool>,
     /// The subflow that is offered the next packet.
     turn: usize,
 }
 
 impl Connection {
-    pub fn new(flow: Flow, subflows: u8, config: &Config) -> Connection {
+    /// Of a flow whose subflows are all open, or will all have to be opened.
+    pub fn new(flow: Flow, subflows: u8, is_open: bool, config: &Config) -> Connection {
         let format = config.format();
         let packets = format.data.packets(flow.size_bytes) as u32;
-        let wire_bytes = |seq| format.wire_bytes(seq, packets, flow.size_bytes);
-        let subflow = |number| {
-            let mut sender: Sender<Subflow> = Sender::new(flow, 0, number, config);
-            sender.congestion().describe(packets, wire_bytes(0), wire_bytes(packets - 1), subflows == 1);
-            sender
-        };
-        Connection {
+        let mut connection = Connection {
             flow,
             packets,
             una: 0,
             next: 0,
             reinjected: VecDeque::new(),
             reinjections: 0,
-            subflows: (0..subflows).map(subflow).collect(),
+            subflows: (0..subflows).map(|number| Sender::new(flow, 0, number, config)).collect(),
+            open: vec![is_open; subflows.into()],
             turn: 0,
+        };
+        connection.describe(config);
+        connection
+    }
+
+    /// Tells the subflows what they carry parts of.
+    fn describe(&mut self, config: &Config) {
+        let (packets, size_bytes) = (self.packets, self.flow.size_bytes);
+        let wire_bytes = |seq| config.format().wire_bytes(seq, packets, size_bytes);
+        let is_alone = self.subflows.len() == 1;
+        for subflow in &mut self.subflows {
+            subflow.congestion().describe(packets, wire_bytes(0), wire_bytes(packets - 1), is_alone);
         }
+    }
+
+    /// The flow goes on where another left its subflows.
+    pub fn resume(&mut self, idle: Vec<Idle<Subflow>>, restart: Restart, now: Time, config: &Config) {
+        for (subflow, idle) in self.subflows.iter_mut().zip(idle) {
+            subflow.resume(idle, restart, (&self.flow, now), config);
+        }
+        self.describe(config);
+    }
+
+    /// What the flow leaves behind.
+    pub fn into_idle(self, last_sent: Time) -> Vec<Idle<Subflow>> {
+        self.subflows.into_iter().map(|subflow| subflow.into_idle(last_sent)).collect()
+    }
+
+    /// A subflow was opened. Its window begins where a new connection's does.
+    pub fn opened(&mut self, opened: &Opened, syn_rto: Time, config: &Config) {
+        let number = usize::from(opened.subflow);
+        self.open[number] = true;
+        self.subflows[number].opened(opened, syn_rto, config);
+    }
+
+    /// The subflows that are not open.
+    pub fn unopened(&self) -> impl Iterator<Item = u8> {
+        let unopened = self.open.iter().enumerate().filter(|(_, open)| !**open);
+        unopened.map(|(number, _)| number as u8)
+    }
+
+    fn step_q20(&self) -> u64 {
+        let open = self.subflows.iter().zip(&self.open).filter(|(_, open)| **open);
+        coupled_step(open.map(|(subflow, _)| subflow))
     }
 
     pub fn flow(&self) -> &Flow {
@@ -94,7 +137,7 @@ impl Connection {
         while refusals < self.subflows.len() {
             let turn = self.turn;
             self.turn = (turn + 1) % self.subflows.len();
-            if !self.subflows[turn].wants_more(config) {
+            if !self.open[turn] || !self.subflows[turn].wants_more(config) {
                 refusals += 1;
                 continue;
             }
@@ -130,7 +173,7 @@ impl Connection {
         if self.is_done() {
             return;
         }
-        let step_q20 = coupled_step(&self.subflows);
+        let step_q20 = self.step_q20();
         let subflow = &mut self.subflows[usize::from(header.subflow)];
         subflow.congestion().set_step(step_q20);
         subflow.acknowledged(header, config, context);

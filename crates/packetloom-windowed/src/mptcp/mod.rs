@@ -1,13 +1,15 @@
 //! Multipath TCP (RFC 8684) with coupled windows (RFC 6356): a flow's packets are dealt out to subflows, each of
 //! which is a TCP sender on a path of its own.
 //!
-//! All subflows are open from the start and are distinguished by a number in place of ports, which per-flow ECMP
-//! hashes. There is no receive window, so none of MPTCP's rules for a full one.
+//! Subflows are distinguished by a number in place of ports, which per-flow ECMP hashes. All are open from the start,
+//! unless `connections` has them opened. There is no receive window, so none of MPTCP's rules for a full one.
 
 mod arrivals;
+mod connected;
 mod connection;
 mod subflow;
 
+use super::connections::{self, Step};
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::windowed::{
@@ -19,6 +21,7 @@ use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use arrivals::Arrivals;
+use connected::Connected;
 use connection::Connection;
 use std::sync::Arc;
 use subflow::Subflow;
@@ -47,6 +50,11 @@ fn check(values: &Values) -> Result<(), Complaint> {
         let message = "a subflow does not know what the others have still to carry; write \"none\", \"size\" or \"deadline\"";
         return Err(Complaint::new("priority", message));
     }
+    let connections = values.component(connections::PARAM.name);
+    if connections.kind != "open" && connections.flag("fast_open") {
+        let message = "data goes with no SYN of MPTCP's here; leave it out";
+        return Err(Complaint::new("connections.fast_open", message));
+    }
     Ok(())
 }
 
@@ -63,6 +71,8 @@ pub struct Mptcp {
     connections: FlowTable<Connection>,
     arrivals: FlowTable<Arrivals>,
     finished: Finished,
+    /// `None` where connections are open.
+    connected: Option<Box<Connected>>,
 }
 
 impl Scheme for Mptcp {
@@ -79,6 +89,7 @@ impl Scheme for Mptcp {
             connections: FlowTable::default(),
             arrivals: FlowTable::default(),
             finished: config.core.finished(),
+            connected: Connected::new(&config.core),
             config: config.clone(),
         }
     }
@@ -98,7 +109,11 @@ impl Transport for Mptcp {
     type Agent = ();
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
-        let mut connection = Connection::new(flow, self.config.subflows, &self.config.core);
+        let (subflows, core) = (self.config.subflows, &self.config.core);
+        let mut connection = match &mut self.connected {
+            None => Connection::new(flow, subflows, true, core),
+            Some(connected) => connected.start(flow, subflows, core, context),
+        };
         connection.deal(&self.config.core, context);
         self.connections.insert(flow.id, connection);
     }
@@ -115,11 +130,19 @@ impl Transport for Mptcp {
     fn timer(&mut self, timer: Timer, context: &mut Context<'_, Header>) {
         let (purpose, subflow) = purpose_and_subflow(timer);
         if purpose == RETRANSMIT {
+            if let Some(connected) = &mut self.connected {
+                connected.handshakes.opening_timer(timer.key, subflow, &self.config.core, context);
+            }
             if let Some(connection) = self.connections.get_mut(timer.key) {
                 connection.timer(subflow, &self.config.core, context);
             }
-        } else if let Some(arrivals) = self.arrivals.get_mut(timer.key) {
-            arrivals.delay_over(subflow, &self.config.core, context);
+        } else {
+            if let Some(connected) = &mut self.connected {
+                connected.handshakes.half_open_timer(timer.key, subflow, &self.config.core, context);
+            }
+            if let Some(arrivals) = self.arrivals.get_mut(timer.key) {
+                arrivals.delay_over(subflow, &self.config.core, context);
+            }
         }
     }
 
@@ -138,13 +161,39 @@ impl Mptcp {
         connection.acknowledged(&packet.header, &self.config.core, context);
         if connection.is_done() {
             context.closed(connection.flow(), connection.report());
-            self.connections.remove(packet.flow);
+            let ended = self.connections.remove(packet.flow);
+            if let (Some(connected), Some(connection)) = (&mut self.connected, ended) {
+                connected.ended(connection, packet.header.sent_at);
+            }
+        }
+    }
+
+    /// A packet of a handshake.
+    fn shaken(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
+        let Some(connected) = &mut self.connected else { return };
+        let core = &self.config.core;
+        if packet.header.step == Step::Syn {
+            let whole = self.finished.packets(packet.flow);
+            connected.handshakes.syn(packet, whole, packet.class, core, context);
+            return;
+        }
+        let Some(opened) = connected.handshakes.receive(packet, packet.class, core, context) else { return };
+        if let Some(connection) = self.connections.get_mut(packet.flow) {
+            connected.opened(&opened, connection, core, context);
+            connection.deal(core, context);
         }
     }
 
     /// Data, or a probe.
     fn arrived(&mut self, packet: &Packet<Header>, context: &mut Context<'_, Header>) {
         let flow = packet.flow;
+        if packet.header.step != Step::Nothing {
+            self.shaken(packet, context);
+            return;
+        }
+        if let Some(connected) = &mut self.connected {
+            connected.handshakes.data_arrived(flow, packet.header.subflow);
+        }
         if let Some(packets) = self.finished.packets(flow) {
             self.acknowledge_whole(packet, packets, context);
             return;

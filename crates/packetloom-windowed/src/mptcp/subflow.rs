@@ -85,6 +85,11 @@ impl Congestion for Subflow {
         Subflow::default()
     }
 
+    /// What it carried was the last flow's.
+    fn resumed(&mut self, _: &Values, _: &Flow, _: &mut Window) {
+        *self = Subflow::default();
+    }
+
     /// RFC 6356 §3: 1 MSS instead of 2 where there is more than one path.
     fn least_threshold(&self) -> u32 {
         if self.is_alone { 2 } else { 1 }
@@ -107,8 +112,8 @@ impl Congestion for Subflow {
 /// By how much a window may grow for each acknowledged packet, in units of 2^-20 of a packet: alpha / cwnd_total,
 /// where alpha = cwnd_total × max(cwnd_i / rtt_i²) / (Σ cwnd_i / rtt_i)² (RFC 6356 §3). A subflow that has not
 /// measured its round-trip time counts as one with the shortest.
-pub fn coupled_step(subflows: &[Sender<Subflow>]) -> u64 {
-    let paths = subflows.iter().map(|subflow| (subflow.window().packets_q20(), subflow.smoothed_rtt()));
+pub fn coupled_step<'a>(subflows: impl Iterator<Item = &'a Sender<Subflow>> + Clone) -> u64 {
+    let paths = subflows.map(|subflow| (subflow.window().packets_q20(), subflow.smoothed_rtt()));
     step_of(paths)
 }
 

@@ -79,6 +79,8 @@ packetloom_core::hooks! {
     &[BASE] =>
     /// When a flow starts.
     pub Start = "start"(FlowView, Window);
+    /// When a connection goes on with another flow.
+    pub Resumed = "resumed"(FlowView, Window);
     /// When an acknowledgement comes.
     pub Acknowledged = "acknowledged"(AckView, Window);
     /// When a loss is found.

@@ -18,7 +18,8 @@ use crate::spec::{Component, Values};
 use crate::units::Time;
 use crate::user_class::{Code, Method, PLACE, Role, named, signed};
 use calls::{
-    AckView, Acknowledged, DataView, FlowView, Label, Labels, LossView, Lost, Recovered, Start, TimedOut,
+    AckView, Acknowledged, DataView, FlowView, Label, Labels, LossView, Lost, Recovered, Resumed, Start,
+    TimedOut,
 };
 
 /// The name of the transport.
@@ -44,6 +45,7 @@ pub struct PythonControl {
 #[derive(Clone, Copy, Debug)]
 struct Methods {
     start: Option<Method<Start>>,
+    resumed: Option<Method<Resumed>>,
     acknowledged: Option<Method<Acknowledged>>,
     lost: Option<Method<Lost>>,
     recovered: Option<Method<Recovered>>,
@@ -55,7 +57,8 @@ impl Methods {
     fn of(code: &Code) -> Methods {
         let (start, acknowledged) = (code.method(), code.method());
         let (lost, timed_out) = (code.method(), code.method());
-        Methods { start, acknowledged, lost, timed_out, recovered: code.method(), label: code.method() }
+        let (resumed, recovered, label) = (code.method(), code.method(), code.method());
+        Methods { start, resumed, acknowledged, lost, recovered, timed_out, label }
     }
 }
 
@@ -85,6 +88,14 @@ impl Congestion for PythonControl {
         if let (Some(start), Some(flow)) = (self.methods.start, self.flow.take()) {
             start.call(&mut self.state, &flow, window);
             self.look_at(window, "start");
+        }
+    }
+
+    fn resumed(&mut self, _: &Values, flow: &Flow, window: &mut Window) {
+        self.flow = None;
+        if let Some(resumed) = self.methods.resumed {
+            resumed.call(&mut self.state, &FlowView::of(flow), window);
+            self.look_at(window, "resumed");
         }
     }
 

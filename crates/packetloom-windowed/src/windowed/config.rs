@@ -1,6 +1,7 @@
 //! The parameters of the windowed transports.
 
 use super::window::{Window, WindowLimits};
+use crate::connections::{self, Rule};
 use crate::finished::Finished;
 use crate::packet_format::{self, PacketFormat};
 use crate::priority::{self, Priority};
@@ -28,6 +29,8 @@ pub struct Config {
     /// After so many timeouts in a row a probe is sent instead of data.
     pub(super) probe_after: Option<u32>,
     pub(super) priority: Priority,
+    /// How connections are opened and kept; `None` where they are open.
+    pub(super) connections: Option<Rule>,
     /// Whether data packets may be marked.
     pub(super) ecn: bool,
     /// All the values, for the congestion control's own.
@@ -83,7 +86,7 @@ pub const fn default_of() -> Defaults {
 }
 
 /// The core's parameters under these defaults.
-pub const fn core(d: Defaults) -> [Param; 22] {
+pub const fn core(d: Defaults) -> [Param; 23] {
     [
         packet_format::MSS,
         packet_format::HEADER,
@@ -215,6 +218,7 @@ pub const fn core(d: Defaults) -> [Param; 22] {
             "What the window bounds: the packets in flight, so that selectively acknowledged ones open the window; or how far beyond the cumulative acknowledgement may be sent, so that a hole ends up holding the flow back.",
             "RFC 6675: pipe; ns-2: sequence",
         ),
+        connections::PARAM,
     ]
 }
 
@@ -230,7 +234,8 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
     if values.time("min_rto") > values.time("max_rto") {
         return Err(Complaint::new("min_rto", "min_rto must not be above max_rto"));
     }
-    check_repair(values)
+    check_repair(values)?;
+    connections::check(values)
 }
 
 /// RACK and PRR need what they work on.
@@ -257,6 +262,21 @@ impl Config {
         Finished::new(self.rto.longest().times(8))
     }
 
+    /// How connections are opened and kept; `None` where they are open.
+    pub fn connections(&self) -> Option<&Rule> {
+        self.connections.as_ref()
+    }
+
+    /// Whether acknowledgements echo when the data was sent.
+    pub fn has_timestamps(&self) -> bool {
+        self.timestamps
+    }
+
+    /// The greatest retransmission timeout.
+    pub fn longest_rto(&self) -> Time {
+        self.values.time("max_rto")
+    }
+
     /// The window of a flow that starts.
     pub fn window(&self) -> Window {
         Window::new(&self.limits)
@@ -278,6 +298,7 @@ impl Config {
             ack_delay: values.time("ack_delay"),
             probe_after: values.optional_count("probe_after").map(|timeouts| timeouts as u32),
             priority: Priority::of(values),
+            connections: Rule::of(values),
             ecn,
             values: values.clone(),
         }

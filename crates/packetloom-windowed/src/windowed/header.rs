@@ -1,6 +1,7 @@
 //! The packet header of the windowed transports.
 
 use super::config::Config;
+use crate::connections::Step;
 use crate::flow::{FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::priority;
@@ -37,6 +38,8 @@ pub struct Header {
     pub echo: bool,
     /// Which of the flow's subflows, counted from 0.
     pub subflow: u8,
+    /// Its part in opening a connection.
+    pub step: Step,
 }
 
 const _: () = assert!(size_of::<Packet<Header>>() <= 64, "a packet must fit a cache line");

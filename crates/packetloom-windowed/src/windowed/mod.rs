@@ -2,9 +2,10 @@
 //! acknowledgements, loss recovery, timeouts. What differs is a [`Congestion`] control and defaults.
 //!
 //! Sequence numbers count packets. The pipe is estimated by RFC 6675, so selectively acknowledged packets open the
-//! window. Flows run on connections that are already open: no handshake.
+//! window. What connections flows run on is [`crate::connections`]'s.
 
 mod config;
+mod connected;
 mod header;
 mod prr;
 mod rack;
@@ -16,9 +17,10 @@ mod window;
 pub use config::{Config, Defaults, check, core, default_of};
 pub use header::{Header, ack_packet};
 pub use receiver::Receiver;
-pub use sender::Sender;
+pub use sender::{Idle, Sender};
 pub use window::{Acked, Congestion, Window};
 
+use super::connections::Step;
 use super::finished::Finished;
 use super::flow_table::FlowTable;
 use super::{Scheme, Sending};
@@ -28,6 +30,7 @@ use crate::measure::Segment;
 use crate::packet::{Kind, Packet};
 use crate::routing::Judged;
 use crate::spec::{Component, Values};
+use connected::Connected;
 use receiver::Delay;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -38,7 +41,7 @@ pub const RETRANSMIT: u8 = 0;
 pub const DELAYED_ACK: u8 = 1;
 
 /// The purpose of a timer of one of a flow's subflows.
-fn purpose_of(purpose: u8, subflow: u8) -> u8 {
+pub fn purpose_of(purpose: u8, subflow: u8) -> u8 {
     subflow << 1 | purpose
 }
 
@@ -53,6 +56,8 @@ pub struct Windowed<C: Congestion> {
     senders: FlowTable<Sender<C>>,
     receivers: FlowTable<Receiver>,
     finished: Finished,
+    /// `None` where connections are open.
+    connected: Option<Box<Connected<C>>>,
     congestion: PhantomData<C>,
 }
 
@@ -76,6 +81,7 @@ impl<C: Congestion> Scheme for Windowed<C> {
     fn new(config: &Arc<Config>) -> Windowed<C> {
         Windowed {
             finished: config.finished(),
+            connected: Connected::new(config),
             config: config.clone(),
             senders: FlowTable::default(),
             receivers: FlowTable::default(),
@@ -97,8 +103,12 @@ impl<C: Congestion> Transport for Windowed<C> {
     type Agent = ();
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
-        let mut sender =
-            Sender::new(flow, self.config.format.data.packets(flow.size_bytes) as u32, 0, &self.config);
+        if let Some(connected) = &mut self.connected {
+            let sender = connected.start(flow, &self.config, context);
+            self.go_on(sender, context);
+            return;
+        }
+        let mut sender = Sender::of(flow, &self.config);
         sender.begin(context);
         sender.transmit(&self.config, context);
         self.senders.insert(flow.id, sender);
@@ -108,7 +118,7 @@ impl<C: Congestion> Transport for Windowed<C> {
         match packet.kind {
             Kind::Ack => self.acknowledged(packet, context),
             Kind::Data => self.data(packet, context),
-            Kind::Control => self.probed(packet, context),
+            Kind::Control => self.controlled(packet, context),
             // These transports don't know trimming: to them the packet is lost.
             _ => {}
         }
@@ -124,8 +134,14 @@ impl<C: Congestion> Transport for Windowed<C> {
 
     fn segment(packet: &Packet<Header>) -> Segment {
         let header = &packet.header;
-        if packet.kind != Kind::Ack {
-            return Segment::Data { seq: header.seq };
+        match header.step {
+            Step::Syn => return Segment::Syn,
+            Step::SynAck => return Segment::SynAck { next: header.ack },
+            Step::Confirm => return Segment::Ack { next: header.ack, blocks: Vec::new(), echo: false },
+            Step::Nothing | Step::Ack if packet.kind != Kind::Ack => {
+                return Segment::Data { seq: header.seq };
+            }
+            Step::Nothing | Step::Ack => {}
         }
         let blocks = header.blocks.iter().filter(|block| block.length > 0);
         let blocks = blocks.map(|block| (header.ack + u32::from(block.offset), block.length.into()));
@@ -138,30 +154,67 @@ impl<C: Congestion> Transport for Windowed<C> {
             if let Some(sender) = self.senders.get_mut(flow) {
                 sender.timer(&self.config, context);
                 sender.report_error(context);
+            } else if let Some(connected) = &mut self.connected {
+                connected.handshakes.opening_timer(flow, 0, &self.config, context);
             }
         } else if let Some(receiver) = self.receivers.get_mut(flow) {
             receiver.delay_over(&self.config, context);
+        } else if let Some(connected) = &mut self.connected {
+            connected.handshakes.half_open_timer(flow, 0, &self.config, context);
         }
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {
-        self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()
+        let open = self.senders.states().map(|sender| (sender.flow().id, sender.report()));
+        open.chain(self.connected.iter().flat_map(|connected| connected.reports())).collect()
     }
 
     fn statuses(&self) -> Vec<FlowStatus> {
-        self.senders.states().map(Sender::status).collect()
+        let waiting = self.connected.iter().flat_map(|connected| connected.statuses(&self.config));
+        self.senders.states().map(Sender::status).chain(waiting).collect()
     }
 }
 
 impl<C: Congestion> Windowed<C> {
     fn acknowledged(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
-        let Some(sender) = self.senders.get_mut(packet.flow) else { return };
+        let Some(sender) = self.senders.get_mut(packet.flow) else {
+            self.acknowledged_in_syn(packet, context);
+            return;
+        };
         sender.acknowledged(&packet.header, &self.config, context);
         sender.report_error(context);
         if sender.is_done() {
             context.closed(sender.flow(), sender.report());
-            self.senders.remove(packet.flow);
+            let ended = self.senders.remove(packet.flow);
+            if let (Some(connected), Some(sender)) = (&mut self.connected, ended) {
+                connected.ended(sender, packet.header.sent_at);
+            }
         }
+    }
+
+    /// The answer to a SYN that carried data, or an acknowledgement for a flow that is over.
+    #[cold]
+    fn acknowledged_in_syn(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        let connected = self.connected.as_mut();
+        let sender = connected.and_then(|connected| connected.acknowledged_in_syn(packet.flow, &self.config));
+        if let Some(sender) = sender {
+            self.senders.insert(packet.flow, sender);
+            self.acknowledged(packet, context);
+        }
+    }
+
+    /// A flow that has a connection now begins to send.
+    fn go_on(&mut self, sender: Option<Sender<C>>, context: &mut Context<'_, Header>) {
+        let Some(mut sender) = sender else { return };
+        if sender.is_done() {
+            context.closed(sender.flow(), sender.report());
+            if let Some(connected) = &mut self.connected {
+                connected.ended(sender, context.now);
+            }
+            return;
+        }
+        sender.transmit(&self.config, context);
+        self.senders.insert(sender.flow().id, sender);
     }
 
     fn data(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
@@ -175,6 +228,9 @@ impl<C: Congestion> Windowed<C> {
         } else if let Some(packets) = self.finished.packets(flow) {
             self.acknowledge_whole(&packet, packets, context);
         } else {
+            if let Some(connected) = &mut self.connected {
+                connected.handshakes.data_arrived(flow, 0);
+            }
             let mut receiver = Receiver::new(&packet, C::ack_class(packet.class));
             receiver.data(&packet, &self.config, context);
             match receiver.whole() {
@@ -187,6 +243,23 @@ impl<C: Congestion> Windowed<C> {
     fn finish(&mut self, flow: FlowId, packets: u32, context: &mut Context<'_, Header>) {
         context.delivered(flow);
         self.finished.add(context.now, flow, packets);
+    }
+
+    /// A probe, or a packet of a handshake.
+    fn controlled(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        match (packet.header.step, &mut self.connected) {
+            (Step::Nothing, _) | (_, None) => self.probed(packet, context),
+            (Step::Syn, Some(connected)) => {
+                let receiver = self.receivers.get(packet.flow).map(Receiver::next);
+                let arrived = receiver.or_else(|| self.finished.packets(packet.flow));
+                let class = C::ack_class(packet.class);
+                connected.handshakes.syn(&packet, arrived, class, &self.config, context);
+            }
+            (_, Some(connected)) => {
+                let sender = connected.receive(&packet, &self.config, context);
+                self.go_on(sender, context);
+            }
+        }
     }
 
     /// A probe requests an acknowledgement.

@@ -58,6 +58,11 @@ impl Receiver {
         }
     }
 
+    /// Every packet of the flow, or subflow, before this one arrived.
+    pub fn next(&self) -> u32 {
+        self.arrived.next()
+    }
+
     /// The number of packets, if all are there.
     pub(super) fn whole(&self) -> Option<u32> {
         self.arrived.whole()
@@ -130,6 +135,7 @@ impl Receiver {
             last: false,
             echo: self.marked,
             subflow: self.subflow,
+            ..Header::default()
         };
         context.answer(ack_packet(self.flow, (self.sender, self.path), self.class, header, config));
     }

@@ -116,6 +116,23 @@ impl Window {
         self.cwnd = PACKET;
     }
 
+    /// Is halved so many times, down to a packet, and ssthresh remembers three quarters of what it was (RFC 2861
+    /// §3.1).
+    pub fn decay(&mut self, halvings: u32) {
+        self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
+        self.cwnd = self.cwnd.checked_shr(halvings).unwrap_or(0).max(PACKET);
+    }
+
+    /// Is as large as another, if it was larger.
+    pub fn fall_to(&mut self, other: &Window) {
+        self.cwnd = self.cwnd.min(other.cwnd);
+    }
+
+    /// Is as large as another.
+    pub fn resize_to(&mut self, other: &Window) {
+        self.cwnd = other.cwnd;
+    }
+
     /// Is so many packets, if it was less.
     pub(super) fn make_room(&mut self, packets: u32) {
         self.rise_to(u64::from(packets) * PACKET);
@@ -222,6 +239,12 @@ pub trait Congestion: Sized + Send {
     fn least_threshold(&self) -> u32 {
         2
     }
+
+    /// The connection goes on with another flow, whose packets are numbered from 0 again.
+    fn resumed(&mut self, _values: &Values, _flow: &Flow, _window: &mut Window) {}
+
+    /// Whether the window of a connection that was idle is reduced.
+    const RESTARTS: bool = true;
 
     /// The flow starts with this window.
     #[inline]

@@ -16,6 +16,7 @@ const ROOMS: &[&[Component]] = &[
     topology::FORWARDING_COMPONENTS,
     workload::COMPONENTS,
     transport::COMPONENTS,
+    transport::CONNECTION_COMPONENTS,
     simulation::FLUID_COMPONENTS,
     central::COMPONENTS,
     central::LENGTH_COMPONENTS,

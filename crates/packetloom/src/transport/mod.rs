@@ -6,7 +6,7 @@ pub use packetloom_transport::{
 };
 
 pub use packetloom_rdma::python as python_rate;
-pub use packetloom_windowed::python;
+pub use packetloom_windowed::{CONNECTION_COMPONENTS, python};
 
 use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;

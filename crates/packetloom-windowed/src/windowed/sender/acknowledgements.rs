@@ -58,16 +58,13 @@ impl<C: Congestion> Sender<C> {
     }
 
     /// With timestamps every acknowledgement yields a round-trip time (RFC 7323 §4.1). Without them one packet at a
-    /// time is timed, and only if it was sent once (Karn's algorithm, RFC 6298 §3), so progress alone ends the
-    /// doubling.
+    /// time is timed, and only if it was sent once (Karn's algorithm, RFC 6298 §3). So the timeout stays doubled until
+    /// something new was sent and acknowledged (§5.7).
     fn measure_round_trip(&mut self, header: &Header, config: &Config, now: Time) {
         if config.timestamps {
             self.rto.measured(now.since(header.sent_at), &config.rto);
-        } else if header.ack > self.una {
-            self.rto.progressed();
-            if let Some((_, sent_at)) = self.timed.take_if(|(seq, _)| header.ack > *seq) {
-                self.rto.measured(now.since(sent_at), &config.rto);
-            }
+        } else if let Some((_, sent_at)) = self.timed.take_if(|(seq, _)| header.ack > *seq) {
+            self.rto.measured(now.since(sent_at), &config.rto);
         }
     }
 

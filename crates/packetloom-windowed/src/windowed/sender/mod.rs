@@ -6,8 +6,11 @@
 //! is RACK that holds packets lost, each by itself.
 
 mod acknowledgements;
+mod connection;
 mod recovery;
 mod timer;
+
+pub use connection::Idle;
 
 use super::config::{Config, WindowMeasure};
 use super::header::Header;
@@ -16,6 +19,7 @@ use super::rack::Rack;
 use super::repair::Repair;
 use super::window::{Congestion, Window};
 use crate::Sending;
+use crate::connections::Step;
 use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::Flow;
 use crate::packet::{Kind, Packet};
@@ -53,6 +57,11 @@ pub struct Sender<C> {
 }
 
 impl<C: Congestion> Sender<C> {
+    /// The sender of a whole flow.
+    pub fn of(flow: Flow, config: &Config) -> Sender<C> {
+        Sender::new(flow, config.format.data.packets(flow.size_bytes) as u32, 0, config)
+    }
+
     /// The sender of so many packets.
     pub fn new(flow: Flow, packets: u32, subflow: u8, config: &Config) -> Sender<C> {
         Sender {
@@ -190,7 +199,7 @@ impl<C: Congestion> Sender<C> {
     fn send_next(&mut self, config: &Config, context: &mut Context<'_, Header>) -> bool {
         let Some(seq) = self.choose() else { return false };
         self.pipe += 1;
-        self.send_data(seq, config, context);
+        self.send_data(seq, Step::Nothing, config, context);
         true
     }
 
@@ -231,7 +240,8 @@ impl<C: Congestion> Sender<C> {
         })
     }
 
-    fn send_data(&mut self, seq: u32, config: &Config, context: &mut Context<'_, Header>) {
+    #[inline]
+    fn send_data(&mut self, seq: u32, step: Step, config: &Config, context: &mut Context<'_, Header>) {
         if let Some(repair) = &mut self.repair {
             repair.sent(seq, context.now);
         }
@@ -240,7 +250,8 @@ impl<C: Congestion> Sender<C> {
         if is_new && self.timed.is_none() {
             self.timed = Some((seq, context.now));
         }
-        let header = Header { sent_at: context.now, seq, last, subflow: self.subflow, ..Header::default() };
+        let header =
+            Header { sent_at: context.now, seq, last, subflow: self.subflow, step, ..Header::default() };
         let sent_bytes = u64::from(self.next) * config.format.data.mss_bytes;
         self.report.packets_sent += 1;
         let mut packet = Packet {
