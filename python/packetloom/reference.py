@@ -23,6 +23,7 @@ PAGE_OF = {
     "measure": "scenario",
     "link": "topology",
     "forwarding": "topology",
+    "processing": "topology",
     "sizes": "workload",
     "arrivals": "workload",
     "pattern": "workload",

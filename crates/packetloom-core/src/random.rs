@@ -30,6 +30,8 @@ pub enum Purpose {
     PacketLengths = 16,
     /// What happens between servers and a central controller.
     Control = 17,
+    /// What a host takes to process a packet.
+    Processing = 18,
 }
 
 /// One stream of random numbers.

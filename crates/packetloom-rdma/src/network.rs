@@ -89,6 +89,7 @@ mod tests {
                 ("switch_delay", Value::Time(Time::ZERO)),
                 ("switch_delays", Value::Absent),
                 ("host_delay", Value::Time(Time::ZERO)),
+                ("processing_per_packet", Value::Component(values("none", []))),
                 ("framing", Value::Bytes(0)),
                 ("whole_ns", Value::Flag(false)),
                 ("forwarding", Value::Component(values("store-and-forward", []))),

@@ -27,8 +27,8 @@ use crate::transport::{self, PacketFormat};
 use crate::units::Time;
 use crate::workload::{Environment, SourceFacts, Workload};
 use checks::{
-    captured, check_credits, check_links, check_paths, check_queues, check_returns, check_samples,
-    load_classes,
+    captured, check_credits, check_links, check_paths, check_processing, check_queues, check_returns,
+    check_samples, load_classes,
 };
 use flow_level::{Model, run_fluid};
 use monitor::Goal;
@@ -143,6 +143,7 @@ impl Simulation {
         check_links(&case.scheme, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_returns(&case)?;
+        check_processing(&topology, is_fluid)?;
         let captured = captured(&case, &topology, is_fluid)?;
         if case.load.is_some() && !topology.hosts_are_alike() {
             let message = "the hosts' links differ in rate, so there is no rate that a load could be a part of; leave loads \

@@ -228,6 +228,26 @@ fn central_control_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
     }
 }
 
+/// What hosts take for each packet is drawn where the packet is.
+#[test]
+fn processing_of_packets_is_pinned_and_does_not_depend_on_windows_nor_threads() {
+    let pinned = [
+        ("tcp", DROP_TAIL, r#""uniform", minimum = "200ns", maximum = "1us""#, "f75da966a3642fea"),
+        ("min-tcp", PFABRIC, r#""exponential", mean = "500ns", maximum = "5us""#, "c4f61e0de33f7df1"),
+        ("ndp", NDP, r#""exponential", mean = "1us""#, "420cf153315f9729"),
+        ("dcqcn", LOSSLESS, r#""uniform", minimum = "0us", maximum = "2us""#, "b47bb8dc5eacde36"),
+    ];
+    let found = pinned.map(|(transport, queue, processing, _)| {
+        let toml = |workload: &str, flows: u32| {
+            let more = format!("k = 4\nprocessing_per_packet = {{ kind = {processing} }}");
+            scenario(workload, transport, queue, "ecmp", flows).replace("k = 4", &more)
+        };
+        assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 60), transport, true);
+        (transport, hash(&run(&toml(WEB_SEARCH, 100))))
+    });
+    assert_eq!(found, pinned.map(|(transport, _, _, hash)| (transport, hash.to_owned())));
+}
+
 /// Flows that wait for others: collective operations, and htsim's triggers.
 #[test]
 fn flows_that_wait_for_others_are_pinned_and_do_not_depend_on_threads() {

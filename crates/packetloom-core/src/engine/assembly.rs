@@ -10,6 +10,7 @@ use super::intake::Intake;
 use super::nics::Nics;
 use super::partition::Partition;
 use super::port::{Discipline, Port};
+use super::processing::Processing;
 use super::shard::Shard;
 use super::switch::{Balance, Credits, CutThrough, LinkControl, PauseSettings, Pauses, Switch, Ties};
 use super::wires::{LinkEnd, Wires};
@@ -106,6 +107,9 @@ impl<'a> Assembly<'a> {
         }
         if let Some(slow) = self.plan.faults.slow_host(id) {
             host.slow_down(self.intake(id, slow));
+        }
+        if let Some(takes) = self.plan.topology.processing {
+            host.process(Processing::new(takes, self.plan.seed, id));
         }
         host
     }

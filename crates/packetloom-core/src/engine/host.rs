@@ -7,6 +7,7 @@ use super::endpoint::{Context, FlowStatus, Transport};
 use super::intake::{Arrived, Intake};
 use super::log::{Event, Log, Report};
 use super::port::Port;
+use super::processing::Processing;
 use super::queries::Queries;
 use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
@@ -44,6 +45,8 @@ pub(super) struct Host<T: Transport> {
     ways_back: Vec<u32>,
     /// What arrives and waits, if the host is slow at times.
     intake: Option<Box<Intake>>,
+    /// What it is processing, if that takes a time of its own for each packet.
+    processing: Option<Box<Processing>>,
 }
 
 /// What a host looks at in each of its turns.
@@ -57,8 +60,9 @@ struct Turns {
     ended_chains: Vec<u32>,
     /// Whether it has triggers or queries, which are notified when flows end here.
     listens: bool,
-    /// Whether it is slow at times, and when it next takes something that waits in its NIC.
-    is_slow: bool,
+    /// Whether it is slow at times or takes time for each packet, and when it next takes one that it has not taken
+    /// at once.
+    takes_late: bool,
     takes_at: Time,
     /// The earliest wake-up that the calendar has for it.
     wake_at: Time,
@@ -66,7 +70,7 @@ struct Turns {
 
 enum Next {
     Arrival(PacketId),
-    /// Something waits in the NIC of a slow host, and its time has come.
+    /// Something waits in the NIC of a slow host, or is processed, and its time has come.
     Intake,
     /// That was this packet.
     Taken(PacketId),
@@ -92,7 +96,7 @@ impl<T: Transport> Host<T> {
             starting: BinaryHeap::new(),
             ended_chains: Vec::new(),
             listens: false,
-            is_slow: false,
+            takes_late: false,
             takes_at: Time::NEVER,
             wake_at: Time::NEVER,
         };
@@ -109,13 +113,20 @@ impl<T: Transport> Host<T> {
             arrivals: None,
             ways_back,
             intake: None,
+            processing: None,
         }
     }
 
     /// Has it take what arrives as slowly as this.
     pub(super) fn slow_down(&mut self, intake: Intake) {
         self.intake = Some(Box::new(intake));
-        self.turns.is_slow = true;
+        self.turns.takes_late = true;
+    }
+
+    /// Has it take a time of its own for each packet.
+    pub(super) fn process(&mut self, processing: Processing) {
+        self.processing = Some(Box::new(processing));
+        self.turns.takes_late = true;
     }
 
     /// What arrives and waits, if the host is slow at times.
@@ -257,19 +268,19 @@ impl<T: Transport> Host<T> {
                 if !wires.packets.get(id).kind.is_transports() {
                     tally.events += 1;
                     tally.packet_hops += u64::from(!LinkMessage::is_reminder(wires.packets.get(id)));
-                    if self.take_in(now, id, || arrival.link(start), wires) {
+                    if self.meet(now, id, || arrival.link(start), wires) {
                         self.step(now, Next::Resumed, wires, log, tally);
                     }
                     continue;
                 }
-                if self.turns.is_slow && !self.lets_in(now, id, arrival.link(start), wires) {
+                if self.turns.takes_late && !self.lets_in(now, id, arrival.link(start), wires) {
                     tally.events += 1;
                     tally.packet_hops += 1;
                     continue;
                 }
             }
             match next {
-                Next::Intake => self.take_from_nic(now, wires, log, tally),
+                Next::Intake => self.take(now, wires, log, tally),
                 next => self.step(now, next, wires, log, tally),
             }
         }
@@ -356,16 +367,60 @@ impl<T: Transport> Host<T> {
         }
     }
 
-    /// Whether a slow host takes a packet at once. If not it waits in the NIC, or is dropped.
+    /// Whether the host takes a packet at once. If not it waits in the NIC, is dropped, or is processed.
     #[inline(never)]
     fn lets_in(&mut self, now: Time, id: PacketId, link: u32, wires: &mut Wires<T::Header>) -> bool {
-        let Some(intake) = &mut self.intake else { return true };
+        let Some(intake) = &mut self.intake else { return self.processes_at_once(now, id, link) };
         match intake.arrive(now, link, id, &mut wires.packets) {
-            Arrived::Passes => return true,
+            Arrived::Passes => return self.processes_at_once(now, id, link),
             Arrived::Waits(signals) => self.pause_link(now, link, signals, wires),
             Arrived::Dropped => self.nic.refuse(id, wires),
         }
         false
+    }
+
+    /// Something arrives that is not for the transport. Link messages are the NIC's; queries are for the host, which
+    /// processes them as it does the transport's packets. Returns what [`Host::take_in`] does.
+    #[inline(never)]
+    fn meet(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        link: impl FnOnce() -> u32,
+        wires: &mut Wires<T::Header>,
+    ) -> bool {
+        let link = link();
+        let is_nics = LinkMessage::of(wires.packets.get(id)).is_some();
+        (is_nics || self.processes_at_once(now, id, link)) && self.take_in(now, id, link, wires)
+    }
+
+    /// Begins to process a packet; whether it takes no time.
+    fn processes_at_once(&mut self, now: Time, id: PacketId, link: u32) -> bool {
+        let Some(processing) = &mut self.processing else { return true };
+        let is_done = processing.begin(now, id, link);
+        self.note_next_take();
+        is_done
+    }
+
+    fn note_next_take(&mut self) {
+        let intake = self.intake.as_ref().map_or(Time::NEVER, |intake| intake.next_at());
+        let processing = self.processing.as_ref().map_or(Time::NEVER, |processing| processing.next_at());
+        self.turns.takes_at = intake.min(processing);
+    }
+
+    /// Takes what has been processed, or what has waited in the NIC until now.
+    #[inline(never)]
+    fn take(&mut self, now: Time, wires: &mut Wires<T::Header>, log: &mut Log, tally: &mut Tally) {
+        let Some((id, link)) = self.processing.as_mut().and_then(|processing| processing.finish(now)) else {
+            return self.take_from_nic(now, wires, log, tally);
+        };
+        self.note_next_take();
+        if wires.packets.get(id).kind.is_transports() {
+            self.step(now, Next::Taken(id), wires, log, tally);
+        } else {
+            tally.events += 1;
+            self.take_in(now, id, link, wires);
+        }
     }
 
     /// A slow host takes what has waited in its NIC until now, or pauses once more.
@@ -379,7 +434,9 @@ impl<T: Transport> Host<T> {
         let taken = intake.take(now, &wires.packets);
         let (link, signals) = taken.map_or((0, Signals::default()), |(_, link, signals)| (link, signals));
         self.pause_link(now, link, signals, wires);
-        if let Some((id, ..)) = taken {
+        if let Some((id, link, _)) = taken
+            && self.processes_at_once(now, id, link)
+        {
             self.step(now, Next::Taken(id), wires, log, tally);
         }
     }
@@ -393,7 +450,7 @@ impl<T: Transport> Host<T> {
             let id = wires.packets.add(frame);
             nic.send_signal(now, by, id, wires);
         });
-        self.turns.takes_at = intake.next_at();
+        self.note_next_take();
     }
 
     fn notify_ends(&mut self, now: Time, events: &[Event], wires: &mut Wires<T::Header>) {
@@ -409,16 +466,8 @@ impl<T: Transport> Host<T> {
 
     /// Takes what arrives for the host itself and not for its transport: a link message or a query. Returns whether
     /// the NIC may now send what a pause held back.
-    #[inline(never)]
-    fn take_in(
-        &mut self,
-        now: Time,
-        id: PacketId,
-        link: impl FnOnce() -> u32,
-        wires: &mut Wires<T::Header>,
-    ) -> bool {
+    fn take_in(&mut self, now: Time, id: PacketId, link: u32, wires: &mut Wires<T::Header>) -> bool {
         let packet = wires.packets.take(id);
-        let link = link();
         let by = self.ways_back.get(link as usize).copied().unwrap_or(0);
         if let Some(message) = LinkMessage::of(&packet) {
             self.nic.receive_message(now, by, message, wires);

@@ -23,6 +23,7 @@ mod log;
 mod nics;
 mod partition;
 mod port;
+mod processing;
 mod queries;
 mod shard;
 mod switch;

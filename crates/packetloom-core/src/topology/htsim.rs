@@ -33,7 +33,8 @@ pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
 
 fn lay_out(tree: &FatTree, values: &Values) -> Topology {
     let mut builder = Builder::with_delays(
-        std::iter::once(values.time("host_delay")).chain(tree.tiers.iter().map(|tier| tier.switch_delay)),
+        values,
+        tree.tiers.iter().map(|tier| tier.switch_delay),
         &TIERS[..=tree.tiers.len()],
     );
     let shape = Shape::of(tree);

@@ -1,5 +1,6 @@
 //! What cables and switches have in common in every topology.
 
+use super::processing;
 use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Value, Values, anything};
 use crate::units::{Rate, Time};
 
@@ -71,7 +72,7 @@ pub(super) fn check_figures(rate: Rate, delay: Time) -> Result<(), String> {
     Ok(())
 }
 
-fn check_delay(values: &Values, key: &str) -> Result<(), Complaint> {
+pub(super) fn check_delay(values: &Values, key: &str) -> Result<(), Complaint> {
     if values.time(key) > LONGEST_DELAY {
         return Err(Complaint::new(key, format!("write a delay of at most {LONGEST_DELAY}")));
     }
@@ -221,19 +222,28 @@ pub(super) const COMMON_PARAMS: &[Param] = &[
         source: "packetloom",
     },
     HOST_DELAY,
+    PROCESSING,
     FRAMING,
     WHOLE_NS,
     FORWARDING,
 ];
 
 /// Those of the latter.
-pub(super) const FORWARDING_PARAMS: &[Param] = &[HOST_DELAY, FRAMING, WHOLE_NS, FORWARDING];
+pub(super) const FORWARDING_PARAMS: &[Param] = &[HOST_DELAY, PROCESSING, FRAMING, WHOLE_NS, FORWARDING];
 
 const HOST_DELAY: Param = Param {
     name: "host_delay",
     kind: Kind::Time,
     default: Fallback::Value("0us"),
     doc: "What a host takes to process a packet that reached it, before its transport sees it.",
+    source: "packetloom",
+};
+
+const PROCESSING: Param = Param {
+    name: processing::KEY,
+    kind: Kind::Component("processing"),
+    default: Fallback::Value("none"),
+    doc: "What a host takes beside host_delay to process a packet that reached it, before its transport sees it: drawn anew for each. Packets keep their order.",
     source: "packetloom",
 };
 

@@ -10,12 +10,14 @@ mod hpcc;
 mod htsim;
 mod leaf_spine;
 mod link;
+mod processing;
 mod rack;
 mod routes;
 #[cfg(test)]
 mod testing;
 
 pub use link::{Forwarding, SLOWEST};
+pub use processing::Processing;
 pub use routes::{PathNumber, Routes};
 
 use crate::flow::HostId;
@@ -44,6 +46,9 @@ pub const LINK_COMPONENTS: &[Component] = &[link::COMPONENT];
 /// Every component of the section "forwarding".
 pub const FORWARDING_COMPONENTS: &[Component] =
     &spec::components::<_, { link::FORWARDINGS.len() }>(link::FORWARDINGS);
+
+/// What hosts can take for a packet: the components of the section "processing".
+pub const PROCESSING_COMPONENTS: &[Component] = processing::COMPONENTS;
 
 /// A directed link, which is also the port at its near end.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +102,8 @@ pub struct Topology {
     pub framing_bytes: u64,
     /// What a packet takes on a link is rounded down to whole nanoseconds.
     pub whole_ns: bool,
+    /// What a host takes for each packet beyond the least, which is part of its links' latency.
+    pub processing: Option<Processing>,
     /// The names of the tiers, from the hosts up.
     pub tier_names: &'static [&'static str],
     /// The numbers that nodes have in the file that the network comes from; empty where it comes from none.
@@ -267,7 +274,7 @@ impl Reach {
 struct Builder {
     nodes: Vec<(u8, Reach)>,
     links: Vec<Link>,
-    /// What a node of each tier takes to process a packet.
+    /// What a node of each tier takes to process a packet at least.
     processing: Vec<Time>,
     tier_names: &'static [&'static str],
 }
@@ -275,12 +282,18 @@ struct Builder {
 impl Builder {
     fn new(values: &Values, tier_names: &'static [&'static str]) -> Builder {
         let switches = link::switch_delays(values, tier_names.len() - 1);
-        Builder::with_delays(std::iter::once(values.time("host_delay")).chain(switches), tier_names)
+        Builder::with_delays(values, switches.into_iter(), tier_names)
     }
 
-    /// With what the nodes of each tier take to process a packet, hosts first.
-    fn with_delays(processing: impl Iterator<Item = Time>, tier_names: &'static [&'static str]) -> Builder {
-        Builder { nodes: Vec::new(), links: Vec::new(), processing: processing.collect(), tier_names }
+    /// With what the switches of each tier take to process a packet.
+    fn with_delays(
+        values: &Values,
+        switches: impl Iterator<Item = Time>,
+        tier_names: &'static [&'static str],
+    ) -> Builder {
+        let hosts = values.time("host_delay") + processing::least(&values.component(processing::KEY));
+        let processing = std::iter::once(hosts).chain(switches).collect();
+        Builder { nodes: Vec::new(), links: Vec::new(), processing, tier_names }
     }
 
     fn node(&mut self, tier: u8, reach: Reach) {
@@ -313,6 +326,7 @@ impl Builder {
             forwarding: Forwarding::of(&values.component("forwarding")),
             framing_bytes: values.bytes("framing"),
             whole_ns: values.flag("whole_ns"),
+            processing: Processing::build(&values.component(processing::KEY), values.flag("whole_ns")),
             tier_names: self.tier_names,
             ids: Vec::new(),
             error_rates: Vec::new(),

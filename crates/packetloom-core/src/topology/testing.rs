@@ -15,6 +15,7 @@ impl Topology {
             ("switch_delay", Value::Time(Time::ZERO)),
             ("switch_delays", Value::Absent),
             ("host_delay", Value::Time(Time::ZERO)),
+            ("processing_per_packet", component("none", [])),
             ("framing", Value::Bytes(0)),
             ("whole_ns", Value::Flag(false)),
             ("forwarding", component("store-and-forward", [])),

@@ -14,6 +14,7 @@ const ROOMS: &[&[Component]] = &[
     topology::COMPONENTS,
     topology::LINK_COMPONENTS,
     topology::FORWARDING_COMPONENTS,
+    topology::PROCESSING_COMPONENTS,
     workload::COMPONENTS,
     transport::COMPONENTS,
     transport::CONNECTION_COMPONENTS,

@@ -204,6 +204,15 @@ pub(super) fn captured(
     Ok(links)
 }
 
+/// Where there are no packets, none takes a time of its own.
+pub(super) fn check_processing(topology: &Topology, is_fluid: bool) -> Result<(), Complaint> {
+    if is_fluid && topology.processing.is_some() {
+        let message = "a flow-level model has no packets to process; write \"none\", or leave the scheme out";
+        return Err(Complaint::new("topology.processing_per_packet", message));
+    }
+    Ok(())
+}
+
 /// Headers go back only from switches, and only NDP's senders know what to do with them.
 pub(super) fn check_returns(case: &Case) -> Result<(), Complaint> {
     let returns = |key| case.scheme.optional_component(key).as_ref().is_some_and(queue::returns_to_sender);

@@ -136,8 +136,10 @@ fn whatever_is_accepted_obeys_the_laws_and_gives_the_same_again() {
     assert!(ran.into_inner() >= DRAWN.min(drawn().unwrap_or(DRAWN)));
 }
 
-/// The components that a drawn scenario names, each under its key: mostly the name of its section.
+/// The components that a drawn scenario names, each under its key: mostly the name of its section, or that with what
+/// it is per.
 fn named(key: &str, json: &Json, names: &mut BTreeSet<String>) {
+    let key = key.strip_suffix("_per_packet").unwrap_or(key);
     match json {
         Json::Object(entries) => {
             names.extend(entries.get("kind").and_then(Json::as_str).map(|kind| format!("{key}: {kind}")));
