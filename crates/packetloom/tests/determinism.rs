@@ -29,6 +29,8 @@ const SYMMETRIC: &str = r#"{ kind = "ecmp", symmetric = true }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "22.5KB" } }"#;
 const DAQ: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
+const PFABRIC_AS_NS2: &str =
+    r#"{ kind = "pfabric", capacity = "22499B", ties = "order", drops = "large-enough" }"#;
 const LOSSLESS: &str = r#"{ kind = "shared-buffer", buffer = "1MB", ecn_min = "5KB", ecn_max = "200KB", ecn_probability = 0.01 }"#;
 
 /// A fat-tree of 16 hosts at a load of 0.6.
@@ -99,6 +101,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("pdq", DROP_TAIL, SYMMETRIC, "2aeeb0b1e438dc17"),
         ("daq", DAQ, "ecmp", "370fd079c047448a"),
         ("min-tcp", PFABRIC, "spray-round-robin", "c72a6c7b3a4ee47a"),
+        ("min-tcp", PFABRIC_AS_NS2, "spray-round-robin", "050da659efdd99c3"),
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
         ("fixed-window", DROP_TAIL, "spray-random", "259c2a6c3e608bf7"),
         ("ndp", NDP, "spray-round-robin", "7982a5f8f0ac7605"),

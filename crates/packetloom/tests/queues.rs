@@ -3,6 +3,7 @@
 mod common;
 
 use common::{fct, port, run};
+use packetloom::measure::FlowRow;
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
 
@@ -192,4 +193,38 @@ fn pfabric_lets_a_short_flow_pass() {
     // First in, first out, every packet of the short flow waits for one of the long flow's.
     let late_in_line = late(r#""drop-tail""#);
     assert!(late_in_line >= Time::from_ns(9 * 1_200), "{late_in_line}");
+}
+
+/// Small flows that time out where the flows to one host bring 1.7 times what its link carries.
+fn small_flows_that_time_out(drops: &str) -> usize {
+    let outcome = run(&format!(
+        r#"
+[topology]
+kind = "rack"
+hosts = 12
+
+[[workload]]
+sizes = "web-search"
+pattern = {{ kind = "incast", receiver = 0, fan_in = 1 }}
+
+[[scheme]]
+name = "pFabric"
+transport = {{ kind = "min-tcp", initial_window = 12, max_window = 14, min_rto = "40us" }}
+queue = {{ kind = "pfabric", capacity = "22499B", ties = "order", drops = "{drops}" }}
+
+[run]
+loads = [1.7]
+flows = 400
+"#
+    ));
+    let is_it = |row: &&FlowRow| row.flow.size_bytes <= 100_000 && row.report.timeouts > 0;
+    outcome.flows.iter().filter(is_it).count()
+}
+
+/// Flows that starve probe. Where a probe can't be dropped for a data packet, as it makes too little room, probes take
+/// that of small flows' packets, whatever their priority.
+#[test]
+fn probes_that_stay_in_a_pfabric_queue_make_small_flows_time_out() {
+    let [lowest, large_enough] = ["lowest", "large-enough"].map(small_flows_that_time_out);
+    assert!(large_enough > 2 * lowest && large_enough > 5, "{lowest} and {large_enough}");
 }

@@ -29,6 +29,13 @@ const COMPONENT: Component = Component {
             doc: "Among equal priorities: any; or send the earliest and drop the latest arrival.",
             source: "pFabric §2.2: ties are broken at random; its ns-2 code goes by order",
         },
+        Param {
+            name: "drops",
+            kind: Kind::Choice(&["lowest", "large-enough"]),
+            default: Fallback::Value("lowest"),
+            doc: "For an arrival that does not fit: the packets with the lowest priorities, until the rest fits; or one, the lowest of those that alone make enough room, so that a small packet stays where more is needed.",
+            source: "pFabric §2.2: the packet with the lowest priority is dropped; its ns-2 code (drop-tail.cc): \"large-enough\"",
+        },
     ]],
     check: anything,
 };
@@ -57,6 +64,8 @@ struct Entry {
 pub struct PFabric {
     capacity_bytes: u64,
     random_ties: bool,
+    /// Only what alone makes enough room is dropped.
+    needs_one: bool,
     queued_bytes: u64,
     /// In order of arrival.
     waiting: Vec<Entry>,
@@ -68,6 +77,7 @@ impl PFabric {
         PFabric {
             capacity_bytes: values.bytes("capacity"),
             random_ties: values.meaning("ties", &[("random", true), ("order", false)]),
+            needs_one: values.meaning("drops", &[("large-enough", true), ("lowest", false)]),
             queued_bytes: 0,
             waiting: Vec::new(),
         }
@@ -78,9 +88,14 @@ impl PFabric {
         self.extreme(self.waiting.iter().enumerate(), (0, u32::MAX), |a, b| a < b, random)
     }
 
-    /// Where the packet to drop is: of equals the last, or any.
+    /// Where the packet to drop is: of equals the last, or any. One that is large enough for the rest to fit is
+    /// there: the arrival, which is the last.
     fn worst(&self, random: &mut Stream) -> usize {
-        self.extreme(self.waiting.iter().enumerate().rev(), (self.waiting.len() - 1, 0), |a, b| a > b, random)
+        let excess = self.queued_bytes - self.capacity_bytes;
+        let least = if self.needs_one { excess } else { 0 };
+        let all = self.waiting.iter().enumerate().rev();
+        let large = all.filter(|(_, entry)| u64::from(entry.size_bytes) >= least);
+        self.extreme(large, (self.waiting.len() - 1, 0), |a, b| a > b, random)
     }
 
     /// Where the packet is whose priority beats the others', and that of the one to begin with.
@@ -115,7 +130,8 @@ impl PFabric {
 }
 
 impl Holds for PFabric {
-    // While too much waits, drops the packet with the lowest priority, perhaps this one.
+    // While too much waits, drops the packet with the lowest priority, perhaps this one. Where only what is large
+    // enough is dropped, one is.
     #[inline(always)]
     fn put<H: Copy + Default>(
         &mut self,
@@ -178,8 +194,9 @@ mod tests {
     use crate::random::Purpose;
     use crate::spec::Value;
 
-    fn queue(capacity: u64, ties: &str) -> TestBuffer<u32> {
-        let entries = [("capacity", Value::Bytes(capacity)), ("ties", Value::Text(ties.to_owned()))];
+    fn queue(capacity: u64, ties: &str, drops: &str) -> TestBuffer<u32> {
+        let text = |word: &str| Value::Text(word.to_owned());
+        let entries = [("capacity", Value::Bytes(capacity)), ("ties", text(ties)), ("drops", text(drops))];
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
         TestBuffer::new(Buffer::build(&Values { kind: "pfabric".to_owned(), entries }))
     }
@@ -192,7 +209,7 @@ mod tests {
     #[test]
     fn the_best_flows_earliest_packet_goes_first() {
         let mut stream = Stream::new(1, Purpose::Queue, 0);
-        let mut queue = queue(10_000, "random");
+        let mut queue = queue(10_000, "random", "lowest");
         // Flow 7's third packet has the highest priority of all, its first one the lowest.
         for (number, (flow, priority)) in
             [(7, 90), (8, 50), (7, 80), (9, 60), (7, 10)].into_iter().enumerate()
@@ -206,23 +223,35 @@ mod tests {
 
     #[test]
     fn behaves_as_a_plain_list_under_any_load() {
+        for drops in ["lowest", "large-enough"] {
+            behaves_as_a_plain_list(drops);
+        }
+    }
+
+    fn behaves_as_a_plain_list(drops: &str) {
         let mut stream = Stream::new(2, Purpose::Queue, 0);
         let mut ties = Stream::new(3, Purpose::Queue, 0);
-        let mut queue = queue(6_000, "order");
+        let mut queue = queue(6_000, "order", drops);
         let mut model: Vec<Packet<u32>> = Vec::new();
         for number in 0..50_000 {
             if stream.below(5) < 3 {
                 let size = 40 + stream.below(1_461) as u16;
                 let arrival = packet(stream.below(4), stream.below(6), size, number);
-                let drops = queue.put(arrival, 0, &mut ties).drops;
+                let dropped = queue.put(arrival, 0, &mut ties).drops;
                 model.push(arrival);
                 let before = model.len();
-                while model.iter().map(|packet| u64::from(packet.size_bytes)).sum::<u64>() > 6_000 {
+                let bytes =
+                    |model: &[Packet<u32>]| model.iter().map(|p| u64::from(p.size_bytes)).sum::<u64>();
+                while bytes(&model) > 6_000 {
+                    let over = bytes(&model) - 6_000;
+                    let may_go = |p: &Packet<u32>| drops == "lowest" || u64::from(p.size_bytes) >= over;
                     // The lowest priority, the latest among equals.
-                    let (worst, _) = (0..).zip(&model).max_by_key(|(index, p)| (p.priority, *index)).unwrap();
+                    let all = (0..).zip(&model).filter(|(_, p)| may_go(p));
+                    let (worst, _) = all.max_by_key(|(index, p)| (p.priority, *index)).unwrap();
                     model.remove(worst);
                 }
-                assert_eq!(drops as usize, before - model.len());
+                assert_eq!(dropped as usize, before - model.len());
+                assert!(drops == "lowest" || dropped <= 1);
             } else {
                 let best = model.iter().min_by_key(|packet| packet.priority).map(|packet| packet.flow);
                 let earliest = best.and_then(|flow| model.iter().position(|packet| packet.flow == flow));
@@ -234,12 +263,40 @@ mod tests {
         }
     }
 
+    /// What is left of packets of these priorities and sizes, by number, in the order in which they go.
+    fn left(drops: &str, packets: &[(u32, u16)]) -> Vec<u32> {
+        let mut stream = Stream::new(1, Purpose::Queue, 0);
+        let mut queue = queue(3_000, "order", drops);
+        for (number, &(priority, size_bytes)) in (0..).zip(packets) {
+            queue.put(packet(number, priority, size_bytes, number), 0, &mut stream);
+        }
+        std::iter::from_fn(|| queue.take(&mut stream)).map(|packet| packet.header).collect()
+    }
+
+    #[test]
+    fn a_probe_that_makes_too_little_room_is_dropped_in_vain_or_stays() {
+        // A packet, a probe of the lowest priority, and one packet more: what is missing is 42 B, and 41 B.
+        assert_eq!(left("lowest", &[(50, 1_500), (100, 41), (10, 1_501)]), [2]);
+        assert_eq!(left("large-enough", &[(50, 1_500), (100, 41), (10, 1_501)]), [2, 1]);
+        for drops in ["lowest", "large-enough"] {
+            assert_eq!(left(drops, &[(50, 1_500), (100, 41), (10, 1_500)]), [2, 0]);
+            // Of a probe that finds no room any packet is large enough, and so is the probe.
+            assert_eq!(left(drops, &[(5, 1_500), (9, 1_500), (7, 41)]), [0, 2]);
+            assert_eq!(left(drops, &[(5, 1_500), (9, 1_500), (10, 41)]), [0, 1]);
+        }
+        // An arrival may be all that is large enough, however high its priority.
+        assert_eq!(left("large-enough", &[(50, 1_000), (60, 1_000), (70, 1_000), (1, 1_001)]), [0, 1, 2]);
+        assert_eq!(left("lowest", &[(50, 1_000), (60, 1_000), (70, 1_000), (1, 1_001)]), [3, 0]);
+        // Alike in all, the latest is dropped.
+        assert_eq!(left("large-enough", &[(0, 1_500), (0, 1_500), (0, 1_500)]), [0, 1]);
+    }
+
     #[test]
     fn ties_are_broken_evenly() {
         let mut stream = Stream::new(4, Purpose::Queue, 0);
         let (mut sent, mut dropped) = ([0; 4], [0; 4]);
         for _ in 0..8_000 {
-            let mut queue = queue(3_000, "random");
+            let mut queue = queue(3_000, "random", "lowest");
             for number in 0..4 {
                 queue.put(packet(number, 5, 1_000, number), 0, &mut stream);
             }
