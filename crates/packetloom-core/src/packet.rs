@@ -44,8 +44,9 @@ pub struct Packet<H> {
     pub src: HostId,
     /// The host it is for.
     pub dst: HostId,
-    /// For queues that schedule by priority: the smallest number goes first. Queries and link messages, which no
-    /// queue schedules, carry a number of their own here: see [`Packet::workers`] and [`crate::link_message`].
+    /// For queues that schedule by priority: the smallest number goes first; for those that share by weight, the
+    /// inverse of its weight. Queries and link messages, which no queue schedules, carry a number of their own here:
+    /// see [`Packet::workers`] and [`crate::link_message`].
     pub priority: u32,
     /// Size on the wire, headers included, preamble and inter-frame gap not.
     pub size_bytes: u16,

@@ -1,4 +1,5 @@
-//! Transports whose senders keep to a rate that switches grant, and DAQ, whose switches grant credits.
+//! Transports whose senders keep to a rate that switches grant, DAQ, whose switches grant credits, and NUMFabric,
+//! whose links set prices.
 //!
 //! `paced/` is the core that RCP, D3 and PDQ share: requests, answers, pacing. Each scheme beside it has a
 //! `RateControl` for senders and a `PortAgent` for ports. Start at `rcp.rs`, the shortest. `daq/` is DAQ's hosts;
@@ -6,6 +7,7 @@
 
 mod d3;
 mod daq;
+mod numfabric;
 mod paced;
 mod pdq;
 mod rcp;
@@ -18,4 +20,5 @@ packetloom_transport::family! {
     d3::D3,
     pdq::Pdq,
     daq::Daq,
+    numfabric::NumFabric,
 }

@@ -40,6 +40,8 @@ pub trait Scheme: Transport {
     const ONE_LINK_A_HOST: bool = false;
     /// Whether it goes by trimmed packets.
     const GOES_BY_TRIMS: bool = false;
+    /// Whether its packets carry weights, by which switches share their links.
+    const GOES_BY_WEIGHTS: bool = false;
     /// What it reports to the routing.
     const JUDGED: Judged = Judged::Nothing;
     /// Whether its parameters depend on the flow sizes of the scenario.
@@ -77,6 +79,11 @@ pub trait Scheme: Transport {
         None
     }
 
+    /// How many traffic classes it has weights for, if it goes by them.
+    fn weighted_classes(_values: &Values) -> Option<u64> {
+        None
+    }
+
     /// The transport of one host.
     fn new(config: &Self::Config) -> Self;
 
@@ -111,6 +118,8 @@ pub struct Needs {
     pub one_link_a_host: bool,
     /// Some queue trims packets.
     pub trims: bool,
+    /// Some queue goes by the weights in packets.
+    pub weights: bool,
     /// No requirement: what it reports to the routing.
     pub judged: Judged,
     /// To know how large flows are.
@@ -128,6 +137,8 @@ pub struct Entry {
     pub goes_by_marks: fn(&Values) -> bool,
     /// How many traffic classes it sorts its packets into, if it does.
     pub classes: fn(&Values) -> Option<u64>,
+    /// How many traffic classes it has weights for, if it goes by them.
+    pub weighted_classes: fn(&Values) -> Option<u64>,
     /// What must hold of its parameters on a network.
     pub check_network: fn(&Values, &Topology) -> Result<(), Complaint>,
     /// Its parameters with what it works out of how large flows are.
@@ -145,11 +156,13 @@ impl Entry {
                 no_losses: !T::Agent::REPAIRS_LOSSES,
                 one_link_a_host: T::Agent::ACTIVE || T::ONE_LINK_A_HOST,
                 trims: T::GOES_BY_TRIMS,
+                weights: T::GOES_BY_WEIGHTS,
                 judged: T::JUDGED,
                 sizes: T::GOES_BY_SIZES,
             },
             goes_by_marks: T::goes_by_marks,
             classes: T::classes,
+            weighted_classes: T::weighted_classes,
             check_network: T::check_network,
             on_sizes: T::on_sizes,
             engine: |plan| {

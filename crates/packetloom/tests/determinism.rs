@@ -28,6 +28,7 @@ const NDP_MARKING: &str = r#"{ kind = "ndp", capacity = "60KB", ecn_min = "12KB"
 const SYMMETRIC: &str = r#"{ kind = "ecmp", symmetric = true }"#;
 const STRICT: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB", mark_above = "22.5KB" } }"#;
 const DAQ: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
+const WEIGHTED: &str = r#"{ kind = "weighted-fair", capacity = "60KB" }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
 const PFABRIC_AS_NS2: &str =
     r#"{ kind = "pfabric", capacity = "22499B", ties = "order", drops = "large-enough" }"#;
@@ -100,6 +101,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("d3", DROP_TAIL, "ecmp", "9b9a20f5c32c45b5"),
         ("pdq", DROP_TAIL, SYMMETRIC, "2aeeb0b1e438dc17"),
         ("daq", DAQ, "ecmp", "370fd079c047448a"),
+        ("numfabric", WEIGHTED, "ecmp", "7cd12acbb76884c5"),
         ("min-tcp", PFABRIC, "spray-round-robin", "c72a6c7b3a4ee47a"),
         ("min-tcp", PFABRIC_AS_NS2, "spray-round-robin", "050da659efdd99c3"),
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
@@ -395,6 +397,7 @@ deadlines = { kind = "exponential", mean = "1ms", floor = "100us" }
         ("d3", [DROP_TAIL, PFABRIC]),
         ("pdq", [DROP_TAIL, PFABRIC]),
         ("daq", [DAQ, r#""daq""#]),
+        ("numfabric", [WEIGHTED, DROP_TAIL]),
         ("roce", [LOSSLESS, r#"{ kind = "shared-buffer", buffer = "600KB" }"#]),
         ("dcqcn", [LOSSLESS, ECN]),
         ("timely", [LOSSLESS, DROP_TAIL]),

@@ -9,7 +9,7 @@ use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 21] = [
+const SCHEMES: [(&str, &str, &str); 22] = [
     (r#""tcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""cubic""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""dctcp""#, r#"{ kind = "ecn", capacity = "225KB" }"#, r#""ecmp""#),
@@ -33,6 +33,7 @@ const SCHEMES: [(&str, &str, &str); 21] = [
     (r#""d3""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#"{ kind = "ecmp", symmetric = true }"#),
     (r#""pdq""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#"{ kind = "ecmp", symmetric = true }"#),
     (r#""mptcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
+    (r#""numfabric""#, r#""weighted-fair""#, r#""ecmp""#),
     (
         r#"{ kind = "roce", recovery = "irn" }"#,
         r#"{ kind = "drop-tail", capacity = "225KB" }"#,

@@ -118,7 +118,7 @@ fn every_transport_runs_on_any_graph_by_every_routing() {
         let expected = match name {
             // Their switches remember flows, and answers must come by them.
             "pdq" => 2,
-            "d3" | "hpcc" | "python-telemetry" => 6,
+            "d3" | "hpcc" | "python-telemetry" | "numfabric" => 6,
             "fastpass" => 14,
             // They report the fate of their packets, so that their paths can be chosen by it.
             "ndp" | "eqds" | "uec" => 38,
@@ -143,6 +143,7 @@ fn every_queue_works_on_any_graph() {
             ),
             "classes" => ("pias", "{ kind = \"classes\", strict = 8, queue = \"drop-tail\" }".to_owned()),
             "pfabric" => ("line-rate", "\"pfabric\"".to_owned()),
+            "weighted-fair" => ("numfabric", "\"weighted-fair\"".to_owned()),
             "python" => {
                 common::prepare_class();
                 ("tcp", "{ kind = \"python\", file = \"class.py\", class = \"QueueRule\" }".to_owned())

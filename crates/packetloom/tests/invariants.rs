@@ -13,7 +13,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 44] = [
+const SCHEMES: [(&str, &str, &str); 46] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -40,6 +40,8 @@ const SCHEMES: [(&str, &str, &str); 44] = [
     ("mptcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("fastpass", r#"{ kind = "pfabric", capacity = "30KB" }"#, "spray-round-robin"),
     ("tcp", r#""fair""#, "ecmp"),
+    ("numfabric", r#""weighted-fair""#, "ecmp"),
+    ("tcp", r#"{ kind = "weighted-fair", capacity = "30KB" }"#, "ecmp"),
     ("python", r#"{ kind = "drop-tail", capacity = "30KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "python", file = "class.py", class = "QueueRule" }"#, "ecmp"),
     ("python-rate", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
@@ -366,7 +368,8 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, context: &str) {
         // Homa's unscheduled packets hold a little less than the others.
         assert!(first_time == full || kind == "homa" && first_time > full, "{context}: {row:?}");
     }
-    let requesting = ["ndp", "rcp", "d3", "pdq", "daq", "fastpass", "dcqcn", "homa", "phost", "eqds", "uec"];
+    let requesting =
+        ["ndp", "numfabric", "rcp", "d3", "pdq", "daq", "fastpass", "dcqcn", "homa", "phost", "eqds", "uec"];
     let sends_requests = requesting.contains(&kind.as_str());
     let is_lossless = outcome.ports.iter().all(|port| port.counters.drops == 0);
     for host in 0..outcome.topology.hosts {

@@ -41,6 +41,7 @@ fn a_link_that_stays_dead_ends_the_run_with_the_reason() {
         (r#"{ kind = "tcp", max_rto = "1ms" }"#, "its retransmission timeout"),
         (r#""line-rate""#, "it only probes"),
         (r#"{ kind = "rcp", max_rto = "4ms" }"#, "its timeout"),
+        (r#"{ kind = "numfabric", max_rto = "4ms" }"#, "its timeout"),
     ] {
         let outcome = run(&scenario("1MB", DEAD, transport, ""));
         let why = outcome.stalled.expect(transport);

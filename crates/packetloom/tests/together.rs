@@ -114,6 +114,13 @@ fn a_class_that_the_queue_does_not_have_is_refused() {
          queue more"
     );
     read(&scenario("transport = \"tcp\"\nqueue = \"drop-tail\"", 200, "")).expect("classes are not read");
+    let weighted = "transport = { kind = \"numfabric\", weights = [1, 2.5] }\nqueue = \"weighted-fair\"";
+    read(&scenario(weighted, 1, "")).expect("the last class");
+    assert_eq!(
+        said(&scenario(weighted, 2, "")),
+        "test:9: workload[0].class: the scheme \"A\" has weights for 2 classes, 0 to 1; write 1 at most, or give it \
+         more weights"
+    );
 }
 
 #[test]
@@ -129,6 +136,12 @@ fn what_a_transport_goes_by_and_no_queue_does_is_told() {
         warnings("ndp", r#""drop-tail""#),
         ["test:14: scheme[0].queue: ndp goes by trimmed packets, and \"drop-tail\" trims none; \"ndp\" does"]
     );
+    assert_eq!(
+        warnings("numfabric", r#""drop-tail""#),
+        [
+            "test:14: scheme[0].queue: numfabric goes by weights, and \"drop-tail\" knows none; \"weighted-fair\" does"
+        ]
+    );
     let few = r#"{ kind = "classes", strict = 3, port = "ecn" }"#;
     assert_eq!(
         warnings("pias", few),
@@ -143,6 +156,8 @@ fn what_a_transport_goes_by_and_no_queue_does_is_told() {
         ("pias", r#"{ kind = "classes", strict = 8, port = "ecn" }"#),
         ("ndp", r#"{ kind = "classes", strict = 2, queue = "ndp" }"#),
         ("tcp", r#""pfabric""#),
+        ("numfabric", r#""weighted-fair""#),
+        ("numfabric", r#"{ kind = "classes", weights = [1, 2], queue = "weighted-fair" }"#),
     ] {
         assert_eq!(warnings(transport, queue), [""; 0], "{transport}, {queue}");
     }

@@ -59,7 +59,8 @@ pub trait PortAgent<H>: Sized + Send {
     /// Whether there is anything to call.
     const ACTIVE: bool = true;
     /// Whether it sees packets as they start ([`PortAgent::depart`]). Packets then wait in a buffer until they do: a
-    /// FIFO that hands them on as they come would have to show them too soon.
+    /// FIFO that hands them on as they come would have to show them too soon. One that is active, too, sees those
+    /// that have started by a moment before the packet that joins at it.
     const SEES_DEPARTURES: bool = false;
     /// What it needs of the paths.
     const NEEDS: PathNeeds = PathNeeds::Nothing;

@@ -315,6 +315,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline(always)]
     pub fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
         if A::ACTIVE {
+            if A::SEES_DEPARTURES {
+                // What has started by now the agent sees first.
+                self.catch_up(now, wires);
+            }
             let moment = self.moment(now);
             self.agent.forward(moment, wires.packets.get_mut(id));
         }

@@ -20,6 +20,7 @@ mod shared_buffer;
 #[cfg(test)]
 mod testing;
 mod trimming;
+mod weighted_fair;
 
 pub use admission::{Admission, Pool, Verdict, never_reached};
 pub use booked::{Booked, Opening};
@@ -38,6 +39,7 @@ pub use shared_buffer::{
     pauses, pauses_until_resumed,
 };
 pub use trimming::Trimming;
+pub use weighted_fair::WeightedFair;
 
 use crate::link_message::LinkMessage;
 use crate::packets::{PacketId, Packets};
@@ -56,6 +58,8 @@ pub struct Queue {
     most_bytes: fn(&Values, u64) -> Option<u64>,
     /// Whether it marks packets.
     marks: fn(&Values) -> bool,
+    /// Whether it goes by the weights in packets.
+    weighs: fn(&Values) -> bool,
     /// The size to which it trims packets.
     trims_to_bytes: fn(&Values) -> Option<u64>,
     /// Whether headers that do not fit go back to their senders.
@@ -75,6 +79,7 @@ impl Queue {
             build,
             most_bytes: |_, _| None,
             marks: |_| false,
+            weighs: |_| false,
             trims_to_bytes: |_| None,
             returns_to_sender: |_| false,
             classes: |_| None,
@@ -115,6 +120,11 @@ fn rule(values: &Values) -> Admission {
 /// Whether a queue, or one inside it, marks packets.
 pub fn marks(values: &Values) -> bool {
     (Queue::of(values).marks)(values)
+}
+
+/// Whether a queue, or one inside it, goes by the weights in packets.
+pub fn weighs(values: &Values) -> bool {
+    (Queue::of(values).weighs)(values)
 }
 
 /// The size to which a queue, or one inside it, trims packets.
@@ -419,6 +429,7 @@ queues! {
     Daq(Box<Daq>) = [daq::QUEUE],
     Shared(Box<SharedPort>) = [shared_buffer::QUEUE],
     Python(Box<Ruled>) = [python::QUEUE],
+    WeightedFair(Box<WeightedFair>) = [weighted_fair::QUEUE],
 }
 
 /// Every component of the section "queue".

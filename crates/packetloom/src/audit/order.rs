@@ -64,5 +64,5 @@ impl Order {
 
 /// Whether a queue sends a flow's packets in the order in which they came.
 fn keeps_order(queue: &Values) -> bool {
-    matches!(queue.kind.as_str(), "drop-tail" | "ecn" | "red" | "pfabric" | "fair")
+    matches!(queue.kind.as_str(), "drop-tail" | "ecn" | "red" | "pfabric" | "fair" | "weighted-fair")
 }

@@ -107,6 +107,11 @@ fn odd_queues(scheme: &Values) -> Vec<(String, String)> {
             format!("{kind} goes by trimmed packets, and {:?} trims none; \"ndp\" does", queue.kind);
         note("queue", message);
     }
+    if needs.weights && !queue::weighs(&queue) {
+        let message =
+            format!("{kind} goes by weights, and {:?} knows none; \"weighted-fair\" does", queue.kind);
+        note("queue", message);
+    }
     if let Some(classes) = transport::classes(&transport)
         && queue::classes(&queue).unwrap_or(1) < classes
     {

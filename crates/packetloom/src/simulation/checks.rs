@@ -124,7 +124,24 @@ pub(super) fn check_queues(case: &Case, format: Format) -> Result<(), Complaint>
         queue::check(queue, format.mss_bytes + format.header_bytes)
             .map_err(|complaint| Complaint { key: format!("scheme.{key}.{}", complaint.key), ..complaint })?;
     }
+    check_weights(case)?;
     check_classes(case, queues[0].1.as_ref().and_then(queue::classes))
+}
+
+/// A class without a weight would have no share.
+fn check_weights(case: &Case) -> Result<(), Complaint> {
+    let Some(classes) = transport::weighted_classes(&case.scheme.component("transport")) else {
+        return Ok(());
+    };
+    let Some(number) = case.workloads.iter().position(|workload| workload.count("class") >= classes) else {
+        return Ok(());
+    };
+    let last = classes - 1;
+    let message = format!(
+        "the scheme {:?} has weights for {classes} classes, 0 to {last}; write {last} at most, or give it more weights",
+        case.scheme.text("name"),
+    );
+    Err(Complaint::new(&format!("workload[{number}].class"), message))
 }
 
 /// Nothing would serve a class that the queue has not.

@@ -31,6 +31,11 @@ pub fn classes(transport: &Values) -> Option<u64> {
     (find(&transport.kind)?.classes)(transport)
 }
 
+/// How many traffic classes a transport has weights for, if it goes by them.
+pub fn weighted_classes(transport: &Values) -> Option<u64> {
+    (find(&transport.kind)?.weighted_classes)(transport)
+}
+
 /// A transport's parameters with what it works out of how large flows are, if it goes by that.
 pub fn on_sizes(transport: Values, topology: &Topology, shares: impl FnOnce() -> Vec<(u64, f64)>) -> Values {
     match find(&transport.kind).filter(|entry| entry.needs.sizes) {

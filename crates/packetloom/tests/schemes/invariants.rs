@@ -69,6 +69,7 @@ const TRIMMING: &str = r#"{ kind = "ndp", capacity = "12KB" }"#;
 const TRIMMING_AND_MARKING: &str = r#"{ kind = "ndp", capacity = "12KB", ecn_min = "3KB", ecn_max = "9KB" }"#;
 const DROPPING: &str =
     r#"{ kind = "ndp", capacity = "12KB", trimming = false, ecn_min = "3KB", ecn_max = "9KB" }"#;
+const WEIGHTED: &str = r#"{ kind = "weighted-fair", capacity = "30KB" }"#;
 const LEVELS: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "drop-tail", capacity = "30KB" } }"#;
 const CREDITS: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 
@@ -175,6 +176,7 @@ const HELD: &[Held] = &[
         largest_window: f64::MAX,
         ..paced("daq")
     },
+    windowed("numfabric", r#"min_rto = "1ms", max_rto = "4ms""#, WEIGHTED),
     Held { may: May::LinkFree, ..windowed("line-rate", "", PFABRIC) },
     Held {
         may: May::Pulled(10),

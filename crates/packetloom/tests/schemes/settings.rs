@@ -30,6 +30,7 @@ const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "6KB" }"#;
 const TRIMMING: &str = r#"{ kind = "ndp", capacity = "36KB" }"#;
 const TRIMMING_AND_MARKING: &str =
     r#"{ kind = "ndp", capacity = "16KB", ecn_min = "4KB", ecn_max = "12KB" }"#;
+const WEIGHTED: &str = r#"{ kind = "weighted-fair", capacity = "9KB" }"#;
 const LEVELS: &str = r#"{ kind = "classes", strict = 8, queue = "drop-tail" }"#;
 const CREDITS: &str = r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#;
 
@@ -79,6 +80,10 @@ pub const SETTINGS: &[Setting] = &[
     Setting { flows: FEW_WITH_DEADLINES, ..on_rack("d3", "rtt = \"10us\"", ENDLESS) },
     Setting { flows: FEW, ..on_rack("pdq", "rtt = \"10us\"", ENDLESS) },
     Setting { others: "", ..with_deadlines("daq", CREDITS) },
+    Setting {
+        others: r#"nic = "weighted-fair""#,
+        ..on_rack("numfabric", "price_interval = \"10us\", guard = \"1us\"", WEIGHTED)
+    },
     on_rack("mptcp", "subflows = 2", SHORT),
     on_rack("pias", "thresholds = [\"6KB\", \"20KB\"]", STRICT),
     Setting { flows: FEW, ..on_rack("fastpass", "", ENDLESS) },

@@ -1,0 +1,200 @@
+//! NUMFabric's parameters.
+
+use super::pace::Rules;
+use super::utility::Utilities;
+use crate::packet_format::{self, PacketFormat};
+use crate::rto::RtoRule;
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::units::Time;
+use packetloom_core::topology::{Link, Topology};
+use packetloom_transport::ways::{distinct_pairs, path};
+
+/// How it describes itself.
+pub const COMPONENT: Component = Component {
+    section: "transport",
+    kind: "numfabric",
+    doc: "NUMFabric: flows get the rates that maximise the sum of their utilities. Switches share links by the weights in packets (queue \"weighted-fair\"), windows follow what comes through (Swift), and links' prices set the weights (xWI).",
+    source: "Nagaraj et al., NUMFabric, SIGCOMM 2016; the authors' ns-3 code",
+    params: &[PARAMS],
+    check,
+};
+
+const PARAMS: &[Param] = &[
+    packet_format::MSS,
+    packet_format::HEADER,
+    packet_format::ACK,
+    Param {
+        name: "utility",
+        kind: Kind::Choice(&["alpha-fair", "fct"]),
+        default: Fallback::Value("alpha-fair"),
+        doc: "What rates x are worth: w^alpha x^(1-alpha) / (1-alpha), or w log x where alpha is 1 (alpha-fair); or x^(1-alpha) / (1-alpha) over the flow's size, for short flow completion times (fct).",
+        source: "NUMFabric (SIGCOMM 2016) table 1",
+    },
+    Param {
+        name: "alpha",
+        kind: Kind::Number(0.05, 8.0),
+        default: Fallback::Absent,
+        doc: "The utility's exponent. Left out: 1, proportional fairness (alpha-fair); 0.125 (fct).",
+        source: "NUMFabric (SIGCOMM 2016) §6: 1; 0.125 to minimise FCTs",
+    },
+    Param {
+        name: "weights",
+        kind: Kind::List(&Kind::Number(0.001, 1_000.0)),
+        default: Fallback::Absent,
+        doc: "Of alpha-fair: w, one for each traffic class, in the order of the workloads' class numbers. Left out: 1.",
+        source: "NUMFabric (SIGCOMM 2016) table 1: weighted alpha-fairness",
+    },
+    Param {
+        name: "price_interval",
+        kind: Kind::Time,
+        default: Fallback::Value("30us"),
+        doc: "Links set their prices at the multiples of this.",
+        source: "NUMFabric (SIGCOMM 2016) table 2: priceUpdateInterval 30 us",
+    },
+    Param {
+        name: "guard",
+        kind: Kind::Time,
+        default: Fallback::Value("3us"),
+        doc: "So long after it set its price, a link counts neither residuals nor what it sends.",
+        source: "NUMFabric's ns-3 code, semi_dynamic_configs: guardtime 3 us",
+    },
+    Param {
+        name: "eta",
+        kind: Kind::Number(0.0, 100.0),
+        default: Fallback::Value("5"),
+        doc: "How strongly a link that is not full lowers its price.",
+        source: "NUMFabric (SIGCOMM 2016) table 2: eta 5",
+    },
+    Param {
+        name: "beta",
+        kind: Kind::Number(0.0, 0.99),
+        default: Fallback::Value("0.5"),
+        doc: "The share of the last price in the next one.",
+        source: "NUMFabric (SIGCOMM 2016) table 2: beta 0.5",
+    },
+    Param {
+        name: "dt",
+        kind: Kind::Time,
+        default: Fallback::Value("6us"),
+        doc: "A window is the flow's rate times the round trip without queues and this: how long its packets wait at the bottleneck.",
+        source: "NUMFabric (SIGCOMM 2016) table 2: dt 6 us",
+    },
+    Param {
+        name: "average",
+        kind: Kind::Time,
+        default: Fallback::Value("20us"),
+        doc: "The time constant of the average of a flow's rate.",
+        source: "NUMFabric (SIGCOMM 2016) table 2: ewmaTime 20 us",
+    },
+    Param {
+        name: "handshake",
+        kind: Kind::Flag,
+        default: Fallback::Value("true"),
+        doc: "A flow asks for the price of its path before it sends, which takes a round trip; otherwise its first packets have the greatest weight, and the rate that they seem to have is too high.",
+        source: "NUMFabric's ns-3 code: TCP's handshake, whose packets learn the price, too",
+    },
+    Param {
+        name: "initial_window",
+        kind: Kind::Count(1),
+        default: Fallback::Value("3"),
+        doc: "Packets that a flow begins with; two at least tell it a rate.",
+        source: "NUMFabric's ns-3 code, common_utils.cc: a quarter of 10 Gb/s times 16 us, in full packets",
+    },
+    Param {
+        name: "base_rtt",
+        kind: Kind::Time,
+        default: Fallback::Absent,
+        doc: "The round trip without queues (d0); a shorter one that a flow sees counts in its place. Left out: the longest of the network, of a full packet and its acknowledgement.",
+        source: "NUMFabric (SIGCOMM 2016) §4.1; its ns-3 code: 16 us or the least measured",
+    },
+    Param {
+        name: "min_rto",
+        kind: Kind::Time,
+        default: Fallback::Value("2ms"),
+        doc: "The least time without an answer after which a packet is sent again, and the one before any round trip is known.",
+        source: "packetloom: above the round trips of a datacenter with queues",
+    },
+    Param {
+        name: "max_rto",
+        kind: Kind::Time,
+        default: Fallback::Value("1s"),
+        doc: "The greatest such time.",
+        source: "packetloom (RFC 6298: at least 60 s)",
+    },
+];
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    packet_format::check(values)?;
+    for (key, example) in [("price_interval", "30us"), ("average", "20us"), ("min_rto", "2ms")] {
+        if values.time(key) == Time::ZERO {
+            return Err(Complaint::new(key, format!("write a time above zero, such as {example:?}")));
+        }
+    }
+    if values.time("guard") >= values.time("price_interval") {
+        return Err(Complaint::new("guard", "nothing would ever count; write less than price_interval"));
+    }
+    if values.time("min_rto") > values.time("max_rto") {
+        return Err(Complaint::new("min_rto", "min_rto must not be above max_rto"));
+    }
+    if values.text("utility") == "fct" && values.optional_list("weights").is_some() {
+        let message =
+            "flows' sizes are their weights under \"fct\"; leave it out, or write utility = \"alpha-fair\"";
+        return Err(Complaint::new("weights", message));
+    }
+    Ok(())
+}
+
+/// The parameters, read.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub format: PacketFormat,
+    pub rto: RtoRule,
+    pub utilities: Utilities,
+    pub rules: Rules,
+    pub handshake: bool,
+    base_rtt: Option<Time>,
+}
+
+impl Config {
+    pub fn of(values: &Values) -> Config {
+        let format = PacketFormat::of(values);
+        Config {
+            format,
+            rto: RtoRule::between(values.time("min_rto"), values.time("max_rto")),
+            utilities: Utilities::of(values),
+            rules: Rules {
+                average: values.time("average"),
+                slack: values.time("dt"),
+                initial_window: u32::try_from(values.count("initial_window")).unwrap_or(u32::MAX),
+                full_packet_bytes: (format.data.mss_bytes + format.data.header_bytes) as f64,
+            },
+            handshake: values.flag("handshake"),
+            base_rtt: values.optional_time("base_rtt"),
+        }
+    }
+
+    /// On a network, whose longest base round trip holds where the scenario has none.
+    pub fn on(&self, topology: &Topology) -> Config {
+        let data_bytes = self.format.data.mss_bytes + self.format.data.header_bytes;
+        let takes = |links: Vec<&Link>, bytes: u64| {
+            let on_wire = bytes + topology.framing_bytes;
+            links
+                .iter()
+                .map(|link| (link.latency + topology.byte_time(link.rate).of(on_wire)).as_ps())
+                .sum::<u64>()
+        };
+        let round_trip = |(src, dst)| {
+            Time(
+                takes(path(topology, src, dst), data_bytes)
+                    + takes(path(topology, dst, src), self.format.ack_bytes.into()),
+            )
+        };
+        let longest = || distinct_pairs(topology).into_iter().map(round_trip).max().unwrap_or(Time::ZERO);
+        Config { base_rtt: Some(self.base_rtt.unwrap_or_else(longest)), ..self.clone() }
+    }
+
+    /// d0.
+    pub fn base_rtt(&self) -> Time {
+        self.base_rtt.unwrap_or(Time::ZERO)
+    }
+}
