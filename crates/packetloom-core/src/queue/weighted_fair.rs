@@ -2,8 +2,8 @@
 //! NUMFabric's switches do it (SIGCOMM 2016 §4.1).
 //!
 //! A packet's virtual length is its size over its weight. The field for it is [`Packet::priority`], which holds the
-//! inverse of the weight: what a byte takes. So packets of transports that know no weights, which all carry 1, share
-//! the link by bytes.
+//! inverse of the weight: what a byte takes. So flows of transports that know no weights, whose packets all carry 1,
+//! share the link by bytes; and of those that write a priority, that is the inverse of the weight.
 
 use super::list::List;
 use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, has_room, limit};
@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 const COMPONENT: Component = Component {
     section: "queue",
     kind: "weighted-fair",
-    doc: "Start-time fair queueing: flows share the link by the weights that their packets carry, or by bytes alike where these carry none. Control packets go first. When full, it drops the packet with the greatest virtual length (size over weight).",
+    doc: "Start-time fair queueing: flows share the link by the weights that their packets carry, or by bytes alike where these carry none (a transport's priority is the inverse of the weight). Control packets go first. When full, it drops the packet with the greatest virtual length (size over weight).",
     source: "Goyal, Vin and Cheng, SIGCOMM 1996; NUMFabric (SIGCOMM 2016) §4.1",
     params: &[&[Param {
         name: "capacity",
