@@ -58,6 +58,8 @@ MARKING = {"kind": "ecn", "capacity": "60KB", "mark_above": "15KB"}
         ({"kind": "tcp", "initial_window": 4, "delayed_ack": True}, "NewReno", SMALL),
         ("dctcp", "Dctcp", MARKING),
         ({"kind": "dctcp", "g": 0.25, "reduction": "prr"}, "Dctcp", MARKING),
+        ({"kind": "dctcp", "connections": {"kind": "pool"}}, "Dctcp", MARKING),
+        ({"kind": "tcp", "connections": {"kind": "pool", "warm": 1}}, "NewReno", SMALL),
         ("cubic", "Cubic", SMALL),
         ({"kind": "cubic", "c": 1e7, "fast_convergence": False}, "Cubic", SMALL),
     ],

@@ -176,10 +176,10 @@ fn rdma_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
 #[test]
 fn connections_are_pinned_and_do_not_depend_on_windows_nor_threads() {
     let pinned = [
-        ("tcp", r#"connections = { kind = "fresh", syn_rto = "1ms" }"#, "ecmp", "0"),
-        ("tcp", r#"connections = { kind = "fresh", fast_open = true }"#, "spray-random", "0"),
-        ("dctcp", r#"connections = { kind = "pool", warm = 1 }"#, "ecmp", "0"),
-        ("mptcp", r#"connections = { kind = "pool", take = "latest" }"#, "ecmp", "0"),
+        ("tcp", r#"connections = { kind = "fresh", syn_rto = "1ms" }"#, "ecmp", "887fd2b01b932db5"),
+        ("tcp", r#"connections = { kind = "fresh", fast_open = true }"#, "spray-random", "d17902a77acd63f3"),
+        ("dctcp", r#"connections = { kind = "pool", warm = 1 }"#, "ecmp", "0a1246e4e84d7a73"),
+        ("mptcp", r#"connections = { kind = "pool", take = "latest" }"#, "ecmp", "0f1752326d6f941f"),
     ];
     let found = pinned.map(|(transport, keys, routing, _)| {
         let toml = |workload: &str, flows: u32| {

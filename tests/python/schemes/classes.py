@@ -1,6 +1,6 @@
 """packetloom's own window-based congestion controls, written as a user would: they must give the same bits."""
 
-from packetloom.schemes import Ack, CongestionControl, Data, Labels, Loss, Window, cbrt, flag, number, size
+from packetloom.schemes import Ack, CongestionControl, Data, Flow, Labels, Loss, Window, cbrt, flag, number, size
 
 ONE = 1 << 20
 PICOSECONDS = 1e12
@@ -38,6 +38,12 @@ class Dctcp(CongestionControl):
     marked: int = 0
     observed_until: int = 0
     reduced_until: int = 0
+
+    def resumed(self, flow: Flow, window: Window) -> None:
+        self.acked = 0
+        self.marked = 0
+        self.observed_until = 0
+        self.reduced_until = 0
 
     def acknowledged(self, ack: Ack, window: Window) -> None:
         self.acked += ack.packets
