@@ -19,7 +19,7 @@ mod normalise;
 mod routes;
 
 pub use max_min::MaxMin;
-pub use ned::Ned;
+pub use ned::{Filling, Ned};
 pub use normalise::{Ceiling, Normaliser, Settling};
 pub use routes::Routes;
 

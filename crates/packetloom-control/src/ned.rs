@@ -7,6 +7,15 @@
 
 use super::Routes;
 
+/// How rates are made to fill links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filling {
+    /// F-NORM: each flow by the most loaded link on its own way.
+    PerFlow,
+    /// U-NORM: all flows by the most loaded link of the network, so that they keep their proportions.
+    Uniform,
+}
+
 /// Prices, which carry over from round to round, and a round's working memory. O(H) a round for H flow-link
 /// crossings.
 #[derive(Clone, Debug)]
@@ -82,14 +91,44 @@ impl Ned {
     /// F-NORM (Flowtune §5): divides each rate by the largest ratio of load to capacity on the flow's way, where
     /// that is over 1. No link carries more than its capacity then.
     pub fn normalise(&mut self, routes: &Routes, capacities: &[f64], rates: &mut [f64]) {
+        self.add_up(routes, rates);
+        for (flow, rate) in rates.iter_mut().enumerate() {
+            *rate /= self.most_loaded(routes, capacities, flow).max(1.0);
+        }
+    }
+
+    /// The same, or U-NORM, by formulas that also scale up: no link carries more than its capacity, and the most
+    /// loaded one is full. Flows that cross no link keep their rates.
+    ///
+    /// Flowtune §5, from memory, as its text was not at hand: with r what a link carries over its capacity, a rate is
+    /// divided by the largest r of the flow's links (F-NORM) or of all links (U-NORM).
+    pub fn fill(&mut self, filling: Filling, routes: &Routes, capacities: &[f64], rates: &mut [f64]) {
+        self.add_up(routes, rates);
+        let all = self.excess.iter().zip(capacities).map(|(load, capacity)| load / capacity);
+        let largest = all.fold(0.0, f64::max);
+        for (flow, rate) in rates.iter_mut().enumerate() {
+            let ratio = match filling {
+                Filling::PerFlow => self.most_loaded(routes, capacities, flow),
+                Filling::Uniform => largest,
+            };
+            if ratio > 0.0 && !routes.links_of(flow).is_empty() {
+                *rate /= ratio;
+            }
+        }
+    }
+
+    /// What each link carries.
+    fn add_up(&mut self, routes: &Routes, rates: &[f64]) {
         self.excess.fill(0.0);
         for (flow, rate) in rates.iter().enumerate() {
             routes.links_of(flow).iter().for_each(|&link| self.excess[link as usize] += rate);
         }
-        for (flow, rate) in rates.iter_mut().enumerate() {
-            let links = routes.links_of(flow).iter().map(|&link| link as usize);
-            *rate /= links.map(|link| self.excess[link] / capacities[link]).fold(1.0, f64::max);
-        }
+    }
+
+    /// The largest ratio of load to capacity on a flow's way, once that is [added up](Ned::add_up).
+    fn most_loaded(&self, routes: &Routes, capacities: &[f64], flow: usize) -> f64 {
+        let links = routes.links_of(flow).iter().map(|&link| link as usize);
+        links.map(|link| self.excess[link] / capacities[link]).fold(0.0, f64::max)
     }
 }
 
@@ -126,6 +165,24 @@ mod tests {
         for (rate, share) in rates.into_iter().zip([1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0]) {
             assert!((rate - share).abs() < 1e-6, "{rate} for {share}");
         }
+    }
+
+    #[test]
+    fn filling_scales_each_flow_by_its_own_links_or_all_by_one() {
+        // Two flows on link 0 of 10, one of which goes on over link 1 of 2; a third one alone on link 2 of 6.
+        let routes = Routes::new(vec![0, 1, 3, 4], vec![0, 0, 1, 2], 3);
+        let (capacities, offered) = ([10.0, 2.0, 6.0], [1.0, 4.0, 3.0]);
+        let mut ned = Ned::new(3, STEP);
+        // Loads over capacities are 5/10, 4/2 and 3/6.
+        let mut rates = offered;
+        ned.fill(Filling::PerFlow, &routes, &capacities, &mut rates);
+        assert_eq!(rates, [2.0, 2.0, 6.0]);
+        let mut rates = offered;
+        ned.fill(Filling::Uniform, &routes, &capacities, &mut rates);
+        assert_eq!(rates, [0.5, 2.0, 1.5]);
+        let mut rates = offered;
+        ned.normalise(&routes, &capacities, &mut rates);
+        assert_eq!(rates, [1.0, 2.0, 3.0]);
     }
 
     /// Optimality (Karush, Kuhn and Tucker): no link over its capacity, a price only where a link is full, and each

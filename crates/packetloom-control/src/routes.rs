@@ -19,22 +19,49 @@ impl Routes {
         let ends = (first_link.first().copied(), first_link.last().map(|&last| last as usize));
         assert_eq!(ends, (Some(0), Some(links.len())), "first_link goes from 0 to the number of entries");
         assert!(first_link.is_sorted(), "first_link does not decrease");
-        let mut first_flow = vec![0_u32; link_count as usize + 1];
-        for &link in &links {
+        let first_flow = vec![0; link_count as usize + 1];
+        let mut routes = Routes { first_link, links, first_flow, flows: Vec::new() };
+        routes.index();
+        routes
+    }
+
+    /// Takes other flows in the place of these, each with the links that it crosses; keeps the memory.
+    ///
+    /// # Panics
+    /// If there is no such link.
+    pub fn refill<'a>(&mut self, ways: impl Iterator<Item = &'a [u32]>) {
+        self.first_link.clear();
+        self.first_link.push(0);
+        self.links.clear();
+        for way in ways {
+            self.links.extend_from_slice(way);
+            self.first_link.push(self.links.len() as u32);
+        }
+        self.index();
+    }
+
+    /// Finds the flows of each link.
+    fn index(&mut self) {
+        let Routes { first_link, links, first_flow, flows } = self;
+        first_flow.fill(0);
+        for &link in links.iter() {
             first_flow[link as usize + 1] += 1;
         }
         for link in 1..first_flow.len() {
             first_flow[link] += first_flow[link - 1];
         }
-        let mut next = first_flow.clone();
-        let mut flows = vec![0; links.len()];
+        flows.clear();
+        flows.resize(links.len(), 0);
         for flow in 0..first_link.len() as u32 - 1 {
             for &link in &links[first_link[flow as usize] as usize..first_link[flow as usize + 1] as usize] {
-                flows[next[link as usize] as usize] = flow;
-                next[link as usize] += 1;
+                flows[first_flow[link as usize] as usize] = flow;
+                first_flow[link as usize] += 1;
             }
         }
-        Routes { first_link, links, first_flow, flows }
+        // Each entry has come to where the next one began.
+        let link_count = first_flow.len() - 1;
+        first_flow.copy_within(0..link_count, 1);
+        first_flow[0] = 0;
     }
 
     /// Flows that cross nothing but their source's and their destination's link: link s is server s's way out,
@@ -65,6 +92,21 @@ impl Routes {
     #[inline]
     pub fn flows_on(&self, link: usize) -> &[u32] {
         &self.flows[self.first_flow[link] as usize..self.first_flow[link + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refilled_routes_are_those_of_the_new_flows() {
+        let mut routes = Routes::new(vec![0, 2, 3], vec![0, 2, 2], 3);
+        assert_eq!([0, 1, 2].map(|link| routes.flows_on(link).to_vec()), [vec![0], vec![], vec![0, 1]]);
+        let ways: [&[u32]; 3] = [&[1], &[], &[1, 0]];
+        routes.refill(ways.into_iter());
+        assert_eq!([0, 1, 2].map(|flow| routes.links_of(flow).to_vec()), [vec![1], vec![], vec![1, 0]]);
+        assert_eq!([0, 1, 2].map(|link| routes.flows_on(link).to_vec()), [vec![2], vec![0, 2], vec![]]);
     }
 }
 
