@@ -38,6 +38,8 @@ pub trait Scheme: Transport {
     type Config;
     /// Whether it knows of one link at each host only; one that takes part at ports does not even ask.
     const ONE_LINK_A_HOST: bool = false;
+    /// What it needs of the paths, where no agent of its own at ports says so.
+    const PATHS: PathNeeds = PathNeeds::Nothing;
     /// Whether it goes by trimmed packets.
     const GOES_BY_TRIMS: bool = false;
     /// Whether its packets carry weights, by which switches share their links.
@@ -53,6 +55,12 @@ pub trait Scheme: Transport {
     /// What its parameters come to on a network, of schemes that know more of it than its hosts: once in a run.
     fn on_network(config: Self::Config, _topology: &Topology) -> Self::Config {
         config
+    }
+
+    /// What they come to in a case as a whole, of a scheme that also knows how switches choose paths, and what
+    /// switches will know of faults.
+    fn on_plan(config: Self::Config, plan: &Plan<'_>) -> Self::Config {
+        Self::on_network(config, plan.topology)
     }
 
     /// Its parameters, with those that it computes from the flow sizes, if it [does](Scheme::GOES_BY_SIZES); each
@@ -152,7 +160,7 @@ impl Entry {
         Entry {
             component: T::COMPONENT,
             needs: Needs {
-                paths: T::Agent::NEEDS,
+                paths: if let PathNeeds::Nothing = T::PATHS { T::Agent::NEEDS } else { T::PATHS },
                 no_losses: !T::Agent::REPAIRS_LOSSES,
                 one_link_a_host: T::Agent::ACTIVE || T::ONE_LINK_A_HOST,
                 trims: T::GOES_BY_TRIMS,
@@ -166,7 +174,7 @@ impl Entry {
             check_network: T::check_network,
             on_sizes: T::on_sizes,
             engine: |plan| {
-                let config = T::on_network(T::configure(plan.transport), plan.topology);
+                let config = T::on_plan(T::configure(plan.transport), plan);
                 Box::new(Engine::new(plan, || T::new(&config)))
             },
         }

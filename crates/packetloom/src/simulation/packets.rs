@@ -18,8 +18,12 @@ use crate::workload::Workload;
 impl Simulation {
     /// Runs the case with hosts whose transport is another one than the scenario's, such as that one with somebody
     /// looking on. The scenario's parameters hold for all else: packets' sizes, and the agents at ports.
-    pub fn run_on<T: Transport>(self, monitor: &Monitor, transport: impl Fn() -> T) -> Outcome {
-        self.run_built(monitor, |plan| Box::new(Engine::new(plan, transport)))
+    pub fn run_on<T: Transport, M: Fn() -> T>(
+        self,
+        monitor: &Monitor,
+        transport: impl FnOnce(&Plan<'_>) -> M,
+    ) -> Outcome {
+        self.run_built(monitor, |plan| Box::new(Engine::new(plan, transport(plan))))
     }
 
     /// Runs the case on the engine that `build` makes of the plan.

@@ -7,7 +7,6 @@ use packetloom::measure::Segment;
 use packetloom::packet::{Kind, Packet};
 use packetloom::scenario::Case;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
-use packetloom::topology::Topology;
 use packetloom::transport::{Scheme, Sending, WithScheme, with_scheme};
 use packetloom::units::Time;
 use std::collections::{BTreeMap, VecDeque};
@@ -219,17 +218,20 @@ impl WithScheme for Run<'_> {
 
     fn run<T: Scheme>(self) -> (Outcome, Witness) {
         let Run(case, witness) = self;
-        let topology = Topology::build(&case.topology).expect("a sound topology");
         let simulation = Simulation::new(case.clone()).unwrap_or_else(|complaint| panic!("{complaint:?}"));
-        let config = T::on_network(T::configure(&simulation.transport()), &topology);
+        let config = T::configure(&simulation.transport());
         let witness = Arc::new(Mutex::new(witness));
-        let outcome = simulation.run_on(&Monitor::default(), || Watched {
-            inner: T::new(&config),
-            witness: witness.clone(),
-            flows: BTreeMap::new(),
-            held: BTreeMap::new(),
-            held_so_far: 0,
-            silent_until: Time::ZERO,
+        let outcome = simulation.run_on(&Monitor::default(), |plan| {
+            let config = T::on_plan(config, plan);
+            let witness = witness.clone();
+            move || Watched {
+                inner: T::new(&config),
+                witness: witness.clone(),
+                flows: BTreeMap::new(),
+                held: BTreeMap::new(),
+                held_so_far: 0,
+                silent_until: Time::ZERO,
+            }
         });
         let witness = std::mem::take(&mut *witness.lock().expect("nobody panicked"));
         (outcome, witness)
