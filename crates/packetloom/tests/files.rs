@@ -6,6 +6,7 @@ use common::{cases, fct, run, write_file};
 use packetloom::measure::fingerprint;
 use packetloom::scenario::Scenario;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
+use packetloom::spec::Complaint;
 use packetloom::units::Time;
 use std::path::Path;
 
@@ -109,6 +110,19 @@ fn switches_of_any_graph_learn_of_dead_links() {
         let port = common::port(&outcome, "switch0", "switch2");
         assert!(port.counters.lost > 0 && port.counters.packets > port.counters.lost, "{routing}: {port:?}");
     }
+}
+
+#[test]
+fn credits_and_links_that_lose_packets_do_not_go_together() {
+    write_file("lossy-credits.txt", "3 1 2\n2\n0 2 10Gbps 400ns 0.001\n1 2 10Gbps 400ns 0\n");
+    let topology = "kind = \"hpcc\"\nfile = \"lossy-credits.txt\"";
+    let scheme = "transport = \"swift\"\nqueue = \"daq\"";
+    let case = cases(&scenario(topology, POISSON, scheme, "loads = [0.5]\nflows = 1")).remove(0);
+    let Err(Complaint { message, .. }) = Simulation::new(case) else { panic!("a credit may be lost") };
+    assert!(
+        message.starts_with("a lost credit never comes back") && message.contains("; write "),
+        "{message}"
+    );
 }
 
 #[test]

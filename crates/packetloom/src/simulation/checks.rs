@@ -65,6 +65,11 @@ pub(super) fn check_credits(
         let message = "a lost credit never comes back, so its link would stall; leave faults out where the queue is \"daq\"";
         return Err(Complaint::new("fault", message));
     }
+    if topology.error_rates.iter().any(|rate| *rate > 0.0) {
+        let message = "a lost credit never comes back, so its link would stall, and some links of this network lose packets; \
+                       write error rates of 0 in its file, or another queue, such as \"drop-tail\"";
+        return Err(Complaint::new("scheme.queue", message));
+    }
     Ok(())
 }
 
