@@ -1,15 +1,17 @@
 //! Transports with a congestion window.
 //!
 //! `windowed/` is the core that they share: sending within a window, selective acknowledgements, loss recovery,
-//! timeouts; `connections/` is what flows run on. Each scheme is a file beside it, which implements `Congestion`. Start at `tcp.rs`, the shortest;
-//! `dctcp.rs` with `marked_share.rs` reacts to marks; `mptcp/` runs several subflows; `python/` calls
-//! the compiled methods of a user's class.
+//! timeouts; `connections/` is what flows run on. Each scheme is a file beside it, which implements `Congestion`. Start
+//! at `tcp.rs`, the shortest; `dctcp.rs` with `marked_share.rs` reacts to marks; `mptcp/` runs several subflows;
+//! `flowtune/` paces flows at rates from an allocator, which is a host; `python/` calls the compiled methods of a user's
+//! class.
 
 mod connections;
 mod cubic;
 mod d2tcp;
 mod dctcp;
 mod fixed_window;
+mod flowtune;
 mod marked_share;
 mod min_tcp;
 mod mptcp;
@@ -20,7 +22,9 @@ mod windowed;
 
 pub use connections::COMPONENTS as CONNECTION_COMPONENTS;
 
-use packetloom_core::{engine, flow, measure, packet, routing, spec, units, user_class};
+use packetloom_core::{
+    engine, fault, flow, measure, packet, random, routing, spec, topology, units, user_class,
+};
 use packetloom_transport::{
     Scheme, Sending, finished, flow_table, packet_format, priority, reassembly, rto, seq_set,
 };
@@ -32,6 +36,7 @@ packetloom_transport::family! {
     d2tcp::D2tcp,
     min_tcp::MinTcp,
     fixed_window::FixedWindow,
+    flowtune::Flowtune,
     mptcp::Mptcp,
     pias::Pias,
     python::Python,

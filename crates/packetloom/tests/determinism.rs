@@ -112,6 +112,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("mptcp", DROP_TAIL, "ecmp", "0aa380022cd35866"),
         ("pias", STRICT, "ecmp", "5554f6e0db4599d8"),
         ("fastpass", PFABRIC, "spray-round-robin", "b902e5b5fd80c0b3"),
+        ("flowtune", DROP_TAIL, "ecmp", "ac2d0ddae913e6ba"),
         ("homa", STRICT, "spray-random", "89a758069bee3367"),
         ("phost", PFABRIC, "spray-round-robin", "001c4ef34bdb459b"),
         ("ideal", DROP_TAIL, "ecmp", "dea4337e79d8db94"),
@@ -336,6 +337,11 @@ class = 1
                 (number + which) % 5 == 0,
             );
         }
+    }
+    // Its allocator knows the paths of flows, not of packets.
+    for (number, queue) in queues.into_iter().enumerate() {
+        let toml = scenario(workload, "flowtune", queue, "ecmp", 80);
+        assert_same_whatever_the_windows_and_threads(&toml, &format!("flowtune, {queue}"), number % 5 == 0);
     }
 }
 

@@ -43,6 +43,7 @@ const SCHEMES: [(&str, &str, &str); 22] = [
     (r#"{ kind = "hpcc", rto = "1ms" }"#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""swift""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""fastpass""#, r#"{ kind = "drop-tail", capacity = "100KB" }"#, r#""spray-random""#),
+    (r#""flowtune""#, r#"{ kind = "drop-tail", capacity = "100KB" }"#, r#""ecmp""#),
     (
         r#""pias""#,
         r#"{ kind = "classes", strict = 8, queue = "drop-tail", port = { kind = "ecn", capacity = "225KB" } }"#,

@@ -116,9 +116,9 @@ fn every_transport_runs_on_any_graph_by_every_routing() {
             }
         }
         let expected = match name {
-            // Their switches remember flows, and answers must come by them.
+            // Their switches or their allocator remember flows, and answers must come by them.
             "pdq" => 2,
-            "d3" | "hpcc" | "python-telemetry" | "numfabric" => 6,
+            "d3" | "hpcc" | "python-telemetry" | "numfabric" | "flowtune" => 6,
             "fastpass" => 14,
             // They report the fate of their packets, so that their paths can be chosen by it.
             "ndp" | "eqds" | "uec" => 38,

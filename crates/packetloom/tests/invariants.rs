@@ -13,7 +13,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 46] = [
+const SCHEMES: [(&str, &str, &str); 47] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -39,6 +39,7 @@ const SCHEMES: [(&str, &str, &str); 46] = [
     ("mptcp", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
     ("mptcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("fastpass", r#"{ kind = "pfabric", capacity = "30KB" }"#, "spray-round-robin"),
+    ("flowtune", r#"{ kind = "drop-tail", capacity = "30KB" }"#, "ecmp"),
     ("tcp", r#""fair""#, "ecmp"),
     ("numfabric", r#""weighted-fair""#, "ecmp"),
     ("tcp", r#"{ kind = "weighted-fair", capacity = "30KB" }"#, "ecmp"),
@@ -369,7 +370,7 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, context: &str) {
         assert!(first_time == full || kind == "homa" && first_time > full, "{context}: {row:?}");
     }
     let requesting =
-        ["ndp", "numfabric", "rcp", "d3", "pdq", "daq", "fastpass", "dcqcn", "homa", "phost", "eqds", "uec"];
+        ["ndp", "numfabric", "rcp", "d3", "pdq", "daq", "fastpass", "flowtune", "dcqcn", "homa", "phost", "eqds", "uec"];
     let sends_requests = requesting.contains(&kind.as_str());
     let is_lossless = outcome.ports.iter().all(|port| port.counters.drops == 0);
     for host in 0..outcome.topology.hosts {

@@ -15,7 +15,7 @@ mod sender;
 mod window;
 
 pub use config::{Config, Defaults, check, core, default_of};
-pub use header::{Header, ack_packet};
+pub use header::{Block, Header, ack_packet};
 pub use receiver::Receiver;
 pub use sender::{Idle, Sender};
 pub use window::{Acked, Congestion, Window};
@@ -176,6 +176,21 @@ impl<C: Congestion> Transport for Windowed<C> {
 }
 
 impl<C: Congestion> Windowed<C> {
+    /// A flow that this host sends, and the parameters.
+    pub fn sender(&mut self, flow: FlowId) -> Option<(&mut Sender<C>, &Config)> {
+        self.senders.get_mut(flow).map(|sender| (sender, &*self.config))
+    }
+
+    /// The congestion control of a flow that this host sends.
+    pub fn control(&self, flow: FlowId) -> Option<&C> {
+        self.senders.get(flow).map(Sender::control)
+    }
+
+    /// Whether this host has flows to send.
+    pub fn is_sending(&self) -> bool {
+        self.senders.states().next().is_some()
+    }
+
     fn acknowledged(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
         let Some(sender) = self.senders.get_mut(packet.flow) else {
             self.acknowledged_in_syn(packet, context);

@@ -134,7 +134,7 @@ impl Window {
     }
 
     /// Is so many packets, if it was less.
-    pub(super) fn make_room(&mut self, packets: u32) {
+    pub fn make_room(&mut self, packets: u32) {
         self.rise_to(u64::from(packets) * PACKET);
     }
 
@@ -219,6 +219,13 @@ pub trait Congestion: Sized + Send {
     /// The same of one that knows it only from its parameters.
     fn ecn(_values: &Values) -> bool {
         Self::ECN
+    }
+
+    /// Whether its pace lets a packet go, of one that has a pace beside the window. When it does, somebody has to
+    /// call [`Sender::transmit`](super::Sender::transmit) again.
+    #[inline]
+    fn may_send(&self, _now: Time) -> bool {
+        true
     }
 
     /// An error of its own that it has made since this was last called.

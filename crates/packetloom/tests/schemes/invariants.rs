@@ -32,6 +32,9 @@ enum May {
     Sequence,
     /// As a window that comes down in proportion to what arrives lets it (RFC 9937): no more in flight than before.
     Reduction,
+    /// As the window lets it until there is a rate; then a packet at a time as well, as long after the one before it
+    /// as that took at the rate.
+    WindowAndRate,
     /// A packet at a time, each as long after the one before it as that took at the rate.
     Rate,
     /// The same, but a new rate holds only from the next packet on.
@@ -189,6 +192,14 @@ const HELD: &[Held] = &[
     sprayed("uec", SPRAYED_DCTCP, TRIMMING_AND_MARKING, May::Window),
     sprayed("uec", SPRAYED_SLEEK, DROPPING, May::LinkFree),
     Held { may: May::Granted, ..windowed("fastpass", "arbiter = 3", SHORT) },
+    Held {
+        may: May::WindowAndRate,
+        ..windowed("flowtune", r#"max_rto = "4ms", max_window = 40, allocator = 3"#, SHORT)
+    },
+    Held {
+        may: May::WindowAndRate,
+        ..windowed("flowtune", r#"max_rto = "4ms", max_window = 40, computation = "8us""#, SHORT)
+    },
     Held { may: May::LinkFree, ..windowed("homa", HOMA, LEVELS) },
     Held {
         may: May::LinkFree,
@@ -396,6 +407,10 @@ fn sends_only_when_it_may(held: &Held, steps: &[Step]) -> Result<(), String> {
             May::Rate => {
                 let rate = after.rate.filter(|rate| rate.as_bps() > 0);
                 is_alone && rate.is_some_and(|rate| keeps_pace(gap, rate))
+            }
+            May::WindowAndRate => {
+                let keeps_pace = |rate| is_alone && keeps_pace(gap, rate);
+                (after.in_flight <= window || is_repair) && after.rate.is_none_or(keeps_pace)
             }
             May::LastRate => is_alone && keeps_pace(gap, last_rate),
             May::LinkFree => is_alone && keeps_pace(gap, LINK),

@@ -87,6 +87,7 @@ pub const SETTINGS: &[Setting] = &[
     on_rack("mptcp", "subflows = 2", SHORT),
     on_rack("pias", "thresholds = [\"6KB\", \"20KB\"]", STRICT),
     Setting { flows: FEW, ..on_rack("fastpass", "", ENDLESS) },
+    on_rack("flowtune", "", ENDLESS),
     Setting { flows: FEWER, ..on_rack("homa", "blind = \"5840B\", window = \"7KB\"", LEVELS) },
     Setting { flows: FEWER, ..on_rack("phost", "", PFABRIC) },
     Setting { flows: RDMA, ..on_rack("roce", "rto = \"20us\"", SHORT) },

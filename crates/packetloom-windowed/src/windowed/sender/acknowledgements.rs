@@ -50,7 +50,7 @@ impl<C: Congestion> Sender<C> {
         if advanced {
             self.expires = Time::NEVER;
         }
-        if enters_recovery && !config.prr {
+        if enters_recovery && !config.prr && self.congestion.may_send(context.now) {
             // RFC 6675 §5 (4.3): the first loss is repaired at once, regardless of the window.
             self.send_next(config, context);
         }

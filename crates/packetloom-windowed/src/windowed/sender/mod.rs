@@ -141,6 +141,21 @@ impl<C: Congestion> Sender<C> {
         &mut self.congestion
     }
 
+    /// The congestion control, to be read.
+    pub fn control(&self) -> &C {
+        &self.congestion
+    }
+
+    /// The congestion control and the window, for what comes from elsewhere than the network.
+    pub fn steer(&mut self) -> (&mut C, &mut Window) {
+        (&mut self.congestion, &mut self.window)
+    }
+
+    /// Whether there is a packet to send that the window allows: if it was not sent, the pace holds it back.
+    pub fn is_ready(&self, config: &Config) -> bool {
+        self.candidate() < self.packets && self.has_room(self.allowance(), config)
+    }
+
     /// The window.
     pub fn window(&self) -> &Window {
         &self.window
@@ -174,7 +189,10 @@ impl<C: Congestion> Sender<C> {
     /// Sends what the window allows: what is held lost first, then new data.
     pub fn transmit(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         let window = self.allowance();
-        while self.has_room(window, config) && self.send_next(config, context) {}
+        while self.has_room(window, config)
+            && self.congestion.may_send(context.now)
+            && self.send_next(config, context)
+        {}
         if self.expires == Time::NEVER && self.una < self.next {
             self.restart_timer(config, context);
         }

@@ -1,0 +1,164 @@
+//! The parameters.
+
+use super::connection::Terms;
+use super::network::Network;
+use super::{CONNECTION, allocator};
+use crate::flow::HostId;
+use crate::rto::RtoRule;
+use crate::spec::{Complaint, Fallback, Kind, Param, Value, Values};
+use crate::units::Time;
+use crate::windowed::{self, Config, Defaults, default_of};
+use packetloom_control::{Filling, Ned};
+use std::sync::Arc;
+
+/// TCP's own. What a flow sends before it has a rate comes on top of all that is given out, and only the threshold's
+/// part of a link is there to drain it; so its first window matters.
+pub const DEFAULTS: Defaults = Defaults {
+    initial_window: (
+        "2",
+        "ns-2's windowInit_, as Flowtune §6 simulates there; connections open by a handshake there, which takes as long as a rate",
+    ),
+    ..default_of()
+};
+
+/// What Flowtune has beside TCP.
+pub const PARAMS: &[Param] = &[
+    Param {
+        name: "allocator",
+        kind: Kind::Count(0),
+        default: Fallback::Value("0"),
+        doc: "The host that is the allocator. Flows may start and end there, but then share its link with its messages.",
+        source: "packetloom",
+    },
+    Param::value(
+        "interval",
+        Kind::Time,
+        "10us",
+        "How often the allocator changes prices, and with them rates, while it knows of flowlets.",
+        "Flowtune §6: an iteration every 10 us",
+    ),
+    Param::value(
+        "gamma",
+        Kind::Number(0.0, 2.0),
+        "0.4",
+        "How far an iteration goes.",
+        "Flowtune §6: 0.4, and from 0.2 to 1.5 alike",
+    ),
+    Param::value(
+        "normalisation",
+        Kind::Choice(&["f-norm", "u-norm"]),
+        "f-norm",
+        "How rates are made to fit: each flow's by the most loaded link on its way, or all by the most loaded of the network.",
+        "Flowtune §5",
+    ),
+    Param::value(
+        "threshold",
+        Kind::Number(0.0, 0.9),
+        "0.01",
+        "A flow is sent its rate when that has changed by more than this part. As much of every link is kept free for it.",
+        "Flowtune §6: 0.01, with 99 % of the links given out",
+    ),
+    Param::optional(
+        "weights",
+        Kind::List(&Kind::Number(0.0, 1e6)),
+        "The weights of flows by traffic class, from class 0 on; 1 for classes that are not in the list, and where it is left out.",
+        "Flowtune §4: utility w log(rate)",
+    ),
+    Param::value(
+        "control_min_rto",
+        Kind::Time,
+        "20us",
+        "The least time after which a message to or from the allocator is sent again.",
+        "Flowtune §6: minRTO 20 us",
+    ),
+    Param::value(
+        "control_max_rto",
+        Kind::Time,
+        "30us",
+        "The greatest such time.",
+        "Flowtune §6: maxRTO 30 us",
+    ),
+    Param::value(
+        "computation",
+        Kind::Time,
+        "0us",
+        "From when an iteration begins until its rates are sent; at most the interval.",
+        "packetloom; the allocator's own speed in Flowtune is measured apart from its simulations",
+    ),
+];
+
+/// What must hold of them.
+pub fn check(values: &Values) -> Result<(), Complaint> {
+    windowed::check(values)?;
+    let interval = values.time("interval");
+    if interval == Time::ZERO {
+        return Err(Complaint::new(
+            "interval",
+            "an interval of zero never ends; write a time such as \"10us\"",
+        ));
+    }
+    if values.time("computation") > interval {
+        let message = format!("an iteration may take as long as until the next, {interval}; write no more");
+        return Err(Complaint::new("computation", message));
+    }
+    if values.number("gamma") == 0.0 {
+        return Err(Complaint::new("gamma", "prices would never change; write a number such as 0.4"));
+    }
+    if weights(values).contains(&0.0) {
+        return Err(Complaint::new("weights", "a flow without weight would get no rate; write more than 0"));
+    }
+    let (least, greatest) = (values.time("control_min_rto"), values.time("control_max_rto"));
+    if least == Time::ZERO {
+        let message = "a timeout of zero never ends; write a time such as \"20us\"";
+        return Err(Complaint::new("control_min_rto", message));
+    }
+    if least > greatest {
+        let message = "control_min_rto must not be above control_max_rto";
+        return Err(Complaint::new("control_min_rto", message));
+    }
+    Ok(())
+}
+
+fn weights(values: &Values) -> Vec<f64> {
+    let number = |value: &Value| match value {
+        Value::Number(number) => *number,
+        other => panic!("a weight is {other:?}"),
+    };
+    values.optional_list("weights").iter().flatten().map(number).collect()
+}
+
+/// The parameters, read.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub tcp: Arc<Config>,
+    pub allocator: HostId,
+    /// Of connections to and from it.
+    pub terms: Terms,
+    pub computation: Time,
+    pub allocation: allocator::Settings,
+    /// What the allocator knows of the network, once there is one.
+    pub network: Option<Network>,
+}
+
+impl Settings {
+    pub fn of(values: &Values, tcp: Arc<Config>) -> Settings {
+        let rto = RtoRule::between(values.time("control_min_rto"), values.time("control_max_rto"));
+        let fillings = [("f-norm", Filling::PerFlow), ("u-norm", Filling::Uniform)];
+        Settings {
+            allocator: values.count("allocator") as HostId,
+            terms: Terms { format: *tcp.format(), rto, purpose: CONNECTION },
+            computation: values.time("computation"),
+            allocation: allocator::Settings {
+                interval: values.time("interval"),
+                gamma: values.number("gamma"),
+                filling: values.meaning("normalisation", &fillings),
+                threshold: values.number("threshold"),
+                weights: weights(values).into(),
+            },
+            network: None,
+            tcp,
+        }
+    }
+}
+
+const _: () = assert!(Ned::STEP == 0.4, "the default of gamma");
