@@ -9,7 +9,7 @@ use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 22] = [
+const SCHEMES: [(&str, &str, &str); 23] = [
     (r#""tcp""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""cubic""#, r#"{ kind = "drop-tail", capacity = "225KB" }"#, r#""ecmp""#),
     (r#""dctcp""#, r#"{ kind = "ecn", capacity = "225KB" }"#, r#""ecmp""#),

@@ -369,8 +369,21 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, context: &str) {
         // Homa's unscheduled packets hold a little less than the others.
         assert!(first_time == full || kind == "homa" && first_time > full, "{context}: {row:?}");
     }
-    let requesting =
-        ["ndp", "numfabric", "rcp", "d3", "pdq", "daq", "fastpass", "flowtune", "dcqcn", "homa", "phost", "eqds", "uec"];
+    let requesting = [
+        "ndp",
+        "numfabric",
+        "rcp",
+        "d3",
+        "pdq",
+        "daq",
+        "fastpass",
+        "flowtune",
+        "dcqcn",
+        "homa",
+        "phost",
+        "eqds",
+        "uec",
+    ];
     let sends_requests = requesting.contains(&kind.as_str());
     let is_lossless = outcome.ports.iter().all(|port| port.counters.drops == 0);
     for host in 0..outcome.topology.hosts {

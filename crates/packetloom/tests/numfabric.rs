@@ -10,7 +10,6 @@ use packetloom::flow::{Flow, FlowId};
 use packetloom::packet::{Kind, Packet};
 use packetloom::random::{Purpose, Stream};
 use packetloom::simulation::{Monitor, Outcome, Simulation};
-use packetloom::topology::Topology;
 use packetloom::transport::{Scheme, WithScheme, with_scheme};
 use packetloom::units::Time;
 use std::collections::BTreeMap;
@@ -69,14 +68,13 @@ impl WithScheme for Run<'_> {
     fn run<T: Scheme>(self) -> (Outcome, Arrivals) {
         let Run(toml, stops) = self;
         let case = cases(toml).remove(0);
-        let topology = Topology::build(&case.topology).expect("a sound topology");
         let simulation = Simulation::new(case).unwrap_or_else(|complaint| panic!("{complaint:?}"));
-        let config = T::on_network(T::configure(&simulation.transport()), &topology);
+        let config = T::configure(&simulation.transport());
         let (stops, arrivals) = (Arc::new(stops), Arc::new(Mutex::new(Arrivals::new())));
-        let outcome = simulation.run_on(&Monitor::default(), || Noted {
-            inner: T::new(&config),
-            stops: stops.clone(),
-            arrivals: arrivals.clone(),
+        let outcome = simulation.run_on(&Monitor::default(), |plan| {
+            let config = T::on_plan(config, plan);
+            let arrivals = arrivals.clone();
+            move || Noted { inner: T::new(&config), stops: stops.clone(), arrivals: arrivals.clone() }
         });
         let arrivals = std::mem::take(&mut *arrivals.lock().expect("nobody panicked"));
         (outcome, arrivals)

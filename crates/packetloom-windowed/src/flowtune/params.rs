@@ -3,6 +3,7 @@
 use super::connection::Terms;
 use super::network::Network;
 use super::{CONNECTION, allocator};
+use crate::connections;
 use crate::flow::HostId;
 use crate::rto::RtoRule;
 use crate::spec::{Complaint, Fallback, Kind, Param, Value, Values};
@@ -90,6 +91,10 @@ pub const PARAMS: &[Param] = &[
 /// What must hold of them.
 pub fn check(values: &Values) -> Result<(), Complaint> {
     windowed::check(values)?;
+    if values.component(connections::PARAM.name).kind != "open" {
+        let message = "flowlets are known to the allocator from their start, before a handshake would end; leave it out";
+        return Err(Complaint::new(connections::PARAM.name, message));
+    }
     let interval = values.time("interval");
     if interval == Time::ZERO {
         return Err(Complaint::new(
