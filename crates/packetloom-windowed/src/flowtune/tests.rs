@@ -30,6 +30,7 @@ fn topology(kind: &str, counts: &[(&str, u64)]) -> Topology {
             ("switch_delay", Value::Time(Time::ZERO)),
             ("switch_delays", Value::Absent),
             ("host_delay", Value::Time(Time::ZERO)),
+            ("processing_per_packet", Value::Component(values("none", []))),
             ("framing", Value::Bytes(0)),
             ("whole_ns", Value::Flag(false)),
             ("forwarding", Value::Component(values("store-and-forward", []))),

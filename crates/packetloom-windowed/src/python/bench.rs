@@ -307,6 +307,7 @@ mod tests {
             ("priority", text("none")),
             ("initial_rtt", Value::Absent),
             ("window_measure", text("pipe")),
+            ("connections", Value::Component(Values { kind: "open".to_owned(), ..Values::default() })),
         ]
         .map(|(key, value)| (key.to_owned(), value))
         .into();
