@@ -39,6 +39,16 @@ TCP_TAIL = {
     for name, ratio in {"all": (1.032, 1.118), "≤ 100 KB": (1.068, 1.130), "100 KB-10 MB": (0.946, 1.170)}.items()
 }
 
+TCP_LARGE = {
+    "> 10 MB": Deviation(
+        "Large flows are 1 to 3 % sooner than in ns-2 at each of those link delays, as what times out here is away for "
+        "longer; why is not known",
+        (0.968, 0.987),
+        measured=True,
+        always=False,
+    )
+}
+
 
 @dataclass(frozen=True, slots=True)
 class SizeRange:
@@ -59,11 +69,12 @@ SIZE_RANGES = (
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A scheme of a list; `p99_deviations` are what is known of its tail, by size range."""
+    """A scheme of a list; what is known of its means and of its tail, by size range."""
 
     scheme: str
     # Flows that time out in neither simulator only.
     without_timeouts: bool = False
+    mean_deviations: Deviations = field(default_factory=dict)
     p99_deviations: Deviations = field(default_factory=dict)
 
 
@@ -135,7 +146,7 @@ PEERS = (
         (
             Expected("pFabric"),
             Expected("DCTCP"),
-            Expected("TCP", p99_deviations=TCP_TAIL),
+            Expected("TCP", mean_deviations=TCP_LARGE, p99_deviations=TCP_TAIL),
         ),
     ),
     PeerList(
@@ -291,7 +302,7 @@ def _rows(peer: PeerList, expected: Expected, flows: pl.DataFrame) -> list[Row]:
     which = ", flows without timeouts" if expected.without_timeouts else ""
     case = f"{peer.title}, {expected.scheme}{which}"
     figures = {
-        "mean": ("mean normalised FCT", MEAN_WITHIN, means(flows), NONE),
+        "mean": ("mean normalised FCT", MEAN_WITHIN, means(flows), expected.mean_deviations),
         "p99": ("p99 of the normalised FCT", P99_WITHIN, p99s(flows), expected.p99_deviations),
         "flows": ("ours / theirs flow by flow, median", MEAN_WITHIN, median_ratios(flows), NONE),
     }
