@@ -48,7 +48,6 @@ struct Opening {
     opened: Opened,
     /// What it sends until it is answered.
     sends: Step,
-    sent_at: Time,
     expires: Time,
 }
 
@@ -88,7 +87,7 @@ impl Handshakes {
     pub fn await_answer(&mut self, flow: Flow, subflow: u8, context: &mut Context<'_, Header>) {
         let expires = context.now + self.rto;
         let opened = Opened { flow, subflow, rtt: None, timeouts: 0 };
-        let opening = Opening { opened, sends: Step::Syn, sent_at: context.now, expires };
+        let opening = Opening { opened, sends: Step::Syn, expires };
         self.opening.insert((flow.id, subflow), opening);
         context.set_timer(expires, flow.id, purpose_of(RETRANSMIT, subflow));
     }
@@ -189,7 +188,6 @@ impl Handshakes {
             return;
         }
         opening.opened.timeouts += 1;
-        opening.sent_at = context.now;
         opening.expires = context.now + backed_off(self.rto, opening.opened.timeouts, config);
         context.set_timer(opening.expires, flow, purpose_of(RETRANSMIT, subflow));
         context.judge_flow(&opening.opened.flow, context.now, Fate::Lost);

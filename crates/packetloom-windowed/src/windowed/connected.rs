@@ -89,7 +89,8 @@ impl<C: Congestion> Connected<C> {
         if answer.ack > 0 {
             sender.acknowledged(answer, config, context);
         } else if was_in_syn {
-            sender.lose_syn(config, context.now);
+            // The answer to a SYN without data acknowledges none: what went with the first is lost.
+            sender.hold_lost(config, context.now);
         }
         sender
     }

@@ -41,8 +41,7 @@ TCP_TAIL = {
 
 TCP_LARGE = {
     "> 10 MB": Deviation(
-        "Large flows are 1 to 3 % sooner than in ns-2 at each of those link delays, as what times out here is away for "
-        "longer; why is not known",
+        "Large flows are 1 to 3 % sooner than in ns-2 at each of those link delays; why is not known",
         (0.968, 0.987),
         measured=True,
         always=False,

@@ -57,10 +57,4 @@ impl<C: Congestion> Sender<C> {
             self.send_data(seq, Step::Syn, config, context);
         }
     }
-
-    /// The SYN was answered that was sent in its place without data, and the answer acknowledges none: what went with
-    /// the first is lost.
-    pub fn lose_syn(&mut self, config: &Config, now: Time) {
-        self.hold_lost(config, now);
-    }
 }

@@ -44,7 +44,7 @@ impl<C: Congestion> Sender<C> {
 
     /// After a timeout: all that was sent and not acknowledged is lost, under RACK only what was sent long enough
     /// ago. One packet may be sent in any case (RFC 6298 §5.4).
-    pub(super) fn hold_lost(&mut self, config: &Config, now: Time) {
+    pub fn hold_lost(&mut self, config: &Config, now: Time) {
         self.end_prr();
         let window = self.reordering_window(config.duplicate_threshold.unwrap_or(u32::MAX));
         if let Some(rack) = self.repair.as_mut().and_then(|repair| repair.rack.as_mut()) {
