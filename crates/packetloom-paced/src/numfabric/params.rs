@@ -2,7 +2,8 @@
 
 use super::pace::Rules;
 use super::utility::Utilities;
-use crate::packet_format::{self, PacketFormat};
+use crate::paced::{self, CORE};
+use crate::packet_format::PacketFormat;
 use crate::rto::RtoRule;
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
@@ -15,14 +16,11 @@ pub const COMPONENT: Component = Component {
     kind: "numfabric",
     doc: "NUMFabric: flows get the rates that maximise the sum of their utilities. Switches share links by the weights in packets (queue \"weighted-fair\"), windows follow what comes through (Swift), and links' prices set the weights (xWI).",
     source: "Nagaraj et al., NUMFabric, SIGCOMM 2016; the authors' ns-3 code",
-    params: &[PARAMS],
+    params: &[CORE, PARAMS],
     check,
 };
 
 const PARAMS: &[Param] = &[
-    packet_format::MSS,
-    packet_format::HEADER,
-    packet_format::ACK,
     Param {
         name: "utility",
         kind: Kind::Choice(&["alpha-fair", "fct"]),
@@ -107,34 +105,17 @@ const PARAMS: &[Param] = &[
         doc: "The round trip without queues (d0); a shorter one that a flow sees counts in its place. Left out: the longest of the network, of a full packet and its acknowledgement.",
         source: "NUMFabric (SIGCOMM 2016) §4.1; its ns-3 code: 16 us or the least measured",
     },
-    Param {
-        name: "min_rto",
-        kind: Kind::Time,
-        default: Fallback::Value("2ms"),
-        doc: "The least time without an answer after which a packet is sent again, and the one before any round trip is known.",
-        source: "packetloom: above the round trips of a datacenter with queues",
-    },
-    Param {
-        name: "max_rto",
-        kind: Kind::Time,
-        default: Fallback::Value("1s"),
-        doc: "The greatest such time.",
-        source: "packetloom (RFC 6298: at least 60 s)",
-    },
 ];
 
 fn check(values: &Values) -> Result<(), Complaint> {
-    packet_format::check(values)?;
-    for (key, example) in [("price_interval", "30us"), ("average", "20us"), ("min_rto", "2ms")] {
+    paced::check(values)?;
+    for (key, example) in [("price_interval", "30us"), ("average", "20us")] {
         if values.time(key) == Time::ZERO {
             return Err(Complaint::new(key, format!("write a time above zero, such as {example:?}")));
         }
     }
     if values.time("guard") >= values.time("price_interval") {
         return Err(Complaint::new("guard", "nothing would ever count; write less than price_interval"));
-    }
-    if values.time("min_rto") > values.time("max_rto") {
-        return Err(Complaint::new("min_rto", "min_rto must not be above max_rto"));
     }
     if values.text("utility") == "fct" && values.optional_list("weights").is_some() {
         let message =
