@@ -21,6 +21,7 @@ pub mod files;
 pub mod flow;
 pub mod flow_table;
 pub mod formats;
+pub mod job;
 pub mod link_message;
 pub mod measure;
 pub mod packet;

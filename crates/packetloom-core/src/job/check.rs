@@ -1,0 +1,216 @@
+//! What must hold of a program before it is executed.
+
+use super::{Collective, Program, Rank, Sizes, Work};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// What is wrong with a program, and at which operation of which rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The rank.
+    pub rank: u32,
+    /// The place of its operation, where there is one.
+    pub operation: Option<u32>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.operation {
+            Some(operation) => write!(f, "rank {}, operation {operation}: {}", self.rank, self.message),
+            None => write!(f, "rank {}: {}", self.rank, self.message),
+        }
+    }
+}
+
+/// Messages from one rank to another with one tag.
+type Channel = (u32, u32, u32);
+
+impl Program {
+    /// Checks that every operation can be executed: what it names is there, no operation depends on itself, the
+    /// ranks of a group have the same collective operations, and what is sent is received.
+    ///
+    /// # Errors
+    /// The first problem.
+    pub fn check(&self) -> Result<(), Problem> {
+        for (group, members) in self.groups.iter().enumerate() {
+            self.check_group(group, members)?;
+        }
+        for (number, rank) in (0..).zip(&self.ranks) {
+            let problem = |operation, message: String| Problem { rank: number, operation, message };
+            for (place, operation) in (0..).zip(rank.operations()) {
+                self.check_work(number, &operation.work).map_err(|message| problem(Some(place), message))?;
+            }
+            rank.check_order().map_err(|(place, message)| problem(Some(place), message))?;
+        }
+        self.check_collectives()?;
+        self.check_messages()
+    }
+
+    fn check_group(&self, group: usize, members: &[u32]) -> Result<(), Problem> {
+        let problem = |rank, message| Err(Problem { rank, operation: None, message });
+        let mut seen = BTreeSet::new();
+        for &rank in members {
+            if rank as usize >= self.ranks.len() {
+                return problem(
+                    rank,
+                    format!("is in group {group}, but there are {} ranks", self.ranks.len()),
+                );
+            }
+            if !seen.insert(rank) {
+                return problem(rank, format!("is twice in group {group}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_work(&self, rank: u32, work: &Work) -> Result<(), String> {
+        let check_peer = |peer: u32| match peer {
+            peer if peer as usize >= self.ranks.len() => {
+                Err(format!("the peer is rank {peer}, but there are {} ranks", self.ranks.len()))
+            }
+            peer if peer == rank => Err("the peer is the rank itself".to_owned()),
+            _ => Ok(()),
+        };
+        match *work {
+            Work::Compute { .. } => Ok(()),
+            Work::Send { bytes: 0, .. } => Err("sends 0 B; a message has 1 B at least".to_owned()),
+            Work::Send { peer, .. } => check_peer(peer),
+            Work::Receive { peer, .. } => peer.map_or(Ok(()), check_peer),
+            Work::Collective { operation, group, sizes } => {
+                let Some(members) = self.groups.get(group as usize) else {
+                    return Err(format!("there is no group {group}"));
+                };
+                if !members.contains(&rank) {
+                    return Err(format!("is not a member of group {group}"));
+                }
+                self.check_sizes(operation, members.len(), sizes)
+            }
+        }
+    }
+
+    fn check_sizes(&self, operation: Collective, ranks: usize, sizes: Sizes) -> Result<(), String> {
+        match sizes {
+            Sizes::Whole(0) if operation != Collective::Barrier && ranks > 1 => {
+                Err(format!("{} of 0 B; write more", operation.name()))
+            }
+            Sizes::Whole(_) => Ok(()),
+            Sizes::Matrix(_) if operation != Collective::AllToAll => {
+                Err(format!("{} has one size, not one for each pair", operation.name()))
+            }
+            Sizes::Matrix(matrix) => match self.matrices.get(matrix as usize) {
+                Some(sizes) if sizes.len() == ranks * ranks => Ok(()),
+                Some(sizes) => {
+                    Err(format!("has {} sizes for {ranks} ranks; write {}", sizes.len(), ranks * ranks))
+                }
+                None => Err(format!("there is no matrix {matrix}")),
+            },
+        }
+    }
+
+    /// Every rank of a group must have the same collective operations in the same order.
+    fn check_collectives(&self) -> Result<(), Problem> {
+        let mut sequences: Vec<BTreeMap<u32, Vec<(u32, Work)>>> = vec![BTreeMap::new(); self.groups.len()];
+        for (number, rank) in (0..).zip(&self.ranks) {
+            for (place, operation) in (0..).zip(rank.operations()) {
+                if let work @ Work::Collective { group, .. } = operation.work {
+                    sequences[group as usize].entry(number).or_default().push((place, work));
+                }
+            }
+        }
+        for (members, sequences) in self.groups.iter().zip(sequences) {
+            let of = |rank: &u32| sequences.get(rank).map_or(&[][..], |all| &all[..]);
+            let Some(first) = members.first() else { continue };
+            for rank in members {
+                let differs = of(first).iter().zip(of(rank)).find(|((_, one), (_, other))| one != other);
+                if let Some(((_, expected), (place, _))) = differs {
+                    let message = format!("rank {first} of its group does {expected:?} here");
+                    return Err(Problem { rank: *rank, operation: Some(*place), message });
+                }
+                let (here, there) = (of(rank).len(), of(first).len());
+                if here != there {
+                    let message = format!(
+                        "has {here} collective operations of a group of which rank {first} has {there}"
+                    );
+                    return Err(Problem { rank: *rank, operation: None, message });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every message must have a receive, and every receive a message, as far as that can be known: where a rank
+    /// receives from any rank or with any tag, only numbers are compared.
+    fn check_messages(&self) -> Result<(), Problem> {
+        let mut sent: BTreeMap<Channel, i64> = BTreeMap::new();
+        let mut open: BTreeMap<u32, i64> = BTreeMap::new();
+        for (number, rank) in (0..).zip(&self.ranks) {
+            for operation in rank.operations() {
+                match operation.work {
+                    Work::Send { peer, tag, .. } => {
+                        *sent.entry((number, peer, tag)).or_default() += 1;
+                        *open.entry(peer).or_default() += 1;
+                    }
+                    Work::Receive { peer, tag, .. } => {
+                        *open.entry(number).or_default() -= 1;
+                        if let (Some(peer), Some(tag)) = (peer, tag) {
+                            *sent.entry((peer, number, tag)).or_default() -= 1;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for (rank, left) in open {
+            if left != 0 {
+                let what = if left > 0 {
+                    "messages are sent to it that it does not receive"
+                } else {
+                    "messages are received that nobody sends"
+                };
+                return Err(Problem { rank, operation: None, message: format!("{} {what}", left.abs()) });
+            }
+        }
+        let missing = sent.into_iter().find(|&(_, left)| left < 0);
+        missing.map_or(Ok(()), |((from, rank, tag), left)| {
+            let message =
+                format!("{} messages from rank {from} with tag {tag} are received but not sent", -left);
+            Err(Problem { rank, operation: None, message })
+        })
+    }
+}
+
+impl Rank {
+    /// What an operation depends on must be there, and must not depend on it.
+    fn check_order(&self) -> Result<(), (u32, String)> {
+        let count = self.operations().len();
+        let mut left = vec![0_u32; count];
+        let mut dependents: Vec<Vec<u32>> = vec![Vec::new(); count];
+        for place in 0..count as u32 {
+            for dependency in self.dependencies(place) {
+                let Some(of) = dependents.get_mut(dependency.on as usize) else {
+                    return Err((
+                        place,
+                        format!("depends on operation {}, which is not there", dependency.on),
+                    ));
+                };
+                of.push(place);
+                left[place as usize] += 1;
+            }
+        }
+        let mut ready: Vec<u32> = (0..count as u32).filter(|&place| left[place as usize] == 0).collect();
+        while let Some(place) = ready.pop() {
+            for &dependent in &dependents[place as usize] {
+                left[dependent as usize] -= 1;
+                if left[dependent as usize] == 0 {
+                    ready.push(dependent);
+                }
+            }
+        }
+        match left.iter().position(|&left| left > 0) {
+            Some(place) => Err((place as u32, "depends on itself, by way of others".to_owned())),
+            None => Ok(()),
+        }
+    }
+}
