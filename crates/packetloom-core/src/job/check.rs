@@ -1,6 +1,6 @@
 //! What must hold of a program before it is executed.
 
-use super::{Collective, Program, Rank, Sizes, Work};
+use super::{Collective, LONGEST, MOST_BYTES, Program, Rank, Sizes, Work};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -74,7 +74,13 @@ impl Program {
             _ => Ok(()),
         };
         match *work {
+            Work::Compute { duration } if duration > LONGEST => {
+                Err(format!("computes for {duration}; write at most {LONGEST}"))
+            }
             Work::Compute { .. } => Ok(()),
+            Work::Send { bytes, .. } | Work::Receive { bytes, .. } if bytes > MOST_BYTES => {
+                Err(format!("a message of {bytes} B; write at most {MOST_BYTES}"))
+            }
             Work::Send { bytes: 0, .. } => Err("sends 0 B; a message has 1 B at least".to_owned()),
             Work::Send { peer, .. } => check_peer(peer),
             Work::Receive { peer, .. } => peer.map_or(Ok(()), check_peer),
@@ -95,11 +101,17 @@ impl Program {
             Sizes::Whole(0) if operation != Collective::Barrier && ranks > 1 => {
                 Err(format!("{} of 0 B; write more", operation.name()))
             }
+            Sizes::Whole(bytes) if bytes > MOST_BYTES => {
+                Err(format!("{} of {bytes} B; write at most {MOST_BYTES}", operation.name()))
+            }
             Sizes::Whole(_) => Ok(()),
             Sizes::Matrix(_) if operation != Collective::AllToAll => {
                 Err(format!("{} has one size, not one for each pair", operation.name()))
             }
             Sizes::Matrix(matrix) => match self.matrices.get(matrix as usize) {
+                Some(sizes) if sizes.iter().any(|&bytes| bytes > MOST_BYTES) => {
+                    Err(format!("has a message of more than {MOST_BYTES} B, the most there may be"))
+                }
                 Some(sizes) if sizes.len() == ranks * ranks => Ok(()),
                 Some(sizes) => {
                     Err(format!("has {} sizes for {ranks} ranks; write {}", sizes.len(), ranks * ranks))

@@ -10,6 +10,11 @@ pub use check::Problem;
 
 use crate::units::Time;
 
+/// The longest computation: some 53 days.
+pub const LONGEST: Time = Time(1 << 62);
+/// The most that a message or a vector may hold.
+pub const MOST_BYTES: u64 = 1 << 40;
+
 /// A program: a graph of operations for each rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
