@@ -72,6 +72,7 @@ fn flow(line: &Line<'_>) -> Result<Flow, FileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::At;
 
     const SOUND: &str =
         "3\n0 1 3 100 200000 2.000000000\n2 1 3 200 64 2.000001500\n4294967295 0 3 100 5000000000 2.5\n";
@@ -109,7 +110,7 @@ mod tests {
         ] {
             assert!(SOUND.contains(from), "{from}");
             let error = read(&SOUND.replacen(from, to, 1)).expect_err(to);
-            assert!(error.line == line && error.message.contains(part), "{to}: {error:?}");
+            assert!(error.at == At::Line(line) && error.message.contains(part), "{to}: {error:?}");
         }
         assert!(read("").is_err() && read("0\n").is_err());
     }

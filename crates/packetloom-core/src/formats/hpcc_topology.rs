@@ -136,6 +136,7 @@ fn cable(line: &Line<'_>, counts: &Counts) -> Result<Cable, FileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::At;
 
     const SOUND: &str = "5 2 4\n3 4\n0 3 100Gbps 1000ns 0\n1 3 100Gbps 0.001ms 0\n3 4 400Gbps 1us 0.000001\n2 4 25Gbps 2us 0\n";
 
@@ -182,9 +183,9 @@ mod tests {
             assert!(SOUND.contains(from), "{from}");
             let error = read(&SOUND.replacen(from, to, 1)).expect_err(to);
             let part_is_there = error.message.contains(part) || part == "fields";
-            assert!(error.line == line && part_is_there, "{to}: {error:?}");
+            assert!(error.at == At::Line(line) && part_is_there, "{to}: {error:?}");
         }
-        assert_eq!(read("").map_err(|error| error.line), Err(1));
+        assert_eq!(read("").map_err(|error| error.at), Err(At::Line(1)));
         assert!(read("0 0 1\n4 3 10Gbps 1us 0\n").expect_err("no nodes").message.contains("without nodes"));
         assert!(read("5 2 4\n").expect_err("no switches").message.contains("before the ids of all switches"));
     }

@@ -353,6 +353,7 @@ const MOST_NAMED: usize = 5;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::At;
 
     const SOUND: &str = "Nodes 16\nConnections 3\nTriggers 2\nFailures 0\n\
         0->13 id 1 start 0 size 2000000 prio 5 send_done_trigger 1\n\
@@ -389,7 +390,7 @@ mod tests {
         let two = "trigger id 1 oneshot\ntrigger id 2 oneshot\n";
         let ring = "0->1 id 1 trigger 2 size 9 send_done_trigger 1\n1->2 id 2 trigger 1 size 9 recv_done_trigger 2\n";
         let error = read(&file(ring, two)).expect_err("a ring");
-        assert_eq!(error.line, 4);
+        assert_eq!(error.at, At::Line(4));
         assert_eq!(
             error.message,
             "triggers wait for each other: line 4 waits for trigger 2, which line 5 activates, line 5 waits for trigger \
@@ -401,7 +402,7 @@ mod tests {
         let error =
             read(&file(itself, "trigger id 1 barrier count 2\n")).expect_err("a barrier behind itself");
         assert!(
-            error.line == 5 && error.message.contains("line 5 waits for trigger 1, which line 5"),
+            error.at == At::Line(5) && error.message.contains("line 5 waits for trigger 1, which line 5"),
             "{error:?}"
         );
         let chain = "0->1 id 1 start 0 size 9 send_done_trigger 1\n1->2 id 2 trigger 1 size 9 send_done_trigger 2\n\
@@ -449,7 +450,7 @@ mod tests {
         ] {
             assert!(SOUND.contains(from), "{from}");
             let error = read(&SOUND.replacen(from, to, 1)).expect_err(to);
-            assert!(error.line == line && error.message.contains(part), "{to}: {error:?}");
+            assert!(error.at == At::Line(line) && error.message.contains(part), "{to}: {error:?}");
         }
     }
 }

@@ -253,6 +253,7 @@ impl FatTree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::At;
 
     const SOUND: &str = "# two tiers\nNodes 32\nTiers 2\nPodsize 32\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\n\
         Radix_Up 2\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\nOversubscribed 4\nTier 1\nDownlink_speed_Gbps 100\n\
@@ -315,7 +316,7 @@ mod tests {
         ] {
             assert!(SOUND.contains(from), "{from}");
             let error = read(&SOUND.replacen(from, to, 1)).expect_err(to);
-            assert!(error.line == line && error.message.contains(part), "{to}: {error:?}");
+            assert!(error.at == At::Line(line) && error.message.contains(part), "{to}: {error:?}");
         }
     }
 }
