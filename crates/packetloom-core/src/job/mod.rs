@@ -5,8 +5,10 @@
 //! stream is free.
 
 mod check;
+mod span;
 
 pub use check::Problem;
+pub use span::Span;
 
 use crate::units::Time;
 
