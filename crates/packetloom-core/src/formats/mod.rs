@@ -3,6 +3,8 @@
 
 pub mod chakra;
 pub mod chrome_trace;
+#[cfg(test)]
+mod examples;
 mod fields;
 pub mod goal;
 mod goal_binary;
@@ -12,6 +14,7 @@ pub mod hpcc_topology;
 pub mod htsim_connections;
 pub mod htsim_topology;
 mod names;
+pub mod simai;
 
 use crate::files::{self, MOST_LIST_BYTES};
 use std::path::Path;

@@ -37,10 +37,17 @@ impl Program {
         for (group, members) in self.groups.iter().enumerate() {
             self.check_group(group, members)?;
         }
+        let sorted = |group: &Vec<u32>| {
+            let mut members = group.clone();
+            members.sort_unstable();
+            members
+        };
+        let members: Vec<Vec<u32>> = self.groups.iter().map(sorted).collect();
         for (number, rank) in (0..).zip(&self.ranks) {
             let problem = |operation, message: String| Problem { rank: number, operation, message };
             for (place, operation) in (0..).zip(rank.operations()) {
-                self.check_work(number, &operation.work).map_err(|message| problem(Some(place), message))?;
+                self.check_work(number, &operation.work, &members)
+                    .map_err(|message| problem(Some(place), message))?;
             }
             rank.check_order().map_err(|(place, message)| problem(Some(place), message))?;
         }
@@ -65,7 +72,8 @@ impl Program {
         Ok(())
     }
 
-    fn check_work(&self, rank: u32, work: &Work) -> Result<(), String> {
+    /// Checks an operation; `groups` are those of the program, sorted.
+    fn check_work(&self, rank: u32, work: &Work, groups: &[Vec<u32>]) -> Result<(), String> {
         let check_peer = |peer: u32| match peer {
             peer if peer as usize >= self.ranks.len() => {
                 Err(format!("the peer is rank {peer}, but there are {} ranks", self.ranks.len()))
@@ -85,10 +93,10 @@ impl Program {
             Work::Send { peer, .. } => check_peer(peer),
             Work::Receive { peer, .. } => peer.map_or(Ok(()), check_peer),
             Work::Collective { operation, group, sizes } => {
-                let Some(members) = self.groups.get(group as usize) else {
+                let Some(members) = groups.get(group as usize) else {
                     return Err(format!("there is no group {group}"));
                 };
-                if !members.contains(&rank) {
+                if members.binary_search(&rank).is_err() {
                     return Err(format!("is not a member of group {group}"));
                 }
                 self.check_sizes(operation, members.len(), sizes)

@@ -78,6 +78,8 @@ struct Importer<'a> {
     names: Names,
     /// Groups by name and members: a name may stand for others at other ranks.
     groups: BTreeMap<(String, Vec<u32>), u32>,
+    /// Those that the rank at hand used already, by name; the group of all has none.
+    used: BTreeMap<Option<String>, u32>,
     reports: Vec<RankReport>,
     files: Vec<String>,
     ids: Vec<Vec<u64>>,
@@ -99,6 +101,7 @@ impl<'a> Importer<'a> {
             program: Program::default(),
             names: Names::default(),
             groups: BTreeMap::new(),
+            used: BTreeMap::new(),
             reports: Vec::new(),
             files: Vec::new(),
             ids: Vec::new(),
@@ -155,6 +158,7 @@ impl<'a> Importer<'a> {
         if self.options.loose == Loose::ChainStreams {
             chain(&streams, &mut graph);
         }
+        self.used.clear();
         let mut rank = Rank::default();
         for (node, dependencies) in nodes.iter().zip(&graph.dependencies) {
             let (work, stream) = self.work(number, node, &own_groups)?;
@@ -306,7 +310,11 @@ impl<'a> Importer<'a> {
     }
 
     fn group(&mut self, rank: u32, node: &Node<'_>, own_groups: &Groups) -> Result<u32, FileError> {
-        let key = match node.attributes.pg_name.as_deref() {
+        let name = node.attributes.pg_name.as_deref().map(str::to_owned);
+        if let Some(&place) = self.used.get(&name) {
+            return Ok(place);
+        }
+        let key = match name.as_deref() {
             None => (String::new(), (0..self.ranks).collect()),
             Some(name) => {
                 let found = own_groups.get(name).or_else(|| self.given_groups.get(name));
@@ -321,12 +329,13 @@ impl<'a> Importer<'a> {
         if !key.1.contains(&rank) {
             return Err(node.error(format!("rank {rank} is not in process group {:?}", key.0)));
         }
-        if let Some(&place) = self.groups.get(&key) {
-            return Ok(place);
-        }
-        let place = self.program.groups.len() as u32;
-        self.program.groups.push(key.1.clone());
-        self.groups.insert(key, place);
+        let groups = &mut self.program.groups;
+        let next = groups.len() as u32;
+        let place = *self.groups.entry(key).or_insert_with_key(|(_, members)| {
+            groups.push(members.clone());
+            next
+        });
+        self.used.insert(name, place);
         Ok(place)
     }
 }

@@ -1,0 +1,91 @@
+//! SimAI's workloads (aliyun/SimAI, `astra-sim-alibabacloud/astra-sim/workload/Workload.cc`, 2026-08), which AICB
+//! generates.
+//!
+//! The first line has a policy and keys with values, the second the number of layers; then a line per layer has twelve
+//! columns: name, dependency (-1), and for each of forward, input gradient and weight gradient the time of the
+//! computation in nanoseconds, the collective operation and its bytes; last the time of the update.
+//!
+//! A pass goes forward over the layers and back. What waits for what is that of the policy:
+//! - `HYBRID_TRANSFORMER` and `HYBRID_TRANSFORMER_FWD_IN_BCKWD`: forward and input-gradient operations are waited for;
+//!   weight-gradient operations go on beside until the same layer's next forward computation. The second computes layers
+//!   again on its way back: from a checkpoint to the layer before one that initiates it.
+//! - `DATA`: the weight gradient of a layer before its input gradient, and that of the first layer is left out.
+//! - `MODEL`: input-gradient operations go on beside the weight-gradient computation; the first layer has none.
+//! - `MICRO`: the weight-gradient operation of the only layer, once for each pass, all at the same time.
+//!
+//! Each operation is followed by the time of the update (`Layer.cc`). Those of 0 bytes are left out. SimAI raises the
+//! forward operations of the second policy to 4096 bytes; this is not done here.
+//!
+//! Groups: a suffix `_EP` or `_DP_EP` names one; without it forward and input gradient mean TP, weight gradient DP.
+//! Ranks stand as in Megatron-LM's order `tp-cp-ep-dp-pp` (`megatron/core/parallel_state.py`): TP fastest, then EP
+//! within DP, then PP. In DATA, MODEL and MICRO every group is that of all ranks.
+//!
+//! Pipeline stages are a simplification. SimAI's own packet simulation has none (`Sys.cc` sets PP to 1; only its
+//! analytical mode adds their time), and the file has one stage's layers for all micro-batches without marks between
+//! them. Here each stage executes all layers of the file, in ga·vpp slices of equally many. Before a slice forward a
+//! stage receives `pp_comm` bytes from the stage before it, and after it sends as many to the next; back in reverse.
+//! So the bubble is that of (pp-1)/(ga·vpp). Messages from the last stage to the first between the chunks of an
+//! interleaved schedule are left out.
+//!
+//! Streams: computation 0, operations that are waited for 1, those that go on beside 2, messages between stages 3.
+
+mod build;
+mod header;
+mod layer;
+
+pub use header::{Header, Policy};
+pub use layer::{Group, Layer, Operation, Phase};
+
+use super::FileError;
+use super::fields::{last_line, lines};
+use crate::job::Program;
+
+/// How a workload is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How many ranks there are, where the first line does not say it by `all_gpus:`.
+    pub ranks: Option<u32>,
+    /// How often the layers are gone over.
+    pub passes: u32,
+    /// The most operations that all ranks may have: each takes some 60 bytes.
+    pub most_operations: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { ranks: None, passes: 1, most_operations: 1 << 26 }
+    }
+}
+
+/// Reads the file's text.
+///
+/// # Errors
+/// What is wrong, with the line.
+pub fn read(text: &str, options: &Options) -> Result<Program, FileError> {
+    let mut lines = lines(text);
+    let first = lines.next().ok_or_else(|| FileError::new(1, "no policy; begin with one and its keys"))?;
+    let header = Header::read(&first, options.ranks)?;
+    let second = lines.next();
+    let second =
+        second.ok_or_else(|| FileError::new(last_line(text), "no number of layers in the second line"))?;
+    second.expect("layers")?;
+    let count: u64 = second.count(0, "the number of layers")?;
+    let layers: Vec<Layer> = lines.map(|line| Layer::read(&line, &header)).collect::<Result<_, _>>()?;
+    if layers.len() as u64 != count {
+        let message = format!("{} layers where the second line says {count}", layers.len());
+        return Err(FileError::new(second.number, message));
+    }
+    if layers.is_empty() {
+        return Err(second.error("no layers; write one a line"));
+    }
+    if header.policy == Policy::Micro && layers.len() > 1 {
+        return Err(second.error(format!("{count} layers; MICRO is of one")));
+    }
+    header.check_layers(&first, layers.len())?;
+    let program = build::program(&header, &layers, options).map_err(|message| first.error(message))?;
+    program.check().map_err(|problem| FileError::whole(problem.to_string()))?;
+    Ok(program)
+}
+
+#[cfg(test)]
+mod tests;
