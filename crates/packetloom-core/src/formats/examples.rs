@@ -33,6 +33,7 @@ fn outcome(file: &str) -> Option<Result<Program, String>> {
         let strict =
             strict.map_err(|complaint| println!("{prefix}: by default refused: {}", complaint.message));
         let lenient = chakra::Options {
+            control: chakra::Control::Ignore,
             missing: chakra::Missing::Drop,
             loose: chakra::Loose::ChainStreams,
             cpu_communication: chakra::CpuCommunication::Compute,

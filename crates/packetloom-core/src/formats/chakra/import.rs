@@ -3,7 +3,9 @@
 use super::super::names::Names;
 use super::node::{Kind, Node};
 use super::report::{RankReport, Report};
-use super::{AllGatherSize, CpuCommunication, Groups, Loose, Missing, Options, Order, Source, TraceError};
+use super::{
+    AllGatherSize, Control, CpuCommunication, Groups, Loose, Missing, Options, Order, Source, TraceError,
+};
 use super::{json, protobuf, rank, unpacked};
 use crate::formats::FileError;
 use crate::job::{Collective, Dependency, LONGEST, Operation, Program, Rank, Sizes, Work};
@@ -30,6 +32,7 @@ pub struct Import {
     files: Vec<String>,
     /// The nodes' numbers, by rank and place.
     ids: Vec<Vec<u64>>,
+    control: Control,
 }
 
 impl Import {
@@ -38,7 +41,11 @@ impl Import {
     /// # Errors
     /// What [`Program::check`] finds, with the file and the node.
     pub fn check(&self) -> Result<(), TraceError> {
-        self.program.check().map_err(|problem| {
+        self.program.check().map_err(|mut problem| {
+            if self.control == Control::Follow && problem.message.starts_with("depends on itself") {
+                problem.message +=
+                    "; control = \"ignore\" follows data dependencies alone, as Chakra's own feeder does";
+            }
             let place = problem.operation.map(|place| self.ids[problem.rank as usize][place as usize]);
             let message = match place {
                 Some(id) => format!("node {id}: {}", problem.message),
@@ -115,7 +122,8 @@ impl<'a> Importer<'a> {
             names[place as usize] = name;
         }
         let report = Report::new(self.reports, &self.program, &names);
-        Import { program: self.program, report, files: self.files, ids: self.ids }
+        let control = self.options.control;
+        Import { program: self.program, report, files: self.files, ids: self.ids, control }
     }
 
     fn rank(&mut self, number: u32, source: &Source) -> Result<(), FileError> {
@@ -201,8 +209,10 @@ impl<'a> Importer<'a> {
         let mut has_dependent = vec![false; nodes.len()];
         let mut dependencies = Vec::with_capacity(nodes.len());
         for node in nodes {
-            let mut own = Vec::with_capacity(node.dependencies.len());
-            for &id in &node.dependencies {
+            let mut own = Vec::with_capacity(node.control.len() + node.data.len());
+            let follows = self.options.control == Control::Follow;
+            let control = node.control.iter().filter(|_| follows);
+            for &id in control.chain(&node.data) {
                 match places.binary_search_by_key(&id, |&(id, _)| id) {
                     Ok(found) => {
                         let place = places[found].1;

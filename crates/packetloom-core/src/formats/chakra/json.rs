@@ -65,9 +65,9 @@ fn graph_nodes(
 fn graph_node(mut object: Map<String, Json>) -> Result<Node<'static>, String> {
     let id = required(integer(&object, "Id")?, "Id")?;
     let kind = Kind::numbered(required(integer(&object, "NodeType")?, "NodeType")?)?;
-    let mut dependencies = integers(&object, "ctrl_deps")?;
-    dependencies.extend(integers(&object, "ctrlDeps")?);
-    dependencies.extend(integers(&object, "data_deps")?);
+    let mut control = integers(&object, "ctrl_deps")?;
+    control.extend(integers(&object, "ctrlDeps")?);
+    let data = integers(&object, "data_deps")?;
     let name = text(object.remove("Name"), "Name")?;
     let duration_micros = integer(&object, "runtime")?.unwrap_or(0);
     let start_micros = integer(&object, "start_time_micros")?.unwrap_or(0);
@@ -77,7 +77,7 @@ fn graph_node(mut object: Map<String, Json>) -> Result<Node<'static>, String> {
     }
     let values = Cow::default();
     let at = At::Whole;
-    Ok(Node { id, name, kind, dependencies, start_micros, duration_micros, values, attributes, at })
+    Ok(Node { id, name, kind, control, data, start_micros, duration_micros, values, attributes, at })
 }
 
 /// A node as Protocol Buffers' own mapping to JSON has it: 64-bit integers are texts, and what is 0 is left out.
@@ -88,8 +88,8 @@ fn message(mut object: Map<String, Json>) -> Result<Node<'static>, String> {
         _ => Kind::numbered(integer(&object, "type")?.unwrap_or(0)),
     };
     let kind = kind.map_err(|message| format!("node {id}: {message}"))?;
-    let mut dependencies = integers(&object, "ctrlDeps")?;
-    dependencies.extend(integers(&object, "dataDeps")?);
+    let control = integers(&object, "ctrlDeps")?;
+    let data = integers(&object, "dataDeps")?;
     let name = text(object.remove("name"), "name")?;
     let start_micros = integer(&object, "startTimeMicros")?.unwrap_or(0);
     let duration_micros = integer(&object, "durationMicros")?.unwrap_or(0);
@@ -102,7 +102,7 @@ fn message(mut object: Map<String, Json>) -> Result<Node<'static>, String> {
         Some(_) => return Err("attr is no list".to_owned()),
     }
     let at = At::Whole;
-    Ok(Node { id, name, kind, dependencies, start_micros, duration_micros, values, attributes, at })
+    Ok(Node { id, name, kind, control, data, start_micros, duration_micros, values, attributes, at })
 }
 
 fn attribute(one: Json, attributes: &mut Attributes<'static>) -> Result<(), String> {

@@ -42,6 +42,8 @@ pub struct Options {
     pub all_gather_size: AllGatherSize,
     /// What becomes of communication that is said to be the CPU's.
     pub cpu_communication: CpuCommunication,
+    /// Whether dependencies by control are followed.
+    pub control: Control,
     /// What becomes of dependencies on nodes that are not there.
     pub missing: Missing,
     /// What becomes of GPU nodes that nothing depends on though their stream goes on.
@@ -68,6 +70,17 @@ pub enum CpuCommunication {
     Refuse,
     /// They take their duration on the CPU and move nothing.
     Compute,
+}
+
+/// Whether dependencies by control are followed. Older converters note the caller of an operation as one, which has not
+/// ended when the operation begins: then nodes may depend on themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Control {
+    /// They are, as by astra-sim.
+    #[default]
+    Follow,
+    /// They are not, as by Chakra's own feeder (`src/feeder/et_feeder.cpp`).
+    Ignore,
 }
 
 /// What becomes of dependencies on nodes that are not there. Converters leave nodes out.

@@ -79,8 +79,10 @@ pub struct Node<'a> {
     pub name: Cow<'a, str>,
     /// What it is.
     pub kind: Kind,
-    /// The nodes that it depends on, by control or by data.
-    pub dependencies: Vec<u64>,
+    /// The nodes that it depends on by control.
+    pub control: Vec<u64>,
+    /// The nodes that it depends on by data.
+    pub data: Vec<u64>,
     /// When it began, where that was measured.
     pub start_micros: u64,
     /// How long it took.

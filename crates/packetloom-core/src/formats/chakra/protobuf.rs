@@ -47,7 +47,8 @@ fn check_metadata(mut message: Wire<'_>) -> Result<(), FileError> {
 
 fn node(mut message: Wire<'_>) -> Result<Node<'_>, FileError> {
     let at = message.at();
-    let (mut id, mut name, mut kind, mut dependencies) = (0, "", 0, Vec::new());
+    let (mut id, mut name, mut kind) = (0, "", 0);
+    let (mut control, mut data) = (Vec::new(), Vec::new());
     let (mut start_micros, mut duration_micros, mut values) = (0, 0, "");
     let mut attributes = Attributes::default();
     while let Some(field) = message.field()? {
@@ -55,8 +56,8 @@ fn node(mut message: Wire<'_>) -> Result<Node<'_>, FileError> {
             1 => id = field.integer("the id")?,
             2 => name = field.text("the name")?,
             3 => kind = field.integer("the type")?,
-            4 => field.integers("ctrl_deps", &mut dependencies)?,
-            5 => field.integers("data_deps", &mut dependencies)?,
+            4 => field.integers("ctrl_deps", &mut control)?,
+            5 => field.integers("data_deps", &mut data)?,
             6 => start_micros = field.integer("start_time_micros")?,
             7 => duration_micros = field.integer("duration_micros")?,
             8 => values = input_values(field.message("inputs")?)?,
@@ -71,7 +72,7 @@ fn node(mut message: Wire<'_>) -> Result<Node<'_>, FileError> {
     let kind = kind.map_err(|message| FileError::at_byte(at, format!("node {id}: {message}")))?;
     let (name, values) = (Cow::Borrowed(name), Cow::Borrowed(values));
     let at = At::Byte(at);
-    Ok(Node { id, name, kind, dependencies, start_micros, duration_micros, values, attributes, at })
+    Ok(Node { id, name, kind, control, data, start_micros, duration_micros, values, attributes, at })
 }
 
 fn input_values(mut message: Wire<'_>) -> Result<&str, FileError> {

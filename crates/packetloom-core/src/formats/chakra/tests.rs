@@ -453,7 +453,15 @@ fn what_is_wrong_with_a_node_is_told() {
     let twice = one(&[node(7, 4, &[]), node(7, 4, &[])]).expect_err("an id twice");
     assert_eq!(twice, "t.0.et: at byte 7: node 7: another node has the same id");
     let cycle = one(&[node(7, 4, &[field(5, &[8])]), node(8, 4, &[field(5, &[7])])]).expect_err("a cycle");
-    assert_eq!(cycle, "t.0.et: node 7: depends on itself, by way of others");
+    assert_eq!(
+        cycle,
+        "t.0.et: node 7: depends on itself, by way of others; control = \"ignore\" follows data dependencies alone, as Chakra's own feeder does"
+    );
+    let nodes = [node(7, 4, &[field(4, &[8])]), node(8, 4, &[field(5, &[7])])];
+    let options = Options { control: Control::Ignore, ..Options::default() };
+    let (program, _) = read_all(vec![file(&nodes)], &options).expect("a sound file");
+    assert_eq!(program.ranks[0].dependencies(0), []);
+    assert_eq!(program.ranks[0].dependencies(1), [Dependency::on_end(0)]);
 }
 
 #[test]
