@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 /// The most nodes that a rank may have, and all ranks together.
 const MOST_NODES: usize = 1 << 23;
 const MOST_OPERATIONS: usize = 1 << 26;
+/// The most that a file in JSON may hold: as a tree it takes some ten times as much.
+const MOST_JSON_BYTES: usize = 1 << 28;
 
 /// The streams of a rank.
 pub(super) const CPU: u16 = 0;
@@ -139,6 +141,12 @@ impl<'a> Importer<'a> {
             Ok(())
         };
         if source.name.ends_with(".json") {
+            if content.len() > MOST_JSON_BYTES {
+                let most = MOST_JSON_BYTES >> 20;
+                return Err(FileError::whole(format!(
+                    "it is JSON larger than {most} MiB, the most that is read of it"
+                )));
+            }
             json::read(super::super::text(&content)?, |node| {
                 bound(nodes.len(), &node)?;
                 nodes.push(node);

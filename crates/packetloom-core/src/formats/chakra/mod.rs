@@ -10,7 +10,8 @@
 //! Messages are matched by source, destination and tag, in order; astra-sim compares sizes too. `BROADCAST` and
 //! `REDUCE` have no root in the schema: it is the group's first rank. `GATHER` and `SCATTER` are refused.
 //!
-//! What is kept of a file is bounded: 2^23 nodes a rank, 2^26 of all ranks, and 1 GiB of a file when it is unpacked.
+//! What is kept of a file is bounded: 2^23 nodes a rank, 2^26 of all ranks, and 1 GiB of a file when it is unpacked,
+//! 256 MiB if it is JSON.
 
 mod import;
 mod json;

@@ -11,7 +11,7 @@
 //!   again on its way back: from a checkpoint to the layer before one that initiates it.
 //! - `DATA`: the weight gradient of a layer before its input gradient, and that of the first layer is left out.
 //! - `MODEL`: input-gradient operations go on beside the weight-gradient computation; the first layer has none.
-//! - `MICRO`: the weight-gradient operation of the only layer, once for each pass, all at the same time.
+//! - `MICRO`: the weight-gradient operation of the only layer, once for each pass, all at the same time, and nothing else.
 //!
 //! Each operation is followed by the time of the update (`Layer.cc`). Those of 0 bytes are left out. SimAI raises the
 //! forward operations of the second policy to 4096 bytes; this is not done here.
