@@ -1,7 +1,7 @@
 //! Timelines for Perfetto and Chrome: "Trace Event Format" (Google, 2016) as JSON.
 //!
-//! A rank is a process and a stream is a thread. Operations that overlap, which a viewer could not draw on one thread,
-//! get more of them. Arrows go from each send to its receive.
+//! A rank is a process and a stream is a thread. Operations that overlap, which a viewer could not draw on one
+//! thread, get more of them. Arrows go from each send to its receive.
 
 use crate::job::{Program, Sizes, Span, Work};
 use crate::units::Time;
@@ -73,7 +73,8 @@ fn threads(spans: &[Span]) -> Vec<u64> {
     spans.iter().map(&mut place).collect()
 }
 
-/// An arrow for each message whose receive says from whom and with which tag: the k-th sent belongs to the k-th received.
+/// An arrow for each message whose receive says from whom and with which tag: the k-th sent belongs to the k-th
+/// received.
 fn arrows<W: Write>(
     program: &Program,
     spans: &[Span],

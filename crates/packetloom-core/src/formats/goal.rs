@@ -1,12 +1,12 @@
 //! GOAL schedules (Hoefler et al., "LogGOPSim", LSAP 2010), as text and as LogGOPSim's `txt2bin` packs them.
 //!
-//! The text has `num_ranks n` and a block `rank r { ... }` for each rank. A line of it is an operation, `send 8b to 1
-//! tag 2 cpu 0 nic 0`, `recv 8b from 0 tag 2` or `calc 100`, perhaps after a label and a colon, or a dependency: `a
-//! requires b` when a begins after b ended, `a irequires b` when it begins after b began. Labels belong to their rank
-//! and are defined before they are used; `-1` is any source or any tag of a `recv`.
+//! The text has `num_ranks n` and a block `rank r { ... }` for each rank. A line of it is an operation, perhaps after
+//! a label and a colon: `send 8b to 1 tag 2 cpu 0 nic 0`, `recv 8b from 0 tag 2` or `calc 100`; or a dependency:
+//! `a requires b` when a begins after b ended, `a irequires b` when it begins after b began. Labels belong to their
+//! rank and are defined before they are used; `-1` is any source or any tag of a `recv`.
 //!
-//! Operations of one `cpu` are executed one at a time: it is their stream. The number after `nic` is read and not used,
-//! because the scenario says which ports a host has. A message of 0 bytes is read as one of 1: its header is
+//! Operations of one `cpu` are executed one at a time: it is their stream. The number after `nic` is read and not
+//! used, because the scenario says which ports a host has. A message of 0 bytes is read as one of 1: its header is
 //! sent, and here no message is without a byte. The unit of `calc` is that of LogGOPSim's parameters, nanoseconds in
 //! its defaults, and an option here.
 
@@ -30,8 +30,8 @@ impl Default for Options {
     }
 }
 
-/// Reads a schedule, text or binary: that begins with the number 4223. What is kept of it is at most 100 times as large
-/// as the file.
+/// Reads a schedule, text or binary: that begins with the number 4223. What is kept of it is at most 100 times as
+/// large as the file.
 ///
 /// # Errors
 /// What is wrong, with the line or byte; and what [`Program::check`] finds.

@@ -1,12 +1,13 @@
 //! LogGOPSim's binary schedules, as its `txt2bin` writes them: little endian, without gaps between fields.
 //!
-//! After the number 4223 (u64) come the number of ranks (u32) and the highest cpu and nic (u8 each); for each rank the
-//! start and the end of its part (u64 each, from the byte after the first number). A part has the numbers of nodes and
-//! of roots (u32 each), the roots' places (u32), the nodes of 39 bytes, and an appendix of nodes' places (u32), of
-//! which each node names a stretch for those that depend on its end, and one for those that depend on its start.
+//! After the number 4223 (u64) come the number of ranks (u32) and the highest cpu and nic (u8 each); for each rank
+//! the start and the end of its part (u64 each, from the byte after the first number). A part has the numbers of
+//! nodes and of roots (u32 each), the roots' places (u32), the nodes of 39 bytes, and an appendix of nodes' places
+//! (u32), of which each node names a stretch for those that depend on its end, and one for those that depend on its
+//! start.
 //!
-//! Parts follow each other, and no place of an appendix is named by two nodes: so what is kept is in proportion to the
-//! file.
+//! Parts follow each other, and no place of an appendix is named by two nodes: so what is kept is in proportion to
+//! the file.
 
 use super::FileError;
 use super::goal::{Options, duration, told};

@@ -1,5 +1,5 @@
-//! Other simulators' files, read unchanged: one module for each format. The result is plain figures, or a program of a
-//! job; `topology` and `workload` decide what they mean for a network or its traffic.
+//! Other simulators' files, read unchanged: one module for each format. The result is plain figures, or a program of
+//! a job; `topology` and `workload` decide what they mean for a network or its traffic.
 
 pub mod chakra;
 pub mod chrome_trace;

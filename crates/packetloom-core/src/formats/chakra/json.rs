@@ -1,5 +1,6 @@
-//! Traces in JSON, in the two forms that Chakra's tools have: the objects that its jsonizer writes one after the other,
-//! which are the messages of the other format; and one object with a list `workload_graph`, which its feeder reads.
+//! Traces in JSON, in the two forms that Chakra's tools have: the objects that its jsonizer writes one after the
+//! other, which are the messages of the other format; and one object with a list `workload_graph`, which its feeder
+//! reads.
 
 use super::super::{At, FileError};
 use super::node::{Attributes, Kind, Node, Value};

@@ -1,11 +1,11 @@
-//! Chakra execution traces (mlcommons/chakra, `schema/protobuf/et_def.proto`, 2026-05): a file of nodes for each rank,
-//! `PREFIX.0.et` and so on, perhaps packed by gzip; or in JSON, `PREFIX.0.json`.
+//! Chakra execution traces (mlcommons/chakra, `schema/protobuf/et_def.proto`, 2026-05): a file of nodes for each
+//! rank, `PREFIX.0.et` and so on, perhaps packed by gzip; or in JSON, `PREFIX.0.json`.
 //!
-//! Executed as by astra-sim (`astra-sim/workload/Workload.cc` and `HardwareResource.cc`): a node begins when the nodes
-//! that it depends on have ended and its resource is free. A rank has three, which are streams here: the CPU (0), the
-//! GPU's computation (1) and its communication (2), which memory nodes of the GPU hold too. `COMM_RECV` holds none.
-//! Computation and memory nodes take their `duration_micros`; nothing is worked out from `num_ops`, and 0 is 0 where
-//! astra-sim takes a nanosecond. `METADATA` takes no time and holds nothing.
+//! Executed as by astra-sim (`astra-sim/workload/Workload.cc` and `HardwareResource.cc`): a node begins when the
+//! nodes that it depends on have ended and its resource is free. A rank has three, which are streams here: the CPU
+//! (0), the GPU's computation (1) and its communication (2), which memory nodes of the GPU hold too. `COMM_RECV`
+//! holds none. Computation and memory nodes take their `duration_micros`; nothing is worked out from `num_ops`, and
+//! 0 is 0 where astra-sim takes a nanosecond. `METADATA` takes no time and holds nothing.
 //!
 //! Messages are matched by source, destination and tag, in order; astra-sim compares sizes too. `BROADCAST` and
 //! `REDUCE` have no root in the schema: it is the group's first rank. `GATHER` and `SCATTER` are refused.
@@ -37,7 +37,8 @@ use std::path::Path;
 /// How traces are read, where the schema leaves it open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether a node without the attribute `is_cpu_op` is the CPU's. The default is that of Chakra's feeder: it is not.
+    /// Whether a node without the attribute `is_cpu_op` is the CPU's. The default is that of Chakra's feeder: it is
+    /// not.
     pub is_cpu_op: bool,
     /// What the size of an all-gather is.
     pub all_gather_size: AllGatherSize,
@@ -73,8 +74,8 @@ pub enum CpuCommunication {
     Compute,
 }
 
-/// Whether dependencies by control are followed. Older converters note the caller of an operation as one, which has not
-/// ended when the operation begins: then nodes may depend on themselves.
+/// Whether dependencies by control are followed. Older converters note the caller of an operation as one, which has
+/// not ended when the operation begins: then nodes may depend on themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Control {
     /// They are, as by astra-sim.
@@ -224,7 +225,8 @@ fn ranks_of(prefix: &str) -> Result<(u32, &'static str), String> {
     }
 }
 
-/// Reads a file of process groups, as astra-sim's option `comm-group-configuration` names: `{"0": [0, 1], "1": [2, 3]}`.
+/// Reads a file of process groups, as astra-sim's option `comm-group-configuration` names:
+/// `{"0": [0, 1], "1": [2, 3]}`.
 ///
 /// # Errors
 /// What is wrong.

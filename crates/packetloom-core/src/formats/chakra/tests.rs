@@ -270,7 +270,7 @@ fn what_is_written_is_read_back() {
         let (read, report) = read("t", 3, sources, &groups, &options).expect("sound files");
         assert_eq!(read, program);
         assert_eq!((report.ranks[0].nodes, report.ranks[1].nodes), (14, 13));
-        // Those of its stream whose end nothing waits for: six collectives and the memory's is waited for by the send.
+        // Nothing waits for the seven collective operations before the last.
         assert_eq!(report.ranks[0].loose, if spans.is_empty() { 0 } else { 7 });
     }
 }

@@ -27,13 +27,14 @@ enum AttributeKind {
 
 /// Writes a program, with the times of a run where `spans` has them: a node's id is the operation's place.
 ///
-/// A computation on stream 0 is the CPU's; on any other it is the GPU's, and the attribute `stream` has the number if
-/// it is not 1. Operations on no stream that take no time are METADATA. Times are in whole microseconds, rounded down;
-/// where a computation has more digits, `packetloom_duration_ps` has all. The size of an all-gather is the total.
+/// A computation on stream 0 is the CPU's; on any other it is the GPU's, and the attribute `stream` has the number
+/// if it is not 1. Operations on no stream that take no time are METADATA. Times are in whole microseconds, rounded
+/// down; where a computation has more digits, `packetloom_duration_ps` has all. The size of an all-gather is the
+/// total.
 ///
 /// # Errors
-/// The first operation for which Chakra has no words: it depends on the beginning of another, receives from any rank or
-/// with any tag, or has a size for each pair.
+/// The first operation for which Chakra has no words: it depends on the beginning of another, receives from any rank
+/// or with any tag, or has a size for each pair.
 pub fn write(program: &Program, spans: &[Span]) -> Result<Written, Problem> {
     let times: BTreeMap<(u32, u32), Span> =
         spans.iter().map(|span| ((span.rank, span.operation), *span)).collect();

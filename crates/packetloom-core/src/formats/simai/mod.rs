@@ -1,20 +1,21 @@
 //! SimAI's workloads (aliyun/SimAI, `astra-sim-alibabacloud/astra-sim/workload/Workload.cc`, 2026-08), which AICB
 //! generates.
 //!
-//! The first line has a policy and keys with values, the second the number of layers; then a line per layer has twelve
-//! columns: name, dependency (-1), and for each of forward, input gradient and weight gradient the time of the
-//! computation in nanoseconds, the collective operation and its bytes; last the time of the update.
+//! The first line has a policy and keys with values, the second the number of layers; then a line per layer has
+//! twelve columns: name, dependency (-1), and for each of forward, input gradient and weight gradient the time of
+//! the computation in nanoseconds, the collective operation and its bytes; last the time of the update.
 //!
 //! A pass goes forward over the layers and back. What waits for what is that of the policy:
-//! - `HYBRID_TRANSFORMER` and `HYBRID_TRANSFORMER_FWD_IN_BCKWD`: forward and input-gradient operations are waited for;
-//!   weight-gradient operations go on beside until the same layer's next forward computation. The second computes layers
-//!   again on its way back: from a checkpoint to the layer before one that initiates it.
+//! - `HYBRID_TRANSFORMER` and `HYBRID_TRANSFORMER_FWD_IN_BCKWD`: forward and input-gradient operations are waited
+//!   for; weight-gradient operations go on beside until the same layer's next forward computation. The second computes
+//!   layers again on its way back: from a checkpoint to the layer before one that initiates it.
 //! - `DATA`: the weight gradient of a layer before its input gradient, and that of the first layer is left out.
 //! - `MODEL`: input-gradient operations go on beside the weight-gradient computation; the first layer has none.
-//! - `MICRO`: the weight-gradient operation of the only layer, once for each pass, all at the same time, and nothing else.
+//! - `MICRO`: the weight-gradient operation of the only layer, once for each pass, all at the same time, and nothing
+//!   else.
 //!
-//! Each operation is followed by the time of the update (`Layer.cc`). Those of 0 bytes are left out. SimAI raises the
-//! forward operations of the second policy to 4096 bytes; this is not done here.
+//! Each operation is followed by the time of the update (`Layer.cc`). Those of 0 bytes are left out. SimAI raises
+//! the forward operations of the second policy to 4096 bytes; this is not done here.
 //!
 //! Groups: a suffix `_EP` or `_DP_EP` names one; without it forward and input gradient mean TP, weight gradient DP.
 //! Ranks stand as in Megatron-LM's order `tp-cp-ep-dp-pp` (`megatron/core/parallel_state.py`): TP fastest, then EP
