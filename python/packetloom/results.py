@@ -134,8 +134,18 @@ class Results:
 
     @property
     def jobs(self) -> pa.Table:
-        """A row per operation among hosts, for each time that it was done."""
+        """A row per collective operation, for each time that it was done."""
         return self.table("jobs")
+
+    @property
+    def iterations(self) -> pa.Table:
+        """A row per repetition of a job."""
+        return self.table("iterations")
+
+    @property
+    def operations(self) -> pa.Table:
+        """A row per operation of a rank of a job, if the scenario records them."""
+        return self.table("operations")
 
     def build_note(self) -> str:
         """Which cases another build computed, for the line below a table; empty if none."""

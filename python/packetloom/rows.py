@@ -38,9 +38,23 @@ PULLS = "pulls.parquet"
 CLASSES = "classes.parquet"
 PAUSES = "pauses.parquet"
 JOBS = "jobs.parquet"
+ITERATIONS = "iterations.parquet"
+OPERATIONS = "operations.parquet"
 CAPTURES = "captures.parquet"
 
-TableName = Literal["cases", "flows", "ports", "series", "classes", "pulls", "pauses", "jobs", "captures"]
+TableName = Literal[
+    "cases",
+    "flows",
+    "ports",
+    "series",
+    "classes",
+    "pulls",
+    "pauses",
+    "jobs",
+    "iterations",
+    "operations",
+    "captures",
+]
 PARTITIONED: dict[str, str] = {
     "flows": FLOWS,
     "ports": PORTS,
@@ -49,6 +63,8 @@ PARTITIONED: dict[str, str] = {
     "pulls": PULLS,
     "pauses": PAUSES,
     "jobs": JOBS,
+    "iterations": ITERATIONS,
+    "operations": OPERATIONS,
     "captures": CAPTURES,
 }
 EVERY_CASE_HAS = ("scheme", "load", "seed")

@@ -188,6 +188,14 @@ impl Value {
             other => panic!("{other:?} is no time"),
         }
     }
+
+    /// A whole number; panics if it is none: the kind of the parameter says so.
+    pub fn as_count(&self) -> u64 {
+        match self {
+            Value::Count(count) => *count,
+            other => panic!("{other:?} is no whole number"),
+        }
+    }
 }
 
 /// A component that was read: its kind, and a value for each of its parameters.

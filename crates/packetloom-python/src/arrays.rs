@@ -26,7 +26,7 @@ macro_rules! entries {
         }
     )*};
 }
-entries!(u8: "u1", u16: "u2", u32: "u4", u64: "u8", f64: "f8");
+entries!(u8: "u1", u16: "u2", u32: "u4", u64: "u8", i32: "i4", i64: "i8", f64: "f8");
 
 impl Entry for bool {
     const DTYPE: &'static str = "?";

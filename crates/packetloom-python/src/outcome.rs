@@ -206,17 +206,61 @@ impl Outcome {
         if self.core.jobs.is_empty() {
             return Ok(columns.table);
         }
-        columns.add("source", |row| row.job.source)?;
-        columns.add("repetition", |row| row.job.repetition)?;
-        columns.add_texts("operation", |row| row.job.collective.operation.clone())?;
-        columns.add_texts("algorithm", |row| row.job.collective.algorithm.clone())?;
-        columns.add("ranks", |row| row.job.ranks)?;
-        columns.add("size_bytes", |row| row.job.collective.size_bytes)?;
-        columns
-            .add("start_ns", |row| if row.start == Time::NEVER { f64::NAN } else { row.start.as_ns_f64() })?;
+        columns.add("source", |row| row.source)?;
+        columns.add("repetition", |row| row.repetition)?;
+        columns.add_texts("name", |row| row.name.clone())?;
+        columns.add_texts("operation", |row| row.operation.kind.name().to_owned())?;
+        columns.add_texts("algorithm", |row| row.operation.algorithm.name().to_owned())?;
+        columns.add("ranks", |row| row.operation.ranks)?;
+        columns.add("size_bytes", |row| row.operation.bytes)?;
+        columns.add("start_ns", |row| ns(row.start))?;
         columns.add("jct_ns", |row| row.completion_time().map_or(f64::NAN, Time::as_ns_f64))?;
         columns.add("algorithm_gbps", |row| row.algorithm_gbps().unwrap_or(f64::NAN))?;
         columns.add("bus_gbps", |row| row.bus_gbps().unwrap_or(f64::NAN))?;
+        columns.add("last_start_ns", |row| ns(row.last_start))?;
+        columns.add("last_rank", |row| row.last_rank)?;
+        Ok(columns.table)
+    }
+
+    /// Repetitions of jobs.
+    #[getter]
+    fn iterations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = Columns { rows: &self.core.iterations, table: PyDict::new(py) };
+        if self.core.iterations.is_empty() {
+            return Ok(columns.table);
+        }
+        columns.add("source", |row| row.source)?;
+        columns.add("iteration", |row| row.iteration)?;
+        columns.add("ranks", |row| row.ranks)?;
+        columns.add("start_ns", |row| ns(row.start))?;
+        columns.add("jct_ns", |row| row.took().map_or(f64::NAN, Time::as_ns_f64))?;
+        columns.add("compute_ns", |row| row.compute.as_ns_f64())?;
+        columns.add("communication_ns", |row| row.communication.as_ns_f64())?;
+        columns.add("jct_ratio", |row| row.ratio().unwrap_or(f64::NAN))?;
+        columns.add("overlap", |row| row.overlap().unwrap_or(f64::NAN))?;
+        columns.add("last_rank", |row| row.last_rank)?;
+        Ok(columns.table)
+    }
+
+    /// What every rank did, if that was measured.
+    #[getter]
+    fn operations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = Columns { rows: &self.core.operations, table: PyDict::new(py) };
+        if self.core.operations.is_empty() {
+            return Ok(columns.table);
+        }
+        columns.add("source", |row| row.source)?;
+        columns.add("rank", |row| row.rank)?;
+        columns.add("iteration", |row| row.span.iteration)?;
+        columns.add("place", |row| row.span.place)?;
+        columns.add_texts("name", |row| row.name.clone())?;
+        columns.add_texts("kind", |row| row.kind.to_owned())?;
+        columns.add("stream", |row| row.stream.map_or(-1, i32::from))?;
+        columns.add("ready_ns", |row| ns(row.span.ready))?;
+        columns.add("begin_ns", |row| ns(row.span.begin))?;
+        columns.add("end_ns", |row| ns(row.span.end))?;
+        columns.add("after", |row| row.span.after.map_or(-1, i64::from))?;
+        columns.add("message_from", |row| row.message_from.map_or(-1, i64::from))?;
         Ok(columns.table)
     }
 
@@ -291,4 +335,9 @@ impl<R> Columns<'_, '_, R> {
     fn add_texts(&self, name: &str, of: impl Fn(&R) -> String) -> PyResult<()> {
         self.table.set_item(name, self.rows.iter().map(of).collect::<Vec<_>>())
     }
+}
+
+/// A time in ns; not a number for one that never comes.
+fn ns(time: Time) -> f64 {
+    if time == Time::NEVER { f64::NAN } else { time.as_ns_f64() }
 }

@@ -51,6 +51,6 @@ pub mod yardstick;
 
 pub use packetloom_control as control;
 pub use packetloom_core::{
-    engine, fault, files, flow, formats, link_message, measure, packet, packets, queue, random, routing,
+    engine, fault, files, flow, formats, job, link_message, measure, packet, packets, queue, random, routing,
     spec, topology, units, user_class, workload,
 };

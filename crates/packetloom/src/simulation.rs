@@ -2,14 +2,16 @@
 
 mod checks;
 mod flow_level;
+mod jobs;
 mod monitor;
 mod outcome;
 mod packets;
 mod planned;
 mod warnings;
 
+pub use jobs::{IterationRow, JobRow, OperationRow};
 pub use monitor::Monitor;
-pub use outcome::{ClassSample, Control, JobRow, Outcome, PortRow};
+pub use outcome::{ClassSample, Control, Outcome, PortRow};
 
 use crate::audit::{Violation, check_rows};
 use crate::central;
@@ -153,6 +155,7 @@ impl Simulation {
         let environment = Environment {
             hosts: topology.hosts,
             host_ids: topology.ids.iter().copied().take(topology.hosts as usize).collect(),
+            server_hosts: None,
             host_rate: topology.hosts_are_alike().then(|| topology.host_rate()),
             mss: format.mss_bytes,
             header: format.header_bytes,
@@ -344,6 +347,8 @@ impl Setting {
             refused: None,
             control: None,
             jobs: Vec::new(),
+            iterations: Vec::new(),
+            operations: Vec::new(),
             captures: Vec::new(),
             format: self.format,
         }

@@ -158,8 +158,8 @@ fn what_can_not_be_done_is_told() {
     };
     let ring = "operation = \"all-reduce\"";
     assert_eq!(
-        message(&format!("{ring}, algorithm = \"halving-doubling\", size = \"1MB\", ranks = 6")),
-        "workload[0].arrivals.ranks: halving and doubling needs a power of two of hosts, not 6; write 16"
+        message("operation = \"all-gather\", algorithm = \"halving-doubling\", size = \"1MB\", ranks = 6"),
+        "workload[0].arrivals.algorithm: halving and doubling needs a power of two of ranks, not 6"
     );
     assert_eq!(
         message(&format!("{ring}, size = \"1MB\", ranks = 9")),

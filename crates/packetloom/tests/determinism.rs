@@ -273,11 +273,11 @@ fn flows_that_wait_for_others_are_pinned_and_do_not_depend_on_threads() {
     };
     let pinned = [
         (collective("all-reduce", "ring"), "561a4081f49fef56"),
-        (collective("all-reduce", "halving-doubling"), "d9c07e212ef82c54"),
+        (collective("all-reduce", "halving-doubling"), "458658bc9c54c137"),
         (collective("all-gather", "ring"), "e421c24cfd9d34fc"),
         (collective("all-gather", "halving-doubling"), "8743ca5675171b1b"),
         (collective("reduce-scatter", "ring"), "e421c24cfd9d34fc"),
-        (collective("reduce-scatter", "halving-doubling"), "af697f25a644c312"),
+        (collective("reduce-scatter", "halving-doubling"), "f5c526b31d29e5d8"),
         (collective("all-to-all", "direct"), "c8ffa17761c1ae29"),
         (collective("all-to-all", "in-turn"), "c3e89de43f5c17e8"),
         ("arrivals = { kind = \"htsim\", file = \"pinned.cm\" }".to_owned(), "cb98e2253884147e"),

@@ -5,7 +5,7 @@ use super::agenda::Agenda;
 use super::arrival::Arrival;
 use super::endpoint::{Context, FlowStatus, Transport};
 use super::intake::{Arrived, Intake};
-use super::log::{Event, Log, Report};
+use super::log::{Log, Report};
 use super::port::Port;
 use super::processing::Processing;
 use super::queries::Queries;
@@ -20,6 +20,7 @@ use crate::queue::Signals;
 use crate::random::{Purpose, Stream};
 use crate::routing::PathChoice;
 use crate::units::Time;
+use crate::workload::job::{Ranks, Walker};
 use crate::workload::{Chain, Done, Query, Triggers};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -35,6 +36,8 @@ pub(super) struct Host<T: Transport> {
     chains: BTreeMap<u32, Chain>,
     /// What starts flows here when others have ended here.
     triggers: Option<Box<Triggers>>,
+    /// Ranks of jobs.
+    ranks: Option<Box<Ranks>>,
     queries: Option<Box<Queries>>,
     random: Stream,
     /// The record of the pull queue, if it is observed.
@@ -58,20 +61,21 @@ struct Turns {
     /// Flows to start, by start and identity; and flows to this host, to be queried for.
     starting: BinaryHeap<Reverse<(Time, Flow)>>,
     ended_chains: Vec<u32>,
-    /// Whether it has triggers or queries, which are notified when flows end here.
+    /// Whether it has triggers, ranks or queries, which are notified when flows end here.
     listens: bool,
-    /// Whether it is slow at times or takes time for each packet, and when it next takes one that it has not taken
-    /// at once.
+    /// Whether it is slow at times or takes time for each packet.
     takes_late: bool,
-    takes_at: Time,
+    /// When it next takes a packet that it has not taken at once, or a rank has something to do.
+    acts_at: Time,
     /// The earliest wake-up that the calendar has for it.
     wake_at: Time,
 }
 
 enum Next {
     Arrival(PacketId),
-    /// Something waits in the NIC of a slow host, or is processed, and its time has come.
-    Intake,
+    /// A rank has something to do; or something waits in the NIC of a slow host, or is processed, and its time has
+    /// come.
+    Own,
     /// That was this packet.
     Taken(PacketId),
     /// A pause of the NIC has ended.
@@ -97,7 +101,7 @@ impl<T: Transport> Host<T> {
             ended_chains: Vec::new(),
             listens: false,
             takes_late: false,
-            takes_at: Time::NEVER,
+            acts_at: Time::NEVER,
             wake_at: Time::NEVER,
         };
         Host {
@@ -107,6 +111,7 @@ impl<T: Transport> Host<T> {
             paths,
             chains: BTreeMap::new(),
             triggers: None,
+            ranks: None,
             queries: None,
             random: Stream::new(seed, Purpose::Transport, u64::from(id)),
             pulls: None,
@@ -216,7 +221,7 @@ impl<T: Transport> Host<T> {
 
     #[inline]
     fn next_by_itself(&self) -> Time {
-        self.turns.agenda.next_at().min(self.next_start()).min(self.turns.takes_at)
+        self.turns.agenda.next_at().min(self.next_start()).min(self.turns.acts_at)
     }
 
     /// Adds a flow that starts in the window about to be processed, or later.
@@ -237,6 +242,19 @@ impl<T: Transport> Host<T> {
     pub(super) fn add_triggers(&mut self, triggers: Triggers) {
         self.triggers = Some(Box::new(triggers));
         self.turns.listens = true;
+    }
+
+    /// Gives the host a rank of a job.
+    pub(super) fn add_rank(&mut self, rank: Walker, wires: &mut Wires<T::Header>) {
+        wires.calendar.wake(self.turns.node, rank.next_at());
+        self.ranks.get_or_insert_default().add(rank);
+        self.turns.listens = true;
+        self.note_next_act();
+    }
+
+    /// The ranks of jobs here.
+    pub(super) fn ranks(&self) -> &[Walker] {
+        self.ranks.as_ref().map_or(&[], |ranks| ranks.walkers())
     }
 
     /// Gives the host a query that it sends in the window about to be processed or later, or that will come.
@@ -280,7 +298,8 @@ impl<T: Transport> Host<T> {
                 }
             }
             match next {
-                Next::Intake => self.take(now, wires, log, tally),
+                Next::Own if self.wakes_ranks(now, log) => tally.events += 1,
+                Next::Own => self.take(now, wires, log, tally),
                 next => self.step(now, next, wires, log, tally),
             }
         }
@@ -301,8 +320,8 @@ impl<T: Transport> Host<T> {
             Some((at, Next::Arrival(id)))
         } else if by_itself >= end {
             None
-        } else if self.turns.takes_at == by_itself {
-            Some((by_itself, Next::Intake))
+        } else if self.turns.acts_at == by_itself {
+            Some((by_itself, Next::Own))
         } else if self.turns.agenda.next_at() == by_itself {
             Some((by_itself, Next::Timer))
         } else {
@@ -344,7 +363,7 @@ impl<T: Transport> Host<T> {
                 self.transport.receive(packet, &mut context);
             }
             Next::Resumed => self.transport.resumed(&mut context),
-            Next::Intake => {}
+            Next::Own => {}
             Next::Timer => {
                 let Some(timer) = context.agenda.pop() else { return };
                 self.transport.timer(timer, &mut context);
@@ -363,7 +382,7 @@ impl<T: Transport> Host<T> {
             self.continue_chains(now);
         }
         if self.turns.listens {
-            self.notify_ends(now, &log.events[logged..], wires);
+            self.notify_ends(now, logged, log, wires);
         }
     }
 
@@ -398,14 +417,25 @@ impl<T: Transport> Host<T> {
     fn processes_at_once(&mut self, now: Time, id: PacketId, link: u32) -> bool {
         let Some(processing) = &mut self.processing else { return true };
         let is_done = processing.begin(now, id, link);
-        self.note_next_take();
+        self.note_next_act();
         is_done
     }
 
-    fn note_next_take(&mut self) {
+    fn note_next_act(&mut self) {
         let intake = self.intake.as_ref().map_or(Time::NEVER, |intake| intake.next_at());
         let processing = self.processing.as_ref().map_or(Time::NEVER, |processing| processing.next_at());
-        self.turns.takes_at = intake.min(processing);
+        let ranks = self.ranks.as_ref().map_or(Time::NEVER, |ranks| ranks.next_at());
+        self.turns.acts_at = intake.min(processing).min(ranks);
+    }
+
+    /// Wakes the ranks that have something to do; whether there are any.
+    #[inline(never)]
+    fn wakes_ranks(&mut self, now: Time, log: &mut Log) -> bool {
+        let Some(ranks) = self.ranks.as_mut().filter(|ranks| ranks.next_at() <= now) else { return false };
+        ranks.wake(now, |flow| self.turns.starting.push(Reverse((flow.start, flow))));
+        ranks.take_ended().for_each(|source| log.rank_ended(source, now));
+        self.note_next_act();
+        true
     }
 
     /// Takes what has been processed, or what has waited in the NIC until now.
@@ -414,7 +444,7 @@ impl<T: Transport> Host<T> {
         let Some((id, link)) = self.processing.as_mut().and_then(|processing| processing.finish(now)) else {
             return self.take_from_nic(now, wires, log, tally);
         };
-        self.note_next_take();
+        self.note_next_act();
         if wires.packets.get(id).kind.is_transports() {
             self.step(now, Next::Taken(id), wires, log, tally);
         } else {
@@ -450,11 +480,18 @@ impl<T: Transport> Host<T> {
             let id = wires.packets.add(frame);
             nic.send_signal(now, by, id, wires);
         });
-        self.note_next_take();
+        self.note_next_act();
     }
 
-    fn notify_ends(&mut self, now: Time, events: &[Event], wires: &mut Wires<T::Header>) {
-        for (flow, done) in events.iter().filter_map(Event::done) {
+    /// Notifies those who wait for it of flows that have ended: those in the log from `logged` on.
+    fn notify_ends(&mut self, now: Time, logged: usize, log: &mut Log, wires: &mut Wires<T::Header>) {
+        for at in logged..log.events.len() {
+            let Some((flow, done)) = log.events[at].done() else { continue };
+            if let Some(ranks) = &mut self.ranks {
+                ranks.notify(flow, done, now, |flow| self.turns.starting.push(Reverse((flow.start, flow))));
+                ranks.take_ended().for_each(|source| log.rank_ended(source, now));
+                self.note_next_act();
+            }
             if let Some(triggers) = &mut self.triggers {
                 triggers.notify(flow, done, now, |flow| self.turns.starting.push(Reverse((now, flow))));
             }

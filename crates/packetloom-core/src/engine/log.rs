@@ -143,6 +143,13 @@ pub enum Event {
         /// What it took.
         report: Report,
     },
+    /// All that a rank of a job does has ended.
+    RankEnded {
+        /// The job's source.
+        source: u8,
+        /// When.
+        at: Time,
+    },
     /// Its congestion control made an error, so that the run is worth nothing.
     Refused {
         /// Which flow.
@@ -158,7 +165,7 @@ impl Event {
     /// The flow that has ended by this event, and at which end.
     pub fn done(&self) -> Option<(FlowId, Done)> {
         match *self {
-            Event::Started(_) | Event::Refused { .. } => None,
+            Event::Started(_) | Event::RankEnded { .. } | Event::Refused { .. } => None,
             Event::Delivered { flow, .. } => Some((flow, Done::Received)),
             Event::Closed { flow, .. } => Some((flow, Done::Sent)),
         }
@@ -180,6 +187,7 @@ impl Log {
                 Event::Started(flow) => workload.notify_start(&flow),
                 Event::Delivered { flow, at } => workload.notify_end(flow, Done::Received, at),
                 Event::Closed { flow, at, .. } => workload.notify_end(flow, Done::Sent, at),
+                Event::RankEnded { source, .. } => workload.notify_rank_ended(source),
                 Event::Refused { .. } => {}
             }
         }
@@ -187,6 +195,10 @@ impl Log {
 
     pub(super) fn started(&mut self, flow: Flow) {
         self.events.push(Event::Started(flow));
+    }
+
+    pub(super) fn rank_ended(&mut self, source: u8, at: Time) {
+        self.events.push(Event::RankEnded { source, at });
     }
 
     #[cold]

@@ -52,6 +52,7 @@ use crate::routing::FlowPorts;
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
+use crate::workload::job::{Span, Walker};
 use crate::workload::{Start, Workload};
 use assembly::Assembly;
 use crew::{AnyCrew, Crew, Turn};
@@ -182,6 +183,9 @@ pub trait AnyEngine {
     /// In which order the packets of each flow arrived, by flow, if that was measured.
     fn reordering(&self) -> BTreeMap<FlowId, Reordering>;
 
+    /// What the ranks of jobs did: source, rank, and its operations.
+    fn spans(&self) -> Vec<(u8, u32, Vec<Span>)>;
+
     /// What the balancers of all switches counted, by name.
     fn balancing(&self) -> BTreeMap<&'static str, u64>;
 
@@ -235,6 +239,9 @@ impl<T: Transport> AnyEngine for Engine<T> {
         }
         for (host, triggers) in triggers {
             self.shard_of(host).add_triggers(host, triggers);
+        }
+        for (host, rank) in workload.take_ranks() {
+            self.shard_of(host).add_rank(host, rank);
         }
         let clock = self.shards[0].wires.calendar.clock();
         let places = &self.partition.places;
@@ -294,6 +301,13 @@ impl<T: Transport> AnyEngine for Engine<T> {
         let mut flows = BTreeMap::new();
         self.shards.iter().for_each(|shard| flows.extend(shard.reordering()));
         flows
+    }
+
+    fn spans(&self) -> Vec<(u8, u32, Vec<Span>)> {
+        let of = |rank: &Walker| (rank.plan().settings.like.source, rank.rank(), rank.spans().collect());
+        let mut all: Vec<_> = self.shards.iter().flat_map(Shard::ranks).map(of).collect();
+        all.sort_unstable_by_key(|&(source, rank, _)| (source, rank));
+        all
     }
 
     fn balancing(&self) -> BTreeMap<&'static str, u64> {

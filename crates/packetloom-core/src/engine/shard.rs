@@ -17,6 +17,7 @@ use crate::measure::{QueueRecorder, Reordering};
 use crate::packets::Packets;
 use crate::prefetch::prefetch_whole;
 use crate::units::Time;
+use crate::workload::job::Walker;
 use crate::workload::{Chain, Query, Triggers};
 
 /// Nodes and the links that end at them.
@@ -51,6 +52,15 @@ impl<T: Transport> Shard<T> {
 
     pub(super) fn add_triggers(&mut self, host: HostId, triggers: Triggers) {
         self.hosts[(host - self.first_host) as usize].add_triggers(triggers);
+    }
+
+    pub(super) fn add_rank(&mut self, host: HostId, rank: Walker) {
+        self.hosts[(host - self.first_host) as usize].add_rank(rank, &mut self.wires);
+    }
+
+    /// The ranks of jobs at its hosts.
+    pub(super) fn ranks(&self) -> impl Iterator<Item = &Walker> {
+        self.hosts.iter().flat_map(Host::ranks)
     }
 
     /// A query that a host here sends, another expects, or both.

@@ -79,7 +79,7 @@ pub fn read<T>(
     reader(&text).map_err(|error| complain(error.of(file)))
 }
 
-/// Reads a file that a scenario names under the key `trace`, which need not be a text.
+/// Reads a file that a scenario names under the key `file`, which need not be a text.
 ///
 /// # Errors
 /// What is wrong, with the file's name and the line or byte.
@@ -87,7 +87,7 @@ pub fn read_bytes<T>(
     file: &str,
     reader: impl FnOnce(&[u8]) -> Result<T, FileError>,
 ) -> Result<T, crate::spec::Complaint> {
-    let complain = |message: String| crate::spec::Complaint::new("trace", message);
+    let complain = |message: String| crate::spec::Complaint::new("file", message);
     let content = files::read(Path::new(file), MOST_LIST_BYTES)
         .map_err(|error| complain(format!("{file}: {error}")))?;
     reader(&content).map_err(|error| complain(error.of(file)))

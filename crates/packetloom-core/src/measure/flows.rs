@@ -99,6 +99,7 @@ impl Collector {
                     row.closed = at;
                     row.report = report;
                 }),
+                Event::RankEnded { .. } => {}
                 Event::Refused { flow, at, error } => self.refuse(flow, at, error),
             }
         }

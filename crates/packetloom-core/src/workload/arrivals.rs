@@ -1,14 +1,16 @@
 //! When flows start.
 
-use super::collective::Collective;
 use crate::spec::Fallback::{Absent, Required, Value as Default};
 use crate::spec::{Complaint, Component, Kind, Param, Values, anything};
 use crate::units::Time;
 
 /// Kinds of arrivals that are read from a file, hosts and sizes and all.
 pub const LISTS: [&str; 3] = ["list", "hpcc", "htsim"];
-/// Kinds of arrivals that have hosts and sizes of their own.
-pub const HAVE_ALL: [&str; 4] = ["list", "hpcc", "htsim", "collective"];
+
+/// Whether arrivals of a kind have hosts and sizes of their own.
+pub fn have_all(kind: &str) -> bool {
+    LISTS.contains(&kind) || super::jobs::is_job(kind)
+}
 
 /// What a scenario can write as `arrivals`.
 pub const COMPONENTS: &[Component] = &[
@@ -201,8 +203,8 @@ pub enum Arrivals {
         /// How long a trigger takes to start a flow at another host.
         trigger_delay: Time,
     },
-    /// As an operation among hosts has them.
-    Collective(Collective),
+    /// As a job has them.
+    Job,
 }
 
 impl Arrivals {
@@ -221,7 +223,7 @@ impl Arrivals {
                 file: values.text("file"),
                 trigger_delay: values.time("trigger_delay"),
             },
-            "collective" => Arrivals::Collective(Collective::build(values)),
+            kind if super::jobs::is_job(kind) => Arrivals::Job,
             other => panic!("no arrivals are called {other}"),
         }
     }

@@ -2,11 +2,12 @@
 
 use super::arrivals::Arrivals;
 use super::chain::{Chain, ChainPlan};
-use super::collective::Collective;
 use super::deadlines::Deadlines;
 use super::entity;
 use super::facts::SourceFacts;
 use super::generator::{Built, Environment, OpenLoop, Planned, PlannedJob};
+use super::job::settings::Site;
+use super::jobs;
 use super::list::FlowList;
 use super::members::Members;
 use super::pattern::{Pattern, Turn};
@@ -98,7 +99,7 @@ pub fn source(spec: &Values, env: &Environment, index: u8, members: Members) -> 
     match Arrivals::build(&spec.component("arrivals")) {
         Arrivals::List { file, is_hpcc } => listed(common, &file, is_hpcc, env),
         Arrivals::Connections { file, trigger_delay } => connections(&common, &file, trigger_delay, env),
-        Arrivals::Collective(collective) => operation(&common, collective, env),
+        Arrivals::Job => job(&common, &spec.component("arrivals"), env),
         Arrivals::Closed { concurrent, think_time } => closed(common, spec, env, concurrent, think_time),
         arrivals => drawn(common, spec, env, &arrivals),
     }
@@ -169,35 +170,26 @@ fn connections(
         replay::from_htsim(&matrix, env, like(common), trigger_delay)
     });
     let plan = plan.map_err(|complaint| inside("arrivals", complaint))?;
-    let facts = SourceFacts::of_plan(&plan.flows, &format!("as listed in {file}"), "as listed", env);
-    Ok(Built::Planned(Planned { plan, jobs: Vec::new(), is_background: common.is_background }, facts))
+    let sizes: Vec<u64> = plan.flows.iter().map(|flow| flow.size_bytes).collect();
+    let facts = SourceFacts::of_plan(&sizes, &format!("as listed in {file}"), "as listed", env);
+    Ok(Built::Planned(Planned { plan, is_background: common.is_background }, facts))
 }
 
-fn operation(common: &Common, collective: Collective, env: &Environment) -> Result<Built, Complaint> {
+fn job(common: &Common, values: &Values, env: &Environment) -> Result<Built, Complaint> {
     check_planned(common)?;
-    let inside = |complaint| inside("arrivals", complaint);
-    let ranks = collective.ranks.unwrap_or(env.hosts.into());
-    if ranks > u64::from(env.hosts) {
-        let message = format!("{ranks} ranks among {} hosts; write fewer", env.hosts);
-        return Err(inside(Complaint::new("ranks", message)));
-    }
-    collective.check(ranks as u32).map_err(inside)?;
-    let mut hosts: Vec<HostId> = (0..env.hosts).map(|member| common.members.host(member)).collect();
-    if collective.shuffled {
-        let mut stream = Stream::new(env.seed, Purpose::Pattern, entity::source(common.label.source));
-        for last in (1..hosts.len()).rev() {
-            hosts.swap(last, stream.below(last as u32 + 1) as usize);
-        }
-    }
-    hosts.truncate(ranks as usize);
-    let (plan, repetitions) = collective.plan(&hosts, like(common));
-    let pattern = format!("{} among {ranks} hosts, {}", collective.operation, collective.algorithm);
-    let facts = SourceFacts::of_plan(&plan.flows, "as the operation has them", &pattern, env);
-    let job = |(repetition, places)| PlannedJob { repetition, places };
-    let jobs = (0..).zip(repetitions).map(job).collect::<Vec<_>>();
-    let jobs = vec![(collective, ranks as u32, jobs)];
-    Ok(Built::Planned(Planned { plan, jobs, is_background: common.is_background }, facts))
+    let hosts: Vec<HostId> = (0..env.hosts).map(|member| common.members.host(member)).collect();
+    let site = Site { hosts: &hosts, server: env.server_hosts };
+    let mut draws = Stream::new(env.seed, Purpose::Pattern, entity::source(common.label.source));
+    let made = jobs::plan(values, &site, like(common), &mut draws);
+    let (plan, pattern) = made.map_err(|complaint| inside("arrivals", complaint))?;
+    let sizes = plan.sizes(MOST_SIZES);
+    let facts = SourceFacts::of_plan(&sizes, "as the operations have them", &pattern, env);
+    let facts = SourceFacts { flows: Some(plan.messages()), ..facts };
+    Ok(Built::Job(PlannedJob { plan, is_background: common.is_background }, facts))
 }
+
+/// The sizes of so many messages tell how large a job's are.
+const MOST_SIZES: usize = 1_000_000;
 
 fn drawn(common: Common, spec: &Values, env: &Environment, arrivals: &Arrivals) -> Result<Built, Complaint> {
     let sizes = build_sizes(spec)?;

@@ -6,7 +6,6 @@ use super::list::ListedFlow;
 use super::pattern::Pattern;
 use super::sizes::Sizes;
 use super::spread::Spread;
-use crate::flow::Flow;
 use crate::units::Time;
 use std::fmt;
 
@@ -86,20 +85,20 @@ impl SourceFacts {
 }
 
 impl SourceFacts {
-    /// Of flows that wait for one another.
-    pub(super) fn of_plan(flows: &[Flow], sizes: &str, pattern: &str, env: &Environment) -> SourceFacts {
-        let count = flows.len() as f64;
-        let mean_bytes = flows.iter().map(|flow| flow.size_bytes as f64).sum::<f64>() / count;
-        let packets = flows.iter().map(|flow| flow.size_bytes.div_ceil(env.mss) as f64).sum::<f64>() / count;
+    /// Of flows of these sizes that wait for one another.
+    pub(super) fn of_plan(all: &[u64], sizes: &str, pattern: &str, env: &Environment) -> SourceFacts {
+        let count = all.len().max(1) as f64;
+        let mean_bytes = all.iter().map(|&bytes| bytes as f64).sum::<f64>() / count;
+        let packets = all.iter().map(|bytes| bytes.div_ceil(env.mss) as f64).sum::<f64>() / count;
         SourceFacts {
             sizes: sizes.to_owned(),
-            spread: Spread::known(flows.iter().map(|flow| flow.size_bytes)),
+            spread: Spread::known(all.iter().copied()),
             pattern: pattern.to_owned(),
             mean_bytes,
             mean_wire_bytes: mean_bytes + env.header as f64 * packets,
             flows_per_second: None,
             load: None,
-            flows: Some(flows.len() as u64),
+            flows: Some(all.len() as u64),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::build;
 use super::chain::{Chain, Numbering};
-use super::collective::Collective;
 use super::dependencies::{Dependencies, Done, Plan, Triggers};
 use super::facts::SourceFacts;
+use super::job::{self, Job, Walker};
 use super::members;
 use super::query::{QuerySpec, Start};
 use super::source::OpenSource;
@@ -13,7 +13,7 @@ use crate::flow::{Flow, FlowId, HostId};
 use crate::spec::{Complaint, Values};
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::sync::Arc;
 
 /// What a workload has to know of the rest of the scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Environment {
     pub hosts: u32,
     /// The numbers that hosts have in the file that the network comes from; empty where they are counted from 0.
     pub host_ids: Vec<u32>,
+    /// How many hosts that follow each other share a server, if they do.
+    pub server_hosts: Option<u32>,
     /// The rate at which every host is connected, if they are alike.
     pub host_rate: Option<Rate>,
     /// Application bytes in a full packet.
@@ -72,6 +74,9 @@ pub struct Workload {
     /// Flows that a trigger has started, and which their hosts do not know of yet.
     triggered: BTreeMap<(Time, FlowId), Flow>,
     jobs: Vec<Job>,
+    /// How many ranks of jobs that the case waits for have not ended.
+    ranks_left: u64,
+    ranks_taken: bool,
 }
 
 /// A source that goes by the clock.
@@ -89,30 +94,13 @@ pub(super) struct OpenLoop {
 /// Flows of which some wait for others.
 pub(super) struct Planned {
     pub(super) plan: Plan,
-    /// Operations, on how many hosts, and their repetitions.
-    pub(super) jobs: Vec<(Collective, u32, Vec<PlannedJob>)>,
     pub(super) is_background: bool,
 }
 
-/// A repetition of an operation, and its flows' places in the plan.
+/// A job before its messages are numbered.
 pub(super) struct PlannedJob {
-    pub(super) repetition: u32,
-    pub(super) places: Range<usize>,
-}
-
-/// An operation that was carried out once.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// The traffic source.
-    pub source: u8,
-    /// Which repetition, counted from 0.
-    pub repetition: u32,
-    /// What it is.
-    pub collective: Collective,
-    /// How many hosts take part.
-    pub ranks: u32,
-    /// Its flows.
-    pub flows: Range<FlowId>,
+    pub(super) plan: job::Plan,
+    pub(super) is_background: bool,
 }
 
 /// What a `[[workload]]` section comes to.
@@ -120,6 +108,7 @@ pub(super) enum Built {
     Open(OpenLoop, SourceFacts),
     Closed(Vec<Chain>, SourceFacts),
     Planned(Planned, SourceFacts),
+    Job(PlannedJob, SourceFacts),
 }
 
 impl Workload {
@@ -149,7 +138,11 @@ impl Workload {
                     fact
                 }
                 Built::Planned(more, fact) => {
-                    planned.add(&more, index as u8);
+                    planned.add(&more);
+                    fact
+                }
+                Built::Job(more, fact) => {
+                    planned.add_job(more, index as u8);
                     fact
                 }
             };
@@ -165,7 +158,7 @@ impl Workload {
         let end_id = if chains.is_empty() { FlowId::MAX } else { base };
         let shared_left = env.flow_limit.unwrap_or(u64::MAX);
         let background = specs.iter().map(|spec| spec.flag("background")).collect();
-        let AllPlanned { dependencies, flows: next_id, waiting, trigger_delay, jobs } = planned;
+        let AllPlanned { dependencies, flows: next_id, waiting, trigger_delay, jobs, ranks } = planned;
         let triggered = BTreeMap::new();
         Ok(Workload {
             open,
@@ -182,6 +175,8 @@ impl Workload {
             trigger_delay,
             triggered,
             jobs,
+            ranks_left: ranks,
+            ranks_taken: false,
         })
     }
 
@@ -194,7 +189,9 @@ impl Workload {
     pub fn has_foreground_left(&self) -> bool {
         let may_start =
             |open: &&OpenLoop| !open.is_background && (!open.shares_limit || self.shared_left > 0);
-        self.waiting > 0 || self.open.iter().filter(may_start).any(|open| open.source.peek_start().is_some())
+        self.waiting > 0
+            || self.ranks_left > 0
+            || self.open.iter().filter(may_start).any(|open| open.source.peek_start().is_some())
     }
 
     /// The flows that wait for none and each host's triggers, which belong to the hosts from now on.
@@ -204,7 +201,26 @@ impl Workload {
 
     /// Whether any flow waits for others, or did.
     pub fn has_dependencies(&self) -> bool {
-        self.waiting > 0 || !self.dependencies.remote.is_empty()
+        self.waiting > 0 || self.ranks_left > 0 || !self.dependencies.remote.is_empty()
+    }
+
+    /// The ranks of all jobs with their hosts, to which they belong from now on.
+    pub fn take_ranks(&mut self) -> Vec<(HostId, Walker)> {
+        let is_new = !std::mem::replace(&mut self.ranks_taken, true);
+        let jobs = self.jobs.iter().filter(|_| is_new);
+        let of = |job: &Job| {
+            let plan = Arc::clone(&job.plan);
+            (0..)
+                .zip(&job.plan.settings.hosts)
+                .map(move |(rank, &host)| (host, Walker::new(&plan, rank)))
+                .collect::<Vec<_>>()
+        };
+        jobs.flat_map(of).collect()
+    }
+
+    /// All that a rank of a source's job does has ended.
+    pub fn notify_rank_ended(&mut self, source: u8) {
+        self.ranks_left -= u64::from(!self.background[usize::from(source)]);
     }
 
     /// A flow has started.
@@ -232,7 +248,12 @@ impl Workload {
         self.trigger_delay
     }
 
-    /// The operations among hosts.
+    /// How many ranks of jobs have not ended, of those that the case waits for.
+    pub fn ranks_left(&self) -> u64 {
+        self.ranks_left
+    }
+
+    /// The jobs.
     pub fn jobs(&self) -> &[Job] {
         &self.jobs
     }
@@ -313,10 +334,12 @@ struct AllPlanned {
     waiting: u64,
     trigger_delay: Time,
     jobs: Vec<Job>,
+    /// Those of jobs that the case waits for.
+    ranks: u64,
 }
 
 impl AllPlanned {
-    fn add(&mut self, planned: &Planned, source: u8) {
+    fn add(&mut self, planned: &Planned) {
         let base = self.flows;
         self.dependencies.add(&planned.plan, base);
         self.flows += planned.plan.flows.len() as FlowId;
@@ -326,15 +349,17 @@ impl AllPlanned {
         if planned.plan.has_remote() {
             self.trigger_delay = self.trigger_delay.min(planned.plan.delay);
         }
-        for (collective, ranks, jobs) in &planned.jobs {
-            self.jobs.extend(jobs.iter().map(|job| Job {
-                source,
-                repetition: job.repetition,
-                collective: collective.clone(),
-                ranks: *ranks,
-                flows: base + job.places.start as FlowId..base + job.places.end as FlowId,
-            }));
+    }
+
+    fn add_job(&mut self, job: PlannedJob, source: u8) {
+        let PlannedJob { mut plan, is_background } = job;
+        plan.number_from(self.flows);
+        self.flows = self.flows.saturating_add(plan.numbers());
+        if !is_background {
+            self.waiting += plan.messages();
+            self.ranks += plan.settings.hosts.len() as u64;
         }
+        self.jobs.push(Job { source, plan: Arc::new(plan) });
     }
 }
 

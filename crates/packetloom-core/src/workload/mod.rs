@@ -8,12 +8,16 @@ pub mod arrivals;
 mod build;
 pub mod cdf;
 mod chain;
-pub mod collective;
+mod collective;
 pub mod deadlines;
 pub mod dependencies;
 mod entity;
+mod experts;
 mod facts;
 mod generator;
+pub mod job;
+mod jobs;
+mod kv_cache;
 pub mod library;
 pub mod list;
 mod members;
@@ -25,12 +29,13 @@ mod source;
 mod spread;
 #[cfg(test)]
 mod testing;
+mod traces;
+mod training;
 
 pub use chain::Chain;
-pub use collective::Collective;
 pub use dependencies::{Dependencies, Done, Triggers};
 pub use facts::SourceFacts;
-pub use generator::{Environment, Job, Workload};
+pub use generator::{Environment, Workload};
 pub use query::{Query, QuerySpec, Start};
 pub use spread::Spread;
 
@@ -42,7 +47,7 @@ const PARTS: [&[Component]; 6] = [
     &[WORKLOAD],
     sizes::COMPONENTS,
     arrivals::COMPONENTS,
-    &[collective::COMPONENT],
+    jobs::COMPONENTS,
     pattern::COMPONENTS,
     deadlines::COMPONENTS,
 ];
@@ -161,8 +166,8 @@ const WORKLOAD: Component = Component {
 fn check_workload(values: &Values) -> Result<(), Complaint> {
     let arrivals = values.component("arrivals");
     let sizes = values.optional_component("sizes");
-    if arrivals::HAVE_ALL.contains(&arrivals.kind.as_str()) {
-        let what = if arrivals.kind == "collective" { "operation" } else { "flow list" };
+    if arrivals::have_all(&arrivals.kind) {
+        let what = if jobs::is_job(&arrivals.kind) { "job" } else { "flow list" };
         if sizes.is_some() {
             return Err(Complaint::new("sizes", format!("the {what} has the sizes; leave this out")));
         }

@@ -9,6 +9,7 @@ fn environment() -> Environment {
     Environment {
         hosts: 54,
         host_ids: Vec::new(),
+        server_hosts: None,
         host_rate: Some(Rate::from_gbps(10)),
         mss: 1460,
         header: 40,

@@ -154,7 +154,7 @@ impl<'a> Audit<'a> {
                 Event::Closed { flow, report, .. } => {
                     self.flows.entry(flow).or_default().said = Some(report.packets_sent);
                 }
-                Event::Refused { .. } => {}
+                Event::RankEnded { .. } | Event::Refused { .. } => {}
             }
         }
     }

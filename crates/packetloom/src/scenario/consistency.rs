@@ -8,10 +8,13 @@ use super::variant::Variant;
 use crate::queue;
 use crate::spec::{Value, Values};
 use crate::transport;
+use crate::workload::arrivals;
 use std::collections::BTreeSet;
 
-/// Arrivals that end by themselves.
-const FINITE_ARRIVALS: [&str; 5] = ["list", "hpcc", "htsim", "collective", "at-once"];
+/// Whether arrivals of a kind end by themselves.
+fn are_finite(kind: &str) -> bool {
+    kind == "at-once" || arrivals::have_all(kind)
+}
 
 /// Notes what does not fit together.
 pub(super) fn check(reader: &mut Reader<'_>, scenario: &Scenario) {
@@ -40,7 +43,7 @@ fn check_end(reader: &mut Reader<'_>, scenario: &Scenario) {
     let is_endless = |workload: &Values| {
         let arrivals = workload.component("arrivals").kind;
         let is_background = workload.entries.get("background") == Some(&Value::Flag(true));
-        !FINITE_ARRIVALS.contains(&arrivals.as_str()) && !is_set(workload, "flows") && !is_background
+        !are_finite(&arrivals) && !is_set(workload, "flows") && !is_background
     };
     let has_no_end = |run: &Values| !is_set(run, "flows") && !is_set(run, "duration");
     let any = |variants: &[Variant<Values>], holds: &dyn Fn(&Values) -> bool| {

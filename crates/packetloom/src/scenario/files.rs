@@ -7,6 +7,8 @@ use super::read::Reader;
 use super::suggest;
 use super::tree::{Entry, Item, Node};
 use crate::files::{self, MOST_LIST_BYTES, MOST_SCENARIO_BYTES};
+use crate::formats::chakra;
+use crate::spec::{Kind, Param};
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +22,24 @@ pub struct Library {
     pub names: fn() -> Vec<&'static str>,
     /// The keys of that component that a file's text is read as; or the line and what is wrong there.
     pub read: fn(&str) -> Result<Json, (usize, String)>,
+}
+
+/// The parameter that is what the names of several files begin with, one for each rank.
+pub(super) const PREFIX: &str = "files";
+
+/// Whether a parameter names files beside the scenario.
+pub(super) fn is_named_by(param: &Param) -> bool {
+    param.kind == Kind::Text && ["file", "groups", PREFIX].contains(&param.name)
+}
+
+/// What the names of files begin with that a scenario in `directory` names, and a hash of what they hold.
+pub(super) fn prefix_and_hash(directory: &Path, prefix: &str) -> Result<(PathBuf, String), String> {
+    let path = beside(directory, prefix)?;
+    let mut hashes = String::new();
+    for name in chakra::file_names(&path.display().to_string())? {
+        hashes += &path_and_hash(directory, &name)?.1;
+    }
+    Ok((path, hash::hex(hashes.as_bytes())))
 }
 
 /// The path of a file that a scenario in `directory` names, and a hash of what it holds.

@@ -247,8 +247,8 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&mut self, node: &Node, path: &str, param: &Param) -> Option<Vec<Variant<Value>>> {
-        if param.name == "file" && param.kind == Kind::Text {
-            return self.file(node, path);
+        if files::is_named_by(param) {
+            return self.file(node, path, param.name);
         }
         self.value_of_kind(node, path, &param.kind)
     }
@@ -298,11 +298,16 @@ impl<'a> Reader<'a> {
         Some(lists.into_iter().map(|variant| variant.map(Value::List)).collect())
     }
 
-    /// A file beside the scenario: its absolute path; a hash of its content is kept for the case.
-    fn file(&mut self, node: &Node, path: &str) -> Option<Vec<Variant<Value>>> {
+    /// A file beside the scenario, or the prefix of several: its absolute path; a hash of the content is kept for the
+    /// case.
+    fn file(&mut self, node: &Node, path: &str, key: &str) -> Option<Vec<Variant<Value>>> {
         let name = scalar::read(&node.item, &Kind::Text);
         let Value::Text(name) = self.noted(name, node.line, path)? else { return None };
-        let found = files::path_and_hash(self.directory, &name);
+        let found = if key == files::PREFIX {
+            files::prefix_and_hash(self.directory, &name)
+        } else {
+            files::path_and_hash(self.directory, &name)
+        };
         let (file, hash) = self.noted(found, node.line, path)?;
         let file = file.display().to_string();
         self.file_hashes.insert(file.clone(), hash);
@@ -333,9 +338,9 @@ impl<'a> Reader<'a> {
         let hashes = &self.file_hashes;
         Some(variant::product(variants, values, |component, value| {
             component.entries.insert(param.name.to_owned(), value.clone());
-            if let (Value::Text(file), "file") = (value, param.name) {
+            if let (Value::Text(file), true) = (value, files::is_named_by(param)) {
                 let hash = Value::Text(hashes[file].clone());
-                component.entries.insert("file_hash".to_owned(), hash);
+                component.entries.insert(format!("{}_hash", param.name), hash);
             }
         }))
     }

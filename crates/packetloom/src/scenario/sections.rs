@@ -205,6 +205,12 @@ pub const MEASURE: Component = Component {
             "Of each flow, how many packets arrive out of order, how far, and how often its path changes (RFC 4737).",
         ),
         param(
+            "operations",
+            Kind::Flag,
+            Fallback::Value("false"),
+            "Keep when each operation of each rank of a job was ready, began and ended, and what it waited for.",
+        ),
+        param(
             "capture",
             Kind::List(&Kind::Text),
             Fallback::Absent,

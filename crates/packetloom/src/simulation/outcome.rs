@@ -1,5 +1,6 @@
 //! What came of a case.
 
+use super::jobs::{IterationRow, JobRow, OperationRow};
 use crate::audit::Violation;
 use crate::central::{ControlTraffic, Normalisations};
 use crate::engine::{PortCounters, Tally};
@@ -8,7 +9,6 @@ use crate::measure::{Capture, Captured, FlowRow, Format, QueueRecorder, Reorderi
 use crate::queue::{CLASSES, Pause, PauseRecord};
 use crate::topology::Topology;
 use crate::units::Time;
-use crate::workload::Job;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -77,50 +77,16 @@ pub struct Outcome {
     pub refused: Option<String>,
     /// What central control took, where there was any.
     pub control: Option<Control>,
-    /// A row per operation among hosts.
+    /// A row per collective operation and repetition.
     pub jobs: Vec<JobRow>,
+    /// A row per repetition of a job.
+    pub iterations: Vec<IterationRow>,
+    /// What every rank of every job did, if that was measured.
+    pub operations: Vec<OperationRow>,
     /// What went over the links that were to be captured.
     pub captures: Vec<Capture>,
     /// How the transport cuts flows into packets.
     pub format: Format,
-}
-
-/// An operation among hosts, and what became of it.
-#[derive(Clone, Debug)]
-pub struct JobRow {
-    /// The operation.
-    pub job: Job,
-    /// When its first flow started; [`Time::NEVER`] if none did.
-    pub start: Time,
-    /// When its last byte was received; [`Time::NEVER`] if not all were.
-    pub end: Time,
-}
-
-impl JobRow {
-    /// From the flows' rows, in order of identity.
-    pub(super) fn of(job: &Job, flows: &[FlowRow]) -> JobRow {
-        let place = |id| flows.partition_point(|row| row.flow.id < id);
-        let rows = &flows[place(job.flows.start)..place(job.flows.end)];
-        let is_whole = rows.len() == job.flows.len();
-        let end = rows.iter().map(|row| row.delivered).max().filter(|_| is_whole);
-        let start = rows.iter().map(|row| row.flow.start).min();
-        JobRow { job: job.clone(), start: start.unwrap_or(Time::NEVER), end: end.unwrap_or(Time::NEVER) }
-    }
-
-    /// How long it took, if it was done.
-    pub fn completion_time(&self) -> Option<Time> {
-        (self.end != Time::NEVER).then(|| self.end - self.start)
-    }
-
-    /// Its bytes over its time in Gb/s, if it was done.
-    pub fn algorithm_gbps(&self) -> Option<f64> {
-        self.completion_time().map(|took| self.job.collective.size_bytes as f64 * 8.0 / took.as_ns_f64())
-    }
-
-    /// What of that each host's link carried in Gb/s.
-    pub fn bus_gbps(&self) -> Option<f64> {
-        self.algorithm_gbps().map(|gbps| gbps * self.job.collective.bus_factor(self.job.ranks))
-    }
 }
 
 /// What central control took, and where packets spent their time under it.

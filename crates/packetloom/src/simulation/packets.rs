@@ -1,7 +1,8 @@
 //! Cases packet by packet.
 
+use super::jobs;
 use super::warnings::{never_started, useless_threshold};
-use super::{JobRow, Monitor, Outcome, PortRow, Setting, Simulation, queues};
+use super::{Monitor, Outcome, PortRow, Setting, Simulation, queues};
 use crate::audit::{Audit, Terms, Violation};
 use crate::engine::{AfterWindow, AnyEngine, ControlError, Engine, FlowStatus, Plan, Transport};
 use crate::fault;
@@ -106,12 +107,20 @@ impl Setting {
         }
         let (tally, end) = (engine.tally(), engine.now());
         let is_watched = self.recorder().is_some();
+        let keeps_operations = self.case.measure.flag("operations");
         let mut outcome = self.outcome(collector, &engine.statuses(), tally);
         outcome.violation = violation;
         outcome.refused = refused;
-        outcome.jobs = workload.jobs().iter().map(|job| JobRow::of(job, &outcome.flows)).collect();
+        let spans = engine.spans();
+        outcome.jobs = jobs::collectives(workload.jobs(), &spans);
+        outcome.iterations = jobs::iterations(workload.jobs(), &spans, outcome.topology.nic_rate());
+        if keeps_operations {
+            outcome.operations = jobs::operations(workload.jobs(), &spans, &outcome.flows);
+        }
         outcome.warnings.extend(never_started(workload.waiting()));
-        outcome.simulated = outcome.simulated.min(end);
+        // The last operation may be no message.
+        let last = outcome.iterations.iter().map(|row| row.end).filter(|end| *end != Time::NEVER).max();
+        outcome.simulated = outcome.simulated.max(last.unwrap_or(Time::ZERO)).min(end);
         outcome.cancelled = !is_wanted;
         outcome.helpers_took = engine.helpers_took();
         outcome.warnings.extend(stalled.clone());
@@ -220,15 +229,21 @@ impl Setting {
                 break None;
             }
             let mut statuses = engine.statuses();
+            let ranks_wait = workload.ranks_left() > 0;
             let why = if is_stalled {
                 "packets move, but no flow comes nearer to its end"
-            } else if is_unfinished(collector, &statuses) && engine.is_idle(workload) {
+            } else if (is_unfinished(collector, &statuses) || ranks_wait) && engine.is_idle(workload) {
                 "nothing is left to happen"
             } else {
                 break None;
             };
             statuses.retain(|one| awaits(collector, one.flow));
-            break Some(stall::message(why, now, &statuses, |flow| collector.pair(flow)));
+            let message = stall::message(why, now, &statuses, |flow| collector.pair(flow));
+            break Some(if ranks_wait {
+                message + &jobs::waiting(workload.jobs(), &engine.spans())
+            } else {
+                message
+            });
         };
         let refused = collector.refused().map(|(at, flow, error)| {
             let pair = collector.pair(flow).unwrap_or_default();

@@ -56,7 +56,7 @@ fn of_component(component: &'static Component) -> BoxedStrategy<Json> {
 
 fn entry(component: &'static Component, param: &'static Param) -> BoxedStrategy<Option<(String, Json)>> {
     let often = match (component.section, param.name) {
-        // Files of flows, and collectives, have sizes of their own.
+        // Files of flows, and jobs, have sizes of their own.
         ("workload", "sizes") => 0.8,
         ("scheme", "queue") => 0.98,
         ("sizes", "name") => 0.9,
@@ -130,6 +130,10 @@ fn text_for(component: &Component, name: &str) -> &'static [&'static str] {
         ("topology", "htsim", "file") => &["drawn.topo"],
         ("arrivals", "hpcc", "file") => &["drawn.hpcc-flows"],
         ("arrivals", "htsim", "file") => &["drawn.cm"],
+        ("arrivals", "goal", "file") => &["drawn.goal"],
+        ("arrivals", "simai", "file") => &["drawn.simai"],
+        ("arrivals", "chakra", "files") => &["drawn"],
+        ("arrivals", "chakra", "groups") => &["drawn-groups.json"],
         ("transport" | "queue" | "routing", kind, "file") if kind.starts_with("python") => &["drawn.py"],
         ("transport", "python-rate", "class") => &["RateControl"],
         ("transport", "python-telemetry", "class") => &["TelemetryControl"],
@@ -142,7 +146,7 @@ fn text_for(component: &Component, name: &str) -> &'static [&'static str] {
 }
 
 /// The files that scenarios may name.
-pub const FILES: [(&str, &str); 7] = [
+pub const FILES: [(&str, &str); 12] = [
     ("drawn.py", ""),
     (
         "drawn.hpcc-graph",
@@ -165,5 +169,26 @@ pub const FILES: [(&str, &str); 7] = [
          Tier 2\nDownlink_speed_Gbps 10\nRadix_Down 4\nDownlink_Latency_ns 400\nBundle 1\n",
     ),
     ("drawn.cm", "Nodes 4\nConnections 2\n0->1 start 0 size 20000\n2->3 start 1000000 size 3000\n"),
+    (
+        "drawn.goal",
+        "num_ranks 4\nrank 0 {\na: send 3000b to 1 tag 1\nb: recv 500b from -1 tag 2\nb requires a\n\
+         c: calc 900 cpu 1\nc irequires b\n}\nrank 1 {\nr: recv 3000b from 0 tag -1\ns: calc 2000\ns requires r\n\
+         t: send 500b to 0 tag 2\nt requires s\n}\nrank 2 {\nsend 20000b to 3 cpu 1\n}\nrank 3 {\nrecv 20000b from 2\n}\n",
+    ),
+    (
+        "drawn.simai",
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4 checkpoints: 0 \
+         checkpoint_initiates: 0\n2\none -1 1000 ALLREDUCE 30000 1000 NONE 0 1000 ALLREDUCE 50000 100\n\
+         two -1 1000 ALLGATHER 30000 1000 REDUCESCATTER 30000 1000 NONE 0 100\n",
+    ),
+    ("drawn.0.json", DRAWN_CHAKRA),
+    ("drawn.1.json", DRAWN_CHAKRA),
+    ("drawn-groups.json", "{\"0\": [0, 1]}"),
     ("drawn.csv", "src,dst,size_bytes,start_ns\n0,1,20000,0\n1,0,3000,1000.5\n3,2,100,1000.5\n"),
 ];
+
+/// A rank of a trace: it computes, and reduces with the others.
+const DRAWN_CHAKRA: &str = "{\"workload_graph\": [\
+    {\"Id\": 1, \"Name\": \"compute\", \"NodeType\": 4, \"runtime\": 3, \"is_cpu_op\": false, \"data_deps\": []},\
+    {\"Id\": 2, \"Name\": \"reduce\", \"NodeType\": 7, \"is_cpu_op\": false, \"data_deps\": [1], \"comm_type\": 0,\
+     \"comm_size\": 40000}]}";

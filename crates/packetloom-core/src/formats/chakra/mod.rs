@@ -163,7 +163,7 @@ pub fn read(
     Ok((import.program, import.report))
 }
 
-/// Reads the files that a scenario names by their prefix under the key `trace`: `PREFIX.0.et` and so on, or
+/// Reads the files that a scenario names by their prefix under the key `files`: `PREFIX.0.et` and so on, or
 /// `PREFIX.0.json`; and perhaps a file of process groups.
 ///
 /// # Errors
@@ -173,15 +173,15 @@ pub fn read_files(
     groups: Option<&str>,
     options: &Options,
 ) -> Result<(Program, Report), Complaint> {
-    let complain = |message: String| Complaint::new("trace", message);
+    let complain = |message: String| Complaint::new("files", message);
     let groups = match groups {
         Some(file) => super::read_bytes(file, read_groups)
             .map_err(|complaint| Complaint::new("groups", complaint.message))?,
         None => Groups::new(),
     };
-    let (ranks, extension) = ranks_of(prefix).map_err(complain)?;
-    let sources = (0..ranks).map(|rank| {
-        let name = format!("{prefix}.{rank}.{extension}");
+    let names = file_names(prefix).map_err(complain)?;
+    let ranks = names.len() as u32;
+    let sources = names.into_iter().map(|name| {
         let content = files::read(Path::new(&name), MOST_LIST_BYTES);
         match content {
             Ok(content) => Ok(Source { name, content }),
@@ -189,6 +189,15 @@ pub fn read_files(
         }
     });
     read(prefix, ranks, sources, &groups, options).map_err(|error| complain(error.to_string()))
+}
+
+/// The names of the files of a prefix, by rank.
+///
+/// # Errors
+/// There is none, or one is missing.
+pub fn file_names(prefix: &str) -> Result<Vec<String>, String> {
+    let (ranks, extension) = ranks_of(prefix)?;
+    Ok((0..ranks).map(|rank| format!("{prefix}.{rank}.{extension}")).collect())
 }
 
 /// How many files of the prefix there are, and how their names end.

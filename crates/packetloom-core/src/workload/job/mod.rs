@@ -1,0 +1,90 @@
+//! Jobs at work: ranks at their hosts, each of which walks its graph of operations while flows start and end.
+//!
+//! Nothing is stored for messages that are not under way, so memory does not grow with their number; and nothing is
+//! shared between ranks but the [`Plan`], which does not change.
+
+mod inbox;
+pub mod pattern;
+mod plan;
+mod progress;
+pub mod settings;
+mod span;
+#[cfg(test)]
+mod tests;
+mod walker;
+
+pub use pattern::Algorithm;
+pub use plan::{Costs, Exchange, Operation, Plan, Settings};
+pub use span::Span;
+pub use walker::Walker;
+
+use crate::flow::{Flow, FlowId};
+use crate::units::Time;
+use crate::workload::Done;
+use std::sync::Arc;
+
+/// A source of traffic that is a job.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The source.
+    pub source: u8,
+    /// What it is.
+    pub plan: Arc<Plan>,
+}
+
+/// The ranks of all jobs at a host.
+#[derive(Debug, Default)]
+pub struct Ranks {
+    walkers: Vec<Walker>,
+    starting: Vec<Flow>,
+    /// The sources of jobs that have ended here and were not yet reported.
+    ended: Vec<u8>,
+}
+
+impl Ranks {
+    /// Adds a rank.
+    pub fn add(&mut self, walker: Walker) {
+        self.walkers.push(walker);
+    }
+
+    /// When one of them next has something to do by itself.
+    pub fn next_at(&self) -> Time {
+        self.walkers.iter().map(Walker::next_at).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Does what is due at `now`, and calls `start` for each message.
+    pub fn wake(&mut self, now: Time, start: impl FnMut(Flow)) {
+        self.each(start, |walker, starting| {
+            if walker.next_at() <= now {
+                walker.wake(now, starting);
+            }
+        });
+    }
+
+    /// A flow has ended here; calls `start` for each message that follows.
+    pub fn notify(&mut self, flow: FlowId, done: Done, now: Time, start: impl FnMut(Flow)) {
+        self.each(start, |walker, starting| walker.notify(flow, done, now, starting));
+    }
+
+    fn each(&mut self, mut start: impl FnMut(Flow), mut act: impl FnMut(&mut Walker, &mut Vec<Flow>)) {
+        let Ranks { walkers, starting, ended } = self;
+        for walker in walkers {
+            let was_done = walker.is_done();
+            act(walker, starting);
+            if walker.is_done() && !was_done {
+                ended.push(walker.plan().settings.like.source);
+            }
+            starting.drain(..).for_each(&mut start);
+        }
+    }
+
+    /// The sources of jobs that have ended here since this was last asked.
+    pub fn take_ended(&mut self) -> impl Iterator<Item = u8> + '_ {
+        self.ended.drain(..)
+    }
+
+    /// The ranks.
+    pub fn walkers(&self) -> &[Walker] {
+        &self.walkers
+    }
+}

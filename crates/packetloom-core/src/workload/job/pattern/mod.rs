@@ -1,0 +1,185 @@
+//! Collective operations as patterns of messages.
+//!
+//! A [`Pattern`] is arithmetic: nothing is stored for messages that are not under way. Each rank goes through stages.
+//! It sends a stage's messages once it has received all that this stage awaits, and its part is over when it has
+//! received what the stage after the last awaits. A message has a slot, the same for all ranks, so that sender and
+//! receiver know it by its number alone.
+
+mod barrier;
+mod chain;
+mod direct;
+mod halving;
+mod hierarchical;
+mod ring;
+mod shares;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use direct::Pairs;
+pub use shares::Shares;
+
+use crate::job::Collective;
+use std::fmt::Debug;
+use std::ops::Range;
+
+/// Which messages a collective operation consists of. Ranks are numbered from 0 in their group.
+pub trait Pattern: Debug + Send + Sync {
+    /// How many slots there are; in each a rank sends one message at most.
+    fn slots(&self) -> u32;
+
+    /// How many stages a rank sends in.
+    fn stages(&self, rank: u32) -> u32;
+
+    /// A stage of a rank, or what it awaits after the last.
+    fn stage(&self, rank: u32, stage: u32) -> Stage;
+
+    /// Whether a stage needs what came for all stages before it, and not for itself alone.
+    fn is_in_order(&self) -> bool {
+        true
+    }
+
+    /// The message that a rank sends in a slot, of an operation on so many bytes.
+    fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message;
+
+    /// How many messages all ranks send.
+    fn messages(&self, ranks: u32) -> u64 {
+        let of = |rank| (0..self.stages(rank)).map(move |stage| self.stage(rank, stage).slots.len() as u64);
+        (0..ranks).flat_map(of).sum()
+    }
+}
+
+/// What a rank does in a stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// How many messages must have arrived for it.
+    pub awaits: u32,
+    /// How many of its own messages must have been acknowledged for it.
+    pub awaits_own: u32,
+    /// The slots in which it then sends.
+    pub slots: Range<u32>,
+}
+
+/// A message of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// To which rank.
+    pub to: u32,
+    /// Its bytes, at least 1.
+    pub bytes: u64,
+    /// The stage in which it is sent.
+    pub stage: u32,
+    /// The receiver's stage that awaits it.
+    pub stage_there: u32,
+    /// The sender's stage that awaits its acknowledgement.
+    pub stage_after: Option<u32>,
+}
+
+impl Message {
+    /// One whose acknowledgement no stage awaits.
+    fn new(to: u32, bytes: u64, stage: u32, stage_there: u32) -> Message {
+        Message { to, bytes, stage, stage_there, stage_after: None }
+    }
+}
+
+/// How a collective operation is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Algorithm {
+    /// From neighbour to neighbour.
+    Ring,
+    /// Recursive halving and doubling.
+    HalvingDoubling,
+    /// Up and down trees.
+    Tree,
+    /// Everything to everyone at once.
+    Direct,
+    /// The same, one after the other.
+    InTurn,
+    /// Inside servers, then between ranks of the same place in all servers.
+    Hierarchical,
+}
+
+/// The name of each algorithm.
+pub const ALGORITHMS: [(&str, Algorithm); 6] = [
+    ("ring", Algorithm::Ring),
+    ("halving-doubling", Algorithm::HalvingDoubling),
+    ("tree", Algorithm::Tree),
+    ("direct", Algorithm::Direct),
+    ("in-turn", Algorithm::InTurn),
+    ("hierarchical", Algorithm::Hierarchical),
+];
+
+impl Algorithm {
+    /// Its name in scenarios and results.
+    pub fn name(self) -> &'static str {
+        ALGORITHMS.iter().find(|(_, one)| *one == self).map_or("", |(name, _)| name)
+    }
+
+    /// The one that is taken where none is written.
+    pub fn usual(operation: Collective) -> Algorithm {
+        match operation {
+            Collective::AllToAll => Algorithm::Direct,
+            Collective::Barrier => Algorithm::Tree,
+            _ => Algorithm::Ring,
+        }
+    }
+
+    /// Those that an operation has.
+    pub fn of(operation: Collective) -> &'static [Algorithm] {
+        use Algorithm::{Direct, HalvingDoubling, Hierarchical, InTurn, Ring, Tree};
+        match operation {
+            Collective::AllReduce => &[Ring, HalvingDoubling, Tree, Direct, Hierarchical],
+            Collective::AllGather | Collective::ReduceScatter => {
+                &[Ring, HalvingDoubling, Direct, Hierarchical]
+            }
+            Collective::AllToAll => &[Direct, InTurn, Hierarchical],
+            Collective::Broadcast | Collective::Reduce => &[Ring, Tree],
+            Collective::Barrier => &[Tree],
+        }
+    }
+}
+
+/// The patterns of an operation among `ranks`, of which each `server` neighbours share a server. Where there are
+/// several, each carries its part of the whole.
+///
+/// # Errors
+/// What the algorithm needs and these ranks are not.
+pub fn patterns(
+    operation: Collective,
+    algorithm: Algorithm,
+    ranks: u32,
+    server: Option<u32>,
+) -> Result<Vec<Box<dyn Pattern>>, String> {
+    if (algorithm, operation) == (Algorithm::Tree, Collective::AllReduce) && ranks > 1 {
+        let tree = |is_second| -> Box<dyn Pattern> { Box::new(tree::BinaryTree { ranks, is_second }) };
+        return Ok(vec![tree(false), tree(true)]);
+    }
+    one_pattern(operation, algorithm, ranks, server).map(|pattern| vec![pattern])
+}
+
+fn one_pattern(
+    operation: Collective,
+    algorithm: Algorithm,
+    ranks: u32,
+    server: Option<u32>,
+) -> Result<Box<dyn Pattern>, String> {
+    if ranks < 2 {
+        return Ok(Box::new(ring::Ring { ranks, steps: 0 }));
+    }
+    let gathers = operation == Collective::AllGather;
+    Ok(match (algorithm, operation) {
+        (Algorithm::Ring, Collective::AllReduce) => Box::new(ring::Ring { ranks, steps: 2 * (ranks - 1) }),
+        (Algorithm::Ring, Collective::Broadcast) => Box::new(chain::Chain { ranks, towards_root: false }),
+        (Algorithm::Ring, Collective::Reduce) => Box::new(chain::Chain { ranks, towards_root: true }),
+        (Algorithm::Ring, _) => Box::new(ring::Ring { ranks, steps: ranks - 1 }),
+        (Algorithm::HalvingDoubling, _) => Box::new(halving::Halving::new(operation, ranks)?),
+        (Algorithm::Tree, Collective::Barrier) => Box::new(barrier::Dissemination { ranks }),
+        (Algorithm::Tree, _) => {
+            Box::new(tree::Binomial { ranks, towards_root: operation == Collective::Reduce })
+        }
+        (Algorithm::Direct, Collective::AllReduce) => Box::new(direct::Direct { ranks, rounds: 2, gathers }),
+        (Algorithm::Direct, _) => Box::new(direct::Direct { ranks, rounds: 1, gathers }),
+        (Algorithm::InTurn, _) => Box::new(direct::InTurn { ranks }),
+        (Algorithm::Hierarchical, _) => Box::new(hierarchical::Hierarchical::new(operation, ranks, server)?),
+    })
+}

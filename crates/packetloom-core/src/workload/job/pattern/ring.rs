@@ -1,0 +1,38 @@
+//! Round a ring (Thakur, Rabenseifner and Gropp, IJHPCA 2005, §4.1 and §4.4).
+
+use super::{Message, Pattern, Shares, Stage};
+
+/// At each step every rank sends a part to the next, the one that it received at the step before.
+#[derive(Clone, Copy, Debug)]
+pub struct Ring {
+    /// How many ranks.
+    pub ranks: u32,
+    /// How many steps: a round for all-gather and reduce-scatter, two for all-reduce.
+    pub steps: u32,
+}
+
+impl Pattern for Ring {
+    fn slots(&self) -> u32 {
+        self.steps
+    }
+
+    fn stages(&self, _: u32) -> u32 {
+        self.steps
+    }
+
+    fn stage(&self, _: u32, stage: u32) -> Stage {
+        let slots = if stage < self.steps { stage..stage + 1 } else { 0..0 };
+        Stage { awaits: u32::from(stage > 0), awaits_own: 0, slots }
+    }
+
+    /// A rank sends on the part that it received at the step before, whatever came of earlier ones.
+    fn is_in_order(&self) -> bool {
+        false
+    }
+
+    fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message {
+        let part = (rank + self.ranks - slot % self.ranks) % self.ranks;
+        let bytes = Shares { bytes, parts: self.ranks }.one(part);
+        Message::new((rank + 1) % self.ranks, bytes, slot, slot + 1)
+    }
+}

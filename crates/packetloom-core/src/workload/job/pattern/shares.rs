@@ -1,0 +1,25 @@
+//! The bytes of parts of a whole.
+
+use std::ops::Range;
+
+/// A whole in nearly equal parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Shares {
+    /// Bytes of the whole.
+    pub bytes: u64,
+    /// How many parts.
+    pub parts: u32,
+}
+
+impl Shares {
+    /// The bytes of some neighbouring parts; at least 1, as a message of none could not be sent.
+    pub fn of(self, parts: Range<u32>) -> u64 {
+        let before = |part: u32| (u128::from(self.bytes) * u128::from(part) / u128::from(self.parts)) as u64;
+        (before(parts.end) - before(parts.start)).max(1)
+    }
+
+    /// The bytes of one part.
+    pub fn one(self, part: u32) -> u64 {
+        self.of(part..part + 1)
+    }
+}

@@ -1,0 +1,420 @@
+//! A program and all that its ranks share while it is executed. Nothing in it changes then.
+//!
+//! Every message has a number that follows from the program alone, so that a receiver knows by a flow's identity what
+//! came, and nothing has to be sent for that.
+
+use super::pattern::{self, Algorithm, Message, Pairs, Pattern, Shares};
+use crate::flow::{Flow, FlowId, HostId};
+use crate::job::{Collective, Event, Program, Sizes, Work};
+use crate::units::Time;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How a program is executed.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The host of each rank.
+    pub hosts: Vec<HostId>,
+    /// What all messages have in common: start of the job, class, source.
+    pub like: Flow,
+    /// How often; a rank begins anew when all of its operations have ended.
+    pub repeat: u32,
+    /// How each operation is carried out, where not as usual.
+    pub algorithms: BTreeMap<Collective, Algorithm>,
+    /// Of how many neighbours in a group each share a server, if hosts do.
+    pub server: Option<u32>,
+    /// In how many parts that are under way at once a collective operation is carried out.
+    pub channels: u32,
+    /// In how many pieces, one after the other, each of those.
+    pub chunks: u32,
+    /// What a host takes to send a message, and to receive one; it does one at a time of each.
+    pub costs: Costs,
+    /// Whether a send ends when its message was acknowledged, and not when it was handed to the transport.
+    pub sends_block: bool,
+}
+
+/// What a host takes for a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// To send it.
+    pub send: Time,
+    /// To receive it.
+    pub receive: Time,
+}
+
+/// Of the pieces of a channel, so many may be under way at once: the next one begins while the last is being
+/// acknowledged.
+const PIECES_UNDER_WAY: u32 = 2;
+
+/// What has messages in a program: a send, or a collective operation.
+#[derive(Clone, Debug)]
+pub enum Exchange {
+    /// A message.
+    Send {
+        /// Its sender.
+        rank: u32,
+        /// Its place there.
+        place: u32,
+    },
+    /// A collective operation.
+    Collective(Arc<Operation>),
+}
+
+/// A collective operation, as its group carries it out.
+#[derive(Debug)]
+pub struct Operation {
+    /// Which.
+    pub kind: Collective,
+    /// How.
+    pub algorithm: Algorithm,
+    /// Among whom.
+    pub group: u32,
+    /// How many they are.
+    pub ranks: u32,
+    /// Bytes of the whole.
+    pub bytes: u64,
+    /// Independent parts of it.
+    pub lanes: u32,
+    /// How many lanes later the next piece of a channel waits for this one, if it does.
+    pub gate: Option<u32>,
+    patterns: Arc<Vec<Box<dyn Pattern>>>,
+    slots: u32,
+}
+
+/// A message, as its number tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Located {
+    /// In which repetition.
+    pub iteration: u32,
+    /// Which exchange it belongs to.
+    pub exchange: u32,
+    /// Which message of it.
+    pub index: u32,
+}
+
+/// A message of a collective operation, as its number tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The lane.
+    pub lane: u32,
+    /// The sender's place in the group.
+    pub from: u32,
+    /// What it is.
+    pub message: Message,
+}
+
+/// What is done when, by what depends on it.
+#[derive(Clone, Debug, Default)]
+struct Dependents {
+    ends: Vec<u32>,
+    all: Vec<(Event, u32)>,
+}
+
+/// A program at work.
+#[derive(Debug)]
+pub struct Plan {
+    /// What is executed.
+    pub program: Program,
+    /// And how.
+    pub settings: Settings,
+    exchanges: Vec<Exchange>,
+    /// The number of each exchange's first message.
+    firsts: Vec<u32>,
+    /// How many numbers a repetition takes.
+    span: u32,
+    /// How many messages it has; not every number is used.
+    messages: u64,
+    /// For each rank and operation, the exchange; `u32::MAX` if it has none.
+    exchange_of: Vec<Vec<u32>>,
+    /// Each group's members in order of rank, with their places in the group.
+    places: Vec<Vec<(u32, u32)>>,
+    dependents: Vec<Dependents>,
+    base: FlowId,
+}
+
+const NO_EXCHANGE: u32 = u32::MAX;
+
+impl Plan {
+    /// Prepares a program that was checked.
+    ///
+    /// # Errors
+    /// What of its operations can't be carried out, or that it has too many messages.
+    pub fn new(program: Program, settings: Settings) -> Result<Plan, String> {
+        let places = program.groups.iter().map(|members| {
+            let mut places: Vec<(u32, u32)> = members.iter().copied().zip(0..).collect();
+            places.sort_unstable();
+            places
+        });
+        let mut plan = Plan {
+            places: places.collect(),
+            dependents: program.ranks.iter().map(Dependents::of).collect(),
+            exchange_of: program
+                .ranks
+                .iter()
+                .map(|rank| vec![NO_EXCHANGE; rank.operations().len()])
+                .collect(),
+            exchanges: Vec::new(),
+            firsts: Vec::new(),
+            span: 0,
+            messages: 0,
+            base: 0,
+            program,
+            settings,
+        };
+        plan.number_messages()?;
+        if u64::from(plan.span) * u64::from(plan.settings.repeat) > u64::from(FlowId::MAX / 2) {
+            return Err("it has more messages than can be numbered; repeat it less often".to_owned());
+        }
+        Ok(plan)
+    }
+
+    fn number_messages(&mut self) -> Result<(), String> {
+        let mut made = Patterns::default();
+        // Of each group, the collective operations that were found so far.
+        let mut found: Vec<Vec<u32>> = vec![Vec::new(); self.program.groups.len()];
+        for rank in 0..self.program.ranks.len() {
+            let mut done: BTreeMap<u32, usize> = BTreeMap::new();
+            for place in 0..self.program.ranks[rank].operations().len() {
+                let exchange = match self.program.ranks[rank].operations()[place].work {
+                    Work::Send { .. } => {
+                        self.add(Exchange::Send { rank: rank as u32, place: place as u32 }, 1, 1)?
+                    }
+                    Work::Collective { operation, group, sizes } => {
+                        let nth = done.entry(group).or_default();
+                        *nth += 1;
+                        match found[group as usize].get(*nth - 1) {
+                            Some(&known) => known,
+                            None => {
+                                let operation = made.operation(self, operation, group, sizes)?;
+                                let (numbers, messages) = (operation.numbers()?, operation.messages());
+                                let new =
+                                    self.add(Exchange::Collective(Arc::new(operation)), numbers, messages)?;
+                                found[group as usize].push(new);
+                                new
+                            }
+                        }
+                    }
+                    Work::Compute { .. } | Work::Receive { .. } => continue,
+                };
+                self.exchange_of[rank][place] = exchange;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, exchange: Exchange, numbers: u32, messages: u64) -> Result<u32, String> {
+        let place = self.exchanges.len() as u32;
+        self.exchanges.push(exchange);
+        self.firsts.push(self.span);
+        self.messages += messages;
+        self.span = self.span.checked_add(numbers).ok_or("it has more messages than can be numbered")?;
+        Ok(place)
+    }
+
+    /// Gives its messages numbers from `base` on.
+    pub fn number_from(&mut self, base: FlowId) {
+        self.base = base;
+    }
+
+    /// How many numbers all repetitions take.
+    pub fn numbers(&self) -> u32 {
+        self.span * self.settings.repeat
+    }
+
+    /// How many messages all repetitions have.
+    pub fn messages(&self) -> u64 {
+        self.messages * u64::from(self.settings.repeat)
+    }
+
+    /// The sizes of its messages; where there are more than so many, of some ranks alone.
+    pub fn sizes(&self, most: usize) -> Vec<u64> {
+        let mut sizes = Vec::new();
+        for exchange in &self.exchanges {
+            match exchange {
+                &Exchange::Send { rank, place } => {
+                    if let Work::Send { bytes, .. } =
+                        self.program.ranks[rank as usize].operations()[place as usize].work
+                    {
+                        sizes.push(bytes);
+                    }
+                }
+                Exchange::Collective(operation) => operation.sizes(&mut sizes, most),
+            }
+        }
+        sizes
+    }
+
+    /// The collective operations and sends of a repetition, in the order of their numbers.
+    pub fn exchanges(&self) -> &[Exchange] {
+        &self.exchanges
+    }
+
+    /// The exchange that an operation of a rank belongs to.
+    pub fn exchange_of(&self, rank: u32, place: u32) -> u32 {
+        self.exchange_of[rank as usize][place as usize]
+    }
+
+    /// The exchange of this number.
+    pub fn exchange(&self, exchange: u32) -> &Exchange {
+        &self.exchanges[exchange as usize]
+    }
+
+    /// What a flow is, if it is one of these.
+    pub fn locate(&self, flow: FlowId) -> Option<Located> {
+        let number = flow.checked_sub(self.base).filter(|&number| number < self.numbers())?;
+        let (iteration, within) = (number / self.span, number % self.span);
+        let exchange = self.firsts.partition_point(|&first| first <= within) - 1;
+        Some(Located { iteration, exchange: exchange as u32, index: within - self.firsts[exchange] })
+    }
+
+    /// A message, to start at `start`.
+    pub fn flow(&self, at: Located, from: u32, to: u32, bytes: u64, start: Time) -> Flow {
+        let first = self.firsts[at.exchange as usize];
+        Flow {
+            id: self.base + at.iteration * self.span + first + at.index,
+            src: self.settings.hosts[from as usize],
+            dst: self.settings.hosts[to as usize],
+            size_bytes: bytes,
+            start,
+            ..self.settings.like
+        }
+    }
+
+    /// A rank's place in a group.
+    pub fn place_in(&self, group: u32, rank: u32) -> u32 {
+        let places = &self.places[group as usize];
+        let found = places.binary_search_by_key(&rank, |&(member, _)| member);
+        places[found.expect("the program was checked")].1
+    }
+
+    /// The rank at a place of a group.
+    pub fn rank_at(&self, group: u32, place: u32) -> u32 {
+        self.program.groups[group as usize][place as usize]
+    }
+
+    /// What depends on an operation of a rank.
+    pub fn dependents(&self, rank: u32, place: u32) -> &[(Event, u32)] {
+        let Dependents { ends, all } = &self.dependents[rank as usize];
+        let first = if place == 0 { 0 } else { ends[place as usize - 1] };
+        &all[first as usize..ends[place as usize] as usize]
+    }
+}
+
+impl Dependents {
+    fn of(rank: &crate::job::Rank) -> Dependents {
+        let count = rank.operations().len() as u32;
+        let mut all: Vec<(u32, Event, u32)> = (0..count)
+            .flat_map(|place| rank.dependencies(place).iter().map(move |one| (one.on, one.event, place)))
+            .collect();
+        all.sort_unstable();
+        let ends = (0..count).map(|place| all.partition_point(|&(on, ..)| on <= place) as u32).collect();
+        Dependents { ends, all: all.into_iter().map(|(_, event, place)| (event, place)).collect() }
+    }
+}
+
+/// Patterns that were made, so that operations which are alike share one.
+#[derive(Default)]
+struct Patterns {
+    made: BTreeMap<(Collective, Algorithm, u32), Arc<Vec<Box<dyn Pattern>>>>,
+}
+
+impl Patterns {
+    fn operation(
+        &mut self,
+        plan: &Plan,
+        kind: Collective,
+        group: u32,
+        sizes: Sizes,
+    ) -> Result<Operation, String> {
+        let Settings { algorithms, server, channels, chunks, .. } = &plan.settings;
+        let ranks = plan.program.groups[group as usize].len() as u32;
+        let algorithm = algorithms.get(&kind).copied().unwrap_or(Algorithm::usual(kind));
+        let (bytes, patterns, pieces) = match sizes {
+            Sizes::Matrix(matrix) => {
+                let matrix = &plan.program.matrices[matrix as usize];
+                let pairs: Box<dyn Pattern> = Box::new(Pairs::new(ranks, matrix));
+                let most = matrix.chunks(ranks as usize).map(|row| row.iter().sum::<u64>()).max();
+                (most.unwrap_or(0), Arc::new(vec![pairs]), (1, 1))
+            }
+            Sizes::Whole(bytes) => {
+                let made = self.made.entry((kind, algorithm, ranks));
+                let patterns = match made {
+                    std::collections::btree_map::Entry::Occupied(known) => Arc::clone(known.get()),
+                    std::collections::btree_map::Entry::Vacant(new) => {
+                        Arc::clone(new.insert(Arc::new(pattern::patterns(kind, algorithm, ranks, *server)?)))
+                    }
+                };
+                let pieces = if kind == Collective::Barrier { (1, 1) } else { (*channels, *chunks) };
+                (bytes, patterns, pieces)
+            }
+        };
+        let strands = patterns.len() as u32;
+        let (channels, chunks) = pieces;
+        let gate = (chunks > PIECES_UNDER_WAY).then_some(channels * strands * PIECES_UNDER_WAY);
+        let slots = patterns.iter().map(|pattern| pattern.slots()).max().unwrap_or(0);
+        let lanes = channels * chunks * strands;
+        Ok(Operation { kind, algorithm, group, ranks, bytes, lanes, gate, patterns, slots })
+    }
+}
+
+impl Operation {
+    /// How many numbers its messages take.
+    fn numbers(&self) -> Result<u32, String> {
+        let numbers = [self.slots, self.ranks].into_iter().try_fold(self.lanes, u32::checked_mul);
+        numbers.ok_or_else(|| format!("{} has more messages than can be numbered", self.kind.name()))
+    }
+
+    fn messages(&self) -> u64 {
+        let of = |lane| self.pattern(lane).messages(self.ranks);
+        (0..self.patterns.len() as u32).map(of).sum::<u64>() * u64::from(self.lanes)
+            / self.patterns.len() as u64
+    }
+
+    fn sizes(&self, sizes: &mut Vec<u64>, most: usize) {
+        for from in 0..self.ranks {
+            if sizes.len() > most {
+                return;
+            }
+            for lane in 0..self.lanes {
+                let pattern = self.pattern(lane);
+                let stages = 0..pattern.stages(from);
+                let slots = stages.flat_map(|stage| pattern.stage(from, stage).slots);
+                sizes.extend(slots.map(|slot| self.message(lane, from, slot).bytes));
+            }
+        }
+    }
+
+    /// The pattern of a lane.
+    pub fn pattern(&self, lane: u32) -> &dyn Pattern {
+        &*self.patterns[lane as usize % self.patterns.len()]
+    }
+
+    /// The message of this number.
+    pub fn part(&self, index: u32) -> Part {
+        let (slot, from) = (index / self.ranks, index % self.ranks);
+        let (lane, slot) = (slot / self.slots, slot % self.slots);
+        Part { lane, from, message: self.message(lane, from, slot) }
+    }
+
+    /// The message that the rank at a place of the group sends in a slot.
+    pub fn message(&self, lane: u32, from: u32, slot: u32) -> Message {
+        let bytes = Shares { bytes: self.bytes, parts: self.lanes }.one(lane);
+        self.pattern(lane).message(from, slot, bytes)
+    }
+
+    /// The number of that message.
+    pub fn index(&self, lane: u32, from: u32, slot: u32) -> u32 {
+        (lane * self.slots + slot) * self.ranks + from
+    }
+
+    /// For algorithm bandwidth S/t, how much of it a link carries (NCCL tests, PERFORMANCE.md): what makes
+    /// operations and numbers of ranks comparable.
+    pub fn bus_factor(&self) -> f64 {
+        let share = f64::from(self.ranks.saturating_sub(1)) / f64::from(self.ranks.max(1));
+        match self.kind {
+            Collective::AllReduce => 2.0 * share,
+            Collective::AllGather | Collective::ReduceScatter | Collective::AllToAll => share,
+            Collective::Broadcast | Collective::Reduce | Collective::Barrier => 1.0,
+        }
+    }
+}

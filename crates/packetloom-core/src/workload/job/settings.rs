@@ -1,0 +1,205 @@
+//! How jobs are executed, as scenarios have it.
+
+use super::pattern::{ALGORITHMS, Algorithm};
+use super::plan::{Costs, Settings};
+use crate::flow::{Flow, HostId};
+use crate::job::Collective;
+use crate::random::Stream;
+use crate::spec::Fallback::{Absent, Value as Default};
+use crate::spec::{Complaint, Kind, Param, Value, Values};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which hosts have which ranks, how often a job is executed, and what messages cost: what every job has.
+pub const PLACEMENT_PARAMS: &[Param] = &[
+    Param {
+        name: "order",
+        kind: Kind::Choice(&["by-number", "random"]),
+        default: Default("by-number"),
+        doc: "In which order hosts have their ranks: as they are numbered, or drawn for each seed.",
+        source: "packetloom",
+    },
+    Param {
+        name: "placement",
+        kind: Kind::List(&Kind::Count(0)),
+        default: Absent,
+        doc: "The number of each rank's host, instead of an order.",
+        source: "packetloom",
+    },
+    Param {
+        name: "server",
+        kind: Kind::Count(1),
+        default: Absent,
+        doc: "How many ranks share a server, for hierarchical algorithms: so many neighbours in a group. Left out: as \
+              the topology has it.",
+        source: "packetloom",
+    },
+    Param {
+        name: "repeat",
+        kind: Kind::Count(1),
+        default: Default("1"),
+        doc: "How often it is done; a rank begins anew when all of its own operations have ended.",
+        source: "packetloom",
+    },
+    Param {
+        name: "channels",
+        kind: Kind::Count(1),
+        default: Default("1"),
+        doc: "In how many equal parts that are under way at once a collective operation is carried out.",
+        source: "NCCL",
+    },
+    Param {
+        name: "chunks",
+        kind: Kind::Count(1),
+        default: Default("1"),
+        doc: "In how many pieces, one after the other, each of these is carried out: a rank passes on one piece \
+              while it receives the next. Two at most are between two ranks at once.",
+        source: "NCCL",
+    },
+    Param {
+        name: "send_cost",
+        kind: Kind::Time,
+        default: Default("0us"),
+        doc: "What a host takes for each message that it sends, one after the other: LogP's o.",
+        source: "Culler et al., PPoPP 1993",
+    },
+    Param {
+        name: "receive_cost",
+        kind: Kind::Time,
+        default: Default("0us"),
+        doc: "The same for each message that it receives, before the rank has it.",
+        source: "Culler et al., PPoPP 1993",
+    },
+];
+
+/// How each collective operation of a job is carried out.
+pub const ALGORITHM_PARAMS: &[Param] = &[
+    algorithm("all_reduce", &["ring", "halving-doubling", "tree", "direct", "hierarchical"], "ring"),
+    algorithm("all_gather", &["ring", "halving-doubling", "direct", "hierarchical"], "ring"),
+    algorithm("reduce_scatter", &["ring", "halving-doubling", "direct", "hierarchical"], "ring"),
+    algorithm("all_to_all", &["direct", "in-turn", "hierarchical"], "direct"),
+    algorithm("broadcast", &["ring", "tree"], "ring"),
+    algorithm("reduce", &["ring", "tree"], "ring"),
+];
+
+const fn algorithm(name: &'static str, all: &'static [&'static str], usual: &'static str) -> Param {
+    Param {
+        name,
+        kind: Kind::Choice(all),
+        default: Default(usual),
+        doc: "How this operation is carried out: see the arrivals \"collective\".",
+        source: "Thakur et al. §4; NCCL",
+    }
+}
+
+/// The parameters of [`ALGORITHM_PARAMS`], and what they are for.
+const OPERATIONS: [(&str, Collective); 6] = [
+    ("all_reduce", Collective::AllReduce),
+    ("all_gather", Collective::AllGather),
+    ("reduce_scatter", Collective::ReduceScatter),
+    ("all_to_all", Collective::AllToAll),
+    ("broadcast", Collective::Broadcast),
+    ("reduce", Collective::Reduce),
+];
+
+/// The algorithm of this name.
+pub fn algorithm_called(name: &str) -> Option<Algorithm> {
+    ALGORITHMS.iter().find(|(known, _)| *known == name).map(|(_, algorithm)| *algorithm)
+}
+
+/// More is of no use, and numbers of messages grow with it.
+const MOST_PARTS: u64 = 1_024;
+
+/// What must hold of [`PLACEMENT_PARAMS`] on any network.
+///
+/// # Errors
+/// What does not, by its key.
+pub fn check(values: &Values) -> Result<(), Complaint> {
+    for key in ["channels", "chunks"] {
+        if values.count(key) > MOST_PARTS {
+            return Err(Complaint::new(key, format!("write {MOST_PARTS} at most")));
+        }
+    }
+    if values.optional_list("placement").is_some() && values.text("order") != "by-number" {
+        return Err(Complaint::new("placement", "says which host has which rank; leave order out"));
+    }
+    Ok(())
+}
+
+/// What a job runs on.
+pub struct Site<'a> {
+    /// The hosts that take part, in order.
+    pub hosts: &'a [HostId],
+    /// How many neighbours share a server.
+    pub server: Option<u32>,
+}
+
+/// From the components' values, for so many ranks.
+///
+/// # Errors
+/// What can't be, by its key.
+pub fn settings(
+    values: &Values,
+    ranks: u32,
+    site: &Site<'_>,
+    like: Flow,
+    draws: &mut Stream,
+) -> Result<Settings, Complaint> {
+    let algorithms = OPERATIONS.iter().filter(|(key, _)| values.entries.contains_key(*key));
+    let named =
+        |&(key, operation): &(&str, Collective)| Some((operation, algorithm_called(&values.text(key))?));
+    Ok(Settings {
+        hosts: place(values, ranks, site.hosts, draws)?,
+        like,
+        repeat: u32::try_from(values.count("repeat"))
+            .map_err(|_| Complaint::new("repeat", format!("write {} at most", u32::MAX)))?,
+        algorithms: algorithms.filter_map(named).collect::<BTreeMap<_, _>>(),
+        server: values.optional_count("server").map(|server| server as u32).or(site.server),
+        channels: values.count("channels") as u32,
+        chunks: values.count("chunks") as u32,
+        costs: Costs { send: values.time("send_cost"), receive: values.time("receive_cost") },
+        sends_block: false,
+    })
+}
+
+/// The host of each rank.
+fn place(
+    values: &Values,
+    ranks: u32,
+    hosts: &[HostId],
+    draws: &mut Stream,
+) -> Result<Vec<HostId>, Complaint> {
+    if ranks as usize > hosts.len() {
+        let key = if values.entries.contains_key("ranks") { "ranks" } else { "placement" };
+        return Err(Complaint::new(key, format!("{ranks} ranks among {} hosts; write fewer", hosts.len())));
+    }
+    if let Some(list) = values.optional_list("placement") {
+        return listed(&list, ranks, hosts);
+    }
+    let mut hosts = hosts.to_vec();
+    if values.text("order") == "random" {
+        for last in (1..hosts.len()).rev() {
+            hosts.swap(last, draws.below(last as u32 + 1) as usize);
+        }
+    }
+    hosts.truncate(ranks as usize);
+    Ok(hosts)
+}
+
+fn listed(list: &[Value], ranks: u32, hosts: &[HostId]) -> Result<Vec<HostId>, Complaint> {
+    let complain = |message: String| Complaint::new("placement", message);
+    if list.len() != ranks as usize {
+        return Err(complain(format!("has {} hosts for {ranks} ranks; write one for each", list.len())));
+    }
+    let mut taken = BTreeSet::new();
+    let host = |value: &Value| {
+        let number = value.as_count();
+        let host = hosts.iter().copied().find(|&host| u64::from(host) == number);
+        let host =
+            host.ok_or_else(|| complain(format!("there is no host {number} among {}", hosts.len())))?;
+        if !taken.insert(host) {
+            return Err(complain(format!("host {number} has two ranks; write each host once")));
+        }
+        Ok(host)
+    };
+    list.iter().map(host).collect()
+}

@@ -1,0 +1,71 @@
+//! Sources of traffic that are jobs: collective operations, training, inference, and traces.
+
+use super::job::Plan;
+use super::job::settings::{self, Site};
+use super::{collective, experts, kv_cache, traces, training};
+use crate::flow::Flow;
+use crate::job::Program;
+use crate::random::Stream;
+use crate::spec::{Complaint, Component, Values};
+
+/// Every kind of `arrivals` that is a job.
+pub const COMPONENTS: &[Component] = &[
+    collective::COMPONENT,
+    training::COMPONENT,
+    experts::COMPONENT,
+    kv_cache::COMPONENT,
+    traces::GOAL,
+    traces::CHAKRA,
+    traces::SIMAI,
+];
+
+/// Whether arrivals of a kind are a job.
+pub fn is_job(kind: &str) -> bool {
+    COMPONENTS.iter().any(|component| component.kind == kind)
+}
+
+/// The plan of a job, and what it is in words.
+///
+/// # Errors
+/// What can't be executed, by its key.
+pub fn plan(
+    values: &Values,
+    site: &Site<'_>,
+    like: Flow,
+    draws: &mut Stream,
+) -> Result<(Plan, String), Complaint> {
+    let (program, what) = program(values, site.hosts.len() as u32, draws)?;
+    let mut settings = settings::settings(values, program.ranks.len() as u32, site, like, draws)?;
+    if values.kind == "collective" {
+        settings.algorithms.extend([collective::algorithm(values)]);
+    }
+    // Chakra's and SimAI's senders are busy until a message has arrived, as in astra-sim; MPI's and GOAL's are not.
+    settings.sends_block = matches!(values.kind.as_str(), "chakra" | "simai");
+    let key = if values.kind == "collective" { "algorithm" } else { "repeat" };
+    let plan = Plan::new(program, settings).map_err(|message| Complaint::new(key, message))?;
+    Ok((plan, what))
+}
+
+fn program(values: &Values, hosts: u32, draws: &mut Stream) -> Result<(Program, String), Complaint> {
+    match values.kind.as_str() {
+        "collective" => {
+            let ranks = among(values, hosts)?;
+            let (operation, algorithm) = collective::algorithm(values);
+            let what = format!("{} among {ranks} hosts, {}", operation.name(), algorithm.name());
+            Ok((collective::program(values, ranks)?, what))
+        }
+        "moe" => experts::program(values, among(values, hosts)?, draws),
+        "training" => Ok(training::program(values)),
+        "kv-cache" => Ok(kv_cache::program(values)),
+        _ => traces::program(values),
+    }
+}
+
+/// How many ranks there are: as many as written, or as hosts.
+fn among(values: &Values, hosts: u32) -> Result<u32, Complaint> {
+    let ranks = values.optional_count("ranks").unwrap_or(u64::from(hosts));
+    if ranks > u64::from(hosts) {
+        return Err(Complaint::new("ranks", format!("{ranks} ranks among {hosts} hosts; write fewer")));
+    }
+    Ok(ranks as u32)
+}

@@ -1,0 +1,127 @@
+//! Inference in two pools: prompts are processed by one, which sends the keys and values that it computed to the
+//! other, where answers are generated (Zhong et al., "DistServe", OSDI 2024; Patel et al., "Splitwise", ISCA 2024).
+
+use super::job::settings;
+use crate::job::{Dependency, Operation, Program, Rank, Work};
+use crate::spec::Fallback::{Required, Value as Default};
+use crate::spec::{Complaint, Component, Kind, Param, Values};
+
+/// What a scenario can write as `arrivals`.
+pub const COMPONENT: Component = Component {
+    section: "arrivals",
+    kind: "kv-cache",
+    doc: "Key-value caches go from the ranks that process prompts, which come first, to those that generate answers: \
+          each prefill rank computes one prompt after the other and sends what it computed while it computes the \
+          next. Its prompts go to the decode ranks in turn, the first of its n-th rank to the n-th.",
+    source: "DistServe, OSDI 2024; draft-calabria-bmwg-ai-fabric-inference-bench",
+    params: &[
+        &[
+            Param {
+                name: "prefill",
+                kind: Kind::Count(1),
+                default: Required,
+                doc: "How many ranks process prompts.",
+                source: "packetloom",
+            },
+            Param {
+                name: "decode",
+                kind: Kind::Count(1),
+                default: Required,
+                doc: "How many ranks generate answers.",
+                source: "packetloom",
+            },
+            Param {
+                name: "requests",
+                kind: Kind::Count(1),
+                default: Default("1"),
+                doc: "Prompts of each prefill rank.",
+                source: "packetloom",
+            },
+            Param {
+                name: "size",
+                kind: Kind::Bytes,
+                default: Required,
+                doc: "Bytes of a prompt's keys and values: 2 · layers · tokens · heads · head size · bytes per value.",
+                source: "packetloom",
+            },
+            Param {
+                name: "messages",
+                kind: Kind::Count(1),
+                default: Default("1"),
+                doc: "In how many messages at once they are sent.",
+                source: "the draft's queue pairs",
+            },
+            Param {
+                name: "prefill_time",
+                kind: Kind::Time,
+                default: Default("0us"),
+                doc: "What a prompt takes to process.",
+                source: "packetloom",
+            },
+            Param {
+                name: "decode_time",
+                kind: Kind::Time,
+                default: Default("0us"),
+                doc: "What the first token of an answer takes once the keys and values are there.",
+                source: "packetloom",
+            },
+        ],
+        settings::PLACEMENT_PARAMS,
+    ],
+    check,
+};
+
+/// More operations than that take more memory than a machine has.
+const MOST_OPERATIONS: u64 = 1 << 26;
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    let factors = ["prefill", "requests", "messages"].map(|key| values.count(key));
+    let operations = factors.into_iter().try_fold(4_u64, u64::checked_mul);
+    if operations.is_none_or(|operations| operations > MOST_OPERATIONS) {
+        let message = format!("this makes more than {MOST_OPERATIONS} operations; write fewer");
+        return Err(Complaint::new("requests", message));
+    }
+    if values.bytes("size") < values.count("messages") {
+        return Err(Complaint::new("messages", "a message has 1 B at least; write fewer"));
+    }
+    settings::check(values)
+}
+
+const COMPUTE: u16 = 0;
+
+/// The program, and what it is in words.
+pub fn program(values: &Values) -> (Program, String) {
+    let [prefill, decode, requests, messages] =
+        ["prefill", "decode", "requests", "messages"].map(|key| values.count(key) as u32);
+    let size = values.bytes("size");
+    let mut program =
+        Program { ranks: vec![Rank::default(); (prefill + decode) as usize], ..Program::default() };
+    let [prompt, send, receive, token] =
+        ["prefill", "send keys and values", "receive keys and values", "first token"]
+            .map(|name| program.name(name));
+    let computes = |key| Work::Compute { duration: values.time(key) };
+    for request in 0..requests {
+        for from in 0..prefill {
+            let to = prefill + (from + request) % decode;
+            let work = computes("prefill_time");
+            let operation = Operation { work, stream: Some(COMPUTE), name: prompt };
+            let computed = program.ranks[from as usize].add(operation, []);
+            let mut came = Vec::new();
+            for message in 0..messages {
+                let parts = u64::from(messages);
+                let bytes = size * u64::from(message + 1) / parts - size * u64::from(message) / parts;
+                let tag = request * messages + message;
+                let work = Work::Send { peer: to, bytes, tag };
+                let operation = Operation { work, stream: None, name: send };
+                program.ranks[from as usize].add(operation, [Dependency::on_end(computed)]);
+                let work = Work::Receive { peer: Some(from), bytes, tag: Some(tag) };
+                let operation = Operation { work, stream: None, name: receive };
+                came.push(Dependency::on_end(program.ranks[to as usize].add(operation, [])));
+            }
+            let operation = Operation { work: computes("decode_time"), stream: Some(COMPUTE), name: token };
+            program.ranks[to as usize].add(operation, came);
+        }
+    }
+    let what = format!("key-value caches of {requests} prompts each from {prefill} ranks to {decode}");
+    (program, what)
+}

@@ -1,0 +1,202 @@
+//! Jobs that were recorded, or written for other simulators.
+
+use super::job::settings;
+use crate::formats::chakra::{self, AllGatherSize, Control, CpuCommunication, Loose, Missing, Order};
+use crate::formats::{self, goal, simai};
+use crate::job::Program;
+use crate::spec::Fallback::{Absent, Required, Value as Default};
+use crate::spec::{Complaint, Component, Kind, Param, Values};
+
+/// What a scenario can write as `arrivals`.
+pub const GOAL: Component = Component {
+    section: "arrivals",
+    kind: "goal",
+    doc: "A schedule in GOAL, as text or packed by LogGOPSim's txt2bin. Operations of one cpu are executed one at a \
+          time; a send holds it for send_cost, and a receive for receive_cost once its message is there. The numbers \
+          after nic are not used.",
+    source: "Hoefler et al., LogGOPSim 2010",
+    params: &[
+        &[
+            Param {
+                name: "file",
+                kind: Kind::Text,
+                default: Required,
+                doc: "The file.",
+                source: "packetloom",
+            },
+            Param {
+                name: "unit",
+                kind: Kind::Time,
+                default: Default("1ns"),
+                doc: "What one of calc takes.",
+                source: "LogGOPSim's defaults are in ns",
+            },
+        ],
+        settings::PLACEMENT_PARAMS,
+        settings::ALGORITHM_PARAMS,
+    ],
+    check: settings::check,
+};
+
+/// What a scenario can write as `arrivals`.
+pub const CHAKRA: Component = Component {
+    section: "arrivals",
+    kind: "chakra",
+    doc: "Chakra execution traces, a file for each rank: PREFIX.0.et and so on, packed by gzip or not, or PREFIX.0.json. \
+          A rank's CPU, its GPU's computing and its GPU's communication each do one thing at a time.",
+    source: "MLCommons Chakra; astra-sim",
+    params: &[
+        &[
+            Param {
+                name: "files",
+                kind: Kind::Text,
+                default: Required,
+                doc: "The files' common prefix: what stands before .0.et.",
+                source: "packetloom",
+            },
+            Param {
+                name: "groups",
+                kind: Kind::Text,
+                default: Absent,
+                doc: "A JSON file of process groups, {\"0\": [0, 1]}, where the traces name groups and do not say who is in \
+                      them.",
+                source: "astra-sim's comm-group-configuration",
+            },
+            Param {
+                name: "is_cpu_op",
+                kind: Kind::Flag,
+                default: Default("false"),
+                doc: "Whether a node that does not say so is the CPU's.",
+                source: "Chakra's feeder; the default of some versions is true",
+            },
+            Param {
+                name: "all_gather_size",
+                kind: Kind::Choice(&["total", "per-rank"]),
+                default: Default("total"),
+                doc: "Whether the size of an all-gather is what each rank has afterwards, or before.",
+                source: "astra-sim; the schema leaves it open",
+            },
+            Param {
+                name: "cpu_communication",
+                kind: Kind::Choice(&["refuse", "compute"]),
+                default: Default("refuse"),
+                doc: "What becomes of communication that is said to be the CPU's: it is refused, or takes its duration.",
+                source: "astra-sim refuses it",
+            },
+            Param {
+                name: "control",
+                kind: Kind::Choice(&["follow", "ignore"]),
+                default: Default("follow"),
+                doc: "Whether dependencies by control are followed.",
+                source: "astra-sim follows them; Chakra's feeder does not",
+            },
+            Param {
+                name: "missing",
+                kind: Kind::Choice(&["refuse", "drop"]),
+                default: Default("refuse"),
+                doc: "What becomes of dependencies on nodes that are not there.",
+                source: "packetloom",
+            },
+            Param {
+                name: "repair",
+                kind: Kind::Choice(&["refuse", "chain-streams", "keep"]),
+                default: Default("refuse"),
+                doc: "What becomes of GPU nodes that nothing depends on though their stream goes on: they are refused; or \
+                      each node depends on the one before it on its stream; or they are left alone.",
+                source: "Chakra's issue 215",
+            },
+            Param {
+                name: "order_nodes",
+                kind: Kind::Choice(&["file", "start"]),
+                default: Default("file"),
+                doc: "In which order a rank takes part in the collective operations of a group: as in its file, or by \
+                      start time.",
+                source: "packetloom",
+            },
+        ],
+        settings::PLACEMENT_PARAMS,
+        settings::ALGORITHM_PARAMS,
+    ],
+    check: settings::check,
+};
+
+/// What a scenario can write as `arrivals`.
+pub const SIMAI: Component = Component {
+    section: "arrivals",
+    kind: "simai",
+    doc: "A workload of SimAI: layers with what they compute and exchange, forward and backward.",
+    source: "SimAI, NSDI 2025",
+    params: &[
+        &[
+            Param {
+                name: "file",
+                kind: Kind::Text,
+                default: Required,
+                doc: "The file.",
+                source: "packetloom",
+            },
+            Param {
+                name: "ranks",
+                kind: Kind::Count(2),
+                default: Absent,
+                doc: "How many ranks there are, where the file does not say all_gpus.",
+                source: "packetloom",
+            },
+            Param {
+                name: "passes",
+                kind: Kind::Count(1),
+                default: Default("1"),
+                doc: "How often the layers are gone over.",
+                source: "SimAI's --num-passes",
+            },
+        ],
+        settings::PLACEMENT_PARAMS,
+        settings::ALGORITHM_PARAMS,
+    ],
+    check: settings::check,
+};
+
+/// The program of a trace, and what it is in words.
+///
+/// # Errors
+/// What is wrong with the files, by its key.
+pub fn program(values: &Values) -> Result<(Program, String), Complaint> {
+    let file = values.text(if values.kind == "chakra" { "files" } else { "file" });
+    let program = match values.kind.as_str() {
+        "goal" => {
+            let options = goal::Options { unit: values.time("unit") };
+            formats::read_bytes(&file, |content| goal::read(content, &options))?
+        }
+        "simai" => {
+            let ranks = values.optional_count("ranks").map(|ranks| ranks as u32);
+            let passes = u32::try_from(values.count("passes"))
+                .map_err(|_| Complaint::new("passes", format!("write {} at most", u32::MAX)))?;
+            let options = simai::Options { ranks, passes, ..simai::Options::default() };
+            formats::read(&file, |text| simai::read(text, &options))?
+        }
+        _ => chakra::read_files(&file, values.optional_text("groups").as_deref(), &chakra_options(values))?.0,
+    };
+    let what = format!("{file}: {} ranks, {} operations", program.ranks.len(), program.operations());
+    Ok((program, what))
+}
+
+fn chakra_options(values: &Values) -> chakra::Options {
+    chakra::Options {
+        is_cpu_op: values.flag("is_cpu_op"),
+        all_gather_size: values.meaning(
+            "all_gather_size",
+            &[("total", AllGatherSize::Total), ("per-rank", AllGatherSize::PerRank)],
+        ),
+        cpu_communication: values.meaning(
+            "cpu_communication",
+            &[("refuse", CpuCommunication::Refuse), ("compute", CpuCommunication::Compute)],
+        ),
+        control: values.meaning("control", &[("follow", Control::Follow), ("ignore", Control::Ignore)]),
+        missing: values.meaning("missing", &[("refuse", Missing::Refuse), ("drop", Missing::Drop)]),
+        loose: values.meaning(
+            "repair",
+            &[("refuse", Loose::Refuse), ("chain-streams", Loose::ChainStreams), ("keep", Loose::Keep)],
+        ),
+        order: values.meaning("order_nodes", &[("file", Order::File), ("start", Order::Start)]),
+    }
+}

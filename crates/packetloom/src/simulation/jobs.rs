@@ -1,0 +1,287 @@
+//! What came of jobs: their repetitions, and the collective operations in them.
+
+use crate::job::{Program, Work};
+use crate::measure::FlowRow;
+use crate::units::{Rate, Time};
+use crate::workload::job::{Exchange, Job, Operation, Plan, Span};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the ranks of a source's job did: source, rank, and its operations.
+pub type RankSpans = (u8, u32, Vec<Span>);
+
+/// So many of the ranks that wait are named.
+const MOST_NAMED: usize = 5;
+
+/// What the ranks that have not ended wait for, for people.
+pub fn waiting(jobs: &[Job], spans: &[RankSpans]) -> String {
+    let plan = |source: u8| jobs.iter().find(|job| job.source == source).map(|job| &job.plan);
+    let open = spans.iter().flat_map(|(source, rank, spans)| {
+        let open = spans.iter().filter(|span| span.end == Time::NEVER);
+        open.filter_map(move |span| Some((*rank, span.place, plan(*source)?)))
+    });
+    let name = |(rank, place, plan): (u32, u32, &Arc<Plan>)| {
+        let operation = &plan.program.ranks[rank as usize].operations()[place as usize];
+        let name = &plan.program.names[operation.name as usize];
+        match operation.work {
+            Work::Receive { peer: Some(peer), .. } => format!("rank {rank} at {name} for rank {peer}"),
+            _ => format!("rank {rank} at {name}"),
+        }
+    };
+    let mut named: Vec<String> = open.take(MOST_NAMED + 1).map(name).collect();
+    if named.len() > MOST_NAMED {
+        named[MOST_NAMED] = "...".to_owned();
+    }
+    format!("; ranks wait: {}", named.join(", "))
+}
+
+/// A collective operation that was carried out once.
+#[derive(Clone, Debug)]
+pub struct JobRow {
+    /// The traffic source.
+    pub source: u8,
+    /// In which repetition of the job, counted from 0.
+    pub repetition: u32,
+    /// Its name in the program.
+    pub name: String,
+    /// What it is.
+    pub operation: Arc<Operation>,
+    /// When the first rank began; [`Time::NEVER`] if none did.
+    pub start: Time,
+    /// When the last rank began.
+    pub last_start: Time,
+    /// The rank that began last.
+    pub last_rank: u32,
+    /// When the last rank's part was over; [`Time::NEVER`] if not all were.
+    pub end: Time,
+}
+
+impl JobRow {
+    /// How long it took, if it was done.
+    pub fn completion_time(&self) -> Option<Time> {
+        (self.end != Time::NEVER).then(|| self.end - self.start)
+    }
+
+    /// Its bytes over its time in Gb/s, if it was done.
+    pub fn algorithm_gbps(&self) -> Option<f64> {
+        self.completion_time().map(|took| self.operation.bytes as f64 * 8.0 / took.as_ns_f64())
+    }
+
+    /// What of that each rank's link carried in Gb/s.
+    pub fn bus_gbps(&self) -> Option<f64> {
+        self.algorithm_gbps().map(|gbps| gbps * self.operation.bus_factor())
+    }
+}
+
+/// A repetition of a job.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IterationRow {
+    /// The traffic source.
+    pub source: u8,
+    /// Which, counted from 0.
+    pub iteration: u32,
+    /// How many ranks there are.
+    pub ranks: u32,
+    /// When the first rank began.
+    pub start: Time,
+    /// When the last operation ended; [`Time::NEVER`] if not all did.
+    pub end: Time,
+    /// The rank whose last operation that was.
+    pub last_rank: u32,
+    /// What the busiest rank computed.
+    pub compute: Time,
+    /// What the messages of the busiest rank take at its link's full rate, without headers: 8·S·f/B for each
+    /// collective operation, 8·S/B for each send.
+    pub communication: Time,
+}
+
+impl IterationRow {
+    /// How long it took, if it was done.
+    pub fn took(&self) -> Option<Time> {
+        (self.end != Time::NEVER).then(|| self.end - self.start)
+    }
+
+    /// What it would take if nothing but computing and the links' rate took time, one after the other
+    /// (draft-calabria-bmwg-ai-fabric-training-bench).
+    pub fn roofline(&self) -> Time {
+        self.compute + self.communication
+    }
+
+    /// Its time over the roofline.
+    pub fn ratio(&self) -> Option<f64> {
+        self.took().map(|took| took.as_ps() as f64 / self.roofline().as_ps().max(1) as f64)
+    }
+
+    /// The part of the communication that took no time of its own, since ranks computed meanwhile: 1 − (JCT − C) /
+    /// communication.
+    pub fn overlap(&self) -> Option<f64> {
+        let beyond = self.took()?.as_ps() as f64 - self.compute.as_ps() as f64;
+        Some(1.0 - beyond / self.communication.as_ps().max(1) as f64)
+    }
+}
+
+/// An operation of a rank that was carried out once.
+#[derive(Clone, Debug)]
+pub struct OperationRow {
+    /// The traffic source.
+    pub source: u8,
+    /// The rank.
+    pub rank: u32,
+    /// Its name in the program.
+    pub name: String,
+    /// What was done: "compute", "send", "receive", or the collective operation's name.
+    pub kind: &'static str,
+    /// The operations of one stream are executed one at a time.
+    pub stream: Option<u16>,
+    /// When.
+    pub span: Span,
+    /// The rank whose message let it end, if one did.
+    pub message_from: Option<u32>,
+}
+
+/// What every rank of every job did, in order of source and rank, and of the end.
+pub fn operations(jobs: &[Job], spans: &[RankSpans], flows: &[FlowRow]) -> Vec<OperationRow> {
+    let plan = |source: u8| jobs.iter().find(|job| job.source == source).map(|job| &job.plan);
+    let rows = |(source, rank, spans): &RankSpans| {
+        let Some(plan) = plan(*source) else { return Vec::new() };
+        spans.iter().map(|span| operation(plan, *source, *rank, *span, flows)).collect::<Vec<_>>()
+    };
+    spans.iter().flat_map(rows).collect()
+}
+
+fn operation(plan: &Plan, source: u8, rank: u32, span: Span, flows: &[FlowRow]) -> OperationRow {
+    let operation = &plan.program.ranks[rank as usize].operations()[span.place as usize];
+    let sender = |id| {
+        let place = flows.binary_search_by_key(&id, |row| row.flow.id).ok()?;
+        let host = flows[place].flow.src;
+        plan.settings.hosts.iter().position(|&other| other == host).map(|rank| rank as u32)
+    };
+    OperationRow {
+        source,
+        rank,
+        name: plan.program.names[operation.name as usize].clone(),
+        kind: match operation.work {
+            Work::Compute { .. } => "compute",
+            Work::Send { .. } => "send",
+            Work::Receive { .. } => "receive",
+            Work::Collective { operation, .. } => operation.name(),
+        },
+        stream: operation.stream,
+        span,
+        message_from: span.message.and_then(sender),
+    }
+}
+
+/// The collective operations of all jobs, in order of source, repetition and number.
+pub fn collectives(jobs: &[Job], spans: &[RankSpans]) -> Vec<JobRow> {
+    jobs.iter().flat_map(|job| of_job(job, spans)).collect()
+}
+
+/// What is known of a collective operation from some of its ranks.
+struct Seen {
+    start: Time,
+    last: (Time, u32),
+    end: Time,
+    ranks: u32,
+    name: u32,
+}
+
+fn of_job(job: &Job, spans: &[RankSpans]) -> Vec<JobRow> {
+    let plan = &job.plan;
+    let mut seen: BTreeMap<(u32, u32), Seen> = BTreeMap::new();
+    for (_, rank, spans) in spans.iter().filter(|(source, ..)| *source == job.source) {
+        let operations = plan.program.ranks[*rank as usize].operations();
+        for span in spans {
+            let operation = &operations[span.place as usize];
+            if !matches!(operation.work, Work::Collective { .. }) {
+                continue;
+            }
+            let key = (span.iteration, plan.exchange_of(*rank, span.place));
+            let one = seen.entry(key).or_insert(Seen {
+                start: Time::NEVER,
+                last: (Time::ZERO, 0),
+                end: Time::ZERO,
+                ranks: 0,
+                name: operation.name,
+            });
+            one.start = one.start.min(span.begin);
+            one.last = one.last.max((span.begin, *rank));
+            one.end = one.end.max(span.end);
+            one.ranks += 1;
+        }
+    }
+    let row = |((repetition, exchange), seen): ((u32, u32), Seen)| {
+        let Exchange::Collective(operation) = plan.exchange(exchange) else { return None };
+        let is_whole = seen.ranks == operation.ranks;
+        Some(JobRow {
+            source: job.source,
+            repetition,
+            name: plan.program.names[seen.name as usize].clone(),
+            operation: Arc::clone(operation),
+            start: seen.start,
+            last_start: seen.last.0,
+            last_rank: seen.last.1,
+            end: if is_whole { seen.end } else { Time::NEVER },
+        })
+    };
+    seen.into_iter().filter_map(row).collect()
+}
+
+/// The repetitions of all jobs; `rate` is that of a rank's link.
+pub fn iterations(jobs: &[Job], spans: &[RankSpans], rate: Rate) -> Vec<IterationRow> {
+    jobs.iter().flat_map(|job| iterations_of(job, spans, rate)).collect()
+}
+
+fn iterations_of(job: &Job, spans: &[RankSpans], rate: Rate) -> Vec<IterationRow> {
+    let program = &job.plan.program;
+    let ranks = 0..program.ranks.len() as u32;
+    let compute = ranks.clone().map(|rank| compute(program, rank)).max().unwrap_or(Time::ZERO);
+    let communication = ranks.map(|rank| communication(&job.plan, rank, rate)).max().unwrap_or(Time::ZERO);
+    let mut rows: BTreeMap<u32, (IterationRow, usize)> = BTreeMap::new();
+    for (_, rank, spans) in spans.iter().filter(|(source, ..)| *source == job.source) {
+        for span in spans {
+            let new = IterationRow {
+                source: job.source,
+                iteration: span.iteration,
+                ranks: program.ranks.len() as u32,
+                start: Time::NEVER,
+                end: Time::ZERO,
+                last_rank: 0,
+                compute,
+                communication,
+            };
+            let (row, count) = rows.entry(span.iteration).or_insert((new, 0));
+            row.start = row.start.min(span.ready);
+            if span.end > row.end {
+                (row.end, row.last_rank) = (span.end, *rank);
+            }
+            *count += 1;
+        }
+    }
+    let all = program.operations();
+    let finished = |(row, count): (IterationRow, usize)| {
+        let end = if count == all { row.end } else { Time::NEVER };
+        IterationRow { end, ..row }
+    };
+    rows.into_values().map(finished).collect()
+}
+
+fn compute(program: &Program, rank: u32) -> Time {
+    let operations = program.ranks[rank as usize].operations().iter();
+    let duration = |work| if let Work::Compute { duration } = work { duration } else { Time::ZERO };
+    operations.map(|operation| duration(operation.work)).fold(Time::ZERO, |sum, one| sum.saturating_add(one))
+}
+
+fn communication(plan: &Plan, rank: u32, rate: Rate) -> Time {
+    let operations = plan.program.ranks[rank as usize].operations();
+    let bytes = |(place, work): (u32, Work)| match work {
+        Work::Send { bytes, .. } => bytes as f64,
+        Work::Collective { .. } => match plan.exchange(plan.exchange_of(rank, place)) {
+            Exchange::Collective(operation) => operation.bytes as f64 * operation.bus_factor(),
+            Exchange::Send { .. } => 0.0,
+        },
+        Work::Compute { .. } | Work::Receive { .. } => 0.0,
+    };
+    let total: f64 = (0..).zip(operations).map(|(place, one)| bytes((place, one.work))).sum();
+    Time((total * 8e12 / rate.as_bps() as f64).round() as u64)
+}

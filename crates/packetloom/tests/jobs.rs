@@ -1,0 +1,297 @@
+//! Jobs take as long as theory predicts, and traces as what they describe.
+
+mod common;
+
+use common::{cases, run, write_file};
+use packetloom::formats::chakra;
+use packetloom::job::{Collective, Operation, Program, Rank, Sizes, Work};
+use packetloom::measure::fingerprint;
+use packetloom::simulation::{Monitor, Outcome, Simulation};
+use packetloom::units::Time;
+use std::path::Path;
+
+/// Pulls at the full rate, so that nothing but the network takes time.
+const NDP: &str =
+    "transport = { kind = \"ndp\", pull_rate = 1.0 }\nqueue = \"ndp\"\nrouting = \"permutation\"";
+
+fn text(hosts: u32, arrivals: &str) -> String {
+    format!(
+        "[topology]\nkind = \"rack\"\nhosts = {hosts}\nlink = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\n\
+         [[workload]]\narrivals = {{ {arrivals} }}\n\n[[scheme]]\nname = \"any\"\n{NDP}\n\n[measure]\noperations = true\n"
+    )
+}
+
+fn job(hosts: u32, arrivals: &str) -> Outcome {
+    let outcome = run(&text(hosts, arrivals));
+    assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+    outcome
+}
+
+/// How long the only repetition took.
+fn took(outcome: &Outcome) -> Time {
+    assert_eq!(outcome.iterations.len(), 1);
+    outcome.iterations[0].took().expect("it is done")
+}
+
+/// From one host of the rack to another: full packets of 9064 B take 725.12 ns on a link, and a link has 1 us of
+/// delay. The last packet leaves after all others, and follows the one before it through the switch.
+fn message(bytes: u64) -> Time {
+    let (packets, last) = (bytes.div_ceil(9_000), bytes - (bytes.div_ceil(9_000) - 1) * 9_000 + 64);
+    let (full, last) = (Time(725_120), Time(last * 80));
+    if packets == 1 {
+        return last.times(2) + Time::from_us(2);
+    }
+    (full.times(packets - 1) + last + last).max(full.times(packets) + last) + Time::from_us(2)
+}
+
+fn near(took: Time, expected: Time, what: &str) {
+    let share = took.as_secs_f64() / expected.as_secs_f64();
+    assert!((0.999..1.01).contains(&share), "{what}: {took} is {share} of {expected}");
+}
+
+#[test]
+fn operations_among_any_number_of_hosts_take_as_long_as_their_closed_forms() {
+    let of = |hosts: u32, operation: &str, algorithm: &str, bytes: u64, more: &str| {
+        let what = format!(
+            "kind = \"collective\", operation = \"{operation}\", algorithm = \"{algorithm}\", size = \"{bytes}B\"{more}"
+        );
+        job(hosts, &what).jobs[0].completion_time().expect("it is done")
+    };
+    // The last but one in a chain has done its part when its message was acknowledged.
+    let acknowledged = Time::from_us(2);
+    for hosts in [3, 6, 7] {
+        let part = 900_000;
+        let bytes = part * u64::from(hosts);
+        let steps = u64::from(hosts - 1);
+        near(of(hosts, "all-reduce", "ring", bytes, ""), message(part).times(2 * steps), "ring");
+        near(of(hosts, "all-gather", "ring", bytes, ""), message(part).times(steps), "ring");
+        near(of(hosts, "broadcast", "ring", part, ""), message(part).times(steps) + acknowledged, "chain");
+        // All of a host's messages share its link.
+        near(of(hosts, "reduce-scatter", "direct", bytes, ""), message(part * steps), "direct");
+        near(of(hosts, "all-reduce", "direct", bytes, ""), message(part * steps).times(2), "direct");
+    }
+    // Six ranks fold to four; of large vectors the fold and the first halves share links.
+    let halves = message(180) + message(90);
+    let folded = of(6, "all-reduce", "halving-doubling", 360, "");
+    near(folded, message(360).times(2) + halves.times(2), "halving");
+    let reduced = of(8, "reduce", "tree", 9_000, "");
+    near(reduced, message(9_000).times(3) + Time::from_us(2), "binomial, one packet each");
+    // A pipeline of pieces, of which a rank has received one or two before it passes the first on.
+    let pipeline = of(5, "broadcast", "ring", 9_000_000, ", chunks = 100");
+    let [one, two] =
+        [90_000, 180_000].map(|piece| message(9_000_000) + message(piece).times(3) + acknowledged);
+    assert!(one <= pipeline && pipeline <= two, "{one} {pipeline} {two}");
+}
+
+#[test]
+fn channels_overlap_their_latencies() {
+    let of = |more: &str| {
+        let what = "kind = \"collective\", operation = \"all-reduce\", size = \"72KB\"";
+        took(&job(8, &format!("{what}{more}")))
+    };
+    // One packet per step either way; eight channels send eight smaller ones.
+    assert!(of(", channels = 8") < of("").times(3).since(of("")));
+}
+
+fn write_chakra(name: &str, program: &Program) {
+    let written = chakra::write(program, &[]).expect("Chakra has words for it");
+    for (rank, file) in written.files.iter().enumerate() {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.{rank}.et"));
+        std::fs::write(path, file).expect("a directory to write to");
+    }
+}
+
+#[test]
+fn a_traced_all_reduce_equals_the_built_in_one_to_the_nanosecond() {
+    let mut program = Program { groups: vec![(0..4).collect()], ..Program::default() };
+    let work = Work::Collective { operation: Collective::AllReduce, group: 0, sizes: Sizes::Whole(1 << 20) };
+    let name = program.name("all_reduce");
+    for _ in 0..4 {
+        let mut rank = Rank::default();
+        rank.add(Operation { work, stream: Some(2), name }, []);
+        program.ranks.push(rank);
+    }
+    write_chakra("jobs-all-reduce", &program);
+    let built_in =
+        job(8, "kind = \"collective\", operation = \"all-reduce\", size = \"1048576B\", ranks = 4");
+    let traced = job(8, "kind = \"chakra\", files = \"jobs-all-reduce\"");
+    assert_eq!(took(&traced), took(&built_in));
+    assert_eq!(fingerprint(&traced.flows), fingerprint(&built_in.flows));
+    // The same ring as messages that wait for one another.
+    write_file("jobs-ring.goal", &ring(4, (1 << 20) / 4));
+    let schedule = job(8, "kind = \"goal\", file = \"jobs-ring.goal\"");
+    assert_eq!(took(&schedule), took(&built_in));
+}
+
+/// A ring all-reduce in GOAL: at each step a rank sends on what it received at the step before.
+fn ring(ranks: u32, bytes: u64) -> String {
+    let mut text = format!("num_ranks {ranks}\n");
+    for rank in 0..ranks {
+        let (next, last) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        text += &format!("rank {rank} {{\n");
+        for step in 0..2 * (ranks - 1) {
+            text += &format!("s{step}: send {bytes}b to {next} tag {step}\n");
+            text += &format!("r{step}: recv {bytes}b from {last} tag {step}\n");
+            if step > 0 {
+                text += &format!("s{step} requires r{}\n", step - 1);
+            }
+        }
+        text += "}\n";
+    }
+    text
+}
+
+/// A binary tree of so many ranks: each passes a message of 8 B on to two, one after the other.
+fn binary_tree(ranks: u32) -> String {
+    let mut text = format!("num_ranks {ranks}\n");
+    for rank in 0..ranks {
+        text += &format!("rank {rank} {{\n");
+        if rank > 0 {
+            text += &format!("r: recv 8b from {} tag 0\n", (rank - 1) / 2);
+        }
+        for (nth, child) in
+            [2 * rank + 1, 2 * rank + 2].into_iter().filter(|&child| child < ranks).enumerate()
+        {
+            text += &format!("s{nth}: send 8b to {child} tag 0\n");
+            if rank > 0 {
+                text += &format!("s{nth} requires r\n");
+            }
+        }
+        text += "}\n";
+    }
+    text
+}
+
+#[test]
+fn a_binary_tree_in_goal_takes_what_loggp_says() {
+    write_file("jobs-tree.goal", &binary_tree(31));
+    let costs = "send_cost = \"1.5us\", receive_cost = \"0.5us\"";
+    let outcome = job(31, &format!("kind = \"goal\", file = \"jobs-tree.goal\", {costs}"));
+    // L is what a packet of 72 B takes over two links and their delays; the second child's message leaves o later.
+    let (latency, send, receive) = (message(8), Time::from_ns(1_500), Time::from_ns(500));
+    assert_eq!(took(&outcome), (send.times(2) + latency + receive).times(4));
+}
+
+#[test]
+fn layers_of_simai_are_dependent_all_reduces() {
+    write_file(
+        "jobs-micro.simai",
+        "DATA all_gpus: 8\n2\none -1 0 NONE 0 0 NONE 0 0 ALLREDUCE 720000 0\n\
+         two -1 0 NONE 0 0 NONE 0 0 ALLREDUCE 1440000 0\n",
+    );
+    let outcome = job(8, "kind = \"simai\", file = \"jobs-micro.simai\"");
+    let mut bytes: Vec<u64> = outcome.jobs.iter().map(|row| row.operation.bytes).collect();
+    bytes.sort_unstable();
+    assert_eq!(bytes, [720_000, 1_440_000]);
+    near(took(&outcome), (message(90_000) + message(180_000)).times(14), "two rings, one after the other");
+}
+
+#[test]
+fn training_takes_what_its_pipeline_takes() {
+    let degrees = "tensor = 2, pipeline = 2, data = 2, layers = 4, microbatches = 4";
+    let costs = "forward = \"100us\", activations = \"9KB\", gradients = \"90KB\", update = \"50us\"";
+    let outcome = job(8, &format!("kind = \"training\", {degrees}, {costs}"));
+    let row = outcome.iterations[0];
+    assert_eq!(row.compute, Time::from_us(4 * 2 * 300 + 50));
+    // The bubble of a pipeline of two stages with four micro-batches is a forward and a backward pass of a stage:
+    // (p − 1)/m of the rest. What is exchanged comes on top: 2 all-reduces among two per layer and direction.
+    let exchanged = message(4_500).times(2 * 2);
+    let passes = Time::from_us(300).times(2) + exchanged.times(2).times(2);
+    let expected = passes.times(4 + 1) + message(9_000).times(2) + Time::from_us(50);
+    let took = row.took().expect("it is done");
+    let share = took.as_secs_f64() / expected.as_secs_f64();
+    assert!((0.99..1.03).contains(&share), "{took} is {share} of {expected}");
+    let overlap = row.overlap().expect("it is done");
+    assert!(overlap < 1.0, "{overlap}");
+}
+
+#[test]
+fn caches_and_tokens_arrive() {
+    let caches = "kind = \"kv-cache\", prefill = 3, decode = 2, requests = 4, size = \"900KB\", messages = 2";
+    let outcome = job(8, &format!("{caches}, prefill_time = \"100us\", decode_time = \"10us\""));
+    assert_eq!(outcome.flows.len(), 3 * 4 * 2);
+    assert!(took(&outcome) > Time::from_us(410) + message(450_000));
+    let experts =
+        "kind = \"moe\", experts = 16, tokens = 64, bytes_per_token = \"4KB\", skew = 1, layers = 2";
+    let outcome = job(8, &format!("{experts}, compute = \"20us\""));
+    assert_eq!(outcome.jobs.len(), 4);
+    assert!(outcome.jobs.windows(2).all(|pair| pair[0].last_start <= pair[1].end));
+}
+
+const PINNED: [&str; 6] = [
+    "f5ebcfcf2b900203",
+    "dd1b34fc82fb1337",
+    "a5c06fa07a139a07",
+    "13b7d8ee04c20089",
+    "bf64bf1d6748a7c4",
+    "4baf02908770d862",
+];
+
+#[test]
+fn jobs_do_not_depend_on_windows_and_threads() {
+    write_file("jobs-threads.goal", &binary_tree(13));
+    let fat_tree = |arrivals: &str| {
+        text(16, arrivals).replace("kind = \"rack\"\nhosts = 16", "kind = \"fat-tree\"\nk = 4")
+    };
+    let mut found = Vec::new();
+    for arrivals in [
+        "kind = \"training\", tensor = 2, pipeline = 2, data = 4, experts = 2, layers = 4, microbatches = 3, forward = \"5us\", activations = \"30KB\", gradients = \"50KB\", sharded = true, order = \"random\"",
+        "kind = \"moe\", experts = 32, tokens = 32, bytes_per_token = \"1KB\", skew = 1, layers = 2, compute = \"3us\", repeat = 2",
+        "kind = \"goal\", file = \"jobs-threads.goal\", send_cost = \"100ns\", receive_cost = \"50ns\", repeat = 3",
+        "kind = \"collective\", operation = \"all-reduce\", algorithm = \"tree\", size = \"1000003B\", chunks = 5, channels = 2, repeat = 2",
+        "kind = \"collective\", operation = \"all-to-all\", algorithm = \"hierarchical\", server = 4, size = \"1000003B\"",
+        "kind = \"collective\", operation = \"barrier\", repeat = 3, send_cost = \"1us\"",
+    ] {
+        let case = cases(&fat_tree(arrivals)).remove(0);
+        let run = |longest, threads| {
+            let simulation = Simulation::new(case.clone()).expect("a sound case");
+            let simulation = simulation.with_windows_up_to(longest).with_threads(threads);
+            let outcome = simulation.run(&Monitor::default()).expect("a sound case");
+            let spans: Vec<_> = outcome.operations.iter().map(|row| (row.rank, row.span)).collect();
+            (fingerprint(&outcome.flows), outcome.iterations, spans)
+        };
+        let full = run(Time::NEVER, 1);
+        for (longest, threads) in [(Time(1 << 17), 1), (Time(1 << 15), 1), (Time::NEVER, 2), (Time::NEVER, 4)]
+        {
+            assert!(run(longest, threads) == full, "{arrivals}: {longest}, {threads}");
+        }
+        found.push(format!("{:016x}", full.0));
+    }
+    assert_eq!(found, PINNED);
+}
+
+#[test]
+fn who_waits_for_ever_is_named() {
+    write_file(
+        "jobs-stuck.goal",
+        "num_ranks 2\nrank 0 {\nr: recv 8b from 1 tag 0\ns: send 8b to 1 tag 0\ns requires r\n}\n\
+         rank 1 {\nr: recv 8b from 0 tag 0\ns: send 8b to 0 tag 0\ns requires r\n}\n",
+    );
+    let outcome = run(&text(2, "kind = \"goal\", file = \"jobs-stuck.goal\""));
+    let stalled = outcome.stalled.expect("it is stuck");
+    assert!(stalled.contains("rank 0 at r for rank 1, rank 1 at r for rank 0"), "{stalled}");
+    assert_eq!(outcome.iterations[0].took(), None);
+}
+
+#[test]
+fn what_can_not_be_done_is_told() {
+    let message = |arrivals: &str| {
+        let case = cases(&text(8, arrivals)).remove(0);
+        let complaint = Simulation::new(case).expect_err("a mistake");
+        format!("{}: {}", complaint.key, complaint.message)
+    };
+    let training =
+        "kind = \"training\", layers = 4, forward = \"1us\", activations = \"1KB\", gradients = \"1KB\"";
+    assert_eq!(
+        message(&format!("{training}, data = 9")),
+        "workload[0].arrivals.placement: 9 ranks among 8 hosts; write fewer"
+    );
+    assert_eq!(
+        message(&format!("{training}, data = 2, placement = [1, 1]")),
+        "workload[0].arrivals.placement: host 1 has two ranks; write each host once"
+    );
+    assert_eq!(
+        message(&format!("{training}, data = 2, placement = [1]")),
+        "workload[0].arrivals.placement: has 1 hosts for 2 ranks; write one for each"
+    );
+}
