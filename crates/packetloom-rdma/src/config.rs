@@ -138,7 +138,7 @@ impl Config {
     /// What a flow knows of its way.
     pub(super) fn path(&self, flow: &Flow) -> FlowPath {
         let network = self.network();
-        let rate = network.line_rate(flow.src);
+        let rate = network.line_rate(flow.src, flow.dst);
         let base_rtt = self.base_rtt.unwrap_or(network.base_rtt);
         let window_bytes = match self.window {
             Window::Fixed(bytes) => bytes,

@@ -36,9 +36,9 @@ impl Network {
         }
     }
 
-    /// What one link of a host carries; a flow keeps to one.
-    pub fn line_rate(&self, host: HostId) -> Rate {
-        let ports = self.topology.nodes[host as usize].ports.clone();
+    /// What one of the links carries by which a host reaches another; a flow keeps to one.
+    pub fn line_rate(&self, src: HostId, dst: HostId) -> Rate {
+        let ports = self.topology.ports_between(src, dst);
         let rates = ports.map(|port| self.topology.links[port as usize].rate);
         rates.max().unwrap_or(Rate(1))
     }
@@ -121,7 +121,7 @@ mod tests {
         let network = Network::of(&tree, 1_000);
         assert_eq!((network.base_rtt, network.switches), (Time::from_ns(12_000 + 6 * 80), 5));
         assert_eq!((network.hops(0, 1), network.hops(0, 1_023)), (2, 6));
-        assert_eq!(network.line_rate(5), Rate::from_gbps(100));
+        assert_eq!(network.line_rate(5, 0), Rate::from_gbps(100));
     }
 
     #[test]

@@ -10,10 +10,10 @@ pub fn path(topology: &Topology, src: HostId, dst: HostId) -> Vec<&Link> {
     topology.path(src, dst).into_iter().map(|link| &topology.links[link]).collect()
 }
 
-/// Pairs of hosts among which the longest path is. Where addresses determine the way, all hosts see the same
-/// network.
+/// Pairs of hosts among which the longest path is, and the shortest. Where addresses determine the way, all hosts see
+/// the same network.
 pub fn distinct_pairs(topology: &Topology) -> Vec<(HostId, HostId)> {
-    if topology.routes().is_none() {
+    if topology.routes().is_none() || topology.hosts_see_the_same {
         return (1..topology.hosts).map(|dst| (0, dst)).collect();
     }
     let mut alike: BTreeMap<_, Vec<HostId>> = BTreeMap::new();

@@ -142,7 +142,7 @@ impl Simulation {
         let faults = Faults::build(&case.faults, &topology)?;
         routing::check(&routing, &topology)?;
         check_paths(&transport.kind, &routing, &topology)?;
-        check_links(&case.scheme, &topology)?;
+        check_links(&case.scheme, &topology, is_fluid)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_returns(&case)?;
         check_processing(&topology, is_fluid)?;

@@ -3,15 +3,20 @@
 //! Hosts are the nodes `0..hosts`, in the order of their addresses; switches follow. A switch knows which contiguous
 //! range of hosts lies below it, and how many of them behind each of its down ports; every other host is reached
 //! through any of its up ports. So a route is computed from the address alone, with no tables. Networks of another
-//! shape, which come from files, have tables of their shortest paths ([`Routes`]).
+//! shape, such as those from files, have tables of their shortest paths ([`Routes`]).
 
+mod clos;
+mod dragonfly;
+mod dumbbell;
 mod fat_tree;
 mod hpcc;
 mod htsim;
 mod leaf_spine;
 mod link;
+mod oversubscription;
 mod processing;
 mod rack;
+mod rails;
 mod routes;
 #[cfg(test)]
 mod testing;
@@ -33,9 +38,16 @@ const TOPOLOGIES: &[Made<Build>] = &[
     Made { component: fat_tree::COMPONENT, how: fat_tree::build },
     Made { component: leaf_spine::COMPONENT, how: leaf_spine::build },
     Made { component: rack::COMPONENT, how: rack::build },
+    Made { component: dumbbell::COMPONENT, how: dumbbell::build },
+    Made { component: clos::COMPONENT, how: clos::build },
+    Made { component: rails::COMPONENT, how: rails::build },
+    Made { component: dragonfly::COMPONENT, how: dragonfly::build },
     Made { component: hpcc::COMPONENT, how: hpcc::build },
     Made { component: htsim::COMPONENT, how: htsim::build },
 ];
+
+/// The most entries of tables of shortest paths, of 12 bytes each: some 250 MB.
+const MOST_WAYS: u64 = 20_000_000;
 
 /// Every component of the section "topology".
 pub const COMPONENTS: &[Component] = &spec::components::<_, { TOPOLOGIES.len() }>(TOPOLOGIES);
@@ -112,6 +124,13 @@ pub struct Topology {
     pub error_rates: Vec<f64>,
     /// What the user should know of it.
     pub notes: Vec<String>,
+    /// How many of each host's ports, its last, lead to a switch inside its server, which is no part of the network
+    /// that joins servers.
+    pub scale_up_ports: u32,
+    /// Whether every host sees the same network, although there are tables of shortest paths.
+    pub hosts_see_the_same: bool,
+    /// How many hops each link counts for in shortest paths; empty where all count for one.
+    lengths: Vec<u8>,
     /// Shortest paths, where addresses alone do not determine the way.
     routes: Option<Arc<Routes>>,
 }
@@ -183,6 +202,16 @@ impl Topology {
         (0..self.hosts).all(|host| self.rate_of(host) == self.host_rate())
     }
 
+    /// Whether there are switches inside servers.
+    pub fn has_scale_up(&self) -> bool {
+        self.scale_up_ports > 0
+    }
+
+    /// How many hops a link counts for in shortest paths.
+    fn length(&self, link: u32) -> u32 {
+        self.lengths.get(link as usize).map_or(1, |&length| length.into())
+    }
+
     /// Whether some host has more than one link.
     pub fn has_hosts_with_several_links(&self) -> bool {
         self.nodes[..self.hosts as usize].iter().any(|host| host.ports.len() > 1)
@@ -234,10 +263,36 @@ impl Topology {
         self.links[self.nodes[0].ports.start as usize].rate
     }
 
-    /// The rate of all links of a host together.
+    /// The rate of all links of a host together, but for that to the switch inside its server.
     pub fn rate_of(&self, host: HostId) -> Rate {
-        let links = self.nodes[host as usize].ports.clone();
+        self.together(self.nic_ports(host))
+    }
+
+    /// The rate of all links together by which a host reaches another.
+    pub fn rate_between(&self, src: HostId, dst: HostId) -> Rate {
+        self.together(self.ports_between(src, dst))
+    }
+
+    fn together(&self, links: Range<u32>) -> Rate {
         Rate(links.map(|link| self.links[link as usize].rate.as_bps()).sum())
+    }
+
+    /// A host's links to the network that joins servers.
+    pub fn nic_ports(&self, host: HostId) -> Range<u32> {
+        let Range { start, end } = self.nodes[host as usize].ports;
+        start..end - self.scale_up_ports
+    }
+
+    /// A host's links of the kind by which it reaches another: to the switch inside their server, where both are on
+    /// one, or to the network.
+    pub fn ports_between(&self, src: HostId, dst: HostId) -> Range<u32> {
+        let all = |host: HostId| self.nodes[host as usize].ports.clone();
+        let inside = |host: HostId| self.links[all(host).end as usize - 1].dst;
+        if self.scale_up_ports > 0 && inside(src) == inside(dst) {
+            self.nic_ports(src).end..all(src).end
+        } else {
+            self.nic_ports(src)
+        }
     }
 
     /// The name of a node's tier.
@@ -306,6 +361,12 @@ impl Builder {
         self.links.push(Link { src, dst, rate: cable.rate, latency: cable.delay + processing });
     }
 
+    /// Adds a cable: a port of each node to the other.
+    fn join(&mut self, one: u32, other: u32, cable: link::Cable) {
+        self.link(one, other, cable);
+        self.link(other, one, cable);
+    }
+
     fn finish(mut self, values: &Values) -> Topology {
         self.links.sort_by_key(|link| link.src);
         let ports_of = |node: u32| {
@@ -331,6 +392,9 @@ impl Builder {
             ids: Vec::new(),
             error_rates: Vec::new(),
             notes: Vec::new(),
+            scale_up_ports: 0,
+            hosts_see_the_same: false,
+            lengths: Vec::new(),
             routes: None,
         }
     }

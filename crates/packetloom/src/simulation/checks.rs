@@ -251,8 +251,14 @@ pub(super) fn check_returns(case: &Case) -> Result<(), Complaint> {
 }
 
 /// Some schemes know of one link at each host: their controllers plan for it, or they keep its books.
-pub(super) fn check_links(scheme: &Values, topology: &Topology) -> Result<(), Complaint> {
+pub(super) fn check_links(scheme: &Values, topology: &Topology, is_fluid: bool) -> Result<(), Complaint> {
     let transport = scheme.component("transport").kind;
+    if is_fluid && topology.has_scale_up() {
+        let message = format!(
+            "{transport} is a flow-level model, which knows of hosts' NICs only; leave scale_up, or this scheme, out"
+        );
+        return Err(Complaint::new("topology.scale_up", message));
+    }
     let knows_one = central::is_central(&transport) || transport::needs(&transport).one_link_a_host;
     if !knows_one || !topology.has_hosts_with_several_links() {
         return Ok(());

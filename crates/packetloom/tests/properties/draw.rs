@@ -107,7 +107,7 @@ fn texts(words: &'static [&'static str]) -> BoxedStrategy<Json> {
 }
 
 /// Nodes and tiers with links between them, on one network or another.
-const NEIGHBOURS: [[&str; 2]; 9] = [
+const NEIGHBOURS: [[&str; 2]; 16] = [
     ["host0", "switch0"],
     ["host", "switch"],
     ["host0", "edge0"],
@@ -117,6 +117,13 @@ const NEIGHBOURS: [[&str; 2]; 9] = [
     ["leaf0", "spine0"],
     ["host0", "switch4"],
     ["host2", "host3"],
+    ["switch0", "switch1"],
+    ["leaf", "aggregation1"],
+    ["host1", "rail1"],
+    ["rail0", "spine0"],
+    ["host0", "scale-up0"],
+    ["host1", "router0"],
+    ["router0", "router1"],
 ];
 
 /// Names of what there is to name: nodes, distributions, and the files that `write_files` makes.
@@ -124,7 +131,18 @@ fn text_for(component: &Component, name: &str) -> &'static [&'static str] {
     match (component.section, component.kind, name) {
         ("weight", _, "port") => &["leaf to spine0", "leaf0", "edge", "aggregation0 to core1", "switch4"],
         ("fault", _, "host") => &["host0", "host", "host1", "host3"],
-        (_, _, "node") => &["switch0", "edge1", "aggregation0", "core0", "leaf0", "spine0", "switch4"],
+        (_, _, "node") => &[
+            "switch0",
+            "edge1",
+            "aggregation0",
+            "core0",
+            "leaf0",
+            "spine0",
+            "switch4",
+            "rail0",
+            "scale-up0",
+            "router3",
+        ],
         ("sizes", "cdf", "name") => &["web-search", "data-mining"],
         ("topology", "hpcc", "file") => &["drawn.hpcc-topology", "drawn.hpcc-graph"],
         ("topology", "htsim", "file") => &["drawn.topo"],
