@@ -101,7 +101,8 @@ impl Shape {
             );
             return Err(Complaint::new("servers_per_rail_switch", message));
         }
-        let links = servers.checked_mul(accelerators).and_then(|hosts| hosts.checked_mul(planes + 1));
+        let links =
+            servers.checked_mul(accelerators).and_then(|hosts| hosts.checked_mul(planes.saturating_add(1)));
         if links.is_none_or(|links| links > MOST_LINKS) {
             let message = format!("more than {MOST_LINKS} links; write fewer servers");
             return Err(Complaint::new("servers", message));

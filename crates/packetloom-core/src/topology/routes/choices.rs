@@ -4,6 +4,7 @@
 use super::wiring::Wiring;
 use crate::flow::HostId;
 use crate::units::{Rate, Time};
+use std::collections::BTreeMap;
 
 /// Where a host is found.
 #[derive(Clone, Copy, Debug)]
@@ -78,49 +79,94 @@ impl Way {
     }
 }
 
-/// The ways of one host to all others: the same for long runs of them.
-#[derive(Clone, Debug, Default)]
+/// The ways of one host to all others.
+#[derive(Clone, Debug)]
 pub(super) struct Choices {
-    /// The first destination of each run, and the number of its ways.
-    runs: Vec<(HostId, u32)>,
+    /// For each class of hosts, the number of the ways to them.
+    of_classes: Box<[u32]>,
+    /// Of hosts with which this one shares a fabric of one switch: themselves, and the number.
+    inside: Vec<(HostId, u32)>,
     /// Ports, the best first, and how many paths there are by them.
     ways: Vec<(Box<[u32]>, u32)>,
 }
 
+/// What is not used.
+const NONE: u32 = u32::MAX;
+
 impl Choices {
-    /// Adds the next destination, given all ways to it.
-    pub(super) fn add(&mut self, dst: HostId, ways: &mut Vec<Way>) {
+    pub(super) fn new(classes: usize) -> Choices {
+        Choices { of_classes: vec![NONE; classes].into(), inside: Vec::new(), ways: Vec::new() }
+    }
+
+    /// Notes the ways to a class of hosts, given all that there are.
+    pub(super) fn set_class(&mut self, class: u32, ways: &mut Vec<Way>) {
+        self.of_classes[class as usize] = self.number(ways);
+    }
+
+    /// Notes those to one host, the next in order.
+    pub(super) fn add_inside(&mut self, dst: HostId, ways: &mut Vec<Way>) {
+        let number = self.number(ways);
+        self.inside.push((dst, number));
+    }
+
+    /// The number of those of the ways that are shortest.
+    fn number(&mut self, ways: &mut Vec<Way>) -> u32 {
         let least = ways.iter().map(|way| way.hops).min();
         ways.retain(|way| Some(way.hops) == least);
         ways.sort_unstable_by_key(|way| (way.takes, std::cmp::Reverse(way.rate), way.port));
         let paths = ways.iter().fold(0, |sum: u32, way| sum.saturating_add(way.paths));
-        let ports = || ways.iter().map(|way| way.port);
-        let is_it = |(known, count): &(Box<[u32]>, u32)| {
-            *count == paths && known.len() == ways.len() && known.iter().copied().eq(ports())
-        };
-        let last = self.runs.last().map(|&(_, number)| number);
-        if last.is_some_and(|last| is_it(&self.ways[last as usize])) {
-            return;
-        }
-        let number = self.ways.iter().position(is_it).unwrap_or_else(|| {
-            self.ways.push((ports().collect(), paths));
+        let ports: Box<[u32]> = ways.iter().map(|way| way.port).collect();
+        let known = self.ways.iter().position(|known| *known == (ports.clone(), paths));
+        known.unwrap_or_else(|| {
+            self.ways.push((ports, paths));
             self.ways.len() - 1
-        });
-        self.runs.push((dst, number as u32));
+        }) as u32
     }
 
-    /// The ports to a host, and how many paths there are.
-    pub(super) fn to(&self, dst: HostId) -> (&[u32], u32) {
-        let run = self.runs.partition_point(|&(first, _)| first <= dst);
-        let Some(&(_, number)) = run.checked_sub(1).and_then(|run| self.runs.get(run)) else {
-            return (&[], 0);
-        };
-        let (ports, paths) = &self.ways[number as usize];
-        (ports, *paths)
+    /// The ports to a host of a class, and how many paths there are.
+    #[inline]
+    pub(super) fn to(&self, dst: HostId, class: u32) -> (&[u32], u32) {
+        let inside = self.inside.binary_search_by_key(&dst, |&(host, _)| host);
+        let number = inside.map_or(self.of_classes[class as usize], |place| self.inside[place].1);
+        self.ways.get(number as usize).map_or((&[], 0), |(ports, paths)| (ports, *paths))
     }
 
     /// All that there are to some host.
     pub(super) fn all(&self) -> impl Iterator<Item = (&[u32], u32)> {
         self.ways.iter().map(|(ports, paths)| (&ports[..], *paths))
+    }
+}
+
+/// Hosts that others reach alike, except by fabrics of one switch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Classes {
+    /// Each host's class.
+    pub(super) of_hosts: Vec<u32>,
+    /// The hosts of each.
+    pub(super) members: Vec<Vec<HostId>>,
+    /// The hosts in each fabric of one switch.
+    pub(super) inside: BTreeMap<u32, Vec<HostId>>,
+}
+
+impl Classes {
+    /// Of hosts at these places; `is_one`: whether a fabric has one switch at which hosts are.
+    pub(super) fn of<'a>(places: impl Iterator<Item = &'a [Place]>, is_one: impl Fn(u32) -> bool) -> Classes {
+        let mut known: BTreeMap<Vec<(u32, u32, bool, Time)>, u32> = BTreeMap::new();
+        let mut classes = Classes::default();
+        for (host, places) in (0..).zip(places) {
+            for place in places.iter().filter(|place| is_one(place.fabric)) {
+                classes.inside.entry(place.fabric).or_default().push(host);
+            }
+            let apart = places.iter().filter(|place| !is_one(place.fabric));
+            let key = apart.map(|at| (at.fabric, at.edge, at.is_reached, at.down_takes)).collect();
+            let next = known.len() as u32;
+            let class = *known.entry(key).or_insert(next);
+            if class == next {
+                classes.members.push(Vec::new());
+            }
+            classes.members[class as usize].push(host);
+            classes.of_hosts.push(class);
+        }
+        classes
     }
 }

@@ -14,7 +14,7 @@ mod wiring;
 
 use super::Topology;
 use crate::flow::HostId;
-use choices::{Choices, Place, Way};
+use choices::{Choices, Classes, Place, Way};
 use fabric::{AT_EDGE, Fabric, NO_WAY};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -36,6 +36,8 @@ pub struct Routes {
     far_ends: Vec<(u32, u32)>,
     /// Of hosts in several fabrics, worked out when they are first asked for; empty where there are none.
     choices: Vec<OnceLock<Choices>>,
+    /// What they are by; nothing where there are none.
+    classes: Classes,
 }
 
 /// Not among the nodes that forward.
@@ -113,6 +115,9 @@ impl Routes {
             of_hosts.push(first..places.len() as u32);
         }
         let choices = if has_choices { topology.hosts } else { 0 };
+        let of_choices = of_hosts.iter().take(choices as usize);
+        let at = |range: &Range<u32>| &places[range.start as usize..range.end as usize];
+        let classes = Classes::of(of_choices.map(at), |fabric| fabrics[fabric as usize].edges.len() == 1);
         Routes {
             fabrics,
             rows,
@@ -121,6 +126,7 @@ impl Routes {
             first_links: topology.nodes.iter().map(|node| node.ports.start).collect(),
             far_ends: wiring.far_ends.clone(),
             choices: (0..choices).map(|_| OnceLock::new()).collect(),
+            classes,
         }
     }
 
@@ -198,7 +204,7 @@ impl Routes {
     fn ways(&self, node: u32, dst: HostId) -> (&[u32], u32) {
         let (fabric, row) = self.rows[node as usize];
         if fabric == NOWHERE {
-            return self.choices(node).to(dst);
+            return self.choices(node).to(dst, self.classes.of_hosts[dst as usize]);
         }
         let Some(place) = self.place(dst, fabric).filter(|place| place.is_reached) else { return (&[], 0) };
         let (ports, paths) = self.fabrics[fabric as usize].ways(row, place.edge);
@@ -248,22 +254,36 @@ impl Routes {
 
     /// Compares the ways of a host to every other.
     fn choose(&self, src: HostId) -> Choices {
-        let mut choices = Choices::default();
+        let mut choices = Choices::new(self.classes.members.len());
         let mut ways = Vec::new();
-        for dst in (0..self.of_hosts.len() as u32).filter(|&dst| dst != src) {
-            ways.clear();
-            for from in self.places_of(src).iter().filter(|place| place.is_left) {
-                let Some(to) = self.place(dst, from.fabric).filter(|to| to.is_reached) else { continue };
-                let fabric = &self.fabrics[from.fabric as usize];
-                let length = fabric.length(from.edge, to.edge);
-                if length.0 != NO_WAY {
-                    let row = self.rows[fabric.edges[from.edge as usize] as usize].1;
-                    ways.push(Way::between(from, to, length, fabric.ways(row, to.edge).1));
-                }
+        let fabrics = self.places_of(src).iter().filter_map(|place| self.classes.inside.get(&place.fabric));
+        let inside: BTreeSet<HostId> = fabrics.flatten().copied().collect();
+        for &dst in inside.iter().filter(|&&dst| dst != src) {
+            self.find_ways(src, dst, &mut ways);
+            choices.add_inside(dst, &mut ways);
+        }
+        for (class, members) in (0..).zip(&self.classes.members) {
+            // Those outside are alike.
+            if let Some(&dst) = members.iter().find(|&dst| *dst != src && !inside.contains(dst)) {
+                self.find_ways(src, dst, &mut ways);
+                choices.set_class(class, &mut ways);
             }
-            choices.add(dst, &mut ways);
         }
         choices
+    }
+
+    /// All ways of a host to another, one by each fabric.
+    fn find_ways(&self, src: HostId, dst: HostId, ways: &mut Vec<Way>) {
+        ways.clear();
+        for from in self.places_of(src).iter().filter(|place| place.is_left) {
+            let Some(to) = self.place(dst, from.fabric).filter(|to| to.is_reached) else { continue };
+            let fabric = &self.fabrics[from.fabric as usize];
+            let length = fabric.length(from.edge, to.edge);
+            if length.0 != NO_WAY {
+                let row = self.rows[fabric.edges[from.edge as usize] as usize].1;
+                ways.push(Way::between(from, to, length, fabric.ways(row, to.edge).1));
+            }
+        }
     }
 }
 
