@@ -32,9 +32,9 @@ class Case:
     def parameters(self) -> dict[str, Parameter]:
         """`scheme`, `load`, `seed`, and the grid's axes by their dotted names."""
     @property
-    def facts(self) -> tuple[list[str], list[str]]:
-        """What the case's traffic comes to, a line for each source; and what is not in the scenario but follows for
-        the case's scheme: marking thresholds of other rates."""
+    def facts(self) -> tuple[list[str], list[str], list[str]]:
+        """What the network comes to; what the case's traffic does, a line for each source; and what is not in the
+        scenario but follows for the case's scheme: marking thresholds of other rates."""
 
 class Simulation:
     def __init__(self, case: Case) -> None: ...

@@ -158,10 +158,11 @@ def _readable_name(path: Path) -> Path:
 
 
 def facts(cases: Sequence[_core.Case]) -> list[str]:
-    """What the cases' traffic comes to, load by load, and what follows for their schemes.
+    """What networks come to, and the cases' traffic, load by load, and what follows for their schemes.
 
     It is the same for every seed, so one of them is asked.
     """
+    networks: dict[str, None] = {}
     lines: dict[str, None] = {}
     loads, schemes = set(), set()
     for case in cases:
@@ -170,15 +171,22 @@ def facts(cases: Sequence[_core.Case]) -> list[str]:
         of_scheme = _without(case, "seed", "load")
         if of_load in loads and of_scheme in schemes:
             continue
-        of_traffic, of_the_scheme = case.facts
+        of_network, of_traffic, of_the_scheme = case.facts
         if of_load not in loads:
             target = "" if load is None else f"load {load:g}: "
             lines |= dict.fromkeys(f"{target}{fact}" for fact in of_traffic)
         if of_scheme not in schemes:
             lines |= dict.fromkeys(f"{scheme}: {fact}" for fact in of_the_scheme)
+            networks |= dict.fromkeys(f"{_network(case)}: {fact}" for fact in of_network)
         loads.add(of_load)
         schemes.add(of_scheme)
-    return list(lines)
+    return [*networks, *lines]
+
+
+def _network(case: _core.Case) -> str:
+    """The network, by what the scenario varies of it."""
+    varied = [f"{name} {value}" for name, value in case.parameters.items() if name.startswith("topology")]
+    return f"network ({', '.join(varied)})" if varied else "network"
 
 
 def _without(case: _core.Case, *names: str) -> str:

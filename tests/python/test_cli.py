@@ -123,6 +123,19 @@ def test_check_tells_cases_and_facts(scenario: Path) -> None:
     assert "1.2" in done.stdout
 
 
+def test_check_tells_what_networks_come_to() -> None:
+    example = Path(__file__).parents[2] / "examples" / "rails.toml"
+    said = " ".join(packetloom("check", example).stdout.split())
+    for expected in (
+        "network (topology.oversubscription 1): 64 hosts; switches by tier: 8 rail, 8 spine, 16 scale-up",
+        "network (topology.oversubscription 4): 64 hosts; switches by tier: 8 rail, 2 spine, 16 scale-up",
+        # 32 hosts; then four rail switches with two uplinks each.
+        "bisection bandwidth 3200Gbps each way, between the first half of the hosts and the others; oversubscription 1",
+        "bisection bandwidth 800Gbps each way, between the first half of the hosts and the others; oversubscription 4",
+    ):
+        assert expected in said
+
+
 def test_check_says_which_marking_thresholds_are_interpolated() -> None:
     bench = Path(__file__).parents[2] / "benches" / "dcqcn-websearch-k8.toml"
     assert "ecn_min" not in packetloom("check", bench).stdout

@@ -95,13 +95,14 @@ impl Case {
         Ok(parameters)
     }
 
-    /// What each source of traffic comes to, and what is not in the scenario but follows for the case's scheme.
+    /// What the network comes to, what each source of traffic does, and what is not in the scenario but follows for the
+    /// case's scheme.
     #[getter]
-    fn facts(&self) -> PyResult<(Vec<String>, Vec<String>)> {
+    fn facts(&self) -> PyResult<(Vec<String>, Vec<String>, Vec<String>)> {
         let simulation = simulation::Simulation::new(self.core.clone())
             .map_err(|complaint| complaint_error(&complaint))?;
         let of_traffic = simulation.facts().iter().map(ToString::to_string).collect();
-        Ok((of_traffic, simulation.scheme_facts()))
+        Ok((simulation.network_facts(), of_traffic, simulation.scheme_facts()))
     }
 }
 

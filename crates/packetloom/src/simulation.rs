@@ -4,6 +4,7 @@ mod checks;
 mod flow_level;
 mod jobs;
 mod monitor;
+mod network_facts;
 mod outcome;
 mod packets;
 mod planned;
@@ -34,6 +35,7 @@ use checks::{
 };
 use flow_level::{Model, run_fluid};
 use monitor::Goal;
+use network_facts::network_facts;
 use planned::run_central;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -196,6 +198,13 @@ impl Simulation {
         let Some(queue) = case.scheme.optional_component("queue") else { return Vec::new() };
         let of_switches = topology.links.iter().filter(|link| link.src >= topology.hosts);
         queue::interpolated(&queue, &of_switches.map(|link| link.rate).collect(), topology.nic_rate())
+    }
+
+    /// What the network comes to: its switches, cables and capacity, and how long packets take across it.
+    pub fn network_facts(&self) -> Vec<String> {
+        let transport = self.setting.case.scheme.component("transport");
+        let is_answered = !central::is_central(&transport.kind);
+        network_facts(&self.setting.topology, is_answered.then(|| PacketFormat::of(&transport)))
     }
 
     /// The transport's parameters, with what it has worked out of how large flows are.

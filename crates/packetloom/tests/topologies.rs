@@ -172,3 +172,31 @@ fn what_knows_of_one_link_or_of_nics_only_is_refused() {
         assert!(format!("{}: {}", complaint.key, complaint.message).contains(expected), "{complaint:?}");
     }
 }
+
+fn facts(topology: &str) -> Vec<String> {
+    let case = cases(&text(topology, &between(0, 3), FIFO, "flows = 1")).remove(0);
+    Simulation::new(case).expect("a sound case").network_facts()
+}
+
+/// What `packetloom check` prints, each figure worked out by hand; links have 10 Gb/s and 0.4 us.
+#[test]
+fn a_network_says_what_it_comes_to() {
+    // Two planes of four rails in two groups, two spines each; 40 B take 32 ns at 10 Gb/s and 3.2 at 100, 1500 B
+    // 1200 and 120.
+    let rails = [
+        "16 hosts; switches by tier: 16 rail, 4 spine, 4 scale-up",
+        "80 cables: 32 between host and rail at 10Gbps, 16 between host and scale-up at 100Gbps, 32 between rail and spine at 10Gbps",
+        "bisection bandwidth 160Gbps each way, between the first half of the hosts and the others; oversubscription 1, at each rail 1",
+        "base RTT 812.8ns to 3.456us for a packet of 40 B, 1.0464us to 8.128us for a packet of 1500 B, with an answer of 40 B",
+    ];
+    assert_eq!(facts(SCALE_UP), rails);
+    // Half of four leaves has two uplinks each.
+    let clos = &facts(CLOS)[2];
+    let expected = "bisection bandwidth 40Gbps each way, between the first half of the hosts and the others; oversubscription 2, at each leaf 2, at each aggregation 1";
+    assert_eq!(clos, expected);
+    // Of five hosts on the left and three on the right each sends 3/7 of 10 Gb/s to the other side.
+    let dumbbell = format!("{DUMBBELL}bottleneck = {{ rate = \"5Gbps\", delay = \"10us\" }}\n");
+    let expected = "load is that of the hosts' links: random pairs at load 1 offer the bottleneck 4.2857 times what it carries each way";
+    assert_eq!(facts(&dumbbell)[3], expected);
+    assert_eq!(facts("kind = \"rack\"\nhosts = 4\n")[0], "4 hosts; switches by tier: 1 switch");
+}

@@ -5,6 +5,7 @@
 //! through any of its up ports. So a route is computed from the address alone, with no tables. Networks of another
 //! shape, such as those from files, have tables of their shortest paths ([`Routes`]).
 
+mod bisection;
 mod clos;
 mod dragonfly;
 mod dumbbell;
