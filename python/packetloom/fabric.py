@@ -23,6 +23,8 @@ MOST_NUMBERS = 1_500_000
 MOST_LINKS = 60_000
 """In all cases together."""
 FLOWS_SHOWN = 40
+INSIDE = "scale-up"
+"""The kind of a switch inside a server."""
 PORT_COLUMNS = (
     "port",
     "node",
@@ -76,11 +78,16 @@ def fabric_view(results: SomeResults) -> dict[str, Any] | None:
 
 
 def topology(ports: pl.DataFrame) -> dict[str, Any]:
-    """Nodes with their layer, which is how many links it is to the nearest host; and links, a port each."""
+    """Nodes with their layer, which is how many links it is to the nearest host; and links, a port each.
+
+    Switches inside servers are a layer below the hosts, apart from the network that joins servers.
+    """
     names = sorted(set(ports["node"]) | set(ports["peer"]), key=_by_kind_and_number)
     number = {name: place for place, name in enumerate(names)}
     links = [(number[node], number[peer]) for node, peer in ports.select("node", "peer").iter_rows()]
     layer = _layers(len(names), [number[name] for name in names if _kind(name) == "host"], links)
+    if any(_kind(name) == INSIDE for name in names):
+        layer = [0 if _kind(name) == INSIDE else above + 1 for name, above in zip(names, layer, strict=True)]
     nodes = [
         {"number": place, "name": name, "kind": _kind(name), "layer": layer[place]} for place, name in enumerate(names)
     ]

@@ -130,6 +130,20 @@ def test_layers_are_distances_from_hosts() -> None:
     assert [(names[here], names[there]) for here, there in found["links"]] == both
 
 
+def test_switches_inside_servers_are_below_hosts() -> None:
+    inside = [("host0", "scale-up0"), ("host1", "scale-up0")]
+    links = [("host0", "rail0"), ("host1", "rail1"), ("rail0", "spine0"), *inside]
+    found = topology(pl.DataFrame(links, schema=["node", "peer"], orient="row"))
+    assert {node["name"]: (node["kind"], node["layer"]) for node in found["nodes"]} == {
+        "scale-up0": ("scale-up", 0),
+        "host0": ("host", 1),
+        "host1": ("host", 1),
+        "rail0": ("rail", 2),
+        "rail1": ("rail", 2),
+        "spine0": ("spine", 3),
+    }
+
+
 def test_the_fabric_without_samples_is_the_whole_run(incast: Results) -> None:
     view = fabric_view(incast)
     assert view

@@ -27,7 +27,8 @@ function shade(share) {
   return `rgb(${stops[low].map((one, part) => Math.round(one + (stops[low + 1][part] - one) * (at - low))).join(",")})`;
 }
 
-/** How many links it is from each node to one of some nodes, against the links' direction if so wanted. */
+/** How many links it is from each node to one of some nodes, against the links' direction if so wanted. Hosts pass
+ * nothing on. */
 function distances(topology, start, backwards) {
   const next = new Map();
   topology.links.forEach(([from, to]) => {
@@ -37,6 +38,7 @@ function distances(topology, start, backwards) {
   });
   const found = new Map([[start, 0]]);
   for (const node of found.keys()) {
+    if (node !== start && topology.nodes[node].kind === "host") continue;
     for (const other of next.get(node) || []) if (!found.has(other)) found.set(other, found.get(node) + 1);
   }
   return found;
@@ -143,7 +145,7 @@ class Fabric {
     const radius = Math.max(1.5, Math.min(9, (WIDTH / crowd) * 0.3));
     for (const node of this.topology.nodes) {
       const [cx, cy] = spots[node.number];
-      const size = node.layer ? Math.max(radius, 4) : radius;
+      const size = node.kind === "host" ? radius : Math.max(radius, 4);
       const circle = svgElement("circle", { class: "node", cx, cy, r: size }, svg);
       svgElement("title", {}, circle).textContent = node.name;
     }
