@@ -25,6 +25,10 @@ MOST_LINKS = 60_000
 FLOWS_SHOWN = 40
 INSIDE = "scale-up"
 """The kind of a switch inside a server."""
+ROUTER = "router"
+"""The kind of a dragonfly's."""
+GLOBAL_LENGTH = 3
+"""So many hops a global link counts for: a way with two is longer than any with one."""
 PORT_COLUMNS = (
     "port",
     "node",
@@ -91,7 +95,27 @@ def topology(ports: pl.DataFrame) -> dict[str, Any]:
     nodes = [
         {"number": place, "name": name, "kind": _kind(name), "layer": layer[place]} for place, name in enumerate(names)
     ]
-    return {"nodes": nodes, "links": links}
+    lengths = _lengths([place for place, name in enumerate(names) if _kind(name) == ROUTER], links)
+    return {"nodes": nodes, "links": links} | ({"lengths": lengths} if lengths else {})
+
+
+def _lengths(routers: Sequence[int], links: Sequence[tuple[int, int]]) -> list[int]:
+    """How many hops links count for in a dragonfly, where packets take one global link at most; empty elsewhere.
+
+    Its groups are the largest runs of routers, of one size, in which each is linked to all others.
+    """
+    linked = set(links)
+
+    def are_groups(size: int) -> bool:
+        groups = [routers[first : first + size] for first in range(0, len(routers), size)]
+        return all((one, other) in linked for group in groups for one in group for other in group if one != other)
+
+    sizes = [size for size in range(1, len(routers)) if len(routers) % size == 0 and are_groups(size)]
+    if not sizes:
+        return []
+    group = {router: place // sizes[-1] for place, router in enumerate(routers)}
+    joins_groups = (one in group and other in group and group[one] != group[other] for one, other in links)
+    return [GLOBAL_LENGTH if is_global else 1 for is_global in joins_groups]
 
 
 def _kind(name: str) -> str:

@@ -144,6 +144,15 @@ def test_switches_inside_servers_are_below_hosts() -> None:
     }
 
 
+def test_links_between_groups_of_a_dragonfly_count_for_three_hops() -> None:
+    """Three groups of two routers; each router has a link to another group."""
+    cables = [("host0", "router0"), ("router0", "router1"), ("router2", "router3"), ("router4", "router5")]
+    between = [("router0", "router5"), ("router1", "router2"), ("router3", "router4")]
+    both = [pair for here, there in [*cables, *between] for pair in ((here, there), (there, here))]
+    found = topology(pl.DataFrame(both, schema=["node", "peer"], orient="row"))
+    assert found["lengths"] == [1] * 8 + [3] * 6
+
+
 def test_the_fabric_without_samples_is_the_whole_run(incast: Results) -> None:
     view = fabric_view(incast)
     assert view

@@ -7,6 +7,7 @@ const SCALES = { // idle to busy; lightness only ever falls, or rises, so that i
 };
 const FRAME_MS = 150;
 const LAYER_HEIGHT = 130;
+const RING_HEIGHT = 700;
 const WIDTH = 1000;
 const QUANTITIES = {
   utilisation: { title: "utilisation", unit: "%", of: (value) => value / 100 },
@@ -27,19 +28,28 @@ function shade(share) {
   return `rgb(${stops[low].map((one, part) => Math.round(one + (stops[low + 1][part] - one) * (at - low))).join(",")})`;
 }
 
-/** How many links it is from each node to one of some nodes, against the links' direction if so wanted. Hosts pass
+/** How many hops a link counts for. */
+const lengthOf = (topology, at) => topology.lengths?.[at] ?? 1;
+
+/** How many hops it is from each node to one of some nodes, against the links' direction if so wanted. Hosts pass
  * nothing on. */
 function distances(topology, start, backwards) {
   const next = new Map();
-  topology.links.forEach(([from, to]) => {
+  topology.links.forEach(([from, to], at) => {
     const [here, there] = backwards ? [to, from] : [from, to];
     if (!next.has(here)) next.set(here, []);
-    next.get(here).push(there);
+    next.get(here).push([there, lengthOf(topology, at)]);
   });
-  const found = new Map([[start, 0]]);
-  for (const node of found.keys()) {
+  const found = new Map([[start, 0]]), waiting = [start];
+  for (const node of waiting) { // which grows: a node comes again when it turns out to be nearer
     if (node !== start && topology.nodes[node].kind === "host") continue;
-    for (const other of next.get(node) || []) if (!found.has(other)) found.set(other, found.get(node) + 1);
+    for (const [other, length] of next.get(node) || []) {
+      const byNode = found.get(node) + length;
+      if (byNode < (found.get(other) ?? Infinity)) {
+        found.set(other, byNode);
+        waiting.push(other);
+      }
+    }
   }
   return found;
 }
@@ -114,24 +124,29 @@ class Fabric {
     return `${flow.id}: host${flow.src} to host${flow.dst}, ${number(flow.size_bytes)} bytes, ${end}`;
   }
 
-  /** Nodes in layers, hosts at the bottom; each half of a line is the direction that begins at its end. What is chosen
-   * is drawn whole. */
+  /** Nodes in layers, hosts at the bottom, or round a ring where many switches of one layer are linked to each other;
+   * each half of a line is the direction that begins at its end. What is chosen is drawn whole. */
   drawNetwork() {
     const layers = [];
     for (const node of this.topology.nodes) (layers[node.layer] ||= []).push(node);
-    const height = layers.length * LAYER_HEIGHT - 30;
+    const isLevel = ([from, to]) => this.topology.nodes[from].layer === this.topology.nodes[to].layer;
+    const isRing = layers.length === 2 && layers[1].length > 3 && this.topology.links.some(isLevel);
+    const height = isRing ? RING_HEIGHT : layers.length * LAYER_HEIGHT - 30;
     const svg = svgElement("svg", { class: "network", viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": "The network. Choose a link or a flow below it, or click a link." });
     const spots = (this.spots = this.topology.nodes.map(() => null));
     this.middles = [];
     this.targets = []; // wider than the lines, to be hit by a mouse or a finger
     const targets = svgElement("g", {});
     layers.forEach((nodes, layer) => nodes.forEach((node, at) => {
-      spots[node.number] = [(WIDTH * (at + 0.5)) / nodes.length, height - 28 - layer * LAYER_HEIGHT];
+      const angle = (2 * Math.PI * (at + 0.5)) / nodes.length - Math.PI / 2, radius = height * (layer ? 0.4 : 0.48);
+      spots[node.number] = isRing
+        ? [WIDTH / 2 + radius * Math.cos(angle), height / 2 + radius * Math.sin(angle)]
+        : [(WIDTH * (at + 0.5)) / nodes.length, height - 28 - layer * LAYER_HEIGHT];
     }));
     const crowd = Math.max(...layers.map((nodes) => nodes.length));
     svg.style.setProperty("--link-width", this.topology.links.length > 1500 ? 0.7 : this.topology.links.length > 400 ? 1.6 : 2.4);
     this.lines = this.topology.links.map(([from, to], at) => {
-      const [x1, y1] = spots[from], [x2, y2] = spots[to], level = y1 === y2 ? -LAYER_HEIGHT / 3 : 0;
+      const [x1, y1] = spots[from], [x2, y2] = spots[to], level = y1 === y2 && !isRing ? -LAYER_HEIGHT / 3 : 0;
       const middle = (this.middles[at] = [(x1 + x2) / 2, (y1 + y2) / 2 + level]);
       const line = svgElement("line", { class: "link", "data-link": at, x1, y1, x2: middle[0], y2: middle[1] }, svg);
       const target = svgElement("line", { class: "target", "data-target": at, x1, y1, x2: middle[0], y2: middle[1] });
@@ -150,7 +165,7 @@ class Fabric {
       svgElement("title", {}, circle).textContent = node.name;
     }
     layers.forEach((nodes, layer) => {
-      svgElement("text", { x: 4, y: height - 44 - layer * LAYER_HEIGHT }, svg).textContent = `${nodes.length} ${nodes[0].kind}${nodes.length > 1 && nodes[0].kind === "host" ? "s" : ""}`;
+      svgElement("text", { x: 4, y: isRing ? 40 - 20 * layer : height - 44 - layer * LAYER_HEIGHT }, svg).textContent = `${nodes.length} ${nodes[0].kind}${nodes.length > 1 && nodes[0].kind === "host" ? "s" : ""}`;
     });
     this.network.replaceChildren(svg);
   }
@@ -218,7 +233,7 @@ class Fabric {
     this.flowSelect.value = nth;
     const [src, dst] = [flow.src, flow.dst].map((host) => topology.nodes.findIndex((node) => node.name === `host${host}`));
     const from = distances(topology, src, false), to = distances(topology, dst, true), length = from.get(dst);
-    const path = topology.links.map(([a, b], at) => (from.get(a) + 1 + to.get(b) === length ? at : -1)).filter((at) => at >= 0);
+    const path = topology.links.map(([a, b], at) => (from.get(a) + lengthOf(topology, at) + to.get(b) === length ? at : -1)).filter((at) => at >= 0);
     const end = flow.fct_ms === null ? "and never finished" : `and took ${number(flow.fct_ms)} ms`;
     this.readout.textContent = `Flow ${this.flowName(flow)}; it started at ${number(flow.start_ms)} ms ${end}. Marked: the ${path.length} links on its shortest paths.`;
     this.highlight(new Set(path));
