@@ -185,7 +185,8 @@ def facts(cases: Sequence[_core.Case]) -> list[str]:
 
 def _network(case: _core.Case) -> str:
     """The network, by what the scenario varies of it."""
-    varied = [f"{name} {value}" for name, value in case.parameters.items() if name.startswith("topology")]
+    shown = {name: f"{value:g}" if isinstance(value, float) else value for name, value in case.parameters.items()}
+    varied = [f"{name} {value}" for name, value in shown.items() if name.startswith("topology")]
     return f"network ({', '.join(varied)})" if varied else "network"
 
 

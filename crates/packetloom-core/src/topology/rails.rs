@@ -303,4 +303,24 @@ mod tests {
             "oversubscription: 2 takes 1.500 spines; write 3 for 1, or 1.5 for 2"
         );
     }
+
+    /// A table with a row and a column for each host would take gigabytes.
+    #[test]
+    fn thousands_of_accelerators_take_little() {
+        let counts = [("servers", 1024), ("accelerators", 8), ("servers_per_rail_switch", 64), ("planes", 4)];
+        let counts = counts.map(|(key, count)| (key, Value::Count(count)));
+        let scale_up = [("scale_up", link(Rate::from_gbps(100), Time::from_ns(100)))];
+        let topology = Topology::of_values("rail-optimised", &[&counts[..], &scale_up[..]].concat());
+        let topology = topology.expect("rails");
+        let links = |src| topology.path(src, 0).len();
+        let found = (1..topology.hosts).map(links).fold([0; 5], |mut counts, links| {
+            counts[links] += 1;
+            counts
+        });
+        // Seven in the server and 63 on the rail switch; all others by a spine.
+        assert_eq!(found, [0, 0, 7 + 63, 0, 8_192 - 1 - 70]);
+        let routes = topology.routes().expect("tables");
+        assert_eq!(routes.most_paths(), 4 * 64);
+        assert_eq!(routes.paths(0, 8_191), 4 * 64);
+    }
 }
