@@ -157,7 +157,7 @@ impl Simulation {
         let environment = Environment {
             hosts: topology.hosts,
             host_ids: topology.ids.iter().copied().take(topology.hosts as usize).collect(),
-            server_hosts: None,
+            server_hosts: topology.server_hosts,
             host_rate: topology.hosts_are_alike().then(|| topology.host_rate()),
             mss: format.mss_bytes,
             header: format.header_bytes,

@@ -295,3 +295,29 @@ fn what_can_not_be_done_is_told() {
         "workload[0].arrivals.placement: has 1 hosts for 2 ranks; write one for each"
     );
 }
+
+/// Eight servers of four accelerators on four rails, 100 Gb/s each, and 800 Gb/s inside servers.
+const RAILS: &str = "kind = \"rail-optimised\"\nservers = 8\naccelerators = 4\nservers_per_rail_switch = 8\n\
+                     scale_up = { rate = \"800Gbps\", delay = \"0.5us\" }";
+
+#[test]
+fn a_hierarchical_all_reduce_on_rails_takes_the_sum_of_its_levels() {
+    let arrivals =
+        "kind = \"collective\", operation = \"all-reduce\", algorithm = \"hierarchical\", size = \"115.2MB\"";
+    let rails = text(32, arrivals).replace("kind = \"rack\"\nhosts = 32", RAILS);
+    let outcome = run(&rails);
+    // Inside: three of four parts leave over one link at 800 Gb/s, 9064 B in 90.64 ns; twice.
+    let parts = (3 * 28_800_000_u64).div_ceil(9_000);
+    let inside = Time(90_640).times(parts) + Time(90_640) + Time::from_us(1);
+    // Between servers: a ring of eight on a quarter.
+    let between = message(28_800_000 / 8).times(2 * 7);
+    near(took(&outcome), inside.times(2) + between, "two levels");
+    // The rail's switch carried nothing of what stayed inside.
+    let bytes: u64 = outcome
+        .flows
+        .iter()
+        .filter(|row| row.flow.src / 4 == row.flow.dst / 4)
+        .map(|row| row.flow.size_bytes)
+        .sum();
+    assert_eq!(bytes, 32 * 2 * 3 * 28_800_000);
+}

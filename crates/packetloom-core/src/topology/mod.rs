@@ -128,6 +128,8 @@ pub struct Topology {
     /// How many of each host's ports, its last, lead to a switch inside its server, which is no part of the network
     /// that joins servers.
     pub scale_up_ports: u32,
+    /// How many hosts that follow each other are in one server, if servers have several.
+    pub server_hosts: Option<u32>,
     /// Whether every host sees the same network, although there are tables of shortest paths.
     pub hosts_see_the_same: bool,
     /// How many hops each link counts for in shortest paths; empty where all count for one.
@@ -394,6 +396,7 @@ impl Builder {
             error_rates: Vec::new(),
             notes: Vec::new(),
             scale_up_ports: 0,
+            server_hosts: None,
             hosts_see_the_same: false,
             lengths: Vec::new(),
             routes: None,

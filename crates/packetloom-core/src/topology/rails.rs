@@ -186,6 +186,7 @@ pub(super) fn build(values: &Values) -> Result<Topology, Complaint> {
     }
     let mut topology = builder.finish(values);
     topology.scale_up_ports = u32::from(scale_up.is_some());
+    topology.server_hosts = Some(accelerators).filter(|&accelerators| accelerators > 1);
     topology.hosts_see_the_same = true;
     topology.find_routes();
     Ok(topology)

@@ -21,8 +21,8 @@ pub struct Settings {
     pub repeat: u32,
     /// How each operation is carried out, where not as usual.
     pub algorithms: BTreeMap<Collective, Algorithm>,
-    /// Of how many neighbours in a group each share a server, if hosts do.
-    pub server: Option<u32>,
+    /// The server of each rank, if hosts share servers.
+    pub servers: Option<Vec<u32>>,
     /// In how many parts that are under way at once a collective operation is carried out.
     pub channels: u32,
     /// In how many pieces, one after the other, each of those.
@@ -40,6 +40,17 @@ pub struct Costs {
     pub send: Time,
     /// To receive it.
     pub receive: Time,
+}
+
+impl Settings {
+    /// How many neighbours in a group share a server, if that is the same for all.
+    fn neighbours(&self, group: &[u32]) -> Option<u32> {
+        let servers = self.servers.as_ref()?;
+        let server = |rank: &u32| servers[*rank as usize];
+        let mut runs = group.chunk_by(|one, other| server(one) == server(other)).map(<[u32]>::len);
+        let first = runs.next()?;
+        runs.all(|run| run == first).then_some(first as u32)
+    }
 }
 
 /// Of the pieces of a channel, so many may be under way at once: the next one begins while the last is being
@@ -315,7 +326,7 @@ impl Dependents {
 /// Patterns that were made, so that operations which are alike share one.
 #[derive(Default)]
 struct Patterns {
-    made: BTreeMap<(Collective, Algorithm, u32), Arc<Vec<Box<dyn Pattern>>>>,
+    made: BTreeMap<(Collective, Algorithm, u32, Option<u32>), Arc<Vec<Box<dyn Pattern>>>>,
 }
 
 impl Patterns {
@@ -326,7 +337,7 @@ impl Patterns {
         group: u32,
         sizes: Sizes,
     ) -> Result<Operation, String> {
-        let Settings { algorithms, server, channels, chunks, .. } = &plan.settings;
+        let Settings { algorithms, channels, chunks, .. } = &plan.settings;
         let ranks = plan.program.groups[group as usize].len() as u32;
         let algorithm = algorithms.get(&kind).copied().unwrap_or(Algorithm::usual(kind));
         let (bytes, patterns, pieces) = match sizes {
@@ -337,11 +348,12 @@ impl Patterns {
                 (most.unwrap_or(0), Arc::new(vec![pairs]), (1, 1))
             }
             Sizes::Whole(bytes) => {
-                let made = self.made.entry((kind, algorithm, ranks));
+                let server = plan.settings.neighbours(&plan.program.groups[group as usize]);
+                let made = self.made.entry((kind, algorithm, ranks, server));
                 let patterns = match made {
                     std::collections::btree_map::Entry::Occupied(known) => Arc::clone(known.get()),
                     std::collections::btree_map::Entry::Vacant(new) => {
-                        Arc::clone(new.insert(Arc::new(pattern::patterns(kind, algorithm, ranks, *server)?)))
+                        Arc::clone(new.insert(Arc::new(pattern::patterns(kind, algorithm, ranks, server)?)))
                     }
                 };
                 let pieces = if kind == Collective::Barrier { (1, 1) } else { (*channels, *chunks) };

@@ -29,8 +29,8 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         name: "server",
         kind: Kind::Count(1),
         default: Absent,
-        doc: "How many ranks share a server, for hierarchical algorithms: so many neighbours in a group. Left out: as \
-              the topology has it.",
+        doc: "How many ranks that follow each other share a server, for hierarchical algorithms. Left out: as the \
+              topology has it.",
         source: "packetloom",
     },
     Param {
@@ -147,13 +147,17 @@ pub fn settings(
     let algorithms = OPERATIONS.iter().filter(|(key, _)| values.entries.contains_key(*key));
     let named =
         |&(key, operation): &(&str, Collective)| Some((operation, algorithm_called(&values.text(key))?));
+    let hosts = place(values, ranks, site.hosts, draws)?;
+    let own =
+        values.optional_count("server").map(|server| (0..ranks).map(|rank| rank / server as u32).collect());
+    let of_topology = || site.server.map(|server| hosts.iter().map(|host| host / server).collect());
     Ok(Settings {
-        hosts: place(values, ranks, site.hosts, draws)?,
+        servers: own.or_else(of_topology),
+        hosts,
         like,
         repeat: u32::try_from(values.count("repeat"))
             .map_err(|_| Complaint::new("repeat", format!("write {} at most", u32::MAX)))?,
         algorithms: algorithms.filter_map(named).collect::<BTreeMap<_, _>>(),
-        server: values.optional_count("server").map(|server| server as u32).or(site.server),
         channels: values.count("channels") as u32,
         chunks: values.count("chunks") as u32,
         costs: Costs { send: values.time("send_cost"), receive: values.time("receive_cost") },

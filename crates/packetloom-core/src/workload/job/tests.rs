@@ -27,7 +27,7 @@ fn settings(ranks: u32) -> Settings {
         },
         repeat: 1,
         algorithms: BTreeMap::new(),
-        server: None,
+        servers: None,
         channels: 1,
         chunks: 1,
         costs: Costs::default(),
@@ -158,7 +158,12 @@ fn operations_take_as_long_as_their_closed_forms() {
     // Latency 1000 ns; a byte takes 1 ns; the network has no contention.
     let of = |operation, algorithm, ranks, bytes, chunks| {
         let algorithms = [(operation, algorithm)].into();
-        let settings = Settings { algorithms, server: Some(4), chunks, ..settings(ranks) };
+        let settings = Settings {
+            algorithms,
+            servers: Some((0..ranks).map(|rank| rank / 4).collect()),
+            chunks,
+            ..settings(ranks)
+        };
         took(&execute(collective(operation, ranks, bytes), settings).0)
     };
     use Algorithm::{Direct, HalvingDoubling, Hierarchical, InTurn, Ring, Tree};

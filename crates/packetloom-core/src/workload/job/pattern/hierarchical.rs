@@ -19,7 +19,8 @@ impl Hierarchical {
     /// # Errors
     /// Where these do not fill servers.
     pub fn new(operation: Collective, ranks: u32, server: Option<u32>) -> Result<Hierarchical, String> {
-        let server = server.ok_or("hierarchical needs to know which ranks share a server")?;
+        let server = server
+            .ok_or("hierarchical needs groups with equally many ranks next to each other in each server")?;
         if !ranks.is_multiple_of(server) {
             return Err(format!(
                 "hierarchical needs whole servers: {ranks} ranks are not a multiple of {server}"

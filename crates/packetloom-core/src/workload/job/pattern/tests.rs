@@ -179,7 +179,7 @@ fn what_can_not_be_done_is_told() {
     );
     assert_eq!(
         message(Collective::AllReduce, Algorithm::Hierarchical, 6, None),
-        "hierarchical needs to know which ranks share a server"
+        "hierarchical needs groups with equally many ranks next to each other in each server"
     );
     assert_eq!(
         message(Collective::AllReduce, Algorithm::Hierarchical, 6, Some(4)),
