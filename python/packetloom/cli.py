@@ -283,6 +283,45 @@ def report(
 
 
 @app.command()
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="A results folder, or DIR:SCHEME for one scheme of it.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The same; :SCHEME is another scheme of A's folder.")],
+    worse_than: Annotated[
+        float | None,
+        typer.Option(
+            "--worse-than", metavar="TIMES", min=1.0, help="Exit with 1 if B is more than so many times as bad as A."
+        ),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="STATISTIC", help="What decides, if not what the scenario is about.")
+    ] = None,
+    json_file: JsonOption = None,
+) -> None:
+    """Say how two schemes of a folder, or two folders, differ, seed by seed, and how sure that is.
+
+    Two folders may be of two builds. The exit code is 1 if --worse-than is given and B is worse by more anywhere.
+    """
+    from packetloom.comparing import Comparison, Side, as_json, print_comparison
+    from packetloom.storage import write_json
+    from packetloom.terminal import console
+
+    one = Side.parse(a)
+    comparison = Comparison(one, Side.parse(b, one))
+    rows = print_comparison(comparison, console(), by)
+    if json_file:
+        write_json(json_file, as_json(rows), "the comparison")
+    if worse_than is None:
+        return
+    worse = [row for row in rows if row.times_as_bad is not None and row.times_as_bad > worse_than]
+    for row in worse:
+        at = f" at {row.condition}" if row.condition else ""
+        print(f"worse: {row.b}{at} is {row.times_as_bad:.3g} times as bad as {row.a}", file=sys.stderr)
+    if worse:
+        raise typer.Exit(1)
+    print(f"B is nowhere more than {worse_than:g} times as bad as A")
+
+
+@app.command()
 def view(
     folders: FoldersArgument,
     port: Annotated[int, typer.Option(help="Where it listens on this machine; 0 takes any that is free.")] = 8437,

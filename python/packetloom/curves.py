@@ -16,7 +16,7 @@ from packetloom.errors import PacketloomError
 from packetloom.quantities import axis_text
 from packetloom.results import Results, Snapshot
 from packetloom.rows import CaseRow
-from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, polars_frame, summary
+from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, by_seed, over_seeds, polars_frame
 
 SomeResults = Results | Sequence[Results]
 FRACTIONS = np.concatenate([np.linspace(0, 0.99, 150), 1 - np.geomspace(0.01, 1e-4, 50)])
@@ -79,22 +79,27 @@ def loads(results: SomeResults) -> list[float | None]:
 
 def all_summaries(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
     """`summary` of one or several results, with distinct labels."""
+    return over_seeds(all_seed_values(results, bins))
+
+
+def all_seed_values(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
+    """The same before seeds are averaged."""
     several = as_list(results)
     frames = []
     for one in several:
         renamed = renaming(one, several)
-        frames.append(_summary(one, bins).with_columns(pl.col("label").replace(renamed)))
+        frames.append(_by_seed(one, bins).with_columns(pl.col("label").replace(renamed)))
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def _summary(one: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
-    """`summary`; what does not change is summed up once, however many figures need it."""
-    return _kept_summary(one, tuple(bins)) if isinstance(one, Snapshot) else summary(one, bins)
+def _by_seed(one: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
+    """`by_seed`; what does not change is worked out once, however many figures need it."""
+    return _kept_by_seed(one, tuple(bins)) if isinstance(one, Snapshot) else by_seed(one, bins)
 
 
 @lru_cache(maxsize=8)
-def _kept_summary(one: Snapshot, bins: tuple[SizeBin, ...]) -> pl.DataFrame:
-    return summary(one, bins)
+def _kept_by_seed(one: Snapshot, bins: tuple[SizeBin, ...]) -> pl.DataFrame:
+    return by_seed(one, bins)
 
 
 def slowdown_by_size(results: SomeResults, points: int = 20) -> pl.DataFrame:
@@ -220,7 +225,7 @@ def by_fan_in(results: SomeResults) -> pl.DataFrame:
         axis = next((name for name in one.axes if name.endswith(FAN_IN)), None)
         if axis is None:
             continue
-        frame = _summary(one).with_columns(pl.col("label").replace(renaming(one, several)).replace(short))
+        frame = over_seeds(_by_seed(one)).with_columns(pl.col("label").replace(renaming(one, several)).replace(short))
         chosen = frame.filter(pl.col("metric") == "fct_ns", pl.col("bin") == ALL_SIZES, pl.col(axis).is_not_null())
         fan_in = pl.col(axis).cast(pl.Float64).alias("fan_in")
         frames.append(chosen.select("label", "load", fan_in, "statistic", "value", "low", "high"))

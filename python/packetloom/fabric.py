@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from packetloom.curves import SomeResults, as_list, renaming
 from packetloom.pauses import overlap
+from packetloom.quantities import significant
 from packetloom.results import Results
 from packetloom.rows import CaseRow
 from packetloom.statistics import polars_frame
-from packetloom.tables import significant
 
 MOST_FRAMES = 120
 MOST_NUMBERS = 1_500_000

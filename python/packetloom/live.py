@@ -11,9 +11,9 @@ from rich.table import Table
 
 from packetloom import terminal
 from packetloom.progress import Snapshot, outcome_text
+from packetloom.quantities import significant
 from packetloom.rows import CaseRow, row_label
 from packetloom.standings import Standing
-from packetloom.tables import significant
 
 FEWEST_LINES = 6
 FRAME_LINES = 9

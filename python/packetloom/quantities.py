@@ -4,6 +4,8 @@ from __future__ import annotations
 
 SIZES = (("GB", 1e9), ("MB", 1e6), ("KB", 1e3))
 TIMES = (("s", 1e9), ("ms", 1e6), ("us", 1e3))
+MOST_DECIMALS = 6
+SPOKEN = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 
 
 def size_text(size_bytes: float) -> str:
@@ -11,6 +13,12 @@ def size_text(size_bytes: float) -> str:
     if size_bytes in (0, float("inf")):
         return "0" if size_bytes == 0 else "∞"
     return _scaled(size_bytes, SIZES, "B")
+
+
+def size_said(size_bytes: float) -> str:
+    """The same as a person would say it: 22.5 KB."""
+    factor, name = next(((factor, name) for name, factor in SIZES if size_bytes >= factor), (1.0, "bytes"))
+    return f"{size_bytes / factor:.10g} {name}"
 
 
 def time_text(time_ns: float) -> str:
@@ -39,3 +47,43 @@ def _scaled(value: float, units: tuple[tuple[str, float], ...], smallest: str) -
         if value >= factor:
             return f"{value / factor:.10g}{unit}"
     return f"{value:.10g}{smallest}"
+
+
+def said(value: float, unit: str, digits: int = 3) -> str:
+    """A number as a person would say it: 2.21 ms, not 2,208,585 ns. Units: ratio, ns, share, gbps, count."""
+    if unit == "ns":
+        factor, name = _spoken_unit(value)
+        return f"{significant(value / factor, digits)} {name}"
+    if unit == "share":
+        return f"{significant(100 * value, digits)} %"
+    if unit == "gbps":
+        return f"{significant(value, digits)} Gb/s"
+    return significant(value, digits) if unit == "ratio" else f"{value:,.4g}"
+
+
+def said_within(value: float, half: float | None, unit: str) -> str:
+    """The same with half of its interval, in one unit and with as many decimals: 2.21 ± 0.05 ms."""
+    text = said(value, unit)
+    if half is None:
+        return text
+    number, _, name = text.partition(" ")
+    factor = {"ns": _spoken_unit(value)[0], "share": 0.01}.get(unit, 1.0)
+    decimals, half = len(number.partition(".")[2]), half / factor
+    if not half:
+        return f"{number} ± 0{name and f' {name}'}"
+    while f"{half:.{decimals}f}".strip("0.") == "" and decimals < MOST_DECIMALS:
+        decimals += 1  # or it would read as if nothing were uncertain
+    if decimals > len(number.partition(".")[2]):
+        number = f"{value / factor:,.{decimals}f}"
+    return f"{number} ± {half:,.{decimals}f}{name and f' {name}'}"
+
+
+def significant(value: float, digits: int) -> str:
+    """A number with so many significant digits, and all the digits before its point."""
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    return f"{value:#.{digits}g}".removesuffix(".")
+
+
+def _spoken_unit(time_ns: float) -> tuple[float, str]:
+    return next(((factor, unit) for factor, unit in SPOKEN if abs(time_ns) >= factor), (1.0, "ns"))

@@ -16,10 +16,11 @@ from packetloom.fabric import fabric_view
 from packetloom.figures import FIGURES
 from packetloom.page import Page
 from packetloom.pauses import innocent_flows
+from packetloom.quantities import significant
 from packetloom.results import Results, Snapshot
 from packetloom.rows import CaseRow, builds_of
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, check_bins
-from packetloom.tables import Column, results_columns, results_lines, significant
+from packetloom.tables import Column, results_columns, results_lines
 
 INNOCENT_SHOWN = 20
 

@@ -9,10 +9,11 @@ What was run is a results folder like any other, with the key as an axis: stoppe
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -28,6 +29,8 @@ from packetloom.statistics import over_seeds, polars_frame
 from packetloom.storage import write_json
 
 DEFAULT_SHARE = 0.99
+SEARCH = "search.json"
+"""In the results folder: what was searched for, so that its report can say what was found."""
 MOST = 10**18
 """Of what can be searched: larger numbers are none of a scenario's."""
 
@@ -59,6 +62,14 @@ class Range:
             arguments.whole(name, end, 0, MOST)
         if self.lowest > self.highest:
             raise PacketloomError(f"{self.key}: {self.lowest}..{self.highest} holds no number; swap them")
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What a search in a results folder looks for."""
+
+    range: Range
+    share: float
 
 
 @dataclass(slots=True)
@@ -109,6 +120,7 @@ class _Search:
                 keep_older=self.keep_older,
                 verify=not brackets,
             )
+            _note_what_is_sought(self.output, self.range, self.share)
             brackets = _brackets(results, self.axis, self.range, self.share)
             wanted = {sample: one.next for sample, one in brackets.items() if one.next is not None}
         return results
@@ -173,6 +185,20 @@ def run_search(
         raise PacketloomError(f"the share to hold is {share:g}; write one above 0, up to 1")
     reporter = reporter or SilentReporter()
     return _Search(scenario, range, share, tuple(overrides), output, workers, reporter, keep_older).run()
+
+
+def _note_what_is_sought(folder: Path, range: Range, share: float) -> None:
+    write_json(folder / SEARCH, {**asdict(range), "share": share}, "what is searched for")
+
+
+def sought(results: Results) -> Sought | None:
+    """What the search in this folder looks for; None if it holds none."""
+    try:
+        found = json.loads((results.path / SEARCH).read_text(encoding="utf-8"))
+        range = Range(str(found["key"]), int(found["lowest"]), int(found["highest"]))
+        return Sought(range, float(found["share"]))
+    except (OSError, ValueError, KeyError, TypeError):  # no search, or no longer known
+        return None
 
 
 def held_by_seed(
@@ -254,12 +280,12 @@ def print_held(found: pl.DataFrame, range: Range, share: float, note: str = "") 
     table.add_column("")
     for row in found.iter_rows(named=True):
         interval = "–" if row["low"] is None else f"{row['low']:.3g} to {row['high']:.3g}"
-        note = ""
+        remark = ""
         if row["capped"]:
-            note = f"even {range.highest} held in {row['capped']} of {row['seeds']} seeds: widen the range"
+            remark = f"even {range.highest} held in {row['capped']} of {row['seeds']} seeds: widen the range"
         elif row["value"] < range.lowest:
-            note = f"not even {range.lowest} held"
-        table.add_row(row["scheme"], f"{row['value']:.3g}", interval, str(row["seeds"]), note)
+            remark = f"not even {range.lowest} held"
+        table.add_row(row["scheme"], f"{row['value']:.3g}", interval, str(row["seeds"]), remark)
     console().print(table)
     if note:
         console().print(note)

@@ -20,7 +20,7 @@ from packetloom import arguments
 from packetloom.columns import numbers_of
 from packetloom.confidence import PERCENTILES, t_quantile
 from packetloom.errors import PacketloomError
-from packetloom.quantities import size_text
+from packetloom.quantities import size_said, size_text
 from packetloom.results import Results
 from packetloom.rows import axes_of, parameter_column
 
@@ -70,6 +70,15 @@ class SizeBin:
         closing = ")" if self.up_to_bytes == float("inf") else "]"
         return f"({size_text(self.above_bytes)}, {size_text(self.up_to_bytes)}{closing}"
 
+    @property
+    def said(self) -> str:
+        """As a person would say it: flows of 100 KB to 10 MB."""
+        if self.up_to_bytes == float("inf"):
+            return f"flows above {size_said(self.above_bytes)}"
+        if not self.above_bytes:
+            return f"flows up to {size_said(self.up_to_bytes)}"
+        return f"flows of {size_said(self.above_bytes)} to {size_said(self.up_to_bytes)}"
+
     def selects(self) -> pl.Expr:
         """The flows in this bin."""
         size = pl.col("size_bytes")
@@ -95,6 +104,11 @@ def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.Data
     fraction never finished), `server_share` (of all flows; `jain`: Jain's index over senders, see `jain_of_servers`).
     `low` and `high` are null with one seed.
     """
+    return over_seeds(by_seed(results, bins))
+
+
+def by_seed(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
+    """The same before seeds are averaged: a column `seed`, and neither intervals nor their number."""
     arguments.instance("results", results, Results, "a packetloom.Results")
     check_bins(bins)
     rows: list[CaseRow] = []
@@ -106,9 +120,8 @@ def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.Data
         what = "no finished case can be read" if results.problems else "no case is finished yet"
         raise PacketloomError(f"{results.path}: {what}, so there is nothing to sum up")
     values = pl.DataFrame([(place, *statistic) for place, statistic in statistics], schema=SCHEMA, orient="row")
-    return over_seeds(
-        _parameters(rows, results.parameter_types()).join(values, on="case", maintain_order="left_right").drop("case")
-    )
+    parameters = _parameters(rows, results.parameter_types())
+    return parameters.join(values, on="case", maintain_order="left_right").drop("case")
 
 
 def check_bins(bins: object) -> None:

@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from packetloom.quantities import significant
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
 
 
@@ -88,13 +89,6 @@ def cell_text(cell: dict[str, float | None] | None, column: Column, intervals: b
         return text
     decimals = len(text.partition(".")[2])
     return f"{text}±{value - low:,.{decimals}f}"
-
-
-def significant(value: float, digits: int) -> str:
-    """A number with so many significant digits, and all the digits before its point."""
-    if abs(value) >= 10 ** (digits - 1):
-        return f"{value:,.0f}"
-    return f"{value:#.{digits}g}".removesuffix(".")
 
 
 def print_results(statistics: pl.DataFrame, console: Console, bins: Sequence[SizeBin] = DEFAULT_BINS) -> None:

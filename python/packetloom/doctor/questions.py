@@ -12,7 +12,7 @@ from functools import partial
 from packetloom.doctor import readings, situations
 from packetloom.doctor.readings import Outcomes
 from packetloom.doctor.situations import BDP_BYTES, Setting
-from packetloom.tables import significant
+from packetloom.quantities import significant
 
 
 @dataclass(frozen=True, slots=True)

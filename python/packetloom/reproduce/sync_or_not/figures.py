@@ -8,11 +8,11 @@ import polars as pl
 
 from packetloom.charts import Curve, Panel
 from packetloom.curves import style_at
+from packetloom.quantities import significant
 from packetloom.reproduce import PaperFigure
 from packetloom.reproduce.sync_or_not import measure
 from packetloom.results import Results
 from packetloom.statistics import polars_frame
-from packetloom.tables import significant
 
 Runs = Mapping[str, Results]
 # As the scenario imperfect.toml has them, in us and in labels.

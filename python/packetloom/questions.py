@@ -1,0 +1,343 @@
+"""What a campaign asks: the statistic that its scenario is about, its values seed by seed, and where they are compared.
+
+Compared are schemes (with the values of their own keys that the grid varies). Where the grid varies the work (the load,
+the workload, the topology), each of its points is a condition: schemes are compared within it, never across.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from packetloom.columns import numbers_of
+from packetloom.confidence import half_interval
+from packetloom.curves import SomeResults, all_seed_values, as_list, renaming
+from packetloom.errors import PacketloomError
+from packetloom.quantities import axis_text
+from packetloom.results import Results, Snapshot
+from packetloom.rows import EVERY_CASE_HAS, CaseRow, label_of
+from packetloom.scenario import Parameter
+from packetloom.search import Sought, held_by_seed, sought
+from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
+
+FAN_IN = "pattern.fan_in"
+WORK = ("workload", "topology", "run", "fault", "measure")
+OF_THE_SCHEME = ("arrivals.algorithm",)
+"""Keys of the workload that say how something is done, not what: their values compete."""
+REFERENCES = ("ideal", "max-min")
+"""Transports without packets: what they reach is a reference, and they are best at nothing."""
+
+ENOUGH_FOR_P99 = 100
+"""Flows: with fewer, the p99 is the largest, or nearly so."""
+
+BySeed = dict[int, float]
+Places = dict[tuple[str, float | None], tuple[str, "Condition"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Under what schemes are compared: a load, a number of senders, another point of the grid."""
+
+    load: float | None = None
+    axes: tuple[tuple[str, Parameter], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """In a few words; empty where there is one only."""
+        return ", ".join(part for part in (self._load, *map(_axis, self.axes)) if part)
+
+    @property
+    def where(self) -> str:
+        """The same after "MinTCP is best"."""
+        at = f"at {self._load}" if self._load else ""
+        axes = ", ".join(map(_axis, self.axes))
+        return " ".join(part for part in (at, f"with {axes}" if axes else "") if part)
+
+    @property
+    def _load(self) -> str:
+        return "" if self.load is None else f"load {self.load:g}"
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """Numbers rise; the last is taken to be the hardest."""
+        return self.load or 0.0, tuple(_sortable(value) for _, value in self.axes)
+
+
+def _axis(axis: tuple[str, Parameter]) -> str:
+    name, value = axis
+    return f"{value:g} senders" if name.endswith(FAN_IN) and isinstance(value, int | float) else axis_text(name, value)
+
+
+def _sortable(value: Parameter) -> tuple[int, float, str]:
+    is_number = isinstance(value, int | float)
+    return (0, float(value), "") if is_number else (1, 0.0, str(value))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A statistic: one value for each scheme, condition and seed."""
+
+    name: str
+    title: str
+    """What it is, after "the"."""
+    heading: str
+    unit: str
+    """ratio, ns, share, gbps or count."""
+    values: Mapping[tuple[str, Condition], BySeed]
+    lower_is_better: bool = True
+    by_ratio: bool = True
+
+    def mean(self, entity: str, condition: Condition) -> float | None:
+        """The mean over seeds."""
+        values = self.values.get((entity, condition))
+        return float(np.mean(list(values.values()))) if values else None
+
+    def half(self, entity: str, condition: Condition) -> float | None:
+        """Half of the mean's 95 % interval; None with one seed."""
+        values = list(self.values.get((entity, condition), {}).values())
+        return half_interval(values) if len(values) > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is compared, under which conditions, and by which statistics, the one that matters most first."""
+
+    kind: str
+    """slowdown, incast, deadlines, jobs or search."""
+    entities: tuple[str, ...]
+    references: frozenset[str]
+    conditions: tuple[Condition, ...]
+    measures: tuple[Measure, ...]
+    seeds: int
+    flows: int = 0
+    """The fewest measured flows of a case."""
+    unfinished: Mapping[str, float] = field(default_factory=dict)
+    """The largest share of its flows that a scheme left unfinished, where it left any."""
+    sought: Sought | None = None
+    capped: frozenset[str] = frozenset()
+    """Of a search: what held even at the end of the range, in some seed."""
+
+    @property
+    def lead(self) -> Measure:
+        """The statistic that the scenario is about."""
+        return self.measures[0]
+
+    @property
+    def hardest(self) -> Condition:
+        """The condition that is told first: the highest load, the most senders."""
+        return self.conditions[-1]
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """What can be best: all but references, unless there is nothing else."""
+        return tuple(one for one in self.entities if one not in self.references) or self.entities
+
+
+def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) -> Question | None:
+    """What these results are to answer; None if nothing is finished that could be compared."""
+    several = [one if isinstance(one, Snapshot) else Snapshot(one) for one in as_list(results)]
+    several = [one for one in several if one.rows()]
+    if not several:
+        return None
+    searched = [(one, what) for one in several if (what := sought(one)) is not None]
+    if searched and len(searched) == len(several):
+        return _search(several, searched[0][1])
+    try:
+        found = _Statistics(all_seed_values(several, bins), _places(several))
+    except PacketloomError:
+        return None
+    kind, measures = _measures(several, found, bins)
+    measures = tuple(one for one in measures if one.values)
+    if not measures:
+        return None
+    pairs = list(measures[0].values)
+    entities, conditions = tuple(dict.fromkeys(e for e, _ in pairs)), {condition for _, condition in pairs}
+    unfinished = found.measure("unfinished", "", "", ("unfinished", "mean"))
+    worst: dict[str, float] = {}
+    for (entity, _), shares in unfinished.values.items():
+        worst[entity] = max(worst.get(entity, 0.0), *shares.values())
+    return Question(
+        kind,
+        entities,
+        _references(several) & frozenset(entities),
+        tuple(sorted(conditions, key=lambda one: one.rank)),
+        measures,
+        max(len(values) for values in measures[0].values.values()),
+        found.flows,
+        {entity: share for entity, share in worst.items() if share > 0},
+    )
+
+
+def _measures(
+    several: Sequence[Results], found: _Statistics, bins: Sequence[SizeBin]
+) -> tuple[str, tuple[Measure, ...]]:
+    slowdown = found.measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", ("slowdown", "mean"))
+    if jobs := tuple(_jobs(several)):
+        return "jobs", jobs
+    fct = [
+        found.measure(f"{name}-fct", f"{name} completion time", f"{name} completion time", ("fct_ns", name), "ns")
+        for name in ("mean", "p99")
+    ]
+    met = found.measure("deadlines", "share of deadlines met", "deadlines met", ("met_deadline", "mean"), "share")
+    if met.values:
+        return "deadlines", (met, *(fct if found.has_fan_in else [slowdown]))
+    if found.has_fan_in:
+        return "incast", tuple(fct)
+    return "slowdown", (slowdown, *_by_size(found, bins))
+
+
+def _by_size(found: _Statistics, bins: Sequence[SizeBin]) -> Iterator[Measure]:
+    """The tail of the smallest flows that there are, and the mean of the largest; of all, where all are alike."""
+    there = [size for size in bins if found.measure("", "", "", ("slowdown", "mean"), bin=size.label).values]
+    if len(there) < 2:
+        if found.flows >= ENOUGH_FOR_P99:
+            yield found.measure("p99-slowdown", "p99 slowdown of all flows", "p99 slowdown", ("slowdown", "p99"))
+        return
+    for which, size, statistic in (("small", there[0], "p99"), ("large", there[-1], "mean")):
+        name, title = f"{statistic}-slowdown-{which}", f"{statistic} slowdown of {size.said}"
+        yield found.measure(name, title, title, ("slowdown", statistic), bin=size.label)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statistics:
+    """Statistics of flows, seed by seed, and what each case is a sample of."""
+
+    frame: pl.DataFrame
+    places: Places
+
+    @property
+    def has_fan_in(self) -> bool:
+        """Whether the grid varies how many hosts send to one."""
+        return any(name.endswith(FAN_IN) for name in self.frame.columns)
+
+    @property
+    def flows(self) -> int:
+        """The fewest measured flows of a case."""
+        counts = self.frame.filter(pl.col("metric") == "unfinished", pl.col("bin") == ALL_SIZES)["flows"]
+        fewest = counts.min()
+        return fewest if isinstance(fewest, int) else 0
+
+    def measure(
+        self,
+        name: str,
+        title: str,
+        heading: str,
+        of: tuple[str, str],
+        unit: str = "ratio",
+        bin: str = ALL_SIZES,
+    ) -> Measure:
+        """A statistic of a metric in a size bin."""
+        metric, statistic = of
+        is_it = (pl.col("metric") == metric) & (pl.col("statistic") == statistic) & (pl.col("bin") == bin)
+        chosen = self.frame.filter(is_it, pl.col("value").is_not_null())
+        values: dict[tuple[str, Condition], BySeed] = {}
+        for label, load, seed, value in chosen.select("label", "load", "seed", "value").iter_rows():
+            values.setdefault(self.places[label, load], {})[seed or 0] = value
+        is_share = unit == "share"
+        return Measure(name, title, heading, unit, values, lower_is_better=not is_share, by_ratio=not is_share)
+
+
+def _jobs(several: Sequence[Results]) -> Iterator[Measure]:
+    """Operation time and bus bandwidth: the mean over the repetitions that were done."""
+    values: dict[str, dict[tuple[str, Condition], BySeed]] = {"jct_ns": {}, "bus_gbps": {}}
+    operations = set()
+    for one in several:
+        renamed = renaming(one, several)
+        for row, table in one.partitions("jobs", ["operation", "jct_ns", "bus_gbps"]):
+            key = entity_of(row, renamed.get(row.label, row.label)), condition_of(row)
+            operations |= set(table["operation"].to_pylist())
+            for column, found in values.items():
+                numbers = numbers_of(table[column].combine_chunks()).astype(float)
+                done = numbers[~np.isnan(numbers)]
+                if done.size:
+                    found.setdefault(key, {})[row.seed or 0] = float(done.mean())
+    if not values["jct_ns"]:
+        return
+    what = f"time of the {operations.pop()}" if len(operations) == 1 else "time of an operation"
+    yield Measure("operation-time", what, "operation time", "ns", values["jct_ns"])
+    yield Measure("bus-bandwidth", "bus bandwidth", "bus bandwidth", "gbps", values["bus_gbps"], lower_is_better=False)
+
+
+def _search(several: Sequence[Results], what: Sought) -> Question | None:
+    values: dict[tuple[str, Condition], BySeed] = {}
+    capped, here = set(), Condition()
+    for one in several:
+        own = sought(one) or what
+        for label, found in held_by_seed(one, own.range, own.share).items():
+            entity = label if len(several) == 1 else f"{label} [{one.name}]"
+            values[entity, here] = {seed or 0: value for seed, value in found}
+            if any(value == own.range.highest for _, value in found):
+                capped.add(entity)
+    if not values:
+        return None
+    title = f"largest {what.range.key} that meets {100 * what.share:g} % of the deadlines"
+    limit = Measure("limit", title, "largest", "count", values, lower_is_better=False, by_ratio=False)
+    entities = tuple(entity for entity, _ in values)
+    seeds = max(map(len, values.values()))
+    return Question("search", entities, frozenset(), (here,), (limit,), seeds, sought=what, capped=frozenset(capped))
+
+
+def _places(several: Sequence[Results]) -> Places:
+    """What competes and under which condition, by a case's label as it is shown and its load."""
+    places: Places = {}
+    for one in several:
+        renamed = renaming(one, several)
+        for row in one.rows():
+            label = renamed.get(row.label, row.label)
+            places[label, row.load] = entity_of(row, label), condition_of(row)
+    return places
+
+
+def condition_of(row: CaseRow) -> Condition:
+    """Under what a case is compared with others."""
+    return Condition(row.load, _condition_axes(row))
+
+
+def entity_of(row: CaseRow, label: str) -> str:
+    """What competes: the scheme with its own axes; `label` is the case's as it is shown, with its folder if need be."""
+    conditions = {name for name, _ in _condition_axes(row)}
+    own = label_of({name: value for name, value in row.parameters.items() if name not in conditions})
+    return own + label.removeprefix(row.label)
+
+
+def _condition_axes(row: CaseRow) -> tuple[tuple[str, Parameter], ...]:
+    return tuple(
+        (name, value)
+        for name, value in row.parameters.items()
+        if name not in EVERY_CASE_HAS and _is_of_the_work(name) and value is not None
+    )
+
+
+def _is_of_the_work(axis: str) -> bool:
+    return axis.startswith(WORK) and not axis.endswith(OF_THE_SCHEME)
+
+
+def _references(several: Sequence[Results]) -> frozenset[str]:
+    found = set()
+    for one in several:
+        renamed = renaming(one, several)
+        kinds = transports(one)
+        rows = [row for row in one.rows() if kinds.get(row.scheme) in REFERENCES]
+        found |= {entity_of(row, renamed.get(row.label, row.label)) for row in rows}
+    return frozenset(found)
+
+
+def transports(one: Results) -> dict[str, str]:
+    """The kind of transport of each scheme."""
+    kinds: dict[str, str] = {}
+    for line in one.plan_lines():
+        scheme = str(line["parameters"].get("scheme"))
+        if scheme not in kinds and "case" in line:
+            kinds[scheme] = str(json.loads(line["case"])["scheme"]["transport"]["kind"])
+    return kinds
+
+
+def names_in(one: Results, several: Sequence[Results]) -> dict[str, str]:
+    """What competes in one of several folders: its name there, and the one that it has beside the other folders."""
+    renamed = renaming(one, several)
+    return {entity_of(row, row.label): entity_of(row, renamed.get(row.label, row.label)) for row in one.rows()}
