@@ -38,8 +38,8 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
-    """A bar for each of some names."""
+class Dots:
+    """A dot with its interval beside each of some names: its place is its value, so no axis has to begin at zero."""
 
     label: str
     look: Style
@@ -65,7 +65,7 @@ class HeatMap:
     unit: str
 
 
-Mark = Curve | Bars | Stack | HeatMap
+Mark = Curve | Dots | Stack | HeatMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Panel:
     log_y: bool = False
 
 
-def errors_of(mark: Curve | Bars) -> tuple[list[float], list[float]] | None:
+def errors_of(mark: Curve | Dots) -> tuple[list[float], list[float]] | None:
     """How far each interval reaches down and up; `None` where no point has one."""
     if not any(one is not None for one in mark.low):
         return None
@@ -102,14 +102,14 @@ def panel_json(panel: Panel) -> dict[str, Any]:
 def mark_json(mark: Mark) -> dict[str, Any]:
     """A mark for the page's script; numbers that JSON does not know are left out of a line."""
     match mark:
-        case Curve() | Bars():
-            kind = "bars" if isinstance(mark, Bars) else "step" if mark.step else "curve"
+        case Curve() | Dots():
+            kind = "dots" if isinstance(mark, Dots) else "step" if mark.step else "curve"
             named: dict[str, Any] = {"kind": kind, "label": mark.label, "look": look_json(mark.look)}
             if isinstance(mark, Curve):
                 named["points"] = mark.points
             has_errors = any(one is not None for one in mark.low)
             bounds = {"low": list(mark.low), "high": list(mark.high)} if has_errors else {}
-            x = list(mark.x) if isinstance(mark, Bars) else _finite(mark.x)
+            x = list(mark.x) if isinstance(mark, Dots) else _finite(mark.x)
             return named | {"x": x, "y": _finite(mark.y)} | bounds
         case Stack():
             looks = [look_json(style_at(place)) for place in range(len(mark.layers))]

@@ -207,10 +207,10 @@ def print_comparison(comparison: Comparison, console: Console, by: str | None = 
         console.print()
         if different:
             console.print(_table(one, different, comparison))
-        if same := len(rows) - len(different):
-            what = "rows are" if same > 1 else "row is"
+        if alike := len(rows) - len(different):
+            what = "rows are" if alike > 1 else "row is"
             console.print(
-                f"{_title(one)}: {same} {'more ' if different else ''}{what} the same in every seed", style="dim"
+                f"{_title(one)}: {alike} {'more ' if different else ''}{what} the same in every seed", style="dim"
             )
     console.print(_note(comparison, measure), style="dim")
     for name in comparison.only:

@@ -234,6 +234,25 @@ def by_fan_in(results: SomeResults) -> pl.DataFrame:
     return pl.concat(frames)
 
 
+def operations(results: SomeResults) -> pl.DataFrame:
+    """Operations among hosts, a row per case, means over the repetitions that were done: label, seed, jct_ns, bus_gbps,
+    flows (how many repetitions)."""
+    several = as_list(results)
+    rows = []
+    for one in several:
+        renamed = renaming(one, several)
+        for row, table in one.partitions("jobs", ("jct_ns", "bus_gbps")):
+            done = polars_frame(table).filter(pl.col("jct_ns").is_not_nan())
+            if done.height:
+                means = done.select(pl.col("jct_ns", "bus_gbps").mean()).row(0)
+                rows.append((renamed.get(row.label, row.label), row.seed, *means, done.height))
+    if not rows:
+        raise PacketloomError('no operation among hosts: arrivals = { kind = "collective", ... } has them')
+    numbers = dict.fromkeys(("jct_ns", "bus_gbps"), pl.Float64)
+    schema = {"label": pl.String, "seed": pl.Int64, **numbers, "flows": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
 def without_fan_in(results: SomeResults) -> dict[str, str]:
     """Every label, and the one of `by_fan_in` that it belongs to."""
     several = as_list(results)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from packetloom.curves import SomeResults, as_list, renaming
+from packetloom.folding import Links, fold
+from packetloom.incidents import incidents
 from packetloom.pauses import overlap
-from packetloom.quantities import significant
+from packetloom.quantities import said, size_said_roughly
 from packetloom.results import Results
 from packetloom.rows import CaseRow
 from packetloom.statistics import polars_frame
@@ -37,6 +39,8 @@ PORT_COLUMNS = (
     "tx_bytes",
     "utilisation",
     "drops",
+    "lost",
+    "corrupted",
     "pauses",
     "paused_ns",
     "queue_mean_bytes",
@@ -70,14 +74,16 @@ def fabric_view(results: SomeResults) -> dict[str, Any] | None:
     topologies: list[dict[str, Any]] = []
     cases = []
     for (label, load), (one, row, ports) in chosen.items():
-        network = topology(ports)
+        network, links_shown = fold(topology(ports))
         if network not in topologies:
             topologies.append(network)
         at = [label, *([] if load is None else [f"load {load:g}"]), *([] if row.seed is None else [f"seed {row.seed}"])]
-        case = {"name": ", ".join(at), "topology": topologies.index(network), "totals": _totals(ports)}
+        case = {"name": ", ".join(at), "topology": topologies.index(network), "totals": _totals(ports, links_shown)}
         over_time = _over_time(one, row, ports, frames)
         paused = _paused(one, row, ports, over_time["times_ms"])
-        cases.append(case | over_time | paused | {"flows": _flows(one, row)})
+        series = _folded(over_time | paused | _lost(ports), links_shown)
+        moments = incidents(one, row, ports, network, links_shown)
+        cases.append(case | series | {"flows": _flows(one, row), "moments": moments})
     return {"topologies": topologies, "cases": cases, "left_out": len(left_out)}
 
 
@@ -141,19 +147,47 @@ def _layers(nodes: int, hosts: Sequence[int], links: Sequence[tuple[int, int]]) 
     return [layer.get(node, 0) for node in range(nodes)]
 
 
-def _totals(ports: pl.DataFrame) -> list[str]:
+def _totals(ports: pl.DataFrame, links: Links) -> list[str]:
     """What there is to say of each link's whole run."""
-    lines = []
-    for port in ports.iter_rows(named=True):
-        sent, share = significant(port["tx_bytes"] / 1e6, 4), 100 * port["utilisation"]
-        text = f"{sent} MB sent, utilisation {share:.3g} %, {port['drops']:,} drops"
-        if port["pauses"]:
-            text += f", paused {port['pauses']:,} times for {significant(port['paused_ns'] / 1e6, 3)} ms"
-        if not np.isnan(port["queue_mean_bytes"]):
-            queue = [significant(port[f"queue_{name}_bytes"] / 1e3, 3) for name in ("mean", "p99", "max")]
-            text += ", queue mean {} KB, p99 {} KB, largest {} KB".format(*queue)
-        lines.append(text)
-    return lines
+    lines = [_total(port) for port in ports.iter_rows(named=True)]
+    if len(links.starts) == len(lines):
+        return [lines[place] for place in links.order]
+    sent, lost = links.sum(ports["tx_bytes"].to_list()), links.sum(_lost_packets(ports).tolist())
+    used = links.mean((1e4 * ports["utilisation"].to_numpy()).tolist())
+    return [
+        f"{count} links: {size_said_roughly(sent[at])} sent, mean utilisation {used[at] / 100:.3g} %, {lost[at]:,} lost"
+        for at, count in enumerate(links.counts)
+    ]
+
+
+def _total(port: Mapping[str, Any]) -> str:
+    sent, share = size_said_roughly(port["tx_bytes"]), 100 * port["utilisation"]
+    text = f"{sent} sent, utilisation {share:.3g} %, {port['drops']:,} drops"
+    text += "".join(f", {port[name]:,} {name}" for name in ("lost", "corrupted") if port[name])
+    if port["pauses"]:
+        text += f", paused {port['pauses']:,} times for {said(port['paused_ns'], 'ns')}"
+    if not np.isnan(port["queue_mean_bytes"]):
+        queue = [size_said_roughly(port[f"queue_{name}_bytes"]) for name in ("mean", "p99", "max")]
+        text += ", queue mean {}, p99 {}, largest {}".format(*queue)
+    return text
+
+
+def _lost_packets(ports: pl.DataFrame) -> NDArray[np.int64]:
+    """What a port's queue dropped, and what was lost or damaged on its link."""
+    return ports.select(pl.sum_horizontal("drops", "lost", "corrupted")).to_series().to_numpy()
+
+
+def _lost(ports: pl.DataFrame) -> dict[str, Any]:
+    lost = _lost_packets(ports)
+    return {"lost": [lost.tolist()]} if lost.any() else {}
+
+
+def _folded(series: dict[str, Any], links: Links) -> dict[str, Any]:
+    """The frames of each quantity, by link: of the ports of one, utilisation is the mean, the queue the longest."""
+    ways = {"utilisation": links.mean, "queue": links.largest, "paused": links.largest, "lost": links.sum}
+    return {
+        name: [ways[name](frame) for frame in frames] if name in ways else frames for name, frames in series.items()
+    }
 
 
 def _over_time(one: Results, row: CaseRow, ports: pl.DataFrame, frames: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -10,16 +10,17 @@ from typing import Any, Literal
 import polars as pl
 
 from packetloom import curves, pauses, timelines
-from packetloom.charts import Bars, Curve, Panel, mark_json
+from packetloom.charts import Curve, Dots, Panel, mark_json
 from packetloom.confidence import PERCENTILES
 from packetloom.curves import SomeResults, Style
 from packetloom.errors import PacketloomError
-from packetloom.statistics import ALL_SIZES
+from packetloom.statistics import ALL_SIZES, over_seeds
 
 Choice = str | float | None
-Shape = Literal["points", "line", "step", "bars"]
+Shape = Literal["points", "line", "step", "dots"]
 NS_PER_MS = 1e6
 BYTES_PER_KB = 1e3
+STATISTICS_OF_A_PAGE = {"mean", *PERCENTILES, "max", "jain"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,10 @@ class Figure:
         numbers = self.table(results)
         figure = self
         if self.x is LOAD and numbers["x"].drop_nulls().n_unique() < 2:
-            # One load is no line: a bar for each scheme.
-            figure = replace(self, x=Axis(""), shape="bars")
+            # One load is no line: a dot for each scheme.
+            figure = replace(self, x=Axis(""), shape="dots")
+            if not numbers["x"].drop_nulls().len():
+                figure = replace(figure, title=self.title.removesuffix(" by load"))
             numbers = numbers.with_columns(pl.col("label").alias("x"))
         numbers = numbers.filter(pl.col("x").is_not_null(), pl.col("y").is_not_null())
         if numbers.is_empty():
@@ -94,21 +97,25 @@ class Chart:
 
     def to_json(self) -> dict[str, Any]:
         """The figure for the page's script: every series of every choice."""
-        figure = self.figure
+        figure, all_numbers = self.figure, self.numbers
+        if "bin" in self.choices and len(self.values("bin")) == 2:  # all flows are of one size: it would be shown twice
+            all_numbers = all_numbers.filter(pl.col("bin") == ALL_SIZES)
         series = []
-        for at, numbers in _groups(self.numbers, self.choices):
+        for at, numbers in _groups(all_numbers, self.choices):
             series += [{"at": at, "of": label, **mark_json(mark)} for label, mark in self._marks(numbers)]
+        choices = {name: replace(self, numbers=all_numbers).values(name) for name in self.choices}
         return {
             "name": figure.name,
             "title": figure.title,
             "shows": figure.shows,
             "x": {"title": figure.x.title, "log": figure.x.log},
             "y": {"title": figure.y.title, "log": figure.y.log},
-            "choices": {name: self.values(name) for name in self.choices},
+            "choices": choices,
+            "facets": [name for name, values in choices.items() if _is_facet(name, values)],
             "series": series,
         }
 
-    def _marks(self, numbers: pl.DataFrame) -> Iterator[tuple[str, Curve | Bars]]:
+    def _marks(self, numbers: pl.DataFrame) -> Iterator[tuple[str, Curve | Dots]]:
         """A mark for each label and class, in the order of the labels."""
         for label, look in self.looks.items():
             own = numbers.filter(pl.col("label") == label)
@@ -118,11 +125,11 @@ class Chart:
                 name = label if at["class"] is None else f"{label}, class {at['class']}"
                 yield label, self._mark(name, replace(look, dash=look.dash + place), lines)
 
-    def _mark(self, name: str, look: Style, lines: pl.DataFrame) -> Curve | Bars:
+    def _mark(self, name: str, look: Style, lines: pl.DataFrame) -> Curve | Dots:
         x, y = lines["x"].to_list(), lines["y"].to_list()
         low, high = ((lines[side].to_list() if side in lines.columns else ()) for side in ("low", "high"))
-        if self.figure.shape == "bars":
-            return Bars(name, look, x, y, low, high)
+        if self.figure.shape == "dots":
+            return Dots(name, look, x, y, low, high)
         return Curve(
             name, look, x, y, low, high, points=self.figure.shape == "points", step=self.figure.shape == "step"
         )
@@ -137,6 +144,11 @@ class Chart:
             value = f"{value:g}" if isinstance(value, float) else repr(value)
             raise PacketloomError(f"{self.figure.name}: there is no {name} {value}; there are {shown or 'none'}")
         return value
+
+
+def _is_facet(name: str, values: Sequence[Choice]) -> bool:
+    """Whether all of a choice are shown side by side: all but a statistic that is chosen for the whole page."""
+    return name != "statistic" or not set(values) <= STATISTICS_OF_A_PAGE
 
 
 def _groups(numbers: pl.DataFrame, names: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
@@ -247,6 +259,12 @@ def _by_fan_in(results: SomeResults) -> pl.DataFrame:
     return _renamed(frame.with_columns(sides), x="fan_in", y_per=NS_PER_MS)
 
 
+def _operations(results: SomeResults, *, column: str, per: float) -> pl.DataFrame:
+    frame = over_seeds(curves.operations(results).select("label", "seed", pl.col(column).alias("value"), "flows"))
+    sides = [(pl.col(side) / per).alias(side) for side in ("low", "high")]
+    return _renamed(frame.with_columns(sides, x=pl.col("label")), x="x", y_per=per)
+
+
 def _by_statistic(frame: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
     """A row for each statistic instead of a column."""
     return frame.unpivot(index=keys, variable_name="statistic", value_name="value")
@@ -272,7 +290,7 @@ FIGURES: dict[str, Figure] = {
         Figure(
             "slowdown-by-load",
             "Slowdown by load",
-            "Slowdown of all flows, or of those of some sizes, as the load rises. Whiskers: 95 % intervals over seeds.",
+            "Slowdown of all flows, and of those of some sizes. Whiskers: 95 % intervals over seeds.",
             LOAD,
             Axis("slowdown", log=True),
             partial(_summary, metric="slowdown", least=1.0),
@@ -290,7 +308,7 @@ FIGURES: dict[str, Figure] = {
         Figure(
             "fct-by-load",
             "Flow completion time by load",
-            "Completion times of all flows, or of those of some sizes. Whiskers: 95 % intervals over seeds.",
+            "Completion times of all flows, and of those of some sizes. Whiskers: 95 % intervals over seeds.",
             LOAD,
             Axis("FCT (ms)", log=True),
             partial(_summary, metric="fct_ns", scale=1 / NS_PER_MS),
@@ -343,6 +361,26 @@ FIGURES: dict[str, Figure] = {
             looks=curves.fan_in_styles,
         ),
         Figure(
+            "operation-time",
+            "Operation time",
+            "From an operation's first flow to its last byte: the mean of its repetitions. Whiskers: 95 % intervals.",
+            Axis(""),
+            Axis("operation time (ms)"),
+            partial(_operations, column="jct_ns", per=NS_PER_MS),
+            choices=(),
+            shape="dots",
+        ),
+        Figure(
+            "bus-bandwidth",
+            "Bus bandwidth",
+            "What each host's link carried of the operation. Whiskers: 95 % intervals.",
+            Axis(""),
+            Axis("bus bandwidth (Gb/s)"),
+            partial(_operations, column="bus_gbps", per=1.0),
+            choices=(),
+            shape="dots",
+        ),
+        Figure(
             "fairness",
             "Fairness",
             "Jain's index of servers' normalised throughput: 1 is fair.",
@@ -359,7 +397,7 @@ FIGURES: dict[str, Figure] = {
             Axis("queue (KB)"),
             _queue_by_tier,
             choices=("load", "statistic"),
-            shape="bars",
+            shape="dots",
         ),
         Figure(
             "queue-cdf",
@@ -409,7 +447,7 @@ FIGURES: dict[str, Figure] = {
             Axis(""),
             Axis("(max - min) / mean utilisation"),
             lambda results: _renamed(curves.link_imbalance(results), x="tier", y="imbalance"),
-            shape="bars",
+            shape="dots",
         ),
         Figure(
             "link-imbalance-over-time",
@@ -440,7 +478,7 @@ FIGURES: dict[str, Figure] = {
             Axis(""),
             _paused_ports,
             choices=("load", "statistic"),
-            shape="bars",
+            shape="dots",
         ),
         Figure(
             "pause-reach",
@@ -450,7 +488,7 @@ FIGURES: dict[str, Figure] = {
             Axis(""),
             _pause_reach,
             choices=("load", "statistic"),
-            shape="bars",
+            shape="dots",
         ),
         Figure(
             "paused-over-time",

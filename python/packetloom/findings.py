@@ -113,11 +113,11 @@ class Answer:
         if (found := known.get((condition, other, one))) is not None:
             return found.flipped()
         alone = _compare(measure, condition, one, other)
-        return None if alone is None else Verdict(alone, None, len(known))
+        return None if alone is None else Verdict(alone, None, 1)
 
     def tested(self, measure: Measure) -> int:
         """How many comparisons of a statistic are corrected for."""
-        return len(self._verdicts[measure.name])
+        return sum(one.corrected is not None for one in self._verdicts[measure.name].values())
 
     def _compared(self, measure: Measure) -> Mapping[tuple[Condition, str, str], Verdict]:
         found = {
@@ -126,9 +126,9 @@ class Answer:
             if (comparison := _compare(measure, condition, one, other)) is not None
         }
         corrected = holm([one.p for one in found.values()])
+        tests = max(1, sum(one is not None for one in corrected))
         return {
-            key: Verdict(comparison, p, len(found))
-            for (key, comparison), p in zip(found.items(), corrected, strict=True)
+            key: Verdict(comparison, p, tests) for (key, comparison), p in zip(found.items(), corrected, strict=True)
         }
 
     def ranked(self, measure: Measure, condition: Condition) -> list[tuple[str, float]]:

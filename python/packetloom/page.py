@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import Any
 
 from packetloom.errors import PacketloomError
+from packetloom.findings import Name, Number, Row, Sentence
 from packetloom.storage import write_text
 
-SCRIPTS = ("charts.js", "fabric.js", "report.js")
+SCRIPTS = ("draw.js", "charts.js", "fabric.js", "report.js")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A table's cell that is the best of its column, or not."""
+
+    text: str
+    is_best: bool = False
 
 
 class Page:
@@ -22,13 +33,17 @@ class Page:
 
     def __init__(self, title: str) -> None:
         self._title = title
-        self._parts: list[str] = []
+        self._parts: list[str | _Told] = []
         self._charts: list[dict[str, Any]] = []
         self._data: dict[str, Any] = {}
+        self._contents: list[tuple[str, str, int]] = []
+        self._places: dict[Row, str] = {}
 
-    def heading(self, text: str) -> None:
-        """A section's heading."""
-        self._parts.append(f"<h2>{html.escape(text)}</h2>")
+    def heading(self, text: str, level: int = 2, name: str = "") -> None:
+        """A section's heading, which the contents list has too. Level 3: within the section before it."""
+        place = self._new_place(name or text)
+        self._contents.append((place, text, level))
+        self._parts.append(f'<h{level} id="{place}">{html.escape(text)}</h{level}>')
 
     def text(self, text: str, *, note: bool = False) -> None:
         """A paragraph; a note is set small."""
@@ -40,33 +55,58 @@ class Page:
         if items:
             self._parts.append(f"<ul>{items}</ul>")
 
+    def sentence(self, sentence: Sentence) -> None:
+        """A sentence of what came out; its numbers lead to their tables, which may come later."""
+        self._parts.append(_Told(sentence))
+
     def table(
-        self, header: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1, prose: bool = False
+        self,
+        header: Sequence[str],
+        rows: Iterable[Sequence[str | Cell]],
+        *,
+        text_columns: int = 1,
+        prose: bool = False,
+        holds: Sequence[Row] = (),
     ) -> None:
-        """A table; all but the first columns are set as numbers. Prose breaks lines where others widen the page."""
+        """A table; all but the first columns are set as numbers. Prose breaks lines where others widen the page.
+
+        `holds` says of each row which number of a sentence it has.
+        """
         style = ' class="prose"' if prose else ""
         kinds = ["text" if place < text_columns else "number" for place in range(len(header))]
         head = "".join(f'<th class="{kind}">{html.escape(cell)}</th>' for kind, cell in zip(kinds, header, strict=True))
-        body = "".join(f"<tr>{self._cells(row, kinds)}</tr>" for row in rows)
+        lines = []
+        for place, row in enumerate(rows):
+            own = ""
+            if holds:
+                self._places[holds[place]] = f"row-{len(self._places)}"
+                own = f' id="{self._places[holds[place]]}"'
+            lines.append(f"<tr{own}>{_cells(row, kinds)}</tr>")
         self._parts.append(
             f'<div class="wide" tabindex="0"><table{style}><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>"
+            f"<tbody>{''.join(lines)}</tbody></table></div>"
         )
-
-    @staticmethod
-    def _cells(row: Sequence[str], kinds: Sequence[str]) -> str:
-        cells = zip(kinds, row, strict=True)
-        return "".join(f'<td class="{kind}">{html.escape(cell)}</td>' for kind, cell in cells)
 
     def folded(self, summary: str, text: str) -> None:
         """Preformatted text that opens on a click."""
-        self._parts.append(
-            f"<details><summary>{html.escape(summary)}</summary><pre>{html.escape(text)}</pre></details>"
-        )
+        with self.fold(summary):
+            self._parts.append(f"<pre>{html.escape(text)}</pre>")
 
-    def chart(self, chart: dict[str, Any]) -> None:
+    @contextmanager
+    def fold(self, summary: str) -> Iterator[None]:
+        """What is added meanwhile opens on a click."""
+        self._parts.append(f"<details><summary>{html.escape(summary)}</summary>")
+        yield
+        self._parts.append("</details>")
+
+    def chart(self, chart: dict[str, Any], *, heading: str = "", note: str = "") -> None:
         """A figure: its panels, or its series with what can be chosen among them, as `charts` writes them."""
-        self._parts.append(f'<section data-chart="{len(self._charts)}"></section>')
+        self._parts.append(f'<section data-chart="{len(self._charts)}">')
+        if heading:
+            self.heading(heading, 3, str(chart["name"]))
+        if note:
+            self.text(note, note=True)
+        self._parts.append("</section>")
         self._charts.append(chart)
 
     def place(self, name: str, kind: str) -> None:
@@ -74,15 +114,16 @@ class Page:
         self._parts.append(f'<section id="{name}" class="{kind}"></section>')
 
     @contextmanager
-    def group(self) -> Iterator[None]:
-        """What is added meanwhile belongs together: what sticks to the top of the window does so beside it only."""
-        self._parts.append("<div>")
+    def group(self, kind: str) -> Iterator[None]:
+        """What is added meanwhile belongs together."""
+        self._parts.append(f'<div class="{kind}">')
         yield
         self._parts.append("</div>")
 
     def put_first(self, other: Page) -> None:
         """Puts another page's headings, text and tables before all else."""
         self._parts[:0] = other._parts
+        self._contents[:0] = other._contents
 
     def give(self, **data: Any) -> None:
         """Data for the page's scripts."""
@@ -90,8 +131,6 @@ class Page:
 
     def render(self) -> str:
         """The page's text."""
-        from plotly.offline import get_plotlyjs
-
         assets = resources.files("packetloom").joinpath("assets")
         template, style, *scripts = (
             assets.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)
@@ -101,9 +140,9 @@ class Page:
         return Template(template).substitute(
             title=html.escape(self._title),
             style=style,
-            body="\n".join(self._parts),
+            contents=self._contents_list(),
+            body="\n".join(part.html(self._places) if isinstance(part, _Told) else part for part in self._parts),
             data=data,
-            plotly=get_plotlyjs(),
             script="\n".join(scripts),
         )
 
@@ -113,3 +152,43 @@ class Page:
             write_text(output, self.render())
         except OSError as error:
             raise PacketloomError(f"{output}: cannot write the page: {error.strerror}") from None
+
+    def _new_place(self, text: str) -> str:
+        slug = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "section"
+        taken = sum(place == slug or place.startswith(f"{slug}--") for place, _, _ in self._contents)
+        return f"{slug}--{taken}" if taken else slug
+
+    def _contents_list(self) -> str:
+        lines = [
+            f'<li class="level-{level}"><a href="#{place}">{html.escape(text)}</a></li>'
+            for place, text, level in self._contents
+        ]
+        return f"<ul>{''.join(lines)}</ul>" if lines else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A sentence whose numbers find their rows when the page is rendered."""
+
+    sentence: Sentence
+
+    def html(self, places: dict[Row, str]) -> str:
+        parts = "".join(self._part(part, places) for part in self.sentence.parts)
+        answers = self.sentence.answers
+        return f'<p class="told {answers}" data-answer="{answers}">{parts}</p>'
+
+    @staticmethod
+    def _part(part: str | Number | Name, places: dict[Row, str]) -> str:
+        if isinstance(part, str):
+            return html.escape(part)
+        text = html.escape(part.text)
+        if isinstance(part, Name):
+            return f"<b>{text}</b>"
+        return f'<a class="number" href="#{places[part.row]}">{text}</a>' if part.row in places else text
+
+
+def _cells(row: Sequence[str | Cell], kinds: Sequence[str]) -> str:
+    cells = [(kind, cell if isinstance(cell, Cell) else Cell(cell)) for kind, cell in zip(kinds, row, strict=True)]
+    return "".join(
+        f'<td class="{kind}{" best" if cell.is_best else ""}">{html.escape(cell.text)}</td>' for kind, cell in cells
+    )

@@ -15,7 +15,7 @@ from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from packetloom import arguments
-from packetloom.charts import Bars, Curve, HeatMap, Panel, Stack, errors_of
+from packetloom.charts import Curve, Dots, HeatMap, Panel, Stack, errors_of
 from packetloom.curves import SomeResults, Style, style_at
 from packetloom.errors import PacketloomError
 from packetloom.figures import Choice, chart
@@ -136,8 +136,7 @@ def _legend_above(figure: Figure, axes: Sequence[Axes], columns: int) -> int:
 
 def draw(panel: Panel, ax: Axes) -> None:
     """Draws a panel on axes, all but its legend."""
-    bars = [mark for mark in panel.marks if isinstance(mark, Bars)]
-    _draw_bars(bars, ax)
+    _draw_dots([mark for mark in panel.marks if isinstance(mark, Dots)], ax)
     for mark in panel.marks:
         match mark:
             case Curve():
@@ -172,28 +171,21 @@ def _draw_curve(mark: Curve, ax: Axes) -> None:
     ax.errorbar(mark.x, mark.y, yerr=errors_of(mark), label=literal(mark.label), drawstyle=drawstyle, **look)
 
 
-def _draw_bars(bars: Sequence[Bars], ax: Axes) -> None:
-    """Beside each other at each name; those with a name of their own are alone there, and the legend names them."""
-    names = list(dict.fromkeys(name for mark in bars for name in mark.x))
-    alone = all(list(mark.x) == [mark.label] for mark in bars)
-    width = 0.8 if alone else 0.8 / max(len(bars), 1)
-    for place, mark in enumerate(bars):
-        aside = 0.0 if alone else (place - (len(bars) - 1) / 2) * width
+def _draw_dots(dots: Sequence[Dots], ax: Axes) -> None:
+    """Beside each other above each name, which stands below; what has a name of its own is not in the legend too."""
+    names = list(dict.fromkeys(name for mark in dots for name in mark.x))
+    alone = all(list(mark.x) == [mark.label] for mark in dots)
+    width = 0.0 if alone else 0.7 / max(len(dots), 1)
+    for place, mark in enumerate(dots):
+        aside = (place - (len(dots) - 1) / 2) * width
         positions = np.array([names.index(name) for name in mark.x]) + aside
-        hatch = HATCHES[mark.look.dash % len(HATCHES)]
-        ax.bar(
-            positions,
-            mark.y,
-            width,
-            yerr=errors_of(mark),
-            label=literal(mark.label),
-            color=mark.look.colour,
-            hatch=hatch,
-        )
+        look = line_look(mark.look) | {"linestyle": "none"}
+        label = "_nolegend_" if alone else literal(mark.label)
+        ax.errorbar(positions, mark.y, yerr=errors_of(mark), label=label, **look)
     if names:
-        shown = [] if alone else [literal(name).replace(" to ", "\nto ") for name in names]
-        ax.set_xticks(range(len(shown)), shown)
-        if len(shown) > MANY_NAMES:
+        ax.set_xticks(range(len(names)), [literal(name).replace(" to ", "\nto ") for name in names])
+        ax.set_xlim(-0.6, len(names) - 0.4)
+        if len(names) > MANY_NAMES or alone:
             plt.setp(ax.get_xticklabels(), rotation=40, ha="right", rotation_mode="anchor")
 
 

@@ -21,6 +21,12 @@ def size_said(size_bytes: float) -> str:
     return f"{size_bytes / factor:.10g} {name}"
 
 
+def size_said_roughly(size_bytes: float) -> str:
+    """The same in three digits."""
+    factor, name = next(((factor, name) for name, factor in SIZES if size_bytes >= factor), (1.0, "bytes"))
+    return f"{significant(size_bytes / factor, 3)} {name}"
+
+
 def time_text(time_ns: float) -> str:
     """A time."""
     return _scaled(time_ns, TIMES, "ns")

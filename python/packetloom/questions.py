@@ -20,7 +20,7 @@ from packetloom.curves import SomeResults, all_seed_values, as_list, renaming
 from packetloom.errors import PacketloomError
 from packetloom.quantities import axis_text
 from packetloom.results import Results, Snapshot
-from packetloom.rows import EVERY_CASE_HAS, CaseRow, label_of
+from packetloom.rows import EVERY_CASE_HAS, CaseRow
 from packetloom.scenario import Parameter
 from packetloom.search import Sought, held_by_seed, sought
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
@@ -301,8 +301,9 @@ def condition_of(row: CaseRow) -> Condition:
 def entity_of(row: CaseRow, label: str) -> str:
     """What competes: the scheme with its own axes; `label` is the case's as it is shown, with its folder if need be."""
     conditions = {name for name, _ in _condition_axes(row)}
-    own = label_of({name: value for name, value in row.parameters.items() if name not in conditions})
-    return own + label.removeprefix(row.label)
+    own = [(name, value) for name, value in row.parameters.items() if name not in (*EVERY_CASE_HAS, *conditions)]
+    texts = [value if isinstance(value, str) else axis_text(name, value) for name, value in own if value is not None]
+    return ", ".join([row.scheme, *texts]) + label.removeprefix(row.label)
 
 
 def _condition_axes(row: CaseRow) -> tuple[tuple[str, Parameter], ...]:
@@ -341,3 +342,11 @@ def names_in(one: Results, several: Sequence[Results]) -> dict[str, str]:
     """What competes in one of several folders: its name there, and the one that it has beside the other folders."""
     renamed = renaming(one, several)
     return {entity_of(row, row.label): entity_of(row, renamed.get(row.label, row.label)) for row in one.rows()}
+
+
+def competitors(several: Sequence[Results]) -> dict[str, dict[str, str]]:
+    """Of each label, as it is shown: the scheme that competes, and the condition without the load."""
+    return {
+        label: {"entity": entity, "condition": Condition(None, condition.axes).text}
+        for (label, _), (entity, condition) in _places(several).items()
+    }

@@ -1,28 +1,33 @@
-"""The report: one HTML page with the results table and the figures of one or several results folders."""
+"""The report: one HTML page that says what came out, with the figures and tables of one or several results folders."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from packetloom import _core, arguments, curves
+from packetloom.answer import looks_of, write_answer, write_comparisons
 from packetloom.build import build_text, builds_text, this_build
 from packetloom.charts import look_json
 from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view
 from packetloom.figures import FIGURES
-from packetloom.page import Page
+from packetloom.findings import Answer
+from packetloom.page import Cell, Page
 from packetloom.pauses import innocent_flows
-from packetloom.quantities import significant
+from packetloom.quantities import said, significant, size_said
+from packetloom.questions import competitors, question_of
 from packetloom.results import Results, Snapshot
 from packetloom.rows import CaseRow, builds_of
+from packetloom.setting import setting_text
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, check_bins
-from packetloom.tables import Column, results_columns, results_lines
+from packetloom.tables import Column, best_cells, results_columns, results_lines
 
 INNOCENT_SHOWN = 20
+BEST = "Bold: the best of its column at its load."
 
 
 def write_report(results: curves.SomeResults, output: str | Path, *, bins: Sequence[SizeBin] = DEFAULT_BINS) -> Path:
@@ -38,20 +43,27 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
     several = [Snapshot(one) for one in several]
     page = Page(" and ".join(dict.fromkeys(one.name for one in several)))
     finished = [one for one in several if one.rows()]
+    question = question_of(finished, bins) if finished else None
     if finished:
         statistics = curves.all_summaries(finished, bins)
+        if question:
+            answer = Answer(question)
+            write_answer(page, answer, setting_text(finished, question.flows), looks_of(question, finished))
+            write_comparisons(page, answer)
         if statistics.filter(pl.col("metric") == "slowdown").is_empty():
             page.text("No measured flow has finished, so there are no completion times to show.")
+        _figures(page, finished, bins)
         if not statistics.is_empty():
-            _summary_table(page, statistics, bins)
-        _figures(page, finished)
+            references = question.references if question else frozenset()
+            _summary_table(page, statistics, bins, references)
+            _fairness(page, statistics, references)
         _fabric(page, finished)
         _waiting_flows(page, finished)
-        if not statistics.is_empty():
-            _fairness(page, statistics)
         _central_control(page, finished)
         _reorder_queues(page, finished)
         _cases(page, finished)
+    page.heading("What was run")
+    _made_by(page, several)
     for one in several:
         page.folded(f"The scenario of {one.name}", one.scenario_text)
     top = Page("")
@@ -61,51 +73,83 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
 
 
 def _opening(page: Page, several: Sequence[Results]) -> None:
-    here = build_text(_core.version(), this_build().digest)
+    """What is missing or damaged stands before all else."""
     for one in several:
         planned, finished = len(one.plan_lines()), len(one.rows())
-        by = f", by {builds_text(builds_of(one.rows()))}" if finished else ""
-        page.text(f"{one.name}: {finished} of {planned} cases finished{by}")
+        if finished < planned:
+            page.text(f"{one.name}: {finished} of {planned} cases finished")
         if note := one.build_note():
-            page.text(f"{one.name}: {note}. This page was made by {here}.")
-    page.text(
-        "Slowdown is a flow's completion time over that of the same flow alone on an empty network. "
-        f"This page was made by {here}.",
-        note=True,
-    )
+            page.text(f"{one.name}: {note}. This page was made by {_here()}.")
     if not any(one.rows() for one in several):
         page.text("No case is finished yet, so there is nothing to show.")
     warnings = dict.fromkeys(warning for one in several for row in one.rows() for warning in row.warnings)
     page.list([*(f"passed over: {problem}" for one in several for problem in one.problems), *warnings])
 
 
-def _summary_table(page: Page, statistics: pl.DataFrame, bins: Sequence[SizeBin]) -> None:
-    page.heading("Slowdown by load and flow size")
-    columns = results_columns(statistics, bins)
-    headings = [column.heading for column in columns]
-    lines = results_lines(statistics, columns)
-    rows = [["–" if line.load is None else f"{line.load:g}", line.label, *line.cells] for line in lines]
-    page.table(["load", "scheme", *headings], rows, text_columns=2)
-    seeds = int(statistics["seeds"].max() or 0)  # type: ignore[arg-type]
+def _made_by(page: Page, several: Sequence[Results]) -> None:
+    for one in several:
+        planned, rows = len(one.plan_lines()), one.rows()
+        by = f", by {builds_text(builds_of(rows))}" if rows else ""
+        page.text(f"{one.name}: {len(rows)} of {planned} cases finished{by}")
     page.text(
-        f"± is half a 95 % confidence interval over {seeds} seeds (Student's t)."
-        if seeds > 1
-        else "One seed, so there are no confidence intervals: set run.seeds to have them.",
+        "Slowdown is a flow's completion time over that of the same flow alone on an empty network. "
+        f"This page was made by {_here()}.",
         note=True,
     )
 
 
-def _fairness(page: Page, statistics: pl.DataFrame) -> None:
+def _here() -> str:
+    return build_text(_core.version(), this_build().digest)
+
+
+def _summary_table(page: Page, statistics: pl.DataFrame, bins: Sequence[SizeBin], references: Collection[str]) -> None:
+    columns = results_columns(statistics, bins)
+    parts = [part for part, is_there in _table_parts(statistics, columns) if is_there]
+    page.heading(f"Slowdown by {' and '.join(parts)}" if parts else "Slowdown")
+    _by_load(page, statistics, [(column, column.heading) for column in columns], references)
+    seeds = int(statistics["seeds"].max() or 0)  # type: ignore[arg-type]
+    page.text(
+        f"± is half a 95 % confidence interval over {seeds} seeds (Student's t). {BEST}"
+        if seeds > 1
+        else f"One seed, so there are no confidence intervals: set run.seeds to have them. {BEST}",
+        note=True,
+    )
+
+
+def _table_parts(statistics: pl.DataFrame, columns: Sequence[Column]) -> Iterator[tuple[str, bool]]:
+    yield "load", statistics["load"].is_not_null().any()
+    yield "flow size", len({column.bin for column in columns}) > 1
+
+
+def _by_load(
+    page: Page, statistics: pl.DataFrame, columns: Sequence[tuple[Column, str]], references: Collection[str]
+) -> None:
+    """A line per load and scheme, the best of each column at each load marked."""
+    only = [column for column, _ in columns]
+    lines = results_lines(statistics, only)
+    best = best_cells(lines, only, references)
+    has_load = any(line.load is not None for line in lines)
+    rows: list[list[str | Cell]] = [
+        [
+            *(["–" if line.load is None else f"{line.load:g}"] if has_load else []),
+            line.label,
+            *(Cell(text, (place, at) in best) for at, text in enumerate(line.cells)),
+        ]
+        for place, line in enumerate(lines)
+    ]
+    first = ["load", "scheme"] if has_load else ["scheme"]
+    page.table([*first, *(heading for _, heading in columns)], rows, text_columns=len(first))
+
+
+def _fairness(page: Page, statistics: pl.DataFrame, references: Collection[str]) -> None:
     page.heading("Completion times and fairness")
     columns = [
-        (Column(ALL_SIZES, "fct_ns", "mean"), "mean FCT,\nns"),
+        (Column(ALL_SIZES, "fct_ns", "mean"), "mean FCT"),
         (Column(ALL_SIZES, "fct_ns", "cv"), "its\nvariation"),
         (Column(ALL_SIZES, "slowdown", "cv"), "slowdown's\nvariation"),
         (Column(ALL_SIZES, "server_share", "jain"), "Jain's index\nof servers"),
     ]
-    lines = results_lines(statistics, [column for column, _ in columns])
-    rows = [["–" if line.load is None else f"{line.load:g}", line.label, *line.cells] for line in lines]
-    page.table(["load", "scheme", *(heading for _, heading in columns)], rows, text_columns=2)
+    _by_load(page, statistics, columns, references)
     page.text(
         "Variation: standard deviation over mean. Jain's index is of the servers' normalised throughput: what their "
         "flows got of the rate that each would have had alone.",
@@ -169,28 +213,28 @@ def _counters(page: Page, cases: Sequence[CaseRow], columns: Sequence[tuple[str,
     page.table(["load", "scheme", "seed", *(heading for heading, _, _ in columns)], rows, text_columns=2)
 
 
-def _figures(page: Page, several: Sequence[Results]) -> None:
+def _figures(page: Page, several: Sequence[Results], bins: Sequence[SizeBin]) -> None:
     """Every figure that the results hold the numbers of; and why not, for the others."""
     page.heading("Figures")
     missing = []
-    with page.group():
-        page.place("controls", "controls")
+    with page.group("figures"):
         for figure in FIGURES.values():
             try:
-                chart = figure.of(several)
+                chart = figure.of(several).to_json()
             except PacketloomError as problem:
                 missing.append(f"{figure.title}: {problem}")
                 continue
-            page.heading(figure.title)
-            page.text(figure.shows, note=True)
-            page.chart(chart.to_json())
+            page.chart(chart, heading=chart["title"], note=figure.shows)
     if missing:
         page.folded("Figures that these results have no numbers for", "\n".join(missing))
     short, looks = curves.without_fan_in(several), curves.styles(several)
+    competes = competitors(several)
     schemes = [
-        {"label": label, "without_fan_in": short[label], "look": look_json(look)} for label, look in looks.items()
+        {"label": label, "without_fan_in": short[label], "look": look_json(look)} | competes[label]
+        for label, look in looks.items()
     ]
-    page.give(schemes=schemes, loads=curves.loads(several))
+    sizes = [{"label": ALL_SIZES, "text": "all flows"}, *({"label": one.label, "text": one.said} for one in bins)]
+    page.give(schemes=schemes, loads=curves.loads(several), sizes=sizes)
 
 
 def _fabric(page: Page, several: Sequence[Results]) -> None:
@@ -221,18 +265,18 @@ def _waiting_flows(page: Page, several: Sequence[Results]) -> None:
     by_case = flows.group_by("label", "load", "seed", maintain_order=True).agg(
         pl.len().alias("flows"),
         innocent.sum().alias("innocent"),
-        (pl.col("waited_ns").filter(innocent).sum() / 1e6).alias("waited_ms"),
+        pl.col("waited_ns").filter(innocent).sum(),
     )
     rows = [
         [
             case["label"],
             *(_known(case[name]) for name in ("load", "seed")),
             *(f"{case[name]:,}" for name in ("flows", "innocent")),
-            significant(case["waited_ms"], 3),
+            said(case["waited_ns"], "ns"),
         ]
         for case in by_case.iter_rows(named=True)
     ]
-    page.table(["scheme", "load", "seed", "flows that\nwaited", "innocent", "these waited,\nms together"], rows)
+    page.table(["scheme", "load", "seed", "flows that\nwaited", "innocent", "these waited,\ntogether"], rows)
     page.text(
         "A flow waited if a port that all its shortest paths share, such as its host's, was paused in its class while "
         "it was under way; it is innocent if meanwhile no pause began at a port on any of its shortest paths, nor at "
@@ -246,9 +290,9 @@ def _waiting_flows(page: Page, several: Sequence[Results]) -> None:
         "behind",
         "where that began",
         "passed on by",
-        "bytes",
-        "waited, ms",
-        "FCT, ms",
+        "size",
+        "waited",
+        "FCT",
         "slowdown",
     ]
     lines = [
@@ -257,8 +301,9 @@ def _waiting_flows(page: Page, several: Sequence[Results]) -> None:
             f"{flow['flow_id']}: host{flow['src']} to host{flow['dst']}",
             flow["port"],
             flow["origin"],
-            *(f"{flow[name]:,}" for name in ("passed_on", "size_bytes")),
-            *(_in_ms(flow[name]) for name in ("waited_ns", "fct_ns")),
+            str(flow["passed_on"]),
+            size_said(flow["size_bytes"]),
+            *(_time(flow[name]) for name in ("waited_ns", "fct_ns")),
             "–" if np.isnan(flow["slowdown"]) else significant(flow["slowdown"], 3),
         ]
         for flow in worst.iter_rows(named=True)
@@ -267,8 +312,8 @@ def _waiting_flows(page: Page, several: Sequence[Results]) -> None:
         page.table(header, lines, text_columns=4)
 
 
-def _in_ms(time_ns: float) -> str:
-    return "–" if np.isnan(time_ns) else significant(time_ns / 1e6, 3)
+def _time(time_ns: float) -> str:
+    return "–" if np.isnan(time_ns) else said(time_ns, "ns")
 
 
 def _known(value: float | None) -> str:
@@ -276,7 +321,6 @@ def _known(value: float | None) -> str:
 
 
 def _cases(page: Page, several: Sequence[Results]) -> None:
-    page.heading("Cases")
     rows = [
         [
             row.label,
@@ -290,5 +334,7 @@ def _cases(page: Page, several: Sequence[Results]) -> None:
         for one in several
         for row in one.rows()
     ]
+    page.heading("Cases")
     header = ["scheme", "load", "seed", "million packet-hops", "drops", "CPU s", "fingerprint"]
-    page.table(header, rows)
+    with page.fold(f"{len(rows)} cases, with their fingerprints"):
+        page.table(header, rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -10,8 +10,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from packetloom.quantities import significant
+from packetloom.quantities import said_within, significant
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
+
+HIGHER_IS_BETTER = ("met_deadline", "goodput_gbps", "server_share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,16 @@ class Line:
     load: float | None
     label: str
     cells: list[str]
+    values: list[float | None]
 
 
 def results_columns(statistics: pl.DataFrame, bins: Sequence[SizeBin] = DEFAULT_BINS) -> list[Column]:
     """Slowdown in all bins; deadlines and unfinished flows where there are any."""
     labels = [ALL_SIZES, *(size.label for size in bins)]
+    there = set(statistics.filter((pl.col("metric") == "slowdown") & pl.col("value").is_not_null())["bin"])
+    if len(there) <= 2:  # all flows are of one size: no need to say it twice
+        there &= {ALL_SIZES}
+    labels = [label for label in labels if label in there] or [ALL_SIZES]
     columns = [Column(label, "slowdown", name) for label in labels for name in ("mean", "p99")]
     everything = statistics.filter(pl.col("bin") == ALL_SIZES)
     if everything.filter(pl.col("metric") == "met_deadline").height:
@@ -64,17 +71,27 @@ def results_lines(statistics: pl.DataFrame, columns: Sequence[Column], *, interv
     }
     keys = statistics.select("load", "label").unique(maintain_order=True).rows()
     keys.sort(key=lambda key: (key[0] is None, key[0] or 0.0))
-    return [
-        Line(
-            load,
-            label,
-            [
-                cell_text(cells.get((load, label, column.bin, column.metric, column.statistic)), column, intervals)
-                for column in columns
-            ],
-        )
-        for load, label in keys
-    ]
+    lines = []
+    for load, label in keys:
+        own = [cells.get((load, label, column.bin, column.metric, column.statistic)) for column in columns]
+        texts = [cell_text(cell, column, intervals) for cell, column in zip(own, columns, strict=True)]
+        lines.append(Line(load, label, texts, [None if cell is None else cell["value"] for cell in own]))
+    return lines
+
+
+def best_cells(lines: Sequence[Line], columns: Sequence[Column], without: Collection[str] = ()) -> set[tuple[int, int]]:
+    """Line and column of the best of each column at each load, where some differ; labels in `without` are no match."""
+    best = set()
+    for load in {line.load for line in lines}:
+        here = [(place, line) for place, line in enumerate(lines) if line.load == load and line.label not in without]
+        for at, column in enumerate(columns):
+            if column.statistic == "cv":  # neither more nor less of it is better
+                continue
+            found = {place: value for place, line in here if (value := line.values[at]) is not None}
+            if len(set(found.values())) > 1:
+                target = (max if column.metric in HIGHER_IS_BETTER else min)(found.values())
+                best |= {(place, at) for place, value in found.items() if value == target}
+    return best
 
 
 def cell_text(cell: dict[str, float | None] | None, column: Column, intervals: bool) -> str:
@@ -84,6 +101,8 @@ def cell_text(cell: dict[str, float | None] | None, column: Column, intervals: b
     value, low = cell["value"], cell["low"]
     if column.metric in ("met_deadline", "unfinished"):
         return f"{100 * value:.3g}%"
+    if column.metric == "fct_ns" and column.statistic != "cv":
+        return said_within(value, value - low if intervals and low is not None else None, "ns").replace(" ± ", "±")
     text = significant(value, 3)
     if not intervals or low is None:
         return text

@@ -1,6 +1,7 @@
 """The examples stand: every scenario passes `packetloom check`, and a small one runs with the compiled simulator."""
 
 import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -54,7 +55,7 @@ def test_central_control_tells_of_latencies_and_control_traffic(tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     page = tmp_path / "page.html"
     assert packetloom("report", tmp_path / "results", "-o", page).returncode == 0
-    sections = page.read_text().split("<h2>")
+    sections = re.split(r'<h2 id="[a-z0-9-]+">', page.read_text())
     control = next(section for section in sections if section.startswith("Central control"))
     assert "in the network:" in control
     assert "grants," in control

@@ -34,7 +34,7 @@ def test_report_needs_nothing_from_elsewhere(results: Results, tmp_path: Path) -
     assert not re.search(r"""<(?:script|link|img|iframe)[^>]*\b(?:src|href)\s*=""", own_markup(page))
     assert not re.search(r"https?://", own_markup(page))
     assert "@import" not in own_markup(page)
-    assert "Plotly" in page
+    assert len(page) < 1_000_000
 
 
 def test_report_says_what_is_not_finished(scenario: Path, tmp_path: Path, results: Results) -> None:
@@ -47,7 +47,7 @@ def test_names_in_a_scenario_cannot_break_the_page(scenario: Path, tmp_path: Pat
     scenario.write_text(scenario.read_text().replace('"TCP"', '"</script><b>T"'))
     results = packetloom.run(scenario, tmp_path / "odd", progress=False)
     page = packetloom.write_report(results, tmp_path / "report.html").read_text()
-    assert page.count("</script>") == 3
+    assert page.count("</script>") == 2
     assert "<b>T" not in own_markup(page)
 
 
@@ -64,8 +64,7 @@ def test_a_scheme_has_one_colour_everywhere(results: Results) -> None:
         assert errorbar_colours(packetloom.plot(name, results)) == expected
         shown = chart(name, results).to_json()["series"]
         assert {series["of"]: series["look"]["colour"] for series in shown} == expected
-    bars = packetloom.plot("queue-by-tier", results).containers
-    assert {bar.get_label(): to_hex(bar.patches[0].get_facecolor()) for bar in bars} == expected  # type: ignore[attr-defined]
+    assert errorbar_colours(packetloom.plot("queue-by-tier", results)) == expected
 
 
 def test_variants_of_a_scheme_share_its_colour(scenario: Path, tmp_path: Path) -> None:
@@ -92,9 +91,13 @@ def test_plots_draw_on_the_axes_they_are_given(results: Results) -> None:
         assert ax.get_legend_handles_labels()[1]
 
 
-def test_one_load_gives_bars(scenario: Path, tmp_path: Path) -> None:
+def test_one_load_gives_dots_with_their_names_below(scenario: Path, tmp_path: Path) -> None:
     results = packetloom.run(scenario, tmp_path / "one", overrides=["run.loads=[0.5]"], progress=False)
-    assert len(packetloom.plot("slowdown-by-load", results).patches) == 2
+    axes = packetloom.plot("slowdown-by-load", results)
+    assert axes.get_yscale() == "log"
+    assert not axes.patches  # a bar on a logarithmic axis is as long as one likes
+    assert len(axes.containers) == 2
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["TCP", "DCTCP"]
     packetloom.write_report(results, tmp_path / "report.html")
 
 

@@ -1,23 +1,12 @@
-"use strict";
-// Draws panels with plotly. What Python sends is numbers, looks and axes; what stands here is only how they are shown.
+// Figures on the page: their panels side by side, values on hover and by the keyboard, tables, downloads.
 
-const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x"];
-const SHAPES = [ // the same, for the names above a figure
-  "M17 2a4 4 0 1 0 .01 0z", "M13 2h8v8h-8z", "M17 1l5 5-5 5-5-5z", "M17 1.5l5 8.5h-10z", "M17 10.5l5-8.5h-10z",
-  "M15.5 1h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.500v-3h3.500z", "M13 3.500l1.5-1.5 2.5 2.5 2.5-2.5 1.5 1.5-2.5 2.5 2.5 2.5-1.5 1.5-2.5-2.5-2.5 2.5-1.5-1.5 2.5-2.500z",
-];
-const DASHES = ["solid", "dash", "dot", "dashdot", "longdashdot"];
-const STROKES = ["", "7 4", "2 3", "7 3 2 3", "11 3 2 3"];
-const PATTERNS = ["", "/", ".", "x", "\\"];
-const HATCHES = ["", "M8 12L20 0M14 12L26 0", "M9 3h2m2 0h2m2 0h2m2 0h2M9 9h2m2 0h2m2 0h2m2 0h2", "M8 12L20 0M14 12L26 0M8 0L20 12M14 0L26 12", "M8 0L20 12M14 0L26 12"];
-const PANEL_HEIGHT = 330;
-const WIDEST_PANEL = 620;
-const DOWNLOAD_WIDTH = 1000;
+const WIDTH_OF_A_PANEL = 255;
+const DOWNLOAD_WIDTH = 1100;
+const REACH_PX = 36; // how near the mouse has to come to a point
 
 let data = JSON.parse(document.getElementById("data").textContent);
 const shown = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
 const number = (value) => (value === null || value === undefined ? "–" : typeof value === "number" ? shown.format(value) : value);
-const pick = (list, place) => list[place % list.length];
 
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -29,171 +18,64 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const theme = () => ({ text: colour("--text"), faint: colour("--faint"), line: colour("--line"), ground: colour("--ground") });
 
-/** What stands before a name: its line and marker, or its bar. */
+/** What stands before a name: its line and marker. */
 function swatch(look, kind, points) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("class", "swatch");
-  svg.setAttribute("viewBox", "0 0 34 12");
-  svg.setAttribute("aria-hidden", "true");
   const line = `<path d="M0 6h34" stroke="${look.colour}" stroke-width="2.5" stroke-dasharray="${pick(STROKES, look.dash)}"/>`;
-  const marker = `<path d="${pick(SHAPES, look.marker)}" fill="${look.colour}"/>`;
-  const bar = `<rect x="8" width="18" height="12" fill="${look.colour}"/><path d="${pick(HATCHES, look.dash)}" stroke="${colour("--ground")}" stroke-width="2"/>`;
-  svg.innerHTML = kind === "bars" ? bar : line + (points ? marker : "");
-  return svg;
-}
-
-// From panels to plotly.
-
-/** The least and the greatest. */
-function extent(values) {
-  let low = Infinity, high = -Infinity;
-  for (const value of values) {
-    if (value < low) low = value;
-    if (value > high) high = value;
-  }
-  return [low, high];
-}
-
-/** Labels 1, 2, 5, 10 on a logarithmic axis; only powers of ten where it is long, more where it is short. */
-function logTicks(values, isX) {
-  const positive = values.filter((value) => value > 0);
-  if (!positive.length) return {};
-  const [low, high] = extent(positive), decades = Math.log10(high / low);
-  const steps = decades > (isX ? 2 : 3.5) ? [1] : decades === 0 || decades > 0.5 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
-  const tickvals = [];
-  for (let power = Math.floor(Math.log10(low)) - 1; power <= Math.log10(high) + 1; power++) {
-    for (const step of steps) tickvals.push(Number(`${step}e${power}`));
-  }
-  return { tickvals, ticktext: tickvals.map(tickText) };
-}
-
-function tickText(value) {
-  for (const [factor, suffix] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
-    if (value >= factor) return value / factor + suffix;
-  }
-  return String(value);
-}
-
-/** From zero, unless all there is to see is far above it. */
-function fromZero(values) {
-  const [low, high] = extent(values);
-  return low > 0.6 * high ? "normal" : "tozero";
-}
-
-function errorBars(mark) {
-  if (!mark.low) return {};
-  const above = mark.y.map((y, at) => (mark.high[at] === null ? 0 : mark.high[at] - y));
-  const below = mark.y.map((y, at) => (mark.low[at] === null ? 0 : y - mark.low[at]));
-  return { error_y: { type: "data", array: above, arrayminus: below, symmetric: false, thickness: 1.5, width: 4 } };
-}
-
-/** A name as it is: plotly takes <...> for marks, and &...; for letters. */
-const literal = (name) => String(name).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-const twoLines = (name) => literal(name).replace(" to ", "<br>to ");
-
-/** Traces of a mark, each with what it needs to be named. */
-function traces(mark, panel) {
-  const values = `${panel.x.title ? `${panel.x.title}: %{x:,.6~r}<br>` : ""}${panel.y.title}: %{y:,.6~r}<extra>%{fullData.name}</extra>`;
-  if (mark.kind === "stack") {
-    return mark.layers.map((layer, place) => ({
-      type: "bar", x: mark.x, y: layer, name: `layer ${place + 1}`,
-      marker: { color: mark.looks[place].colour, pattern: { shape: pick(PATTERNS, mark.looks[place].dash) } },
-    }));
-  }
-  if (mark.kind === "heat") {
-    const hovertemplate = `${panel.x.title} %{x}, ${panel.y.title} %{y}: %{z} ${mark.unit}<extra></extra>`;
-    return [{ type: "heatmap", z: mark.rows, colorscale: "Viridis", showscale: false, name: mark.unit, hovertemplate }];
-  }
-  const look = mark.look, named = { name: literal(mark.label), label: mark.label, places: mark.x, ...errorBars(mark) };
-  if (mark.kind === "bars") {
-    const alone = mark.x.length === 1 && mark.x[0] === mark.label;
-    return [{
-      type: "bar", x: mark.x.map(twoLines), y: mark.y, ...named,
-      hovertemplate: `%{x}<br>${panel.y.title}: %{y:,.6~r}<extra>%{fullData.name}</extra>`,
-      marker: { color: look.colour, pattern: { shape: pick(PATTERNS, look.dash) } }, ...(alone ? { offsetgroup: "one" } : {}),
-    }];
-  }
-  const single = mark.x.length === 1;
-  return [{
-    type: "scatter", x: mark.x, y: mark.y, ...named, hovertemplate: values,
-    mode: mark.points || single ? "lines+markers" : "lines",
-    line: { color: look.colour, width: 2, dash: pick(DASHES, look.dash), shape: mark.kind === "step" ? "hv" : "linear" },
-    marker: { color: look.colour, size: 7, symbol: pick(SYMBOLS, look.marker) },
-  }];
-}
-
-function columnsFor(chart, panels, width) {
-  const bars = panels.some((panel) => panel.marks.some((mark) => mark.kind === "bars"));
-  return Math.max(1, Math.min(chart.columns || 3, panels.length, Math.floor(width / (bars ? 480 : 340))));
-}
-
-/** Data and layout of all panels, side by side as far as there is room. */
-function plotlyFigure(chart, panels, width) {
-  const columns = columnsFor(chart, panels, width), rows = Math.ceil(panels.length / columns);
-  width = Math.min(width, columns * WIDEST_PANEL);
-  const gapX = Math.min(70 / width, 0.9 / columns), height = PANEL_HEIGHT * rows + 20, gapY = rows > 1 ? 105 / height : 0;
-  const text = colour("--text"), line = colour("--line"), ground = colour("--ground");
-  const layout = {
-    width, height, margin: { l: 62, r: 14, t: 28, b: 52 }, showlegend: false, hovermode: "closest", annotations: [],
-    paper_bgcolor: ground, plot_bgcolor: ground, font: { family: 'system-ui, "DejaVu Sans", sans-serif', size: 12, color: text },
-    barmode: panels.some((panel) => panel.marks.some((mark) => mark.kind === "stack")) ? "stack" : "group",
-    hoverlabel: { bgcolor: ground, bordercolor: text, font: { color: text } },
-  };
-  const all = [];
-  panels.forEach((panel, place) => {
-    const row = Math.floor(place / columns), column = place % columns, suffix = place ? place + 1 : "";
-    const wide = (1 - gapX * (columns - 1)) / columns, high = (1 - gapY * (rows - 1)) / rows;
-    const left = column * (wide + gapX), bottom = (rows - 1 - row) * (high + gapY);
-    const made = panel.marks.flatMap((mark) => traces(mark, panel));
-    const alone = panel.marks.length && panel.marks.every((mark) => mark.kind === "bars" && mark.x[0] === mark.label);
-    for (const [key, isX, axis, span, anchor] of [
-      ["xaxis", true, panel.x, [left, left + wide], "y"], ["yaxis", false, panel.y, [bottom, bottom + high], "x"],
-    ]) {
-      const values = made.flatMap((trace) => (isX ? trace.x : trace.y) || []);
-      layout[key + suffix] = {
-        domain: span, anchor: anchor + suffix, title: { text: axis.title, standoff: 8 }, gridcolor: line, linecolor: line,
-        zerolinecolor: line, showline: true, ...(axis.log ? { type: "log", ...logTicks(values, isX) } : { rangemode: isX ? "normal" : fromZero(values) }),
-        ...(isX || !place || !chart.choices ? {} : { matches: "y" }),
-        ...(isX && panel.marks.some((mark) => mark.kind === "bars") ? { type: "category", tickangle: "auto", showticklabels: !alone } : {}),
-      };
-    }
-    layout.annotations.push({
-      text: panel.title, x: left + wide / 2, y: bottom + high, xref: "paper", yref: "paper", yanchor: "bottom", showarrow: false,
-    });
-    for (const trace of made) all.push({ ...trace, xaxis: "x" + suffix, yaxis: "y" + suffix, panel: panel.title });
-  });
-  return { data: all, layout };
+  const dot = `<path d="${pick(SHAPES, look.marker)}" fill="${look.colour}"/>`;
+  const made = element("span", { class: "swatch", "aria-hidden": "true" });
+  made.innerHTML = `<svg viewBox="0 0 34 12">${kind === "dots" ? dot : line + (points ? dot : "")}</svg>`;
+  return made;
 }
 
 // From a chart with its choices to panels. The page's choices hold for every chart that has them.
 
-const state = { hidden: new Set(), loads: new Set(), chosen: {} };
-const TITLES = { statistic: "Statistic", bin: "Flow sizes" };
+const state = { hidden: new Set(), conditions: new Set(), loads: new Set(), sizes: new Set(), statistic: null };
+const INSTEAD = { "p99.9": ["p99", "max"], max: ["p99.9", "p99"], p99: ["p95"], p95: ["mean"], p50: ["mean"] };
 
-const choicesOf = (chart) => Object.keys(chart.choices || {}).filter((name) => name !== "load");
-const chosen = (chart, name) => (state.chosen[chart.name] || {})[name] ?? chart.choices[name][0];
-const sizesText = (bin) => (bin === "all" ? "all flows" : `flows of ${bin}`);
-
-/** A series may stand for several of the page's (schemes without one of their axes): hidden when they all are. */
-function isHidden(label) {
-  const own = data.schemes.filter((one) => one.label === label || one.without_fan_in === label);
-  return own.length > 0 && own.every((one) => state.hidden.has(one.label));
+/** What a chart shows of the statistic that is chosen for the page: the same, or the nearest that it has. */
+function statisticOf(chart) {
+  const own = chart.choices.statistic;
+  return [state.statistic, ...(INSTEAD[state.statistic] || []), own[0]].find((one) => own.includes(one));
 }
 
+/** A series may stand for several of the page's: hidden when they all are. */
+function isHidden(label) {
+  const own = (data.schemes || []).filter((one) => one.label === label || one.without_fan_in === label || one.entity === label);
+  return own.length > 0 && own.every((one) => state.hidden.has(one.entity) || state.conditions.has(one.condition));
+}
+
+const facetText = { load: (load) => (load === null ? "" : `load ${load}`), bin: (bin) => data.sizes?.find((one) => one.label === bin)?.text ?? bin };
+const isLeftOut = { load: (load) => state.loads.has(load), bin: (bin) => state.sizes.has(bin) };
+
 function panelsOf(chart) {
-  if (chart.panels) return chart.panels;
-  const loads = chart.choices.load ? chart.choices.load.filter((load) => !state.loads.has(load)) : [undefined];
-  const fixed = choicesOf(chart).map((name) => [name, chosen(chart, name)]);
-  const statistic = chart.choices.statistic ? chosen(chart, "statistic") + " " : "";
-  return loads.map((load) => {
-    const marks = chart.series.filter((one) => !isHidden(one.of) && one.at.load === load && fixed.every(([name, value]) => one.at[name] === value));
-    const title = load === undefined ? (chart.choices.bin ? sizesText(chosen(chart, "bin")) : "") : load === null ? "" : `load ${load}`;
-    return { title, x: chart.x, y: { ...chart.y, title: statistic + chart.y.title }, marks };
+  const visible = (panel, marks) => ({ ...panel, marks: marks.filter((mark) => mark.label === undefined || !isHidden(mark.of ?? mark.label)) });
+  if (chart.panels) return chart.panels.map((panel) => visible(panel, panel.marks)).filter((panel) => panel.marks.length);
+  let places = [{}];
+  for (const name of chart.facets) {
+    const values = chart.choices[name].filter((value) => !isLeftOut[name]?.(value));
+    places = places.flatMap((at) => values.map((value) => ({ ...at, [name]: value })));
+  }
+  const statistic = chart.choices.statistic && !chart.facets.includes("statistic") ? statisticOf(chart) : null;
+  const wanted = statistic ? { statistic } : {};
+  return places.map((at) => {
+    const marks = chart.series.filter((one) => Object.entries({ ...at, ...wanted }).every(([name, value]) => one.at[name] === value));
+    const title = Object.entries(at).map(([name, value]) => facetText[name]?.(value) ?? value).filter(Boolean).join(", ");
+    const quantity = at.statistic ?? "", y = [statistic ?? quantity, chart.y.title].filter(Boolean).join(" ");
+    return visible({ title, x: chart.x, y: { ...chart.y, title: y }, shared: quantity }, marks);
   }).filter((panel) => panel.marks.length);
+}
+
+/** What an axis of values has to span so that panels of the same quantity can be compared. */
+function sharedValues(chart, panels) {
+  const common = new Map();
+  if (!chart.series && chart.name !== "answer") return () => [];
+  if (chart.facets?.includes("bin") && isScaled(chart.y.title)) return () => []; // small flows take other times than large ones
+  for (const panel of panels) common.set(panel.shared, [...(common.get(panel.shared) || []), ...spans(panel).y]);
+  const ends = new Map([...common].map(([key, values]) => [key, [...extent(values), extent(values.filter((one) => one > 0))[0]].filter(Number.isFinite)]));
+  return (panel) => ends.get(panel.shared);
 }
 
 /** All numbers that a chart shows, a row each. */
@@ -225,17 +107,51 @@ function csv(chart) {
   return all.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
 }
 
-async function image(chart, format) {
-  const panels = panelsOf(chart), figure = plotlyFigure(chart, panels, DOWNLOAD_WIDTH);
-  const named = new Set();
-  for (const trace of figure.data) {
-    trace.showlegend = trace.type !== "heatmap" && !named.has(trace.name);
-    named.add(trace.name);
+/** The names above a chart: those of lines, as dots have theirs beside them. */
+function namesOf(panels) {
+  const marks = new Map();
+  for (const mark of panels.flatMap((panel) => panel.marks)) {
+    const isNamed = mark.kind === "dots" && mark.x.length === 1 && mark.x[0] === mark.label;
+    if (mark.look && !isNamed && !marks.has(mark.label)) marks.set(mark.label, mark);
   }
-  Object.assign(figure.layout, { showlegend: true, legend: { x: 1.02, y: 1 }, width: DOWNLOAD_WIDTH + 200, title: { text: chart.title } });
-  figure.layout.margin.t = 80;
-  const { width, height } = figure.layout;
-  return Plotly.toImage(figure, { format, width, height, scale: format === "png" ? 2 : 1 });
+  return [...marks.values()];
+}
+
+/** The whole chart as one picture, with its title and its names. */
+function picture(chart) {
+  const panels = panelsOf(chart), columns = Math.max(1, Math.min(chart.columns || 3, panels.length)), gap = 24;
+  const width = Math.floor((DOWNLOAD_WIDTH - gap * (columns + 1)) / columns), looks = theme(), share = sharedValues(chart, panels);
+  const parts = [svgText(gap, 30, chart.title, looks.text, 'font-size="17" font-weight="600"')];
+  let x = gap, y = 56;
+  for (const mark of namesOf(panels)) {
+    const room = 44 + textWidth(mark.label) + 18;
+    if (x + room > DOWNLOAD_WIDTH - gap) [x, y] = [gap, y + 20];
+    parts.push(`<g transform="translate(${x},${y - 10})">${swatch(mark.look, mark.kind, mark.points).firstChild.innerHTML}</g>`, svgText(x + 42, y, mark.label, looks.text));
+    x += room;
+  }
+  y += 20;
+  for (let from = 0; from < panels.length; from += columns) {
+    const drawn = panels.slice(from, from + columns).map((panel) => [panel, drawPanel(panel, width, looks, share(panel))]);
+    drawn.forEach(([panel, one], at) => {
+      const left = gap + at * (width + gap);
+      parts.push(svgText(left, y + 12, panel.title, looks.text, 'font-weight="600"'), `<g transform="translate(${left},${y + 22})">${one.body}</g>`);
+    });
+    y += Math.max(...drawn.map(([, one]) => one.height)) + 40;
+  }
+  const frame = `<rect width="100%" height="100%" fill="${looks.ground}"/>`;
+  return { width: DOWNLOAD_WIDTH, height: y, text: `<svg xmlns="http://www.w3.org/2000/svg" width="${DOWNLOAD_WIDTH}" height="${y}" viewBox="0 0 ${DOWNLOAD_WIDTH} ${y}" font-family='${FONT}' font-size="12">${frame}${parts.join("")}</svg>` };
+}
+
+async function image(chart, format) {
+  const { width, height, text } = picture(chart), svg = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  if (format === "svg") return svg;
+  const drawn = new Image();
+  drawn.src = svg;
+  await drawn.decode();
+  const canvas = element("canvas", { width: 2 * width, height: 2 * height }), context = canvas.getContext("2d");
+  context.scale(2, 2);
+  context.drawImage(drawn, 0, 0);
+  return canvas.toDataURL("image/png");
 }
 
 // A chart on the page.
@@ -248,41 +164,25 @@ class Chart {
     const id = `chart-${chart.name}`;
     this.names = element("ul", { class: "names", "aria-label": "Series" });
     this.readout = element("p", { class: "readout", "aria-live": "polite", id: `${id}-readout` });
+    this.tip = element("div", { class: "tip", hidden: true });
     this.plot = element("div", {
       class: "plot", tabindex: 0, role: "group", "aria-label": `${chart.title}. Arrow keys step through its values; a table of them follows.`,
       "aria-describedby": `${id}-readout`, onkeydown: (event) => this.step(event), onblur: () => this.leave(),
+      onpointermove: (event) => this.hover(event), onpointerleave: () => this.point(null),
     });
-    this.table = element("details", { id: `${id}-table`, ontoggle: () => this.fill() }, element("summary", {}, "Table"), element("div", { class: "wide" }));
+    this.table = element("details", { id: `${id}-table`, ontoggle: () => this.fill() }, element("summary", {}, "Table"), element("div", { class: "wide", tabindex: 0 }));
     this.nothing = element("p", { class: "note", hidden: true }, "Nothing is chosen: tick a scheme and a load.");
-    section.append(this.tools(), this.names, this.nothing, this.plot, this.readout, this.table);
+    section.append(this.names, this.nothing, this.plot, this.readout, this.foot());
     this.visible = false;
     this.stale = true;
   }
 
-  tools() {
-    const row = element("div", { class: "tools" });
-    for (const name of choicesOf(this.chart)) {
-      if (this.chart.choices[name].length < 2) continue;
-      const select = element("select", {
-        "data-choice": name,
-        onchange: () => {
-          state.chosen[this.chart.name] = { ...state.chosen[this.chart.name], [name]: select.value };
-          this.redraw();
-        },
-      });
-      for (const value of this.chart.choices[name]) {
-        const selected = value === chosen(this.chart, name);
-        select.append(element("option", { value, selected }, name === "bin" ? sizesText(value) : value));
-      }
-      row.append(element("label", {}, `${TITLES[name]} `, select));
-    }
-    const file = this.chart.name;
-    for (const format of ["svg", "png"]) {
-      const save = async () => download(`${file}.${format}`, await image(this.chart, format));
-      row.append(element("button", { type: "button", "aria-label": `Download ${this.chart.title} as ${format.toUpperCase()}`, onclick: save }, format.toUpperCase()));
-    }
-    const save = () => download(`${file}.csv`, `data:text/csv;charset=utf-8,${encodeURIComponent(csv(this.chart))}`);
-    row.append(element("button", { type: "button", "aria-label": `Download ${this.chart.title} as CSV`, onclick: save }, "CSV"));
+  foot() {
+    const row = element("div", { class: "tools" }, this.table), file = this.chart.name;
+    const button = (kind, content) => element("button", {
+      type: "button", "aria-label": `Download ${this.chart.title} as ${kind}`, onclick: async () => download(`${this.chart.name}.${kind.toLowerCase()}`, await content()),
+    }, kind);
+    row.append(button("SVG", () => image(this.chart, "svg")), button("PNG", () => image(this.chart, "png")), button("CSV", () => `data:text/csv;charset=utf-8,${encodeURIComponent(csv(this.chart))}`));
     return row;
   }
 
@@ -295,16 +195,21 @@ class Chart {
   draw() {
     if (!this.stale) return;
     this.stale = false;
-    const panels = panelsOf(this.chart), marks = new Map();
-    for (const mark of panels.flatMap((panel) => panel.marks)) if (mark.look && !marks.has(mark.label)) marks.set(mark.label, mark);
-    this.names.replaceChildren(...[...marks.values()].map((mark) => element("li", {}, element("span", {}, swatch(mark.look, mark.kind, mark.points), mark.label))));
+    const panels = panelsOf(this.chart), looks = theme(), share = sharedValues(this.chart, panels);
+    this.section.classList.toggle("broad", panels.length > 1);
+    this.names.replaceChildren(...namesOf(panels).map((mark) => element("li", {}, element("span", {}, swatch(mark.look, mark.kind, mark.points), mark.label))));
     this.leave();
-    if (panels.length) {
-      const figure = plotlyFigure(this.chart, panels, this.plot.clientWidth);
-      Plotly.react(this.plot, figure.data, figure.layout, { displayModeBar: false, scrollZoom: false });
-    } else {
-      Plotly.purge(this.plot);
-    }
+    const gap = 28, room = this.plot.clientWidth, fitting = Math.max(1, Math.floor((room + gap) / (WIDTH_OF_A_PANEL + gap)));
+    const columns = Math.min(panels.length, this.chart.columns || Infinity, even(panels.length, fitting));
+    const width = Math.floor((room - gap * (columns - 1)) / Math.max(columns, 1));
+    this.plot.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
+    this.drawn = panels.map((panel) => ({ panel, ...drawPanel(panel, width, looks, share(panel)) }));
+    this.plot.replaceChildren(...this.drawn.map((one, nth) => {
+      const figure = element("figure", { class: "panel", "data-panel": nth });
+      figure.innerHTML = `${one.panel.title ? `<figcaption>${escaped(one.panel.title)}</figcaption>` : ""}<svg viewBox="0 0 ${width} ${one.height}" width="${width}" height="${one.height}" role="img">${one.body}<circle class="cursor" r="7" hidden></circle></svg>`;
+      return figure;
+    }), this.tip);
+    this.plot.data = panels.flatMap((panel) => panel.marks.map((mark) => ({ ...mark, panel: panel.title })));
     this.nothing.hidden = panels.length > 0;
     this.fill();
   }
@@ -318,6 +223,41 @@ class Chart {
     const line = (cells, tag) => element("tr", {}, ...cells.map((cell, at) => element(tag, { class: at < 2 ? "text" : "number" }, cell)));
     const table = element("table", {}, element("thead", {}, line(header, "th")), element("tbody", {}, ...rows.map((row) => line(row, "td"))));
     this.table.lastChild.replaceChildren(table);
+    scrollHints();
+  }
+
+  /** Shows what a point says; nothing for null. */
+  point(nth, at) {
+    for (const circle of this.plot.querySelectorAll(".cursor")) circle.setAttribute("hidden", "");
+    this.tip.hidden = true;
+    if (nth === null) return;
+    const { panel } = this.drawn[nth], found = this.drawn[nth].points[at], figure = this.plot.children[nth], svg = figure.querySelector("svg");
+    const circle = svg.querySelector(".cursor");
+    circle.setAttribute("cx", found.px);
+    circle.setAttribute("cy", found.py);
+    circle.removeAttribute("hidden");
+    const name = element("b", {}, found.mark.label), bounds = found.mark.low?.[found.at];
+    const lines = [...(found.x === found.mark.label ? [] : [[panel.x.title.replace(UNIT, ""), said(found.x, panel.x.title, 4)]]), [panel.y.title.replace(UNIT, ""), said(found.y, panel.y.title, 4)]];
+    if (bounds !== null && bounds !== undefined) lines.push(["95 %", `${said(bounds, panel.y.title)} to ${said(found.mark.high[found.at], panel.y.title)}`]);
+    this.tip.replaceChildren(name, ...lines.map(([title, value]) => element("span", {}, `${title ? `${title}: ` : ""}${value}`)));
+    this.tip.hidden = false;
+    const box = svg.getBoundingClientRect(), own = this.plot.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
+    const x = box.left - own.left + found.px * scale, y = box.top - own.top + found.py * scale;
+    const left = x + 14 + this.tip.offsetWidth > own.width ? x - 14 - this.tip.offsetWidth : x + 14;
+    this.tip.style.transform = `translate(${Math.max(left, 0)}px, ${Math.max(y - this.tip.offsetHeight - 8, 0)}px)`;
+  }
+
+  hover(event) {
+    const figure = event.target.closest?.("figure");
+    if (!figure) return this.point(null);
+    const nth = Number(figure.dataset.panel), svg = figure.querySelector("svg"), box = svg.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
+    const [x, y] = [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
+    let nearest = null, least = REACH_PX;
+    this.drawn[nth].points.forEach((one, at) => {
+      const distance = Math.hypot(one.px - x, one.py - y);
+      if (distance < least) [nearest, least] = [at, distance];
+    });
+    this.point(nearest === null ? null : nth, nearest);
   }
 
   /** Left and right to the next point, up and down to the next series. */
@@ -326,23 +266,31 @@ class Chart {
     if (event.key === "Escape") this.leave();
     if (!(event.key in moves)) return;
     event.preventDefault();
-    const [series, point] = moves[event.key], drawn = (this.plot.data || []).filter((trace) => trace.type !== "heatmap");
-    if (!drawn.length) return;
-    const before = this.at || { curve: 0, point: point < 0 ? 1 : -1 };
-    const curve = (before.curve + series + drawn.length) % drawn.length, trace = drawn[curve], count = trace.x.length;
-    this.at = { curve, point: Math.min(count - 1, Math.max(0, before.point + point)) };
-    const { y, xaxis, yaxis } = trace, x = trace.places || trace.x, at = this.at.point;
-    const axes = this.plot.layout, title = (axis, key) => axes[key + axis.slice(1)].title?.text || "";
-    const where = trace.panel ? `, ${trace.panel}` : "";
-    this.readout.textContent = `${trace.label ?? trace.name}${where}: ${title(xaxis, "xaxis")} ${number(x[at])}; ${title(yaxis, "yaxis")} ${number(y[at])} (${at + 1} of ${count})`;
-    Plotly.Fx.hover(this.plot, [{ curveNumber: this.plot.data.indexOf(trace), pointNumber: at }], xaxis + yaxis);
+    const series = (this.drawn || []).flatMap((one, nth) => {
+      const own = new Map();
+      one.points.forEach((point, at) => own.set(point.mark, [...(own.get(point.mark) || []), at]));
+      return [...own.values()].map((points) => ({ nth, points }));
+    });
+    if (!series.length) return;
+    const [other, point] = moves[event.key], before = this.at || { series: 0, point: point < 0 ? 1 : -1 };
+    const place = (before.series + other + series.length) % series.length, { nth, points } = series[place];
+    this.at = { series: place, point: Math.min(points.length - 1, Math.max(0, before.point + point)) };
+    const { panel } = this.drawn[nth], found = this.drawn[nth].points[points[this.at.point]];
+    const x = found.x === found.mark.label ? "" : `${panel.x.title} ${number(found.x)}; `;
+    this.readout.textContent = `${found.mark.label}${panel.title ? `, ${panel.title}` : ""}: ${x}${panel.y.title} ${number(found.y)} (${this.at.point + 1} of ${points.length})`;
+    this.point(nth, points[this.at.point]);
   }
 
   leave() {
     this.at = null;
     this.readout.textContent = "";
-    if (this.plot.data) Plotly.Fx.unhover(this.plot);
+    if (this.drawn) this.point(null);
   }
+}
+
+/** How many panels stand side by side, so that the last line is not nearly empty. */
+function even(panels, fitting) {
+  return Math.ceil(panels / Math.ceil(panels / fitting));
 }
 
 const charts = [];
@@ -368,6 +316,11 @@ function makeCharts() {
 
 // The page's looks, and its width.
 
+/** What is wider than there is room for says so. */
+function scrollHints() {
+  for (const one of document.querySelectorAll(".wide")) one.classList.toggle("scrolls", one.scrollWidth > one.clientWidth + 1);
+}
+
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 const themeButton = document.getElementById("theme");
 
@@ -385,5 +338,6 @@ window.addEventListener("resize", () => {
   if (document.documentElement.clientWidth === width) return;
   width = document.documentElement.clientWidth;
   redraw();
+  scrollHints();
 });
 window.addEventListener("beforeprint", () => charts.forEach((chart) => chart.draw()));

@@ -8,11 +8,14 @@ const SCALES = { // idle to busy; lightness only ever falls, or rises, so that i
 const FRAME_MS = 150;
 const LAYER_HEIGHT = 130;
 const RING_HEIGHT = 700;
-const WIDTH = 1000;
+const WIDTH = 1100;
+const MARGIN = 14;
+const GUTTER = 110; // for the layers' names, beside the links
 const QUANTITIES = {
   utilisation: { title: "utilisation", unit: "%", of: (value) => value / 100 },
   queue: { title: "queue", unit: "KB", of: (value) => value / 1000 },
   paused: { title: "paused", unit: "%", of: (value) => value / 100 },
+  lost: { title: "lost in the whole run", unit: "packets", of: (value) => value },
 };
 
 function svgElement(tag, attributes, parent) {
@@ -79,6 +82,7 @@ class Fabric {
     this.linkSelect = select("Link", (value) => this.chooseLink(value === "" ? null : Number(value)));
     this.flowSelect = select("Flow", (value) => this.chooseFlow(value === "" ? null : Number(value)));
     this.scale = element("span", { class: "scale" });
+    this.moments = element("div", { class: "tools moments" });
     this.timeRow = element("div", { class: "tools" }, this.play, this.slider, this.time);
     this.network = element("div", { class: "wide", tabindex: 0 });
     this.readout = element("p", { class: "readout", "aria-live": "polite" });
@@ -86,7 +90,7 @@ class Fabric {
     const labelled = (text, control) => element("label", {}, `${text} `, control);
     this.section.append(
       element("div", { class: "tools" }, labelled("Case", this.caseSelect), labelled("Colour", this.quantitySelect), this.scale),
-      this.timeRow, this.network,
+      this.timeRow, this.moments, this.network,
       element("div", { class: "tools" }, labelled("Link", this.linkSelect), labelled("Flow", this.flowSelect)),
       this.readout, this.chartSection,
     );
@@ -106,12 +110,43 @@ class Fabric {
     const known = Object.keys(QUANTITIES).filter((name) => this.case[name]);
     if (!known.includes(this.quantity)) this.quantity = known[0];
     this.quantitySelect.replaceChildren(...known.map((name) => element("option", { value: name, selected: name === this.quantity }, `${QUANTITIES[name].title} (${QUANTITIES[name].unit})`)));
-    this.most = { utilisation: 100, paused: 100, queue: Math.max(1, extent((this.case.queue || []).map((frame) => extent(frame)[1]))[1]) / 1000 };
+    const largest = (name) => Math.max(1, extent((this.case[name] || []).map((frame) => extent(frame)[1]))[1]);
+    this.most = { utilisation: 100, paused: 100, queue: largest("queue") / 1000, lost: largest("lost") };
+    this.moments.replaceChildren(...this.case.moments.map((moment) => element("button", { type: "button", onclick: () => this.look(moment) }, this.momentText(moment))));
+    this.moments.hidden = !this.case.moments.length;
+    this.looked = null;
     this.linkSelect.replaceChildren(element("option", { value: "" }, "none"), ...this.topology.links.map((_, at) => element("option", { value: at }, this.linkName(at))));
     this.flowSelect.replaceChildren(element("option", { value: "" }, "none"), ...this.case.flows.map((flow, at) => element("option", { value: at }, this.flowName(flow))));
     this.drawNetwork();
     this.chooseLink(null);
     this.at(0);
+  }
+
+  momentText({ text, from_ms, until_ms, always }) {
+    if (always) return text;
+    const moment = (time) => tidy(said(time, "(ms)"));
+    const from = moment(from_ms), until = until_ms === null ? " on" : until_ms === from_ms ? "" : ` to ${moment(until_ms)}`;
+    return `${from}${until}: ${text}`;
+  }
+
+  /** One click to a fault, a pause, a queue: its moment, with what it is about marked. */
+  look(moment) {
+    this.stop();
+    this.chooseLink(moment.links.length === 1 ? moment.links[0] : null);
+    this.looked = moment;
+    if (this.times.length > 1) this.at(Math.max(0, this.times.findLastIndex((time) => time <= moment.from_ms + 1e-9)));
+    else this.markFaults();
+    const which = moment.links.length ? `${moment.links.length} link${moment.links.length > 1 ? "s" : ""}` : moment.nodes.map((node) => this.topology.nodes[node].name).join(", ");
+    this.readout.textContent = `${this.momentText(moment)}${which && `. Marked: ${which}.`}`;
+  }
+
+  /** What is broken in this frame is marked, and what was asked for. */
+  markFaults() {
+    const from = this.times[this.frame] ?? 0, until = this.times[this.frame + 1] ?? Infinity, whole = this.times.length < 2;
+    const now = this.case.moments.filter((one) => one === this.looked || (!whole && !one.always && one.until_ms !== one.from_ms && one.from_ms < until && (one.until_ms ?? Infinity) > from));
+    const links = new Set(now.flatMap((one) => one.links)), nodes = new Set(now.flatMap((one) => one.nodes));
+    this.lines.forEach((line, at) => line.classList.toggle("faulty", links.has(at)));
+    this.circles.forEach((circle, at) => circle.classList.toggle("faulty", nodes.has(at)));
   }
 
   linkName(at) {
@@ -121,7 +156,7 @@ class Fabric {
 
   flowName(flow) {
     const end = flow.slowdown === null ? "never finished" : `slowdown ${number(flow.slowdown)}`;
-    return `${flow.id}: host${flow.src} to host${flow.dst}, ${number(flow.size_bytes)} bytes, ${end}`;
+    return `${flow.id}: host${flow.src} to host${flow.dst}, ${said(flow.size_bytes, "(bytes)")}, ${end}`;
   }
 
   /** Nodes in layers, hosts at the bottom, or round a ring where many switches of one layer are linked to each other;
@@ -141,7 +176,7 @@ class Fabric {
       const angle = (2 * Math.PI * (at + 0.5)) / nodes.length - Math.PI / 2, radius = height * (layer ? 0.4 : 0.48);
       spots[node.number] = isRing
         ? [WIDTH / 2 + radius * Math.cos(angle), height / 2 + radius * Math.sin(angle)]
-        : [(WIDTH * (at + 0.5)) / nodes.length, height - 28 - layer * LAYER_HEIGHT];
+        : [GUTTER + ((WIDTH - GUTTER - MARGIN) * (at + 0.5)) / nodes.length, height - 28 - layer * LAYER_HEIGHT];
     }));
     const crowd = Math.max(...layers.map((nodes) => nodes.length));
     svg.style.setProperty("--link-width", this.topology.links.length > 1500 ? 0.7 : this.topology.links.length > 400 ? 1.6 : 2.4);
@@ -157,15 +192,25 @@ class Fabric {
     });
     svg.append(targets);
     this.topmost = targets;
-    const radius = Math.max(1.5, Math.min(9, (WIDTH / crowd) * 0.3));
+    const radius = Math.max(1.5, Math.min(9, ((WIDTH - GUTTER) / crowd) * 0.3));
+    this.circles = [];
     for (const node of this.topology.nodes) {
       const [cx, cy] = spots[node.number];
       const size = node.kind === "host" ? radius : Math.max(radius, 4);
-      const circle = svgElement("circle", { class: "node", cx, cy, r: size }, svg);
+      const circle = (this.circles[node.number] = svgElement("circle", { class: "node", cx, cy, r: size }, svg));
       svgElement("title", {}, circle).textContent = node.name;
     }
     layers.forEach((nodes, layer) => {
-      svgElement("text", { x: 4, y: isRing ? 40 - 20 * layer : height - 44 - layer * LAYER_HEIGHT }, svg).textContent = `${nodes.length} ${nodes[0].kind}${nodes.length > 1 && nodes[0].kind === "host" ? "s" : ""}`;
+      const y = isRing ? 40 - 20 * layer : height - 24 - layer * LAYER_HEIGHT, room = (WIDTH - GUTTER - MARGIN) / nodes.length;
+      const plural = nodes.length > 1 && ["host", "rack", "pod"].includes(nodes[0].kind) ? "s" : "";
+      svgElement("text", { class: "layer", x: 0, y }, svg).textContent = `${nodes.length} ${nodes[0].kind}${plural}`;
+      const numbers = nodes.map((node) => node.name.match(/\d+$/)?.[0] ?? node.name), isInner = layer > 0 && layer < layers.length - 1;
+      const names = [nodes.map((node) => node.name), numbers].find((all) => all.every((name) => textWidth(name) + (isInner ? 2 * radius + 6 : 6) < room));
+      if (!isRing) names?.forEach((name, at) => { // where no link is: beside a node, above the highest, below the lowest
+        const [cx, cy] = spots[nodes[at].number], size = layer ? Math.max(radius, 4) : radius;
+        const place = isInner ? { x: cx + size + 3, y: cy + 4 } : { x: cx, y: layer ? cy - size - 5 : cy + size + 14, "text-anchor": "middle" };
+        svgElement("text", place, svg).textContent = name;
+      });
     });
     this.network.replaceChildren(svg);
   }
@@ -175,12 +220,14 @@ class Fabric {
     this.slider.value = frame;
     const text = this.times.length ? `${number(this.times[frame])} ms` : "";
     this.time.textContent = text;
+    this.markFaults();
     this.slider.setAttribute("aria-valuetext", text);
     this.paint();
   }
 
   value(link, frame = this.frame, quantity = this.quantity) {
-    return QUANTITIES[quantity].of(this.case[quantity][frame][link]);
+    const frames = this.case[quantity];
+    return QUANTITIES[quantity].of(frames[Math.min(frame, frames.length - 1)][link]);
   }
 
   paint() {
@@ -214,6 +261,8 @@ class Fabric {
 
   chooseLink(link) {
     this.link = link;
+    this.looked = null;
+    if (this.circles) this.markFaults();
     this.linkSelect.value = link ?? "";
     if (link !== null) {
       this.flow = null;
@@ -231,7 +280,7 @@ class Fabric {
     const flow = this.case.flows[nth], topology = this.topology;
     this.flow = flow;
     this.flowSelect.value = nth;
-    const [src, dst] = [flow.src, flow.dst].map((host) => topology.nodes.findIndex((node) => node.name === `host${host}`));
+    const [src, dst] = [flow.src, flow.dst].map((host) => topology.hosts[host]);
     const from = distances(topology, src, false), to = distances(topology, dst, true), length = from.get(dst);
     const path = topology.links.map(([a, b], at) => (from.get(a) + lengthOf(topology, at) + to.get(b) === length ? at : -1)).filter((at) => at >= 0);
     const end = flow.fct_ms === null ? "and never finished" : `and took ${number(flow.fct_ms)} ms`;
@@ -259,7 +308,7 @@ class Fabric {
     this.chartSection.hidden = !links.length || this.times.length < 2;
     if (this.chartSection.hidden) return;
     const look = { colour: "#0072b2", marker: 0, dash: 0 };
-    this.chart.chart.panels = Object.keys(QUANTITIES).filter((name) => this.case[name]).map((name) => {
+    this.chart.chart.panels = Object.keys(QUANTITIES).filter((name) => this.case[name]?.length === this.times.length).map((name) => {
       const y = this.times.map((_, frame) => extent(links.map((link) => this.value(link, frame, name)))[1]);
       const { title, unit } = QUANTITIES[name];
       const marks = [{ kind: "curve", label, look, x: this.times, y, points: false }];

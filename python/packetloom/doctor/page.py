@@ -10,7 +10,7 @@ import numpy as np
 
 from packetloom import _core
 from packetloom.build import build_text, this_build
-from packetloom.charts import Bars, Curve, Mark, Panel, panel_json
+from packetloom.charts import Curve, Dots, Mark, Panel, panel_json
 from packetloom.curves import Style, style_at
 from packetloom.doctor import readings
 from packetloom.doctor.examination import Examination
@@ -130,16 +130,16 @@ def _dead(_: Situation, entries: Sequence[Entry]) -> Iterator[Panel]:
 
 def _sprayed(_: Situation, entries: Sequence[Entry]) -> Iterator[Panel]:
     marks: list[Mark] = [
-        Bars(name, look, list(outcomes), [readings.mean_goodput_gbps(one) for one in outcomes.values()])
+        Dots(name, look, list(outcomes), [readings.mean_goodput_gbps(one) for one in outcomes.values()])
         for name, look, outcomes in entries
     ]
     yield Panel("the flows' mean goodput", "", "Gb/s", marks)
 
 
-def _bars(title: str, unit: str, scale: float, situation: Situation, entries: Sequence[Entry]) -> Iterator[Panel]:
+def _dots(title: str, unit: str, scale: float, situation: Situation, entries: Sequence[Entry]) -> Iterator[Panel]:
     """The answers to a situation's first question."""
     reads = situation.questions[0].reads
-    marks = [Bars(name, look, [name], [scale * reads(outcomes)]) for name, look, outcomes in entries]
+    marks = [Dots(name, look, [name], [scale * reads(outcomes)]) for name, look, outcomes in entries]
     yield Panel(title, "", unit, marks)
 
 
@@ -158,8 +158,8 @@ def _line(name: str, look: Style, at: readings.Numbers, values: readings.Numbers
 PANELS: Mapping[str, Callable[[Situation, Sequence[Entry]], Iterator[Panel]]] = {
     "A lone flow": _lone,
     "Two flows": _two,
-    "Incast": partial(_bars, "an incast takes", "times the ideal", 1.0),
-    "Random loss": partial(_bars, "goodput", "% of the link", 100.0),
+    "Incast": partial(_dots, "an incast takes", "times the ideal", 1.0),
+    "Random loss": partial(_dots, "goodput", "% of the link", 100.0),
     "Reordering": _sprayed,
     "A dead link": _dead,
 }
