@@ -105,7 +105,9 @@ def _here() -> str:
 def _summary_table(page: Page, statistics: pl.DataFrame, bins: Sequence[SizeBin], references: Collection[str]) -> None:
     columns = results_columns(statistics, bins)
     parts = [part for part, is_there in _table_parts(statistics, columns) if is_there]
-    page.heading(f"Slowdown by {' and '.join(parts)}" if parts else "Slowdown")
+    has_any = (statistics["metric"] == "slowdown").any()
+    what = "slowdown" if has_any else "unfinished flows"
+    page.heading(f"Table of {what}" + (f" by {' and '.join(parts)}" if parts else ""))
     _by_load(page, statistics, [(column, column.heading) for column in columns], references)
     seeds = int(statistics["seeds"].max() or 0)  # type: ignore[arg-type]
     page.text(

@@ -72,8 +72,17 @@ function extent(values) {
   return [low, high];
 }
 
+/** At 1, 2 or 5 times a power of ten; at least two. */
 function linearTicks(low, high, count) {
-  const raw = (high - low) / Math.max(count, 1), power = 10 ** Math.floor(Math.log10(raw));
+  for (let wanted = Math.max(count, 1); wanted < count + 20; wanted++) {
+    const ticks = ticksAt(low, high, wanted);
+    if (ticks.length > 1) return ticks;
+  }
+  return [low, high];
+}
+
+function ticksAt(low, high, count) {
+  const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= raw * (1 - 1e-9)), ticks = [];
   for (let nth = Math.ceil(low / step - 1e-9); nth * step <= high + step * 1e-9; nth++) ticks.push(Number((nth * step).toPrecision(12)));
   return ticks;
@@ -91,7 +100,7 @@ function logTicks(low, high, count) {
       const each = Math.ceil(ticks.length / count);
       return ticks.filter((_, at) => at % each === 0);
     }
-    if (ticks.length >= 3 && ticks.length <= count) return ticks;
+    if (ticks.length >= (steps.length === 1 ? 2 : 3) && ticks.length <= count) return ticks;
   }
   const ticks = linearTicks(low, high, Math.max(count, 3));
   return ticks.length > 1 ? ticks.slice(0, Math.max(2, count)) : [low, high];
@@ -119,6 +128,18 @@ function scale([low, high], isLog, [from, to], title, count) {
   const hasUnits = isLog && isScaled(title);
   const text = (value) => tidy(hasUnits ? said(value, title) : value >= 1e4 ? shortTick(value) : digits(value, 4));
   return { at: (value) => Math.min(Math.max(at(value), Math.min(from, to) - 4), Math.max(from, to) + 4), ticks, text, title: hasUnits ? title.replace(UNIT, "") : title };
+}
+
+/** Ticks whose texts stand apart from each other. */
+function apart(axis) {
+  let free = -Infinity;
+  const kept = axis.ticks.filter((tick) => {
+    const half = textWidth(axis.text(tick)) / 2, at = axis.at(tick);
+    if (at - half < free) return false;
+    free = at + half + 6;
+    return true;
+  });
+  return kept.length > 1 ? kept : [axis.ticks[0], axis.ticks.at(-1)];
 }
 
 function shortTick(value) {
@@ -162,7 +183,7 @@ function drawLines(panel, width, theme, shared) {
     parts.push(svgLine(left, y.at(tick), right, y.at(tick), theme.line), svgText(left - 6, y.at(tick) + 4, y.text(tick), theme.faint, 'text-anchor="end" class="y-tick"'));
   }
   parts.push(svgLine(left, bottom, right, bottom, theme.faint));
-  for (const tick of x.ticks) {
+  for (const tick of apart(x)) {
     parts.push(svgLine(x.at(tick), bottom, x.at(tick), bottom + 4, theme.faint), svgText(x.at(tick), bottom + 17, x.text(tick), theme.faint, 'text-anchor="middle" class="x-tick"'));
   }
   parts.push(svgText(0, 12, shortened(y.title, width), theme.faint, 'class="y-title"'), svgText(right, height - 4, shortened(x.title, width), theme.faint, 'text-anchor="end" class="x-title"'));
@@ -225,7 +246,7 @@ function drawDots(panel, width, theme, shared) {
   const values = spans(panel).y;
   const x = scale(domain([...values, ...shared], panel.y.log), panel.y.log, [left + 4, right - 4], panel.y.title, Math.max(2, Math.floor((right - left) / 74)));
   const parts = [], points = [];
-  for (const tick of x.ticks) parts.push(svgLine(x.at(tick), top, x.at(tick), bottom, theme.line), svgText(x.at(tick), bottom + 15, x.text(tick), theme.faint, 'text-anchor="middle" class="x-tick"'));
+  for (const tick of apart(x)) parts.push(svgLine(x.at(tick), top, x.at(tick), bottom, theme.line), svgText(x.at(tick), bottom + 15, x.text(tick), theme.faint, 'text-anchor="middle" class="x-tick"'));
   parts.push(svgText(right, height - 5, shortened(x.title, right), theme.faint, 'text-anchor="end" class="x-title"'));
   names.forEach((name, nth) => {
     const y0 = top + nth * row, middle = y0 + (isNarrow ? 15 : 0) + (row - (isNarrow ? 15 : 0)) / 2;

@@ -284,7 +284,7 @@ class Fabric {
     const from = distances(topology, src, false), to = distances(topology, dst, true), length = from.get(dst);
     const path = topology.links.map(([a, b], at) => (from.get(a) + lengthOf(topology, at) + to.get(b) === length ? at : -1)).filter((at) => at >= 0);
     const end = flow.fct_ms === null ? "and never finished" : `and took ${number(flow.fct_ms)} ms`;
-    this.readout.textContent = `Flow ${this.flowName(flow)}; it started at ${number(flow.start_ms)} ms ${end}. Marked: the ${path.length} links on its shortest paths.`;
+    this.readout.textContent = `Flow ${this.flowName(flow)}; it started at ${number(flow.start_ms)} ms ${end}. ${path.length ? `Marked: the ${path.length} links on its shortest paths.` : "Both hosts are in one node of this view."}`;
     this.highlight(new Set(path));
     if (this.times.length > 1) this.at(Math.max(0, this.times.findLastIndex((time) => time <= flow.start_ms)));
     this.drawSeries(path, `most on the paths of flow ${flow.id}`);

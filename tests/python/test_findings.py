@@ -1,0 +1,229 @@
+"""What came out, in sentences: of numbers that are written here, and of campaigns."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import packetloom
+from packetloom.findings import Answer, Number, sentences
+from packetloom.questions import Condition, Measure, Question, question_of
+from packetloom.results import Results
+
+HERE = Condition(0.8)
+SIMPLE = {"topology": {"kind": "rack", "hosts": 6}}
+SCHEMES = [
+    {"name": "TCP", "transport": "tcp", "queue": "drop-tail"},
+    {"name": "DCTCP", "transport": "dctcp", "queue": "ecn"},
+    {"name": "MinTCP", "transport": "min-tcp", "queue": "pfabric"},
+]
+
+
+def question(values: dict[str, list[float]], **changes: object) -> Question:
+    """Slowdowns at one load: a list of seeds for each scheme."""
+    by_seed = {(name, HERE): dict(enumerate(own, 1)) for name, own in values.items()}
+    measure = Measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", "ratio", by_seed)
+    seeds = max(map(len, values.values()))
+    return Question("slowdown", tuple(values), frozenset(), (HERE,), (measure,), seeds, **changes)  # type: ignore[arg-type]
+
+
+def told(asked: Question) -> dict[str, str]:
+    """The first sentence of each kind."""
+    found: dict[str, str] = {}
+    for sentence in sentences(Answer(asked)):
+        found.setdefault(sentence.answers, sentence.text)
+    return found
+
+
+def test_what_is_told_from_the_best_and_what_is_not() -> None:
+    asked = question({"A": [1.0, 1.1, 1.2], "B": [1.01, 1.09, 1.215], "C": [3.0, 3.3, 3.61]})
+    found = told(asked)
+    assert found["compared"] == "Compared: A, B and C, at load 0.8; 3 seeds."
+    assert found["best"].startswith("At load 0.8, A is best: the mean slowdown of all flows is 1.10 ± 0.25; next is B")
+    assert "worst is C with 3.00 times that (2.99 to 3.01)" in found["best"]
+    assert found["sure"].startswith("3 seeds tell A from C (95 %, Holm over 3 comparisons), but not from B (about ")
+    assert found["sure"].endswith(" seeds would).")
+
+
+def test_one_seed_says_nothing_about_how_sure_it_is() -> None:
+    found = told(question({"A": [1.0], "B": [2.0]}))
+    assert found["best"] == "At load 0.8, A is best: the mean slowdown of all flows is 1.00; B has 2.00 times that."
+    assert "cannot be said from one seed" in found["sure"]
+    assert "--set run.seeds=5" in found["sure"]
+
+
+def test_those_that_are_equally_good() -> None:
+    found = told(question({"A": [2.0, 2.5], "B": [2.0, 2.5], "C": [4.0, 5.5]}))
+    assert found["best"].startswith("At load 0.8, A and B are best: ")
+    assert "; C has " in found["best"]
+    same = told(question({"A": [2.0, 2.5], "B": [2.0, 2.5]}))
+    assert same["best"] == "At load 0.8, all 2 have the same mean slowdown of all flows: 2.25 ± 3.18."
+
+
+def test_one_scheme_alone() -> None:
+    found = told(question({"A": [2.0, 2.5]}))
+    assert found["best"] == "At load 0.8, the mean slowdown of all flows of A is 2.25 ± 3.18."
+    assert found["sure"] == "± is half a 95 % interval over 2 seeds."
+
+
+def test_references_are_best_at_nothing() -> None:
+    asked = question({"Ideal": [1.0, 1.0], "A": [2.0, 2.1], "B": [3.0, 3.2]}, unfinished={"B": 0.25})
+    asked = Question(**{name: getattr(asked, name) for name in asked.__slots__} | {"references": frozenset({"Ideal"})})
+    found = list(sentences(Answer(asked)))
+    assert found[0].text == "Compared: A and B, beside Ideal, at load 0.8; 2 seeds."
+    assert found[1].text.startswith("At load 0.8, A is best")
+    assert "Ideal, a reference without packets, has 1.00." in [one.text for one in found]
+    assert any("B left up to 25 % of its own" in one.text for one in found)
+
+
+def campaign(folder: Path, **changes: object) -> Results:
+    base = {**SIMPLE, "workload": [{"sizes": "web-search"}], "scheme": SCHEMES}
+    run = {"loads": [0.3, 0.7], "flows": 150, "seeds": 3}
+    return packetloom.run({**base, "run": run, **changes}, folder, progress=False)
+
+
+@pytest.fixture(scope="module")
+def loads(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return campaign(tmp_path_factory.mktemp("loads") / "loads")
+
+
+def test_loads_lead_with_slowdown_by_load_and_size(loads: Results) -> None:
+    asked = question_of(loads)
+    assert asked
+    assert asked.kind == "slowdown"
+    assert [one.text for one in asked.conditions] == ["load 0.3", "load 0.7"]
+    assert [one.name for one in asked.measures] == ["mean-slowdown", "p99-slowdown-small", "mean-slowdown-large"]
+    flows = loads.to_polars("flows").filter("measured", pl.col("slowdown").is_not_nan())
+    for seed, value in asked.lead.values["DCTCP", Condition(0.7)].items():
+        own = flows.filter(scheme="DCTCP", load=0.7, seed=seed)["slowdown"]
+        assert value == pytest.approx(own.to_numpy().mean())
+
+
+def test_incast_leads_with_completion_by_fan_in(tmp_path: Path) -> None:
+    incast = {
+        "sizes": {"kind": "constant", "size": "30KB"},
+        "arrivals": {"kind": "periodic", "interval": "5ms"},
+        "pattern": {"kind": "incast", "receiver": 0, "fan_in": [2, 5]},
+    }
+    results = campaign(tmp_path / "incast", workload=[incast], run={"duration": "20ms", "seeds": 2})
+    asked = question_of(results)
+    assert asked
+    assert (asked.kind, asked.lead.name) == ("incast", "mean-fct")
+    assert asked.entities == ("TCP", "DCTCP", "MinTCP")
+    assert [one.text for one in asked.conditions] == ["2 senders", "5 senders"]
+    assert told(asked)["best"].startswith("With 5 senders, ")
+
+
+def test_deadlines_lead_with_the_share_that_was_met(tmp_path: Path) -> None:
+    flows = {"sizes": {"kind": "constant", "size": "30KB"}, "deadlines": {"kind": "exponential", "mean": "100us"}}
+    results = campaign(tmp_path / "deadlines", workload=[flows])
+    asked = question_of(results)
+    assert asked
+    assert (asked.kind, asked.lead.name) == ("deadlines", "deadlines")
+    measured = results.to_polars("flows").filter("measured")
+    shares = measured.filter(load=0.7).group_by("scheme", "seed").agg(pl.col("met_deadline").cast(float).mean())
+    means = {scheme: own["met_deadline"].to_numpy().mean() for (scheme,), own in shares.group_by("scheme")}
+    assert told(asked)["best"].startswith(f"At load 0.7, {max(means, key=lambda one: means[one])} is best")
+
+
+def test_collectives_lead_with_operation_time_and_bus_bandwidth(tmp_path: Path) -> None:
+    ring = {"kind": "collective", "operation": "all-reduce", "size": "1MB", "algorithm": ["ring", "halving-doubling"]}
+    rack = {"kind": "rack", "hosts": 4}
+    results = campaign(tmp_path / "jobs", topology=rack, workload=[{"arrivals": ring}], run={"seeds": 2})
+    asked = question_of(results)
+    assert asked
+    assert (asked.kind, [one.name for one in asked.measures]) == ("jobs", ["operation-time", "bus-bandwidth"])
+    assert "TCP, ring" in asked.entities
+    assert "DCTCP, halving-doubling" in asked.entities
+    jobs = results.to_polars("jobs").filter(pl.col("scheme") == "TCP", pl.col("seed") == 2)
+    own = jobs.filter(pl.col("workload.arrivals.algorithm") == "ring")["jct_ns"].to_numpy().mean()
+    assert asked.lead.values["TCP, ring", Condition()][2] == pytest.approx(own)
+    assert "the time of the all-reduce is" in told(asked)["best"]
+
+
+def test_searches_lead_with_the_limit_found(tmp_path: Path) -> None:
+    incast = {
+        "sizes": {"kind": "constant", "size": "30KB"},
+        "arrivals": {"kind": "periodic", "interval": "5ms"},
+        "pattern": {"kind": "incast", "receiver": 0, "fan_in": 2},
+        "deadlines": {"kind": "exponential", "mean": "1us", "floor": "100us"},
+    }
+    scenario = {**SIMPLE, "workload": [incast], "scheme": SCHEMES, "run": {"duration": "20ms", "seeds": 2}}
+    held = packetloom.largest_held(scenario, "workload.0.pattern.fan_in", 1, 5, output=tmp_path / "search")
+    asked = question_of(Results(tmp_path / "search"))
+    assert asked
+    assert (asked.kind, asked.lead.name) == ("search", "limit")
+    for row in held.iter_rows(named=True):
+        assert asked.lead.mean(row["scheme"], Condition()) == pytest.approx(row["value"])
+    assert "meets 99 % of the deadlines" in told(asked)["best"]
+
+
+def test_every_number_is_in_a_table(loads: Results) -> None:
+    from packetloom.report import report_page
+
+    asked = question_of(loads)
+    assert asked
+    numbers = [part for one in sentences(Answer(asked)) for part in one.parts if isinstance(part, Number)]
+    page = report_page([loads]).render()
+    assert page.count('<a class="number"') == len(numbers) > 5
+
+
+def compared(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "packetloom", "compare", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_compare_says_it_of_two_schemes_and_its_exit_code_tells(loads: Results, tmp_path: Path) -> None:
+    file = tmp_path / "compared.json"
+    done = compared(f"{loads.path}:MinTCP", ":TCP", "--worse-than", "1.05", "--json", file)
+    assert done.returncode == 1, done.stderr
+    assert "worse: TCP at load 0.7 is" in done.stderr
+    text = " ".join(done.stdout.split())
+    assert "At load 0.7, MinTCP is best: the mean slowdown of all flows is" in text
+    rows = {row["condition"]: row for row in json.loads(file.read_text())}
+    flows = loads.to_polars("flows").filter("measured", pl.col("slowdown").is_not_nan(), pl.col("load") == 0.7)
+    means = {}
+    for scheme in ("MinTCP", "TCP"):
+        for seed in (1, 2, 3):
+            means[scheme, seed] = flows.filter(scheme=scheme, seed=seed)["slowdown"].to_numpy().mean()
+    ratio = np.exp(np.mean([np.log(means["TCP", seed] / means["MinTCP", seed]) for seed in (1, 2, 3)]))
+    assert rows["load 0.7"]["ratio_or_difference"] == pytest.approx(ratio)
+    assert rows["load 0.7"]["times_as_bad"] == pytest.approx(ratio)
+    assert compared(f"{loads.path}:TCP", ":MinTCP", "--worse-than", "1.05").returncode == 0
+    assert compared(f"{loads.path}:TCP", ":MinTCP").returncode == 0
+
+
+def test_compare_of_two_folders(loads: Results, tmp_path: Path) -> None:
+    early = {**SCHEMES[1], "queue": {"kind": "ecn", "mark_above": "3KB"}}
+    other = campaign(tmp_path / "other", scheme=[SCHEMES[0], early, SCHEMES[2]])
+    done = compared(loads.path, other.path)
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert "12 of 18 cases that both have are the same in every flow" in text
+    assert "Mean slowdown of all flows: 4 more rows are the same in every seed" in text
+    same = compared(loads.path, f"{other.path}:TCP", "--worse-than", "1")
+    assert same.returncode == 0, same.stderr
+    assert "have the same mean slowdown of all flows" in " ".join(same.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{}", "{}"], "name two schemes of"),
+        (["{}:TCP", ":UDP"], "there is no 'UDP'; there are TCP, DCTCP, MinTCP"),
+        (["{}:TCP", ":TCP"], "is the same on both sides"),
+        (["{}:TCP", "nowhere"], "nowhere: there is no such folder"),
+        (
+            ["{}:TCP", ":DCTCP", "--by", "p42"],
+            "there is no statistic 'p42' to compare by; there are mean-slowdown, p99",
+        ),
+    ],
+)
+def test_mistakes_in_compare(arguments: list[str], message: str, loads: Results) -> None:
+    done = compared(*(argument.format(loads.path) for argument in arguments))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
