@@ -36,9 +36,10 @@ def write_answer(page: Page, answer: Answer, setting: str, looks: Mapping[str, S
     told = list(sentences(answer, setting))
     with page.group("answer"):
         for is_more in (False, True):
-            with page.group("more" if is_more else "first"):
-                for sentence in told:
-                    if (sentence.answers == "more") == is_more:
+            own = [sentence for sentence in told if (sentence.answers == "more") == is_more]
+            if own:
+                with page.group("more" if is_more else "first"):
+                    for sentence in own:
                         page.sentence(sentence)
         _lead_figure(page, answer.question, looks)
 

@@ -176,7 +176,9 @@ def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
 def _measures(
     several: Sequence[Results], found: _Statistics, bins: Sequence[SizeBin]
 ) -> tuple[str, tuple[Measure, ...]]:
-    slowdown = found.measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", ("slowdown", "mean"))
+    one = found.flows == 1
+    title, heading = ("slowdown of the flow", "slowdown") if one else ("mean slowdown of all flows", "mean slowdown")
+    slowdown = found.measure("mean-slowdown", title, heading, ("slowdown", "mean"))
     if jobs := tuple(_jobs(several)):
         return "jobs", jobs
     fct = [

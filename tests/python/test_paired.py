@@ -52,7 +52,8 @@ def test_only_common_seeds_count() -> None:
 def test_one_seed_has_a_ratio_and_nothing_more() -> None:
     found = compare({1: 3.0}, {1: 2.0})
     assert found
-    assert (found.value, found.low, found.high, found.p) == (pytest.approx(1.5), None, None, None)
+    assert found.value == pytest.approx(1.5)
+    assert (found.low, found.high, found.p) == (None, None, None)
 
 
 def test_a_zero_has_no_ratio() -> None:
@@ -63,10 +64,13 @@ def test_a_zero_has_no_ratio() -> None:
 def test_seeds_that_are_all_alike() -> None:
     same = compare(ONE, ONE)
     assert same
-    assert (same.is_same, same.p) == (True, None)
+    assert same.is_same
+    assert same.p is None
     twice = compare({seed: 2 * value for seed, value in ONE.items()}, ONE)
     assert twice
-    assert (twice.is_exact, twice.p, twice.low) == (True, 0.0, pytest.approx(2.0))
+    assert twice.is_exact
+    assert twice.p == 0.0
+    assert twice.low == pytest.approx(2.0)
 
 
 def test_flipped() -> None:
@@ -94,7 +98,7 @@ def test_so_many_seeds_would_tell_in_four_of_five_campaigns(effect: float) -> No
     seeds = seeds_to_tell(found)
     assert seeds
     draws = np.random.default_rng(7).normal(effect, 1.0, (20_000, seeds))
-    told = (stats.ttest_1samp(draws, 0.0, axis=1).pvalue < 0.05).mean()
+    told = np.mean(np.asarray(stats.ttest_1samp(draws, 0.0, axis=1).pvalue) < 0.05)
     assert 0.76 < told < 0.93
 
 

@@ -28,12 +28,12 @@ function makeControls() {
     select.append(...statistics.map((one) => element("option", { value: one, selected: one === state.statistic }, one)));
     place.append(element("label", { class: "statistic" }, "Statistic ", select));
   }
-  const schemes = new Map((data.schemes || []).map((one) => [one.entity, one])), conditions = new Set((data.schemes || []).map((one) => one.condition).filter(Boolean));
+  const conditions = new Set((data.schemes || []).map((one) => one.condition).filter(Boolean));
   const first = new Map();
   for (const one of data.schemes || []) if (!first.has(one.entity)) first.set(one.entity, one);
-  if (schemes.size > 1) group("Schemes", [...first.values()].map((one) => tickBox(one.entity, swatch(one.look, "curve", true), state.hidden, one.entity)));
+  if (first.size > 1) group("Schemes", [...first.values()].map((one) => tickBox(one.entity, swatch(one.look, "curve", true), state.hidden, one.entity)));
   if ((data.loads || []).length > 1) group("Loads", data.loads.map((load) => tickBox(load === null ? "none" : String(load), null, state.loads, load)));
-  if (conditions.size > 1) group("With", [...conditions].map((one) => tickBox(one, null, state.conditions, one)));
+  if (conditions.size > 1) group("With", [...conditions].sort((one, other) => parseFloat(one) - parseFloat(other) || 0).map((one) => tickBox(one, null, state.conditions, one)));
   const sizes = (data.sizes || []).filter((size) => values("bin").includes(size.label));
   if (sizes.length > 1) group("Sizes", sizes.map((size) => tickBox(size.text, null, state.sizes, size.label)));
   place.closest("details").hidden = !place.childElementCount;
