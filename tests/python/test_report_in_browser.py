@@ -543,9 +543,15 @@ def test_contents_stay_in_view_and_lead_there(report: Path, open_page: Open, wid
 
 
 def test_it_can_be_printed(report: Path, open_page: Open) -> None:
-    page = open_page(report)
+    page = open_page(report, dark=True)
+    page.evaluate("window.addEventListener('beforeprint', () => { window.printed = [theme().text, drawnWidth()]; })")
+    page.evaluate("window.drawnWidth = () => charts[0].plot.clientWidth")
     pdf = page.pdf(format="A4")
     assert pdf.startswith(b"%PDF")
+    text, width = page.evaluate("window.printed")
+    assert text == "#1c1f23"  # on paper, whatever the screen shows
+    assert width <= 720
+    assert page.evaluate("document.documentElement.className") == "dark"
     page.emulate_media(media="print")
     expect(page.locator("aside")).to_be_hidden()
     expect(page.get_by_role("button", name="as CSV").first).to_be_hidden()

@@ -340,4 +340,19 @@ window.addEventListener("resize", () => {
   redraw();
   scrollHints();
 });
-window.addEventListener("beforeprint", () => charts.forEach((chart) => chart.draw()));
+
+// Paper is light, and as wide as a page: everything is drawn anew for it, and again for the screen afterwards.
+let wasDark = false;
+window.addEventListener("beforeprint", () => {
+  wasDark = document.documentElement.classList.contains("dark");
+  document.documentElement.classList.add("printing");
+  setTheme(false);
+  for (const chart of charts) {
+    chart.stale = true;
+    chart.draw();
+  }
+});
+window.addEventListener("afterprint", () => {
+  document.documentElement.classList.remove("printing");
+  setTheme(wasDark);
+});
