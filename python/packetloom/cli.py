@@ -562,13 +562,18 @@ def _exit_if_stalled(results: Results) -> None:
 
 
 def _print_results(results: Results) -> None:
-    from packetloom.statistics import summary
+    from packetloom.curves import all_summaries
+    from packetloom.findings import told_briefly
+    from packetloom.results import Snapshot
     from packetloom.tables import print_results
     from packetloom.terminal import console
 
-    if not results.rows():
+    snapshot = Snapshot(results)
+    if not snapshot.rows():
         print("no case is finished")
         return
-    print_results(summary(results), console())
+    print_results(all_summaries(snapshot), console())
+    for sentence in told_briefly(snapshot):
+        console().print(sentence)
     if note := results.build_note():
         print(note)

@@ -11,9 +11,10 @@ from itertools import combinations, product
 from typing import Literal
 
 from packetloom.confidence import CONFIDENCE
+from packetloom.curves import SomeResults
 from packetloom.paired import MOST_SEEDS, Comparison, compare, holm, seeds_to_tell
 from packetloom.quantities import said, said_within, significant
-from packetloom.questions import Condition, Measure, Question
+from packetloom.questions import Condition, Measure, Question, question_of
 
 Answers = Literal["compared", "best", "sure", "more"]
 MOST_NAMED = 6
@@ -163,6 +164,14 @@ def sentences(answer: Answer, setting: str = "") -> Iterator[Sentence]:
         yield Sentence("more", parts)
     if question.unfinished:
         yield Sentence("more", tuple(_unfinished(question)))
+
+
+def told_briefly(results: SomeResults) -> list[str]:
+    """What is best, by how much and how sure that is, where several are compared; for below a table."""
+    question = question_of(results)
+    if question is None or len(question.rivals) < 2:
+        return []
+    return [one.text for one in sentences(Answer(question)) if one.answers in ("best", "sure")]
 
 
 def _compared(question: Question, setting: str) -> Iterator[Part]:
