@@ -18,6 +18,8 @@ MOST_CONDITIONS = 4
 """Drawn side by side at the top; the figures below have all."""
 WIDE_RANGE = 5.0
 """From the least to the most: beyond, the axis is logarithmic."""
+BOUNDS = {"ratio": (1.0, float("inf")), "share": (0.0, 1.0)}
+"""What a slowdown and a share can be: no interval goes beyond, symmetric though it is."""
 SCALES = {"ns": ("ms", 1e6), "share": ("%", 0.01), "gbps": ("Gb/s", 1.0)}
 
 
@@ -70,8 +72,9 @@ def _dots(
         if mean is None:
             marks.append(Dots(one, looks[one], [one], [float("nan")]))
             continue
-        low = [None] if half is None else [max(mean - half, 0.0) / scale]
-        high = [None] if half is None else [(mean + half) / scale]
+        least, most = BOUNDS.get(measure.unit, (0.0, float("inf")))
+        low = [None] if half is None else [max(mean - half, least) / scale]
+        high = [None] if half is None else [min(mean + half, most) / scale]
         marks.append(Dots(one, looks[one], [one], [mean / scale], low, high))
     return marks
 
@@ -130,6 +133,8 @@ def _table(page: Page, answer: Answer, measure: Measure) -> None:
             verdict = None if one in best or not best else answer.verdict(measure, here, one, best[0])
             rows.append([*([here.text] if has_condition else []), name, value, *_cells(verdict, measure, has_seeds)])
             holds.append(Row(measure.name, here, one))
+    if has_seeds and not any(row[-1] for row in rows):  # everything is told
+        header, rows = header[:-1], [row[:-1] for row in rows]
     page.table(header, rows, text_columns=2 if has_condition else 1, holds=holds)
 
 

@@ -16,6 +16,7 @@ from packetloom.charts import Curve, Panel, Stack
 from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view, topology
 from packetloom.figures import FIGURES, chart
+from packetloom.folding import fold
 from packetloom.plots import plot_panels, save_figure
 from packetloom.results import Results
 from packetloom.view import server
@@ -151,6 +152,54 @@ def test_links_between_groups_of_a_dragonfly_count_for_three_hops() -> None:
     both = [pair for here, there in [*cables, *between] for pair in ((here, there), (there, here))]
     found = topology(pl.DataFrame(both, schema=["node", "peer"], orient="row"))
     assert found["lengths"] == [1] * 8 + [3] * 6
+
+
+def fat_tree_links(pods: int, racks: int, hosts: int) -> list[tuple[str, str]]:
+    """Pods of racks below two aggregation switches each, and four cores above."""
+    links = [
+        (f"host{(pod * racks + rack) * hosts + host}", f"edge{pod * racks + rack}")
+        for pod in range(pods)
+        for rack in range(racks)
+        for host in range(hosts)
+    ]
+    links += [
+        (f"edge{pod * racks + rack}", f"aggregation{2 * pod + which}")
+        for pod in range(pods)
+        for rack in range(racks)
+        for which in range(2)
+    ]
+    links += [(f"aggregation{2 * pod + core % 2}", f"core{core}") for pod in range(pods) for core in range(4)]
+    return [*links, *((there, here) for here, there in links)]
+
+
+def test_a_large_network_is_folded_into_racks_and_a_huge_one_into_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    links = fat_tree_links(pods=3, racks=4, hosts=20)
+    whole = topology(pl.DataFrame(links, schema=["node", "peer"], orient="row"))
+    shown, folded = fold(whole)
+    kinds = [node["kind"] for node in shown["nodes"]]
+    assert {kind: kinds.count(kind) for kind in kinds} == {"aggregation": 6, "core": 4, "edge": 12, "rack": 12}
+    assert len(shown["links"]) == 2 * (12 + 24 + 12)
+    assert shown["hosts"]["0"] == shown["hosts"]["19"] != shown["hosts"]["20"]
+    up = shown["links"].index((shown["hosts"]["0"], shown["within"][whole["links"][0][1]]))
+    assert folded.counts[up] == 20
+    values = [float(place) for place in range(len(links))]
+    assert folded.mean(values)[up] == round(sum(range(20)) / 20)
+    assert folded.largest(values)[up] == 19
+    assert folded.sum(values)[up] == sum(range(20))
+    monkeypatch.setattr("packetloom.folding.MOST_RACKS", 11)
+    shown, folded = fold(whole)
+    assert [node["name"] for node in shown["nodes"] if node["kind"] == "pod"] == ["pod 0", "pod 1", "pod 2"]
+    assert len(shown["nodes"]) == 3 + 4
+    assert len(shown["links"]) == 2 * 3 * 4
+
+
+def test_a_small_network_is_shown_whole() -> None:
+    links = fat_tree_links(pods=2, racks=2, hosts=2)
+    whole = topology(pl.DataFrame(links, schema=["node", "peer"], orient="row"))
+    shown, folded = fold(whole)
+    assert shown["nodes"] == whole["nodes"]
+    assert shown["links"] == whole["links"]
+    assert folded.largest(range(len(links))) == list(range(len(links)))
 
 
 def test_the_fabric_without_samples_is_the_whole_run(incast: Results) -> None:
