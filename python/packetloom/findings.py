@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Literal
 
+import numpy as np
+
 from packetloom.confidence import CONFIDENCE
 from packetloom.curves import SomeResults
 from packetloom.paired import MOST_SEEDS, Comparison, compare, holm, seeds_to_tell
@@ -133,8 +135,13 @@ class Answer:
         }
 
     def ranked(self, measure: Measure, condition: Condition) -> list[tuple[str, float]]:
-        """Those that can be best, from the best to the worst, with their means."""
-        means = {one: mean for one in self.question.rivals if (mean := measure.mean(one, condition)) is not None}
+        """Those that can be best, from the best to the worst, with their means over the seeds that all of them have."""
+        known = {one: own for one in self.question.rivals if (own := measure.values.get((one, condition)))}
+        common = set.intersection(*(set(own) for own in known.values())) if known else set()
+        means = {
+            one: float(np.mean([value for seed, value in own.items() if seed in common or not common]))
+            for one, own in known.items()
+        }
         return sorted(means.items(), key=lambda entry: entry[1], reverse=not measure.lower_is_better)
 
     def best(self, measure: Measure, condition: Condition) -> list[str]:
@@ -214,7 +221,8 @@ def _best(answer: Answer, measure: Measure, here: Condition, *, is_first: bool =
     if not ranked:
         yield f"The {measure.title} is not known{where and f' {where}'}."
         return
-    first, mean = ranked[0]
+    first, mean = ranked[0][0], measure.mean(ranked[0][0], here)
+    assert mean is not None
     value = Number(said_within(mean, measure.half(first, here), measure.unit), Row(measure.name, here, first))
     if len(ranked) == 1:
         yield f"{_capital(where)}, the " if where else "The "

@@ -64,6 +64,13 @@ def test_those_that_are_equally_good() -> None:
     assert same["best"] == "At load 0.8, all 2 have the same mean slowdown of all flows: 2.25 ± 3.18."
 
 
+def test_schemes_are_ranked_by_the_seeds_that_all_of_them_have() -> None:
+    """The third seed is an easy one, and only B has it."""
+    found = told(question({"A": [2.0, 2.4], "B": [2.1, 2.5, 1.0]}))
+    assert found["best"].startswith("At load 0.8, A is best: the mean slowdown of all flows is 2.20 ± ")
+    assert "B has 1.05 times that" in found["best"]
+
+
 def test_one_scheme_alone() -> None:
     found = told(question({"A": [2.0, 2.5]}))
     assert found["best"] == "At load 0.8, the mean slowdown of all flows of A is 2.25 ± 3.18."
