@@ -202,6 +202,8 @@ def _deadlines_met(results: SomeResults) -> pl.DataFrame:
 def _by_size(results: SomeResults) -> pl.DataFrame:
     keys = ("label", "load", "size_bytes")
     frame = curves.slowdown_by_size(results).select(*keys, *curves.SIZE_STATISTICS)
+    if frame["size_bytes"].n_unique() < 2:
+        raise PacketloomError("all flows are of one size")
     return _renamed(_by_statistic(frame, keys), x="size_bytes")
 
 
