@@ -7,12 +7,13 @@ from itertools import combinations
 
 from packetloom.charts import Dots, Panel, panel_json
 from packetloom.curves import Style, style_at, styles
-from packetloom.findings import Answer, Row, Verdict, comparison_text, sentences
+from packetloom.findings import Row, sentences
 from packetloom.page import Cell, Page
 from packetloom.paired import MOST_SEEDS
 from packetloom.quantities import said_within
 from packetloom.questions import Condition, Measure, Question, competitors
 from packetloom.results import Results
+from packetloom.verdicts import Answer, Verdict, comparison_text
 
 MOST_CONDITIONS = 4
 """Drawn side by side at the top; the figures below have all."""

@@ -15,12 +15,13 @@ from rich.table import Table
 
 from packetloom.build import builds_text
 from packetloom.errors import PacketloomError
-from packetloom.findings import Answer, Pair, comparison_text, sentences
+from packetloom.findings import sentences
 from packetloom.quantities import said_within
 from packetloom.questions import Condition, Measure, Question, names_in, question_of
 from packetloom.results import Results, Snapshot
 from packetloom.rows import builds_of
 from packetloom.setting import setting_text
+from packetloom.verdicts import Answer, Pair, comparison_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from packetloom.charts import look_json
 from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view
 from packetloom.figures import FIGURES
-from packetloom.findings import Answer
 from packetloom.page import Cell, Page
 from packetloom.pauses import innocent_flows
 from packetloom.quantities import said, significant, size_said
@@ -25,6 +24,7 @@ from packetloom.rows import CaseRow, builds_of
 from packetloom.setting import setting_text
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, check_bins
 from packetloom.tables import Column, best_cells, results_columns, results_lines
+from packetloom.verdicts import Answer
 
 INNOCENT_SHOWN = 20
 BEST = "Bold: the best of its column at its load."

@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 import packetloom
-from packetloom.findings import Answer, Number, sentences
+from packetloom.findings import Number, sentences
 from packetloom.questions import Condition, Measure, Question, question_of
 from packetloom.results import Results
+from packetloom.verdicts import Answer
 
 HERE = Condition(0.8)
 SIMPLE = {"topology": {"kind": "rack", "hosts": 6}}
