@@ -153,6 +153,50 @@ def _options(
 
 
 @app.command()
+def new(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="The scenario to write.")] = Path("scenario.toml"),
+    fabric: Annotated[str | None, typer.Option(metavar="KIND", help="leaf-spine, fat-tree, rack ...")] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A distribution of flow sizes, permutation, incast, all-reduce ..."),
+    ] = None,
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME,...", help="Transports to compare, each with a queue and a routing that suit it."),
+    ] = None,
+    load: Annotated[
+        list[str] | None, typer.Option(metavar="LOAD,...", help="Fractions of the hosts' link, such as 0.3,0.6.")
+    ] = None,
+    flows: Annotated[int | None, typer.Option(help="How many flows a case has.", min=1, max=10_000_000)] = None,
+    seeds: Annotated[int | None, typer.Option(help="How often each case is repeated.", min=1, max=1000)] = None,
+    rate: Annotated[str | None, typer.Option(metavar="RATE", help="Of every link, such as 10Gbps.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if there is one.")] = False,
+) -> None:
+    """Write a commented scenario that runs as it is. In a terminal, without options, it asks a few questions."""
+    from packetloom.new import choices
+    from packetloom.new.command import check_can_write, write_scenario
+    from packetloom.new.text import Answers
+
+    check_can_write(file, force)
+    given: dict[str, Any] = {"fabric": fabric, "workload": workload, "rate": rate, "flows": flows, "seeds": seeds}
+    given["schemes"] = choices.schemes("--scheme", scheme) if scheme else None
+    given["loads"] = choices.loads("--load", load) if load else None
+    given = {name: value for name, value in given.items() if value is not None}
+    if not given and sys.stdin.isatty():
+        from packetloom.new.questions import ask_all
+
+        try:
+            answers = ask_all()
+        except (EOFError, KeyboardInterrupt):
+            print("\nstopped; nothing was written", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+    else:
+        answers = Answers(**given)
+    for line in write_scenario(file, answers):
+        print(line)
+
+
+@app.command()
 def run(
     scenario: ScenarioArgument,
     output: Annotated[

@@ -1,0 +1,1 @@
+"""`packetloom new`: a first scenario, from flags or from a few answers."""

@@ -1,0 +1,85 @@
+"""The queue and the routing that each transport runs over in a first scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+REFERENCE_GBPS = 10
+"""Buffers below are for links of this rate. Faster links get more, in proportion: the same time of traffic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A size in bytes at `REFERENCE_GBPS`."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A scheme that makes sense as it stands: what `[[scheme]]` says beside the transport's kind."""
+
+    label: str
+    queue: Mapping[str, Any] = field(default_factory=dict)
+    routing: str | Mapping[str, Any] | None = "ecmp"
+    transport: Mapping[str, Any] = field(default_factory=dict)
+    nic: str | None = None
+
+
+DROP_TAIL = {"kind": "drop-tail", "capacity": Buffer(225_000)}
+UNBOUNDED = {"kind": "drop-tail"}
+MARKING = {"kind": "ecn", "capacity": Buffer(225_000), "mark_above": Buffer(22_500)}
+PFABRIC = {"kind": "pfabric", "capacity": Buffer(22_500)}
+LOSSLESS = {"kind": "shared-buffer", "buffer": "12MB"}
+MARKING_LOSSLESS = LOSSLESS | {"ecn_min": Buffer(40_000), "ecn_max": Buffer(160_000)}
+STRICT = {"kind": "classes", "strict": 8, "queue": "drop-tail"}
+PIAS = {"kind": "classes", "strict": 3, "queue": "drop-tail"}
+PIAS_PORT = {"kind": "ecn", "capacity": Buffer(225_000), "mark_above": Buffer(90_000)}
+UEC = {"kind": "ndp", "capacity": Buffer(36_000), "ecn_min": Buffer(7_500), "ecn_max": Buffer(29_000)}
+
+RECIPES: dict[str, Recipe] = {
+    "tcp": Recipe("TCP", DROP_TAIL),
+    "cubic": Recipe("CUBIC", DROP_TAIL),
+    "dctcp": Recipe("DCTCP", MARKING),
+    "d2tcp": Recipe("D2TCP", MARKING),
+    "min-tcp": Recipe("pFabric (MinTCP)", PFABRIC, "spray-round-robin"),
+    "fixed-window": Recipe("Fixed window", DROP_TAIL),
+    "flowtune": Recipe("Flowtune", DROP_TAIL),
+    "mptcp": Recipe("MPTCP", DROP_TAIL),
+    "pias": Recipe("PIAS", PIAS | {"port": PIAS_PORT}, transport={"thresholds": ["100KB", "1MB"]}),
+    "line-rate": Recipe("pFabric (line rate)", PFABRIC, "spray-round-robin"),
+    "ndp": Recipe("NDP", {"kind": "ndp"}, "permutation"),
+    "fastpass": Recipe("Fastpass", {"kind": "pfabric", "capacity": Buffer(36_000)}, "spray-round-robin"),
+    "homa": Recipe("Homa", STRICT, "spray-random"),
+    "phost": Recipe("pHost", {"kind": "pfabric", "capacity": Buffer(36_000)}, "spray-random"),
+    "rcp": Recipe("RCP", DROP_TAIL),
+    "d3": Recipe("D3", DROP_TAIL),
+    "pdq": Recipe("PDQ", DROP_TAIL, {"kind": "ecmp", "symmetric": True}),
+    "daq": Recipe("DAQ", {"kind": "daq"}),
+    "numfabric": Recipe("NUMFabric", {"kind": "weighted-fair"}),
+    "roce": Recipe("RoCE (PFC alone)", LOSSLESS),
+    "dcqcn": Recipe("DCQCN", MARKING_LOSSLESS),
+    "timely": Recipe("TIMELY", LOSSLESS),
+    "hpcc": Recipe("HPCC", LOSSLESS),
+    "swift": Recipe("Swift", LOSSLESS),
+    "rdma-dctcp": Recipe("DCTCP by rates", MARKING_LOSSLESS),
+    "eqds": Recipe("EQDS", {"kind": "ndp"}, "bitmap", nic="drop-tail"),
+    "uec": Recipe("Ultra Ethernet", UEC, "reps", nic="drop-tail"),
+    "ideal": Recipe("Ideal (SRPT)", routing=None),
+    "max-min": Recipe("Max-min fair", routing=None),
+    "syn": Recipe("SYN", UNBOUNDED, "controller"),
+    "asy": Recipe("ASY", UNBOUNDED),
+}
+"""By the transport's kind, in the order of the catalogue."""
+
+
+def scaled(value: Any, gbps: float) -> Any:
+    """A value of a recipe as the scenario has it, on links of this rate."""
+    if isinstance(value, Mapping):
+        return {key: scaled(inner, gbps) for key, inner in value.items()}
+    if isinstance(value, Buffer):
+        size = round(value.size * max(gbps / REFERENCE_GBPS, 1))
+        return f"{size / 1000:g}KB"
+    return value

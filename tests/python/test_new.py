@@ -1,0 +1,210 @@
+"""`packetloom new`: all that it can write passes `check`, fits the schema and can be simulated; the rest is refused."""
+
+import itertools
+import json
+import os
+import pty
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import packetloom
+from packetloom import _core
+from packetloom.cli import main
+from packetloom.errors import PacketloomError
+from packetloom.new import choices
+from packetloom.new.command import write_scenario
+from packetloom.new.questions import ask_all
+from packetloom.new.recipes import RECIPES
+from packetloom.new.text import Answers, scenario_text
+from packetloom.scenario import facts, plan_from_text
+
+OPERATIONS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
+WITHOUT_JOBS = ("ideal", "max-min", "syn", "asy")
+SCHEMA = jsonschema.Draft202012Validator(json.loads(_core.schema()))
+RATES = ("1Gbps", "100Gbps", "400Gbps")
+FEW = ("web-search", "permutation", "incast", "all-reduce")
+
+
+def go_together(fabric: str, workload: str, scheme: str) -> bool:
+    """Flow-level models and controllers run no collectives, and SYN's controller knows leaves and spines only."""
+    return not (workload in OPERATIONS and scheme in WITHOUT_JOBS) and not (scheme == "syn" and fabric == "fat-tree")
+
+
+def answers(fabric: str, workload: str, schemes: list[str], rate: str = "10Gbps") -> Answers:
+    loads = [0.5] if choices.workloads()[workload].loads else None
+    return Answers(fabric=fabric, workload=workload, schemes=schemes, loads=loads, seeds=1, rate=rate)
+
+
+def compatible(fabric: str, workload: str) -> list[str]:
+    return [scheme for scheme in RECIPES if go_together(fabric, workload, scheme)]
+
+
+@pytest.mark.parametrize("fabric", choices.fabrics())
+def test_every_combination_passes_check_and_fits_the_schema(fabric: str) -> None:
+    distributions = _core.distributions()
+    others = [name for name in choices.workloads() if name not in distributions]
+    asked = [answers(fabric, name, ["tcp", "dctcp", "line-rate"]) for name in distributions]
+    asked += [answers(fabric, name, compatible(fabric, name)) for name in ["web-search", *others]]
+    asked += [answers(fabric, "web-search", compatible(fabric, "web-search"), rate) for rate in RATES]
+    for one in asked:
+        text = scenario_text(one.checked(), "new.toml")
+        plan = plan_from_text(text, "toml", "new.toml", ())
+        assert plan.warnings == ()
+        assert facts(plan.cases)
+        SCHEMA.validate(tomllib.loads(text))
+        assert max(map(len, text.splitlines())) < 200
+
+
+@pytest.mark.parametrize("fabric", choices.fabrics())
+@pytest.mark.parametrize("workload", ["web-search", "all-reduce"])
+def test_every_scheme_can_be_begun(fabric: str, workload: str, tmp_path: Path) -> None:
+    said = write_scenario(tmp_path / "new.toml", answers(fabric, workload, compatible(fabric, workload)))
+    assert len(said) == 4
+
+
+@pytest.mark.parametrize(
+    ("fabric", "workload", "scheme"),
+    [
+        (fabric, workload, scheme)
+        for fabric, workload, scheme in itertools.product(choices.fabrics(), FEW, RECIPES)
+        if not go_together(fabric, workload, scheme)
+    ],
+)
+def test_what_does_not_go_together_is_not_written(fabric: str, workload: str, scheme: str, tmp_path: Path) -> None:
+    with pytest.raises(PacketloomError, match="these do not go together"):
+        write_scenario(tmp_path / "new.toml", answers(fabric, workload, [scheme]))
+    assert not (tmp_path / "new.toml").exists()
+
+
+def test_every_transport_has_a_recipe() -> None:
+    kinds = {entry["kind"] for entry in json.loads(_core.registry()) if entry["section"] == "transport"}
+    own = {kind for kind in kinds if kind.startswith("python")}
+    assert kinds - own == set(RECIPES), "add the transport to python/packetloom/new/recipes.py"
+
+
+@pytest.mark.parametrize("workload", ["web-search", "incast", "all-reduce"])
+def test_what_is_written_runs_at_once(workload: str, tmp_path: Path) -> None:
+    schemes = compatible("rack", workload)
+    file = tmp_path / "new.toml"
+    write_scenario(file, answers("rack", workload, schemes))
+    small = ["run.flows=30"] if workload == "web-search" else []
+    small += ['workload.0.arrivals.size="200KB"'] if workload == "all-reduce" else []
+    small += ['run.duration="6ms"'] if workload == "incast" else []
+    results = packetloom.run(file, tmp_path / "out", overrides=small, progress=False)
+    started = results.to_polars("cases")
+    assert started["flows_started"].min() == started.filter(stalled=0)["flows_finished"].min()
+    assert set(started["scheme"]) == {RECIPES[scheme].label for scheme in schemes}
+    assert started["flows_finished"].to_list() == started["flows_started"].to_list()
+
+
+def packetloom_new(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "packetloom", "new", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False, stdin=subprocess.DEVNULL)
+
+
+def test_it_says_how_to_run_it_and_how_an_editor_completes_it(tmp_path: Path) -> None:
+    (tmp_path / "my runs").mkdir()
+    done = packetloom_new("my runs/first.toml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "wrote my runs/first.toml: 18 cases",
+        "run it: packetloom run 'my runs/first.toml'",
+        "for completion in an editor (Taplo, Even Better TOML): packetloom schema > 'my runs/packetloom.schema.json'",
+        "the scenario's first line names that file: #:schema ./packetloom.schema.json",
+    ]
+    text = (tmp_path / "my runs/first.toml").read_text()
+    assert text.startswith("#:schema ./packetloom.schema.json\n# TCP, DCTCP and pFabric (line rate): ")
+    again = packetloom_new("my runs/first.toml", cwd=tmp_path)
+    assert again.returncode == 2
+    assert again.stderr == (
+        "error: my runs/first.toml: there is such a file already; name another, or replace it with --force\n"
+    )
+    forced = packetloom_new("my runs/first.toml", "--force", "--scheme", "ndp,homa", "--seeds", "1", cwd=tmp_path)
+    assert forced.returncode == 0, forced.stderr
+    assert "wrote my runs/first.toml: 4 cases" in forced.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--fabric", "leafspine"], "--fabric leafspine: there is no such choice; did you mean 'leaf-spine'?"),
+        (["--fabric", "ring"], "--fabric ring: there is no such choice; choose one of: fat-tree, "),
+        (["--workload", "web"], "--workload web: there is no such choice"),
+        (["--scheme", "tcp,dctpc"], "--scheme dctpc: there is no such choice; did you mean 'dctcp'?"),
+        (["--scheme", "tcp", "--scheme", "tcp"], "--scheme tcp: it is named twice"),
+        (["--load", "80"], "--load 80: a load is a fraction of the hosts' link, such as 0.6"),
+        (["--load", "nan"], "--load nan: a load"),
+        (["--load", "0.3,"], "--load : a load"),
+        (["--rate", "10"], "--rate 10: write a rate with its unit, such as 10Gbps"),
+        (["--rate", "0Gbps"], "--rate 0Gbps: write a rate"),
+        (["--rate", "1bps"], "--rate 1bps: write a rate"),
+        (["--workload", "incast", "--load", "0.5"], "--load: the workload 'incast' has none; leave it out"),
+        (["--workload", "all-reduce", "--flows", "5"], "--flows: the workload 'all-reduce' has none"),
+        (["--fabric", "fat-tree", "--scheme", "syn"], "these do not go together: topology.kind: syn's controller"),
+        (["--seeds", "0"], "--seeds"),
+        (["--flows", "0"], "--flows"),
+        (["new.json"], "new.json: end the name in .toml"),
+        (["nowhere/new.toml"], "nowhere/new.toml: there is no folder nowhere"),
+        (["folder.toml"], "folder.toml: it is a folder"),
+    ],
+)
+def test_mistakes(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "folder.toml").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["packetloom", "new", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["folder.toml"]
+
+
+def told(*said: str) -> Answers:
+    """What comes of these answers."""
+    waiting = iter(said)
+    return ask_all(lambda question: next(waiting))
+
+
+def test_enter_takes_what_is_usual() -> None:
+    usual = told("", "", "", "", "", "")
+    assert scenario_text(usual, "x.toml") == scenario_text(Answers(), "x.toml")
+
+
+def test_a_wrong_answer_is_asked_for_again(capsys: pytest.CaptureFixture[str]) -> None:
+    given = told("?", "ring", "rack", "fast", "40Gbps", "incast", "dctpc", "dctcp, ndp", "none", "2")
+    assert given == Answers(fabric="rack", rate="40Gbps", workload="incast", schemes=["dctcp", "ndp"], seeds=2)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Hosts on one switch." in said
+    assert "did you mean 'dctcp'?" in said
+
+
+def test_in_a_terminal_it_asks_and_can_be_left(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "packetloom", "new"]
+    for keys, code in ((b"rack\n\nincast\n\n1\n", 0), (b"rack\n\x04", 130)):
+        (tmp_path / "scenario.toml").unlink(missing_ok=True)
+        master, slave = pty.openpty()
+        process = subprocess.Popen(command, cwd=tmp_path, stdin=slave, stdout=slave, stderr=slave)
+        os.close(slave)
+        os.write(master, keys)
+        assert process.wait(timeout=60) == code
+        os.close(master)
+        assert (tmp_path / "scenario.toml").exists() == (code == 0)
+
+
+def test_the_schema_knows_what_an_editor_would_mark() -> None:
+    scenario: dict[str, Any] = tomllib.loads(scenario_text(Answers(), "x.toml"))
+    scenario["scheme"][0]["queue"]["capcity"] = "1KB"
+    with pytest.raises(jsonschema.ValidationError):
+        SCHEMA.validate(scenario)
