@@ -26,7 +26,7 @@ from packetloom.results import Results
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-NOTEBOOKS = ("tutorial", "own-scheme")
+NOTEBOOKS = ("tutorial", "own-scheme", *(f"course/{book.stem}" for book in sorted(DOCS.glob("course/*.ipynb"))))
 GALLERY = "gallery.md"
 RUN = re.compile(r"^    (packetloom run .*)$", re.MULTILINE)
 FROM_ELSEWHERE = {
@@ -87,7 +87,10 @@ def _place(file: Path) -> Path:
     """Where a file of the repository is in the site."""
     if str(file) in FROM_ELSEWHERE:
         return Path(FROM_ELSEWHERE[str(file)])
-    return file.relative_to("docs") if file.parts[0] == "docs" else file
+    if file.parts[0] != "docs":
+        return file
+    page = file.relative_to("docs")
+    return page.with_suffix(".md") if str(page.with_suffix("")) in NOTEBOOKS else page
 
 
 def _linked_files() -> set[Path]:
@@ -151,6 +154,8 @@ def _cell(cell: Any) -> list[str]:
 
 
 def _output(output: Any) -> str:
+    if output.get("name") == "stdout":
+        return f"```text\n{output['text'].rstrip()}\n```"
     data = output.get("data", {})
     if "image/png" in data:
         return f'<img alt="What the cell draws" src="data:image/png;base64,{data["image/png"].strip()}">'

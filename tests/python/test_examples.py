@@ -38,6 +38,17 @@ def test_says_at_its_head_how_to_run_it(scenario: Path) -> None:
     assert "look at" in head
 
 
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.stem)
+def test_says_how_long_it_takes_as_the_readme_does(scenario: Path) -> None:
+    (seconds,) = re.findall(r"^# It takes about (\d+) CPU-seconds? on a ", scenario.read_text(), re.MULTILINE)
+    row = next(
+        line
+        for line in (ROOT / "README.md").read_text().splitlines()
+        if f"(examples/{scenario.name})" in line and line[0] == "|"
+    )
+    assert row.endswith(f"| {seconds} |")
+
+
 def test_replay_runs_the_flows_of_its_file(tmp_path: Path) -> None:
     done = packetloom("run", ROOT / "examples" / "replay.toml", "-o", tmp_path / "results")
     assert done.returncode == 0, done.stderr

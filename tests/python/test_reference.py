@@ -40,6 +40,7 @@ def test_every_page_is_in_the_navigation() -> None:
         "reference/commands.md",
         "tutorial.md",
         "own-scheme.md",
+        *(f"course/{book.stem}.md" for book in (ROOT / "docs" / "course").glob("*.ipynb")),
     }
     written = {file.name for file in (ROOT / "docs").glob("*.md")}
     papers = {f"papers/{file.parent.name}.md" for file in ROOT.glob("papers/*/README.md")}

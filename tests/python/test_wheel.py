@@ -60,6 +60,23 @@ def test_it_runs_and_computes_the_same(clean: tuple[Path, dict[str, str]], scena
     assert "new Fabric(" in (there.path / "report.html").read_text()
 
 
+def test_the_readmes_first_commands_work_with_it(clean: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+    commands, environment = clean
+    first, *others = first_commands()
+    assert first.startswith("pip install dist/packetloom-*.whl")
+    for command in others:
+        words = [str(commands / "packetloom"), *command.partition("#")[0].split()[1:]]
+        done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results/first/report.html").exists()
+
+
+def first_commands() -> list[str]:
+    """The first block of commands in the README."""
+    (block,) = re.findall(r"\n\n((?:    .*\n)+)", (ROOT / "README.md").read_text())[:1]
+    return [line.strip() for line in block.splitlines()]
+
+
 def test_it_is_the_package_of_the_wheel_that_runs(clean: tuple[Path, dict[str, str]]) -> None:
     commands, environment = clean
     code = "import packetloom._core; print(packetloom._core.__file__)"
