@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from packetloom.api import run
-    from packetloom.errors import ArgumentError, Interrupted, LawError, PacketloomError, ScenarioError
+    from packetloom.errors import ArgumentError, Interrupted, InvariantError, PacketloomError, ScenarioError
     from packetloom.exchange.fct import read_fct
     from packetloom.plots import plot
     from packetloom.report import write_report
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArgumentError",
     "Interrupted",
-    "LawError",
+    "InvariantError",
     "PacketloomError",
     "Results",
     "Scenario",
@@ -49,7 +49,7 @@ __all__ = [
 _HOME = {
     "ArgumentError": "errors",
     "Interrupted": "errors",
-    "LawError": "errors",
+    "InvariantError": "errors",
     "PacketloomError": "errors",
     "Results": "results",
     "Scenario": "scenario",

@@ -32,10 +32,10 @@ def run(
 
     Without `output` the results go to a new temporary folder. Into a folder that holds part of them, only the
     rest is run. `overrides` are `key=value` texts, as for `packetloom run --set`. `shard` is one such as `"2/8"`: only
-    that share of the cases is run. Without `cache` even cases whose results earlier runs have kept are computed anew.
+    that share of the cases is run. Without `cache` even cases with results from earlier runs are recomputed.
     `ray` is a Ray cluster's `"HOST:PORT"`, or `"local"` to start Ray on this machine. With `audit` the invariants of
-    every simulation are checked as it runs, and `LawError` is raised if one is violated. Finished cases that another
-    build of packetloom computed are computed again, unless `keep_older`.
+    every simulation are checked as it runs, and `InvariantError` is raised if one is violated. Finished cases that
+    another build of packetloom computed are computed again, unless `keep_older`.
     """
     text = "a text such as"
     share = None if shard is None else Shard.parse(arguments.instance("shard", shard, str, f'{text} "2/8"'))

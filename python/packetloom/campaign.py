@@ -43,8 +43,8 @@ def run_plan(
     """Runs what is not finished yet, and, unless `keep_older`, what another build has finished.
 
     With `verify`, what is finished is read and held against what was written first; a damaged case is run again.
-    Raises `Interrupted` after Ctrl-C, and `LawError` where an audit asks for it, with everything finished kept. What
-    the cache has was not audited, so an audit does not take it.
+    Raises `Interrupted` after Ctrl-C, and `InvariantError` where an audit asks for it, with everything finished kept.
+    What the cache has was not audited, so an audit does not take it.
     """
     executor = executor_for(workers, ray, audit)
     try:
@@ -119,7 +119,7 @@ class _Campaign:
             with suppress(OSError):
                 self._settle(at_once=True)
             problem = explain_os_error(error, f"{self.folder.path}: cannot write a result")
-            raise PacketloomError(f"{problem}. {self._kept()}; then run the same command again to go on") from None
+            raise PacketloomError(f"{problem}. {self._kept()}; then run the same command to resume") from None
 
     def _run_waiting(self) -> None:
         while (self.schedule.waiting or self._unsettled) and not self.stop.is_set():

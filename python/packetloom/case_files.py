@@ -194,7 +194,7 @@ def _sync_file(file: Path) -> None:
 
 
 def fingerprint_of(flows: pa.Table) -> str:
-    """The fingerprint of a case, computed anew from its flows."""
+    """The fingerprint of a case, recomputed from its flows."""
     return _core.fingerprint_of({name: numbers_of(flows[name].combine_chunks()) for name in FINGERPRINTED})
 
 

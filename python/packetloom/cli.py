@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from packetloom import start
 from packetloom.arguments import MOST_WORKERS, with_values
-from packetloom.errors import Interrupted, LawError, PacketloomError
+from packetloom.errors import Interrupted, InvariantError, PacketloomError
 from packetloom.start import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MISTAKE = 2
 STALLED = 3
-LAW_BROKEN = 4
+INVARIANT_VIOLATED = 4
 
 
 class Against(StrEnum):
@@ -34,19 +34,19 @@ class Against(StrEnum):
 
 
 class Commands(TyperGroup):
-    """The commands; one that is interrupted before it has anything of its own to say about that is no riddle."""
+    """The commands. One that is interrupted before it can say what was kept still ends with a message."""
 
     def invoke(self, ctx: Any) -> Any:
         start.loaded()
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            print("stopped. The same command goes on from there.", file=sys.stderr)
+            print("stopped. Run the same command to resume.", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
 
 
 def _can_be_written(file: Path | None) -> Path | None:
-    """Printed before the work, which may take hours."""
+    """Checked before the work, which may take hours."""
     if file and (file.is_dir() or not file.parent.is_dir()):
         raise typer.BadParameter(f"{file} is a folder" if file.is_dir() else f"there is no folder {file.parent}")
     return file
@@ -76,14 +76,14 @@ ShardOption = Annotated[
     str | None, typer.Option(metavar="I/N", help="Run only the I-th of N shares, counted from 1; see `combine`.")
 ]
 NoCacheOption = Annotated[
-    bool, typer.Option("--no-cache", help="Compute every case anew, even if an earlier run has its result.")
+    bool, typer.Option("--no-cache", help="Recompute every case, even if an earlier run has its result.")
 ]
 RayOption = Annotated[
     str | None,
     typer.Option(metavar="[HOST:PORT]", help="Run on a Ray cluster; without an address, on Ray on this machine."),
 ]
 AuditOption = Annotated[
-    bool, typer.Option("--audit", help="Check the invariants of every simulation as it runs; computes every case anew.")
+    bool, typer.Option("--audit", help="Check the invariants of every simulation as it runs; recomputes every case.")
 ]
 KeepOlderOption = Annotated[
     bool, typer.Option("--keep-older", help="Keep finished cases that another build of packetloom computed.")
@@ -104,7 +104,7 @@ def main() -> None:
         finally:
             _flush()
     except PacketloomError as error:
-        _fail(str(error), LAW_BROKEN if isinstance(error, LawError) else MISTAKE)
+        _fail(str(error), INVARIANT_VIOLATED if isinstance(error, InvariantError) else MISTAKE)
     except OSError as error:
         _fail(f"{error.filename or 'standard output, or a file that was open'}: {error.strerror or error}", MISTAKE)
     except MemoryError:
@@ -210,7 +210,7 @@ def run(
     audit: AuditOption = False,
     keep_older: KeepOlderOption = False,
 ) -> None:
-    """Run a scenario. Stopped or killed, the same command goes on where it was."""
+    """Run a scenario. If it is stopped or killed, the same command resumes it."""
     from packetloom.campaign import run_plan
     from packetloom.progress import reporter_for
     from packetloom.scenario import read_plan
@@ -237,7 +237,7 @@ def run(
             keep_older=keep_older,
         )
     except Interrupted as interrupted:
-        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        print(f"stopped: {interrupted}. Run the same command to resume.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     _print_results(results)
     print(f"\nresults in {folder}; figures: packetloom report {folder}")
@@ -286,7 +286,7 @@ def search(
             keep_older=keep_older,
         )
     except Interrupted as interrupted:
-        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        print(f"stopped: {interrupted}. Run the same command to resume.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     found = held_values(results, range, hold)
     print_held(found, range, hold, results.build_note())
@@ -301,7 +301,7 @@ def combine_command(
     folders: FoldersArgument,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder that gets all of them.")],
 ) -> None:
-    """Make one results folder of several, such as those of a campaign's shards."""
+    """Merge results folders, such as those of a campaign's shards, into one."""
     from packetloom.combine import combine
 
     results, missing = combine(folders, output)
@@ -370,7 +370,7 @@ def view(
     folders: FoldersArgument,
     port: Annotated[int, typer.Option(help="Where it listens on this machine; 0 takes any that is free.")] = 8437,
 ) -> None:
-    """Show the report in a browser, and follow a run that goes on."""
+    """Show the report in a browser, and follow a run in progress."""
     from packetloom.results import Results
     from packetloom.view import serve
 
@@ -381,8 +381,8 @@ def view(
 def plot(
     figure: Annotated[str, typer.Argument(metavar="FIGURE", help="A figure that `packetloom list` names.")],
     folders: FoldersArgument,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Its ending says the format.")],
-    load: Annotated[float | None, typer.Option(help="The load to show, where a figure shows one.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Its extension sets the format.")],
+    load: Annotated[float | None, typer.Option(help="The load to show, in figures of one load.")] = None,
     statistic: Annotated[str | None, typer.Option(help="mean, p99, ...; for queues mean, p99, max.")] = None,
     bin: Annotated[str | None, typer.Option(help="For figures by load: a size bin, like '(0, 100KB]'.")] = None,
 ) -> None:
@@ -402,7 +402,7 @@ def export(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")],
     format: Annotated[str, typer.Option(help="fct-hpcc, fct-conweave, flow-monitor or pcapng.")] = "fct-hpcc",
 ) -> None:
-    """Write the flows of every case, or what was captured of it, in another tool's format."""
+    """Write every case's flows, or its captured packets, in another tool's format."""
     from packetloom.exchange import export as write
     from packetloom.results import Results
 
@@ -453,14 +453,14 @@ def doctor(
     try:
         survived = run_doctor(control, output, settings or ())
     except KeyboardInterrupt:
-        print("stopped. The same command begins anew.", file=sys.stderr)
+        print("stopped. The same command starts over.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     raise typer.Exit(0 if survived else 1)
 
 
 @app.command()
 def check(scenario: ScenarioArgument, settings: SetOption = None) -> None:
-    """Check a scenario without running it: its cases, what they imply, and warnings. Of a results folder every file."""
+    """Check a scenario without running it: its cases, what they imply, and warnings; or a results folder's files."""
     from packetloom.scenario import facts, read_plan
 
     if scenario.is_dir():
@@ -487,7 +487,9 @@ def schema() -> None:
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="A paper that `packetloom list` names.")],
     figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure and the claims it shows.")] = None,
-    scale: Annotated[Literal["quick", "full"], typer.Option(help="Minutes, or flows enough for every tail.")] = "quick",
+    scale: Annotated[
+        Literal["quick", "full"], typer.Option(help="quick takes minutes; full has enough flows for every tail.")
+    ] = "quick",
     json_file: JsonOption = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where the runs and the page go.")
@@ -511,7 +513,7 @@ def reproduce(
     try:
         findings = reproduce_paper(paper, figure, scale, json_file, output, workers, keep_older)
     except Interrupted as interrupted:
-        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        print(f"stopped: {interrupted}. Run the same command to resume.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     if not check_verdicts(paper, figure, scale, findings, accept=accept):
         raise typer.Exit(1)
@@ -587,7 +589,7 @@ def validate(
             configs=configs or (),
         )
     except Interrupted as interrupted:
-        print(f"stopped: {interrupted}. The same command begins anew.", file=sys.stderr)
+        print(f"stopped: {interrupted}. The same command starts over.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     raise typer.Exit(0 if agreed else 1)
 

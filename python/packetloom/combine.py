@@ -101,7 +101,7 @@ def _agree(some: Found, others: Found) -> None:
                 f"{folder} and {place} differ in case {case_id}: its fingerprints are {row.fingerprint} "
                 f"({build_text(row.version, row.build)}) and {other.fingerprint} "
                 f"({build_text(other.version, other.build)}); nothing was written. Run one of them again: what "
-                "another build computed, or what is damaged, is computed anew"
+                "another build computed, or what is damaged, is recomputed"
             )
 
 

@@ -13,7 +13,7 @@ class ArgumentError(PacketloomError, ValueError):
     """What a Python function was given is of the wrong type, or out of range."""
 
 
-class LawError(PacketloomError):
+class InvariantError(PacketloomError):
     """An audited simulation violated an invariant: a fault of packetloom."""
 
 

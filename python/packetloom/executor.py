@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from packetloom import _core
-from packetloom.errors import LawError, PacketloomError
+from packetloom.errors import InvariantError, PacketloomError
 from packetloom.machine import usable_cores
 from packetloom.outcome import Outcome
 from packetloom.rows import row_label
@@ -133,7 +133,7 @@ def is_audit_asked() -> bool:
 def refuse_if_broken(case: _core.Case, core: _core.Outcome) -> None:
     """Results of a simulation that violated an invariant are not kept."""
     if core.violation:
-        raise LawError(f"{row_label(case.parameters)}: {core.violation}")
+        raise InvariantError(f"{row_label(case.parameters)}: {core.violation}")
 
 
 def executor_for(workers: int | None, ray: str | None, audit: bool) -> Executor:

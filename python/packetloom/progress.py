@@ -134,7 +134,7 @@ def case_label(case: _core.Case) -> str:
 def opening(total: int, resumed: int, cached: int, folder: Path) -> str:
     """The first line of a campaign."""
     again = f", {resumed} of them finished before" if resumed else ""
-    known = f", {cached} known from earlier runs (--no-cache computes them anew)" if cached else ""
+    known = f", {cached} known from earlier runs (--no-cache recomputes them)" if cached else ""
     return f"{total} case{'s' if total != 1 else ''}{again}{known}; results in {folder}"
 
 

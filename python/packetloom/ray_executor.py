@@ -11,7 +11,7 @@ from typing import Any
 from packetloom import _core
 from packetloom.arguments import AUTO, LOCAL
 from packetloom.build import build_text, this_build
-from packetloom.errors import LawError, PacketloomError
+from packetloom.errors import InvariantError, PacketloomError
 from packetloom.executor import Finished, Running, is_audit_asked, refuse_if_broken
 from packetloom.outcome import Outcome
 from packetloom.schemes import kept
@@ -24,7 +24,7 @@ HTTP2_SETTINGS = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + HTTP2_SETTINGS
 SETTINGS_TYPE = slice(3, 4)
 RETRIES = 20
-"""How often a case is begun anew after its worker was lost: more often than machines die, and yet not for ever."""
+"""How often a case is begun anew after its worker was lost: more often than machines die, and yet not forever."""
 
 
 def simulate(case_json: str, case_id: str, audit: bool, build: str, sources: Sources) -> Outcome:
@@ -101,7 +101,7 @@ class RayExecutor:
         try:
             outcome = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, LawError):
+            if isinstance(error.cause, InvariantError):
                 raise error.cause from None
             raise PacketloomError(f"a case failed on the cluster: {error.cause or error}") from None
         except self._ray.exceptions.RayError as error:

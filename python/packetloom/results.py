@@ -95,7 +95,7 @@ class Results:
                     print(f"warning: {one}; passed over", file=sys.stderr)
                 if len(self.problems) == 1:
                     names_all = f"`packetloom check {self.path}` names all that is damaged"
-                    print(f"warning: {names_all}, `packetloom run {self.path}` mends it", file=sys.stderr)
+                    print(f"warning: {names_all}, `packetloom run {self.path}` repairs it", file=sys.stderr)
 
     @property
     def cases(self) -> pa.Table:

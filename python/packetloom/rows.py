@@ -187,7 +187,7 @@ def read_rows(folder: Path) -> tuple[list[CaseRow], list[DamageError]]:
 
 
 def _indexed_rows(path: Path) -> dict[str, CaseRow]:
-    """What the index has: it may be missing or lag behind the flows files, and can be made anew from them."""
+    """What the index has: it may be missing or lag behind the flows files, and can be rebuilt from them."""
     if not path.exists():
         return {}
     try:

@@ -4,7 +4,7 @@ Application throughput is the share of the flows with a deadline that met it. It
 that bisection finds where it passes the wanted share. Each scheme and each seed is searched for by itself; the answer
 is the mean over seeds with its interval, like every statistic here.
 
-What was run is a results folder like any other, with the key as an axis: stopped, a search goes on where it was.
+What was run is a results folder like any other, with the key as an axis: a search that was stopped resumes.
 """
 
 from __future__ import annotations

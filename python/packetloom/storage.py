@@ -37,7 +37,7 @@ class DamageError(PacketloomError):
         super().__init__(f"{path}: {what}{advice and f': {advice}'}")
         self.path = path
         self.advice = advice
-        """What only the user can do about it; empty where to write the file anew is enough."""
+        """What only the user can do about it; empty where writing the file again is enough."""
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:

@@ -43,12 +43,12 @@ def read_marker(folder: Path) -> dict[str, Any]:
     if type(known_format) is not int or known_format not in FORMATS_READ:
         raise PacketloomError(
             f"{folder}: written in format {known_format}, and this packetloom reads formats up to {FORMAT}: "
-            f"use packetloom {version}, or run the scenario anew"
+            f"use packetloom {version}, or run the scenario again"
         )
     if _numbers(version) > _numbers(_core.version()):
         raise PacketloomError(
             f"{folder}: written by packetloom {version}, which is newer than this one ({_core.version()}): "
-            "use that one, or run the scenario anew with -o DIR"
+            "use that one, or run the scenario again with -o DIR"
         )
     wrong = [key for key, is_right in MARKER_KEYS.items() if not is_right(marker.get(key, ...))]
     if wrong:

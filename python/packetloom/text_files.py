@@ -1,5 +1,5 @@
 """Text files that a user names. Only regular files are read, and only up to a size, as the simulator does: a pipe could
-be waited for, and a device read, for ever."""
+be waited for, and a device read, forever."""
 
 from __future__ import annotations
 

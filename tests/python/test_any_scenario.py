@@ -153,7 +153,7 @@ def answer(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
 
 @contextmanager
 def no_hang() -> Iterator[None]:
-    """Ends the tests, and says where they were, if what is inside takes for ever."""
+    """Ends the tests, and says where they were, if what is inside takes forever."""
     faulthandler.dump_traceback_later(HANGS_AFTER_S, exit=True)
     try:
         yield

@@ -9,7 +9,7 @@ import pytest
 
 import packetloom
 from packetloom import Results, Scenario, Scheme, _core, control
-from packetloom.errors import ArgumentError, Interrupted, LawError, PacketloomError, ScenarioError
+from packetloom.errors import ArgumentError, Interrupted, InvariantError, PacketloomError, ScenarioError
 from packetloom.scenario import read_plan
 
 api: Any = packetloom
@@ -36,7 +36,7 @@ def test_all_errors_have_one_base() -> None:
     assert packetloom.ScenarioError is _core.ScenarioError is ScenarioError
     with pytest.raises(PacketloomError, match="tpology"):
         _core.Scenario.read("[tpology]", "", "toml")
-    for kind in (PacketloomError, ScenarioError, ArgumentError, LawError, Interrupted):
+    for kind in (PacketloomError, ScenarioError, ArgumentError, InvariantError, Interrupted):
         again = pickle.loads(pickle.dumps(kind("what and where")))
         assert type(again) is kind
         assert str(again) == "what and where"

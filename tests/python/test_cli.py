@@ -101,7 +101,7 @@ def test_ctrl_c_exits_130_and_says_how_to_go_on(long_scenario: Path, tmp_path: P
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert "cases are finished and kept. The same command goes on" in said
+    assert "cases are finished and kept. Run the same command to resume" in said
     again = packetloom("run", long_scenario, "-o", tmp_path / "out")
     assert again.returncode == 0
     assert "of them finished before" in again.stderr

@@ -1,4 +1,4 @@
-"""Damaged results folders: named, never a traceback; what is whole stays usable; `check` names it, `run` mends it."""
+"""Damaged results folders: named, never a traceback; what is whole stays usable; `check` names it, `run` repairs it."""
 
 import json
 import os
@@ -140,7 +140,7 @@ def test_reports_figures_and_exports_go_on_with_the_rest(
         code, said = command(capsys, monkeypatch, *words)
         assert code == 0
         assert said.count(f"warning: {file}: ") == 1
-        assert f"`packetloom run {folder}` mends it" in said
+        assert f"`packetloom run {folder}` repairs it" in said
     assert f"passed over: {file}: " in (folder / "report.html").read_text()
     assert len(list((folder / "exported").iterdir())) == CASES - 1
 

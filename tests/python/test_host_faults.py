@@ -78,7 +78,7 @@ def assert_a_message_and_no_traceback(done: subprocess.CompletedProcess[str], *w
 
 
 def assert_goes_on(scenario: Path, out: Path, through: Path) -> None:
-    """The same command goes on, keeps what was finished, and comes to what an undisturbed run came to."""
+    """The same command resumes, keeps what was finished, and comes to what an undisturbed run came to."""
     again = run(scenario, out)
     assert again.returncode == 0, again.stderr
     assert fingerprints(out) == fingerprints(through)
@@ -106,7 +106,7 @@ def test_a_disk_without_room_keeps_what_is_finished(
     room = {"size": f"size={used_bytes // 1024 + 60}k", "nr_inodes": f"nr_inodes={small_disk.entries + 4}"}
     small_disk.limit(room[limit])
     full = run(scenario, out)
-    assert_a_message_and_no_traceback(full, "disk is full", "run the same command again")
+    assert_a_message_and_no_traceback(full, "disk is full", "then run the same command to resume")
     kept = len(fingerprints(out))
     assert half <= kept < CASES
     small_disk.limit("size=100m,nr_inodes=10000")
@@ -127,7 +127,7 @@ def test_files_that_may_not_grow_so_large(long_scenario: Path, tmp_path: Path) -
     assert run(long_scenario, through).returncode == 0
     sizes = sorted(file.stat().st_size for file in (through / "flows.parquet").iterdir())
     refused = run_with_files_up_to(sizes[CASES // 2] - 1, long_scenario, out)
-    assert_a_message_and_no_traceback(refused, "larger than the system allows", "run the same command again")
+    assert_a_message_and_no_traceback(refused, "larger than the system allows", "then run the same command to resume")
     assert len(fingerprints(out)) < CASES
     assert not list(out.rglob("*.tmp"))
     none = run_with_files_up_to((out / "plan.jsonl").stat().st_size + 1, long_scenario, out)
@@ -172,7 +172,7 @@ def test_a_signal_at_any_moment(long_scenario: Path, tmp_path: Path, number: sig
         polite = {0, INTERRUPTED, -number}  # before it listens, a signal ends it as the system does
         assert process.returncode in polite, errors
         if process.returncode == INTERRUPTED:
-            assert errors.endswith(("The same command goes on from there.\n", "stopped before anything began\n"))
+            assert errors.endswith(("Run the same command to resume.\n", "stopped before anything began\n"))
         if (out / "packetloom.json").exists():
             found = fingerprints(out)
             assert set(found) <= set(expected)

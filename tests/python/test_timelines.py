@@ -40,7 +40,7 @@ def test_lateness_counts_flows_that_never_came_at_every_time() -> None:
         "measured": [True, True, True, True, True, False],
     }
     found = timelines.missed_by(Made(flows=flows))
-    # 15 and 35 ns late, and one for ever.
+    # 15 and 35 ns late, and one forever.
     assert found["missed_by_ns"].to_list() == [0.0, 15.0, 35.0]
     assert found["fraction"].to_list() == [0.75, 0.5, 0.25]
     with pytest.raises(PacketloomError, match="no flow has a deadline"):

@@ -91,13 +91,13 @@ pub const fn core(d: Defaults) -> [Param; 22] {
         Param::optional(
             "chunk",
             Kind::Count(2),
-            "With go-back-n: go back to the start of a chunk of so many packets, of which acknowledgements count whole ones only; left out: to the missing packet.",
+            "With go-back-n: go back to the start of a chunk of this many packets, of which acknowledgements count whole ones only; left out: to the missing packet.",
             "HPCC's simulator: L2_BACK_TO_ZERO, L2_CHUNK_SIZE",
         ),
         Param::optional(
             "rto",
             Kind::Time,
-            "With go-back-n: if nothing is acknowledged for so long after the last packet sent or acknowledgement, go back; left out: never, so that a lost last packet is never repaired (ConWeave's simulator: 4 ms).",
+            "With go-back-n: if nothing is acknowledged for this long after the last packet sent or acknowledgement, go back; left out: never, so that a lost last packet is never repaired (ConWeave's simulator: 4 ms).",
             "HPCC's simulator: none",
         ),
         Param::value(
@@ -124,7 +124,7 @@ pub const fn core(d: Defaults) -> [Param; 22] {
         Param::optional(
             "bdp_cap",
             Kind::Count(1),
-            "With irn: so many packets may be in flight; left out: what the host's link carries in base_rtt.",
+            "With irn: this many packets may be in flight; left out: what the host's link carries in base_rtt.",
             "IRN (SIGCOMM 2018) §3.2: BDP-FC",
         ),
         Param::value(
@@ -138,7 +138,7 @@ pub const fn core(d: Defaults) -> [Param; 22] {
             "ack_every",
             Kind::Count(1),
             "1",
-            "Acknowledge every so many packets; the last of a flow, and one after which the sender's window is full, at once.",
+            "Acknowledge once in this many packets; the last of a flow, and one after which the sender's window is full, at once.",
             "HPCC's simulator acknowledges each, whatever its L2_ACK_INTERVAL",
         ),
         Param::value(

@@ -106,7 +106,7 @@ const PARAMS: &[Param] = &[
         name: "reset_threshold",
         kind: Kind::Count(1),
         default: Fallback::Value("5"),
-        doc: "After so many timeouts in a row the window is the least (RETX_RESET_THRESHOLD).",
+        doc: "After this many timeouts in a row the window is the least (RETX_RESET_THRESHOLD).",
         source: "htsim: swift.cpp; Swift (SIGCOMM 2020), algorithm 1",
     },
 ];

@@ -38,13 +38,13 @@ pub const COMMON: &[Param] = &[
         "ack_every",
         Kind::Bytes,
         "16384B",
-        "So many bytes, headers included, are acknowledged together; the first packet, marked ones, duplicates and those that ask are acknowledged at once.",
+        "This many bytes, headers included, are acknowledged together; the first packet, marked ones, duplicates and those that ask are acknowledged at once.",
         "htsim_uec: from 16384 B on; htsim_eqds: from more than that on",
     ),
     Param::optional(
         "rto",
         Kind::Time,
-        "A packet that is not answered for so long is sent again. Left out: for uec 15 us and six bandwidth-delay products at the rate of a host's link (with sleek thirty); for eqds 150 us and six times 35 packets.",
+        "A packet that is not answered for this long is sent again. Left out: for uec 15 us and six bandwidth-delay products at the rate of a host's link (with sleek thirty); for eqds 150 us and six times 35 packets.",
         "htsim_uec, htsim_eqds: six queues at their default lengths",
     ),
     Param::optional(
@@ -166,14 +166,14 @@ pub const UEC: &[Param] = &[
         "adapt_threshold",
         Kind::Number(0.0, 1000.0),
         "4",
-        "The same if the delay was above so many targets.",
+        "The same if the delay was above this many targets.",
         HTSIM,
     ),
     param(
         "adjust_every",
         Kind::Count(1),
         "8",
-        "A window is adjusted after so many full packets' bytes, if not after a round trip.",
+        "A window is adjusted after this many full packets' bytes, if not after a round trip.",
         HTSIM,
     ),
     param(
@@ -187,7 +187,7 @@ pub const UEC: &[Param] = &[
         "pull_quantum",
         Kind::Bytes,
         "256B",
-        "Credit is counted in so many bytes.",
+        "Credit is counted in this many bytes.",
         "Ultra Ethernet; htsim_uec: 256 B",
     ),
     param(
@@ -242,18 +242,18 @@ pub const UEC: &[Param] = &[
         "sleek_windows",
         Kind::Number(0.0, 100.0),
         "1.5",
-        "With sleek: a packet is lost when so many windows arrived beyond it.",
+        "With sleek: a packet is lost when this many windows arrived beyond it.",
         HTSIM,
     ),
-    param("sleek_packets", Kind::Count(1), "5", "And so many packets at least.", HTSIM),
+    param("sleek_packets", Kind::Count(1), "5", "And this many packets at least.", HTSIM),
     param(
         "probe_first",
         Kind::Count(1),
         "3",
-        "With sleek: a probe goes after so many base round trips without an answer while there is more to send; otherwise after one and the target delay.",
+        "With sleek: a probe goes after this many base round trips without an answer while there is more to send; otherwise after one and the target delay.",
         HTSIM,
     ),
-    param("probe_again", Kind::Count(1), "5", "And another after so many.", HTSIM),
+    param("probe_again", Kind::Count(1), "5", "And another after this many.", HTSIM),
 ];
 
 /// EQDS's own.
@@ -273,7 +273,7 @@ pub const EQDS: &[Param] = &[
         "htsim_eqds",
     ),
     param("pull_quanta", Kind::Count(1), "8", "Quanta of credit in a pull.", "htsim_eqds: 8"),
-    param("pull_quantum", Kind::Bytes, "512B", "Credit is counted in so many bytes.", "htsim_eqds: 512 B"),
+    param("pull_quantum", Kind::Bytes, "512B", "Credit is counted in this many bytes.", "htsim_eqds: 512 B"),
     param(
         "pull_interval",
         Kind::Number(0.01, 100.0),

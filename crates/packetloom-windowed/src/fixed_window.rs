@@ -15,7 +15,7 @@ impl Congestion for Constant {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "fixed-window",
-        doc: "So many packets in flight, whatever happens; what is lost is sent again after a timeout.",
+        doc: "A fixed number of packets in flight, whatever happens; what is lost is sent again after a timeout.",
         source: "packetloom",
         params: &[&core(Defaults {
             initial_window: ("20", "packetloom"),

@@ -43,7 +43,7 @@ impl Congestion for PiasControl {
                     default: Fallback::Value(
                         r#"["1327140B", "1940340B", "2406080B", "2861600B", "3128780B", "3412020B", "3626640B"]"#,
                     ),
-                    doc: "A flow that sends more than so many bytes is demoted to the next class.",
+                    doc: "A flow that sends more than this many bytes is demoted to the next class.",
                     source: "PIAS's ns-2 code: 8 priorities, web search at a load of 0.8",
                 },
                 Param {

@@ -1,4 +1,4 @@
-//! Detects a case without progress. Packets may move for ever without a flow coming nearer to its end: flows that
+//! Detects a case without progress. Packets may move forever without a flow coming nearer to its end: flows that
 //! request again and again a rate that is never granted, or that send again and again into a dead link.
 //!
 //! Nothing is counted per packet for this. After so many events (arrivals of packets, timers) without an end or a

@@ -46,7 +46,7 @@ fn scheme(transport: &str, routing: &str) -> String {
         "pias" => "{ kind = \"classes\", strict = 8, queue = \"drop-tail\" }",
         _ => "{ kind = \"ecn\", capacity = \"500KB\" }",
     };
-    // Go-back-N without a timeout would wait for ever where the last packets come out of order.
+    // Go-back-N without a timeout would wait forever where the last packets come out of order.
     let is_rdma = ["roce", "dcqcn", "timely", "hpcc", "rdma-dctcp"].contains(&transport);
     let keys = if is_rdma { ", recovery = \"irn\"" } else { common::required_keys(transport) };
     format!("transport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\nrouting = {routing}")

@@ -185,7 +185,7 @@ fn every_transport_gets_through_or_says_why_not() {
             ("\"spray-random\"", "\"fair\""),
             ("\"permutation\"", "{ kind = \"pfabric\", capacity = \"10MB\" }"),
         ] {
-            // Go-back-N without a timeout would wait for ever where the last packets come out of order.
+            // Go-back-N without a timeout would wait forever where the last packets come out of order.
             let is_rdma = ["roce", "dcqcn", "timely", "hpcc", "rdma-dctcp"].contains(&name);
             let keys = if is_rdma { ", recovery = \"irn\"" } else { common::required_keys(name) };
             let transport = format!("{{ kind = \"{name}\"{keys} }}");

@@ -152,7 +152,7 @@ fn srpt_on_one_link_is_as_schrage_and_miller_say() {
     }
 }
 
-/// Flows from hosts 1, 2, ... to host 0 that start together and go on for ever, over 10 Gb/s links.
+/// Flows from hosts 1, 2, ... to host 0 that start together and go on forever, over 10 Gb/s links.
 fn long_flows(count: u32, delay_us: f64, transport: &str, queue: &str) -> Outcome {
     run(&format!(
         r#"

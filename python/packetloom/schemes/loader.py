@@ -37,7 +37,7 @@ from packetloom.text_files import MOST_SCENARIO_BYTES, read_text
 _FRAMES = ("Failed in", "During:", "File ", "[", "- ", "^", "There are", ">>>")
 # Where the copies are while the cache is off.
 _PLACE = "PACKETLOOM_SCHEMES"
-# What numba keeps beside the copies is of this kind; of another it is not used, and classes are compiled anew.
+# What numba keeps beside the copies is of this kind; of another it is not used, and classes are compiled again.
 _FORMAT = 2
 _IMPORTS = ("packetloom", "math", "numpy", "numba", "typing", "__future__")
 # Fields are of these types, or lists of them, and begin with what a class gives them.

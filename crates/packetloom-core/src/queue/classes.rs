@@ -29,7 +29,7 @@ const COMPONENT: Component = Component {
             name: "strict",
             kind: Kind::Count(1),
             default: Fallback::Absent,
-            doc: "Instead of weights: so many classes, of which the one with the lowest number always goes first.",
+            doc: "Instead of weights: this many classes, of which the one with the lowest number always goes first.",
             source: "IEEE 802.1Q §8.6.8.1: strict priority",
         },
         Param {
@@ -57,7 +57,7 @@ const COMPONENT: Component = Component {
             name: "ring",
             kind: Kind::Count(0),
             default: Fallback::Value("0"),
-            doc: "So many packets are taken ahead of the one in service, and then wait first in, first out: the ring of a network device, below the queue that knows classes. 64 at most.",
+            doc: "This many packets are taken ahead of the one in service, and then wait first in, first out: the ring of a network device, below the queue that knows classes. 64 at most.",
             source: "ns-3: a device's own queue; Linux: a driver's transmit ring",
         },
     ]],

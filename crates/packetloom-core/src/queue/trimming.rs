@@ -88,7 +88,7 @@ const COMPONENT: Component = Component {
             name: "service",
             kind: Written::Choice(&["weighted", "strict"]),
             default: Fallback::Value("weighted"),
-            doc: "While both queues hold packets: so many headers by `weight`, then one data packet; or headers only.",
+            doc: "While both queues hold packets: this many headers by `weight`, then one data packet; or headers only.",
             source: "NDP §3.1: weighted round robin; csg-htsim: strict",
         },
         Param {

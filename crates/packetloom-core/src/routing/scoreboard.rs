@@ -23,14 +23,14 @@ pub const PARAMS: &[Param] = &[
         name: "penalty_above",
         kind: Kind::Number(1.0, 1000.0),
         default: Fallback::Value("1.25"),
-        doc: "With penalties: a path is an outlier if its ratio of NACKs to ACKs is above 0.3 and so many times that of all paths.",
+        doc: "With penalties: a path is an outlier if its ratio of NACKs to ACKs is above 0.3 and this many times that of all paths.",
         source: "csg-htsim: 0.3 and 1.25",
     },
     Param {
         name: "penalty_rounds",
         kind: Kind::Count(1),
         default: Fallback::Value("100"),
-        doc: "With penalties: for so many rounds over the other paths it is left out; then it is tried and judged anew.",
+        doc: "With penalties: for this many rounds over the other paths it is left out; then it is tried and judged again.",
         source: "packetloom",
     },
 ];

@@ -134,7 +134,7 @@ pub const COMPONENTS: &[Component] = &[
                 kind: Kind::Time,
                 default: Default("100ns"),
                 doc: "How long a trigger takes that is activated at one host and starts flows at another: 1ns at \
-                      least, because nodes are simulated independently for so long. A trigger \
+                      least, because nodes are simulated independently for this long. A trigger \
                       whose flows are all at one host acts at once.",
                 source: "packetloom; in htsim no time, as if hosts knew of each other",
             },

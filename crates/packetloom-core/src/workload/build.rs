@@ -303,7 +303,7 @@ fn build_pattern(spec: &Values, env: &Environment, source: u8) -> Result<Pattern
         .map_err(|complaint| inside("pattern", complaint))
 }
 
-/// A source that would go on for ever must be given an end.
+/// A source that would go on forever must be given an end.
 fn require_end(common: &Common, env: &Environment) -> Result<(), Complaint> {
     if common.is_background || common.own_flows.or(env.flow_limit).is_some() || env.duration.is_some() {
         return Ok(());

@@ -148,7 +148,7 @@ const WORKLOAD: Component = Component {
             name: "start",
             kind: Kind::Time,
             default: Default("0us"),
-            doc: "When the source begins; what it reads from a list starts so much later.",
+            doc: "When the source begins; what it reads from a list starts this much later.",
             source: "packetloom",
         },
         Param {

@@ -13,14 +13,14 @@ const STAGGER: Param = Param {
     name: "stagger",
     kind: Kind::Time,
     default: Default("0us"),
-    doc: "The second flow of an event starts so much after the first, the third as much after the second, and so on.",
+    doc: "The second flow of an event starts this much after the first, the third as much after the second, and so on.",
     source: "packetloom",
 };
 const JITTER: Param = Param {
     name: "jitter",
     kind: Kind::Time,
     default: Default("0us"),
-    doc: "Each flow starts so much later at most, evenly drawn.",
+    doc: "Each flow starts this much later at most, evenly drawn.",
     source: "packetloom",
 };
 
@@ -80,7 +80,7 @@ pub const COMPONENTS: &[Component] = &[
                 kind: Kind::Bytes,
                 default: Absent,
                 doc: "Size on the wire of the query by which the receiver requests each host's flow; it carries \
-                      how many hosts are queried. The flow starts when the query has come, and the jitter later. Left out: hosts start \
+                      how many hosts are queried. The flow starts when the query arrives, and the jitter later. Left out: hosts start \
                       by themselves.",
                 source: "DAQ §II-B",
             },
@@ -88,7 +88,7 @@ pub const COMPONENTS: &[Component] = &[
                 name: "query_timeout",
                 kind: Kind::Time,
                 default: Default("10ms"),
-                doc: "A query that is not acknowledged for so long is sent again.",
+                doc: "A query that is not acknowledged for this long is sent again.",
                 source: "packetloom",
             },
         ]],

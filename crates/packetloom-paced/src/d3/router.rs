@@ -53,7 +53,7 @@ impl D3Router {
     }
 
     /// For a whole interval nothing that was granted was used, so the grants are stale: packets that returned them
-    /// were lost or reordered. Without this, flows that find no capacity would send requests for ever.
+    /// were lost or reordered. Without this, flows that find no capacity would send requests forever.
     fn forget(&mut self) {
         (self.flows, self.demand, self.allocated) = (0, 0, 0);
     }

@@ -53,7 +53,7 @@ const PARAMS: &[Param] = &[
         name: "guard",
         kind: Kind::Time,
         default: Fallback::Value("3us"),
-        doc: "So long after it set its price, a link counts neither residuals nor what it sends.",
+        doc: "This long after it set its price, a link counts neither residuals nor what it sends.",
         source: "NUMFabric's ns-3 code, semi_dynamic_configs: guardtime 3 us",
     },
     Param {

@@ -67,7 +67,7 @@ impl RateControl for PdqControl {
                     name: "early_start",
                     kind: Kind::Number(0.0, 100.0),
                     default: Fallback::Value("2"),
-                    doc: "K: flows that end within so many round trips together no longer hold the next one back.",
+                    doc: "K: flows that end within this many round trips together no longer hold the next one back.",
                     source: "PDQ §3.3.2: K = 2",
                 },
                 Param {
@@ -88,7 +88,7 @@ impl RateControl for PdqControl {
                     name: "dampening",
                     kind: Kind::Time,
                     default: Fallback::Value("20us"),
-                    doc: "After a switch let a paused flow go on, it lets no other one go on for so long.",
+                    doc: "After a switch let a paused flow resume, it lets no other one resume for this long.",
                     source: "packetloom; PDQ §3.3.1: a small period of time",
                 },
                 Param {

@@ -62,7 +62,7 @@ const PARAMS: &[Param] = &[
     own(
         "decrease_interval",
         Kind::Time,
-        "Of mellanox: a rate is cut at most so often. Left out: 4us.",
+        "Of mellanox: a rate is cut at most this often. Left out: 4us.",
         "HPCC's run.py: RATE_DECREASE_INTERVAL 4",
     ),
     own(
@@ -80,7 +80,7 @@ const PARAMS: &[Param] = &[
     own(
         "fast_recovery",
         Kind::Count(0),
-        "So many steps go half the way back before the target rises (F). Left out: 5 (paper), 1 (mellanox).",
+        "This many steps go half the way back before the target rises (F). Left out: 5 (paper), 1 (mellanox).",
         "DCQCN §3.1: F = 5; HPCC's run.py: FAST_RECOVERY_TIMES 1",
     ),
     own(

@@ -37,7 +37,7 @@ const PARAMS: &[Param] = &[
         name: "max_stage",
         kind: Kind::Count(0),
         default: Fallback::Absent,
-        doc: "After so many round trips of additive increase comes a multiplicative one. Left out: 5 (paper), 0 (hpcc-ns3).",
+        doc: "After this many round trips of additive increase comes a multiplicative one. Left out: 5 (paper), 0 (hpcc-ns3).",
         source: "HPCC (SIGCOMM 2019) §5.1: maxStage 5; its run.py: MI_THRESH 0",
     },
     Param {

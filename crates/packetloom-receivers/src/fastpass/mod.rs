@@ -142,7 +142,7 @@ const PARAMS: &[Param] = &[
         name: "retry",
         kind: Holds::Time,
         default: Fallback::Value("200us"),
-        doc: "A flow that has received nothing from the arbiter for so long sends another request.",
+        doc: "A flow that has received nothing from the arbiter for this long sends another request.",
         source: "packetloom",
     },
 ];

@@ -197,7 +197,7 @@ pub const PARAMS: &[Param] = &[
     own(
         "tail_boost",
         Holds::Bytes,
-        "The last so many bytes of a message on the wire are granted with the level that they would have had without a grant, if that is better. Left out: 10000B (simulator), 0B (linux, homa-ns3).",
+        "This many bytes at the end of a message, as on the wire, are granted with the level that they would have had without a grant, if that is better. Left out: 10000B (simulator), 0B (linux, homa-ns3).",
         "HomaSimulation: boostTailBytesPrio",
     ),
     own(
@@ -233,7 +233,7 @@ pub const PARAMS: &[Param] = &[
     own(
         "fifo_grant",
         Holds::Bytes,
-        "Of linux: so much of it at once. Left out: 50000B.",
+        "Of linux: this much of it at once. Left out: 50000B.",
         "HomaModule: fifo_grant_increment",
     ),
     Param {
@@ -246,7 +246,7 @@ pub const PARAMS: &[Param] = &[
     own(
         "resend_after",
         Holds::Time,
-        "A receiver to which nothing has come for so long requests what is missing; a sender that has received nothing for twice as long requests a status. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
+        "A receiver that has received nothing for this long requests what is missing; a sender that has received nothing for twice as long requests a status. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
         "Homa §3.7: a few milliseconds; HomaModule: resend_ticks 5; the simulator loses nothing",
     ),
 ];

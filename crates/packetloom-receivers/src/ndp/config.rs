@@ -84,7 +84,7 @@ pub const PARAMS: &[Param] = &[
         name: "rto",
         kind: Holds::Time,
         default: Fallback::Value("1ms"),
-        doc: "A packet that is not answered for so long is sent again, and so is one by a sender that waits so long for a pull (then twice as long, and so on).",
+        doc: "A packet that is not answered for this long is sent again, and so is one by a sender that waits this long for a pull (then twice as long, and so on).",
         source: "packetloom: well above what full queues on a path take",
     },
 ];

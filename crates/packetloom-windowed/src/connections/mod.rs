@@ -58,14 +58,14 @@ pub const COMPONENTS: &[Component] = &[
     Component {
         section: "connections",
         kind: "pool",
-        doc: "A flow takes an idle connection between its two hosts, and goes on with its window, slow-start threshold, round-trip time and congestion control's state; where none is idle it opens another, which stays.",
+        doc: "A flow takes an idle connection between its two hosts, and continues with its window, slow-start threshold, round-trip time and congestion control's state; where none is idle it opens another, which stays.",
         source: "pFabric's ns-2 code; RFC 9040 §1: state that a connection keeps",
         params: &[&[
             Param::value(
                 "warm",
                 Kind::Count(0),
                 "0",
-                "So many connections between each two hosts are open and idle when the run begins.",
+                "This many connections between each two hosts are open and idle when the run begins.",
                 "packetloom (pFabric's ns-2 code: 4 for TCP and DCTCP, 1 for pFabric)",
             ),
             Param::value(

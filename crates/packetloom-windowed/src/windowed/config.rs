@@ -102,7 +102,7 @@ pub const fn core(d: Defaults) -> [Param; 23] {
             name: "max_window",
             kind: Kind::Count(1),
             default: Fallback::Absent,
-            doc: "The window never grows beyond so many packets (a receive window); left out: no limit.",
+            doc: "The window never grows beyond this many packets (a receive window); left out: no limit.",
             source: "packetloom",
         },
         Param::value(
@@ -186,7 +186,7 @@ pub const fn core(d: Defaults) -> [Param; 23] {
             name: "probe_after",
             kind: Kind::Count(1),
             default: d.probe_after.0,
-            doc: "After so many timeouts in a row without an answer, send only a small probe per timeout until one comes; left out: never.",
+            doc: "After this many timeouts in a row without an answer, send only a small probe per timeout until one comes; left out: never.",
             source: d.probe_after.1,
         },
         priority::param(d.priority.0, d.priority.1),

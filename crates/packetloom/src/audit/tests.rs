@@ -97,7 +97,7 @@ fn audit_of<'a>(topology: &'a Topology, queue: &'a Values) -> Audit<'a> {
 }
 
 #[test]
-fn a_sound_run_breaks_no_law() {
+fn a_sound_run_violates_no_invariant() {
     assert_eq!(violated_by(|_| ()), None);
 }
 

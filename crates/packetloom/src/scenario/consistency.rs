@@ -37,7 +37,7 @@ fn check_names(reader: &mut Reader<'_>, scenario: &Scenario) {
     }
 }
 
-/// Some sources would start flows for ever.
+/// Some sources would start flows forever.
 fn check_end(reader: &mut Reader<'_>, scenario: &Scenario) {
     let is_set = |values: &Values, key| values.entries.get(key).is_some_and(|value| *value != Value::Absent);
     let is_endless = |workload: &Values| {

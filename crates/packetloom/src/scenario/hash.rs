@@ -1,4 +1,4 @@
-//! FNV-1a with 128 bits (RFC 9923): a published hash that is the same everywhere and for ever, in five lines. It
+//! FNV-1a with 128 bits (RFC 9923): a published hash that is the same everywhere and forever, in five lines. It
 //! names cases and files among each other; it does not defend against forgery.
 
 const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;

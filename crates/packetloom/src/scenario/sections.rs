@@ -152,7 +152,7 @@ pub const PRECISION: Component = Component {
             Fallback::Value("0.05"),
             "Half the width of its interval, as a fraction of its mean.",
         ),
-        param("max_seeds", Kind::Count(2), Fallback::Value("30"), "Stop at so many seeds in any case."),
+        param("max_seeds", Kind::Count(2), Fallback::Value("30"), "Stop at this many seeds in any case."),
     ]],
     check: check_precision,
 };
@@ -171,7 +171,7 @@ fn check_precision(precision: &Values) -> Result<(), Complaint> {
 pub const MEASURE: Component = Component {
     section: "measure",
     kind: "measure",
-    doc: "What is recorded beside the counters of each case.",
+    doc: "What is recorded in addition to the counters of each case.",
     source: "packetloom",
     params: &[&[
         param(

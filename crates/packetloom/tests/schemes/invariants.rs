@@ -466,7 +466,7 @@ fn no_scheme_breaks_a_law_whatever_befalls_its_packets() {
 }
 
 #[test]
-fn every_registered_scheme_is_held_to_the_laws() {
+fn every_registered_scheme_is_held_to_the_invariants() {
     let held: BTreeSet<&str> = HELD.iter().map(|held| held.kind).collect();
     let registered: BTreeSet<&str> = COMPONENTS.iter().map(|component| component.kind).collect();
     assert_eq!(held, registered, "each is a line of HELD in tests/schemes/invariants.rs");

@@ -43,7 +43,7 @@ def read_figures(name: str) -> dict[str, Any]:
             "clone it and run `make validate` there"
         ) from None
     except tomllib.TOMLDecodeError as error:
-        raise PacketloomError(f"{path}: damaged ({error}); take it anew from packetloom's source tree") from None
+        raise PacketloomError(f"{path}: damaged ({error}); restore it from packetloom's source tree") from None
 
 
 def fct_statistics(fct_us: pl.Expr) -> dict[str, Statistic]:

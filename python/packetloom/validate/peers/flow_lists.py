@@ -208,7 +208,7 @@ def read_list(peer: PeerList) -> pl.DataFrame:
         ) from None
     except (OSError, EOFError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0]
-        raise PacketloomError(f"{path}: damaged ({reason}); take it anew from packetloom's source tree") from None
+        raise PacketloomError(f"{path}: damaged ({reason}); restore it from packetloom's source tree") from None
 
 
 def replay_scenario(peer: PeerList, folder: Path) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def read_messages(path: Path) -> pl.DataFrame:
         ) from None
     except (OSError, EOFError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0]
-        raise PacketloomError(f"{path}: damaged ({reason}); take it anew from packetloom's source tree") from None
+        raise PacketloomError(f"{path}: damaged ({reason}); restore it from packetloom's source tree") from None
     if "finish_ns" in table.columns:
         table = table.with_columns((pl.col("finish_ns") - pl.col("begin_ns")).alias("fct_ns"))
     return table.sort("start_ns", maintain_order=True)

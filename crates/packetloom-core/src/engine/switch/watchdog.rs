@@ -1,5 +1,5 @@
 //! The watchdog of priority flow control: a class that a port has been kept from sending for too long is emptied,
-//! so that a storm of pauses, or a cycle of them, does not hold the network for ever (SONiC's PFC watchdog, action
+//! so that a storm of pauses, or a cycle of them, does not hold the network forever (SONiC's PFC watchdog, action
 //! drop).
 
 use super::Switch;

@@ -32,7 +32,7 @@ pub const LARGEST_BUFFER: u64 = 1 << 40;
 const COMPONENT: Component = Component {
     section: "queue",
     kind: "shared-buffer",
-    doc: "A switch with one buffer for all ports, eight classes, and priority flow control: links that fill too much of the buffer are paused, and nothing of a lossless class is dropped. Class 0 goes before all others and is never paused: what is not data takes nothing of the buffer there. The rest take turns. At a host: the NIC that is paused.",
+    doc: "A switch with one buffer for all ports, eight classes, and priority flow control: links that fill too much of the buffer are paused, and nothing of a lossless class is dropped. Class 0 goes before all others and is never paused: what is not data takes nothing of the buffer there. The rest take turns. At a host, the NIC that is paused.",
     source: "IEEE 802.1Qbb; HPCC's ns-3 simulator",
     params: &[&[
         Param {
@@ -102,7 +102,7 @@ const COMPONENT: Component = Component {
             name: "resume_offset",
             kind: Kind::Bytes,
             default: Fallback::Absent,
-            doc: "A paused class goes on once it has so much less than what pauses it; left out: 3072 B for \"hpcc-ns3\", alpha times 16 B for \"conweave-ns3\".",
+            doc: "A paused class resumes once it has this much less than what pauses it; left out: 3072 B for \"hpcc-ns3\", alpha times 16 B for \"conweave-ns3\".",
             source: "HPCC's and ConWeave's ns-3 simulators",
         },
         Param {
@@ -123,7 +123,7 @@ const COMPONENT: Component = Component {
             name: "watchdog",
             kind: Kind::Time,
             default: Fallback::Absent,
-            doc: "A class that a port has been kept from sending for so long is emptied: what waits, and what comes until it may be sent again, is dropped. Left out: never.",
+            doc: "A class that a port has been kept from sending for this long is emptied: what waits, and what comes until it may be sent again, is dropped. Left out: never.",
             source: "SONiC: PFC watchdog, action drop",
         },
         Param {
@@ -251,7 +251,7 @@ pub fn pauses_until_resumed(queue: &Values) -> bool {
     queue.kind == COMPONENT.kind && lossless(queue) != 0 && queue.optional_time("pause_time").is_none()
 }
 
-/// Whether pauses may hold each other for ever: where some class is lossless and no watchdog breaks it.
+/// Whether pauses may hold each other forever: where some class is lossless and no watchdog breaks it.
 pub fn may_deadlock(queue: &Values) -> bool {
     queue.kind == COMPONENT.kind && lossless(queue) != 0 && queue.optional_time("watchdog").is_none()
 }

@@ -41,7 +41,7 @@ pub const ROUTING: Made<Routing> = Made {
                     "update_interval",
                     Kind::Time,
                     "0s",
-                    "What is known of a queue is looked at again after so long; 0: for every packet.",
+                    "What is known of a queue is refreshed this often; 0: for every packet.",
                     "uet-htsim: values are refreshed once per update period",
                 ),
                 Param::value(

@@ -14,7 +14,7 @@ pub const ROUTING: Made<Routing> = Made {
     component: Component {
         section: "routing",
         kind: "drill",
-        doc: "DRILL: at every switch each packet takes the shortest of a few queues: so many drawn at random among the next hops, and those that were shortest last time.",
+        doc: "DRILL: at every switch each packet takes the shortest of a few queues: some drawn at random among the next hops, and those that were shortest last time.",
         source: "DRILL, SIGCOMM 2017, §3.2",
         params: &[
             &[

@@ -87,4 +87,4 @@ def table_of(settings: Settings, ending: str, columns: tuple[str, ...]) -> pl.Da
         ) from None
     except (OSError, EOFError, ValueError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0]
-        raise PacketloomError(f"{path}: damaged ({reason}); take it anew from packetloom's source tree") from None
+        raise PacketloomError(f"{path}: damaged ({reason}); restore it from packetloom's source tree") from None

@@ -58,7 +58,7 @@ pub const ROUTING: Made<Routing> = Made {
                     "max_age",
                     Kind::Time,
                     "10ms",
-                    "A path without feedback for so long counts as not congested.",
+                    "A path without feedback for this long counts as not congested.",
                     "CONGA §3.3: 10 ms; ConWeave's ns-3 simulator: 500 us",
                 ),
                 Param::value(
