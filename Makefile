@@ -65,8 +65,8 @@ demo: .venv/.installed
 lint: .venv/.dev-tools .venv/.installed
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff format --check python tests docs/site.py
-	$(BIN)/ruff check python tests docs/site.py
+	$(BIN)/ruff format --check python tests docs
+	$(BIN)/ruff check python tests docs
 	$(BIN)/mypy
 
 # A worker for each core; what measures time or drives a browser runs after the others, by itself.
@@ -81,8 +81,8 @@ test-ray: .venv/.ray .venv/.installed
 
 format: .venv/.dev-tools
 	cargo fmt
-	$(BIN)/ruff format python tests docs/site.py
-	$(BIN)/ruff check --fix python tests docs/site.py
+	$(BIN)/ruff format python tests docs
+	$(BIN)/ruff check --fix python tests docs
 
 # Built, trained on benches/training, built again; it stays until the sources change. The packages that the training runs
 # with are the pinned ones, and what is compiled goes: the profile is another each time, so nothing could be used again.

@@ -2,6 +2,8 @@
 
 import importlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,20 @@ def test_an_error_in_an_answer_is_told() -> None:
     assert repr(said) == "Not yet. waiting(0.5, 12, 144) raised ZeroDivisionError: division by zero"
     said = verdict("1-queues", "waiting", "def waiting(load, mean, second_moment): return 'three'")
     assert "gives 'three', which is not a number" in repr(said)
+
+
+@pytest.mark.slow
+def test_pytest_checks_a_students_answers(tmp_path: Path) -> None:
+    book = (COURSE / "5-rdma.ipynb").read_text()
+    book = book.replace("innocent_gbps = ...", "innocent_gbps = 25").replace(
+        "rate_after_three = ...", "rate_after_three = 80"
+    )
+    (tmp_path / "5-rdma.ipynb").write_text(book)
+    (tmp_path / "test_answers.py").write_text((COURSE / "test_answers.py").read_text())
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 failed, 1 passed, 3 skipped" in done.stdout, done.stdout + done.stderr
+    assert "Not yet. 80 is too large." in done.stdout
 
 
 @pytest.mark.slow
