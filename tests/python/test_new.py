@@ -33,7 +33,9 @@ FEW = ("web-search", "permutation", "incast", "all-reduce")
 
 def go_together(fabric: str, workload: str, scheme: str) -> bool:
     """Flow-level models and controllers run no collectives, and SYN's controller knows leaves and spines only."""
-    return not (workload in OPERATIONS and scheme in WITHOUT_JOBS) and not (scheme == "syn" and fabric == "fat-tree")
+    return not (workload in OPERATIONS and scheme in WITHOUT_JOBS) and not (
+        scheme == "syn" and fabric in ("fat-tree", "dumbbell")
+    )
 
 
 def answers(fabric: str, workload: str, schemes: list[str], rate: str = "10Gbps") -> Answers:
@@ -80,6 +82,13 @@ def test_what_does_not_go_together_is_not_written(fabric: str, workload: str, sc
     with pytest.raises(PacketloomError, match="these do not go together"):
         write_scenario(tmp_path / "new.toml", answers(fabric, workload, [scheme]))
     assert not (tmp_path / "new.toml").exists()
+
+
+def test_topologies_that_cannot_be_chosen_are_named() -> None:
+    text = scenario_text(Answers(fabric="rack"), "x.toml")
+    kinds = {entry["kind"] for entry in json.loads(_core.registry()) if entry["section"] == "topology"}
+    said = " ".join(text.partition("[topology]")[2].partition("kind =")[0].replace("#", "").split())
+    assert all(kind in said for kind in kinds - {"rack"})
 
 
 def test_every_transport_has_a_recipe() -> None:

@@ -14,8 +14,15 @@ from packetloom import _core
 from packetloom.errors import PacketloomError
 from packetloom.new.recipes import RECIPES
 
-SMALL = {"leaf-spine": {"spines": 4, "leaves": 4, "hosts_per_leaf": 4}, "fat-tree": {"k": 4}, "rack": {"hosts": 16}}
-"""Sixteen hosts each, so that a first run takes seconds. A fabric that is not here has the catalogue's sizes."""
+SMALL: dict[str, dict[str, int]] = {
+    "leaf-spine": {"spines": 4, "leaves": 4, "hosts_per_leaf": 4},
+    "fat-tree": {"k": 4},
+    "rack": {"hosts": 16},
+    "dumbbell": {"left": 8, "right": 8},
+}
+"""The fabrics to choose from, if the catalogue has them, with sixteen hosts each: a first run takes seconds."""
+BOTTLENECK = 4
+"""A dumbbell's, in links of hosts: half of what the hosts of one side can send."""
 RATE = re.compile(r"(\d+(?:\.\d+)?) *([MGT])bps")
 GBPS = {"M": 0.001, "G": 1.0, "T": 1000.0}
 
@@ -42,16 +49,20 @@ def doc(section: str, kind: str) -> str:
 
 
 def fabrics() -> list[str]:
-    """The topologies that are described by numbers; the others are read from files."""
-    return [kind for kind, entry in _components("topology").items() if not _named(entry, "file")]
+    """The topologies to choose from."""
+    return [kind for kind in _components("topology") if kind in SMALL]
+
+
+def other_topologies(fabric: str) -> list[str]:
+    """All that the catalogue has beside this one."""
+    return [kind for kind in _components("topology") if kind != fabric]
 
 
 def sizes_of(fabric: str) -> dict[str, tuple[int, str]]:
     """A fabric's numbers of switches and hosts, each with what it counts."""
-    counts = [one for one in _components("topology")[fabric]["params"] if one["kind"].startswith("a whole number")]
-    small = SMALL.get(fabric, {})
-    written = {one["name"]: (small.get(one["name"], one["default"]), one["doc"]) for one in counts}
-    return {name: (int(size), text.rstrip(".")) for name, (size, text) in written.items() if size is not None}
+    component = _components("topology")[fabric]
+    written = {name: (size, _named(component, name)) for name, size in SMALL[fabric].items()}
+    return {name: (size, one["doc"].rstrip(".") if one else "") for name, (size, one) in written.items()}
 
 
 def _named(component: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:

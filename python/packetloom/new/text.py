@@ -64,12 +64,16 @@ def _head(answers: Answers, file: str) -> str:
 
 
 def _topology(answers: Answers) -> str:
-    others = ", ".join(name for name in choices.fabrics() if name != answers.fabric)
+    others = ", ".join(choices.other_topologies(answers.fabric))
     about = f"{choices.doc('topology', answers.fabric)} Other kinds: {others}."
     lines = ["[topology]", *_comment(about), f"kind = {_value(answers.fabric)}"]
     lines += [f"{name} = {size} # {doc}" for name, (size, doc) in choices.sizes_of(answers.fabric).items()]
     link = {"rate": answers.rate.replace(" ", ""), "delay": "1us"}
-    return "\n".join([*lines, f"link = {_value(link)} # every link, unless others are named"]) + "\n"
+    lines.append(f"link = {_value(link)} # every link, unless others are named")
+    if answers.fabric == "dumbbell":
+        shared = link | {"rate": f"{choices.gbps('--rate', answers.rate) * choices.BOTTLENECK:g}Gbps"}
+        lines.append(f"bottleneck = {_value(shared)} # between the two switches")
+    return "\n".join(lines) + "\n"
 
 
 def _workload(answers: Answers) -> str:
