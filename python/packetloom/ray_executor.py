@@ -115,7 +115,7 @@ def _import_ray() -> Any:
         import ray
         import ray.exceptions
     except ImportError:
-        raise PacketloomError("--ray needs Ray, which is not installed: pip install 'packetloom[ray]'") from None
+        raise PacketloomError("--ray needs Ray, which is not installed: pip install 'ray>=2.40'") from None
     return ray
 
 

@@ -282,9 +282,7 @@ def _compiled(
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in ("numba", "llvmlite"):
             raise
-        message = (
-            "a scheme in Python is compiled by numba, which is not installed; write pip install 'packetloom[schemes]'"
-        )
+        message = "a scheme in Python is compiled by numba, which is not installed; write pip install 'numba>=0.61'"
         raise ScenarioError(message) from None
     try:
         return compiler.compile_methods(tree, namespace, str(copy), class_name, role, layout)
