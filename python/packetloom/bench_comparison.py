@@ -56,7 +56,7 @@ class Comparison:
 def compare_builds(names: Sequence[str], other: Path, pairs: int, json_file: Path | None) -> list[Comparison]:
     """Runs the benchmarks that both builds have in `pairs` pairs; `other` is the Python that has the other build."""
     if pairs < 1:
-        raise PacketloomError(f"{pairs} pairs of runs show nothing; write 1 or more")
+        raise PacketloomError(f"{pairs} pairs of runs are too few; write 1 or more")
     theirs, their_names = build_of(other)
     circumstances = Circumstances(other_build=theirs)
     comparisons = []

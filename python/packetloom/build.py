@@ -46,7 +46,7 @@ def build_of(python: Path) -> tuple[Build, list[str]]:
         found = subprocess.run([str(python), "-c", ASK], capture_output=True, text=True, check=True)
         version, file, guided, benchmarks = json.loads(found.stdout)
     except (OSError, subprocess.CalledProcessError, ValueError) as error:
-        raise PacketloomError(f"{python} is no Python with a packetloom: {error}") from None
+        raise PacketloomError(f"{python} is not a Python that has packetloom: {error}") from None
     return Build(version, _digest(Path(file)), guided), benchmarks
 
 

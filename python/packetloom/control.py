@@ -198,4 +198,4 @@ def _array(name: str, values: ArrayLike) -> NDArray[Any]:
     try:
         return np.asarray(values)
     except (ValueError, TypeError) as error:
-        raise ArgumentError(f"{name} is no array: {error}") from None
+        raise ArgumentError(f"{name} is not an array: {error}") from None

@@ -47,7 +47,7 @@ def _json_text(document: Any, settings: Sequence[str]) -> str:
         return json.dumps(document, indent=2, allow_nan=False, default=str)
     except ValueError:
         given = " ".join(f"--set {setting}" for setting in settings)
-        raise PacketloomError(f"{given}: nan and inf are no numbers here; write one that is finite") from None
+        raise PacketloomError(f"{given}: nan and inf are not allowed here; write a finite number") from None
 
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def _choose(tables: MutableSequence[Any], path: list[str], setting: str) -> tupl
 
 def _inside(rest: list[str], name: str, setting: str) -> list[str]:
     if not rest:
-        raise PacketloomError(f"--set {setting}: says no key of {name}; write it as {name}.KEY=VALUE after the rest")
+        raise PacketloomError(f"--set {setting}: names no key of {name}; write it as {name}.KEY=VALUE after the rest")
     return rest
 
 

@@ -147,4 +147,4 @@ def _must_answer(address: str) -> None:
     except (OSError, OverflowError) as error:
         raise PacketloomError(f"--ray {address}: no Ray cluster answers there ({error}); {advice}") from None
     if answer[SETTINGS_TYPE] != HTTP2_SETTINGS[SETTINGS_TYPE]:
-        raise PacketloomError(f"--ray {address}: what answers there is no Ray cluster; {advice}")
+        raise PacketloomError(f"--ray {address}: what answers there is not a Ray cluster; {advice}")

@@ -216,7 +216,7 @@ def test_fct_files(tmp_path: Path) -> None:
         (b"\x00", r"fct\.txt:1: 1 fields where there should be 8"),
         (b"1 2 3 4 5 6 7 " + b"9" * 6000, r"fct\.txt:1: ideal_fct_ns is 9+, which is too large"),
         ("1 2 3 4 5 6 7 ²".encode(), r"fct\.txt:1: ideal_fct_ns is '²'"),
-        (b"0bzzzzzz 2 3 4 5 6 7 8", r"fct\.txt:1: 0bzzzzzz is no node's address"),
+        (b"0bzzzzzz 2 3 4 5 6 7 8", r"fct\.txt:1: 0bzzzzzz is not a node's address"),
     ]:
         file.write_bytes(text)
         with pytest.raises(PacketloomError, match=message):

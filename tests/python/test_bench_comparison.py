@@ -142,7 +142,7 @@ def test_the_real_benchmark_can_be_bound_to_a_core(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_compared_is_said(builds: Builds, tmp_path: Path) -> None:
-    with pytest.raises(PacketloomError, match="is no Python with a packetloom"):
+    with pytest.raises(PacketloomError, match="is not a Python that has packetloom"):
         compare_builds([], tmp_path / "python", 1, None)
     with pytest.raises(PacketloomError, match="not both builds have nothing-like-it"):
         compare_builds(["nothing-like-it"], builds.other, 1, None)

@@ -109,7 +109,7 @@ def test_unfinished_flows_are_not_in_it() -> None:
     [
         ("0b000001 0b000101 10000 100 1000 2000000000 5000", "7 fields where there should be 8"),
         ("0b000001 0b000101 10000 100 1000 2000000000 5000 4000 trailing", "9 fields where there should be 8"),
-        ("0b000002 0b000101 10000 100 1000 2000000000 5000 4000", "0b000002 is no node's address"),
+        ("0b000002 0b000101 10000 100 1000 2000000000 5000 4000", "0b000002 is not a node's address"),
         ("-1 2 10000 100 1000 2000000000 5000 4000", "a node is '-1'"),
         ("1 2 10000 100 -1000 2000000000 5000 4000", "size_bytes is '-1000'"),
         ("1 2 10000 100 1000 2000000000 NaN 4000", "fct_ns is 'NaN'"),

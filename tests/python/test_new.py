@@ -132,7 +132,7 @@ def test_it_says_how_to_run_it_and_how_an_editor_completes_it(tmp_path: Path) ->
     again = packetloom_new("my runs/first.toml", cwd=tmp_path)
     assert again.returncode == 2
     assert again.stderr == (
-        "error: my runs/first.toml: there is such a file already; name another, or replace it with --force\n"
+        "error: my runs/first.toml: it exists already; name another file, or replace it with --force\n"
     )
     forced = packetloom_new("my runs/first.toml", "--force", "--scheme", "ndp,homa", "--seeds", "1", cwd=tmp_path)
     assert forced.returncode == 0, forced.stderr

@@ -65,7 +65,7 @@ def test_the_keys_of_a_config_are_those_of_the_transport(tmp_path: Path) -> None
         ({"GLOBAL_T": "0"}, "GLOBAL_T 0 is not replayed"),
         ({"USE_DYNAMIC_PFC_THRESHOLD": "0"}, "USE_DYNAMIC_PFC_THRESHOLD 0 is not replayed"),
         ({"RATE_AI": "50"}, "RATE_AI is '50'; write a rate such as 20Mb/s"),
-        ({"U_TARGET": "most"}, "U_TARGET is 'most', no number"),
+        ({"U_TARGET": "most"}, "U_TARGET is 'most', not a number"),
         ({"KMAX_MAP": "2 100000000000 1600 400000000000 1600"}, "not in proportion"),
     ],
 )

@@ -304,7 +304,7 @@ def test_what_is_no_class_of_a_scheme_is_refused() -> None:
     with pytest.raises(PacketloomError, match=r"packetloom\.schemes\.CongestionControl"):
         packetloom.scheme(int)  # type: ignore[arg-type]
     exec("class Lost(Base):\n    def lost(self, loss, window): pass", namespace := {"Base": CongestionControl})
-    with pytest.raises(PacketloomError, match="source of Lost is not to be found"):
+    with pytest.raises(PacketloomError, match="source of Lost was not found"):
         packetloom.scheme(namespace["Lost"])
 
 

@@ -81,7 +81,7 @@ def test_what_is_needed_for_it_is_said(kernel: Path, tmp_path: Path, monkeypatch
     assert "mkinitramfs failed: no room" in reason(kernel)
     monkeypatch.setattr("sys.executable", "/my programs/python")
     install(tmp_path, monkeypatch, mkinitramfs="#!/bin/sh\n")
-    assert "takes no white space: /my programs/python" in reason(kernel)
+    assert "cannot hold white space: /my programs/python" in reason(kernel)
 
 
 def test_only_the_kernel_runs_in_a_machine(kernel: Path) -> None:

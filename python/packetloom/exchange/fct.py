@@ -72,7 +72,7 @@ def _node(field: str, place: str) -> int:
     except ValueError:
         offset = -1
     if offset < 0 or offset & 0xFF:
-        raise PacketloomError(f"{place}: {field} is no node's address; they begin at {address(0)}, {address(1)}")
+        raise PacketloomError(f"{place}: {field} is not a node's address; they begin at {address(0)}, {address(1)}")
     return (offset >> 16) * 256 + (offset >> 8 & 0xFF)
 
 

@@ -21,7 +21,7 @@ def check_can_write(file: Path, force: bool) -> None:
     if file.is_dir():
         raise PacketloomError(f"{file}: it is a folder")
     if file.exists() and not force:
-        raise PacketloomError(f"{file}: there is such a file already; name another, or replace it with --force")
+        raise PacketloomError(f"{file}: it exists already; name another file, or replace it with --force")
 
 
 def write_scenario(file: Path, answers: Answers) -> list[str]:

@@ -90,7 +90,7 @@ def _file(control: type) -> Path:
         return Path(source).absolute()
     text = "".join(linecache.getlines(source))
     if f"class {control.__name__}" not in text:
-        raise ArgumentError(f"the source of {control.__name__} is not to be found; write it to a file")
+        raise ArgumentError(f"the source of {control.__name__} was not found; write it to a file")
     # Commands to the notebook are no Python; lines keep their numbers.
     lines = ("" if line.startswith(("%", "!")) else line for line in text.splitlines())
     content = "\n".join(lines) + "\n"

@@ -172,7 +172,7 @@ class Watcher(threading.Thread):
                 _, _, drops, _, _, _, _, backlog = struct.unpack_from("=QIIIIIII", answer, position + 4)
                 return backlog, drops
             position += (length + 3) & ~3
-        raise OSError("the kernel tells nothing of the queue")
+        raise OSError("the kernel reports nothing about the queue")
 
 
 def _enter(namespace: str) -> None:

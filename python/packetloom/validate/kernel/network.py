@@ -165,7 +165,7 @@ def require(congestion_control: str) -> None:
         if shutil.which(tool) is None:
             raise UnavailableError(f"there is no `{tool}` (Debian: apt install iproute2 procps)")
     if os.geteuid() != 0:
-        raise UnavailableError("network namespaces take root: run it with sudo")
+        raise UnavailableError("network namespaces need root: run it with sudo")
     known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="utf-8").split()
     if congestion_control not in known:
         raise UnavailableError(f"this kernel has no TCP {congestion_control} (it has {', '.join(known)})")

@@ -129,7 +129,7 @@ def kernel_version(kernel: Path) -> str:
 def qemu_command(qemu: str, kernel: Path, initrd: Path, console: Path) -> Sequence[str]:
     """A machine that runs `guest` as its only program, with the standard streams on its second serial port."""
     if any(character.isspace() for character in sys.executable):
-        raise UnavailableError(f"the kernel's command line takes no white space: {sys.executable}")
+        raise UnavailableError(f"the kernel's command line cannot hold white space: {sys.executable}")
     guest = f"{sys.executable} -- -m packetloom.validate.kernel.guest"
     root = f"root={ROOT_TAG} rootfstype=9p rootflags=trans=virtio,version=9p2000.L,cache=loose,msize=262144 ro"
     # Where all processors rest, the clock leaps to the next timer; but they also rest while files are read from this

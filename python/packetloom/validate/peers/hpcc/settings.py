@@ -89,7 +89,7 @@ class Settings:
         try:
             return float(self.text(key))
         except ValueError:
-            raise PacketloomError(f"{self.path}: {key} is {self.text(key)!r}, no number") from None
+            raise PacketloomError(f"{self.path}: {key} is {self.text(key)!r}, not a number") from None
 
     def flag(self, key: str) -> bool:
         """Whether a key is other than 0."""
