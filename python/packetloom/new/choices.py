@@ -99,8 +99,10 @@ def workloads() -> dict[str, Traffic]:
 
 
 def _operations() -> list[str]:
+    """Of the catalogue's operations those that every host has an equal part in, of a size."""
     parameter = _named(_components("arrivals")["collective"], "operation")
-    return parameter["kind"].removeprefix("one of ").split(", ") if parameter else []
+    known = parameter["kind"].removeprefix("one of ").split(", ") if parameter else []
+    return [operation for operation in known if operation.startswith("all-") or operation == "reduce-scatter"]
 
 
 def transports() -> dict[str, str]:
