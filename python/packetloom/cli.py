@@ -400,7 +400,9 @@ def plot(
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")],
-    format: Annotated[str, typer.Option(help="fct-hpcc, fct-conweave, flow-monitor or pcapng.")] = "fct-hpcc",
+    format: Annotated[
+        str, typer.Option(help="fct-hpcc, fct-conweave, flow-monitor, pcapng, chrome-trace or chakra.")
+    ] = "fct-hpcc",
 ) -> None:
     """Write every case's flows, or its captured packets, in another tool's format."""
     from packetloom.exchange import export as write

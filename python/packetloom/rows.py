@@ -40,6 +40,8 @@ PAUSES = "pauses.parquet"
 JOBS = "jobs.parquet"
 ITERATIONS = "iterations.parquet"
 OPERATIONS = "operations.parquet"
+TIMELINES = "timelines.parquet"
+TRACES = "traces.parquet"
 CAPTURES = "captures.parquet"
 
 TableName = Literal[
@@ -53,6 +55,8 @@ TableName = Literal[
     "jobs",
     "iterations",
     "operations",
+    "timelines",
+    "traces",
     "captures",
 ]
 PARTITIONED: dict[str, str] = {
@@ -65,6 +69,8 @@ PARTITIONED: dict[str, str] = {
     "jobs": JOBS,
     "iterations": ITERATIONS,
     "operations": OPERATIONS,
+    "timelines": TIMELINES,
+    "traces": TRACES,
     "captures": CAPTURES,
 }
 EVERY_CASE_HAS = ("scheme", "load", "seed")

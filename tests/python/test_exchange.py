@@ -1,6 +1,7 @@
 """Files of other tools: what is written is read back the same, and mistakes are reported with their line."""
 
 import csv
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -188,3 +189,50 @@ def test_operations_have_a_table(tmp_path: Path) -> None:
     factor = (jobs["bus_gbps"] / jobs["algorithm_gbps"]).to_list()
     assert factor == pytest.approx([1.5, 1.5])
     assert all(5 < bus < 10 for bus in jobs["bus_gbps"])
+
+
+def test_jobs_are_written_as_timelines_and_as_traces_that_can_be_run_again(tmp_path: Path) -> None:
+    scenario = {
+        "topology": {"kind": "rack", "hosts": 4, "link": {"rate": "100Gbps", "delay": "1us"}},
+        "workload": [
+            {
+                "arrivals": {
+                    "kind": "training",
+                    "data": 4,
+                    "layers": 2,
+                    "forward": "10us",
+                    "activations": "10KB",
+                    "gradients": "100KB",
+                    "repeat": 2,
+                }
+            }
+        ],
+        "scheme": [
+            {"name": "DCTCP", "transport": "dctcp", "queue": {"kind": "ecn", "capacity": "1MB", "mark_above": "100KB"}}
+        ],
+        "measure": {"operations": True},
+    }
+    results = packetloom.run(scenario, tmp_path / "out", progress=False)
+    operations = results.to_polars("operations")
+    assert operations.height == 2 * 4 * (2 + 2 + 2 + 1)
+    assert (operations["begin_ns"] >= operations["ready_ns"]).all()
+    iterations = results.to_polars("iterations")
+    assert iterations["compute_ns"].to_list() == [60_000, 60_000]
+    timelines = export(results, "chrome-trace", tmp_path / "timelines")
+    assert len(timelines) == 2
+    events = json.loads(timelines[0].read_text())["traceEvents"]
+    drawn = [event for event in events if event["ph"] == "X"]
+    assert len(drawn) == operations.height / 2
+    assert {event["name"] for event in drawn} >= {"forward", "backward", "update"}
+    traces = export(results, "chakra", tmp_path / "traces")
+    assert len(traces) == 2 * 4
+    prefix = str(traces[0]).removesuffix(".0.et")
+    arrivals = {"kind": "chakra", "files": prefix, "repair": "keep"}
+    again = packetloom.run(scenario | {"workload": [{"arrivals": arrivals}]}, tmp_path / "again", progress=False)
+    assert again.to_polars("iterations")["compute_ns"].to_list() == [60_000]
+    with pytest.raises(PacketloomError, match=r"no job's operations were kept; set measure\.operations"):
+        export(
+            packetloom.run(scenario | {"measure": {}}, tmp_path / "none", progress=False),
+            "chrome-trace",
+            tmp_path / "no",
+        )

@@ -3,7 +3,7 @@
 use crate::arrays::{Entry, array};
 use packetloom::measure::{FlowRow, fingerprint};
 use packetloom::queue::{Pause, PauseRecord};
-use packetloom::simulation::{ClassSample, Outcome as Core, PortRow};
+use packetloom::simulation::{ClassSample, Outcome as Core, PortRow, Timeline};
 use packetloom::units::Time;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -261,6 +261,38 @@ impl Outcome {
         columns.add("end_ns", |row| ns(row.span.end))?;
         columns.add("after", |row| row.span.after.map_or(-1, i64::from))?;
         columns.add("message_from", |row| row.message_from.map_or(-1, i64::from))?;
+        Ok(columns.table)
+    }
+
+    /// What every rank did, repetition by repetition, for Perfetto and Chrome.
+    #[getter]
+    fn timelines<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = &self.core.timelines;
+        let columns = Columns { rows, table: PyDict::new(py) };
+        if !rows.is_empty() {
+            columns.add("source", |row| row.source)?;
+            columns.add("iteration", |row| row.iteration)?;
+            let files: Vec<_> = rows.iter().map(|row| PyBytes::new(py, &row.chrome)).collect();
+            columns.table.set_item("chrome_trace", files)?;
+        }
+        Ok(columns.table)
+    }
+
+    /// The same as Chakra traces, a row for each rank.
+    #[getter]
+    fn traces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut rows: Vec<(u8, u32, u32, &[u8])> = Vec::new();
+        for Timeline { source, iteration, chakra, .. } in &self.core.timelines {
+            rows.extend((0..).zip(chakra).map(|(rank, file)| (*source, *iteration, rank, &file[..])));
+        }
+        let columns = Columns { rows: &rows, table: PyDict::new(py) };
+        if !rows.is_empty() {
+            columns.add("source", |row| row.0)?;
+            columns.add("iteration", |row| row.1)?;
+            columns.add("rank", |row| row.2)?;
+            let files: Vec<_> = rows.iter().map(|row| PyBytes::new(py, row.3)).collect();
+            columns.table.set_item("chakra", files)?;
+        }
         Ok(columns.table)
     }
 

@@ -8,11 +8,13 @@ mod network_facts;
 mod outcome;
 mod packets;
 mod planned;
+mod timelines;
 mod warnings;
 
 pub use jobs::{IterationRow, JobRow, OperationRow};
 pub use monitor::Monitor;
 pub use outcome::{ClassSample, Control, Outcome, PortRow};
+pub use timelines::Timeline;
 
 use crate::audit::{Violation, check_rows};
 use crate::central;
@@ -358,6 +360,7 @@ impl Setting {
             jobs: Vec::new(),
             iterations: Vec::new(),
             operations: Vec::new(),
+            timelines: Vec::new(),
             captures: Vec::new(),
             format: self.format,
         }

@@ -1,4 +1,4 @@
-"""Other tools' files of flows: writing results as they do, and reading theirs."""
+"""Other tools' files of flows and jobs: writing results as they do, and reading theirs."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from packetloom.rows import CaseRow
 from packetloom.storage import explain_os_error, write_whole
 
 PCAPNG = "pcapng"
+CHROME_TRACE = "chrome-trace"
+CHAKRA = "chakra"
 MOST_LETTERS = 100
 """Of a label in a file name: file systems allow 255 in all."""
 Writer = Callable[[pl.DataFrame], str]
@@ -42,19 +44,19 @@ FORMATS = {
 
 def export(results: Results, name: str, output: Path) -> list[Path]:
     """Writes what every finished case has in another tool's format, a file each; returns the files."""
-    if name not in (*FORMATS, PCAPNG):
-        raise PacketloomError(f"unknown format {name!r}; write one of {', '.join((*FORMATS, PCAPNG))}")
+    if name not in (*FORMATS, *KEPT):
+        raise PacketloomError(f"unknown format {name!r}; write one of {', '.join((*FORMATS, *KEPT))}")
     files = []
     try:
         output.mkdir(parents=True, exist_ok=True)
-        for row, suffix, content in _captures(results) if name == PCAPNG else _texts(results, FORMATS[name]):
+        for row, suffix, content in KEPT[name](results) if name in KEPT else _texts(results, FORMATS[name]):
             path = output / f"{_file_name(row)}.{suffix}"
             write_whole(path, partial(_put, content))
             files.append(path)
     except OSError as error:
         raise explain_os_error(error, f"{output}: cannot write there") from None
     if not files:
-        what = "nothing was captured; set measure.capture" if name == PCAPNG else "no case is finished"
+        what = NOTHING.get(name, "no case is finished")
         raise PacketloomError(f"{results.path}: {what}, so there is nothing to write")
     return files
 
@@ -75,6 +77,30 @@ def _texts(results: Results, format: Format) -> Iterator[tuple[CaseRow, str, byt
 def _captures(results: Results) -> Iterator[tuple[CaseRow, str, bytes]]:
     for row, table in results.partitions("captures", ["pcapng"]):
         yield row, PCAPNG, table["pcapng"][0].as_py()
+
+
+def _timelines(results: Results) -> Iterator[tuple[CaseRow, str, bytes]]:
+    for row, table in results.partitions("timelines", ["source", "iteration", "chrome_trace"]):
+        for one in table.to_pylist():
+            yield row, f"job{one['source']}-{one['iteration']}.json", one["chrome_trace"]
+
+
+def _traces(results: Results) -> Iterator[tuple[CaseRow, str, bytes]]:
+    for row, table in results.partitions("traces", ["source", "iteration", "rank", "chakra"]):
+        for one in table.to_pylist():
+            yield row, f"job{one['source']}-{one['iteration']}.{one['rank']}.et", one["chakra"]
+
+
+KEPT: dict[str, Callable[[Results], Iterator[tuple[CaseRow, str, bytes]]]] = {
+    PCAPNG: _captures,
+    CHROME_TRACE: _timelines,
+    CHAKRA: _traces,
+}
+NOTHING = {
+    PCAPNG: "nothing was captured; set measure.capture",
+    CHROME_TRACE: "no job's operations were kept; set measure.operations",
+    CHAKRA: "no job's operations were kept that Chakra has words for; set measure.operations",
+}
 
 
 def _file_name(row: CaseRow) -> str:

@@ -127,6 +127,8 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("end_ns", "When it ended, in ns since the case began; NaN if it did not"),
     ("after", "The place of the rank's operation that let it begin at last; -1 for none"),
     ("message_from", "The rank whose message let it end; -1 if none did"),
+    ("chrome_trace", "What every rank did, for Perfetto and Chrome, as JSON"),
+    ("chakra", "What the rank did, as a Chakra trace"),
     ("pcapng", "What the captured ports sent, as a pcapng file"),
     ("packet_hops", "Packets that reached the far end of a link, of any kind, each counted once per link"),
     ("events", "Events processed: arrivals, departures from buffers, timers, flow starts"),

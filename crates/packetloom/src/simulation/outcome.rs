@@ -1,6 +1,7 @@
 //! What came of a case.
 
 use super::jobs::{IterationRow, JobRow, OperationRow};
+use super::timelines::Timeline;
 use crate::audit::Violation;
 use crate::central::{ControlTraffic, Normalisations};
 use crate::engine::{PortCounters, Tally};
@@ -83,6 +84,8 @@ pub struct Outcome {
     pub iterations: Vec<IterationRow>,
     /// What every rank of every job did, if that was measured.
     pub operations: Vec<OperationRow>,
+    /// The same for other tools.
+    pub timelines: Vec<Timeline>,
     /// What went over the links that were to be captured.
     pub captures: Vec<Capture>,
     /// How the transport cuts flows into packets.

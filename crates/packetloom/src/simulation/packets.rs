@@ -1,6 +1,7 @@
 //! Cases packet by packet.
 
 use super::jobs;
+use super::timelines::timelines;
 use super::warnings::{never_started, useless_threshold};
 use super::{Monitor, Outcome, PortRow, Setting, Simulation, queues};
 use crate::audit::{Audit, Terms, Violation};
@@ -116,6 +117,7 @@ impl Setting {
         outcome.iterations = jobs::iterations(workload.jobs(), &spans, outcome.topology.nic_rate());
         if keeps_operations {
             outcome.operations = jobs::operations(workload.jobs(), &spans, &outcome.flows);
+            outcome.timelines = timelines(workload.jobs(), &spans);
         }
         outcome.warnings.extend(never_started(workload.waiting()));
         // The last operation may be no message.

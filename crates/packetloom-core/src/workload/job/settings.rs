@@ -13,9 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const PLACEMENT_PARAMS: &[Param] = &[
     Param {
         name: "order",
-        kind: Kind::Choice(&["by-number", "random"]),
+        kind: Kind::Choice(&["by-number", "by-rail", "random"]),
         default: Default("by-number"),
-        doc: "In which order hosts have their ranks: as they are numbered, or drawn for each seed.",
+        doc: "In which order hosts have their ranks: as they are numbered, server by server; rail by rail, first the \
+              first host of every server; or drawn for each seed.",
         source: "packetloom",
     },
     Param {
@@ -147,7 +148,7 @@ pub fn settings(
     let algorithms = OPERATIONS.iter().filter(|(key, _)| values.entries.contains_key(*key));
     let named =
         |&(key, operation): &(&str, Collective)| Some((operation, algorithm_called(&values.text(key))?));
-    let hosts = place(values, ranks, site.hosts, draws)?;
+    let hosts = place(values, ranks, site, draws)?;
     let own =
         values.optional_count("server").map(|server| (0..ranks).map(|rank| rank / server as u32).collect());
     let of_topology = || site.server.map(|server| hosts.iter().map(|host| host / server).collect());
@@ -166,24 +167,27 @@ pub fn settings(
 }
 
 /// The host of each rank.
-fn place(
-    values: &Values,
-    ranks: u32,
-    hosts: &[HostId],
-    draws: &mut Stream,
-) -> Result<Vec<HostId>, Complaint> {
+fn place(values: &Values, ranks: u32, site: &Site<'_>, draws: &mut Stream) -> Result<Vec<HostId>, Complaint> {
+    let mut hosts = site.hosts.to_vec();
     if ranks as usize > hosts.len() {
         let key = if values.entries.contains_key("ranks") { "ranks" } else { "placement" };
         return Err(Complaint::new(key, format!("{ranks} ranks among {} hosts; write fewer", hosts.len())));
     }
     if let Some(list) = values.optional_list("placement") {
-        return listed(&list, ranks, hosts);
+        return listed(&list, ranks, &hosts);
     }
-    let mut hosts = hosts.to_vec();
-    if values.text("order") == "random" {
-        for last in (1..hosts.len()).rev() {
-            hosts.swap(last, draws.below(last as u32 + 1) as usize);
+    match (values.text("order").as_str(), site.server) {
+        ("random", _) => {
+            for last in (1..hosts.len()).rev() {
+                hosts.swap(last, draws.below(last as u32 + 1) as usize);
+            }
         }
+        ("by-rail", Some(server)) => hosts.sort_by_key(|host| (host % server, host / server)),
+        ("by-rail", None) => {
+            let message = "this topology has no servers of several hosts; write \"by-number\"";
+            return Err(Complaint::new("order", message));
+        }
+        _ => {}
     }
     hosts.truncate(ranks as usize);
     Ok(hosts)
