@@ -151,6 +151,17 @@ fn flows_go_round_a_dead_plane() {
     assert_eq!(port(&outcome, "rail0", "host0").counters.packets, 0);
 }
 
+/// The NIC is faster here, so a flow round its server's dead switch is, too.
+#[test]
+fn flows_go_round_a_dead_switch_in_their_server() {
+    let slow = SCALE_UP.replace("100Gbps", "1Gbps");
+    let fault =
+        "\n[[fault]]\nkind = \"switch-down\"\nnode = \"scale-up0\"\nat = \"0us\"\nlearn_after = \"0us\"\n";
+    let outcome = run(&format!("{}{fault}", text(&slow, &between(0, 3), DCTCP, "flows = 1")));
+    assert_done(&outcome, "the NIC is left");
+    assert!(outcome.flows[0].fct() < Some(outcome.flows[0].best_fct));
+}
+
 #[test]
 fn collectives_run_on_rails() {
     let workload = "arrivals = { kind = \"collective\", operation = \"all-reduce\", size = \"1600KB\" }";

@@ -72,7 +72,9 @@ fn narrows(topology: &Topology) -> bool {
 fn time_on_own_link(row: &FlowRow, topology: &Topology, format: Format) -> Time {
     let full = format.packets(row.flow.size_bytes) - 1;
     let bytes = format.mss_bytes + format.header_bytes + topology.framing_bytes;
-    let byte_time = topology.byte_time(topology.rate_between(row.flow.src, row.flow.dst));
+    let (src, dst) = (row.flow.src, row.flow.dst);
+    // Round a dead link to the switch in its server it takes the NIC.
+    let byte_time = topology.byte_time(topology.rate_of(src).max(topology.rate_between(src, dst)));
     // What is rounded is each packet's time.
     if topology.whole_ns { byte_time.of(bytes).times(full) } else { byte_time.of(full * bytes) }
 }

@@ -195,8 +195,8 @@ pub(super) fn check_samples(case: &Case, workload: &Workload, topology: &Topolog
 
 /// How many seconds a case takes at least: until its flows have started, or their bytes have left their hosts.
 fn lasts_at_least(case: &Case, workload: &Workload, topology: &Topology) -> f64 {
-    let rates = (0..topology.hosts).map(|host| topology.rate_of(host).as_bps() as f64);
-    let all_bps: f64 = rates.sum();
+    let of_hosts = topology.links.iter().filter(|link| link.src < topology.hosts);
+    let all_bps: f64 = of_hosts.map(|link| link.rate.as_bps() as f64).sum();
     let flow_limit = case.run.optional_count("flows");
     let until_all_started = workload.describe().iter().filter_map(|source| {
         let flows = source.flows.or(flow_limit)? as f64;
