@@ -32,6 +32,8 @@ pub enum Purpose {
     Control = 17,
     /// What a host takes to process a packet.
     Processing = 18,
+    /// Which delay of a link a flow is taken to have had there, where it was estimated.
+    Estimates = 19,
 }
 
 /// One stream of random numbers.

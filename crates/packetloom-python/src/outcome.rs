@@ -76,6 +76,10 @@ impl Outcome {
         for (name, count) in counts {
             counters.set_item(name, count)?;
         }
+        // A case of packets has no such column.
+        if core.is_estimated {
+            counters.set_item("estimated", 1)?;
+        }
         for (name, count) in &core.balancing {
             counters.set_item(name, count)?;
         }

@@ -48,6 +48,9 @@ pub trait Scheme: Transport {
     const JUDGED: Judged = Judged::Nothing;
     /// Whether its parameters depend on the flow sizes of the scenario.
     const GOES_BY_SIZES: bool = false;
+    /// Why no link can be simulated apart from the others, if none can: what decides when a flow sends knows of
+    /// several links.
+    const NEEDS_WHOLE: Option<&'static str> = None;
 
     /// Reads its parameters.
     fn configure(values: &Values) -> Self::Config;
@@ -132,6 +135,8 @@ pub struct Needs {
     pub judged: Judged,
     /// To know how large flows are.
     pub sizes: bool,
+    /// All links of the network together; why.
+    pub whole: Option<&'static str>,
 }
 
 /// A transport as the rest of the program knows it, which is compiled once and not for each of them.
@@ -167,6 +172,10 @@ impl Entry {
                 weights: T::GOES_BY_WEIGHTS,
                 judged: T::JUDGED,
                 sizes: T::GOES_BY_SIZES,
+                whole: match T::NEEDS_WHOLE {
+                    None if T::Agent::ACTIVE => Some("its switches decide about all links of a path"),
+                    why => why,
+                },
             },
             goes_by_marks: T::goes_by_marks,
             classes: T::classes,

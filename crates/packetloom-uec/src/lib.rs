@@ -146,6 +146,8 @@ impl<V: Variant> Scheme for Sprayed<V> {
     const ONE_LINK_A_HOST: bool = true;
     const GOES_BY_TRIMS: bool = true;
     const JUDGED: Judged = Judged::Packets;
+    const NEEDS_WHOLE: Option<&'static str> =
+        Some("its packets take several paths, and its receivers give credit");
 
     fn configure(values: &Values) -> Config {
         let Settings(config) = V::read(values);

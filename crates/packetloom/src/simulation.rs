@@ -1,8 +1,11 @@
 //! Scenario in, results out: the only module that knows every other.
 
 mod checks;
+mod fidelity;
 mod flow_level;
+mod flow_rung;
 mod jobs;
+mod links;
 mod monitor;
 mod network_facts;
 mod outcome;
@@ -11,6 +14,7 @@ mod planned;
 mod timelines;
 mod warnings;
 
+pub use fidelity::{FIDELITY_COMPONENTS, doubts};
 pub use jobs::{IterationRow, JobRow, OperationRow};
 pub use monitor::Monitor;
 pub use outcome::{ClassSample, Control, Outcome, PortRow};
@@ -35,7 +39,10 @@ use checks::{
     captured, check_credits, check_links, check_paths, check_processing, check_queues, check_returns,
     check_samples, load_classes,
 };
+use fidelity::{Fidelity, check_rung};
 use flow_level::{Model, run_fluid};
+use flow_rung::run_flows;
+use links::run_links;
 use monitor::Goal;
 use network_facts::network_facts;
 use planned::run_central;
@@ -169,6 +176,7 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
+        check_rung(&case, &workload, &topology)?;
         let flow_ports = flow_ports(&case, &environment)?;
         check_credits(&case, &workload, (&topology, &faults), format)?;
         if !is_fluid {
@@ -240,6 +248,9 @@ impl Simulation {
 
     /// Uses at most so many threads: as many as have enough to do.
     pub fn with_up_to_threads(self, most: u32) -> Simulation {
+        if matches!(Fidelity::of(&self.setting.case.run), Fidelity::Links(_)) {
+            return self.with_threads(most);
+        }
         let useful = self.setting.topology.hosts / HOSTS_PER_THREAD;
         self.with_threads(useful.min(most))
     }
@@ -255,15 +266,23 @@ impl Simulation {
         let cut_up = central::cuts_up(&scheme.component("transport"));
         let (one_path, is_audited) =
             (takes_one_path(scheme, &self.setting.topology), self.setting.is_audited);
-        let mut outcome = if is_fluid(&kind) {
+        let rung = Fidelity::of(&self.setting.case.run);
+        let answered = answered && rung == Fidelity::Packets;
+        let mut outcome = if let Fidelity::Links(links) = rung {
+            run_links(self, links, monitor)
+        } else if rung == Fidelity::Flows {
+            Ok(run_flows(self, monitor))
+        } else if is_fluid(&kind) {
             run_fluid(self, spec::how(FLUID_MODELS, &kind), monitor)
-        } else if !answered {
+        } else if central::is_central(&kind) {
             run_central(self, monitor)
         } else {
             let entry = transport::find(&kind);
             let unknown = || Complaint::new("scheme.transport", format!("no transport is called {kind}"));
             entry.map(|entry| self.run_built(monitor, |plan| entry.engine(plan))).ok_or_else(unknown)
         }?;
+        outcome.warnings.extend(rung.note().map(str::to_owned));
+        outcome.is_estimated = rung != Fidelity::Packets;
         if let Some(message) = outcome.refused.take() {
             return Err(Complaint::new("scheme.transport", message));
         }
@@ -343,6 +362,7 @@ impl Setting {
         let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
         Outcome {
             cancelled: false,
+            is_estimated: false,
             flows,
             ports: Vec::new(),
             reordering: None,

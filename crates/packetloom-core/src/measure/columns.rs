@@ -134,6 +134,10 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("events", "Events processed: arrivals, departures from buffers, timers, flow starts"),
     ("flows_started", "Flows handed to their senders"),
     ("flows_finished", "Flows that completed"),
+    (
+        "estimated",
+        "1 where flows' times are estimates (run.fidelity); cases of packets have no such column, or none here",
+    ),
     ("stalled", "1 if the case ended because none of its unfinished flows could go on, else 0"),
     ("conweave_probes", "Packets by which a switch of senders began to time a path (ConWeave: RTT_REQUEST)"),
     ("conweave_replies_in_time", "Probes whose answer came in time (ConWeave: RTT_REPLY)"),

@@ -7,6 +7,7 @@ mod entropies;
 mod ns3;
 mod paths;
 mod scoreboard;
+mod trace;
 mod weights;
 
 use balancing::Scheduler;
@@ -17,6 +18,7 @@ pub use entropies::{LAYOUTS, PYTHON, symbols};
 pub use ns3::FlowPorts;
 pub use paths::PathCode;
 pub use scoreboard::Fate;
+pub use trace::Tracer;
 pub use weights::Weights;
 
 use crate::fault::KnownRates;

@@ -19,12 +19,14 @@ mod processing;
 mod rack;
 mod rails;
 mod routes;
+mod star;
 #[cfg(test)]
 mod testing;
 
 pub use link::{Forwarding, SLOWEST};
 pub use processing::Processing;
 pub use routes::{PathNumber, Routes};
+pub use star::Arm;
 
 use crate::flow::HostId;
 use crate::spec::{self, Complaint, Component, Made, Values};

@@ -7,7 +7,7 @@ use super::facts::SourceFacts;
 use super::job::{self, Job, Walker};
 use super::members;
 use super::query::{QuerySpec, Start};
-use super::source::OpenSource;
+use super::source::{ListSource, OpenSource};
 use super::spread;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::spec::{Complaint, Values};
@@ -180,6 +180,35 @@ impl Workload {
         })
     }
 
+    /// These flows, in order of start, as one source. They are numbered from 0.
+    ///
+    /// # Panics
+    /// If they are not in order of start.
+    pub fn of_flows(mut flows: Vec<Flow>) -> Workload {
+        assert!(flows.is_sorted_by_key(|flow| flow.start), "flows must be given in order of start");
+        flows.iter_mut().for_each(|flow| flow.source = 0);
+        let count = Some(flows.len() as u64);
+        let source = OpenSource::Listed(ListSource::of(flows));
+        Workload {
+            open: vec![OpenLoop { source, shares_limit: false, is_background: false, count }],
+            shared_left: 0,
+            next_id: 0,
+            end_id: FlowId::MAX,
+            chains: Vec::new(),
+            facts: Vec::new(),
+            background: vec![false],
+            dependencies: Dependencies::default(),
+            planned: 0,
+            is_queried: vec![false],
+            waiting: 0,
+            trigger_delay: Time::NEVER,
+            triggered: BTreeMap::new(),
+            jobs: Vec::new(),
+            ranks_left: 0,
+            ranks_taken: false,
+        }
+    }
+
     /// For each source, whether the case does not wait for its flows.
     pub fn background(&self) -> &[bool] {
         &self.background
@@ -197,6 +226,11 @@ impl Workload {
     /// The flows that wait for none and each host's triggers, which belong to the hosts from now on.
     pub fn take_dependencies(&mut self) -> (Vec<Flow>, BTreeMap<HostId, Triggers>) {
         (std::mem::take(&mut self.dependencies.free), std::mem::take(&mut self.dependencies.local))
+    }
+
+    /// Whether there are closed loops whose chains nobody has taken yet.
+    pub fn has_chains(&self) -> bool {
+        !self.chains.is_empty()
     }
 
     /// Whether any flow waits for others, or did.

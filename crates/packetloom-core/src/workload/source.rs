@@ -263,6 +263,11 @@ impl ListSource {
         ListSource { flows: flows.take(usize::try_from(most_flows).unwrap_or(usize::MAX)).collect() }
     }
 
+    /// These flows, which are in order of start.
+    pub fn of(flows: Vec<Flow>) -> ListSource {
+        ListSource { flows: flows.into() }
+    }
+
     /// How many flows there are.
     pub fn count(&self) -> u64 {
         self.flows.len() as u64

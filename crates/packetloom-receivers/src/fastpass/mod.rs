@@ -192,6 +192,7 @@ impl Scheme for Fastpass {
     };
     type Config = Config;
     const ONE_LINK_A_HOST: bool = true;
+    const NEEDS_WHOLE: Option<&'static str> = Some("its arbiter decides for all flows");
 
     fn configure(values: &Values) -> Config {
         Config {

@@ -65,6 +65,8 @@ impl Scheme for Homa {
         check: config::check,
     };
     type Config = Config;
+    const NEEDS_WHOLE: Option<&'static str> =
+        Some("its receivers share out their links among all who send to them");
 
     fn configure(values: &Values) -> Config {
         Config::of(values)

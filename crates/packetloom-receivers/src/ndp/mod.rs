@@ -50,6 +50,8 @@ impl Scheme for Ndp {
     type Config = Config;
     const GOES_BY_TRIMS: bool = true;
     const JUDGED: Judged = Judged::Packets;
+    const NEEDS_WHOLE: Option<&'static str> =
+        Some("its receivers share out their links among all who send to them");
 
     fn configure(values: &Values) -> Config {
         Config::of(values)

@@ -69,6 +69,7 @@ impl Scheme for Flowtune {
     const ONE_LINK_A_HOST: bool = true;
     const PATHS: PathNeeds = PathNeeds::OnePerFlow;
     const JUDGED: Judged = Judged::Flows;
+    const NEEDS_WHOLE: Option<&'static str> = Some("its allocator decides for all flows");
 
     fn configure(values: &Values) -> Arc<Settings> {
         Arc::new(Settings::of(values, Windowed::<Pace>::configure(values)))

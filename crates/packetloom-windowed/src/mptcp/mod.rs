@@ -78,6 +78,7 @@ pub struct Mptcp {
 impl Scheme for Mptcp {
     const COMPONENT: Component = Subflow::COMPONENT;
     type Config = Config;
+    const NEEDS_WHOLE: Option<&'static str> = Some("its subflows take several paths");
 
     fn configure(values: &Values) -> Config {
         let core = Windowed::<Subflow>::configure(values);

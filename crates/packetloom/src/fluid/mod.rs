@@ -4,6 +4,7 @@
 //! the time that it takes alone, at the full rate of the slower of its two links, so that the models know no bytes.
 
 pub mod max_min;
+pub mod on_links;
 pub mod srpt;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use super::problem::{self, Problem};
 use super::read::{MOST_CASES, Reader};
 use super::variant::Variant;
 use crate::queue;
+use crate::simulation;
 use crate::spec::{Value, Values};
 use crate::transport;
 use crate::workload::arrivals;
@@ -83,6 +84,14 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
         {
             warn("run.max_time", format!("{stop} ends the run before the duration of {duration} does"));
         }
+    }
+    let workloads: Vec<&Values> = scenario.workloads.iter().flatten().map(|variant| &variant.value).collect();
+    let schemes = || scenario.schemes.iter().flatten().map(|variant| &variant.value);
+    let runs = scenario.run.iter().map(|variant| &variant.value);
+    let doubts =
+        runs.flat_map(|run| schemes().flat_map(|scheme| simulation::doubts(run, scheme, &workloads)));
+    for (key, message) in doubts.collect::<BTreeSet<_>>() {
+        warn(&key, message);
     }
     for (index, variants) in scenario.schemes.iter().enumerate() {
         let odd = variants.iter().flat_map(|variant| odd_queues(&variant.value));

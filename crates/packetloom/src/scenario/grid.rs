@@ -4,7 +4,7 @@ use super::case::Case;
 use super::problem::{Problem, Problems};
 use super::tree::Node;
 use super::variant::{Axis, Variant, combinations};
-use crate::spec::{Complaint, Values};
+use crate::spec::{Complaint, Value, Values};
 
 /// When the seeds of a point of the grid are enough. Seeds are taken in the order in which cases have them.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,12 +97,21 @@ impl Scenario {
                 scheme: next(),
                 load,
                 seed: 0,
-                run: next(),
+                run: without_default_rung(next()),
                 measure: next(),
                 axes,
             }
         })
     }
+}
+
+/// A case of packets is called what it was called before there was a choice.
+fn without_default_rung(mut run: Values) -> Values {
+    let is_default = |value: &Value| matches!(value, Value::Component(rung) if rung.kind == "packets");
+    if run.entries.get("fidelity").is_some_and(is_default) {
+        run.entries.remove("fidelity");
+    }
+    run
 }
 
 #[cfg(test)]

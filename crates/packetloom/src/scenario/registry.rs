@@ -19,6 +19,7 @@ const ROOMS: &[&[Component]] = &[
     transport::COMPONENTS,
     transport::CONNECTION_COMPONENTS,
     simulation::FLUID_COMPONENTS,
+    simulation::FIDELITY_COMPONENTS,
     central::COMPONENTS,
     central::LENGTH_COMPONENTS,
     queue::COMPONENTS,

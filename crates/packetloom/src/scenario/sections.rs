@@ -103,6 +103,12 @@ pub const RUN: Component = Component {
             "Flows that start less than this before the last flow's start are not measured.",
         ),
         param(
+            "fidelity",
+            Kind::Component("fidelity"),
+            Fallback::Value("packets"),
+            "How closely cases are simulated: \"packets\", or an estimate that takes less, \"links\" or \"flows\".",
+        ),
+        param(
             "max_time",
             Kind::Time,
             Fallback::Absent,

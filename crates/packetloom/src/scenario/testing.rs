@@ -7,6 +7,7 @@ use super::grid::Scenario;
 use super::problem::Problems;
 use super::sections;
 use super::tree::Node;
+use crate::simulation::FIDELITY_COMPONENTS;
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
 use serde_json::json;
 use std::path::Path;
@@ -59,7 +60,7 @@ flows = 100
 
 /// The scenario's own sections and the components below.
 pub(super) fn registry() -> Registry {
-    Registry::of(&[sections::COMPONENTS, NETWORK, FAULTS, SCHEMES, TRAFFIC], LIBRARY)
+    Registry::of(&[sections::COMPONENTS, FIDELITY_COMPONENTS, NETWORK, FAULTS, SCHEMES, TRAFFIC], LIBRARY)
 }
 
 /// What `toml` describes; it must be sound.

@@ -1,12 +1,13 @@
 //! How far a run is, and when it is done.
 
 use crate::units::Time;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How far a run is, and a way to end it, for another thread.
 #[derive(Debug, Default)]
 pub struct Monitor {
-    cancelled: AtomicBool,
+    cancelled: Arc<AtomicBool>,
     packet_hops: AtomicU64,
     /// In millionths.
     done: AtomicU64,
@@ -21,6 +22,22 @@ impl Monitor {
     /// The share done, from 0 to 1, and the packet-hops so far.
     pub fn progress(&self) -> (f64, u64) {
         (self.done.load(Ordering::Relaxed) as f64 / 1e6, self.packet_hops.load(Ordering::Relaxed))
+    }
+
+    /// Of a run that is a part of this one: it ends when this one does.
+    pub(super) fn under(&self) -> Monitor {
+        Monitor { cancelled: Arc::clone(&self.cancelled), ..Monitor::default() }
+    }
+
+    /// Whether the run is to go on.
+    pub(super) fn is_wanted(&self) -> bool {
+        !self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a part of the run is done, a share of it all.
+    pub(super) fn add(&self, packet_hops: u64, share: impl FnOnce() -> f64) {
+        self.packet_hops.fetch_add(packet_hops, Ordering::Relaxed);
+        self.done.fetch_add((share() * 1e6) as u64, Ordering::Relaxed);
     }
 
     /// Notes how far the run is; returns whether it should go on.

@@ -50,6 +50,8 @@ pub struct ClassSample {
 pub struct Outcome {
     /// Whether it was ended before its time.
     pub cancelled: bool,
+    /// Whether a rung below packets was run, so that flows' times are estimates.
+    pub is_estimated: bool,
     /// A row per flow, in order of identity.
     pub flows: Vec<FlowRow>,
     /// A row per port, in the order of the topology's links.

@@ -13,17 +13,24 @@ const CHANGED: f64 = 0.07;
 /// How often one that holds a component is given another: some components make sense only with another one.
 const ANOTHER_KIND: f64 = 0.5;
 
+/// How often a rung is named.
+const RUNG: f64 = 0.2;
+
 /// A scenario, small enough to run in milliseconds, that may not make sense.
 pub fn scenario() -> BoxedStrategy<Json> {
     let workloads = prop::collection::vec(component("workload"), 1..=2);
     let faults = prop_oneof![Just(Vec::new()), prop::collection::vec(component("fault"), 1..=2)];
     let loads = select(vec![None, Some(0.3), Some(0.9)]);
-    let run = (loads, 1_u32..60, select(vec!["300us", "2ms", "10ms"]), 1_u32..1_000);
+    let rung = prop::option::weighted(RUNG, component("fidelity"));
+    let run = (loads, 1_u32..60, select(vec!["300us", "2ms", "10ms"]), 1_u32..1_000, rung);
     (component("topology"), workloads, faults, component("scheme"), component("measure"), run)
-        .prop_map(|(topology, workload, fault, scheme, measure, (load, flows, max_time, seed))| {
+        .prop_map(|(topology, workload, fault, scheme, measure, (load, flows, max_time, seed, rung))| {
             let mut run = json!({ "flows": flows, "max_time": max_time, "seeds": [seed] });
             if let Some(load) = load {
                 run["loads"] = json!([load]);
+            }
+            if let Some(rung) = rung {
+                run["fidelity"] = rung;
             }
             let mut scenario = json!({
                 "topology": topology, "workload": workload, "scheme": [scheme], "measure": measure, "run": run,

@@ -1,0 +1,133 @@
+//! The links that flows cross, found without running them: each node is asked as it would be for a packet.
+
+use super::{FlowPorts, Router, weights};
+use crate::fault::KnownRates;
+use crate::flow::{FlowId, HostId};
+use crate::packet::Packet;
+use crate::spec::Values;
+use crate::topology::Topology;
+use crate::units::Time;
+use std::collections::BTreeMap;
+
+/// The nodes of a network at rest that choose among links.
+#[derive(Clone, Debug)]
+pub struct Tracer<'a> {
+    topology: &'a Topology,
+    /// Of switches, and of hosts with several links.
+    routers: Vec<Option<Router>>,
+}
+
+impl Tracer<'_> {
+    /// Those of a network with a routing; `flow_ports`: the ports of each flow, where switches hash those.
+    pub fn new<'a>(
+        topology: &'a Topology,
+        routing: &Values,
+        flow_ports: Option<&FlowPorts>,
+        seed: u64,
+    ) -> Tracer<'a> {
+        let weights = weights(routing, topology, &KnownRates::new());
+        let router = |node: u32| {
+            let chooses = topology.nodes[node as usize].ports.len() > 1;
+            chooses.then(|| {
+                let router = Router::new(topology, node, routing, None, seed);
+                let router = flow_ports.map_or(router.clone(), |ports| router.with_ports(ports));
+                match &weights {
+                    Some(weights) => router.with_weights(weights[node as usize].clone()),
+                    None => router,
+                }
+            })
+        };
+        Tracer { topology, routers: (0..topology.nodes.len() as u32).map(router).collect() }
+    }
+
+    /// The links that the packets of a flow from `src` to `dst` cross, where all of them take one path. With its
+    /// hosts exchanged: those of its acknowledgements.
+    pub fn path(&mut self, flow: FlowId, src: HostId, dst: HostId) -> Vec<u32> {
+        let packet: Packet<()> = Packet { flow, src, dst, ..Packet::default() };
+        let mut path = Vec::with_capacity(6);
+        let mut node = src;
+        while node != dst {
+            let port = self.routers[node as usize].as_mut().map_or(0, |router| router.port_for(&packet));
+            let link = self.topology.nodes[node as usize].ports.start + port;
+            path.push(link);
+            node = self.topology.links[link as usize].dst;
+        }
+        path
+    }
+
+    /// The links of all paths from `src` to `dst`, each with the share of the packets that cross it where every
+    /// switch spreads them evenly. A host keeps a flow to one of its links.
+    pub fn spread(&mut self, flow: FlowId, src: HostId, dst: HostId) -> Vec<(u32, f64)> {
+        let packet: Packet<()> = Packet { flow, src, dst, ..Packet::default() };
+        let mut shares: Vec<(u32, f64)> = Vec::with_capacity(8);
+        // Step by step; paths may differ in length, and what has arrived goes no further.
+        let mut reached = BTreeMap::from([(src, 1.0)]);
+        while !reached.is_empty() {
+            let mut next = BTreeMap::new();
+            for (node, share) in reached {
+                let first = self.topology.nodes[node as usize].ports.start;
+                let mut send = |port: u32, share: f64| {
+                    let link = first + port;
+                    match shares.iter_mut().find(|(other, _)| *other == link) {
+                        Some((_, sum)) => *sum += share,
+                        None => shares.push((link, share)),
+                    }
+                    let node = self.topology.links[link as usize].dst;
+                    if node != dst {
+                        *next.entry(node).or_insert(0.0) += share;
+                    }
+                };
+                match &mut self.routers[node as usize] {
+                    None => send(0, share),
+                    Some(router) if node < self.topology.hosts => send(router.port_for(&packet), share),
+                    Some(router) => {
+                        let ways = router.ways(dst, Time::ZERO);
+                        let each = share / f64::from(ways.count());
+                        (0..ways.count()).for_each(|nth| send(ways.port(nth), each));
+                    }
+                }
+            }
+            reached = next;
+        }
+        shares
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Value;
+    use std::collections::BTreeSet;
+
+    fn ecmp() -> Values {
+        let entries = [("symmetric", Value::Flag(false)), ("hash", Value::Text("packetloom".to_owned()))];
+        let entries = entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        Values { kind: "ecmp".to_owned(), entries }
+    }
+
+    #[test]
+    fn flows_between_two_hosts_take_one_path_each_and_all_paths_together() {
+        let tree = Topology::of_counts("fat-tree", &[("k", 4)]);
+        let routing = ecmp();
+        let mut tracer = Tracer::new(&tree, &routing, None, 1);
+        let paths: BTreeSet<Vec<u32>> = (0..200).map(|flow| tracer.path(flow, 0, 15)).collect();
+        assert_eq!(paths.len(), 4);
+        assert!(paths.iter().all(|path| path.len() == 6 && tree.links[path[5] as usize].dst == 15));
+        assert_eq!(tracer.path(7, 0, 1).len(), 2);
+        assert_eq!(tracer.path(7, 0, 15), tracer.path(7, 0, 15));
+    }
+
+    #[test]
+    fn shares_are_even_and_meet_again_below() {
+        let tree = Topology::of_counts("fat-tree", &[("k", 4)]);
+        let routing = ecmp();
+        let mut tracer = Tracer::new(&tree, &routing, None, 1);
+        let shares = tracer.spread(0, 0, 15);
+        let each: Vec<f64> = shares.iter().map(|&(_, share)| share).collect();
+        assert_eq!(each, [1.0, 0.5, 0.5, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25, 0.5, 0.5, 1.0]);
+        assert_eq!(
+            tracer.spread(0, 0, 1),
+            [(tree.path(0, 1)[0] as u32, 1.0), (tree.path(0, 1)[1] as u32, 1.0)]
+        );
+    }
+}
