@@ -296,6 +296,54 @@ def search(
     _exit_if_stalled(results)
 
 
+@app.command()
+def fidelity(
+    scenario: ScenarioArgument,
+    flows: Annotated[
+        int | None, typer.Option(help="Flows of each case; if not given, as many as take about a minute.", min=1)
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Seeds of each case.", min=1, max=1_000)] = 3,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Results folder; results/NAME-fidelity if not given."),
+    ] = None,
+    workers: WorkersOption = None,
+    settings: SetOption = None,
+    json_file: JsonOption = None,
+    no_cache: NoCacheOption = False,
+    keep_older: KeepOlderOption = False,
+) -> None:
+    """Measure what estimates (run.fidelity) cost in accuracy and save in time, on a shortened version of a scenario."""
+    from packetloom.fidelity import fidelity_errors, fidelity_plan, print_fidelity, run_fidelity
+    from packetloom.progress import reporter_for
+    from packetloom.storage import write_json
+
+    plan, refusals = fidelity_plan(scenario, flows=flows, seeds=seeds, overrides=settings or ())
+    for warning in plan.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    for refusal in refusals:
+        print(f"warning: {refusal}", file=sys.stderr)
+    folder = output or Path("results") / f"{plan.name}-fidelity"
+    try:
+        results = run_fidelity(
+            plan,
+            folder,
+            workers=workers,
+            reporter=reporter_for(sys.stderr),
+            cache=not no_cache,
+            keep_older=keep_older,
+        )
+    except Interrupted as interrupted:
+        print(f"stopped: {interrupted}. The same command goes on from there.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    errors = fidelity_errors(results)
+    print_fidelity(errors)
+    if json_file:
+        write_json(json_file, errors.to_dicts(), "what was found")
+    print(f"\nresults in {folder}; beside estimates: packetloom report ESTIMATES --errors {folder}/fidelity.json")
+    _exit_if_stalled(results)
+
+
 @app.command("combine")
 def combine_command(
     folders: FoldersArgument,
@@ -317,12 +365,20 @@ def report(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="The page; report.html in the first DIR.")
     ] = None,
+    errors: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What `fidelity` measured, to be shown beside estimates; if not given, fidelity.json in each DIR.",
+        ),
+    ] = None,
 ) -> None:
     """Write one HTML page with the results table, all figures and the fabric: nothing is fetched from elsewhere."""
     from packetloom.report import write_report
     from packetloom.results import Results
 
-    page = write_report([Results(folder) for folder in folders], output or folders[0] / "report.html")
+    several = [Results(folder) for folder in folders]
+    page = write_report(several, output or folders[0] / "report.html", errors=errors)
     print(f"wrote {page}")
 
 

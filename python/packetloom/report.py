@@ -14,6 +14,7 @@ from packetloom.build import build_text, builds_text, this_build
 from packetloom.charts import look_json
 from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view
+from packetloom.fidelity import estimate_lines, estimated_by, measured_errors, read_errors
 from packetloom.figures import FIGURES
 from packetloom.page import Cell, Page
 from packetloom.pauses import innocent_flows
@@ -30,15 +31,22 @@ INNOCENT_SHOWN = 20
 BEST = "Bold: the best of its column at its load."
 
 
-def write_report(results: curves.SomeResults, output: str | Path, *, bins: Sequence[SizeBin] = DEFAULT_BINS) -> Path:
-    """Writes the page, and gives its path."""
+def write_report(
+    results: curves.SomeResults,
+    output: str | Path,
+    *,
+    bins: Sequence[SizeBin] = DEFAULT_BINS,
+    errors: str | Path | None = None,
+) -> Path:
+    """Writes the page, and gives its path. `errors`: the file in which `packetloom fidelity` has left what it found."""
     several, page = curves.as_list(results), arguments.path("output", output)
     check_bins(bins)
-    report_page(several, bins).write(page)
+    file = None if errors is None else arguments.path("errors", errors)
+    report_page(several, bins, file).write(page)
     return page
 
 
-def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BINS) -> Page:
+def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BINS, errors: Path | None = None) -> Page:
     """The page. A folder without a finished case is no mistake: the page says so."""
     several = [Snapshot(one) for one in several]
     page = Page(" and ".join(dict.fromkeys(one.name for one in several)))
@@ -57,6 +65,7 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
             references = question.references if question else frozenset()
             _summary_table(page, statistics, bins, references)
             _fairness(page, statistics, references)
+            _estimates(page, finished, statistics, errors)
         _fabric(page, finished)
         _waiting_flows(page, finished)
         _central_control(page, finished)
@@ -114,6 +123,28 @@ def _summary_table(page: Page, statistics: pl.DataFrame, bins: Sequence[SizeBin]
         f"± is half a 95 % confidence interval over {seeds} seeds (Student's t). {BEST}"
         if seeds > 1
         else f"One seed, so there are no confidence intervals: set run.seeds to have them. {BEST}",
+        note=True,
+    )
+
+
+def _estimates(page: Page, several: Sequence[Results], statistics: pl.DataFrame, errors: Path | None) -> None:
+    """Where flows' times were estimated: by which rung, and what packets would be, as far as the error was measured."""
+    rungs = {label: rung for one in several for label, rung in estimated_by(one).items()}
+    if not rungs:
+        return
+    page.heading("Estimates")
+    measured = read_errors(errors) if errors else [row for one in several for row in measured_errors(one.path)]
+    lines = estimate_lines(statistics, rungs, measured)
+    page.table(
+        ["load", "scheme", "rung", "flow size", "statistic", "estimate", "error, %", "packets would be"],
+        lines,
+        text_columns=5,
+    )
+    page.text(
+        "These slowdowns are estimates; the cases were not run packet by packet. The error is what `packetloom "
+        "fidelity` measured on a shortened version of a scenario, at the load that is nearest; the band is the "
+        "estimate without it, over the 95 % interval of the error. A dash: no error was measured; `packetloom "
+        "fidelity SCENARIO` does.",
         note=True,
     )
 
