@@ -110,7 +110,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("compute_ns", "What the busiest rank computed in a repetition, in ns"),
     (
         "communication_ns",
-        "What the messages of the busiest rank take at its link's full rate, in ns: 8·S·f/B for each operation, 8·S/B for each send",
+        "What the busiest rank's messages to other servers take at its link's full rate, in ns: 8·S·f/B for each operation, 8·S/B for each send",
     ),
     ("jct_ratio", "jct_ns over the roofline, compute_ns + communication_ns; NaN if it was not done"),
     (

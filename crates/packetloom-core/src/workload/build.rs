@@ -185,7 +185,8 @@ fn job(common: &Common, values: &Values, env: &Environment) -> Result<Built, Com
     let sizes = plan.sizes(MOST_SIZES);
     let facts = SourceFacts::of_plan(&sizes, "as the operations have them", &pattern, env);
     let facts = SourceFacts { flows: Some(plan.messages()), ..facts };
-    Ok(Built::Job(PlannedJob { plan, is_background: common.is_background }, facts))
+    let job = PlannedJob { plan, is_background: common.is_background };
+    Ok(Built::Job(Box::new(job), facts))
 }
 
 /// The sizes of so many messages tell how large a job's are.

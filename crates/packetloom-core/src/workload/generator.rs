@@ -108,7 +108,7 @@ pub(super) enum Built {
     Open(OpenLoop, SourceFacts),
     Closed(Vec<Chain>, SourceFacts),
     Planned(Planned, SourceFacts),
-    Job(PlannedJob, SourceFacts),
+    Job(Box<PlannedJob>, SourceFacts),
 }
 
 impl Workload {
@@ -142,7 +142,7 @@ impl Workload {
                     fact
                 }
                 Built::Job(more, fact) => {
-                    planned.add_job(more, index as u8);
+                    planned.add_job(*more, index as u8);
                     fact
                 }
             };

@@ -90,8 +90,8 @@ pub struct IterationRow {
     pub last_rank: u32,
     /// What the busiest rank computed.
     pub compute: Time,
-    /// What the messages of the busiest rank take at its link's full rate, without headers: 8·S·f/B for each
-    /// collective operation, 8·S/B for each send.
+    /// What the messages of the busiest rank to other servers take at its link's full rate, without headers: 8·S·f/B
+    /// for each collective operation, 8·S/B for each send.
     pub communication: Time,
 }
 
@@ -274,8 +274,11 @@ fn compute(program: &Program, rank: u32) -> Time {
 
 fn communication(plan: &Plan, rank: u32, rate: Rate) -> Time {
     let operations = plan.program.ranks[rank as usize].operations();
+    let stays = |ranks: &[u32]| plan.settings.share_a_server(ranks);
     let bytes = |(place, work): (u32, Work)| match work {
+        Work::Send { peer, .. } if stays(&[rank, peer]) => 0.0,
         Work::Send { bytes, .. } => bytes as f64,
+        Work::Collective { group, .. } if stays(&plan.program.groups[group as usize]) => 0.0,
         Work::Collective { .. } => match plan.exchange(plan.exchange_of(rank, place)) {
             Exchange::Collective(operation) => operation.bytes as f64 * operation.bus_factor(),
             Exchange::Send { .. } => 0.0,

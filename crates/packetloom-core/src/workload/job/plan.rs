@@ -43,6 +43,13 @@ pub struct Costs {
 }
 
 impl Settings {
+    /// Whether all these ranks are in one server.
+    pub fn share_a_server(&self, ranks: &[u32]) -> bool {
+        let Some(servers) = &self.servers else { return false };
+        let server = |rank: &u32| servers[*rank as usize];
+        ranks.windows(2).all(|pair| server(&pair[0]) == server(&pair[1]))
+    }
+
     /// How many neighbours in a group share a server, if that is the same for all.
     fn neighbours(&self, group: &[u32]) -> Option<u32> {
         let servers = self.servers.as_ref()?;
@@ -88,7 +95,7 @@ pub struct Operation {
     pub lanes: u32,
     /// How many lanes later the next piece of a channel waits for this one, if it does.
     pub gate: Option<u32>,
-    patterns: Arc<Vec<Box<dyn Pattern>>>,
+    patterns: Strands,
     slots: u32,
 }
 
@@ -323,10 +330,14 @@ impl Dependents {
     }
 }
 
+/// The patterns among which the lanes of an operation are divided.
+type Strands = Arc<Vec<Box<dyn Pattern>>>;
+
 /// Patterns that were made, so that operations which are alike share one.
 #[derive(Default)]
 struct Patterns {
-    made: BTreeMap<(Collective, Algorithm, u32, Option<u32>), Arc<Vec<Box<dyn Pattern>>>>,
+    /// By operation, algorithm, number of ranks, and how many neighbours share a server.
+    made: BTreeMap<(Collective, Algorithm, u32, Option<u32>), Strands>,
 }
 
 impl Patterns {
