@@ -30,7 +30,7 @@ def scenario_with(piece: dict[str, Any]) -> dict[str, Any]:
             scheme[key] = value
         elif key not in SECTIONS:
             source[key] = value
-    if {"file", "operation"} & set(source.get("arrivals", {})):
+    if {"file", "files", "layers", "operation"} & set(source.get("arrivals", {})):
         del source["sizes"]
     run = {"loads": [0.5], "flows": 100}
     base = {"topology": topology, "workload": [source], "scheme": [scheme], "run": run}
@@ -40,6 +40,10 @@ def scenario_with(piece: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("piece", PIECES, ids=range(len(PIECES)))
 def test_pieces_of_the_scenario_guide_pass_check(piece: str, tmp_path: Path) -> None:
     (tmp_path / "replay.csv").write_text((ROOT / "examples/replay.csv").read_text())
+    (tmp_path / "traces").mkdir()
+    for rank in range(2):
+        trace = tmp_path / f"traces/resnet.{rank}.et"
+        trace.write_bytes((ROOT / "fuzz/corpus/chakra/all_reduce.et").read_bytes())
     file = tmp_path / "piece.json"
     file.write_text(json.dumps(scenario_with(tomllib.loads(piece))))
     command = [sys.executable, "-m", "packetloom", "check", str(file)]
