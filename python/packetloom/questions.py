@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from packetloom.columns import numbers_of
 from packetloom.confidence import half_interval
@@ -20,7 +21,7 @@ from packetloom.curves import SomeResults, all_seed_values, as_list, renaming
 from packetloom.errors import PacketloomError
 from packetloom.quantities import axis_text
 from packetloom.results import Results, Snapshot
-from packetloom.rows import EVERY_CASE_HAS, CaseRow
+from packetloom.rows import EVERY_CASE_HAS, CaseRow, TableName
 from packetloom.scenario import Parameter
 from packetloom.search import Sought, held_by_seed, sought
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
@@ -245,24 +246,46 @@ class _Statistics:
 
 
 def _jobs(several: Sequence[Results]) -> Iterator[Measure]:
-    """Operation time and bus bandwidth: the mean over the repetitions that were done."""
-    values: dict[str, dict[tuple[str, Condition], BySeed]] = {"jct_ns": {}, "bus_gbps": {}}
-    operations = set()
+    """Of jobs that are more than one operation, the time of a repetition; then operation time and bus bandwidth."""
+    names = {name for one in several for _, table in one.partitions("jobs", ["operation"]) for name in _texts(table)}
+    if _are_programs(several):
+        times = _job_means(several, "iterations", "jct_ns")
+        yield Measure("iteration-time", "time of a repetition", "repetition", "ns", times)
+        ratios = _job_means(several, "iterations", "jct_ratio")
+        yield Measure("jct-ratio", "time over the roofline", "over the roofline", "ratio", ratios)
+    what = f"time of the {names.pop()}" if len(names) == 1 else "time of an operation"
+    if times := _job_means(several, "jobs", "jct_ns"):
+        yield Measure("operation-time", what, "operation time", "ns", times)
+        rates = _job_means(several, "jobs", "bus_gbps")
+        yield Measure("bus-bandwidth", "bus bandwidth", "bus bandwidth", "gbps", rates, lower_is_better=False)
+
+
+def _texts(table: pa.Table) -> list[str]:
+    return list(table["operation"].to_pylist())
+
+
+def _are_programs(several: Sequence[Results]) -> bool:
+    """Whether a repetition of a job is more than one collective operation, or another."""
+    repetitions, operations = _rows(several, "iterations"), _rows(several, "jobs")
+    return repetitions > 0 and repetitions != operations
+
+
+def _rows(several: Sequence[Results], table: TableName) -> int:
+    return sum(int(part.num_rows) for one in several for _, part in one.partitions(table, ["source"]))
+
+
+def _job_means(several: Sequence[Results], table: TableName, column: str) -> dict[tuple[str, Condition], BySeed]:
+    """The mean of a column over the repetitions that were done, seed by seed."""
+    values: dict[tuple[str, Condition], BySeed] = {}
     for one in several:
         renamed = renaming(one, several)
-        for row, table in one.partitions("jobs", ["operation", "jct_ns", "bus_gbps"]):
+        for row, part in one.partitions(table, [column]):
             key = entity_of(row, renamed.get(row.label, row.label)), condition_of(row)
-            operations |= set(table["operation"].to_pylist())
-            for column, found in values.items():
-                numbers = numbers_of(table[column].combine_chunks()).astype(float)
-                done = numbers[~np.isnan(numbers)]
-                if done.size:
-                    found.setdefault(key, {})[row.seed or 0] = float(done.mean())
-    if not values["jct_ns"]:
-        return
-    what = f"time of the {operations.pop()}" if len(operations) == 1 else "time of an operation"
-    yield Measure("operation-time", what, "operation time", "ns", values["jct_ns"])
-    yield Measure("bus-bandwidth", "bus bandwidth", "bus bandwidth", "gbps", values["bus_gbps"], lower_is_better=False)
+            numbers = numbers_of(part[column].combine_chunks()).astype(float)
+            done = numbers[~np.isnan(numbers)]
+            if done.size:
+                values.setdefault(key, {})[row.seed or 0] = float(done.mean())
+    return values
 
 
 def _search(several: Sequence[Results], what: Sought) -> Question | None:

@@ -12,8 +12,23 @@ from packetloom.quantities import size_said
 from packetloom.results import Results
 
 Keys = Mapping[str, Any]
-COLLECTIVE = "the operation"
-NETWORKS = {"fat-tree": "a fat tree", "leaf-spine": "a leaf-spine fabric", "rack": "a rack"}
+NETWORKS = {
+    "fat-tree": "a fat tree",
+    "leaf-spine": "a leaf-spine fabric",
+    "rack": "a rack",
+    "dumbbell": "a dumbbell",
+    "clos": "a Clos network",
+    "rail-optimised": "a rail-optimised network",
+    "dragonfly": "a dragonfly",
+}
+JOBS = {
+    "training": "training",
+    "moe": "a mixture of experts",
+    "kv-cache": "transfers of key-value caches",
+    "goal": "a schedule in GOAL",
+    "chakra": "a Chakra trace",
+    "simai": "a workload of SimAI",
+}
 
 
 def setting_text(several: Sequence[Results], flows: int = 0) -> str:
@@ -27,7 +42,7 @@ def setting_text(several: Sequence[Results], flows: int = 0) -> str:
     network = NETWORKS.get(case["topology"]["kind"], "a network from a file")
     where = f"{network} of {hosts} hosts" if hosts else network
     what = _workload(case["workloads"])
-    if what.startswith(COLLECTIVE) or not flows or any(name.startswith("workload") for name in one.axes):
+    if _is_job(_first(case["workloads"])) or not flows or any(name.startswith("workload") for name in one.axes):
         return f"{what} on {where}"
     return f"{what.replace('flows', 'a flow', 1) if flows == 1 else f'{flows:,} {what}'} on {where}"
 
@@ -44,17 +59,28 @@ def _hosts(one: Results) -> int:
 def _workload(workloads: Sequence[Keys]) -> str:
     measured = [one for one in workloads if not one.get("background")] or list(workloads)
     background = len(workloads) - len(measured)
-    first = measured[0]
-    text = _flows(first)
+    text = _flows(_first(workloads))
     if len(measured) > 1:
         text += f" and {len(measured) - 1} more workload{'s' if len(measured) > 2 else ''}"
     return text + (" beside background flows" if background else "")
 
 
+def _first(workloads: Sequence[Keys]) -> Keys:
+    """The first that is no background."""
+    return next((one for one in workloads if not one.get("background")), workloads[0])
+
+
+def _is_job(workload: Keys) -> bool:
+    return (workload.get("arrivals") or {}).get("kind") in ("collective", *JOBS)
+
+
 def _flows(workload: Keys) -> str:
     arrivals, pattern = workload.get("arrivals") or {}, workload.get("pattern") or {}
     if arrivals.get("kind") == "collective":
-        return f"{COLLECTIVE} {arrivals.get('operation')} of {size_said(arrivals['size']['bytes'])}"
+        size = arrivals.get("size")
+        return f"the operation {arrivals.get('operation')}" + (f" of {size_said(size['bytes'])}" if size else "")
+    if arrivals.get("kind") in JOBS:
+        return JOBS[arrivals["kind"]]
     if arrivals.get("kind") == "list":
         return "flows of a list"
     text = _sizes(workload.get("sizes") or {})

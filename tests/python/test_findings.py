@@ -235,3 +235,25 @@ def test_mistakes_in_compare(arguments: list[str], message: str, loads: Results)
     done = compared(*(argument.format(loads.path) for argument in arguments))
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
+
+
+def test_a_job_of_several_operations_is_about_its_repetition(tmp_path: Path) -> None:
+    arrivals = {
+        "kind": "training",
+        "data": 4,
+        "layers": 2,
+        "forward": "10us",
+        "activations": "1KB",
+        "gradients": "90KB",
+    }
+    queue = {"kind": "ecn", "capacity": "1MB", "mark_above": "100KB"}
+    scenario = {
+        "topology": {"kind": "rack", "hosts": 4},
+        "workload": [{"arrivals": arrivals}],
+        "scheme": [{"name": "DCTCP", "transport": "dctcp", "queue": queue}],
+    }
+    asked = question_of(packetloom.run(scenario, tmp_path / "out", progress=False))
+    assert asked is not None
+    names = ["iteration-time", "jct-ratio", "operation-time", "bus-bandwidth"]
+    assert (asked.kind, [one.name for one in asked.measures]) == ("jobs", names)
+    assert asked.lead.unit == "ns"
