@@ -347,17 +347,31 @@ fn a_mistake_in_a_file_is_told_with_file_and_line() {
 /// The corpus of `make fuzz`, with what it once found: every reader accepts it or reports what is wrong with it.
 #[test]
 fn the_kept_corpora_are_read_or_refused() {
-    use packetloom::formats::{hpcc_flows, hpcc_topology, htsim_connections, htsim_topology};
+    use packetloom::formats::{
+        chakra, goal, hpcc_flows, hpcc_topology, htsim_connections, htsim_topology, simai,
+    };
     use packetloom::workload::{cdf::Cdf, list::FlowList};
+    let imported = |name: &str, bytes: &[u8]| {
+        let source = chakra::Source { name: name.to_owned(), content: bytes.to_vec() };
+        let groups = chakra::Groups::new();
+        chakra::import(1, std::iter::once(Ok(source)), &groups, &chakra::Options::default()).is_ok()
+    };
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let mut read = 0;
     for reader in std::fs::read_dir(corpora).expect("corpora") {
         let reader = reader.expect("a folder").path();
         for file in std::fs::read_dir(&reader).expect("a corpus") {
             let bytes = std::fs::read(file.expect("a file").path()).expect("a file");
-            let Ok(text) = std::str::from_utf8(&bytes) else { continue };
             let name = reader.file_name().and_then(|name| name.to_str()).expect("a name");
+            let text = match std::str::from_utf8(&bytes) {
+                Ok(text) => text,
+                Err(_) if ["chakra", "goal_binary"].contains(&name) => "",
+                Err(_) => continue,
+            };
             read += match name {
+                "chakra" => u32::from(imported("0.et", &bytes) || imported("0.json", &bytes)),
+                "goal" | "goal_binary" => u32::from(goal::read(&bytes, &goal::Options::default()).is_ok()),
+                "simai" => u32::from(simai::read(text, &simai::Options::default()).is_ok()),
                 "cdf" => u32::from(Cdf::read(text).is_ok()),
                 "flows" => u32::from(FlowList::read(text, 16).is_ok()),
                 "hpcc_flows" => u32::from(hpcc_flows::read(text).is_ok()),

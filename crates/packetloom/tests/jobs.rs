@@ -300,11 +300,15 @@ fn what_can_not_be_done_is_told() {
 const RAILS: &str = "kind = \"rail-optimised\"\nservers = 8\naccelerators = 4\nservers_per_rail_switch = 8\n\
                      scale_up = { rate = \"800Gbps\", delay = \"0.5us\" }";
 
+const ROCE: &str = "transport = { kind = \"roce\", mss = \"9000B\", header = \"64B\", ack_class = 0 }\n\
+                    queue = { kind = \"shared-buffer\", buffer = \"64MB\" }";
+
 #[test]
 fn a_hierarchical_all_reduce_on_rails_takes_the_sum_of_its_levels() {
     let arrivals =
         "kind = \"collective\", operation = \"all-reduce\", algorithm = \"hierarchical\", size = \"115.2MB\"";
-    let rails = text(32, arrivals).replace("kind = \"rack\"\nhosts = 32", RAILS);
+    // Senders at the rate of the link that they use: a receiver would pull at its NIC's.
+    let rails = text(32, arrivals).replace("kind = \"rack\"\nhosts = 32", RAILS).replace(NDP, ROCE);
     let outcome = run(&rails);
     // Inside: three of four parts leave over one link at 800 Gb/s, 9064 B in 90.64 ns; twice.
     let parts = (3 * 28_800_000_u64).div_ceil(9_000);
