@@ -152,7 +152,8 @@ def test_the_commands_write_files_and_tell_of_mistakes(results: packetloom.Resul
     done = subprocess.run([*command, "--format", "fct"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (
         2,
-        "error: unknown format 'fct'; write one of fct-hpcc, fct-conweave, flow-monitor, pcapng, chrome-trace, chakra\n",
+        "error: unknown format 'fct'; write one of fct-hpcc, fct-conweave, flow-monitor, pcapng, chrome-trace, "
+        "chakra\n",
     )
     topology = tmp_path / "topology.txt"
     topology.write_text(RING.replace("6 1 10Gbps", "6 77 10Gbps"))
