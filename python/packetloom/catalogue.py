@@ -12,12 +12,13 @@ from rich.text import Text
 
 from packetloom import _core, terminal
 from packetloom.errors import ScenarioError
+from packetloom.fabric_bench.catalogue import all_tests
 from packetloom.figures import FIGURES
 from packetloom.reproduce import PAPERS
 
 
 def print_catalogue() -> None:
-    """All components by section, then distributions, figures, papers and benchmarks, a line each."""
+    """All components by section, then distributions, figures, papers, tests and benchmarks, a line each."""
     console = terminal.console()
     sections: dict[str, dict[str, str]] = {}
     for component in json.loads(_core.registry()):
@@ -25,6 +26,7 @@ def print_catalogue() -> None:
     sections["distributions of flow sizes (workload.sizes)"] = dict.fromkeys(_core.distributions(), "")
     sections["figures (packetloom plot)"] = {name: figure.shows for name, figure in FIGURES.items()}
     sections["papers (packetloom reproduce)"] = {name: paper.title for name, paper in PAPERS.items()}
+    sections["tests of AI fabrics (packetloom fabric-bench run)"] = {test.id: test.measures for test in all_tests()}
     sections["benchmarks (packetloom bench)"] = dict.fromkeys(_core.bench_names(), "")
     for section, entries in sections.items():
         console.print(f"\n{section}", style="bold")

@@ -598,6 +598,82 @@ def bench(
         run_benchmarks(names or [], json_file)
 
 
+fabric_bench = typer.Typer(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+app.add_typer(fabric_bench, name="fabric-bench")
+
+ScaleOption = Annotated[
+    Literal["quick", "full"],
+    typer.Option(help="quick takes minutes; full is the drafts' matrix as far as packets can."),
+]
+
+
+@fabric_bench.callback(invoke_without_command=True)
+def fabric_bench_command(context: typer.Context) -> None:
+    """Run the IETF drafts' tests of AI fabrics: training and inference. Without a command: run all, quick."""
+    if context.invoked_subcommand is None:
+        fabric_bench_run()
+
+
+@fabric_bench.command("list")
+def fabric_bench_list(scale: ScaleOption = "quick") -> None:
+    """List the tests, the sections of the drafts that they are of, and their scenarios."""
+    from packetloom.fabric_bench.command import print_tests
+
+    print_tests(scale)
+
+
+@fabric_bench.command("run")
+def fabric_bench_run(
+    tests: Annotated[
+        list[str] | None, typer.Argument(metavar="TEST", help="Tests that `list` names, or training, inference.")
+    ] = None,
+    scale: ScaleOption = "quick",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="results/fabric-bench-SCALE if not given.")
+    ] = None,
+    transports: Annotated[
+        str | None, typer.Option(metavar="KIND,...", help="Only schemes with these transports: roce, dcqcn, uec ...")
+    ] = None,
+    workers: WorkersOption = None,
+    settings: SetOption = None,
+    json_file: JsonOption = None,
+    no_cache: NoCacheOption = False,
+    keep_older: KeepOlderOption = False,
+) -> None:
+    """Run tests and write their tables and a page. If it is stopped or killed, the same command resumes it."""
+    from packetloom.fabric_bench.command import run_bench
+
+    try:
+        run_bench(
+            tests or (),
+            scale,
+            output,
+            workers=workers,
+            cache=not no_cache,
+            keep_older=keep_older,
+            settings=settings or (),
+            transports=[one.strip() for one in transports.split(",")] if transports else (),
+            json_file=json_file,
+        )
+    except Interrupted as interrupted:
+        print(f"stopped: {interrupted}. Run the same command to resume.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@fabric_bench.command("report")
+def fabric_bench_report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of `fabric-bench run`.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The page; index.html in DIR.", callback=_can_be_written),
+    ] = None,
+) -> None:
+    """Print and write the tables and the page of what a folder has."""
+    from packetloom.fabric_bench.command import report_bench
+
+    print(f"\nwrote {report_bench(folder, output)}")
+
+
 @app.command("bench-control")
 def bench_control(json_file: JsonOption = None) -> None:
     """Measure the algorithms of central controllers on one core."""

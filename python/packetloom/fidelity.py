@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 AXIS = "run.fidelity"
 PACKETS = "packets"
-ESTIMATES = ("links", "flows")
+ESTIMATES = ("steady", "links", "flows")
 STATISTICS = ("mean", "p99")
 FILE = "fidelity.json"
 """Where a results folder has what was measured, for `packetloom report`."""

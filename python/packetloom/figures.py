@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import polars as pl
 
-from packetloom import curves, pauses, timelines
+from packetloom import curves, flow_series, pauses, timelines
 from packetloom.charts import Curve, Dots, Panel, mark_json
 from packetloom.confidence import PERCENTILES
-from packetloom.curves import SomeResults, Style
+from packetloom.curves import SomeResults, Style, style_at
 from packetloom.errors import PacketloomError
 from packetloom.statistics import ALL_SIZES, over_seeds
 
@@ -35,9 +35,9 @@ class Axis:
 class Figure:
     """A kind of figure.
 
-    `table` gives its numbers: label, x, y; low and high where there are intervals; class where lines differ in it; and
-    a column for each of `choices` (load, statistic, bin), which select among them. It raises where the results do not
-    hold them, and says what to do.
+    `table` gives its numbers: label, x, y; low and high where there are intervals; class or flow where lines differ in
+    it; and a column for each of `choices` (load, statistic, bin), which select among them. It raises where the results
+    do not hold them, and says what to do.
     """
 
     name: str
@@ -116,14 +116,25 @@ class Chart:
         }
 
     def _marks(self, numbers: pl.DataFrame) -> Iterator[tuple[str, Curve | Dots]]:
-        """A mark for each label and class, in the order of the labels."""
+        """A mark for each label, and each class or flow of it, in the order of the labels."""
+        within = next((name for name in ("class", "flow") if name in numbers.columns), None)
         for label, look in self.looks.items():
             own = numbers.filter(pl.col("label") == label)
-            if "class" not in own.columns:
-                own = own.with_columns(pl.lit(None).alias("class"))
-            for place, (at, lines) in enumerate(_groups(own, ("class",))):
-                name = label if at["class"] is None else f"{label}, class {at['class']}"
-                yield label, self._mark(name, replace(look, dash=look.dash + place), lines)
+            if within is None:
+                if own.height:
+                    yield label, self._mark(label, look, own)
+                continue
+            for (one,), lines in own.group_by(within, maintain_order=True):
+                looks = self._look_within(label, look, within, one)
+                yield label, self._mark(f"{label}, {within} {one}", looks, lines)
+
+    def _look_within(self, label: str, look: Style, within: str, one: object) -> Style:
+        """A class or flow has a dash of its own; flows of the only scheme have a colour of their own instead."""
+        all_ones = self.numbers.filter(pl.col("label") == label)[within].unique(maintain_order=True).to_list()
+        place = all_ones.index(one)
+        if within == "flow" and self.numbers["label"].n_unique() == 1:
+            return style_at(place)
+        return replace(look, dash=look.dash + place)
 
     def _mark(self, name: str, look: Style, lines: pl.DataFrame) -> Curve | Dots:
         x, y = lines["x"].to_list(), lines["y"].to_list()
@@ -267,6 +278,10 @@ def _operations(results: SomeResults, *, column: str, per: float) -> pl.DataFram
     return _renamed(frame.with_columns(sides, x=pl.col("label")), x="x", y_per=per)
 
 
+def _flows_over_time(results: SomeResults) -> pl.DataFrame:
+    return _renamed(flow_series.flows_over_time(results), x="time_ns", x_per=NS_PER_MS)
+
+
 def _by_statistic(frame: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
     """A row for each statistic instead of a column."""
     return frame.unpivot(index=keys, variable_name="statistic", value_name="value")
@@ -390,6 +405,17 @@ FIGURES: dict[str, Figure] = {
             Axis("Jain's index"),
             partial(_summary, metric="server_share", statistics=("jain",), most=1.0),
             choices=(),
+        ),
+        Figure(
+            "flows-over-time",
+            "Flows over time",
+            "What senders knew of single flows: window, rate and round-trip time, of schemes that have them; what "
+            "arrived; and packets sent again, summed up. Of the first seed.",
+            TIME,
+            Axis(""),
+            _flows_over_time,
+            choices=("load", "statistic"),
+            shape="step",
         ),
         Figure(
             "queue-by-tier",

@@ -11,7 +11,7 @@ from typing import Literal
 
 from packetloom.curves import SomeResults
 from packetloom.paired import MOST_SEEDS
-from packetloom.quantities import said, said_within, significant
+from packetloom.quantities import said, said_within
 from packetloom.questions import Condition, Measure, Question, question_of
 from packetloom.verdicts import Answer, Verdict, comparison_text
 
@@ -36,6 +36,7 @@ class Number:
 
     text: str
     row: Row
+    is_interval: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,11 @@ class Name:
 
 
 Part = str | Number | Name
+
+
+def unfinished_row(entity: str) -> Row:
+    """The row that says how many of its flows a scheme left unfinished, where it left most."""
+    return Row("unfinished", Condition(), entity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,7 @@ def told_briefly(results: SomeResults) -> list[str]:
 def _compared(question: Question, setting: str) -> Iterator[Part]:
     rivals = question.rivals
     yield "Compared: " if len(rivals) > 1 else "Looked at: "
-    yield from _names(rivals)
+    yield from _names_or_product(rivals)
     if others := [one for one in question.entities if one not in rivals]:
         yield ", beside "
         yield from _names(others)
@@ -121,10 +127,12 @@ def _conditions_text(conditions: Sequence[Condition]) -> str:
 
 
 def _without_repeats(texts: Sequence[str]) -> list[str]:
-    """5, 10 and 20 senders instead of 5 senders, 10 senders and 20 senders."""
-    words = {text.partition(" ")[2] for text in texts}
-    if len(words) == 1 and words != {""}:
-        return [*(text.partition(" ")[0] for text in texts[:-1]), texts[-1]]
+    """5, 10 and 20 senders instead of 5 senders, 10 senders and 20 senders; likewise degree 4 and 8."""
+    firsts, others = ([text.partition(" ")[place] for text in texts] for place in (0, 2))
+    if len(set(others)) == 1 and others[0]:
+        return [*firsts[:-1], texts[-1]]
+    if len(set(firsts)) == 1 and all(others):
+        return [texts[0], *others[1:]]
     return list(texts)
 
 
@@ -195,14 +203,17 @@ def _beside(
     if verdict.found.is_ratio:
         yield has
         yield Number(text, row)
-        yield " times that" + (f" ({bounds})" if bounds else "")
+        yield " times that"
     else:
         yield has
         yield Number(said(mean, measure.unit), row)
         yield ", "
         yield Number(text, row)
         yield " fewer" if measure.unit == "count" else " lower"
-        yield f" ({bounds})" if bounds else ""
+    if bounds:
+        yield " ("
+        yield Number(bounds, row, is_interval=True)
+        yield ")"
 
 
 def _sure(answer: Answer, measure: Measure, here: Condition) -> Iterator[Part]:
@@ -325,8 +336,9 @@ def _unfinished(question: Question) -> Iterator[Part]:
     worst = max(question.unfinished, key=lambda one: question.unfinished[one])
     yield "Not every flow finished: "
     yield Name(worst)
-    yield f" left up to {significant(100 * question.unfinished[worst], 2)} % of its own. "
-    yield "Completion times and slowdowns are those of the flows that did."
+    yield " left up to "
+    yield Number(f"{100 * question.unfinished[worst]:.3g}", unfinished_row(worst))
+    yield " % of its own. Completion times and slowdowns are those of the flows that did."
 
 
 def _names(names: Sequence[str]) -> Iterator[Part]:
@@ -337,6 +349,18 @@ def _names(names: Sequence[str]) -> Iterator[Part]:
         yield Name(one)
     if len(shown) < len(names):
         yield f" and {len(names) - len(shown)} more"
+
+
+def _names_or_product(names: Sequence[str]) -> Iterator[Part]:
+    """Too many to name, but each scheme with each of its own settings: A and B, each with x, y and z."""
+    pairs = [name.partition(", ")[::2] for name in names]
+    schemes, settings = (list(dict.fromkeys(texts)) for texts in zip(*pairs, strict=True))
+    is_product = len(set(pairs)) == len(schemes) * len(settings) and all(settings)
+    if len(names) <= MOST_NAMED or max(len(schemes), len(settings)) > MOST_NAMED or not is_product:
+        yield from _names(names)
+        return
+    yield from _names(schemes)
+    yield f", {'each ' if len(schemes) > 1 else ''}with {_listed(_without_repeats(settings))}"
 
 
 def _listed(texts: Sequence[str]) -> str:

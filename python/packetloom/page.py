@@ -17,7 +17,7 @@ from packetloom.errors import PacketloomError
 from packetloom.findings import Name, Number, Row, Sentence
 from packetloom.storage import write_text
 
-SCRIPTS = ("draw.js", "charts.js", "fabric.js", "report.js")
+SCRIPTS = ("draw.js", "charts.js", "fabric.js", "ranks.js", "report.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ class Page:
         *,
         text_columns: int = 1,
         prose: bool = False,
-        holds: Sequence[Row] = (),
+        holds: Sequence[Row | None] = (),
     ) -> None:
         """A table; all but the first columns are set as numbers. Prose breaks lines where others widen the page.
 
-        `holds` says of each row which number of a sentence it has.
+        `holds` says of each row which number of a sentence it has, if any.
         """
         style = ' class="prose"' if prose else ""
         kinds = ["text" if place < text_columns else "number" for place in range(len(header))]
@@ -78,9 +78,9 @@ class Page:
         lines = []
         for place, row in enumerate(rows):
             own = ""
-            if holds:
-                self._places[holds[place]] = f"row-{len(self._places)}"
-                own = f' id="{self._places[holds[place]]}"'
+            if holds and (held := holds[place]):
+                self._places[held] = f"row-{len(self._places)}"
+                own = f' id="{self._places[held]}"'
             lines.append(f"<tr{own}>{_cells(row, kinds)}</tr>")
         self._parts.append(
             f'<div class="wide" tabindex="0"><table{style}><thead><tr>{head}</tr></thead>'
@@ -184,7 +184,8 @@ class _Told:
         text = html.escape(part.text)
         if isinstance(part, Name):
             return f"<b>{text}</b>"
-        return f'<a class="number" href="#{places[part.row]}">{text}</a>' if part.row in places else text
+        kind = "number interval" if part.is_interval else "number"
+        return f'<a class="{kind}" href="#{places[part.row]}">{text}</a>' if part.row in places else text
 
 
 def _cells(row: Sequence[str | Cell], kinds: Sequence[str]) -> str:

@@ -45,6 +45,7 @@ def axis_text(axis: str, value: object) -> str:
             return f"{name} {value:g}Gbps"
         if unit == "packets":
             return f"{name} {value:g} packets"
+        return f"{short} {value:.10g}"
     return f"{short} {value}"
 
 

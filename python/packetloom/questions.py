@@ -71,7 +71,9 @@ class Condition:
 
 def _axis(axis: tuple[str, Parameter]) -> str:
     name, value = axis
-    return f"{value:g} senders" if name.endswith(FAN_IN) and isinstance(value, int | float) else axis_text(name, value)
+    if name.endswith(FAN_IN) and isinstance(value, int | float):
+        return f"{value:g} senders"
+    return axis_text(name, value).removeprefix("topology.")
 
 
 def _sortable(value: Parameter) -> tuple[int, float, str]:
@@ -118,7 +120,7 @@ class Question:
     flows: int = 0
     """The fewest measured flows of a case."""
     unfinished: Mapping[str, float] = field(default_factory=dict)
-    """The largest share of its flows that a scheme left unfinished, where it left any."""
+    """The largest share of its flows that a scheme left unfinished under any condition, where it left any."""
     sought: Sought | None = None
     capped: frozenset[str] = frozenset()
     """Of a search: what held even at the end of the range, in some seed."""
@@ -161,7 +163,7 @@ def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
     unfinished = found.measure("unfinished", "", "", ("unfinished", "mean"))
     worst: dict[str, float] = {}
     for (entity, _), shares in unfinished.values.items():
-        worst[entity] = max(worst.get(entity, 0.0), *shares.values())
+        worst[entity] = max(worst.get(entity, 0.0), float(np.mean(list(shares.values()))))
     return Question(
         kind,
         entities,

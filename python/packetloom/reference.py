@@ -73,8 +73,15 @@ def command_page() -> str:
     from packetloom.cli import app
 
     group: Any = get_command(app)
-    commands = [_command(name, command) for name, command in group.commands.items()]
+    commands = [text for name, command in group.commands.items() for text in _commands(name, command)]
     return "\n".join(["# The command line\n\n`packetloom COMMAND --help` prints the same in a terminal.\n", *commands])
+
+
+def _commands(name: str, command: Any) -> list[str]:
+    """A command, and those that it is a group of."""
+    own = [] if command.hidden else [_command(name, command)]
+    below = getattr(command, "commands", {})
+    return [*own, *(text for inner, one in below.items() for text in _commands(f"{name} {inner}", one))]
 
 
 def _command(name: str, command: Any) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from packetloom import _core, arguments, curves
+from packetloom import _core, arguments, curves, findings
 from packetloom.answer import looks_of, write_answer, write_comparisons
 from packetloom.build import build_text, builds_text, this_build
 from packetloom.charts import look_json
@@ -26,6 +26,7 @@ from packetloom.setting import setting_text
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, check_bins
 from packetloom.tables import Column, best_cells, results_columns, results_lines
 from packetloom.verdicts import Answer
+from packetloom.waits import write_waits
 
 INNOCENT_SHOWN = 20
 BEST = "Bold: the best of its column at its load."
@@ -61,9 +62,10 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
         if statistics.filter(pl.col("metric") == "slowdown").is_empty():
             page.text("No measured flow has finished, so there are no completion times to show.")
         _figures(page, finished, bins)
+        write_waits(page, finished)
         if not statistics.is_empty():
             references = question.references if question else frozenset()
-            _summary_table(page, statistics, bins, references)
+            _summary_table(page, statistics, bins, references, finished)
             _fairness(page, statistics, references)
             _estimates(page, finished, statistics, errors)
         _fabric(page, finished)
@@ -111,13 +113,20 @@ def _here() -> str:
     return build_text(_core.version(), this_build().digest)
 
 
-def _summary_table(page: Page, statistics: pl.DataFrame, bins: Sequence[SizeBin], references: Collection[str]) -> None:
+def _summary_table(
+    page: Page,
+    statistics: pl.DataFrame,
+    bins: Sequence[SizeBin],
+    references: Collection[str],
+    several: Sequence[Results],
+) -> None:
     columns = results_columns(statistics, bins)
     parts = [part for part, is_there in _table_parts(statistics, columns) if is_there]
     has_any = (statistics["metric"] == "slowdown").any()
     what = "slowdown" if has_any else "unfinished flows"
     page.heading(f"Table of {what}" + (f" by {' and '.join(parts)}" if parts else ""))
-    _by_load(page, statistics, [(column, column.heading) for column in columns], references)
+    holds = _most_unfinished(statistics, several)
+    _by_load(page, statistics, [(column, column.heading) for column in columns], references, holds)
     seeds = int(statistics["seeds"].max() or 0)  # type: ignore[arg-type]
     page.text(
         f"± is half a 95 % confidence interval over {seeds} seeds (Student's t). {BEST}"
@@ -125,6 +134,20 @@ def _summary_table(page: Page, statistics: pl.DataFrame, bins: Sequence[SizeBin]
         else f"One seed, so there are no confidence intervals: set run.seeds to have them. {BEST}",
         note=True,
     )
+
+
+def _most_unfinished(
+    statistics: pl.DataFrame, several: Sequence[Results]
+) -> dict[tuple[float | None, str], findings.Row]:
+    """By load and label, the lines in which schemes left the largest share of their flows: a sentence says that."""
+    left = statistics.filter(pl.col("metric") == "unfinished", pl.col("bin") == ALL_SIZES, pl.col("value") > 0).sort(
+        "value", descending=True, maintain_order=True
+    )
+    entities = competitors(several)
+    found: dict[str, tuple[float | None, str]] = {}
+    for load, label in left.select("load", "label").iter_rows():
+        found.setdefault(entities[label]["entity"], (load, label))
+    return {line: findings.unfinished_row(entity) for entity, line in found.items()}
 
 
 def _estimates(page: Page, several: Sequence[Results], statistics: pl.DataFrame, errors: Path | None) -> None:
@@ -155,7 +178,11 @@ def _table_parts(statistics: pl.DataFrame, columns: Sequence[Column]) -> Iterato
 
 
 def _by_load(
-    page: Page, statistics: pl.DataFrame, columns: Sequence[tuple[Column, str]], references: Collection[str]
+    page: Page,
+    statistics: pl.DataFrame,
+    columns: Sequence[tuple[Column, str]],
+    references: Collection[str],
+    holds: Mapping[tuple[float | None, str], findings.Row] | None = None,
 ) -> None:
     """A line per load and scheme, the best of each column at each load marked."""
     only = [column for column, _ in columns]
@@ -171,7 +198,9 @@ def _by_load(
         for place, line in enumerate(lines)
     ]
     first = ["load", "scheme"] if has_load else ["scheme"]
-    page.table([*first, *(heading for _, heading in columns)], rows, text_columns=len(first))
+    header = [*first, *(heading for _, heading in columns)]
+    held = [holds.get((line.load, line.label)) for line in lines] if holds else []
+    page.table(header, rows, text_columns=len(first), holds=held)
 
 
 def _fairness(page: Page, statistics: pl.DataFrame, references: Collection[str]) -> None:

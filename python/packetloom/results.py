@@ -123,6 +123,11 @@ class Results:
         return self.table("classes")
 
     @property
+    def flow_series(self) -> pa.Table:
+        """The samples of flows at their senders, if the scenario names some."""
+        return self.table("flow_series")
+
+    @property
     def pulls(self) -> pa.Table:
         """The samples of NDP's queues of pulls."""
         return self.table("pulls")
@@ -141,6 +146,16 @@ class Results:
     def iterations(self) -> pa.Table:
         """A row per repetition of a job."""
         return self.table("iterations")
+
+    @property
+    def ranks(self) -> pa.Table:
+        """A row per rank and repetition of a job."""
+        return self.table("ranks")
+
+    @property
+    def critical_path(self) -> pa.Table:
+        """A row per part of the critical path of each repetition of a job, if the scenario records operations."""
+        return self.table("critical_path")
 
     @property
     def operations(self) -> pa.Table:

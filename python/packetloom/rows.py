@@ -34,12 +34,15 @@ INDEX = "cases.parquet"
 FLOWS = "flows.parquet"
 PORTS = "ports.parquet"
 SERIES = "series.parquet"
+FLOW_SERIES = "flow_series.parquet"
 PULLS = "pulls.parquet"
 CLASSES = "classes.parquet"
 PAUSES = "pauses.parquet"
 JOBS = "jobs.parquet"
 ITERATIONS = "iterations.parquet"
+RANKS = "ranks.parquet"
 OPERATIONS = "operations.parquet"
+CRITICAL_PATH = "critical_path.parquet"
 TIMELINES = "timelines.parquet"
 TRACES = "traces.parquet"
 CAPTURES = "captures.parquet"
@@ -50,11 +53,14 @@ TableName = Literal[
     "ports",
     "series",
     "classes",
+    "flow_series",
     "pulls",
     "pauses",
     "jobs",
     "iterations",
+    "ranks",
     "operations",
+    "critical_path",
     "timelines",
     "traces",
     "captures",
@@ -64,11 +70,14 @@ PARTITIONED: dict[str, str] = {
     "ports": PORTS,
     "series": SERIES,
     "classes": CLASSES,
+    "flow_series": FLOW_SERIES,
     "pulls": PULLS,
     "pauses": PAUSES,
     "jobs": JOBS,
     "iterations": ITERATIONS,
+    "ranks": RANKS,
     "operations": OPERATIONS,
+    "critical_path": CRITICAL_PATH,
     "timelines": TIMELINES,
     "traces": TRACES,
     "captures": CAPTURES,

@@ -159,6 +159,8 @@ MISTAKES = {
 
 CLAIMS = {
     "1-queues": """
+waited = busy.to_polars("flows").select(us=(pl.col("fct_ns") - pl.col("best_fct_ns")) / 1e3)["us"]
+assert (waited < 0.001).mean() < 0.06 and waited.median() > 100 and 400 < waited.quantile(0.9) < 500
 assert 9 < mean_wait[0.9] / mean_wait[0.5] < 11
 assert all(abs(mean_wait[load] / (load / (1 - load) * 6) - 1) < 0.12 for load in loads)
 for mean, square, wait in varied.select("mean_us", "second_moment", "wait_us").iter_rows():
@@ -172,12 +174,16 @@ assert large["queue_bytes"].max() == 60_000
 assert 14_000 < large.filter(pl.col("time_ns").is_between(25e6, 150e6))["queue_bytes"].min() < 20_000
 assert share_of[30_000] > 0.999
 assert all(abs(share_of[size] - utilisation(size / bdp)) < 0.03 for size in share_of if size <= bdp)
-assert all(0.45 < rate < 0.55 for rate in late)
+assert 43_000 < one.to_polars("flow_series").filter(pl.col("time_ns") > 25e6)["window_bytes"].min() < 46_000
+assert all(0.45 < rate < 0.55 for rate in rates)
 assert full <= 1e9 * 1e-3 / 8 / 7 and by_threshold["tx_bytes"].min() < 0.99
 assert by_threshold["queue_bytes"].is_sorted()
 assert slowdown["TCP"] > 2.5 * slowdown["DCTCP"]
 """,
     "3-scheduling": """
+large_ones = orders.to_polars("flows").filter(pl.col("size_bytes") > 1e7)
+large_ones = dict(large_ones.group_by("scheme").agg(pl.col("slowdown").mean()).iter_rows())
+assert large_ones["SRPT"] < large_ones["PS"]
 groups = by_size(flows)
 assert groups.filter(scheme="FCFS")["slowdown"].max() > 1000
 assert groups.filter(scheme="PS")["slowdown"].is_between(4, 6.5).all()
@@ -188,6 +194,8 @@ assert mean["Ideal"] < mean["Homa"] < mean["PIAS"]
 assert all(share["EDF", load] > share["SRPT", load] for load in (0.4, 0.6, 0.8, 0.95))
 """,
     "4-incast-and-fabrics": """
+took_ms = dict(first.to_polars("flows").group_by(fan_in).agg(pl.col("fct_ns").mean() / 1e6).iter_rows())
+assert 0.18 < took_ms[4] < 0.22 and took_ms[8] > 200 * took_ms[4]
 assert gbps["TCP, at least 200ms", 4] > 9 and gbps["TCP, at least 200ms", 8] < 0.1
 for name, seconds in (("200ms", 0.2), ("10ms", 0.01)):
     for n in (8, 16, 40):
@@ -204,6 +212,8 @@ assert took[10, "ring"] > 2.5 and took[400, "halving-doubling"] > 2.5
 assert jobs["ms"].min() > least_ms
 """,
     "5-rdma": """
+alone = dict(five.to_polars("flows").select("flow_id", "goodput_gbps").iter_rows())
+assert 20 < alone[1] < alone[0] < 30
 assert rate["PFC alone"] < 30 and rate["DCQCN"] > 90 and rate["HPCC"] > 80
 assert set(paused["scheme"]) == {"PFC alone", "TIMELY", "HPCC", "DCQCN"}
 assert table.sort("all done (ms)")["scheme"][0] == "PFC alone"

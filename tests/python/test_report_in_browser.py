@@ -18,6 +18,7 @@ import packetloom
 from packetloom.charts import Curve, HeatMap, Panel, Stack, panel_json
 from packetloom.curves import style_at
 from packetloom.figures import FIGURES
+from packetloom.flow_series import ORDER
 from packetloom.page import Page as PaperPage
 from packetloom.quantities import significant
 from packetloom.results import Results
@@ -195,6 +196,7 @@ def test_it_opens_at_once(browser: Browser, report: Path) -> None:
 
 NEED_A_SETTING = {
     *("incast-by-fan-in", "class-throughput", "class-queue", "class-credits", "reordering"),
+    "flows-over-time",
     *("paused-ports", "pause-reach", "paused-over-time", "operation-time", "bus-bandwidth"),
 }
 """Figures that these results have no numbers for."""
@@ -508,6 +510,62 @@ def test_it_fits_and_nothing_overlaps(report: Path, open_page: Open, width: int,
     page.screenshot(path=PICTURES / f"report-{width}-{'dark' if dark else 'light'}.png", full_page=True)
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_flows_over_time_are_those_of_the_samples(flows: Results, open_page: Open, width: int, dark: bool) -> None:
+    """Small multiples of window, rate, round-trip time and losses, over one and the same time."""
+    page = open_page(packetloom.write_report(flows, flows.path / "report.html"), width=width, dark=dark)
+    section = chart(page, "flows-over-time")
+    assert section.locator(".plot").evaluate(OVERLAPS) == []
+    assert section.locator(".plot").evaluate(TICKS) == []
+    panels = section.locator(".panel")
+    assert panels.locator("figcaption").all_inner_texts() == ORDER
+    last_ticks = [panel.locator(".x-tick").last.text_content() for panel in panels.all()]
+    assert len(set(last_ticks)) == 1
+    samples = flows.to_polars("flow_series")
+    columns = {"window (KB)": ("window_bytes", 1e3), "rate (Gb/s)": ("rate_gbps", 1.0), "RTT (us)": ("rtt_ns", 1e3)}
+    columns["sent again (packets)"] = ("retransmissions", 1.0)
+    shown = numbers(page, "flows-over-time")
+    for row in shown:
+        if row["panel"] in columns:
+            column, scale = columns[row["panel"]]
+            scheme, flow = re.fullmatch(r"(\w+), flow (\d)", row["series"]).groups()  # type: ignore[union-attr]
+            at = float(row["time (ms)"]) * 1e6
+            taken = samples.filter((pl.col("time_ns") - at).abs() < 1, scheme=scheme, flow_id=int(flow))
+            assert float(row["value"]) == pytest.approx(taken[column][0] / scale, rel=1e-9)
+    assert {row["panel"] for row in shown} == set(ORDER)
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    section.screenshot(path=PICTURES / f"flows-{width}-{'dark' if dark else 'light'}.png")
+
+
+@pytest.fixture(scope="module")
+def flows(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Two flows that share a link, under three schemes."""
+    lossless = {"kind": "shared-buffer", "ecn_min": "5KB", "ecn_max": "200KB", "ecn_probability": 0.01}
+    scenario = {
+        "topology": {"kind": "rack", "hosts": 3, "link": {"rate": "10Gbps", "delay": "5us"}},
+        "workload": [
+            {
+                "sizes": {"kind": "constant", "size": "2MB"},
+                "arrivals": "at-once",
+                "pattern": {"kind": "incast", "fan_in": 2, "receiver": 0},
+                "flows": 2,
+            }
+        ],
+        "scheme": [
+            {"name": "TCP", "transport": "tcp", "queue": {"kind": "drop-tail", "capacity": "100KB"}},
+            {
+                "name": "DCTCP",
+                "transport": "dctcp",
+                "queue": {"kind": "ecn", "capacity": "225KB", "mark_above": "30KB"},
+            },
+            {"name": "DCQCN", "transport": "dcqcn", "queue": lossless},
+        ],
+        "measure": {"flows": [0, 1]},
+    }
+    return packetloom.run(scenario, tmp_path_factory.mktemp("flows") / "out", progress=False)
+
+
 OVERLAPS = """plot => {
   const box = (text) => text.getBoundingClientRect(), whole = box(plot), found = [];
   for (const panel of plot.querySelectorAll(".panel")) for (const kind of [".x-tick", ".y-tick", ".value"]) {
@@ -637,6 +695,28 @@ def test_sentences_say_what_the_flows_say_and_lead_to_tables(seeds: Results, tmp
         number = link.inner_text()
         cells = row.locator("td").all_inner_texts()
         assert any(number in cell for cell in cells), (number, cells)
+    # What is no link is a load, a size or a statistic's name, not a result.
+    rest = page.locator("[data-answer=best], [data-answer=more]").evaluate_all(
+        "all => all.flatMap(one => [...one.childNodes].filter(part => part.nodeType === 3).map(part => part.data))"
+    )
+    assert set(re.findall(r"\d+(?:\.\d+)?", " ".join(rest))) <= {"0.3", "0.6", "99", "100", "10"}
+
+
+def test_what_was_left_unfinished_leads_to_its_row(tmp_path: Path, open_page: Open) -> None:
+    two = [{"name": name, "queue": "drop-tail"} | EVERY_SCHEME[name] for name in ("TCP", "DCTCP")]
+    large = [{"sizes": {"kind": "uniform", "minimum": "100B", "maximum": "400KB"}}]
+    cut_short = {"loads": [0.6], "flows": 300, "max_time": "2ms", "seeds": 2}
+    results = run(tmp_path / "out", scheme=two, workload=large, run=cut_short)
+    page = open_page(packetloom.write_report(results, tmp_path / "report.html"))
+    told = page.locator("[data-answer=more]").filter(has_text="Not every flow finished")
+    name, share = told.locator("b").inner_text(), told.locator("a.number")
+    flows = results.to_polars("flows").filter("measured", scheme=name)
+    left = flows.group_by("seed").agg(pl.col("fct_ns").is_nan().mean())["fct_ns"].to_numpy().mean()
+    assert float(share.inner_text()) == pytest.approx(100 * left, rel=0.005)
+    share.click()
+    row = page.locator("tr:target")
+    expect(row).to_be_in_viewport()
+    assert f"{share.inner_text()}%" in row.locator("td").all_inner_texts()
 
 
 def test_the_best_of_each_column_is_marked(seeds: Results, tmp_path: Path, open_page: Open) -> None:
@@ -674,6 +754,35 @@ def test_one_click_leads_to_a_fault(tmp_path: Path, open_page: Open) -> None:
     titles = fabric.locator("line.target title").all_text_contents()
     shown = [int(re.search(r"run ([\d,]+) packets$", title)[1].replace(",", "")) for title in titles]  # type: ignore[index]
     assert shown == lost
+
+
+def test_the_timeline_of_ranks(tmp_path: Path, open_page: Open) -> None:
+    """Bars for what took time, the critical path over them; a click enlarges, and what is pointed at is named."""
+    topology = {"kind": "rack", "hosts": 4, "link": {"rate": "100Gbps", "delay": "1us"}}
+    experts = {"kind": "moe", "experts": 4, "tokens": 64, "bytes_per_token": "4KB", "compute": "20us", "layers": 2}
+    scheme = {"name": "DCTCP", "transport": "dctcp", "queue": "ecn"}
+    scenario = {
+        "topology": topology,
+        "workload": [{"arrivals": experts}],
+        "scheme": [scheme],
+        "measure": {"operations": True},
+    }
+    results = packetloom.run(scenario, tmp_path / "ranks")
+    operations = results.to_polars("operations").filter(pl.col("end_ns") > pl.col("begin_ns"))
+    page = open_page(packetloom.write_report(results, tmp_path / "ranks.html"))
+    section = page.locator("#ranks")
+    assert section.locator(".bar").count() == operations.height
+    assert section.locator("path.path").get_attribute("d")
+    section.locator(".bar").first.hover()
+    expect(section.locator(".readout")).to_contain_text("rank 0: ")
+    whole = section.get_by_role("button", name="Whole repetition")
+    expect(whole).to_be_hidden()
+    ticks = section.locator(".x-tick").all_text_contents()
+    section.locator(".bar").last.click()
+    expect(whole).to_be_visible()
+    assert section.locator(".x-tick").all_text_contents() != ticks
+    whole.click()
+    assert section.locator(".x-tick").all_text_contents() == ticks
 
 
 def test_a_large_network_is_folded_into_racks(tmp_path: Path, open_page: Open) -> None:

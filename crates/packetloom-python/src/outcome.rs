@@ -3,7 +3,9 @@
 use crate::arrays::{Entry, array};
 use packetloom::measure::{FlowRow, fingerprint};
 use packetloom::queue::{Pause, PauseRecord};
-use packetloom::simulation::{ClassSample, Outcome as Core, PortRow, Timeline};
+use packetloom::simulation::{
+    Bound as LinkBound, ClassSample, FlowSample, Outcome as Core, PathRow, PortRow, Timeline,
+};
 use packetloom::units::Time;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -203,6 +205,28 @@ impl Outcome {
         Ok(columns.table)
     }
 
+    /// Samples of flows at their senders, if some were chosen.
+    #[getter]
+    fn flow_series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let samples: Vec<FlowSample> = self.core.flow_series().collect();
+        let columns = Columns { rows: &samples, table: PyDict::new(py) };
+        if samples.is_empty() {
+            return Ok(columns.table);
+        }
+        columns.add("flow_id", |row| row.flow)?;
+        columns.add("time_ns", |row| row.at.as_ns_f64())?;
+        columns.add("window_bytes", |row| row.window_bytes.unwrap_or(f64::NAN))?;
+        columns.add("rate_gbps", |row| row.rate.map_or(f64::NAN, |rate| rate.as_bps() as f64 / 1e9))?;
+        columns.add("rtt_ns", |row| row.rtt.map_or(f64::NAN, Time::as_ns_f64))?;
+        columns.add("in_flight_bytes", |row| row.in_flight_bytes)?;
+        columns.add("arrived_bytes", |row| row.arrived_bytes)?;
+        columns.add("packets_sent", |row| row.report.packets_sent)?;
+        columns.add("retransmissions", |row| row.report.retransmissions)?;
+        columns.add("timeouts", |row| row.report.timeouts)?;
+        columns.add("trimmed", |row| row.report.trims)?;
+        Ok(columns.table)
+    }
+
     /// Operations among hosts, a row for each time.
     #[getter]
     fn jobs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -223,6 +247,10 @@ impl Outcome {
         columns.add("bus_gbps", |row| row.bus_gbps().unwrap_or(f64::NAN))?;
         columns.add("last_start_ns", |row| ns(row.last_start))?;
         columns.add("last_rank", |row| row.last_rank)?;
+        let link = |bound: &LinkBound| self.core.topology.link_name(bound.link);
+        columns.add_texts("bound_link", |row| row.bound.as_ref().map_or_else(String::new, link))?;
+        columns.add("bound_links", |row| row.bound.map_or(0, |bound| bound.alike))?;
+        columns.add("bound_ns", |row| row.bound.map_or(f64::NAN, |bound| bound.takes.as_ns_f64()))?;
         Ok(columns.table)
     }
 
@@ -243,6 +271,51 @@ impl Outcome {
         columns.add("jct_ratio", |row| row.ratio().unwrap_or(f64::NAN))?;
         columns.add("overlap", |row| row.overlap().unwrap_or(f64::NAN))?;
         columns.add("last_rank", |row| row.last_rank)?;
+        Ok(columns.table)
+    }
+
+    /// Ranks, repetition by repetition.
+    #[getter]
+    fn ranks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = Columns { rows: &self.core.ranks, table: PyDict::new(py) };
+        if self.core.ranks.is_empty() {
+            return Ok(columns.table);
+        }
+        columns.add("source", |row| row.source)?;
+        columns.add("iteration", |row| row.iteration)?;
+        columns.add("rank", |row| row.rank)?;
+        columns.add("start_ns", |row| ns(row.start))?;
+        columns.add("end_ns", |row| ns(row.end))?;
+        columns.add("computed_ns", |row| row.computed.as_ns_f64())?;
+        columns.add("last_in", |row| row.last_in)?;
+        columns.add("delayed_ns", |row| row.delayed.as_ns_f64())?;
+        Ok(columns.table)
+    }
+
+    /// What each repetition waited for from its beginning to its end, if that was measured.
+    #[getter]
+    fn critical_path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let columns = Columns { rows: &self.core.critical_path, table: PyDict::new(py) };
+        if self.core.critical_path.is_empty() {
+            return Ok(columns.table);
+        }
+        let busiest = |row: &PathRow| row.message.and_then(|message| message.busiest);
+        let link = |row: &PathRow| busiest(row).map(|(link, _)| self.core.topology.link_name(link));
+        columns.add("source", |row| row.source)?;
+        columns.add("iteration", |row| row.iteration)?;
+        columns.add("step", |row| row.step)?;
+        columns.add_texts("spent_on", |row| row.spent.name().to_owned())?;
+        columns.add("rank", |row| row.rank)?;
+        columns.add("place", |row| row.place)?;
+        columns.add_texts("name", |row| row.name.clone())?;
+        columns.add("start_ns", |row| ns(row.start))?;
+        columns.add("end_ns", |row| ns(row.end))?;
+        columns.add("message_from", |row| row.message.map_or(-1, |message| i64::from(message.from)))?;
+        columns.add("flow_id", |row| row.message.map_or(-1, |message| i64::from(message.flow)))?;
+        columns.add("size_bytes", |row| row.message.map_or(0, |message| message.bytes))?;
+        columns.add("alone_ns", |row| row.message.map_or(f64::NAN, |message| message.alone.as_ns_f64()))?;
+        columns.add_texts("link", |row| link(row).unwrap_or_default())?;
+        columns.add("link_used", |row| busiest(row).map_or(f64::NAN, |(_, share)| share))?;
         Ok(columns.table)
     }
 

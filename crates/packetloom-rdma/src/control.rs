@@ -69,6 +69,8 @@ pub trait Control: Sized + Send {
     type Settings: Send + Sync;
     /// Whether [`Control::echo`] uses how long an answer waits at its NIC.
     const ECHOES_WAITS: bool = false;
+    /// Whether it goes neither by a flow's size nor by how many bytes of it were sent, so that packets can be left out.
+    const SHORTENS: bool = false;
     /// The most switches that fit into its header.
     const MOST_SWITCHES: usize = usize::MAX;
 
@@ -111,6 +113,17 @@ pub trait Control: Sized + Send {
 
     /// The rate.
     fn rate(&self) -> Rate;
+
+    /// What the rate is by now, of one that only makes up for the time that has passed when somebody looks: for
+    /// observers, who change nothing.
+    fn rate_at(&self, _settings: &Self::Settings, _now: Time) -> Rate {
+        self.rate()
+    }
+
+    /// The last round-trip time, if it measures them.
+    fn rtt(&self) -> Option<Time> {
+        None
+    }
 
     /// When the next packet may follow one that starts now.
     fn spacing(&self, _settings: &Self::Settings) -> Spacing {

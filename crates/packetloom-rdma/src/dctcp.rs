@@ -75,6 +75,7 @@ impl Control for RateDctcpControl {
         ],
         check,
     };
+    const SHORTENS: bool = true;
     type Fields = ();
     type Agent = ();
     type Settings = Settings;

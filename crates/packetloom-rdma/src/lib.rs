@@ -175,10 +175,6 @@ impl<C: Control> Scheme for Rdma<C> {
         }
     }
 
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        self.senders.get(flow).map(|sender| sender.pair.sending(sender.control.rate()))
-    }
-
     fn number(packet: &Of<C>) -> Option<u32> {
         Some(packet.header.seq)
     }
@@ -187,6 +183,7 @@ impl<C: Control> Scheme for Rdma<C> {
 impl<C: Control> Transport for Rdma<C> {
     type Header = Header<C::Fields>;
     type Agent = C::Agent;
+    const SHORTENS: bool = C::SHORTENS;
 
     fn start(&mut self, flow: Flow, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
@@ -246,6 +243,18 @@ impl<C: Control> Transport for Rdma<C> {
     fn resumed(&mut self, context: &mut Host<'_, C>) {
         self.plans.answer_comes(context.now);
         self.serve(context);
+    }
+
+    fn sending(&self, flow: FlowId, now: Time) -> Option<Sending> {
+        let settings = &self.setup.settings;
+        let state = |Sender { pair, control, .. }: &Sender<C>| {
+            pair.sending(control.rate_at(settings, now), control.rtt())
+        };
+        self.senders.get(flow).map(state)
+    }
+
+    fn shorten(&mut self, flow: FlowId, packets: u32) -> bool {
+        self.senders.get_mut(flow).is_some_and(|sender| sender.pair.shorten(packets))
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

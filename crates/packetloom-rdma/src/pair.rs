@@ -78,6 +78,16 @@ impl Pair {
         self.packets
     }
 
+    /// Leaves out so many full packets that were never sent, if there are more.
+    pub fn shorten(&mut self, packets: u32) -> bool {
+        let is_enough = packets < self.packets - self.top;
+        if is_enough {
+            self.packets -= packets;
+            self.flow.size_bytes -= u64::from(packets) * self.path.mss_bytes;
+        }
+        is_enough
+    }
+
     /// Whether the receiver has everything, as far as the sender knows.
     pub fn is_done(&self) -> bool {
         self.una == self.packets
@@ -227,7 +237,6 @@ impl Pair {
 
     /// The flow's status.
     pub fn status(&self, config: &Config) -> FlowStatus {
-        let arrived = self.una + self.selective.as_ref().map_or(0, |selective| selective.arrived());
         let waits_for = match self.turn.waits() {
             Waits::Nic => "the NIC: it is busy, or paused",
             Waits::Pace(_) => "the time that its rate sets",
@@ -236,18 +245,25 @@ impl Pair {
             }
             Waits::Outside => "an acknowledgement, or its timeout",
         };
-        FlowStatus { flow: self.flow.id, arrived, packets: self.packets, waits_for }
+        FlowStatus { flow: self.flow.id, arrived: self.arrived(), packets: self.packets, waits_for }
+    }
+
+    /// How many packets are known to have arrived.
+    fn arrived(&self) -> u32 {
+        self.una + self.selective.as_ref().map_or(0, |selective| selective.arrived())
     }
 
     /// Its window and rate, for observers.
-    pub fn sending(&self, rate: Rate) -> Sending {
+    pub fn sending(&self, rate: Rate, rtt: Option<Time>) -> Sending {
         let cap =
             self.cap.min(u32::try_from(self.window_bytes.div_ceil(self.path.mss_bytes)).unwrap_or(u32::MAX));
         Sending {
             window: (cap < u32::MAX).then(|| f64::from(cap.max(1))),
             rate: Some(rate),
+            rtt,
             in_flight: self.next - self.una,
             acknowledged: self.una,
+            arrived: self.arrived(),
             report: self.report,
         }
     }

@@ -22,6 +22,7 @@ impl Control for Unlimited {
         params: &[&core(default_of())],
         check,
     };
+    const SHORTENS: bool = true;
     type Fields = ();
     type Agent = ();
     type Settings = ();

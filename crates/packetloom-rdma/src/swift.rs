@@ -207,6 +207,8 @@ pub struct SwiftControl {
     fabric: Window,
     endpoint: Window,
     rtt: Time,
+    /// Whether that was measured.
+    is_answered: bool,
     timeouts: u32,
 }
 
@@ -226,6 +228,7 @@ impl Control for SwiftControl {
         ],
         check: check_swift,
     };
+    const SHORTENS: bool = true;
     type Fields = Fields;
     type Agent = ();
     type Settings = Settings;
@@ -261,6 +264,7 @@ impl Control for SwiftControl {
             fabric: window,
             endpoint: window,
             rtt: path.base_rtt,
+            is_answered: false,
             timeouts: 0,
         }
     }
@@ -274,7 +278,7 @@ impl Control for SwiftControl {
     }
 
     fn acknowledged(&mut self, s: &Settings, ack: &AckInfo, fields: &Fields) {
-        self.timeouts = 0;
+        (self.timeouts, self.is_answered) = (0, true);
         self.rtt = ack.now.since(fields.sent_at);
         let (at_endpoint, acked) = (f64::from(fields.waited), f64::from(ack.arrived));
         let target = self.targets.fabric + self.targets.scaling.of(self.packets());
@@ -304,6 +308,10 @@ impl Control for SwiftControl {
     /// Only a window below one packet is paced.
     fn rate(&self) -> Rate {
         self.rate
+    }
+
+    fn rtt(&self) -> Option<Time> {
+        self.is_answered.then_some(self.rtt)
     }
 
     fn spacing(&self, _: &Settings) -> Spacing {

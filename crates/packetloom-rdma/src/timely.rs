@@ -123,6 +123,7 @@ impl Control for TimelyControl {
         ],
         check: check_timely,
     };
+    const SHORTENS: bool = true;
     /// When the packet started.
     type Fields = Time;
     type Agent = ();
@@ -174,6 +175,11 @@ impl Control for TimelyControl {
 
     fn rate(&self) -> Rate {
         self.rate
+    }
+
+    /// The hpcc-ns3 rules keep one of each round.
+    fn rtt(&self) -> Option<Time> {
+        (self.last_rtt != Time::ZERO).then_some(self.last_rtt)
     }
 }
 

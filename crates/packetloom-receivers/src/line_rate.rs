@@ -146,10 +146,6 @@ impl Scheme for LineRate {
         }
     }
 
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        self.senders.get(flow).map(Sender::sending)
-    }
-
     fn number(packet: &Packet<Header>) -> Option<u32> {
         Some(packet.header.seq)
     }
@@ -194,6 +190,10 @@ impl Transport for LineRate {
         } else {
             self.timed_out(timer.key, context);
         }
+    }
+
+    fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {
@@ -330,11 +330,11 @@ impl Sender {
     fn sending(&self) -> Sending {
         let is_out = |(seq, _): &&(u32, Time)| !self.is_acked(*seq);
         Sending {
-            window: None,
-            rate: None,
             in_flight: self.outstanding.iter().filter(is_out).count() as u32,
             acknowledged: self.una,
+            arrived: self.una + self.acked.len(),
             report: self.report,
+            ..Sending::default()
         }
     }
 

@@ -7,28 +7,26 @@
 //! | [`reassembly`], [`seq_set`], [`finished`] | what arrived of a flow; packet numbers; whole flows |
 //! | [`rto`] | the retransmission timeout |
 //! | [`ways`] | path lengths and round-trip times of a network |
-//! | [`Sending`] | a sender's state, for tables and tests |
+//! | [`Sending`] | a sender's state, for samples, tables and tests |
 
 pub mod finished;
 pub mod packet_format;
 pub mod priority;
 pub mod reassembly;
 pub mod rto;
-mod sending;
 pub mod seq_set;
 pub mod ways;
 
 pub use packet_format::{PARAMS as FORMAT_PARAMS, PacketFormat, check as check_format};
+pub use packetloom_core::engine::Sending;
 pub use packetloom_core::flow_table;
-pub use sending::Sending;
 
 use packetloom_core::engine::{AnyEngine, Engine, PathNeeds, Plan, PortAgent, Transport};
-use packetloom_core::flow::FlowId;
 use packetloom_core::packet::Packet;
 use packetloom_core::routing::Judged;
 use packetloom_core::spec::{Complaint, Component, Values};
 use packetloom_core::topology::Topology;
-use packetloom_core::{engine, flow, measure, packet, spec, topology, units};
+use packetloom_core::{flow, measure, packet, spec, topology, units};
 
 /// A transport with all that a simulation needs to set it up.
 pub trait Scheme: Transport {
@@ -98,12 +96,7 @@ pub trait Scheme: Transport {
     /// The transport of one host.
     fn new(config: &Self::Config) -> Self;
 
-    /// The state of a flow that this host has not finished sending. Only tests and tables use it; see [`Sending`].
-    fn sending(&self, _flow: FlowId) -> Option<Sending> {
-        None
-    }
-
-    /// The number of a data packet in its flow, for the same tables. Of other packets it means nothing.
+    /// The number of a data packet in its flow, for tables of what happened. Of other packets it means nothing.
     fn number(_packet: &Packet<Self::Header>) -> Option<u32> {
         None
     }
@@ -137,6 +130,8 @@ pub struct Needs {
     pub sizes: bool,
     /// All links of the network together; why.
     pub whole: Option<&'static str>,
+    /// No requirement: packets of its flows can be left out.
+    pub shortens: bool,
 }
 
 /// A transport as the rest of the program knows it, which is compiled once and not for each of them.
@@ -176,6 +171,7 @@ impl Entry {
                     None if T::Agent::ACTIVE => Some("its switches decide about all links of a path"),
                     why => why,
                 },
+                shortens: T::SHORTENS,
             },
             goes_by_marks: T::goes_by_marks,
             classes: T::classes,

@@ -173,10 +173,6 @@ impl<V: Variant> Scheme for Sprayed<V> {
         }
     }
 
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        self.senders.get(flow).map(|sender| sender.sending(&self.config))
-    }
-
     fn number(packet: &Packet<Header>) -> Option<u32> {
         if let Header::Data { seq, .. } = packet.header { Some(seq) } else { None }
     }
@@ -226,6 +222,10 @@ impl<V: Variant> Transport for Sprayed<V> {
 
     fn resumed(&mut self, context: &mut Host<'_>) {
         self.serve(context);
+    }
+
+    fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
+        self.senders.get(flow).map(|sender| sender.sending(&self.config))
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

@@ -86,8 +86,10 @@ impl Sender {
         Sending {
             window: self.window.as_ref().map(|window| window.cwnd() as f64 / mtu as f64),
             rate: None,
+            rtt: self.window.as_ref().and_then(Window::rtt),
             in_flight: (self.in_flight.max(0) as u64).div_ceil(mtu as u64) as u32,
             acknowledged: self.flight.first(),
+            arrived: self.flight.arrived(),
             report: self.report,
         }
     }

@@ -22,6 +22,8 @@ pub struct Window {
     /// The window, where that is not NSCC's.
     cwnd: i64,
     mtu: i64,
+    /// Whether anything was acknowledged.
+    is_answered: bool,
 }
 
 /// What an acknowledgement tells the window.
@@ -43,13 +45,18 @@ impl Window {
     /// A flow's, of so many bytes, or of the most that there may be.
     pub fn new(rule: Rule, settings: &Settings, network: &Network, cwnd: Option<i64>) -> Window {
         let nscc = Nscc::new(settings, network, cwnd);
-        Window { rule, cwnd: nscc.cwnd(), mtu: network.mtu_bytes, nscc }
+        Window { rule, cwnd: nscc.cwnd(), mtu: network.mtu_bytes, nscc, is_answered: false }
     }
 
     /// Its bytes.
     #[inline]
     pub fn cwnd(&self) -> i64 {
         if self.rule == Rule::Nscc { self.nscc.cwnd() } else { self.cwnd }
+    }
+
+    /// The round-trip time: the shortest, and the smoothed delay in queues. None before anything was acknowledged.
+    pub fn rtt(&self) -> Option<Time> {
+        self.is_answered.then(|| self.nscc.base_rtt() + self.nscc.average_delay())
     }
 
     /// What it has learnt of the network.
@@ -79,6 +86,7 @@ impl Window {
     pub fn acknowledged(&mut self, news: &News) {
         let &News { now, bytes, delay, marked, in_flight } = news;
         self.nscc.count(bytes);
+        self.is_answered = true;
         match self.rule {
             Rule::Nscc => self.nscc.acknowledged(now, bytes, delay, marked, in_flight),
             Rule::Dctcp if marked => self.cwnd = (self.cwnd - bytes / 3).max(self.mtu),

@@ -81,6 +81,7 @@ impl Congestion for CubicControl {
         check: check_cubic,
     };
     const ECN: bool = false;
+    const SHORTENS: bool = true;
 
     fn new(values: &Values, _: &Flow) -> CubicControl {
         CubicControl {

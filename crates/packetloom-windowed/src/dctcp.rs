@@ -22,6 +22,7 @@ impl Congestion for DctcpControl {
         check,
     };
     const ECN: bool = true;
+    const SHORTENS: bool = true;
 
     fn new(values: &Values, _: &Flow) -> DctcpControl {
         DctcpControl(MarkedShare::new(values))

@@ -28,6 +28,7 @@ impl Congestion for Constant {
         check,
     };
     const ECN: bool = false;
+    const SHORTENS: bool = true;
     const RESTARTS: bool = false;
 
     fn new(_: &Values, _: &Flow) -> Constant {

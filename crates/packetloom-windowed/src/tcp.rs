@@ -21,6 +21,7 @@ impl Congestion for NewReno {
         check,
     };
     const ECN: bool = false;
+    const SHORTENS: bool = true;
 
     fn new(_: &Values, _: &Flow) -> NewReno {
         NewReno

@@ -1,6 +1,7 @@
 //! Scenario in, results out: the only module that knows every other.
 
 mod checks;
+mod critical;
 mod fidelity;
 mod flow_level;
 mod flow_rung;
@@ -11,13 +12,17 @@ mod network_facts;
 mod outcome;
 mod packets;
 mod planned;
+mod steady;
+mod stragglers;
 mod timelines;
 mod warnings;
 
+pub use critical::{Bound, MessageOnPath, PathRow, Spent};
 pub use fidelity::{FIDELITY_COMPONENTS, doubts};
 pub use jobs::{IterationRow, JobRow, OperationRow};
 pub use monitor::Monitor;
-pub use outcome::{ClassSample, Control, Outcome, PortRow};
+pub use outcome::{ClassSample, Control, FlowSample, Outcome, PortRow};
+pub use stragglers::RankRow;
 pub use timelines::Timeline;
 
 use crate::audit::{Violation, check_rows};
@@ -26,7 +31,7 @@ use crate::engine::{FlowStatus, Tally};
 use crate::fault::Faults;
 use crate::flow::{Flow, HostId};
 use crate::fluid;
-use crate::measure::{Collector, Format};
+use crate::measure::{Collector, FlowWatch, Format};
 use crate::queue;
 use crate::routing::{self, FlowPorts};
 use crate::scenario::{Case, Problems, Scenario};
@@ -37,7 +42,7 @@ use crate::units::Time;
 use crate::workload::{Environment, SourceFacts, Workload};
 use checks::{
     captured, check_credits, check_links, check_paths, check_processing, check_queues, check_returns,
-    check_samples, load_classes,
+    check_samples, check_traffic, load_classes, watched,
 };
 use fidelity::{Fidelity, check_rung};
 use flow_level::{Model, run_fluid};
@@ -116,6 +121,8 @@ struct Setting {
     faults: Faults,
     /// Links whose packets are captured.
     captured: BTreeSet<usize>,
+    /// Flows that are sampled.
+    watched: Option<FlowWatch>,
     flow_ports: Option<FlowPorts>,
     format: Format,
     longest_window: Time,
@@ -156,8 +163,9 @@ impl Simulation {
         check_links(&case.scheme, &topology, is_fluid)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_returns(&case)?;
-        check_processing(&topology, is_fluid)?;
+        check_processing(&topology, (is_fluid, is_central))?;
         let captured = captured(&case, &topology, is_fluid)?;
+        let watched = watched(&case, !is_fluid && !is_central)?;
         if case.load.is_some() && !topology.hosts_are_alike() {
             let message = "the hosts' links differ in rate, so there is no rate that a load could be a part of; leave loads \
                            out and write a source's own rate_per_second or interval, or a list of flows";
@@ -176,6 +184,9 @@ impl Simulation {
             duration: case.run.optional_time("duration"),
         };
         let workload = Workload::build(&case.workloads, &environment)?;
+        if is_fluid || is_central {
+            check_traffic(&workload, &transport.kind, is_central)?;
+        }
         check_rung(&case, &workload, &topology)?;
         let flow_ports = flow_ports(&case, &environment)?;
         check_credits(&case, &workload, (&topology, &faults), format)?;
@@ -188,6 +199,7 @@ impl Simulation {
             topology,
             faults,
             captured,
+            watched,
             flow_ports,
             format,
             longest_window: Time::NEVER,
@@ -251,6 +263,9 @@ impl Simulation {
         if matches!(Fidelity::of(&self.setting.case.run), Fidelity::Links(_)) {
             return self.with_threads(most);
         }
+        if matches!(Fidelity::of(&self.setting.case.run), Fidelity::Steady(_)) {
+            return self.with_threads(1);
+        }
         let useful = self.setting.topology.hosts / HOSTS_PER_THREAD;
         self.with_threads(useful.min(most))
     }
@@ -267,13 +282,15 @@ impl Simulation {
         let (one_path, is_audited) =
             (takes_one_path(scheme, &self.setting.topology), self.setting.is_audited);
         let rung = Fidelity::of(&self.setting.case.run);
-        let answered = answered && rung == Fidelity::Packets;
+        // The sender can have the last acknowledgement while the receiver's host still deals with the message.
+        let is_free = self.setting.topology.message_costs.receive == Time::ZERO;
+        let answered = answered && matches!(rung, Fidelity::Packets | Fidelity::Steady(_)) && is_free;
         let mut outcome = if let Fidelity::Links(links) = rung {
             run_links(self, links, monitor)
         } else if rung == Fidelity::Flows {
             Ok(run_flows(self, monitor))
         } else if is_fluid(&kind) {
-            run_fluid(self, spec::how(FLUID_MODELS, &kind), monitor)
+            Ok(run_fluid(self, spec::how(FLUID_MODELS, &kind), monitor))
         } else if central::is_central(&kind) {
             run_central(self, monitor)
         } else {
@@ -367,6 +384,7 @@ impl Setting {
             ports: Vec::new(),
             reordering: None,
             balancing: BTreeMap::new(),
+            flow_samples: Vec::new(),
             pulls: Vec::new(),
             topology: self.topology,
             tally,
@@ -379,7 +397,9 @@ impl Setting {
             control: None,
             jobs: Vec::new(),
             iterations: Vec::new(),
+            ranks: Vec::new(),
             operations: Vec::new(),
+            critical_path: Vec::new(),
             timelines: Vec::new(),
             captures: Vec::new(),
             format: self.format,

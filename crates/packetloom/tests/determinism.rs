@@ -272,11 +272,11 @@ fn flows_that_wait_for_others_are_pinned_and_do_not_depend_on_threads() {
         )
     };
     let pinned = [
-        (collective("all-reduce", "ring"), "561a4081f49fef56"),
+        (collective("all-reduce", "ring"), "9620b27e256b409d"),
         (collective("all-reduce", "halving-doubling"), "458658bc9c54c137"),
-        (collective("all-gather", "ring"), "e421c24cfd9d34fc"),
+        (collective("all-gather", "ring"), "0a35811717dc209c"),
         (collective("all-gather", "halving-doubling"), "8743ca5675171b1b"),
-        (collective("reduce-scatter", "ring"), "e421c24cfd9d34fc"),
+        (collective("reduce-scatter", "ring"), "0a35811717dc209c"),
         (collective("reduce-scatter", "halving-doubling"), "f5c526b31d29e5d8"),
         (collective("all-to-all", "direct"), "c8ffa17761c1ae29"),
         (collective("all-to-all", "in-turn"), "c3e89de43f5c17e8"),

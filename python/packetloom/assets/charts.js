@@ -60,12 +60,19 @@ function panelsOf(chart) {
   }
   const statistic = chart.choices.statistic && !chart.facets.includes("statistic") ? statisticOf(chart) : null;
   const wanted = statistic ? { statistic } : {};
-  return places.map((at) => {
+  return inOneTime(chart, places.map((at) => {
     const marks = chart.series.filter((one) => Object.entries({ ...at, ...wanted }).every(([name, value]) => one.at[name] === value));
     const title = Object.entries(at).map(([name, value]) => facetText[name]?.(value) ?? value).filter(Boolean).join(", ");
     const quantity = at.statistic ?? "", y = [statistic ?? quantity, chart.y.title].filter(Boolean).join(" ");
     return visible({ title, x: chart.x, y: { ...chart.y, title: y }, shared: quantity }, marks);
-  }).filter((panel) => panel.marks.length);
+  }).filter((panel) => panel.marks.length));
+}
+
+/** Panels of different quantities over time span the same time, so that one can look from one to the next. */
+function inOneTime(chart, panels) {
+  if (!chart.facets.includes("statistic") || !chart.x.title.startsWith("time")) return panels;
+  const times = extent(panels.flatMap((panel) => spans(panel).x));
+  return panels.map((panel) => ({ ...panel, times }));
 }
 
 /** What an axis of values has to span so that panels of the same quantity can be compared. */
@@ -304,6 +311,13 @@ const inSight = new IntersectionObserver((entries) => {
     if (chart.visible) chart.draw();
   }
 }, { rootMargin: "300px" });
+
+/** Draws the charts above a place on the page: they take more room once they are drawn, and would move it. */
+function drawAbove(target) {
+  for (const chart of charts) {
+    if (chart.section.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING) chart.draw();
+  }
+}
 
 function makeCharts() {
   inSight.disconnect();

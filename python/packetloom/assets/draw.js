@@ -176,7 +176,7 @@ function drawLines(panel, width, theme, shared) {
   const y = scale(domain([...values.y, ...shared], panel.y.log), panel.y.log, [bottom, top], panel.y.title, Math.floor((bottom - top) / 34));
   const left = Math.max(...y.ticks.map((tick) => textWidth(y.text(tick)))) + 12, right = width - 16;
   const isStack = panel.marks.some((mark) => mark.kind === "stack");
-  const xDomain = isStack ? [extent(values.x)[0] - 0.5, extent(values.x)[1] + 0.5] : spanned(values.x, panel.x.log);
+  const xDomain = isStack ? [extent(values.x)[0] - 0.5, extent(values.x)[1] + 0.5] : spanned([...values.x, ...(panel.times ?? [])], panel.x.log);
   const x = scale(xDomain, panel.x.log, [left + 8, right], panel.x.title, Math.floor((right - left) / 72));
   const parts = [], points = [];
   for (const tick of y.ticks) {

@@ -43,10 +43,12 @@ function makePage() {
   makeCharts();
   makeControls();
   makeFabric();
+  const ranksSection = document.getElementById("ranks");
+  ranks = ranksSection && new Ranks(ranksSection, data.ranks);
   scrollHints();
 }
 
-let fabric = null;
+let fabric = null, ranks = null;
 
 /** A network can have thousands of links: they are drawn once they come into sight. */
 const nearFabric = new IntersectionObserver((entries) => {
@@ -63,13 +65,17 @@ function makeFabric() {
   if (section) nearFabric.observe(section);
 }
 
-document.addEventListener("theme", () => fabric?.paint());
+document.addEventListener("theme", () => {
+  fabric?.paint();
+  ranks?.draw();
+});
 
 // A link to a row of a folded table opens it.
 function openTarget() {
   const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;
   for (let one = target.closest("details"); one; one = one.parentElement.closest("details")) one.open = true;
+  drawAbove(target);
   target.scrollIntoView({ block: target.matches("tr") ? "center" : "start" });
 }
 

@@ -47,8 +47,16 @@ def scenario_text(answers: Answers, file: str) -> str:
     """The scenario, with a comment for each choice that one may want to change."""
     parts = [_head(answers, file), _topology(answers), _workload(answers)]
     parts += [_scheme(kind, answers) for kind in answers.schemes]
-    parts += [_run(answers), "[measure]\nqueues = true # each port's queue: its mean, p99 and maximum\n"]
+    parts += [_run(answers), _measure(answers)]
     return "\n".join(parts)
+
+
+def _measure(answers: Answers) -> str:
+    lines = ["[measure]", "queues = true # each port's queue: its mean, p99 and maximum"]
+    arrivals = choices.workloads()[answers.workload].table.get("arrivals")
+    if isinstance(arrivals, dict) and arrivals["kind"] == "collective":
+        lines.append("operations = true # what ranks waited for, and which links bound operations")
+    return "\n".join([*lines, ""])
 
 
 def _head(answers: Answers, file: str) -> str:

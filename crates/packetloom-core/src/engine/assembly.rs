@@ -7,6 +7,7 @@ use super::due::Due;
 use super::endpoint::Transport;
 use super::host::Host;
 use super::intake::Intake;
+use super::messages::Messages;
 use super::nics::Nics;
 use super::partition::Partition;
 use super::port::{Discipline, Port};
@@ -19,7 +20,7 @@ use crate::measure::{QueueRecorder, SentRecorder};
 use crate::queue::{self, Headroom, Loans, Memory, Pool, Site};
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Detours, PathChoice, PathCode, Router, Weights};
-use crate::topology::{Forwarding, Link, Topology};
+use crate::topology::{Forwarding, Link, MessageCosts, Topology};
 use crate::units::Time;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -105,11 +106,17 @@ impl<'a> Assembly<'a> {
         if self.plan.measures_order {
             host.measure_order();
         }
+        if let Some(watch) = &self.plan.watched {
+            host.sample(watch);
+        }
         if let Some(slow) = self.plan.faults.slow_host(id) {
             host.slow_down(self.intake(id, slow));
         }
         if let Some(takes) = self.plan.topology.processing {
             host.process(Processing::new(takes, self.plan.seed, id));
+        }
+        if self.plan.topology.message_costs != MessageCosts::default() {
+            host.charge_messages(Messages::new(self.plan.topology.message_costs));
         }
         host
     }

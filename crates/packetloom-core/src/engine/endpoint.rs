@@ -7,6 +7,7 @@ use super::agenda::{Agenda, Timer};
 use super::agent::PortAgent;
 use super::log::{ControlError, Log, Report};
 use super::port::Port;
+use super::sending::Sending;
 use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::measure::{QueueRecorder, Segment};
@@ -24,6 +25,8 @@ pub trait Transport: Send {
     type Agent: PortAgent<Self::Header>;
     /// Whether receivers keep a queue of pulls (see [`Context::note_pulls`]).
     const HAS_PULLS: bool = false;
+    /// Whether packets of a flow can be left out (see [`Transport::shorten`]).
+    const SHORTENS: bool = false;
 
     /// A flow starts here.
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Self::Header, Self::Agent>);
@@ -45,9 +48,22 @@ pub trait Transport: Send {
     #[inline]
     fn expect_soon(&self, _packet: &Packet<Self::Header>) {}
 
+    /// Leaves out so many of a flow's full packets that were never sent. All that the flow did and knows stays as it
+    /// is, so that it goes on as if it had sent them. Returns whether it has more than those left to send; if not,
+    /// nothing is left out.
+    fn shorten(&mut self, _flow: FlowId, _packets: u32) -> bool {
+        false
+    }
+
     /// The packet's TCP header, if it has one.
     fn segment(_packet: &Packet<Self::Header>) -> Segment {
         Segment::Datagram
+    }
+
+    /// The state of a flow that this host has not finished sending, at a moment: neither before what happened here
+    /// last, nor after what happens next. A scheme whose flows have no such state has none.
+    fn sending(&self, _flow: FlowId, _now: Time) -> Option<Sending> {
+        None
     }
 
     /// What was done so far for each flow that this host has not finished sending, in any order.

@@ -5,14 +5,16 @@ use super::agenda::Agenda;
 use super::arrival::Arrival;
 use super::endpoint::{Context, FlowStatus, Transport};
 use super::intake::{Arrived, Intake};
-use super::log::{Log, Report};
+use super::log::{Event, Log, Report};
+use super::messages::Messages;
 use super::port::Port;
 use super::processing::Processing;
 use super::queries::Queries;
+use super::sampler::Sampler;
 use super::wires::Wires;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::link_message::LinkMessage;
-use crate::measure::{Arrivals, QueueRecorder, Reordering};
+use crate::measure::{Arrivals, FlowSamples, FlowWatch, QueueRecorder, Reordering};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::prefetch::prefetch_whole;
@@ -50,6 +52,10 @@ pub(super) struct Host<T: Transport> {
     intake: Option<Box<Intake>>,
     /// What it is processing, if that takes a time of its own for each packet.
     processing: Option<Box<Processing>>,
+    /// The messages that it is sending or receiving, if those take a time of its own.
+    messages: Option<Box<Messages>>,
+    /// Samples of the flows that start here, if some are chosen.
+    sampler: Option<Box<Sampler>>,
 }
 
 /// What a host looks at in each of its turns.
@@ -61,11 +67,13 @@ struct Turns {
     /// Flows to start, by start and identity; and flows to this host, to be queried for.
     starting: BinaryHeap<Reverse<(Time, Flow)>>,
     ended_chains: Vec<u32>,
-    /// Whether it has triggers, ranks or queries, which are notified when flows end here.
+    /// Whether it has triggers, ranks, queries or a sampler, which are notified when flows end here.
     listens: bool,
     /// Whether it is slow at times or takes time for each packet.
     takes_late: bool,
     /// When it next takes a packet that it has not taken at once, or a rank has something to do.
+    wakes_at: Time,
+    /// The same, or a sample is due before: the host is not woken for that, but takes it when it wakes.
     acts_at: Time,
     /// The earliest wake-up that the calendar has for it.
     wake_at: Time,
@@ -73,8 +81,8 @@ struct Turns {
 
 enum Next {
     Arrival(PacketId),
-    /// A rank has something to do; or something waits in the NIC of a slow host, or is processed, and its time has
-    /// come.
+    /// A sample is due; or a rank has something to do; or something waits in the NIC of a slow host, or is processed,
+    /// and its time has come.
     Own,
     /// That was this packet.
     Taken(PacketId),
@@ -82,6 +90,8 @@ enum Next {
     Resumed,
     Timer,
     Start,
+    /// The host was done with sending a message; now the transport gets it.
+    HandedOver(Flow),
 }
 
 impl<T: Transport> Host<T> {
@@ -101,6 +111,7 @@ impl<T: Transport> Host<T> {
             ended_chains: Vec::new(),
             listens: false,
             takes_late: false,
+            wakes_at: Time::NEVER,
             acts_at: Time::NEVER,
             wake_at: Time::NEVER,
         };
@@ -119,6 +130,8 @@ impl<T: Transport> Host<T> {
             ways_back,
             intake: None,
             processing: None,
+            messages: None,
+            sampler: None,
         }
     }
 
@@ -132,6 +145,12 @@ impl<T: Transport> Host<T> {
     pub(super) fn process(&mut self, processing: Processing) {
         self.processing = Some(Box::new(processing));
         self.turns.takes_late = true;
+    }
+
+    /// Has it take a time of its own for each message.
+    pub(super) fn charge_messages(&mut self, messages: Messages) {
+        self.messages = Some(Box::new(messages));
+        self.turns.listens = true;
     }
 
     /// What arrives and waits, if the host is slow at times.
@@ -154,6 +173,17 @@ impl<T: Transport> Host<T> {
     /// Has it measured in which order packets arrive.
     pub(super) fn measure_order(&mut self) {
         self.arrivals = Some(Box::default());
+    }
+
+    /// Has those of these flows sampled that start here.
+    pub(super) fn sample(&mut self, watch: &FlowWatch) {
+        self.sampler = Some(Box::new(Sampler::new(watch.clone())));
+        self.turns.listens = true;
+    }
+
+    /// Their samples until `end`, if there are any.
+    pub(super) fn flow_samples(&mut self, end: Time) -> Vec<FlowSamples> {
+        self.sampler.as_mut().map_or(Vec::new(), |sampler| sampler.close(end, &self.transport))
     }
 
     /// In which order the packets of each flow arrived, if that was measured.
@@ -221,7 +251,7 @@ impl<T: Transport> Host<T> {
 
     #[inline]
     fn next_by_itself(&self) -> Time {
-        self.turns.agenda.next_at().min(self.next_start()).min(self.turns.acts_at)
+        self.turns.agenda.next_at().min(self.next_start()).min(self.turns.wakes_at)
     }
 
     /// Adds a flow that starts in the window about to be processed, or later.
@@ -255,6 +285,16 @@ impl<T: Transport> Host<T> {
     /// The ranks of jobs here.
     pub(super) fn ranks(&self) -> &[Walker] {
         self.ranks.as_ref().map_or(&[], |ranks| ranks.walkers())
+    }
+
+    /// The same, to be changed.
+    pub(super) fn ranks_mut(&mut self) -> &mut [Walker] {
+        self.ranks.as_mut().map_or(&mut [], |ranks| ranks.walkers_mut())
+    }
+
+    /// Leaves out packets of a flow that were not sent.
+    pub(super) fn shorten(&mut self, flow: FlowId, packets: u32) -> bool {
+        self.transport.shorten(flow, packets)
     }
 
     /// Gives the host a query that it sends in the window about to be processed or later, or that will come.
@@ -298,6 +338,7 @@ impl<T: Transport> Host<T> {
                 }
             }
             match next {
+                Next::Own if self.takes_samples(now) => {}
                 Next::Own if self.wakes_ranks(now, log) => tally.events += 1,
                 Next::Own => self.take(now, wires, log, tally),
                 next => self.step(now, next, wires, log, tally),
@@ -313,7 +354,7 @@ impl<T: Transport> Host<T> {
     /// timers, timers before new flows.
     #[inline]
     fn next(&self, end: Time, arrival: Option<(Time, PacketId)>) -> Option<(Time, Next)> {
-        let by_itself = self.next_by_itself();
+        let by_itself = self.turns.agenda.next_at().min(self.next_start()).min(self.turns.acts_at);
         if let Some((at, id)) = arrival
             && at <= by_itself
         {
@@ -371,17 +412,28 @@ impl<T: Transport> Host<T> {
             Next::Start => {
                 let Some(Reverse((_, flow))) = self.turns.starting.pop() else { return };
                 if flow.src == self.turns.id {
+                    if self.messages.as_mut().is_some_and(|messages| messages.send(now, flow)) {
+                        return self.note_next_act();
+                    }
                     context.log.started(flow);
                     self.transport.start(flow, &mut context);
                 } else {
                     self.send_query(now, flow, wires);
                 }
             }
+            Next::HandedOver(flow) => {
+                context.log.started(flow);
+                self.transport.start(flow, &mut context);
+            }
         }
         if !self.turns.ended_chains.is_empty() {
             self.continue_chains(now);
         }
         if self.turns.listens {
+            if let Some(messages) = &mut self.messages {
+                messages.receive(now, logged, log);
+                self.note_next_act();
+            }
             self.notify_ends(now, logged, log, wires);
         }
     }
@@ -425,7 +477,21 @@ impl<T: Transport> Host<T> {
         let intake = self.intake.as_ref().map_or(Time::NEVER, |intake| intake.next_at());
         let processing = self.processing.as_ref().map_or(Time::NEVER, |processing| processing.next_at());
         let ranks = self.ranks.as_ref().map_or(Time::NEVER, |ranks| ranks.next_at());
-        self.turns.acts_at = intake.min(processing).min(ranks);
+        let messages = self.messages.as_ref().map_or(Time::NEVER, |messages| messages.next_at());
+        self.turns.wakes_at = intake.min(processing).min(ranks).min(messages);
+        let sample = self.sampler.as_ref().map_or(Time::NEVER, |sampler| sampler.next_at());
+        self.turns.acts_at = self.turns.wakes_at.min(sample);
+    }
+
+    /// Takes the samples that are due; whether there are any.
+    #[inline(never)]
+    fn takes_samples(&mut self, now: Time) -> bool {
+        let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.next_at() <= now) else {
+            return false;
+        };
+        sampler.take(now, &self.transport);
+        self.note_next_act();
+        true
     }
 
     /// Wakes the ranks that have something to do; whether there are any.
@@ -438,9 +504,36 @@ impl<T: Transport> Host<T> {
         true
     }
 
+    /// Goes on with a message with which the host is done; whether there is one.
+    #[inline(never)]
+    fn is_done_with_message(
+        &mut self,
+        now: Time,
+        wires: &mut Wires<T::Header>,
+        log: &mut Log,
+        tally: &mut Tally,
+    ) -> bool {
+        let Some(messages) = &mut self.messages else { return false };
+        if let Some(flow) = messages.handed_over(now) {
+            self.note_next_act();
+            self.step(now, Next::HandedOver(flow), wires, log, tally);
+        } else if let Some(flow) = messages.taken(now) {
+            self.note_next_act();
+            tally.events += 1;
+            log.events.push(Event::Delivered { flow, at: now });
+            self.notify_ends(now, log.events.len() - 1, log, wires);
+        } else {
+            return false;
+        }
+        true
+    }
+
     /// Takes what has been processed, or what has waited in the NIC until now.
     #[inline(never)]
     fn take(&mut self, now: Time, wires: &mut Wires<T::Header>, log: &mut Log, tally: &mut Tally) {
+        if self.is_done_with_message(now, wires, log, tally) {
+            return;
+        }
         let Some((id, link)) = self.processing.as_mut().and_then(|processing| processing.finish(now)) else {
             return self.take_from_nic(now, wires, log, tally);
         };
@@ -483,9 +576,14 @@ impl<T: Transport> Host<T> {
         self.note_next_act();
     }
 
-    /// Notifies those who wait for it of flows that have ended: those in the log from `logged` on.
+    /// Notifies those who wait for it of flows that have ended, and the sampler of all that happened to flows: what
+    /// is in the log from `logged` on.
     fn notify_ends(&mut self, now: Time, logged: usize, log: &mut Log, wires: &mut Wires<T::Header>) {
         for at in logged..log.events.len() {
+            if let Some(sampler) = &mut self.sampler {
+                sampler.notify(&log.events[at], now);
+                self.note_next_act();
+            }
             let Some((flow, done)) = log.events[at].done() else { continue };
             if let Some(ranks) = &mut self.ranks {
                 ranks.notify(flow, done, now, |flow| self.turns.starting.push(Reverse((flow.start, flow))));

@@ -20,11 +20,14 @@ mod host;
 mod inspection;
 mod intake;
 mod log;
+mod messages;
 mod nics;
 mod partition;
 mod port;
 mod processing;
 mod queries;
+mod sampler;
+mod sending;
 mod shard;
 mod switch;
 mod transmitter;
@@ -43,16 +46,17 @@ pub use endpoint::{Context, FlowStatus, Transport};
 pub use inspection::{BalancedSwitch, Held, Inspection, LinkCharge, LinkState, Passage, SharedBuffer};
 pub use log::{ControlError, Event, Log, RateError, Report, SchemeError, WindowError};
 pub use port::{Port, PortCounters};
+pub use sending::Sending;
 
 use crate::fault::Faults;
 use crate::flow::{FlowId, HostId};
-use crate::measure::{Captured, QueueRecorder, Reordering, SentRecorder};
+use crate::measure::{Captured, FlowSamples, FlowWatch, QueueRecorder, Reordering, SentRecorder};
 use crate::queue::{CLASSES, PauseRecord};
 use crate::routing::FlowPorts;
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
-use crate::workload::job::{Span, Walker};
+use crate::workload::job::{Round, Span, Walker};
 use crate::workload::{Start, Workload};
 use assembly::Assembly;
 use crew::{AnyCrew, Crew, Turn};
@@ -121,6 +125,8 @@ pub struct Plan<'a> {
     pub measures_order: bool,
     /// How queues are observed, if they are.
     pub recorder: Option<QueueRecorder>,
+    /// Which flows are sampled, if any are. Results must not depend on it.
+    pub watched: Option<FlowWatch>,
     /// Links whose packets are captured.
     pub captured: &'a BTreeSet<usize>,
     /// How often what links carry is summed up, if it is.
@@ -191,6 +197,18 @@ pub trait AnyEngine {
 
     /// The record of every host's queue of pulls until `end`, where there is one.
     fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)>;
+
+    /// The samples of the chosen flows until `end`, in order of identity.
+    fn flow_samples(&mut self, end: Time) -> Vec<FlowSamples>;
+
+    /// Leaves out so many packets of a flow that its sender has not sent (see [`Transport::shorten`]).
+    fn shorten(&mut self, src: HostId, flow: FlowId, packets: u32) -> bool;
+
+    /// The collective operation that all ranks of all jobs are in, if they are in one and nothing else goes on there.
+    fn round(&self) -> Option<Round>;
+
+    /// Leaves out so many stages of that operation that no rank has begun.
+    fn skip_stages(&mut self, stages: u32);
 
     /// The state of everything; `identify`: data packets get identities. Valid only between two windows, and only
     /// for an engine that was built to be audited.
@@ -316,6 +334,26 @@ impl<T: Transport> AnyEngine for Engine<T> {
 
     fn pulls(&mut self, end: Time) -> Vec<(HostId, QueueRecorder)> {
         self.shards.iter_mut().flat_map(move |shard| shard.pulls(end)).collect()
+    }
+
+    fn flow_samples(&mut self, end: Time) -> Vec<FlowSamples> {
+        let mut all: Vec<_> = self.shards.iter_mut().flat_map(|shard| shard.flow_samples(end)).collect();
+        all.sort_unstable_by_key(FlowSamples::flow);
+        all
+    }
+
+    fn shorten(&mut self, src: HostId, flow: FlowId, packets: u32) -> bool {
+        self.shard_of(src).shorten(src, flow, packets)
+    }
+
+    fn round(&self) -> Option<Round> {
+        let mut rounds = self.shards.iter().flat_map(Shard::ranks).map(Walker::round);
+        let first = rounds.next()??;
+        rounds.try_fold(first, |all, one| all.with(one?))
+    }
+
+    fn skip_stages(&mut self, stages: u32) {
+        self.shards.iter_mut().flat_map(Shard::ranks_mut).for_each(|rank| rank.skip_stages(stages));
     }
 
     fn inspect(&mut self, identify: bool) -> Inspection {

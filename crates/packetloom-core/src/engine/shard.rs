@@ -13,7 +13,7 @@ use super::switch::{Routed, Switch};
 use super::view::View;
 use super::wires::{Outbox, Wires};
 use crate::flow::{Flow, FlowId, HostId};
-use crate::measure::{QueueRecorder, Reordering};
+use crate::measure::{FlowSamples, QueueRecorder, Reordering};
 use crate::packets::Packets;
 use crate::prefetch::prefetch_whole;
 use crate::units::Time;
@@ -61,6 +61,16 @@ impl<T: Transport> Shard<T> {
     /// The ranks of jobs at its hosts.
     pub(super) fn ranks(&self) -> impl Iterator<Item = &Walker> {
         self.hosts.iter().flat_map(Host::ranks)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn ranks_mut(&mut self) -> impl Iterator<Item = &mut Walker> {
+        self.hosts.iter_mut().flat_map(Host::ranks_mut)
+    }
+
+    /// Leaves out packets of a flow that one of its hosts sends.
+    pub(super) fn shorten(&mut self, src: HostId, flow: FlowId, packets: u32) -> bool {
+        self.hosts[(src - self.first_host) as usize].shorten(flow, packets)
     }
 
     /// A query that a host here sends, another expects, or both.
@@ -177,6 +187,11 @@ impl<T: Transport> Shard<T> {
     /// In which order the packets of flows to its hosts arrived, if that was measured.
     pub(super) fn reordering(&self) -> impl Iterator<Item = (FlowId, Reordering)> {
         self.hosts.iter().flat_map(Host::reordering)
+    }
+
+    /// The samples of the chosen flows that started here until `end`.
+    pub(super) fn flow_samples(&mut self, end: Time) -> impl Iterator<Item = FlowSamples> {
+        self.hosts.iter_mut().flat_map(move |host| host.flow_samples(end))
     }
 
     /// The record of every host's queue of pulls until `end`, where there is one.

@@ -4,7 +4,7 @@ use super::best::{Format, best_fct};
 use crate::engine::{ControlError, Event, Log, Report};
 use crate::flow::{Flow, FlowId};
 use crate::random::mix;
-use crate::topology::Topology;
+use crate::topology::{MessageCosts, Topology};
 use crate::units::Time;
 use std::collections::BTreeMap;
 
@@ -120,7 +120,7 @@ impl Collector {
 
     /// A flow starts.
     pub fn start(&mut self, flow: Flow, topology: &Topology) {
-        let best_fct = best_fct(topology, self.format, flow.src, flow.dst, flow.size_bytes);
+        let best_fct = self.best_of(&flow, topology);
         let is_background = self.is_background(&flow);
         let row = FlowRow {
             flow,
@@ -134,6 +134,12 @@ impl Collector {
         self.alive.insert(flow.id, row);
     }
 
+    fn best_of(&self, flow: &Flow, topology: &Topology) -> Time {
+        let MessageCosts { send, receive } = topology.message_costs;
+        let packets = best_fct(topology, self.format, flow.src, flow.dst, flow.size_bytes);
+        send + packets + receive
+    }
+
     fn update(&mut self, flow: FlowId, change: impl FnOnce(&mut FlowRow)) {
         let Some(row) = self.alive.get_mut(&flow) else { return };
         change(row);
@@ -141,6 +147,37 @@ impl Collector {
             self.finished += u64::from(row.measured);
             self.done.extend(self.alive.remove(&flow));
         }
+    }
+
+    /// What a flow that is over did happened again, with these identities and sizes, and so much later each time.
+    ///
+    /// # Panics
+    /// If the flow is not over.
+    pub fn repeat(
+        &mut self,
+        flow: FlowId,
+        again: impl Iterator<Item = (FlowId, u64, Time)>,
+        topology: &Topology,
+    ) {
+        let row = self.done.iter().rfind(|row| row.flow.id == flow).copied().expect("it is over");
+        for (id, size_bytes, later) in again {
+            let flow = Flow { id, size_bytes, start: row.flow.start + later, ..row.flow };
+            let is_alike = size_bytes == row.flow.size_bytes;
+            self.started += u64::from(row.measured);
+            self.finished += u64::from(row.measured);
+            self.done.push(FlowRow {
+                flow,
+                delivered: row.delivered.saturating_add(later),
+                closed: row.closed + later,
+                best_fct: if is_alike { row.best_fct } else { self.best_of(&flow, topology) },
+                ..row
+            });
+        }
+    }
+
+    /// A flow that has started and is not over.
+    pub fn open(&self, flow: FlowId) -> Option<&Flow> {
+        self.alive.get(&flow).map(|row| &row.flow)
     }
 
     /// What a sender did so far for a flow that it has not finished.

@@ -99,9 +99,10 @@ fn check_rooms(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
 
 fn most_bytes(values: &Values, packet_bytes: u64) -> Option<u64> {
     let most = |queue: &Values| super::most_bytes(queue, packet_bytes);
-    let each = most(&values.component("queue")).map(|bytes| count(values) * bytes);
+    let each = most(&values.component("queue")).map(|bytes| bytes.saturating_mul(count(values)));
     let all = values.optional_component("port").and_then(|port| most(&port));
-    each.into_iter().chain(all).min().map(|bytes| bytes + values.count("ring") * packet_bytes)
+    let ring = values.count("ring").saturating_mul(packet_bytes);
+    each.into_iter().chain(all).min().map(|bytes| bytes.saturating_add(ring))
 }
 
 /// More than that is no ring but another queue.

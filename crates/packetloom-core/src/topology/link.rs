@@ -223,13 +223,16 @@ pub(super) const COMMON_PARAMS: &[Param] = &[
     },
     HOST_DELAY,
     PROCESSING,
+    SEND_PER_MESSAGE,
+    RECEIVE_PER_MESSAGE,
     FRAMING,
     WHOLE_NS,
     FORWARDING,
 ];
 
 /// Those of the latter.
-pub(super) const FORWARDING_PARAMS: &[Param] = &[HOST_DELAY, PROCESSING, FRAMING, WHOLE_NS, FORWARDING];
+pub(super) const FORWARDING_PARAMS: &[Param] =
+    &[HOST_DELAY, PROCESSING, SEND_PER_MESSAGE, RECEIVE_PER_MESSAGE, FRAMING, WHOLE_NS, FORWARDING];
 
 const HOST_DELAY: Param = Param {
     name: "host_delay",
@@ -244,6 +247,22 @@ const PROCESSING: Param = Param {
     kind: Kind::Component("processing"),
     default: Fallback::Value("none"),
     doc: "What a host takes beside host_delay to process a packet that reached it, before its transport sees it: drawn anew for each. Packets keep their order.",
+    source: "packetloom",
+};
+
+const SEND_PER_MESSAGE: Param = Param {
+    name: "send_per_message",
+    kind: Kind::Time,
+    default: Fallback::Value("0us"),
+    doc: "What a host takes for each flow that it sends, before its transport gets it; it sends one at a time.",
+    source: "packetloom",
+};
+
+const RECEIVE_PER_MESSAGE: Param = Param {
+    name: "receive_per_message",
+    kind: Kind::Time,
+    default: Fallback::Value("0us"),
+    doc: "What a host takes for each flow that it received, after its last byte; it receives one at a time. The flow is complete after that.",
     source: "packetloom",
 };
 

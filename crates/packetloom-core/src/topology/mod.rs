@@ -24,7 +24,7 @@ mod star;
 mod testing;
 
 pub use link::{Forwarding, SLOWEST};
-pub use processing::Processing;
+pub use processing::{MessageCosts, Processing};
 pub use routes::{PathNumber, Routes};
 pub use star::Arm;
 
@@ -119,6 +119,8 @@ pub struct Topology {
     pub whole_ns: bool,
     /// What a host takes for each packet beyond the least, which is part of its links' latency.
     pub processing: Option<Processing>,
+    /// What a host takes for each message.
+    pub message_costs: MessageCosts,
     /// The names of the tiers, from the hosts up.
     pub tier_names: &'static [&'static str],
     /// The numbers that nodes have in the file that the network comes from; empty where it comes from none.
@@ -393,6 +395,10 @@ impl Builder {
             framing_bytes: values.bytes("framing"),
             whole_ns: values.flag("whole_ns"),
             processing: Processing::build(&values.component(processing::KEY), values.flag("whole_ns")),
+            message_costs: MessageCosts {
+                send: values.time("send_per_message"),
+                receive: values.time("receive_per_message"),
+            },
             tier_names: self.tier_names,
             ids: Vec::new(),
             error_rates: Vec::new(),

@@ -18,6 +18,15 @@ const fn time(name: &'static str, default: crate::spec::Fallback, doc: &'static 
 const SOURCE: &str = "Floyd and Jacobson, \"On traffic phase effects in packet-switched gateways\" (1992); \
                       ns-2's overhead_";
 
+/// What a host takes for a message, beside all that its packets take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageCosts {
+    /// To send it.
+    pub send: Time,
+    /// To receive it.
+    pub receive: Time,
+}
+
 /// What a scenario can write as `processing_per_packet`.
 pub const COMPONENTS: &[Component] = &[
     Component {

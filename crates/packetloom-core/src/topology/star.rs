@@ -1,6 +1,6 @@
 //! Networks that stand for a part of a larger one: a path, or hosts around one switch.
 
-use super::{Link, Node, Reach, Topology};
+use super::{Link, MessageCosts, Node, Reach, Topology};
 use crate::units::{Rate, Time};
 
 const TIERS: &[&str] = &["host", "switch"];
@@ -68,6 +68,7 @@ impl Topology {
             framing_bytes: self.framing_bytes,
             whole_ns: self.whole_ns,
             processing: None,
+            message_costs: MessageCosts::default(),
             tier_names: TIERS,
             ids: Vec::new(),
             error_rates: Vec::new(),

@@ -38,14 +38,16 @@ pub const COMPONENT: Component = Component {
                     "direct",
                     "in-turn",
                     "hierarchical",
+                    "rail-ring",
                 ]),
                 default: Absent,
                 doc: "How: round the ring (the default; broadcast and reduce along a chain, which chunks make a \
                       pipeline); by recursive halving and doubling; by trees (all-reduce by two binary ones, broadcast and \
                       reduce by a binomial one); everything to everyone at once (\"direct\", for all-to-all the \
                       default), or one after the other, to the next neighbour first (\"in-turn\"); or first inside \
-                      servers, then among the hosts of the same place in all servers (\"hierarchical\").",
-                source: "Thakur et al. §4; Sanders et al. 2009; BlueConnect, MLSys 2019",
+                      servers, then among the hosts of the same place in all servers (\"hierarchical\"); or round as many \
+                      rings as servers have hosts, each of which leaves them by another NIC (\"rail-ring\").",
+                source: "Thakur et al. §4; Sanders et al. 2009; BlueConnect, MLSys 2019; NCCL's channels",
             },
             Param {
                 name: "size",

@@ -77,6 +77,8 @@ pub struct Workload {
     /// How many ranks of jobs that the case waits for have not ended.
     ranks_left: u64,
     ranks_taken: bool,
+    /// How much time was skipped: all that goes by the clock comes so much sooner.
+    skipped: Time,
 }
 
 /// A source that goes by the clock.
@@ -177,6 +179,7 @@ impl Workload {
             jobs,
             ranks_left: ranks,
             ranks_taken: false,
+            skipped: Time::ZERO,
         })
     }
 
@@ -206,6 +209,7 @@ impl Workload {
             jobs: Vec::new(),
             ranks_left: 0,
             ranks_taken: false,
+            skipped: Time::ZERO,
         }
     }
 
@@ -231,6 +235,12 @@ impl Workload {
     /// Whether there are closed loops whose chains nobody has taken yet.
     pub fn has_chains(&self) -> bool {
         !self.chains.is_empty()
+    }
+
+    /// Whether flows of a list wait for others.
+    pub fn has_triggers(&self) -> bool {
+        let Dependencies { free, local, remote } = &self.dependencies;
+        !free.is_empty() || !local.is_empty() || !remote.is_empty()
     }
 
     /// Whether any flow waits for others, or did.
@@ -295,7 +305,8 @@ impl Workload {
     /// When the next flow starts that goes by the clock.
     pub fn peek_start(&self) -> Option<Time> {
         let triggered = self.triggered.first_key_value().map(|(&(start, _), _)| start);
-        self.next_source().map(|(start, _)| start).into_iter().chain(triggered).min()
+        let by_clock = self.next_source().map(|(start, _)| start.since(self.skipped));
+        by_clock.into_iter().chain(triggered).min()
     }
 
     /// The query settings of each source that has queries.
@@ -315,7 +326,7 @@ impl Workload {
     pub fn next_start(&mut self) -> Option<Start> {
         let next = self.next_source();
         if let Some(entry) = self.triggered.first_entry()
-            && next.is_none_or(|(start, _)| entry.key().0 <= start)
+            && next.is_none_or(|(start, _)| entry.key().0 <= start.since(self.skipped))
         {
             return Some(Start::Flow(entry.remove()));
         }
@@ -329,7 +340,19 @@ impl Workload {
         let id = self.next_id;
         assert!(id < self.end_id, "more flows than can be numbered");
         self.next_id += 1;
-        Some(start.numbered(id))
+        Some(start.numbered(id).sooner(self.skipped))
+    }
+
+    /// Has all that goes by the clock come so much sooner than it would, as that time is skipped.
+    pub fn skip(&mut self, time: Time) {
+        self.skipped += time;
+    }
+
+    /// So many messages of a source's job are left out.
+    pub fn note_skipped(&mut self, source: u8, messages: u64) {
+        if !self.background[usize::from(source)] {
+            self.waiting -= messages;
+        }
     }
 
     /// The closed loops' chains, in order of their number; each belongs to its sending host from now on.

@@ -129,10 +129,6 @@ impl Scheme for Daq {
         Daq { config: *config, senders: FlowTable::default(), receivers: FlowTable::default() }
     }
 
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        self.senders.get(flow).map(Sender::sending)
-    }
-
     fn number(packet: &Packet<Header>) -> Option<u32> {
         Some(packet.header.seq)
     }
@@ -157,6 +153,10 @@ impl Transport for Daq {
     }
 
     fn timer(&mut self, _: Timer, _: &mut Context<'_, Header, Meter>) {}
+
+    fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
+    }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {
         self.senders.states().map(|sender| (sender.flow().id, sender.report())).collect()

@@ -55,8 +55,10 @@ impl Sender {
         Sending {
             window: Some(self.window.into()),
             rate: None,
+            rtt: None,
             in_flight: self.next - self.acknowledged,
             acknowledged: self.acknowledged,
+            arrived: self.acknowledged,
             report: self.report,
         }
     }

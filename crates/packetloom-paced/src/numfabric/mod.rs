@@ -80,10 +80,6 @@ impl Scheme for NumFabric {
         }
     }
 
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        self.senders.get(flow).map(Sender::sending)
-    }
-
     fn number(packet: &Packet<Header>) -> Option<u32> {
         Some(packet.header.seq)
     }
@@ -122,6 +118,10 @@ impl Transport for NumFabric {
         if let Some(sender) = self.senders.get_mut(timer.key) {
             sender.timer(&self.config, context);
         }
+    }
+
+    fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

@@ -102,8 +102,10 @@ impl Sender {
         Sending {
             window: Some(self.pace.window().into()),
             rate: None,
+            rtt: self.rto.smoothed(),
             in_flight: self.in_flight.len() as u32,
             acknowledged: self.una,
+            arrived: self.una,
             report: self.report,
         }
     }

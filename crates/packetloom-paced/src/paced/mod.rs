@@ -22,6 +22,7 @@ use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Component, Values};
+use crate::units::Time;
 use config::Config;
 use sender::Sender;
 use std::sync::Arc;
@@ -49,10 +50,6 @@ impl<C: RateControl> Scheme for Paced<C> {
             senders: FlowTable::default(),
             receivers: FlowTable::default(),
         }
-    }
-
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        self.senders.get(flow).map(Sender::sending)
     }
 
     fn number(packet: &Packet<Self::Header>) -> Option<u32> {
@@ -87,6 +84,10 @@ impl<C: RateControl> Transport for Paced<C> {
         let Some(sender) = self.senders.get_mut(timer.key) else { return };
         sender.timer(&self.config, context);
         self.end_if_over(timer.key, context);
+    }
+
+    fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

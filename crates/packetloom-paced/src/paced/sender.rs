@@ -81,8 +81,10 @@ impl<C: RateControl> Sender<C> {
         Sending {
             window: None,
             rate: Some(Rate(u64::from(self.control.rate()) * 1_000)),
+            rtt: self.rto.smoothed(),
             in_flight: self.in_flight.len() as u32,
             acknowledged: self.una,
+            arrived: self.una,
             report: self.report,
         }
     }

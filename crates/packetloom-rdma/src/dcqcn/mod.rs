@@ -133,6 +133,7 @@ impl Control for DcqcnControl {
         params: &[&core(default_of()), PARAMS],
         check: check_dcqcn,
     };
+    const SHORTENS: bool = true;
     type Fields = ();
     type Agent = ();
     type Settings = Constants;
@@ -182,6 +183,12 @@ impl Control for DcqcnControl {
             DcqcnControl::Paper(machine) => machine.rate(),
             DcqcnControl::Mellanox(machine) => machine.rate(),
         }
+    }
+
+    fn rate_at(&self, constants: &Constants, now: Time) -> Rate {
+        let mut then = self.clone();
+        then.advance(constants, now);
+        then.rate()
     }
 }
 

@@ -182,6 +182,7 @@ impl Control for HpccControl {
         ],
         check: check_hpcc,
     };
+    const SHORTENS: bool = true;
     type Fields = Hops;
     type Agent = Telemetry;
     type Settings = Settings;

@@ -231,10 +231,6 @@ impl Scheme for Fastpass {
         }
     }
 
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        self.senders.sending(flow)
-    }
-
     fn number(packet: &Packet<Header>) -> Option<u32> {
         if let Header::Data { seq, .. } = packet.header { Some(seq) } else { None }
     }
@@ -261,6 +257,10 @@ impl Transport for Fastpass {
             (_, Header::Data { seq, last }) => self.arrived(&packet, seq, last, context),
             (_, Header::Ack { seq }) => self.senders.acknowledged(packet.flow, seq, &self.config, context),
         }
+    }
+
+    fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
+        self.senders.sending(flow)
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

@@ -161,11 +161,11 @@ impl Sender {
     fn sending(&self) -> Sending {
         let arrived = self.acknowledged.next() + self.acknowledged.above().len();
         Sending {
-            window: None,
-            rate: None,
             in_flight: (self.packets - arrived).saturating_sub(self.unsent),
             acknowledged: self.acknowledged.next(),
+            arrived,
             report: self.report,
+            ..Sending::default()
         }
     }
 

@@ -100,10 +100,6 @@ impl Scheme for Homa {
         }
     }
 
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        self.senders.get(flow).map(Sender::sending)
-    }
-
     fn number(packet: &Packet<Header>) -> Option<u32> {
         if let Header::Data { seq, .. } = packet.header { Some(seq) } else { None }
     }
@@ -167,6 +163,10 @@ impl Transport for Homa {
             LATE => self.look_for_losses(timer.key, context),
             _ => self.check_sender(timer.key, context),
         }
+    }
+
+    fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

@@ -117,7 +117,8 @@ impl Sender {
 
     /// Receivers acknowledge no single packet, so all that were sent count as in flight.
     pub fn sending(&self) -> Sending {
-        Sending { window: None, rate: None, in_flight: self.next, acknowledged: 0, report: self.report }
+        let arrived = self.granted - self.blind;
+        Sending { in_flight: self.next, arrived, report: self.report, ..Sending::default() }
     }
 
     #[inline]

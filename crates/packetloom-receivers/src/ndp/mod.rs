@@ -18,6 +18,7 @@ use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::routing::Judged;
 use crate::spec::{Component, Values};
+use crate::units::Time;
 use config::Config;
 use header::{Header, Reply};
 use pacer::Pacer;
@@ -67,10 +68,6 @@ impl Scheme for Ndp {
         }
     }
 
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        self.senders.get(flow).map(Sender::sending)
-    }
-
     fn number(packet: &Packet<Header>) -> Option<u32> {
         if let Header::Data { seq, .. } = packet.header { Some(seq) } else { None }
     }
@@ -117,6 +114,10 @@ impl Transport for Ndp {
         } else if let Some(sender) = self.senders.get_mut(timer.key) {
             sender.timer(&self.config, context);
         }
+    }
+
+    fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

@@ -94,11 +94,11 @@ impl Sender {
 
     pub(super) fn sending(&self) -> Sending {
         Sending {
-            window: None,
-            rate: None,
             in_flight: self.in_flight.len() as u32,
             acknowledged: self.una,
+            arrived: self.una + self.acked.len(),
             report: self.report,
+            ..Sending::default()
         }
     }
 

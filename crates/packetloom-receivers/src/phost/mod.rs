@@ -73,10 +73,6 @@ impl Scheme for PHost {
         }
     }
 
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        self.senders.get(flow).map(Sender::sending)
-    }
-
     fn number(packet: &Packet<Header>) -> Option<u32> {
         if let Header::Data { seq, .. } = packet.header { Some(seq) } else { None }
     }
@@ -134,6 +130,10 @@ impl Transport for PHost {
             }
             _ => self.may_request(timer.key, context),
         }
+    }
+
+    fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

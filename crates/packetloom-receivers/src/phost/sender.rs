@@ -108,7 +108,8 @@ impl Sender {
     /// Receivers acknowledge no single packet, so all that were sent count as in flight.
     pub(super) fn sending(&self) -> Sending {
         let in_flight = self.report.packets_sent - self.report.retransmissions;
-        Sending { window: None, rate: None, in_flight, acknowledged: 0, report: self.report }
+        let arrived = self.packets - self.left;
+        Sending { in_flight, arrived, report: self.report, ..Sending::default() }
     }
 
     /// The request to send.

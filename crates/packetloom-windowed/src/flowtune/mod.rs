@@ -101,11 +101,6 @@ impl Scheme for Flowtune {
         }
     }
 
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        let sending = self.tcp.sending(flow)?;
-        Some(Sending { rate: self.tcp.control(flow).and_then(Pace::rate), ..sending })
-    }
-
     fn number(packet: &Packet<Header>) -> Option<u32> {
         Windowed::<Pace>::number(packet)
     }
@@ -166,6 +161,11 @@ impl Transport for Flowtune {
                 }
             }
         }
+    }
+
+    fn sending(&self, flow: FlowId, now: Time) -> Option<Sending> {
+        let sending = self.tcp.sending(flow, now)?;
+        Some(Sending { rate: self.tcp.control(flow).and_then(Pace::rate), ..sending })
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

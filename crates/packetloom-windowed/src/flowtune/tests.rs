@@ -31,6 +31,8 @@ fn topology(kind: &str, counts: &[(&str, u64)]) -> Topology {
             ("switch_delays", Value::Absent),
             ("host_delay", Value::Time(Time::ZERO)),
             ("processing_per_packet", Value::Component(values("none", []))),
+            ("send_per_message", Value::Time(Time::ZERO)),
+            ("receive_per_message", Value::Time(Time::ZERO)),
             ("framing", Value::Bytes(0)),
             ("whole_ns", Value::Flag(false)),
             ("forwarding", Value::Component(values("store-and-forward", []))),

@@ -113,8 +113,10 @@ impl Connection {
         Sending {
             window: subflows().map(|subflow| subflow.window).sum(),
             rate: None,
+            rtt: None,
             in_flight: subflows().map(|subflow| subflow.in_flight).sum(),
             acknowledged: self.una,
+            arrived: self.una,
             report: self.report(),
         }
     }

@@ -20,6 +20,7 @@ use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::units::Time;
 use arrivals::Arrivals;
 use connected::Connected;
 use connection::Connection;
@@ -95,10 +96,6 @@ impl Scheme for Mptcp {
         }
     }
 
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        self.connections.get(flow).map(Connection::sending)
-    }
-
     /// In the flow, not in the subflow.
     fn number(packet: &Packet<Header>) -> Option<u32> {
         Some(packet.header.ack)
@@ -145,6 +142,10 @@ impl Transport for Mptcp {
                 arrivals.delay_over(subflow, &self.config.core, context);
             }
         }
+    }
+
+    fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
+        self.connections.get(flow).map(Connection::sending)
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

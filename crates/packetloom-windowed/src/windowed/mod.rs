@@ -30,6 +30,7 @@ use crate::measure::Segment;
 use crate::packet::{Kind, Packet};
 use crate::routing::Judged;
 use crate::spec::{Component, Values};
+use crate::units::Time;
 use connected::Connected;
 use receiver::Delay;
 use std::marker::PhantomData;
@@ -89,10 +90,6 @@ impl<C: Congestion> Scheme for Windowed<C> {
         }
     }
 
-    fn sending(&self, flow: FlowId) -> Option<Sending> {
-        self.senders.get(flow).map(Sender::sending)
-    }
-
     fn number(packet: &Packet<Header>) -> Option<u32> {
         Some(packet.header.seq)
     }
@@ -101,6 +98,7 @@ impl<C: Congestion> Scheme for Windowed<C> {
 impl<C: Congestion> Transport for Windowed<C> {
     type Header = Header;
     type Agent = ();
+    const SHORTENS: bool = C::SHORTENS;
 
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         if let Some(connected) = &mut self.connected {
@@ -162,6 +160,15 @@ impl<C: Congestion> Transport for Windowed<C> {
         } else if let Some(connected) = &mut self.connected {
             connected.handshakes.half_open_timer(flow, 0, &self.config, context);
         }
+    }
+
+    fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
+        self.senders.get(flow).map(Sender::sending)
+    }
+
+    fn shorten(&mut self, flow: FlowId, packets: u32) -> bool {
+        let mss_bytes = self.config.format.data.mss_bytes;
+        self.senders.get_mut(flow).is_some_and(|sender| sender.shorten(packets, mss_bytes))
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

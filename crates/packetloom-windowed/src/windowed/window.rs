@@ -215,6 +215,8 @@ pub trait Congestion: Sized + Send {
     const COMPONENT: Component;
     /// Whether its data packets may be marked.
     const ECN: bool;
+    /// Whether it knows nothing of how large its flow is, so that packets can be left out of it.
+    const SHORTENS: bool = false;
 
     /// The same of one that knows it only from its parameters.
     fn ecn(_values: &Values) -> bool {

@@ -159,6 +159,13 @@ impl<'a> Audit<'a> {
         }
     }
 
+    /// So many bytes of a flow were left out.
+    pub fn shorten(&mut self, flow: FlowId, bytes: u64) {
+        if let Some(flow) = self.flows.get_mut(&flow).and_then(|book| book.flow.as_mut()) {
+            flow.size_bytes -= bytes;
+        }
+    }
+
     /// Compares the books with what is seen after so many packet-hops.
     ///
     /// # Errors

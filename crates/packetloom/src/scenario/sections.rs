@@ -1,6 +1,6 @@
 //! The sections that are the scenario's own: the whole, `[run]`, its precision, `[measure]` and `[[scheme]]`.
 
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
 use crate::units::Time;
 
 /// The components of these sections.
@@ -106,7 +106,7 @@ pub const RUN: Component = Component {
             "fidelity",
             Kind::Component("fidelity"),
             Fallback::Value("packets"),
-            "How closely cases are simulated: \"packets\", or an estimate that takes less, \"links\" or \"flows\".",
+            "How closely cases are simulated: \"packets\", or an estimate that takes less, \"steady\", \"links\" or \"flows\".",
         ),
         param(
             "max_time",
@@ -214,7 +214,20 @@ pub const MEASURE: Component = Component {
             "operations",
             Kind::Flag,
             Fallback::Value("false"),
-            "Keep when each operation of each rank of a job was ready, began and ended, and what it waited for.",
+            "Keep when each operation of each rank of a job was ready, began and ended; the critical path of each repetition; and which link bounds each collective operation.",
+        ),
+        param(
+            "flows",
+            Kind::List(&Kind::Count(0)),
+            Fallback::Absent,
+            "Sample the senders of these flows over time, 16 at most, by their numbers in the table of flows: window, rate, \
+             round-trip time, what arrived, what was sent again.",
+        ),
+        param(
+            "flows_interval",
+            Kind::Time,
+            Fallback::Absent,
+            "The time between two samples of a flow. It is doubled whenever a flow has 2000. Left out: 1us.",
         ),
         param(
             "capture",
@@ -227,7 +240,11 @@ pub const MEASURE: Component = Component {
     check: check_measure,
 };
 
+/// Flows that may be sampled in a case: as many as can be told apart in a figure, and a bound to what is kept.
+const MOST_FLOWS: usize = 16;
+
 fn check_measure(measure: &Values) -> Result<(), Complaint> {
+    check_flows(measure)?;
     match measure.optional_time("series_interval") {
         Some(Time::ZERO) => Err(Complaint::new(
             "series_interval",
@@ -237,6 +254,32 @@ fn check_measure(measure: &Values) -> Result<(), Complaint> {
             "by_class",
             "classes are sampled over time; write how often, too, such as series_interval = \"100us\"",
         )),
+        _ => Ok(()),
+    }
+}
+
+fn check_flows(measure: &Values) -> Result<(), Complaint> {
+    let flows = measure.optional_list("flows");
+    match (&flows, measure.optional_time("flows_interval")) {
+        (_, Some(Time::ZERO)) => {
+            let message = "an interval of zero never ends; write one such as \"1us\"";
+            return Err(Complaint::new("flows_interval", message));
+        }
+        (None, Some(_)) => {
+            let message = "no flow is sampled; write which, too, such as flows = [0, 1]";
+            return Err(Complaint::new("flows_interval", message));
+        }
+        _ => {}
+    }
+    let flows = flows.unwrap_or_default();
+    if flows.len() > MOST_FLOWS {
+        let message = format!("{} flows are too many to be sampled; write {MOST_FLOWS} at most", flows.len());
+        return Err(Complaint::new("flows", message));
+    }
+    match flows.iter().enumerate().find(|(place, flow)| flows[..*place].contains(flow)) {
+        Some((_, Value::Count(flow))) => {
+            Err(Complaint::new("flows", format!("names flow {flow} twice; write each once")))
+        }
         _ => Ok(()),
     }
 }

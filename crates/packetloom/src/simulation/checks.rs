@@ -4,12 +4,13 @@ use super::queues;
 use crate::central;
 use crate::engine::PathNeeds;
 use crate::fault::{self, Faults};
-use crate::measure::Format;
+use crate::flow::FlowId;
+use crate::measure::{FlowWatch, Format};
 use crate::queue;
 use crate::routing::{self, Judged};
 use crate::scenario::{Case, ROLES};
 use crate::spec::{Complaint, Value, Values};
-use crate::topology::Topology;
+use crate::topology::{MessageCosts, Topology};
 use crate::transport;
 use crate::units::Time;
 use crate::user_class::{self, Role};
@@ -226,11 +227,44 @@ pub(super) fn captured(
     Ok(links)
 }
 
-/// Where there are no packets, none takes a time of its own.
-pub(super) fn check_processing(topology: &Topology, is_fluid: bool) -> Result<(), Complaint> {
+/// Flows are sampled at senders that choose when to send. The default interval is short; a longer flow has its samples
+/// further apart.
+pub(super) fn watched(case: &Case, has_senders: bool) -> Result<Option<FlowWatch>, Complaint> {
+    let Some(flows) = case.measure.optional_list("flows") else { return Ok(None) };
+    let transport = case.scheme.component("transport").kind;
+    if !has_senders {
+        let message =
+            format!("{transport:?} has no senders that could be sampled; leave this, or the scheme, out");
+        return Err(Complaint::new("measure.flows", message));
+    }
+    let number = |flow: &Value| match flow {
+        Value::Count(flow) => FlowId::try_from(*flow).ok(),
+        _ => None,
+    };
+    let numbers: Option<Vec<FlowId>> = flows.iter().map(number).collect();
+    let too_large = || Complaint::new("measure.flows", format!("a flow's number is {} at most", FlowId::MAX));
+    let interval = case.measure.optional_time("flows_interval").unwrap_or(Time::from_us(1));
+    Ok(Some(FlowWatch::new(numbers.ok_or_else(too_large)?, interval)))
+}
+
+/// Where there are no packets, none takes a time of its own. Who plans ahead when a flow's packets leave does not
+/// know of what its host takes first.
+pub(super) fn check_processing(
+    topology: &Topology,
+    (is_fluid, is_central): (bool, bool),
+) -> Result<(), Complaint> {
     if is_fluid && topology.processing.is_some() {
         let message = "a flow-level model has no packets to process; write \"none\", or leave the scheme out";
         return Err(Complaint::new("topology.processing_per_packet", message));
+    }
+    if (is_fluid || is_central) && topology.message_costs != MessageCosts::default() {
+        let key = if topology.message_costs.send > Time::ZERO { "send" } else { "receive" };
+        let message = if is_fluid {
+            "a flow-level model has no hosts that take time; write \"0us\", or leave the scheme out"
+        } else {
+            "the controller plans departures without it; write \"0us\", or leave the scheme out"
+        };
+        return Err(Complaint::new(&format!("topology.{key}_per_message"), message));
     }
     Ok(())
 }
@@ -295,4 +329,26 @@ pub(super) fn check_paths(transport: &str, routing: &Values, topology: &Topology
         return Ok(());
     }
     Err(Complaint::new("scheme.routing", format!("{transport} needs {what}; write {instead}")))
+}
+
+/// Models that are told of all flows before they run: what starts only as others end has no time of its own by then.
+pub(super) fn check_traffic(
+    workload: &Workload,
+    model: &str,
+    allows_background: bool,
+) -> Result<(), Complaint> {
+    let refused = |why: &str| Err(Complaint::new("workload", format!("{why} under {model:?}; leave it out")));
+    if workload.has_chains() {
+        return refused("a closed loop can't drive flows");
+    }
+    if workload.has_dependencies() {
+        return refused("flows that wait for others, as those of collectives, can't be started");
+    }
+    if workload.background().contains(&true) && !allows_background {
+        return refused("every flow runs to its end, and background has none");
+    }
+    if workload.query_specs().next().is_some() {
+        return refused("there are no queries");
+    }
+    Ok(())
 }

@@ -3,13 +3,14 @@
 //! Each rung takes the scenario's own components, and refuses what it can't mean anything for. What it only gets less
 //! right is a warning.
 
+use super::checks::check_traffic;
 use super::is_fluid;
 use crate::central;
 use crate::queue;
 use crate::routing;
 use crate::scenario::Case;
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
-use crate::topology::Topology;
+use crate::topology::{MessageCosts, Topology};
 use crate::transport;
 use crate::workload::Workload;
 
@@ -17,8 +18,20 @@ use crate::workload::Workload;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Fidelity {
     Packets,
+    Steady(SteadyRung),
     Links(LinkRung),
     Flows,
+}
+
+/// When time is skipped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct SteadyRung {
+    /// How much rates and queues may change and yet stand still.
+    pub(super) tolerance: f64,
+    /// So many round trips are watched at least.
+    pub(super) round_trips: u64,
+    /// At most so many times what was watched is skipped.
+    pub(super) stretch: u64,
 }
 
 /// How links are simulated apart.
@@ -40,6 +53,36 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
         doc: "Every packet on every link.",
         source: "packetloom",
         params: &[],
+        check: anything,
+    },
+    Component {
+        section: "fidelity",
+        kind: "steady",
+        doc: "Every packet, but time is skipped in which nothing changes: while all flows keep their rates and queues their lengths, and while the stages of a collective operation take as long as those before.",
+        source: "packetloom",
+        params: &[&[
+            Param {
+                name: "tolerance",
+                kind: Kind::Number(0.0, 0.5),
+                default: Fallback::Value("0.02"),
+                doc: "How much may change in what stands still: from one half of what is watched to the other, the rate of a flow (on the mean of those that nothing tells apart) and all that is in flight; in a collective operation, by how much a rank's stages take longer or shorter than the mean. All flows, or ranks, together may change by a tenth of it.",
+                source: "packetloom",
+            },
+            Param {
+                name: "round_trips",
+                kind: Kind::Count(1),
+                default: Fallback::Value("64"),
+                doc: "So many round trips (on the empty network) are watched at least, and so many are left of a flow before its end.",
+                source: "packetloom",
+            },
+            Param {
+                name: "stretch",
+                kind: Kind::Count(1),
+                default: Fallback::Value("100"),
+                doc: "No more is skipped at once than so many times what was watched.",
+                source: "packetloom",
+            },
+        ]],
         check: anything,
     },
     Component {
@@ -94,6 +137,11 @@ impl Fidelity {
                 flows: count("flows"),
             }),
             "flows" => Fidelity::Flows,
+            "steady" => Fidelity::Steady(SteadyRung {
+                tolerance: values.number("tolerance"),
+                round_trips: values.count("round_trips"),
+                stretch: values.count("stretch"),
+            }),
             _ => Fidelity::Packets,
         }
     }
@@ -102,6 +150,7 @@ impl Fidelity {
     pub(super) fn name(self) -> &'static str {
         match self {
             Fidelity::Packets => "packets",
+            Fidelity::Steady(_) => "steady",
             Fidelity::Links(_) => "links",
             Fidelity::Flows => "flows",
         }
@@ -111,6 +160,9 @@ impl Fidelity {
     pub(super) fn note(self) -> Option<&'static str> {
         match self {
             Fidelity::Packets => None,
+            Fidelity::Steady(_) => Some(
+                "these are estimates: time was skipped in which nothing changed (fidelity = \"steady\"); `packetloom fidelity` measures the error",
+            ),
             Fidelity::Links(_) => Some(
                 "these are estimates: links were simulated apart (fidelity = \"links\"); `packetloom fidelity` measures the error",
             ),
@@ -130,10 +182,37 @@ pub(super) fn check_rung(case: &Case, workload: &Workload, topology: &Topology) 
     if rung == Fidelity::Packets {
         return Ok(());
     }
-    check_scheme(case, rung)?;
+    check_scheme(case, workload, rung)?;
     check_network(case, rung, topology)?;
     check_measure(case, rung)?;
-    check_traffic(workload, rung.name())
+    if matches!(rung, Fidelity::Steady(_)) {
+        check_waiting(workload)
+    } else {
+        check_traffic(workload, rung.name(), false)
+    }
+}
+
+/// Under `steady`, what starts by the end of other flows has to be known to the engine alone.
+fn check_waiting(workload: &Workload) -> Result<(), Complaint> {
+    let refused =
+        |why: &str| Err(Complaint::new("workload", format!("{why} under \"steady\"; leave it out")));
+    if workload.has_chains() {
+        return refused("a closed loop ends by the clock, which can't be skipped");
+    }
+    if workload.has_triggers() {
+        return refused(
+            "flows of a list that wait for others start by the clock, too, which can't be skipped",
+        );
+    }
+    if workload.query_specs().next().is_some() {
+        return refused("queries go by the clock, which can't be skipped");
+    }
+    if !workload.jobs().is_empty() && workload.jobs().len() < workload.background().len() {
+        return refused(
+            "a job is skipped stage by stage only while there are no other flows, which can't be there",
+        );
+    }
+    Ok(())
 }
 
 /// The kind of a component in another.
@@ -150,7 +229,7 @@ fn refused(rung: Fidelity, why: &str) -> Complaint {
     Complaint::new("run.fidelity", message)
 }
 
-fn check_scheme(case: &Case, rung: Fidelity) -> Result<(), Complaint> {
+fn check_scheme(case: &Case, workload: &Workload, rung: Fidelity) -> Result<(), Complaint> {
     let transport = case.scheme.component("transport");
     let kind = &transport.kind;
     if is_fluid(kind) {
@@ -158,6 +237,10 @@ fn check_scheme(case: &Case, rung: Fidelity) -> Result<(), Complaint> {
     }
     if central::is_central(kind) {
         return Err(refused(rung, &format!("{kind}'s controller plans every packet of all flows")));
+    }
+    if matches!(rung, Fidelity::Steady(_)) && workload.jobs().is_empty() && !transport::needs(kind).shortens {
+        let why = "of which packets in the middle can be left out, as it goes by their size, or says nothing of that";
+        return Err(refused(rung, &format!("{kind} has no flows {why}")));
     }
     if !matches!(rung, Fidelity::Links(_)) {
         return Ok(());
@@ -187,6 +270,15 @@ fn check_network(case: &Case, rung: Fidelity, topology: &Topology) -> Result<(),
     if !case.faults.is_empty() {
         return Err(refused(rung, "faults change paths and rates while flows are under way"));
     }
+    if topology.message_costs != MessageCosts::default() {
+        return Err(refused(
+            rung,
+            "hosts take a time for each message (send_per_message, receive_per_message)",
+        ));
+    }
+    if matches!(rung, Fidelity::Steady(_)) {
+        return Ok(());
+    }
     if topology.error_rates.iter().any(|rate| *rate > 0.0) {
         return Err(refused(rung, "some links of this network lose packets"));
     }
@@ -209,7 +301,8 @@ fn check_measure(case: &Case, rung: Fidelity) -> Result<(), Complaint> {
     let flags = ["queues", "pauses", "reordering"].into_iter().filter(|key| measure.flag(key));
     let series = measure.optional_time("series_interval").map(|_| "series_interval");
     let capture = measure.optional_list("capture").map(|_| "capture");
-    match flags.chain(series).chain(capture).next() {
+    let flows = measure.optional_list("flows").map(|_| "flows");
+    match flags.chain(series).chain(capture).chain(flows).next() {
         Some(key) => {
             let message = format!(
                 "fidelity = {:?} estimates flows, and has no such thing; leave this out, or write \"packets\"",
@@ -221,31 +314,15 @@ fn check_measure(case: &Case, rung: Fidelity) -> Result<(), Complaint> {
     }
 }
 
-/// What starts only as others end has no time of its own before the run.
-pub(super) fn check_traffic(workload: &Workload, model: &str) -> Result<(), Complaint> {
-    let refused = |why: &str| Err(Complaint::new("workload", format!("{why} under {model:?}; leave it out")));
-    if workload.has_chains() {
-        return refused("a closed loop can't drive flows");
-    }
-    if workload.has_dependencies() {
-        return refused("flows that wait for others, as those of collectives, can't be started");
-    }
-    if workload.background().contains(&true) {
-        return refused("every flow runs to its end, and background has none");
-    }
-    if workload.query_specs().next().is_some() {
-        return refused("there are no queries");
-    }
-    Ok(())
-}
-
 /// What a rung gets less right than others, as keys and messages.
 pub fn doubts(run: &Values, scheme: &Values, workloads: &[&Values]) -> Vec<(String, String)> {
     let rung = Fidelity::of(run);
     let mut doubts = Vec::new();
     let name = scheme.text("name");
     let mut doubt = |why: &str| doubts.push(("run.fidelity".to_owned(), format!("{:?}: {why}", rung.name())));
-    if rung == Fidelity::Packets || is_fluid(&scheme.component("transport").kind) {
+    if matches!(rung, Fidelity::Packets | Fidelity::Steady(_))
+        || is_fluid(&scheme.component("transport").kind)
+    {
         return doubts;
     }
     if let Some(queue) = scheme.optional_component("queue") {

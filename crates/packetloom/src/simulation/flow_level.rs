@@ -5,7 +5,6 @@ use crate::engine::Tally;
 use crate::flow::Flow;
 use crate::fluid;
 use crate::measure::Collector;
-use crate::spec::Complaint;
 use crate::units::Time;
 
 /// A flow-level model, which gets the rates of the hosts' links, the flows, and a function to call at each flow's
@@ -14,27 +13,8 @@ pub(super) type Model = fn(&[f64], &mut dyn Iterator<Item = fluid::Job>, &mut dy
 
 /// Runs a flow-level model, which gets the rates of the hosts' links as parts of the first one's: each flow's work
 /// is its time on the slower of its two; what its first packet takes to cross the fabric is added to its completion.
-pub(super) fn run_fluid(
-    simulation: Simulation,
-    model: Model,
-    monitor: &Monitor,
-) -> Result<Outcome, Complaint> {
+pub(super) fn run_fluid(simulation: Simulation, model: Model, monitor: &Monitor) -> Outcome {
     let Simulation { setting, mut workload, .. } = simulation;
-    if !workload.take_chains().is_empty() {
-        return Err(Complaint::new("workload", "a closed loop can't drive a flow-level model"));
-    }
-    if workload.has_dependencies() {
-        let message = "flows that wait for others can't drive a flow-level model";
-        return Err(Complaint::new("workload", message));
-    }
-    if workload.background().contains(&true) {
-        let message =
-            "a flow-level model runs every flow to its end; leave background out, and write how many flows";
-        return Err(Complaint::new("workload", message));
-    }
-    if workload.query_specs().next().is_some() {
-        return Err(Complaint::new("workload", "a flow-level model has no queries; leave query out"));
-    }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();
     let mut collector = Collector::new(setting.format, Vec::new());
     for flow in &flows {
@@ -61,5 +41,5 @@ pub(super) fn run_fluid(
         monitor.report(0, f64::from(finished) / flows.len() as f64);
     });
     let tally = Tally { packet_hops: 0, events: 2 * flows.len() as u64 };
-    Ok(setting.outcome(collector, &[], tally))
+    setting.outcome(collector, &[], tally)
 }

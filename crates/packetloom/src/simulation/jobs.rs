@@ -1,5 +1,9 @@
 //! What came of jobs: their repetitions, and the collective operations in them.
 
+use super::Outcome;
+use super::critical::{self, Bound, Carried, Paths};
+use super::stragglers::ranks;
+use super::timelines::timelines;
 use crate::job::{Program, Work};
 use crate::measure::FlowRow;
 use crate::units::{Rate, Time};
@@ -9,6 +13,21 @@ use std::sync::Arc;
 
 /// What the ranks of a source's job did: source, rank, and its operations.
 pub type RankSpans = (u8, u32, Vec<Span>);
+
+impl Outcome {
+    /// Adds what came of jobs; `paths`: how flows found their paths, if operations are to be kept.
+    pub(super) fn add_jobs(&mut self, jobs: &[Job], spans: &[RankSpans], paths: Option<&Paths>) {
+        self.jobs = collectives(jobs, spans);
+        self.iterations = iterations(jobs, spans, self.topology.nic_rate());
+        self.ranks = ranks(jobs, spans);
+        let Some(paths) = paths else { return };
+        let carried = Carried::of(&self.topology, paths, &self.flows);
+        carried.bound(jobs, &mut self.jobs);
+        self.critical_path = critical::paths(jobs, spans, &self.iterations, &self.flows, &carried);
+        self.operations = operations(jobs, spans, &self.flows);
+        self.timelines = timelines(jobs, spans);
+    }
+}
 
 /// So many of the ranks that wait are named.
 const MOST_NAMED: usize = 5;
@@ -54,6 +73,10 @@ pub struct JobRow {
     pub last_rank: u32,
     /// When the last rank's part was over; [`Time::NEVER`] if not all were.
     pub end: Time,
+    /// Its number among the exchanges of the program.
+    pub exchange: u32,
+    /// The link that bounds it, if that was measured.
+    pub bound: Option<Bound>,
 }
 
 impl JobRow {
@@ -222,6 +245,8 @@ fn of_job(job: &Job, spans: &[RankSpans]) -> Vec<JobRow> {
             last_start: seen.last.0,
             last_rank: seen.last.1,
             end: if is_whole { seen.end } else { Time::NEVER },
+            exchange,
+            bound: None,
         })
     };
     seen.into_iter().filter_map(row).collect()

@@ -1,15 +1,19 @@
 //! What came of a case.
 
+use super::critical::PathRow;
 use super::jobs::{IterationRow, JobRow, OperationRow};
+use super::stragglers::RankRow;
 use super::timelines::Timeline;
 use crate::audit::Violation;
 use crate::central::{ControlTraffic, Normalisations};
-use crate::engine::{PortCounters, Tally};
+use crate::engine::{PortCounters, Report, Sending, Tally};
 use crate::flow::{FlowId, HostId};
-use crate::measure::{Capture, Captured, FlowRow, Format, QueueRecorder, Reordering, SentRecorder, pcapng};
+use crate::measure::{
+    Capture, Captured, FlowRow, FlowSamples, Format, QueueRecorder, Reordering, SentRecorder, pcapng,
+};
 use crate::queue::{CLASSES, Pause, PauseRecord};
 use crate::topology::Topology;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -45,6 +49,43 @@ pub struct ClassSample {
     pub credit_bytes: Option<u64>,
 }
 
+/// A sample of a flow at its sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowSample {
+    /// The flow.
+    pub flow: FlowId,
+    /// When it was taken.
+    pub at: Time,
+    /// The window in bytes of payload, of a scheme that has one.
+    pub window_bytes: Option<f64>,
+    /// How fast packets may leave, of a scheme that has a rate.
+    pub rate: Option<Rate>,
+    /// The round-trip time, of a scheme that measures it.
+    pub rtt: Option<Time>,
+    /// Payload that the sender holds to be in flight.
+    pub in_flight_bytes: u64,
+    /// Payload that it knows to have arrived.
+    pub arrived_bytes: u64,
+    /// What it has done so far.
+    pub report: Report,
+}
+
+impl FlowSample {
+    fn of(flow: FlowId, at: Time, state: &Sending, size_bytes: u64, format: Format) -> FlowSample {
+        let bytes = |packets: u32| (u64::from(packets) * format.mss_bytes).min(size_bytes);
+        FlowSample {
+            flow,
+            at,
+            window_bytes: state.window.map(|packets| packets * format.mss_bytes as f64),
+            rate: state.rate,
+            rtt: state.rtt,
+            in_flight_bytes: bytes(state.in_flight),
+            arrived_bytes: bytes(state.arrived),
+            report: state.report,
+        }
+    }
+}
+
 /// What came of a case.
 #[derive(Debug)]
 pub struct Outcome {
@@ -60,6 +101,8 @@ pub struct Outcome {
     pub reordering: Option<BTreeMap<FlowId, Reordering>>,
     /// What the balancers of all switches counted, by name; nothing where the routing has none that count.
     pub balancing: BTreeMap<&'static str, u64>,
+    /// The samples of the chosen flows, in order of identity.
+    pub flow_samples: Vec<FlowSamples>,
     /// The pull queue of each host, where the transport has one and it was observed.
     pub pulls: Vec<(HostId, QueueRecorder)>,
     /// The network.
@@ -84,9 +127,13 @@ pub struct Outcome {
     pub jobs: Vec<JobRow>,
     /// A row per repetition of a job.
     pub iterations: Vec<IterationRow>,
+    /// A row per rank and repetition.
+    pub ranks: Vec<RankRow>,
     /// What every rank of every job did, if that was measured.
     pub operations: Vec<OperationRow>,
-    /// The same for other tools.
+    /// What each repetition waited for, from its beginning to its end, if that was measured.
+    pub critical_path: Vec<PathRow>,
+    /// What ranks did, for other tools.
     pub timelines: Vec<Timeline>,
     /// What went over the links that were to be captured.
     pub captures: Vec<Capture>,
@@ -137,6 +184,18 @@ impl Outcome {
         self.pulls
             .iter()
             .flat_map(|(host, queue)| queue.samples().map(move |(at, pulls)| (*host, at.as_ns_f64(), pulls)))
+    }
+
+    /// Every sample of every flow that was sampled.
+    pub fn flow_series(&self) -> impl Iterator<Item = FlowSample> {
+        let size_of = |id| {
+            let place = self.flows.binary_search_by_key(&id, |row| row.flow.id);
+            place.map_or(0, |place| self.flows[place].flow.size_bytes)
+        };
+        self.flow_samples.iter().flat_map(move |flow| {
+            let (id, size_bytes, format) = (flow.flow(), size_of(flow.flow()), self.format);
+            flow.samples().map(move |(at, state)| FlowSample::of(id, at, &state, size_bytes, format))
+        })
     }
 
     /// Every pause that was noted: port, class, and the pause.

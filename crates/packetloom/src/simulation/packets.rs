@@ -1,8 +1,10 @@
 //! Cases packet by packet.
 
+use super::critical::Paths;
+use super::fidelity::Fidelity;
 use super::jobs;
-use super::timelines::timelines;
-use super::warnings::{never_started, useless_threshold};
+use super::steady::{Stand, Steady};
+use super::warnings::{never_started, unsampled, useless_threshold};
 use super::{Monitor, Outcome, PortRow, Setting, Simulation, queues};
 use crate::audit::{Audit, Terms, Violation};
 use crate::engine::{AfterWindow, AnyEngine, ControlError, Engine, FlowStatus, Plan, Transport};
@@ -77,7 +79,10 @@ impl Setting {
         let routing = self.case.scheme.component("routing");
         let smallest = smallest.chain(routing::notice_bytes(&routing));
         let measures_order = self.case.measure.flag("reordering");
-        let longest = self.longest_window.min(routing::longest_window(&routing));
+        // Samples are taken between windows, so under "steady" these are the same whatever is asked for.
+        let is_steady = matches!(Fidelity::of(&self.case.run), Fidelity::Steady(_));
+        let longest = if is_steady { Time::NEVER } else { self.longest_window };
+        let longest = longest.min(routing::longest_window(&routing));
         let plan = Plan {
             topology: &self.topology,
             queue: &queue,
@@ -92,33 +97,42 @@ impl Setting {
             measures_order,
             smallest_packet_bytes: smallest.fold(smallest_packet_bytes, u64::min),
             recorder: self.recorder(),
+            watched: self.watched.clone(),
             captured: &self.captured,
             sent_interval: self.case.measure.optional_time("series_interval"),
             audited: self.is_audited,
             longest_window: longest.min(workload.trigger_delay()),
-            threads: self.threads,
+            threads: if is_steady { 1 } else { self.threads },
         };
         let mut engine = build(&plan);
         let mut collector = Collector::new(self.format, workload.background().to_vec());
         let audit = self.is_audited.then(|| Audit::new(self.terms(&plan)));
+        let mut steady = Steady::of(&self, &workload);
         let End { is_wanted, stalled, violation, refused } =
-            self.drive(engine.as_mut(), &mut workload, &mut collector, audit, monitor);
-        for (flow, report) in engine.reports() {
+            self.drive(engine.as_mut(), &mut workload, &mut collector, &mut steady, audit, monitor);
+        for report in engine.reports() {
+            let (flow, report) = steady.as_ref().map_or(report, |steady| steady.restored_report(report));
             collector.note(flow, report);
         }
-        let (tally, end) = (engine.tally(), engine.now());
+        let statuses = engine.statuses().into_iter();
+        let restored = |one| if let Some(steady) = &steady { steady.restored_status(one) } else { one };
+        let statuses: Vec<FlowStatus> = statuses.map(restored).collect();
+        let tally = engine.tally();
+        let end = steady.as_ref().map_or(engine.now(), |steady| steady.jumps().restored(engine.now()));
         let is_watched = self.recorder().is_some();
+        let watched = self.watched.clone();
+        let has_open_flows = collector.started() > collector.finished();
+        let max_time = self.max_time();
         let keeps_operations = self.case.measure.flag("operations");
-        let mut outcome = self.outcome(collector, &engine.statuses(), tally);
+        let paths = keeps_operations.then(|| Paths::of(&self));
+        let mut outcome = self.outcome(collector, &statuses, tally);
         outcome.violation = violation;
         outcome.refused = refused;
-        let spans = engine.spans();
-        outcome.jobs = jobs::collectives(workload.jobs(), &spans);
-        outcome.iterations = jobs::iterations(workload.jobs(), &spans, outcome.topology.nic_rate());
-        if keeps_operations {
-            outcome.operations = jobs::operations(workload.jobs(), &spans, &outcome.flows);
-            outcome.timelines = timelines(workload.jobs(), &spans);
+        let mut spans = engine.spans();
+        if let Some(steady) = &steady {
+            spans.iter_mut().flat_map(|(.., spans)| spans).for_each(|span| steady.restore_span(span));
         }
+        outcome.add_jobs(workload.jobs(), &spans, paths.as_ref());
         outcome.warnings.extend(never_started(workload.waiting()));
         // The last operation may be no message.
         let last = outcome.iterations.iter().map(|row| row.end).filter(|end| *end != Time::NEVER).max();
@@ -129,19 +143,26 @@ impl Setting {
         outcome.stalled = stalled;
         outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
         // The engine goes on until the last timer; queues are observed until the last flow ended.
-        let ports = engine.ports(outcome.simulated).into_iter().enumerate();
+        let until = steady.as_ref().map_or(outcome.simulated, |one| one.jumps().by_engine(outcome.simulated));
+        let ports = engine.ports(until).into_iter().enumerate();
         let row = |(link, (counters, queue, sent))| {
+            let counters = steady.as_ref().map_or(counters, |one| one.jumps().with_skipped(link, counters));
             let queue: Option<QueueRecorder> = queue;
             PortRow { link, counters, pauses: None, queue: queue.filter(|_| is_watched), sent }
         };
         outcome.ports = ports.map(row).collect();
-        for (link, records) in engine.pauses(outcome.simulated) {
+        for (link, records) in engine.pauses(until) {
             outcome.ports[link].pauses = Some(Box::new(records));
         }
-        outcome.pulls = engine.pulls(outcome.simulated);
+        outcome.pulls = engine.pulls(until);
+        // Senders that are not done keep their state until the run ends, whether anything happens or not.
+        let goes_on = has_open_flows && outcome.stalled.is_none();
+        let end_of_samples = if goes_on { max_time } else { outcome.simulated };
+        outcome.flow_samples = engine.flow_samples(end_of_samples);
+        outcome.warnings.extend(watched.and_then(|watched| unsampled(&watched, &outcome.flows)));
         outcome.reordering = measures_order.then(|| engine.reordering());
         outcome.balancing = engine.balancing();
-        let captures = engine.captured(outcome.simulated);
+        let captures = engine.captured(until);
         outcome.captures =
             captures.into_iter().map(|(link, packets)| outcome.capture(link, packets)).collect();
         outcome
@@ -172,10 +193,11 @@ impl Setting {
         engine: &mut dyn AnyEngine,
         workload: &mut Workload,
         collector: &mut Collector,
+        steady: &mut Option<Steady>,
         mut audit: Option<Audit<'_>>,
         monitor: &Monitor,
     ) -> End {
-        let (goal, max_time) = (self.goal(), self.max_time());
+        let (goal, mut max_time) = (self.goal(), self.max_time());
         let has_background = workload.background().contains(&true);
         let mut cycles = CycleWatch::new(
             self.case.scheme.optional_component("queue").is_some_and(|queue| queue::may_deadlock(&queue)),
@@ -185,14 +207,19 @@ impl Setting {
         let mut violation = None;
         let stalled = loop {
             let (mut is_stalled, mut is_over, mut is_due) = (false, false, false);
-            let mut looks_for_cycles = false;
+            let (mut looks_for_cycles, mut looks_at_rates) = (false, false);
             engine.run(workload, max_time, &mut |AfterWindow { log, tally, now, left, statuses }| {
                 if !log.events.is_empty() {
                     audit.iter_mut().for_each(|audit| audit.record(&log.events));
-                    collector.read(log, &self.topology);
+                    match steady {
+                        Some(steady) => steady.read(log, collector, self),
+                        None => collector.read(log, &self.topology),
+                    }
                 }
                 let (started, finished) = (collector.started(), collector.finished());
-                is_wanted = monitor.report(tally.packet_hops, goal.share_done(finished, now));
+                let dated = steady.as_ref().map_or(now, |steady| steady.jumps().restored(now));
+                is_wanted = monitor.report(tally.packet_hops, goal.share_done(finished, dated));
+                looks_at_rates = steady.as_mut().is_some_and(|one| one.is_due(now, (started, finished)));
                 is_over = has_background && finished == started && !left.has_foreground_left();
                 let is_open = is_wanted && !is_over && now < max_time;
                 if watch.is_suspicious(now, tally.events, started, finished) && is_open {
@@ -209,12 +236,21 @@ impl Setting {
                     && !is_stalled
                     && !is_due
                     && !looks_for_cycles
+                    && !looks_at_rates
             });
             if collector.refused().is_some() {
                 break None;
             }
             let now = engine.now();
             let is_at_rest = is_stalled || is_over || !is_wanted || now >= max_time;
+            if let Some(steady) = steady.as_mut().filter(|_| looks_at_rates && !is_at_rest) {
+                let audit = audit.as_mut();
+                steady.look(&mut Stand { setting: self, engine, workload, collector, audit, max_time });
+                max_time = steady.jumps().by_engine(self.max_time());
+                if !is_due && !looks_for_cycles {
+                    continue;
+                }
+            }
             if let Some(audit) = &mut audit {
                 let mut seen = engine.inspect(audit.follows_order());
                 // A window that the end cuts short leaves later events undone, and no node to be woken for them.

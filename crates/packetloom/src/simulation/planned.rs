@@ -10,17 +10,6 @@ use crate::workload::Workload;
 /// Runs a centrally controlled transport: first all of the controller's decisions, then the packets.
 pub(super) fn run_central(simulation: Simulation, monitor: &Monitor) -> Result<Outcome, Complaint> {
     let Simulation { setting, mut workload, environment } = simulation;
-    if !workload.take_chains().is_empty() {
-        return Err(Complaint::new("workload", "a closed loop can't drive a centrally controlled transport"));
-    }
-    if workload.has_dependencies() {
-        let message = "flows that wait for others can't drive a centrally controlled transport";
-        return Err(Complaint::new("workload", message));
-    }
-    if workload.query_specs().next().is_some() {
-        let message = "a controller that plans all departures can't wait for queries; leave query out";
-        return Err(Complaint::new("workload", message));
-    }
     let flows: Vec<Flow> = std::iter::from_fn(|| workload.next_flow()).collect();
     let case = &setting.case;
     let transport = case.scheme.component("transport");

@@ -2,7 +2,8 @@
 
 use crate::engine::FlowStatus;
 use crate::fault::Faults;
-use crate::measure::FlowRow;
+use crate::flow::FlowId;
+use crate::measure::{FlowRow, FlowWatch};
 use crate::queue;
 use crate::spec::Values;
 use crate::topology::Topology;
@@ -20,6 +21,19 @@ pub(super) fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<Str
 pub(super) fn never_started(waiting: u64) -> Option<String> {
     let message = format!("{waiting} flows never started, as what they wait for did not come");
     (waiting > 0).then_some(message)
+}
+
+/// Flows that were to be sampled, of which there was none.
+pub(super) fn unsampled(watched: &FlowWatch, flows: &[FlowRow]) -> Option<String> {
+    let has = |flow: &&FlowId| flows.binary_search_by_key(*flow, |row| row.flow.id).is_err();
+    let missing: Vec<String> = watched.flows().iter().filter(has).map(ToString::to_string).collect();
+    (!missing.is_empty()).then(|| {
+        let started = flows.len();
+        format!(
+            "measure.flows: {} never started, so there are no samples of it; {started} flows did",
+            missing.join(", ")
+        )
+    })
 }
 
 /// So many of the flows that could not be finished are named.

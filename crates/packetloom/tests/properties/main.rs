@@ -11,7 +11,7 @@ mod draw;
 use packetloom::engine::Tally;
 use packetloom::measure::fingerprint;
 use packetloom::scenario::{Scenario, registry};
-use packetloom::simulation::{Monitor, Simulation};
+use packetloom::simulation::{FlowSample, Monitor, Simulation};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestError, TestRng, TestRunner};
 use serde_json::Value as Json;
@@ -69,7 +69,7 @@ fn write_files() {
 }
 
 /// All that counts of a run.
-type Result = (u64, Tally, Vec<[u64; 4]>, Vec<String>);
+type Result = (u64, Tally, Vec<[u64; 4]>, Vec<String>, Vec<FlowSample>);
 
 fn run(scenario: &Json, threads: u32) -> std::result::Result<Option<Result>, TestCaseError> {
     let Ok(simulation) = simulation_of(scenario) else { return Ok(None) };
@@ -89,7 +89,17 @@ fn run(scenario: &Json, threads: u32) -> std::result::Result<Option<Result>, Tes
         let counters = port.counters;
         [counters.packets, counters.bytes, counters.drops, counters.marks]
     });
-    Ok(Some((fingerprint(&outcome.flows), outcome.tally, ports.collect(), outcome.warnings.clone())))
+    let samples = outcome.flow_series().collect();
+    Ok(Some((fingerprint(&outcome.flows), outcome.tally, ports.collect(), outcome.warnings.clone(), samples)))
+}
+
+/// The same scenario where no flow is sampled.
+fn without_samples(scenario: &Json) -> Json {
+    let mut scenario = scenario.clone();
+    if let Some(measure) = scenario["measure"].as_object_mut() {
+        measure.retain(|key, _| !key.starts_with("flows"));
+    }
+    scenario
 }
 
 /// Ends the test with the scenario if a run neither ends nor can be ended.
@@ -125,6 +135,14 @@ fn whatever_is_accepted_obeys_the_laws_and_gives_the_same_again() {
             if again.is_some() {
                 prop_assert_eq!(Some(&first), again.as_ref(), "on {} threads", threads);
             }
+        }
+        let unsampled = run(&without_samples(&scenario), 1)?;
+        if let Some((flows, tally, ports, ..)) = unsampled {
+            prop_assert_eq!(
+                (first.0, first.1, &first.2),
+                (flows, tally, &ports),
+                "whether flows are sampled"
+            );
         }
         ran.fetch_add(1, Ordering::Relaxed);
         Ok(())

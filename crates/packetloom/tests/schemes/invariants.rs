@@ -322,7 +322,7 @@ fn check(held: &Held, history: &History, file: &str) -> Result<(), String> {
         let packets = history.packets[row.flow.src as usize - 1];
         let steps = of_flow.remove(&row.flow.id).unwrap_or_default();
         if steps.iter().all(|step| step.after.is_none()) {
-            return Err("it does not report the state of its flows; write Scheme::sending".to_owned());
+            return Err("it does not report the state of its flows; write Transport::sending".to_owned());
         }
         ends(held, row, packets, witness.struck_at)?;
         keeps_bounds(held, &steps, packets)?;

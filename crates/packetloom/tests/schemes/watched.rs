@@ -106,7 +106,7 @@ impl<T: Scheme> Watched<T> {
     fn note(&mut self, at: Time, cause: Cause) {
         let inner = &self.inner;
         self.flows.retain(|&flow, before| {
-            let after = inner.sending(flow);
+            let after = inner.sending(flow, at);
             let concerns = match cause {
                 Cause::Packet { flow: of, .. } | Cause::Timer(of) => of == flow,
                 Cause::Start => false,
@@ -200,6 +200,10 @@ impl<T: Scheme> Transport for Watched<T> {
         let is_data = matches!(packet.kind, Kind::Data | Kind::Trimmed);
         let number = if is_data { T::number(packet) } else { None };
         number.map_or(Segment::Datagram, |seq| Segment::Data { seq })
+    }
+
+    fn sending(&self, flow: FlowId, now: Time) -> Option<Sending> {
+        self.inner.sending(flow, now)
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {

@@ -7,6 +7,7 @@ mod inbox;
 pub mod pattern;
 mod plan;
 mod progress;
+mod round;
 pub mod settings;
 mod span;
 #[cfg(test)]
@@ -14,7 +15,8 @@ mod tests;
 mod walker;
 
 pub use pattern::Algorithm;
-pub use plan::{Costs, Exchange, Operation, Plan, Settings};
+pub use plan::{Costs, Exchange, Located, Operation, Plan, Settings};
+pub use round::Round;
 pub use span::Span;
 pub use walker::Walker;
 
@@ -81,6 +83,11 @@ impl Ranks {
     /// The sources of jobs that have ended here since this was last asked.
     pub fn take_ended(&mut self) -> impl Iterator<Item = u8> + '_ {
         self.ended.drain(..)
+    }
+
+    /// The ranks, to be changed.
+    pub fn walkers_mut(&mut self) -> &mut [Walker] {
+        &mut self.walkers
     }
 
     /// The ranks.

@@ -285,11 +285,15 @@ impl Plan {
         Some(Located { iteration, exchange: exchange as u32, index: within - self.firsts[exchange] })
     }
 
+    /// The number of a message: what [`Plan::locate`] reads.
+    pub fn number(&self, at: Located) -> FlowId {
+        self.base + at.iteration * self.span + self.firsts[at.exchange as usize] + at.index
+    }
+
     /// A message, to start at `start`.
     pub fn flow(&self, at: Located, from: u32, to: u32, bytes: u64, start: Time) -> Flow {
-        let first = self.firsts[at.exchange as usize];
         Flow {
-            id: self.base + at.iteration * self.span + first + at.index,
+            id: self.number(at),
             src: self.settings.hosts[from as usize],
             dst: self.settings.hosts[to as usize],
             size_bytes: bytes,

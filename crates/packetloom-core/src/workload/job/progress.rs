@@ -15,19 +15,21 @@ pub struct Progress {
     begun: Option<u32>,
     lanes: Vec<Lane>,
     lanes_left: u32,
+    /// How many of its last stages are left out.
+    skipped: u32,
 }
 
 /// One of its independent parts.
 #[derive(Clone, Debug, Default)]
 struct Lane {
-    /// The next stage; where stages need not be passed in order, how many were passed.
+    /// The next stage.
     stage: u32,
     is_over: bool,
     /// How many messages have arrived for each stage that has not been passed.
     arrived: BTreeMap<u32, u32>,
     /// How many of its own messages were acknowledged for each of those.
     acknowledged: BTreeMap<u32, u32>,
-    /// How many messages of each stage are yet to be acknowledged; kept where another lane waits for that.
+    /// How many messages of each stage are yet to be acknowledged; kept where anything waits for that.
     under_way: BTreeMap<u32, u32>,
 }
 
@@ -50,6 +52,7 @@ impl Progress {
             begun: None,
             lanes: vec![Lane::default(); lanes as usize],
             lanes_left: lanes,
+            skipped: 0,
         }
     }
 
@@ -63,53 +66,38 @@ impl Progress {
         self.begun.filter(|_| self.lanes_left == 0)
     }
 
+    /// In how many stages a lane sends.
+    fn stages(&self, lane: u32) -> u32 {
+        self.operation.pattern(lane).stages(self.place) - self.skipped
+    }
+
+    /// In how many stages any lane has yet to send, at least; nothing unless each is like the one before it.
+    pub fn stages_left(&self) -> Option<u32> {
+        let lanes = 0..self.lanes.len() as u32;
+        let repeats = |lane| self.operation.pattern(lane).repeats();
+        let is_open = self.begun.is_some() && self.operation.gate.is_none() && lanes.clone().all(repeats);
+        let left = lanes.map(|lane| self.stages(lane).saturating_sub(self.lanes[lane as usize].stage));
+        left.min().filter(|_| is_open)
+    }
+
+    /// Leaves out so many of those stages.
+    pub fn skip(&mut self, stages: u32) {
+        debug_assert!(self.stages_left().is_some_and(|left| stages <= left), "they have begun");
+        self.skipped += stages;
+    }
+
     /// The rank begins, as the operation at this place.
     pub fn begin(&mut self, operation: u32, send: &mut Vec<Sending>) {
         self.begun = Some(operation);
         for lane in 0..self.lanes.len() as u32 {
-            if self.is_in_order(lane) {
-                self.advance(lane, send);
-                continue;
-            }
-            let came: Vec<u32> = self.lanes[lane as usize].arrived.keys().copied().collect();
-            std::iter::once(0).chain(came).for_each(|stage| self.pass(lane, stage, send));
+            self.advance(lane, send);
         }
-    }
-
-    /// Whether a lane's stages are passed one after the other, as they always are in pieces.
-    fn is_in_order(&self, lane: u32) -> bool {
-        self.operation.gate.is_some() || self.operation.pattern(lane).is_in_order()
     }
 
     /// A message has arrived.
     pub fn arrive(&mut self, lane: u32, stage: u32, send: &mut Vec<Sending>) {
         *self.lanes[lane as usize].arrived.entry(stage).or_default() += 1;
-        if self.is_in_order(lane) {
-            self.advance(lane, send);
-        } else {
-            self.pass(lane, stage, send);
-        }
-    }
-
-    /// Passes a stage that needs no other, if all that it awaits has come.
-    fn pass(&mut self, lane: u32, stage: u32, send: &mut Vec<Sending>) {
-        if self.begun.is_none() {
-            return;
-        }
-        let operation = Arc::clone(&self.operation);
-        let pattern = operation.pattern(lane);
-        let Stage { awaits, slots, .. } = pattern.stage(self.place, stage);
-        let state = &mut self.lanes[lane as usize];
-        if state.arrived.get(&stage).copied().unwrap_or(0) < awaits {
-            return;
-        }
-        state.arrived.remove(&stage);
-        state.stage += 1;
-        if state.stage > pattern.stages(self.place) {
-            state.is_over = true;
-            self.lanes_left -= 1;
-        }
-        send.extend(slots.map(|slot| self.sending(lane, slot)));
+        self.advance(lane, send);
     }
 
     fn sending(&self, lane: u32, slot: u32) -> Sending {
@@ -124,36 +112,50 @@ impl Progress {
             *state.acknowledged.entry(stage).or_default() += 1;
             self.advance(lane, send);
         }
-        self.open_gate(lane, message.stage, send);
+        self.end_stage(lane, message.stage, send);
     }
 
-    /// The next piece of the channel may go on when all of a stage was acknowledged here.
-    fn open_gate(&mut self, lane: u32, stage: u32, send: &mut Vec<Sending>) {
-        let Some(gate) = self.operation.gate else { return };
+    /// When all of a stage was acknowledged here, later stages may go on, and the next piece of the channel.
+    fn end_stage(&mut self, lane: u32, stage: u32, send: &mut Vec<Sending>) {
         let under_way = &mut self.lanes[lane as usize].under_way;
-        if let Some(left) = under_way.get_mut(&stage) {
-            *left -= 1;
-            if *left == 0 {
-                under_way.remove(&stage);
-                if lane + gate < self.operation.lanes {
-                    self.advance(lane + gate, send);
-                }
+        let Some(left) = under_way.get_mut(&stage) else { return };
+        *left -= 1;
+        if *left == 0 {
+            under_way.remove(&stage);
+            self.advance(lane, send);
+            if let Some(next) = self.operation.gate.map(|gate| lane + gate)
+                && next < self.operation.lanes
+            {
+                self.advance(next, send);
             }
         }
     }
 
-    fn advance(&mut self, lane: u32, send: &mut Vec<Sending>) {
-        if self.begun.is_none() || self.lanes[lane as usize].is_over {
-            return;
+    /// Passes what stages of a lane can be passed; and of those that wait for it, since a stage in which nothing is
+    /// sent, or the end of the lane, is acknowledged by nobody.
+    fn advance(&mut self, mut lane: u32, send: &mut Vec<Sending>) {
+        while self.advance_one(lane, send)
+            && let Some(gate) = self.operation.gate
+            && lane + gate < self.operation.lanes
+        {
+            lane += gate;
         }
+    }
+
+    /// Returns whether any stage was passed.
+    fn advance_one(&mut self, lane: u32, send: &mut Vec<Sending>) -> bool {
+        if self.begun.is_none() || self.lanes[lane as usize].is_over {
+            return false;
+        }
+        let before = self.lanes[lane as usize].stage;
         let operation = Arc::clone(&self.operation);
         let pattern = operation.pattern(lane);
-        let stages = pattern.stages(self.place);
+        let stages = self.stages(lane);
         loop {
             let at = self.lanes[lane as usize].stage;
             let stage = pattern.stage(self.place, at);
             if !self.may_pass(lane, at, &stage) {
-                return;
+                return at > before;
             }
             let state = &mut self.lanes[lane as usize];
             state.arrived.remove(&at);
@@ -161,10 +163,11 @@ impl Progress {
             if at == stages {
                 state.is_over = true;
                 self.lanes_left -= 1;
-                return;
+                return true;
             }
             state.stage += 1;
-            if operation.gate.is_some() && !stage.slots.is_empty() {
+            let is_awaited = operation.gate.is_some() || pattern.most_under_way().is_some();
+            if is_awaited && !stage.slots.is_empty() {
                 state.under_way.insert(at, stage.slots.len() as u32);
             }
             send.extend(stage.slots.map(|slot| self.sending(lane, slot)));
@@ -176,7 +179,14 @@ impl Progress {
         let count = |of: &BTreeMap<u32, u32>| of.get(&at).copied().unwrap_or(0);
         let has_come =
             count(&state.arrived) == stage.awaits && count(&state.acknowledged) == stage.awaits_own;
-        has_come && self.is_open(lane, at)
+        has_come && self.has_room(lane, at) && self.is_open(lane, at)
+    }
+
+    /// Whether a stage may have messages under way, beside those of the stages before it.
+    fn has_room(&self, lane: u32, at: u32) -> bool {
+        let most = self.operation.pattern(lane).most_under_way();
+        let Some(before) = most.and_then(|most| at.checked_sub(most)) else { return true };
+        at == self.stages(lane) || !self.lanes[lane as usize].under_way.contains_key(&before)
     }
 
     /// Whether the piece before the last of the same channel has passed a stage, and all of that was acknowledged.

@@ -30,7 +30,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         name: "server",
         kind: Kind::Count(1),
         default: Absent,
-        doc: "How many ranks that follow each other share a server, for hierarchical algorithms. Left out: as the \
+        doc: "How many ranks that follow each other share a server, for hierarchical and rail-ring. Left out: as the \
               topology has it.",
         source: "packetloom",
     },
@@ -74,9 +74,13 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
 
 /// How each collective operation of a job is carried out.
 pub const ALGORITHM_PARAMS: &[Param] = &[
-    algorithm("all_reduce", &["ring", "halving-doubling", "tree", "direct", "hierarchical"], "ring"),
-    algorithm("all_gather", &["ring", "halving-doubling", "direct", "hierarchical"], "ring"),
-    algorithm("reduce_scatter", &["ring", "halving-doubling", "direct", "hierarchical"], "ring"),
+    algorithm(
+        "all_reduce",
+        &["ring", "halving-doubling", "tree", "direct", "hierarchical", "rail-ring"],
+        "ring",
+    ),
+    algorithm("all_gather", &["ring", "halving-doubling", "direct", "hierarchical", "rail-ring"], "ring"),
+    algorithm("reduce_scatter", &["ring", "halving-doubling", "direct", "hierarchical", "rail-ring"], "ring"),
     algorithm("all_to_all", &["direct", "in-turn", "hierarchical"], "direct"),
     algorithm("broadcast", &["ring", "tree"], "ring"),
     algorithm("reduce", &["ring", "tree"], "ring"),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::flow::HostId;
 use crate::job::{Collective, Dependency, Operation as Step, Program, Rank, Sizes, Work};
+use crate::random::{Purpose, Stream};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -37,6 +38,15 @@ fn settings(ranks: u32) -> Settings {
 
 /// Executes a program; returns each rank's spans, and the flows by start.
 fn execute(program: Program, settings: Settings) -> (Vec<Vec<Span>>, Vec<Flow>) {
+    execute_late(program, settings, || Time::ZERO)
+}
+
+/// The same where the network makes each message late by some time.
+fn execute_late(
+    program: Program,
+    settings: Settings,
+    mut late: impl FnMut() -> Time,
+) -> (Vec<Vec<Span>>, Vec<Flow>) {
     program.check().expect("a sound program");
     let mut plan = Plan::new(program, settings).expect("it can be done");
     plan.number_from(100);
@@ -65,7 +75,7 @@ fn execute(program: Program, settings: Settings) -> (Vec<Vec<Span>>, Vec<Flow>) 
         }
         for flow in started {
             assert!(flow.start >= now);
-            let arrives = flow.start + LATENCY + Time::from_ns(flow.size_bytes);
+            let arrives = flow.start + LATENCY + Time::from_ns(flow.size_bytes) + late();
             happens.push(Reverse((arrives, flow.id, Done::Received, flow.dst)));
             happens.push(Reverse((arrives + LATENCY, flow.id, Done::Sent, flow.src)));
             flows.push(flow);
@@ -146,6 +156,44 @@ fn collective(operation: Collective, ranks: u32, bytes: u64) -> Program {
         rank.add(step(work, Some(0)), []);
     }
     program
+}
+
+/// Whichever message is the last of its kind to come, as when it was lost and repaired.
+#[test]
+fn operations_end_whatever_messages_are_late() {
+    use Collective::{AllGather, AllReduce, AllToAll, Barrier, Broadcast, Reduce, ReduceScatter};
+    for operation in [AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast, Reduce, Barrier] {
+        for &algorithm in Algorithm::of(operation) {
+            for (ranks, channels, chunks) in [(3_u32, 1, 3), (8, 1, 4), (8, 2, 7), (12, 3, 5)] {
+                // Some need whole servers, or a power of two.
+                let is_possible = match algorithm {
+                    Algorithm::Hierarchical | Algorithm::RailRing => ranks % 4 == 0,
+                    Algorithm::HalvingDoubling => operation == AllReduce || ranks.is_power_of_two(),
+                    _ => true,
+                };
+                for seed in 0..if is_possible { 20 } else { 0 } {
+                    let mut random = Stream::new(seed, Purpose::Transport, ranks.into());
+                    let late = || {
+                        if random.below(4) == 0 {
+                            Time::from_ns(random.below(60_000).into())
+                        } else {
+                            Time::ZERO
+                        }
+                    };
+                    let settings = Settings {
+                        algorithms: [(operation, algorithm)].into(),
+                        servers: Some((0..ranks).map(|rank| rank / 4).collect()),
+                        channels,
+                        chunks,
+                        repeat: 2,
+                        ..settings(ranks)
+                    };
+                    let bytes = if operation == Barrier { 0 } else { 36_000 };
+                    execute_late(collective(operation, ranks, bytes), settings, late);
+                }
+            }
+        }
+    }
 }
 
 fn took(spans: &[Vec<Span>]) -> u64 {

@@ -3,6 +3,7 @@
 use super::inbox::Inbox;
 use super::plan::{Exchange, Located, Plan};
 use super::progress::{Progress, Sending};
+use super::round::Round;
 use super::span::Span;
 use crate::flow::{Flow, FlowId};
 use crate::job::{Event, Work};
@@ -109,6 +110,20 @@ impl Walker {
     pub fn spans(&self) -> impl Iterator<Item = Span> + '_ {
         let open = self.open.iter().map(|(&place, open)| self.span(place, *open, Time::NEVER));
         self.spans.iter().copied().chain(open)
+    }
+
+    /// The collective operation that it is in, if its stages are alike and nothing else goes on here.
+    pub fn round(&self) -> Option<Round> {
+        let (&(iteration, exchange), progress) = self.collectives.first_key_value()?;
+        let is_alone = self.open.len() == 1 && self.collectives.len() == 1 && self.due.is_empty();
+        let source = self.plan.settings.like.source;
+        let left = progress.stages_left().filter(|_| is_alone)?;
+        Some(Round { source, iteration, exchange, left })
+    }
+
+    /// Leaves out so many stages of that operation: no more than are left.
+    pub fn skip_stages(&mut self, stages: u32) {
+        self.collectives.values_mut().for_each(|progress| progress.skip(stages));
     }
 
     /// When it next has something to do by itself.

@@ -115,8 +115,10 @@ impl<C: Congestion> Sender<C> {
         Sending {
             window: Some(self.window.cwnd_packets()),
             rate: None,
+            rtt: self.rto.smoothed(),
             in_flight: self.pipe,
             acknowledged: self.una,
+            arrived: self.una + self.sacked.len(),
             report: self.report,
         }
     }
@@ -184,6 +186,16 @@ impl<C: Congestion> Sender<C> {
     /// There is a packet more to send.
     pub fn extend(&mut self) {
         self.packets += 1;
+    }
+
+    /// Leaves out so many full packets that were never sent, if there are more.
+    pub(super) fn shorten(&mut self, packets: u32, mss_bytes: u64) -> bool {
+        let is_enough = packets < self.packets - self.next;
+        if is_enough {
+            self.packets -= packets;
+            self.flow.size_bytes -= u64::from(packets) * mss_bytes;
+        }
+        is_enough
     }
 
     /// Sends what the window allows: what is held lost first, then new data.

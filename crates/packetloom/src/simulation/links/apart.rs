@@ -149,6 +149,7 @@ impl<'a> Apart<'a> {
             case: self.case.clone(),
             topology,
             captured: BTreeSet::new(),
+            watched: None,
             flow_ports: None,
             format: self.setting.format,
             longest_window: self.setting.longest_window,

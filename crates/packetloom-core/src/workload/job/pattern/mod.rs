@@ -10,6 +10,7 @@ mod chain;
 mod direct;
 mod halving;
 mod hierarchical;
+mod rail_ring;
 mod ring;
 mod shares;
 #[cfg(test)]
@@ -34,9 +35,15 @@ pub trait Pattern: Debug + Send + Sync {
     /// A stage of a rank, or what it awaits after the last.
     fn stage(&self, rank: u32, stage: u32) -> Stage;
 
-    /// Whether a stage needs what came for all stages before it, and not for itself alone.
-    fn is_in_order(&self) -> bool {
-        true
+    /// So many stages of a rank may have messages under way at a time; nothing: any number.
+    fn most_under_way(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether each stage but the first is like the one before it: as many messages, as large but for a byte, to the
+    /// same ranks; and the number of a stage is that of its slot.
+    fn repeats(&self) -> bool {
+        false
     }
 
     /// The message that a rank sends in a slot, of an operation on so many bytes.
@@ -97,16 +104,19 @@ pub enum Algorithm {
     InTurn,
     /// Inside servers, then between ranks of the same place in all servers.
     Hierarchical,
+    /// Rings of which each leaves servers by another NIC.
+    RailRing,
 }
 
 /// The name of each algorithm.
-pub const ALGORITHMS: [(&str, Algorithm); 6] = [
+pub const ALGORITHMS: [(&str, Algorithm); 7] = [
     ("ring", Algorithm::Ring),
     ("halving-doubling", Algorithm::HalvingDoubling),
     ("tree", Algorithm::Tree),
     ("direct", Algorithm::Direct),
     ("in-turn", Algorithm::InTurn),
     ("hierarchical", Algorithm::Hierarchical),
+    ("rail-ring", Algorithm::RailRing),
 ];
 
 impl Algorithm {
@@ -126,11 +136,11 @@ impl Algorithm {
 
     /// Those that an operation has.
     pub fn of(operation: Collective) -> &'static [Algorithm] {
-        use Algorithm::{Direct, HalvingDoubling, Hierarchical, InTurn, Ring, Tree};
+        use Algorithm::{Direct, HalvingDoubling, Hierarchical, InTurn, RailRing, Ring, Tree};
         match operation {
-            Collective::AllReduce => &[Ring, HalvingDoubling, Tree, Direct, Hierarchical],
+            Collective::AllReduce => &[Ring, HalvingDoubling, Tree, Direct, Hierarchical, RailRing],
             Collective::AllGather | Collective::ReduceScatter => {
-                &[Ring, HalvingDoubling, Direct, Hierarchical]
+                &[Ring, HalvingDoubling, Direct, Hierarchical, RailRing]
             }
             Collective::AllToAll => &[Direct, InTurn, Hierarchical],
             Collective::Broadcast | Collective::Reduce => &[Ring, Tree],
@@ -154,6 +164,11 @@ pub fn patterns(
         let tree = |is_second| -> Box<dyn Pattern> { Box::new(tree::BinaryTree { ranks, is_second }) };
         return Ok(vec![tree(false), tree(true)]);
     }
+    if algorithm == Algorithm::RailRing && ranks > 1 {
+        let rounds = if operation == Collective::AllReduce { 2 } else { 1 };
+        let rings = rail_ring::RailRing::all(ring::Ring { ranks, steps: rounds * (ranks - 1) }, server)?;
+        return Ok(rings.into_iter().map(|one| -> Box<dyn Pattern> { Box::new(one) }).collect());
+    }
     one_pattern(operation, algorithm, ranks, server).map(|pattern| vec![pattern])
 }
 
@@ -171,7 +186,7 @@ fn one_pattern(
         (Algorithm::Ring, Collective::AllReduce) => Box::new(ring::Ring { ranks, steps: 2 * (ranks - 1) }),
         (Algorithm::Ring, Collective::Broadcast) => Box::new(chain::Chain { ranks, towards_root: false }),
         (Algorithm::Ring, Collective::Reduce) => Box::new(chain::Chain { ranks, towards_root: true }),
-        (Algorithm::Ring, _) => Box::new(ring::Ring { ranks, steps: ranks - 1 }),
+        (Algorithm::Ring | Algorithm::RailRing, _) => Box::new(ring::Ring { ranks, steps: ranks - 1 }),
         (Algorithm::HalvingDoubling, _) => Box::new(halving::Halving::new(operation, ranks)?),
         (Algorithm::Tree, Collective::Barrier) => Box::new(barrier::Dissemination { ranks }),
         (Algorithm::Tree, _) => {

@@ -2,6 +2,10 @@
 
 use super::{Message, Pattern, Shares, Stage};
 
+/// A receiver has so many slots for a sender's messages, and gives one back when it has read it (NCCL's NCCL_STEPS,
+/// `src/include/device.h`).
+const SLOTS_OF_A_CONNECTION: u32 = 8;
+
 /// At each step every rank sends a part to the next, the one that it received at the step before.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
@@ -25,9 +29,13 @@ impl Pattern for Ring {
         Stage { awaits: u32::from(stage > 0), awaits_own: 0, slots }
     }
 
-    /// A rank sends on the part that it received at the step before, whatever came of earlier ones.
-    fn is_in_order(&self) -> bool {
-        false
+    /// They go to one rank over one connection.
+    fn most_under_way(&self) -> Option<u32> {
+        Some(SLOTS_OF_A_CONNECTION)
+    }
+
+    fn repeats(&self) -> bool {
+        true
     }
 
     fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message {

@@ -1,0 +1,37 @@
+//! Which flows have the same rate in the long run, as nothing tells them apart.
+
+use super::Setting;
+use crate::flow::{Flow, FlowId};
+use crate::routing::{Tracer, path_per_flow};
+use crate::units::{Rate, Time};
+use std::collections::BTreeMap;
+
+/// A link of a flow's path: itself if other flows cross it, too; otherwise what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Shared(u32),
+    Own(Rate, Time),
+}
+
+/// Groups of flows, as places in the list. Flows that share the same links, and whose other links are alike, are
+/// peers. Where the packets of a flow take several paths each flow stands alone.
+pub fn peers(flows: &[Flow], setting: &Setting) -> Vec<Vec<usize>> {
+    let routing = setting.case.scheme.component("routing");
+    if !path_per_flow(&routing, &setting.topology).0 {
+        return (0..flows.len()).map(|nth| vec![nth]).collect();
+    }
+    let mut tracer = Tracer::new(&setting.topology, &routing, setting.flow_ports.as_ref(), setting.case.seed);
+    let paths: Vec<Vec<u32>> =
+        flows.iter().map(|&Flow { id, src, dst, .. }| tracer.path(id as FlowId, src, dst)).collect();
+    let mut users: BTreeMap<u32, u32> = BTreeMap::new();
+    paths.iter().flatten().for_each(|&link| *users.entry(link).or_default() += 1);
+    let step = |link: &u32| {
+        let own = &setting.topology.links[*link as usize];
+        if users[link] > 1 { Step::Shared(*link) } else { Step::Own(own.rate, own.latency) }
+    };
+    let mut groups: BTreeMap<(u8, Vec<Step>), Vec<usize>> = BTreeMap::new();
+    for (nth, (flow, path)) in flows.iter().zip(&paths).enumerate() {
+        groups.entry((flow.class, path.iter().map(step).collect())).or_default().push(nth);
+    }
+    groups.into_values().collect()
+}

@@ -1,0 +1,114 @@
+"""What jobs waited for, in tables and on the page."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import packetloom
+from packetloom.waits import bounds, stragglers, time_spent
+from packetloom.waits.timeline import timeline
+
+SCENARIO = """\
+[topology]
+kind = "rack"
+hosts = 4
+link = { rate = "100Gbps", delay = "1us" }
+
+[[workload]]
+arrivals = { kind = "goal", file = "late.goal", repeat = 2 }
+
+[[scheme]]
+name = "RoCE"
+transport = { kind = "roce", ack_class = 0 }
+queue = { kind = "shared-buffer", buffer = "16MB" }
+
+[measure]
+operations = true
+"""
+
+LATE = """\
+num_ranks 3
+rank 0 {
+c: calc 10000
+s: send 100000b to 1 tag 0
+s requires c
+}
+rank 1 {
+r: recv 100000b from 0 tag 0
+d: calc 5000
+d requires r
+}
+rank 2 {
+c: calc 2000
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> packetloom.Results:
+    folder = tmp_path_factory.mktemp("waits")
+    (folder / "late.goal").write_text(LATE)
+    (folder / "late.toml").write_text(SCENARIO)
+    return packetloom.run(folder / "late.toml", folder / "out")
+
+
+def test_the_parts_of_a_path_add_up(results: packetloom.Results) -> None:
+    path = results.to_polars("critical_path")
+    took = results.to_polars("iterations")["jct_ns"]
+    per = path.group_by("iteration", maintain_order=True).agg(
+        (pl.col("end_ns") - pl.col("start_ns")).sum().alias("sum")
+    )
+    # The first repetition: 10 us of computing, the message, 5 us of computing.
+    first = path.filter(pl.col("iteration") == 0)
+    assert first["spent_on"].to_list() == ["compute", "message", "compute"]
+    assert first["rank"].to_list() == [0, 1, 1]
+    assert first["message_from"].to_list() == [-1, 0, -1]
+    assert per["sum"].to_list() == pytest.approx(took.to_list())
+    spent = time_spent(results).row(0, named=True)
+    assert spent["repetitions"] == 2
+    assert spent["jct_ns"] == pytest.approx(float(took.mean()))  # type: ignore[arg-type]
+    parts = ("compute_ns", "alone_ns", "waited_ns", "acknowledgement_ns", "host_ns", "earlier_ns")
+    assert sum(spent[name] for name in parts) == pytest.approx(spent["jct_ns"])
+    assert spent["link"] in ("host0 to tor0", "tor0 to host1", first["link"][1])
+
+
+def test_the_timeline_has_every_operation_that_took_time(results: packetloom.Results) -> None:
+    shown = timeline(results)
+    assert shown is not None
+    case = shown["cases"][0]
+    assert case["ranks"] == [0, 1, 2]
+    kinds = [(shown["kinds"][bar[3]], case["ranks"][bar[0]]) for bar in case["bars"]]
+    # A repetition begins at a rank when that has ended the one before; sends end when they were handed over.
+    assert sorted(set(kinds)) == [("compute", 0), ("compute", 1), ("compute", 2)] or ("receive", 1) in kinds
+    assert all(0 <= bar[1] < bar[2] <= case["end_ms"] + 1e-9 for bar in case["bars"])
+    assert case["path"][-1][2] == pytest.approx(case["end_ms"])
+
+
+def test_operations_are_bounded_by_their_links(tmp_path: Path) -> None:
+    scenario = SCENARIO.replace(
+        'kind = "goal", file = "late.goal"', 'kind = "moe", experts = 4, tokens = 64, bytes_per_token = "4KB", skew = 1'
+    )
+    (tmp_path / "moe.toml").write_text(scenario)
+    results = packetloom.run(tmp_path / "moe.toml", tmp_path / "out")
+    found = bounds(results)
+    assert found.height >= 1
+    assert (found["jct_ns"] >= found["bound_ns"]).all()
+    assert found["bound_link"].str.contains("host").all()
+    assert stragglers(results).columns in ([], ["label", "source", "rank", "last_in", "delayed_ns", "share"])
+
+
+def test_the_page_says_what_jobs_waited_for(results: packetloom.Results, tmp_path: Path) -> None:
+    text = packetloom.write_report(results, tmp_path / "page.html").read_text()
+    assert "What jobs waited for" in text
+    assert "Timeline of ranks" in text
+    assert 'id="ranks"' in text
+
+
+def test_the_page_says_how_to_have_it(tmp_path: Path) -> None:
+    (tmp_path / "late.goal").write_text(LATE)
+    (tmp_path / "late.toml").write_text(SCENARIO.replace("operations = true", "queues = true"))
+    results = packetloom.run(tmp_path / "late.toml", tmp_path / "out")
+    text = packetloom.write_report(results, tmp_path / "page.html").read_text()
+    assert "set `operations = true` in [measure]" in text
+    assert 'id="ranks"' not in text
