@@ -3,11 +3,12 @@
 //! Every message has a number that follows from the program alone, so that a receiver knows by a flow's identity what
 //! came, and nothing has to be sent for that.
 
-use super::pattern::{self, Algorithm, Message, Pairs, Pattern, Shares};
+use super::pattern::{self, Algorithm, Message, Pairs, Pattern, Reordered, Shares};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::job::{Collective, Event, Program, Sizes, Work};
 use crate::units::Time;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// How a program is executed.
@@ -50,14 +51,39 @@ impl Settings {
         ranks.windows(2).all(|pair| server(&pair[0]) == server(&pair[1]))
     }
 
-    /// How many neighbours in a group share a server, if that is the same for all.
-    fn neighbours(&self, group: &[u32]) -> Option<u32> {
+    /// Which of a group share servers, if these have equally many.
+    fn seating(&self, group: &[u32]) -> Option<Seating> {
         let servers = self.servers.as_ref()?;
-        let server = |rank: &u32| servers[*rank as usize];
-        let mut runs = group.chunk_by(|one, other| server(one) == server(other)).map(<[u32]>::len);
-        let first = runs.next()?;
-        runs.all(|run| run == first).then_some(first as u32)
+        // In the order in which the group comes to them.
+        let (mut order, mut seats) = (Vec::new(), BTreeMap::<u32, Vec<u32>>::new());
+        for (place, &rank) in (0..).zip(group) {
+            let server = servers[rank as usize];
+            let seats = seats.entry(server).or_insert_with(|| {
+                order.push(server);
+                Vec::new()
+            });
+            seats.push(place);
+        }
+        let ranks = seats.values().next()?.len();
+        if seats.values().any(|seats| seats.len() != ranks) {
+            return None;
+        }
+        let mut members: Vec<u32> = order.iter().flat_map(|server| &seats[server]).copied().collect();
+        let are_neighbours = members.is_sorted();
+        // By host: those of one place in all servers share a rail.
+        let host = |&place: &u32| self.hosts[group[place as usize] as usize];
+        members.chunks_mut(ranks).for_each(|seats| seats.sort_by_key(host));
+        Some(Seating { ranks: ranks as u32, members: (!are_neighbours).then_some(members) })
     }
+}
+
+/// Which ranks of a group share servers.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Seating {
+    /// How many share each.
+    ranks: u32,
+    /// The places in the group, server by server, where those of a server are not next to each other.
+    members: Option<Vec<u32>>,
 }
 
 /// Of the pieces of a channel, so many may be under way at once: the next one begins while the last is being
@@ -340,8 +366,8 @@ type Strands = Arc<Vec<Box<dyn Pattern>>>;
 /// Patterns that were made, so that operations which are alike share one.
 #[derive(Default)]
 struct Patterns {
-    /// By operation, algorithm, number of ranks, and how many neighbours share a server.
-    made: BTreeMap<(Collective, Algorithm, u32, Option<u32>), Strands>,
+    /// By operation, algorithm, number of ranks, and how they share servers where the algorithm goes by that.
+    made: BTreeMap<(Collective, Algorithm, u32, Option<Seating>), Strands>,
 }
 
 impl Patterns {
@@ -363,12 +389,13 @@ impl Patterns {
                 (most.unwrap_or(0), Arc::new(vec![pairs]), (1, 1))
             }
             Sizes::Whole(bytes) => {
-                let server = plan.settings.neighbours(&plan.program.groups[group as usize]);
-                let made = self.made.entry((kind, algorithm, ranks, server));
-                let patterns = match made {
-                    std::collections::btree_map::Entry::Occupied(known) => Arc::clone(known.get()),
-                    std::collections::btree_map::Entry::Vacant(new) => {
-                        Arc::clone(new.insert(Arc::new(pattern::patterns(kind, algorithm, ranks, server)?)))
+                let members = &plan.program.groups[group as usize];
+                let seating = if algorithm.knows_servers() { plan.settings.seating(members) } else { None };
+                let patterns = match self.made.entry((kind, algorithm, ranks, seating)) {
+                    Entry::Occupied(known) => Arc::clone(known.get()),
+                    Entry::Vacant(new) => {
+                        let patterns = patterns(kind, algorithm, ranks, new.key().3.as_ref())?;
+                        Arc::clone(new.insert(Arc::new(patterns)))
                     }
                 };
                 let pieces = if kind == Collective::Barrier { (1, 1) } else { (*channels, *chunks) };
@@ -382,6 +409,18 @@ impl Patterns {
         let lanes = channels * chunks * strands;
         Ok(Operation { kind, algorithm, group, ranks, bytes, lanes, gate, patterns, slots })
     }
+}
+
+/// The patterns of an operation among ranks that share servers so.
+fn patterns(
+    kind: Collective,
+    algorithm: Algorithm,
+    ranks: u32,
+    seating: Option<&Seating>,
+) -> Result<Vec<Box<dyn Pattern>>, String> {
+    let made = pattern::patterns(kind, algorithm, ranks, seating.map(|seating| seating.ranks))?;
+    let Some(members) = seating.and_then(|seating| seating.members.as_ref()) else { return Ok(made) };
+    Ok(made.into_iter().map(|one| -> Box<dyn Pattern> { Box::new(Reordered::new(one, members)) }).collect())
 }
 
 impl Operation {

@@ -31,7 +31,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         kind: Kind::Count(1),
         default: Absent,
         doc: "How many ranks that follow each other share a server, for hierarchical and rail-ring. Left out: as the \
-              topology has it.",
+              topology and the placement have it, in whatever order.",
         source: "packetloom",
     },
     Param {

@@ -1,7 +1,7 @@
 //! In two levels: among the ranks of a server, which a switch of their own joins, and among the ranks of the same
 //! place in every server, which share a rail (Cho et al., BlueConnect, MLSys 2019; NCCL's PXN for all-to-all).
 
-use super::{Message, Pattern, Shares, Stage};
+use super::{Message, Pattern, Shares, Stage, needs_servers};
 use crate::job::Collective;
 
 /// First inside servers, then along rails, then inside servers, as the operation needs it.
@@ -19,8 +19,7 @@ impl Hierarchical {
     /// # Errors
     /// Where these do not fill servers.
     pub fn new(operation: Collective, ranks: u32, server: Option<u32>) -> Result<Hierarchical, String> {
-        let server = server
-            .ok_or("hierarchical needs groups with equally many ranks next to each other in each server")?;
+        let server = server.ok_or_else(|| needs_servers("hierarchical"))?;
         if !ranks.is_multiple_of(server) {
             return Err(format!(
                 "hierarchical needs whole servers: {ranks} ranks are not a multiple of {server}"

@@ -11,6 +11,7 @@ mod direct;
 mod halving;
 mod hierarchical;
 mod rail_ring;
+mod reordered;
 mod ring;
 mod shares;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod tests;
 mod tree;
 
 pub use direct::Pairs;
+pub use reordered::Reordered;
 pub use shares::Shares;
 
 use crate::job::Collective;
@@ -125,6 +127,11 @@ impl Algorithm {
         ALGORITHMS.iter().find(|(_, one)| *one == self).map_or("", |(name, _)| name)
     }
 
+    /// Whether it goes by which ranks share a server.
+    pub fn knows_servers(self) -> bool {
+        matches!(self, Algorithm::Hierarchical | Algorithm::RailRing)
+    }
+
     /// The one that is taken where none is written.
     pub fn usual(operation: Collective) -> Algorithm {
         match operation {
@@ -170,6 +177,13 @@ pub fn patterns(
         return Ok(rings.into_iter().map(|one| -> Box<dyn Pattern> { Box::new(one) }).collect());
     }
     one_pattern(operation, algorithm, ranks, server).map(|pattern| vec![pattern])
+}
+
+/// The complaint of an algorithm that goes by servers where there are none.
+fn needs_servers(algorithm: &str) -> String {
+    format!(
+        "{algorithm} needs equally many ranks of a group in each server; write ranks or a placement for which that is so, or, where the topology has no servers, how many ranks that follow each other share one (server)"
+    )
 }
 
 fn one_pattern(

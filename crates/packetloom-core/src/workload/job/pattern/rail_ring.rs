@@ -2,7 +2,7 @@
 //! by another NIC.
 
 use super::ring::Ring;
-use super::{Message, Pattern, Stage};
+use super::{Message, Pattern, Stage, needs_servers};
 
 /// One of as many rings as a server has ranks. It enters a server at one rank, passes its others by the switch inside,
 /// and leaves it by the rank before the one where it entered, for the rank of the same place in the next server. So
@@ -23,8 +23,7 @@ impl RailRing {
     /// # Errors
     /// Where these do not fill servers.
     pub fn all(ring: Ring, server: Option<u32>) -> Result<Vec<RailRing>, String> {
-        let server = server
-            .ok_or("rail-ring needs groups with equally many ranks next to each other in each server")?;
+        let server = server.ok_or_else(|| needs_servers("rail-ring"))?;
         if !ring.ranks.is_multiple_of(server) {
             let ranks = ring.ranks;
             return Err(format!(

@@ -179,7 +179,8 @@ fn what_can_not_be_done_is_told() {
     );
     assert_eq!(
         message(Collective::AllReduce, Algorithm::Hierarchical, 6, None),
-        "hierarchical needs groups with equally many ranks next to each other in each server"
+        "hierarchical needs equally many ranks of a group in each server; write ranks or a placement for which that \
+         is so, or, where the topology has no servers, how many ranks that follow each other share one (server)"
     );
     assert_eq!(
         message(Collective::AllReduce, Algorithm::Hierarchical, 6, Some(4)),

@@ -1,0 +1,55 @@
+//! A pattern whose ranks have another order than their group: one that goes server by server, where the group's ranks
+//! do not.
+
+use super::{Message, Pattern, Stage};
+
+/// What the pattern calls the i-th rank is the group's `members[i]`-th.
+#[derive(Debug)]
+pub struct Reordered {
+    pattern: Box<dyn Pattern>,
+    members: Vec<u32>,
+    /// The other way round.
+    positions: Vec<u32>,
+}
+
+impl Reordered {
+    /// For a group whose members the pattern takes in this order.
+    pub fn new(pattern: Box<dyn Pattern>, members: &[u32]) -> Reordered {
+        let mut positions = vec![0; members.len()];
+        for (position, &member) in (0..).zip(members) {
+            positions[member as usize] = position;
+        }
+        Reordered { pattern, members: members.to_vec(), positions }
+    }
+
+    fn position(&self, rank: u32) -> u32 {
+        self.positions[rank as usize]
+    }
+}
+
+impl Pattern for Reordered {
+    fn slots(&self) -> u32 {
+        self.pattern.slots()
+    }
+
+    fn stages(&self, rank: u32) -> u32 {
+        self.pattern.stages(self.position(rank))
+    }
+
+    fn stage(&self, rank: u32, stage: u32) -> Stage {
+        self.pattern.stage(self.position(rank), stage)
+    }
+
+    fn most_under_way(&self) -> Option<u32> {
+        self.pattern.most_under_way()
+    }
+
+    fn repeats(&self) -> bool {
+        self.pattern.repeats()
+    }
+
+    fn message(&self, rank: u32, slot: u32, bytes: u64) -> Message {
+        let message = self.pattern.message(self.position(rank), slot, bytes);
+        Message { to: self.members[message.to as usize], ..message }
+    }
+}
