@@ -78,6 +78,14 @@ pub trait Scheme: Transport {
         Ok(())
     }
 
+    /// What must hold of the routing, with its parameters on a network.
+    ///
+    /// # Errors
+    /// What does not, by its key in the scenario.
+    fn check_routing(_values: &Values, _routing: &Values, _topology: &Topology) -> Result<(), Complaint> {
+        Ok(())
+    }
+
     /// Whether it goes by marks.
     fn goes_by_marks(_values: &Values) -> bool {
         false
@@ -149,6 +157,8 @@ pub struct Entry {
     pub weighted_classes: fn(&Values) -> Option<u64>,
     /// What must hold of its parameters on a network.
     pub check_network: fn(&Values, &Topology) -> Result<(), Complaint>,
+    /// What must hold of the routing, with its parameters on a network.
+    pub check_routing: fn(&Values, &Values, &Topology) -> Result<(), Complaint>,
     /// Its parameters with what it works out of how large flows are.
     pub on_sizes: fn(&Values, &Topology, &[(u64, f64)]) -> Values,
     engine: fn(&Plan<'_>) -> Box<dyn AnyEngine>,
@@ -177,6 +187,7 @@ impl Entry {
             classes: T::classes,
             weighted_classes: T::weighted_classes,
             check_network: T::check_network,
+            check_routing: T::check_routing,
             on_sizes: T::on_sizes,
             engine: |plan| {
                 let config = T::on_plan(T::configure(plan.transport), plan);

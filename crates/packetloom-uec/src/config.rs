@@ -6,6 +6,7 @@ use super::oversubscribed;
 use super::pacer;
 use super::sleek;
 use super::window::{Rule, Window};
+use crate::flow::HostId;
 use crate::packet_format::PacketFormat;
 use crate::topology::{Link, Topology};
 use crate::units::{Rate, Time};
@@ -86,19 +87,31 @@ pub struct Config {
 
 impl Config {
     /// On a network.
-    pub fn on(mut self, topology: &Topology) -> Config {
-        let sizes = [self.mtu() as u64, u64::from(self.format.ack_bytes)];
-        self.network_rtt = self.base_rtt.unwrap_or_else(|| longest_rtt(topology, sizes));
+    pub fn on(self, topology: &Topology) -> Config {
+        let sizes = self.sizes();
+        let rtt = self.base_rtt.unwrap_or_else(|| longest_rtt_of(distinct_pairs(topology), topology, sizes));
+        self.at(rtt, topology.nic_rate())
+    }
+
+    /// On a network with this longest round trip, by a link of this rate.
+    pub fn at(mut self, rtt: Time, link_rate: Rate) -> Config {
+        let mtu = self.mtu() as u64;
+        self.network_rtt = rtt;
         self.rto = match self.timeout {
             Timeout::Fixed(rto) => rto,
             Timeout::Queues(rto, queues) => {
-                let packets = (self.bdp(topology.nic_rate()) / sizes[0] as f64).ceil() as u64;
-                rto + topology.nic_rate().time_for(queues * packets * sizes[0])
+                let packets = (self.bdp(link_rate) / mtu as f64).ceil() as u64;
+                rto + link_rate.time_for(queues * packets * mtu)
             }
-            Timeout::Packets(rto, packets) => rto + topology.nic_rate().time_for(packets * sizes[0]),
+            Timeout::Packets(rto, packets) => rto + link_rate.time_for(packets * mtu),
         };
         self.request_interval = if self.is_eqds { self.rto } else { self.network_rtt };
         self
+    }
+
+    /// Bytes of a full packet and of its answer.
+    pub fn sizes(&self) -> [u64; 2] {
+        [self.mtu() as u64, u64::from(self.format.ack_bytes)]
     }
 
     /// Bytes of a full packet.
@@ -163,12 +176,16 @@ impl Config {
     }
 }
 
-/// The longest round trip of a full packet and its answer where nothing waits.
-fn longest_rtt(topology: &Topology, [there, back]: [u64; 2]) -> Time {
+/// The longest round trip of a full packet and its answer where nothing waits, between some pairs of hosts.
+pub fn longest_rtt_of(
+    pairs: impl IntoIterator<Item = (HostId, HostId)>,
+    topology: &Topology,
+    [there, back]: [u64; 2],
+) -> Time {
     let way = |links: &[&Link], bytes| -> u64 {
         let takes = links.iter().map(|link| link.latency + link.rate.time_for(bytes));
         takes.map(Time::as_ps).sum()
     };
     let rtt = |(src, dst)| way(&path(topology, src, dst), there) + way(&path(topology, dst, src), back);
-    Time(distinct_pairs(topology).into_iter().map(rtt).max().unwrap_or(1))
+    Time(pairs.into_iter().map(rtt).max().unwrap_or(1))
 }

@@ -73,6 +73,11 @@ impl Credit {
         self.is_speculating
     }
 
+    /// Whether nothing would go if it were the flow's turn.
+    pub fn gives_up(&self) -> bool {
+        self.settings.is_eqds && self.pulled <= 0 && !self.is_speculating
+    }
+
     /// Spends so much.
     #[inline]
     pub fn spend(&mut self, bytes: i64) -> Turn {

@@ -13,11 +13,14 @@
 //! | `credit.rs`, `pacer.rs`, `oversubscribed.rs` | credit at the sender, and the receiver's pulls |
 //! | `sleek.rs` | loss detection without trimming |
 //! | `nic.rs` | the order of packets at a host's link |
+//! | `links.rs`, `lanes.rs`, `several.rs` | hosts with several links: their networks, what flows by the same links share, which link a packet takes |
 
 mod config;
 mod credit;
 mod flight;
 mod header;
+mod lanes;
+mod links;
 mod nic;
 mod nscc;
 mod oversubscribed;
@@ -26,19 +29,21 @@ mod params;
 mod receiver;
 mod sack;
 mod sender;
+mod several;
 mod sleek;
 mod window;
 
-use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
+use crate::engine::{Context, FlowStatus, Plan, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::routing::Judged;
-use crate::spec::{Component, Values};
+use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use config::Config;
 use header::{Ack, Answers, Header};
-use nic::Nic;
+use lanes::{Lane, Lanes};
+use links::Links;
 use oversubscribed::Oversubscribed;
 use pacer::Pacer;
 use packetloom_core::{engine, flow, packet, routing, spec, topology, units};
@@ -49,6 +54,7 @@ use receiver::{Pulls, Receiver, Wants};
 use sack::{Arrival, Arrivals};
 use sender::Sender;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 packetloom_transport::family! {
     Eqds,
@@ -86,6 +92,14 @@ pub trait Variant: Send {
 /// Parameters that were read.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings(Config);
+
+/// These on a network.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    config: Config,
+    /// What hosts know of their links, where some have several.
+    links: Option<Arc<Links>>,
+}
 
 /// EQDS's part.
 #[derive(Debug)]
@@ -127,47 +141,48 @@ impl Variant for OfUec {
 
 /// All flows at one host.
 pub struct Sprayed<V> {
-    config: Config,
+    lanes: Lanes,
     senders: FlowTable<Sender>,
     receivers: FlowTable<Receiver>,
-    nic: Nic,
-    pacer: Option<Pacer>,
-    /// When the timer goes off for the next pull, if one is set.
-    pulls_at: Time,
-    oversubscribed: Option<Oversubscribed>,
-    is_in_period: bool,
     finished: Finished,
     variant: PhantomData<V>,
 }
 
 impl<V: Variant> Scheme for Sprayed<V> {
     const COMPONENT: Component = V::COMPONENT;
-    type Config = Config;
-    const ONE_LINK_A_HOST: bool = true;
+    type Config = Setup;
     const GOES_BY_TRIMS: bool = true;
     const JUDGED: Judged = Judged::Packets;
     const NEEDS_WHOLE: Option<&'static str> =
         Some("its packets take several paths, and its receivers give credit");
 
-    fn configure(values: &Values) -> Config {
+    fn configure(values: &Values) -> Setup {
         let Settings(config) = V::read(values);
-        config
+        Setup { config, links: None }
     }
 
-    fn on_network(config: Config, topology: &Topology) -> Config {
-        config.on(topology)
+    fn on_plan(setup: Setup, plan: &Plan<'_>) -> Setup {
+        let config = setup.config.on(plan.topology);
+        let spreads = routing::hosts_spread(plan.routing);
+        let links = Links::of(plan.topology, config.sizes(), spreads).map(Arc::new);
+        Setup { config, links }
     }
 
-    fn new(config: &Config) -> Sprayed<V> {
+    fn check_network(values: &Values, topology: &Topology) -> Result<(), Complaint> {
+        let Settings(config) = V::read(values);
+        if config.credits.is_some() { links::check_pulls(topology) } else { Ok(()) }
+    }
+
+    fn check_routing(values: &Values, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
+        let Settings(config) = V::read(values);
+        if config.credits.is_some() { links::check_spread(routing, topology) } else { Ok(()) }
+    }
+
+    fn new(Setup { config, links }: &Setup) -> Sprayed<V> {
         Sprayed {
-            config: *config,
+            lanes: Lanes::new(*config, links.clone()),
             senders: FlowTable::default(),
             receivers: FlowTable::default(),
-            nic: Nic::new(config.control_per_data),
-            pacer: None,
-            pulls_at: Time::NEVER,
-            oversubscribed: config.oversubscribed.map(Oversubscribed::new),
-            is_in_period: false,
             finished: Finished::new(Time(config.rto.as_ps().saturating_mul(8))),
             variant: PhantomData,
         }
@@ -183,7 +198,9 @@ impl<V: Variant> Transport for Sprayed<V> {
     type Agent = ();
 
     fn start(&mut self, flow: Flow, context: &mut Host<'_>) {
-        let sender = Sender::new(flow, context.nic_rate(), &self.config);
+        let number = self.lanes.to(context.host, flow.dst);
+        let lane = self.lanes.get(number);
+        let sender = Sender::new(flow, number, lane.rate_at(context), &lane.config);
         self.senders.insert(flow.id, sender);
         self.settle(flow.id, context);
         self.serve(context);
@@ -207,15 +224,20 @@ impl<V: Variant> Transport for Sprayed<V> {
 
     fn timer(&mut self, timer: Timer, context: &mut Host<'_>) {
         match timer.purpose {
-            SERVE if context.now == self.nic.serves_at => self.nic.serves_at = Time::NEVER,
-            SERVE => return,
+            SERVE => {
+                let nic = &mut self.lanes.get_mut(timer.key as u16).nic;
+                if context.now != nic.serves_at {
+                    return;
+                }
+                nic.serves_at = Time::NEVER;
+            }
             TIMEOUT => self.rings(timer.key, context),
             PROBE => self.probes(timer.key, context),
             PULL => {
-                self.pulls_at = Time::NEVER;
-                self.pull(context);
+                self.lanes.get_mut(timer.key as u16).pulls_at = Time::NEVER;
+                self.pull(timer.key as u16, context);
             }
-            _ => self.end_period(context),
+            _ => self.end_period(timer.key as u16, context),
         }
         self.serve(context);
     }
@@ -225,7 +247,7 @@ impl<V: Variant> Transport for Sprayed<V> {
     }
 
     fn sending(&self, flow: FlowId, _: Time) -> Option<Sending> {
-        self.senders.get(flow).map(|sender| sender.sending(&self.config))
+        self.senders.get(flow).map(|sender| sender.sending(&self.lanes.get(sender.lane).config))
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {
@@ -242,46 +264,42 @@ impl<V: Variant> Sprayed<V> {
     /// Sends what waits if the link is free, and comes back when it is: control packets up to a flow's turn, then a
     /// packet of that flow.
     fn serve(&mut self, context: &mut Host<'_>) {
-        while self.nic.has_any() {
+        if self.lanes.may_be_several() {
+            return self.serve_several(context);
+        }
+        while self.lanes.get(0).nic.has_any() {
             let Some(free_at) = context.nic_free_at(0, 0, 0, || 0) else { return };
             if free_at > context.now {
-                return self.serve_at(free_at, context);
+                return self.serve_lane_at(0, free_at, context);
             }
-            while let Some(packet) = self.nic.take_control() {
+            while let Some(packet) = self.lanes.get_mut(0).nic.take_control() {
                 context.send(packet);
             }
             self.send_data(context);
         }
     }
 
-    /// Comes back then.
-    fn serve_at(&mut self, at: Time, context: &mut Host<'_>) {
-        if at < self.nic.serves_at {
-            self.nic.serves_at = at;
-            context.set_timer(at, 0, SERVE);
-        }
-    }
-
     /// Has the next flow send that can.
     fn send_data(&mut self, context: &mut Host<'_>) {
-        while let Some(flow) = self.nic.take_flow() {
+        while let Some(flow) = self.lanes.get_mut(0).nic.take_flow() {
             let Some(sender) = self.senders.get_mut(flow) else { continue };
             sender.is_queued = false;
             let start = context.nic_drained_at(flow, 0, || 0).max(context.now);
-            let flows = self.nic.flows() + 1;
-            if sender.take_turn(start, flows, &self.config, context) {
+            let Lane { config, nic, .. } = self.lanes.get(0);
+            if sender.take_turn(start, nic.flows() + 1, config, context) {
                 return self.settle(flow, context);
             }
         }
     }
 
     /// Queues a control packet about a flow.
-    fn send_control(&mut self, flow: FlowId, dst: HostId, class: u8, header: Header) {
-        self.nic.add_control(Packet {
+    fn send_control(&mut self, (flow, lane): (FlowId, u16), dst: HostId, class: u8, header: Header) {
+        let Lane { config, nic, .. } = self.lanes.get_mut(lane);
+        nic.add_control(Packet {
             flow,
             dst,
             priority: priority::FIRST,
-            size_bytes: self.config.format.ack_bytes,
+            size_bytes: config.format.ack_bytes,
             kind: if matches!(header, Header::Ack(_)) { Kind::Ack } else { Kind::Control },
             class,
             header,
@@ -295,21 +313,23 @@ impl<V: Variant> Sprayed<V> {
     /// Has a flow of which something changed wait for its turn if it can send, and for its timers.
     fn settle(&mut self, flow: FlowId, context: &mut Host<'_>) {
         let Some(sender) = self.senders.get_mut(flow) else { return };
-        if !sender.is_queued && sender.may_send(&self.config) {
+        let Lane { config, nic, .. } = self.lanes.get_mut(sender.lane);
+        if !sender.is_queued && sender.may_send(config) {
             sender.is_queued = true;
-            self.nic.add_flow(flow);
+            nic.add_flow(flow);
         }
-        sender.set_alarm(&self.config, context);
+        sender.set_alarm(config, context);
     }
 
     /// An answer of the receiver.
     fn answered(&mut self, packet: &Packet<Header>, context: &mut Host<'_>) {
         let flow = packet.flow;
         let Some(sender) = self.senders.get_mut(flow) else { return };
+        let config = &self.lanes.get(sender.lane).config;
         match &packet.header {
-            Header::Ack(ack) => sender.acknowledged(ack, &self.config, context),
+            Header::Ack(ack) => sender.acknowledged(ack, config, context),
             &Header::Nack { seq, path, last_hop, marked } => {
-                sender.trimmed((seq, path), (last_hop, marked), &self.config, context);
+                sender.trimmed((seq, path), (last_hop, marked), config, context);
             }
             &Header::Pull(given) => sender.pulled(given, context.now),
             _ => {}
@@ -325,10 +345,10 @@ impl<V: Variant> Sprayed<V> {
     /// A flow may have waited too long for an answer.
     fn rings(&mut self, flow: FlowId, context: &mut Host<'_>) {
         let Some(sender) = self.senders.get_mut(flow) else { return };
-        let request = sender.timer(&self.config, context);
-        let Flow { dst, class, .. } = *sender.flow();
+        let request = sender.timer(&self.lanes.get(sender.lane).config, context);
+        let (lane, Flow { dst, class, .. }) = (sender.lane, *sender.flow());
         if let Some(header) = request {
-            self.send_control(flow, dst, class, header);
+            self.send_control((flow, lane), dst, class, header);
         }
         self.settle(flow, context);
     }
@@ -337,9 +357,9 @@ impl<V: Variant> Sprayed<V> {
     fn probes(&mut self, flow: FlowId, context: &mut Host<'_>) {
         let Some(sender) = self.senders.get_mut(flow) else { return };
         let probe = sender.probe(context);
-        let Flow { dst, class, .. } = *sender.flow();
+        let (lane, Flow { dst, class, .. }) = (sender.lane, *sender.flow());
         if let Some(header) = probe {
-            self.send_control(flow, dst, class, header);
+            self.send_control((flow, lane), dst, class, header);
         }
         self.settle(flow, context);
     }
@@ -353,21 +373,23 @@ impl<V: Variant> Sprayed<V> {
         if self.receivers.get(flow).is_none() {
             if let Some(packets) = self.finished.packets(flow) {
                 let ack = Ack { next: packets, base: packets + 1, ..blank(packet) };
-                return self.send_control(flow, src, class, Header::Ack(ack));
+                let lane = self.lanes.to(context.host, src);
+                return self.send_control((flow, lane), src, class, Header::Ack(ack));
             }
             let (arrivals, pulls) = (Arrivals::default(), Pulls::default());
-            self.receivers.insert(flow, Receiver { sender: src, class, arrivals, pulls });
+            let lane = self.lanes.to(context.host, src);
+            self.receivers.insert(flow, Receiver { sender: src, class, lane, arrivals, pulls });
         }
-        self.begin_period(context);
         let Some(receiver) = self.receivers.get_mut(flow) else { return };
-        let (answer, wants) = take_in(receiver, packet, &self.config, &mut self.oversubscribed);
-        if self.config.credits.is_some() && (wants.credit || wants.trimmed > 0) {
-            let config = &self.config;
-            let new = || config.pacer(context.nic_rate()).map(Pacer::new);
-            if self.pacer.is_none() {
-                self.pacer = new();
+        let number = receiver.lane;
+        let lane = self.lanes.get_mut(number);
+        begin_period(lane, number, context);
+        let (answer, wants) = take_in(receiver, packet, &lane.config, &mut lane.oversubscribed);
+        if lane.config.credits.is_some() && (wants.credit || wants.trimmed > 0) {
+            if lane.pacer.is_none() {
+                lane.pacer = lane.config.pacer(lane.rate_at(context)).map(Pacer::new);
             }
-            if let Some(pacer) = &mut self.pacer {
+            if let Some(pacer) = &mut lane.pacer {
                 pacer.request(flow, &mut receiver.pulls, wants);
             }
         }
@@ -378,50 +400,53 @@ impl<V: Variant> Sprayed<V> {
             context.delivered(flow);
         }
         if let Some(header) = answer {
-            self.send_control(flow, src, class, header);
+            self.send_control((flow, number), src, class, header);
         }
-        self.pull(context);
+        self.pull(number, context);
     }
 
     /// Pulls from the flow whose turn it is, if a pull is due; otherwise sets a timer.
-    fn pull(&mut self, context: &mut Host<'_>) {
+    fn pull(&mut self, number: u16, context: &mut Host<'_>) {
         let now = context.now;
-        while let Some(pacer) = &mut self.pacer
-            && pacer.has_any()
-        {
+        loop {
+            let lane = self.lanes.get_mut(number);
+            let rate = lane.rate_at(context);
+            let Some(pacer) = lane.pacer.as_mut().filter(|pacer| pacer.has_any()) else { return };
             let due = pacer.free_at();
             if due > now {
-                if due < self.pulls_at {
-                    self.pulls_at = due;
-                    context.set_timer(due, 0, PULL);
+                if due < lane.pulls_at {
+                    lane.pulls_at = due;
+                    context.set_timer(due, number.into(), PULL);
                 }
                 return;
             }
-            let takes = self.config.pull_takes(context.nic_rate());
+            let takes = lane.config.pull_takes(rate);
             let Some((flow, given)) = pacer.pull((now, takes), &mut self.receivers) else { return };
             let Some(receiver) = self.receivers.get(flow) else { return };
             let (sender, class) = (receiver.sender, receiver.class);
-            self.send_control(flow, sender, class, Header::Pull(given));
+            self.send_control((flow, number), sender, class, Header::Pull(given));
         }
     }
 
-    /// In oversubscribed networks: begins to count, unless it does already.
-    fn begin_period(&mut self, context: &mut Host<'_>) {
-        if self.oversubscribed.is_some() && !std::mem::replace(&mut self.is_in_period, true) {
-            // One and a half round trips, drawn anew each time, so that receivers do not swing together.
-            let period = (0.75 + context.random.unit() / 2.0) * 1.5 * self.config.network_rtt.as_ps() as f64;
-            context.set_timer(context.now + Time((period as u64).max(1)), 0, PERIOD);
-        }
-    }
-
-    fn end_period(&mut self, context: &mut Host<'_>) {
-        self.is_in_period = false;
-        if let (Some(control), Some(pacer)) = (&mut self.oversubscribed, &mut self.pacer) {
+    fn end_period(&mut self, number: u16, context: &mut Host<'_>) {
+        let lane = self.lanes.get_mut(number);
+        lane.is_in_period = false;
+        if let (Some(control), Some(pacer)) = (&mut lane.oversubscribed, &mut lane.pacer) {
             pacer.limit(control.end_period());
         }
-        if self.receivers.states().next().is_some() {
-            self.begin_period(context);
+        if self.receivers.states().any(|receiver| receiver.lane == number) {
+            begin_period(lane, number, context);
         }
+    }
+}
+
+/// In oversubscribed networks: begins to count, unless it does already.
+#[inline]
+fn begin_period(lane: &mut Lane, number: u16, context: &mut Host<'_>) {
+    if lane.oversubscribed.is_some() && !std::mem::replace(&mut lane.is_in_period, true) {
+        // One and a half round trips, drawn anew each time, so that receivers do not swing together.
+        let period = (0.75 + context.random.unit() / 2.0) * 1.5 * lane.config.network_rtt.as_ps() as f64;
+        context.set_timer(context.now + Time((period as u64).max(1)), number.into(), PERIOD);
     }
 }
 

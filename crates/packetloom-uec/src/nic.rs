@@ -69,6 +69,27 @@ impl Nic {
         self.control.pop_front()
     }
 
+    /// Whether it is not a flow's turn.
+    pub fn is_controls_turn(&self) -> bool {
+        self.flows.is_empty() || self.in_a_row < self.per_data
+    }
+
+    /// The next control packet, whosever turn it is.
+    pub fn next_control(&self) -> Option<&Packet<Header>> {
+        self.control.front()
+    }
+
+    /// Takes it.
+    pub fn take_next_control(&mut self) -> Option<Packet<Header>> {
+        self.in_a_row = if self.flows.is_empty() { 0 } else { self.in_a_row + 1 };
+        self.control.pop_front()
+    }
+
+    /// Has these flows wait before all others, in their order.
+    pub fn put_back(&mut self, flows: Vec<FlowId>) {
+        flows.into_iter().rev().for_each(|flow| self.flows.push_front(flow));
+    }
+
     /// The next flow, if one waits; it may turn out to have nothing to send.
     #[inline]
     pub fn take_flow(&mut self) -> Option<FlowId> {

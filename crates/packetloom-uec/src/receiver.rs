@@ -10,6 +10,8 @@ pub struct Receiver {
     pub sender: HostId,
     /// The traffic class of its packets.
     pub class: u8,
+    /// By which of this host's links its sender is reached.
+    pub lane: u16,
     /// What arrived.
     pub arrivals: Arrivals,
     /// The credit that it was given.

@@ -38,6 +38,8 @@ pub struct Sender {
     sleek: Option<Sleek>,
     /// Whether it waits for its turn at the host's link.
     pub is_queued: bool,
+    /// By which of the host's links it goes.
+    pub lane: u16,
     /// When it last requested credit.
     requested_at: Option<Time>,
     /// When anything last left or arrived.
@@ -48,8 +50,19 @@ pub struct Sender {
     report: Report,
 }
 
+/// What became of a flow's turn at a host with several links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// A packet went.
+    Sent,
+    /// It has none that may go.
+    Nothing,
+    /// The next has to go by a link that is not free.
+    Waits,
+}
+
 impl Sender {
-    pub fn new(flow: Flow, rate: Rate, config: &Config) -> Sender {
+    pub fn new(flow: Flow, lane: u16, rate: Rate, config: &Config) -> Sender {
         let packets = config.format.data.packets(flow.size_bytes) as u32;
         Sender {
             flow,
@@ -65,6 +78,7 @@ impl Sender {
             target: 0,
             sleek: config.sleek.map(Sleek::new),
             is_queued: false,
+            lane,
             requested_at: None,
             active_at: flow.start,
             alarm_at: Time::NEVER,
@@ -141,6 +155,36 @@ impl Sender {
 
     /// It is its turn at the link, from `start` on, one of so many flows that wait; returns whether it sent.
     pub fn take_turn(&mut self, start: Time, flows: usize, config: &Config, context: &mut Host<'_>) -> bool {
+        self.turn(start, flows, config, |packet| context.send(packet))
+    }
+
+    /// The same where one of several links is free.
+    pub fn take_turn_by_free_link(&mut self, flows: usize, config: &Config, context: &mut Host<'_>) -> Taken {
+        if !self.may_send(config) {
+            return Taken::Nothing;
+        }
+        let (mut path, now) = (0, context.now);
+        if !self.credit.is_some_and(|credit| credit.gives_up()) {
+            let Flow { id: flow, dst, class, .. } = self.flow;
+            let packet = Packet { flow, dst, class, kind: Kind::Data, ..Packet::default() };
+            let Some(free) = context.free_path(&packet) else { return Taken::Waits };
+            path = free;
+        }
+        let send = |packet: Packet<Header>| {
+            context.send_by(path, packet);
+            path
+        };
+        if self.turn(now, flows, config, send) { Taken::Sent } else { Taken::Nothing }
+    }
+
+    #[inline(always)]
+    fn turn(
+        &mut self,
+        start: Time,
+        flows: usize,
+        config: &Config,
+        send: impl FnOnce(Packet<Header>) -> u16,
+    ) -> bool {
         if !self.may_send(config) {
             return false;
         }
@@ -164,7 +208,7 @@ impl Sender {
         {
             self.target = credit.target(&self.wish(flows));
         }
-        let path = context.send(Packet {
+        let path = send(Packet {
             flow: self.flow.id,
             dst: self.flow.dst,
             priority: if was_speculating { SPECULATIVE } else { PULLED },

@@ -161,6 +161,7 @@ impl Simulation {
         routing::check(&routing, &topology)?;
         check_paths(&transport.kind, &routing, &topology)?;
         check_links(&case.scheme, &topology, is_fluid)?;
+        transport::check_routing(&transport, &routing, &topology)?;
         let format = if is_central { central::FORMAT } else { PacketFormat::of(&transport).data };
         check_returns(&case)?;
         check_processing(&topology, (is_fluid, is_central))?;

@@ -208,8 +208,7 @@ fn every_transport_gets_through_or_says_why_not() {
                 }
             }
         }
-        let knows_one_link =
-            ["rcp", "d3", "pdq", "daq", "numfabric", "fastpass", "flowtune", "eqds", "uec"].contains(&name);
+        let knows_one_link = ["rcp", "d3", "pdq", "daq", "numfabric", "fastpass", "flowtune"].contains(&name);
         // HPCC's telemetry is of one path.
         let expected = if ["hpcc", "python-telemetry"].contains(&name) { 2 } else { 0 };
         assert_eq!(refused, if knows_one_link { 4 } else { expected }, "{name}");

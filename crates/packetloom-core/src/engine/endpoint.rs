@@ -201,6 +201,24 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         (!self.nic.is_paused(class, packet)).then(|| self.nic_drained_at(flow, path, &dst))
     }
 
+    /// Of the host's links by which it reaches another, and which have not paused a class: whether one is free, and when
+    /// the first of those will be that are not. When a pause ends, [`Transport::resumed`] is called.
+    pub fn links_free_to(&mut self, dst: HostId, class: u8) -> (bool, Time) {
+        self.nic.serve_until(self.now + Time(1), self.wires);
+        self.nic.free_to(self.now, dst, class)
+    }
+
+    /// The path for a packet of a transport that waits for links, to be sent now ([`Context::send_by`]): one that
+    /// begins with a link that is free. None if the choice of paths has the packet wait for another link.
+    pub fn free_path(&mut self, packet: &Packet<H>) -> Option<u16> {
+        let (nic, now, src) = (&mut *self.nic, self.now, self.host);
+        let mut is_free = |path| nic.is_free_for(&Packet { time: now, src, path, ..*packet });
+        match &mut self.paths {
+            Some(paths) => paths.next_among(packet, now, &mut is_free),
+            None => Some(packet.path).filter(|&path| is_free(path)),
+        }
+    }
+
     /// How long bytes take at a rate of the transport's choice, by the clock of the network (`whole_ns`).
     #[inline]
     pub fn time_at(&self, rate: Rate, bytes: u64) -> Time {

@@ -8,6 +8,7 @@
 use super::agent::PortAgent;
 use super::port::Port;
 use super::wires::Wires;
+use crate::flow::HostId;
 use crate::packet::Packet;
 use crate::packets::PacketId;
 use crate::routing::Router;
@@ -46,6 +47,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Nics<H, A> {
     /// When everything that waits will be out where `packet` would go.
     pub(super) fn drained_at_for(&mut self, packet: &Packet<H>) -> Time {
         self.port_for(packet).drained_at()
+    }
+
+    /// The ports by which packets to a host may go, as far as is known, that have not paused a class.
+    pub(super) fn open_to(&self, now: Time, dst: HostId, class: u8) -> impl Iterator<Item = &Port<H, A>> {
+        let ways = self.router.ways(dst, now);
+        let ports = (0..ways.count()).map(move |nth| &self.ports[ways.port(nth) as usize]);
+        ports.filter(move |port| !port.has_paused(class))
     }
 
     /// When the first of the ports at which packets wait is free.

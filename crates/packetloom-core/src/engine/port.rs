@@ -4,6 +4,7 @@ use super::agent::{Leaving, Moment, PortAgent};
 use super::nics::Nics;
 use super::transmitter::Transmitter;
 use super::wires::{LinkEnd, Wires};
+use crate::flow::HostId;
 use crate::link_message::LinkMessage;
 use crate::measure::{QueueRecorder, SentRecorder};
 use crate::packet::{Kind, Packet};
@@ -572,7 +573,36 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             Some(nics) => nics.port_for(&packet()),
             None => self,
         };
-        port.shared().is_some_and(|port| port.is_paused(class))
+        port.has_paused(class)
+    }
+
+    /// Whether the far end of its link has paused a class.
+    pub(super) fn has_paused(&self, class: u8) -> bool {
+        self.shared().is_some_and(|port| port.is_paused(class))
+    }
+
+    /// Of the ports by which packets of a class to a host may go: whether one is free at `now`, and when the first of
+    /// the others will be.
+    pub(super) fn free_to(&self, now: Time, dst: HostId, class: u8) -> (bool, Time) {
+        let with = |(is_free, next): (bool, Time), port: &Port<H, A>| match port.drained_at() {
+            at if at <= now => (true, next),
+            at => (is_free, next.min(at)),
+        };
+        let none = (false, Time::NEVER);
+        match &self.nics {
+            Some(nics) => nics.open_to(now, dst, class).fold(none, with),
+            None if self.has_paused(class) => none,
+            None => with(none, self),
+        }
+    }
+
+    /// Whether the port by which a packet would go may send it and has sent all before it.
+    pub(super) fn is_free_for(&mut self, packet: &Packet<H>) -> bool {
+        let port = match &mut self.nics {
+            Some(nics) => nics.port_for(packet),
+            None => self,
+        };
+        port.drained_at() <= packet.time && !port.has_paused(packet.class)
     }
 
     /// A header that did not fit and has to go back to its sender, to be taken after each packet that the port

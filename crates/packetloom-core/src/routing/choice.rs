@@ -1,6 +1,6 @@
 //! A host's choice of paths for what it sends, and the feedback about them.
 
-use super::entropies::Entropies;
+use super::entropies::{Entropies, Fits};
 use super::paths::{PathCode, Paths};
 use super::{Chooser, Fate, chooser};
 use crate::flow::{Flow, FlowId, HostId};
@@ -68,6 +68,15 @@ impl PathChoice {
         match self {
             PathChoice::Paths(paths) => paths.next(packet.dst),
             PathChoice::Entropies(entropies) => entropies.next(packet, now),
+        }
+    }
+
+    /// The same among those that fit: at a host with several links, those by a link that is free. None if the packet
+    /// rather waits for another link.
+    pub fn next_among<H>(&mut self, packet: &Packet<H>, now: Time, fits: &mut Fits<'_>) -> Option<u16> {
+        match self {
+            PathChoice::Paths(paths) => paths.next_among(packet.dst, fits),
+            PathChoice::Entropies(entropies) => entropies.next_among(packet, now, fits),
         }
     }
 

@@ -214,11 +214,15 @@ const ROUTINGS: &[Made<Routing>] = &[
     balancing::HEDERA,
 ];
 
-/// One by which hosts choose entropies, which switches hash with the flow.
+/// One by which hosts choose entropies, which switches hash with the flow. A host's links share them out evenly (MRC
+/// 1.0, Open Compute Project 2026, gives each plane of a NIC as many), so that a flow's choice of entropies is one of
+/// links, too. In htsim_uec the NIC takes a port in turn, whatever the entropy, and nothing is learnt of ports.
 const fn by_entropy(number: usize) -> Made<Routing> {
     Made {
         component: entropies::COMPONENTS[number],
-        how: Routing::by_switches(Chooser::HostByEntropy, |_, node| by_flow(node)),
+        how: Routing::by_switches(Chooser::HostByEntropy, |_, node| {
+            if node.is_switch() { by_flow(node) } else { Policy::ByEntropy }
+        }),
     }
 }
 
@@ -294,6 +298,15 @@ pub fn judged(routing: &Values) -> Judged {
 /// Whether each host draws the paths of what it sends.
 pub fn hosts_choose(routing: &Values) -> bool {
     chooser(routing) == Chooser::Host
+}
+
+/// Whether hosts choose packet by packet, so that a flow uses all of its host's links.
+pub fn hosts_spread(routing: &Values) -> bool {
+    match chooser(routing) {
+        Chooser::Host => true,
+        Chooser::HostByEntropy => !entropies::keeps_flows(routing),
+        _ => false,
+    }
 }
 
 /// Whether a controller chooses them.
@@ -402,6 +415,8 @@ enum Policy {
     SymmetricEcmp {
         salt: u64,
     },
+    /// Of a host with several links: these take the entropies in turn.
+    ByEntropy,
     /// The hash of HPCC's simulator.
     Ns3(Box<Ns3Hash>),
     /// That of ECMP, by weights where ways differ.
@@ -588,6 +603,7 @@ impl Policy {
             Policy::Table(table) => table.choose(packet),
             Policy::Ecmp { salt } => (((flow_hash(*salt, packet) >> 32) * u64::from(ports)) >> 32) as u32,
             Policy::Weighted(weighted) => weighted.choose(ports, packet),
+            Policy::ByEntropy => u32::from(packet.path) % ports,
             Policy::SymmetricEcmp { salt } => one_of(ports, *salt, packet.flow),
             Policy::RoundRobin { turns, per } => {
                 let counter = match per {

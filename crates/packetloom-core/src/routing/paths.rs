@@ -4,6 +4,7 @@
 //! it is the index among all shortest paths from that source to that destination, and each switch works out its own
 //! position on the path from it.
 
+use super::entropies::Fits;
 use super::scoreboard::{Fate, Penalties, Scoreboard};
 use crate::flow::HostId;
 use crate::prefetch::prefetch;
@@ -177,6 +178,15 @@ impl Paths {
         round.as_mut().map_or(0, |round| round.next(&mut self.random))
     }
 
+    /// The same among those that fit, if any is left of them in this round.
+    pub fn next_among(&mut self, dst: HostId, fits: &mut Fits<'_>) -> Option<u16> {
+        let new = || self.choice.to(dst).map(|paths| Round::of(&paths, self.penalties));
+        match self.rounds.entry(dst).or_insert_with(new) {
+            Some(round) => round.next_among(fits, &mut self.random),
+            None => fits(0).then_some(0),
+        }
+    }
+
     /// Prefetches the paths to `dst`.
     #[inline]
     pub fn prefetch(&self, dst: HostId) {
@@ -221,15 +231,36 @@ impl Round {
 
     /// Draws from the paths that were not used in this round (Fisher and Yates' shuffle, a step for each packet).
     fn next(&mut self, random: &mut Stream) -> u16 {
+        self.begin();
+        let left = self.active - self.used;
+        let drawn = self.used + random.below(left as u32) as usize;
+        self.take(drawn)
+    }
+
+    /// The same among those that fit: the first of them from the one drawn.
+    fn next_among(&mut self, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
+        self.begin();
+        let left = self.active - self.used;
+        let first = random.below(left as u32) as usize;
+        let places = (0..left).map(|step| self.used + (first + step) % left);
+        let found = places.into_iter().find(|&place| fits(self.order[place]))?;
+        Some(self.take(found))
+    }
+
+    #[inline]
+    fn begin(&mut self) {
         if self.used == 0
             && let Some(mut scoreboard) = self.scoreboard.take()
         {
             self.leave_out(&mut scoreboard);
             self.scoreboard = Some(scoreboard);
         }
+    }
+
+    #[inline]
+    fn take(&mut self, place: usize) -> u16 {
         let left = self.active - self.used;
-        let drawn = self.used + random.below(left as u32) as usize;
-        self.order.swap(self.used, drawn);
+        self.order.swap(self.used, place);
         let path = self.order[self.used];
         self.used = if left == 1 { 0 } else { self.used + 1 };
         path

@@ -52,6 +52,14 @@ pub fn check_network(transport: &Values, topology: &Topology) -> Result<(), Comp
     find(&transport.kind).map_or(Ok(()), |entry| (entry.check_network)(transport, topology))
 }
 
+/// What must hold of a routing on a network, for a transport.
+///
+/// # Errors
+/// What does not, by its key in the scenario.
+pub fn check_routing(transport: &Values, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
+    find(&transport.kind).map_or(Ok(()), |entry| (entry.check_routing)(transport, routing, topology))
+}
+
 macro_rules! families {
     ($($family:ident,)*) => {
         /// Every transport, family by family.

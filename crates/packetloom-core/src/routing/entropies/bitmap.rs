@@ -1,7 +1,7 @@
 //! The bitmap of entropies to skip: those that were marked, trimmed or lost lately.
 
 use super::oblivious::Walk;
-use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
+use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
@@ -120,6 +120,34 @@ impl Select for Bitmap {
                 self.lower(entropy);
             }
         }
+    }
+
+    /// Where those that fit are all to be skipped and others are not, the flow waits for the others.
+    fn next_among(&mut self, _: Time, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
+        let entropies = self.skips.len();
+        let are_all = self.penalised as usize == entropies;
+        // How far away it is comes first: a flow that waits does not move on.
+        let (mut walk, mut draws) = (self.walk, random.clone());
+        let is_it = |_: &usize| {
+            let entropy = walk.step(&mut draws);
+            fits(entropy) && (are_all || self.skips[usize::from(entropy)] == 0)
+        };
+        // From anywhere in a round, two rounds have each of them.
+        let before = (0..2 * entropies).find(is_it)?;
+        let mut has_lowered = false;
+        for _ in 0..before {
+            let entropy = self.walk.step(random);
+            let is_skipped = self.skips[usize::from(entropy)] > 0 && fits(entropy);
+            if is_skipped && (self.lowers_each || !has_lowered) {
+                self.lower(entropy);
+                has_lowered = true;
+            }
+        }
+        let entropy = self.walk.step(random);
+        if are_all {
+            self.lower(entropy);
+        }
+        Some(entropy)
     }
 
     fn update(&mut self, _: Time, feedback: &Feedback, _: &mut Stream) {

@@ -2,7 +2,7 @@
 
 use super::bitmap::{Bitmap, PENALTIES, check_penalties};
 use super::reps_legacy::Recycled;
-use super::{ENTROPIES, Feedback, Select, Selector, Way};
+use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way};
 use crate::random::Stream;
 use crate::routing::Judged;
 use crate::spec::{Component, Made, Values};
@@ -40,6 +40,10 @@ impl Select for Mixed {
 
     fn next(&mut self, now: Time, random: &mut Stream) -> u16 {
         self.recycled.take().unwrap_or_else(|| self.bitmap.next(now, random))
+    }
+
+    fn next_among(&mut self, now: Time, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
+        self.recycled.take_among(fits).or_else(|| self.bitmap.next_among(now, fits, random))
     }
 
     fn update(&mut self, now: Time, feedback: &Feedback, random: &mut Stream) {

@@ -45,6 +45,15 @@ fn check(values: &Values) -> Result<(), Complaint> {
     Err(Complaint::new("entropies", "write a power of two up to 65536, such as 64"))
 }
 
+/// Whether a path can be taken at this moment.
+pub type Fits<'a> = dyn FnMut(u16) -> bool + 'a;
+
+/// One drawn among those up to `last` that fit: the first from one drawn of all.
+fn draw_among(last: u16, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
+    let first = random.bits() as u16 & last;
+    (0..=last).map(|step| first.wrapping_add(step) & last).find(|&entropy| fits(entropy))
+}
+
 /// How a flow chooses.
 trait Select {
     /// A flow begins.
@@ -52,6 +61,10 @@ trait Select {
 
     /// The entropy of its next packet.
     fn next(&mut self, now: Time, random: &mut Stream) -> u16;
+
+    /// The same among those that fit: where a host has several links, those of a link that is free. None if the flow
+    /// rather waits for another link.
+    fn next_among(&mut self, now: Time, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16>;
 
     /// What became of one of its packets.
     fn update(&mut self, _now: Time, _feedback: &Feedback, _random: &mut Stream) {}
@@ -95,6 +108,12 @@ macro_rules! ways {
                 }
             }
 
+            fn next_among(&mut self, now: Time, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
+                match self {
+                    $(Selector::$name(way) => way.next_among(now, fits, random)),*
+                }
+            }
+
             #[inline]
             fn update(&mut self, now: Time, feedback: &Feedback, random: &mut Stream) {
                 match self {
@@ -129,6 +148,11 @@ pub(super) fn judged(routing: &Values) -> Judged {
     (spec::how(WAYS, &routing.kind).judged)(routing)
 }
 
+/// Whether a flow keeps to an entropy until it fares badly.
+pub(super) fn keeps_flows(routing: &Values) -> bool {
+    (spec::how(WAYS, &routing.kind).build)(routing).kept().is_some()
+}
+
 /// A host's choice of entropies.
 #[derive(Clone, Debug)]
 pub struct Entropies {
@@ -160,12 +184,34 @@ impl Entropies {
             self.last_other = self.last_other.wrapping_add(1) & self.mask;
             return self.last_other;
         }
-        if self.flows.get(packet.flow).is_none() {
+        self.begin(packet.flow);
+        self.flows.get_mut(packet.flow).map_or(0, |selector| selector.next(now, &mut self.random))
+    }
+
+    /// The same among those that fit, if the flow does not rather wait for others.
+    pub(super) fn next_among<H>(
+        &mut self,
+        packet: &Packet<H>,
+        now: Time,
+        fits: &mut Fits<'_>,
+    ) -> Option<u16> {
+        if packet.kind != Kind::Data {
+            let in_turn = (0..=self.mask).map(|step| self.last_other.wrapping_add(1 + step) & self.mask);
+            let found = in_turn.into_iter().find(|&entropy| fits(entropy))?;
+            self.last_other = found;
+            return Some(found);
+        }
+        self.begin(packet.flow);
+        self.flows.get_mut(packet.flow)?.next_among(now, fits, &mut self.random)
+    }
+
+    #[inline]
+    fn begin(&mut self, flow: FlowId) {
+        if self.flows.get(flow).is_none() {
             let mut selector = self.template.clone();
             selector.start(&mut self.random);
-            self.flows.insert(packet.flow, selector);
+            self.flows.insert(flow, selector);
         }
-        self.flows.get_mut(packet.flow).map_or(0, |selector| selector.next(now, &mut self.random))
     }
 
     /// Whether a flow keeps to an entropy until it fares badly.

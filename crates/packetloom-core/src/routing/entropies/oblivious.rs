@@ -1,6 +1,6 @@
 //! Oblivious spraying: all entropies in turn, in an order that is scrambled anew for each round.
 
-use super::{ENTROPIES, Select, Selector, Way, check};
+use super::{ENTROPIES, Fits, Select, Selector, Way, check};
 use crate::random::Stream;
 use crate::routing::Judged;
 use crate::spec::{Component, Made, Values};
@@ -46,6 +46,11 @@ impl Walk {
         }
         entropy
     }
+
+    /// Steps to the next that fits, through a whole round at most.
+    fn step_among(&mut self, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
+        (0..=self.mask).find_map(|_| Some(self.step(random)).filter(|&entropy| fits(entropy)))
+    }
 }
 
 impl Select for Walk {
@@ -56,6 +61,10 @@ impl Select for Walk {
     #[inline]
     fn next(&mut self, _: Time, random: &mut Stream) -> u16 {
         self.step(random)
+    }
+
+    fn next_among(&mut self, _: Time, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
+        self.step_among(fits, random)
     }
 }
 

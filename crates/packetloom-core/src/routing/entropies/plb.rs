@@ -3,7 +3,7 @@
 //! Linux's `tcp_plb.c` also moves an idle connection after fewer round trips. A flow here is one message: it has
 //! data in flight until it ends.
 
-use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
+use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{Component, Fallback, Kind, Made, Param, Values};
@@ -107,6 +107,10 @@ impl Select for Plb {
     #[inline]
     fn next(&mut self, _: Time, _: &mut Stream) -> u16 {
         self.entropy
+    }
+
+    fn next_among(&mut self, _: Time, fits: &mut Fits<'_>, _: &mut Stream) -> Option<u16> {
+        fits(self.entropy).then_some(self.entropy)
     }
 
     fn kept(&self) -> Option<u16> {

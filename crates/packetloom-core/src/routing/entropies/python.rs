@@ -2,7 +2,7 @@
 //! `unsafe` code: what the class's methods are given, and what they call back.
 #![allow(unsafe_code)]
 
-use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
+use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{Component, Made, Values};
@@ -107,6 +107,8 @@ pub struct Chosen {
     mask: u16,
     sent: i64,
     last: u16,
+    /// Chosen for a packet that waits for the link that this one begins with.
+    waiting: Option<u16>,
 }
 
 impl Chosen {
@@ -120,6 +122,7 @@ impl Chosen {
             mask: (values.count("entropies") - 1) as u16,
             sent: 0,
             last: 0,
+            waiting: None,
         }
     }
 
@@ -138,6 +141,16 @@ impl Select for Chosen {
         }
         self.sent += 1;
         self.last
+    }
+
+    /// A class is asked once for each packet, which then waits for its link.
+    fn next_among(&mut self, now: Time, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
+        let chosen = match self.waiting {
+            Some(waiting) => waiting,
+            None => self.next(now, random),
+        };
+        self.waiting = (!fits(chosen)).then_some(chosen);
+        self.waiting.is_none().then_some(chosen)
     }
 
     fn update(&mut self, now: Time, feedback: &Feedback, random: &mut Stream) {

@@ -5,7 +5,7 @@
 //! those in the ring again and again, because each of them worked a moment ago, while a new one may be on the path
 //! that swallows packets.
 
-use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
+use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check, draw_among};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
@@ -146,6 +146,26 @@ impl Reps {
         oldest
     }
 
+    /// The oldest of these that fits. It changes its place with the oldest of all, whose uses begin anew.
+    fn take_among(&mut self, fits: &mut Fits<'_>) -> Option<u16> {
+        let (head, fresh, size) = (usize::from(self.head), usize::from(self.fresh), usize::from(self.size));
+        let place = |age: usize| (head + size - fresh + age) % size;
+        let age = (0..fresh).find(|&age| fits(self.ring[place(age)]))?;
+        if age > 0 {
+            self.used = 0;
+            (0..age).rev().for_each(|older| self.ring.swap(place(older), place(older + 1)));
+        }
+        Some(self.take())
+    }
+
+    /// The next in the ring that fits, used up or not.
+    fn take_in_turn_among(&mut self, fits: &mut Fits<'_>) -> Option<u16> {
+        let turns = (0..self.ring.len()).map(|step| (usize::from(self.turn) + step) % self.ring.len());
+        let place = turns.into_iter().find(|&place| fits(self.ring[place]))?;
+        self.turn = (place + 1) as u8;
+        Some(self.ring[place])
+    }
+
     /// The next in the ring, used up or not.
     fn take_in_turn(&mut self) -> u16 {
         let place = usize::from(self.turn) % self.ring.len();
@@ -173,6 +193,20 @@ impl Select for Reps {
         } else {
             self.draw(random)
         }
+    }
+
+    /// A frozen flow waits for the links of those that are known to work: the others may all lead into one dead plane.
+    fn next_among(&mut self, _: Time, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
+        if self.exploring > 0 {
+            let drawn = draw_among(self.last, fits, random)?;
+            self.exploring -= 1;
+            return Some(drawn);
+        }
+        if self.frozen_until.is_some() && !self.ring.is_empty() {
+            return self.take_in_turn_among(fits);
+        }
+        let fresh = if self.frozen_until.is_none() { self.take_among(fits) } else { None };
+        fresh.or_else(|| draw_among(self.last, fits, random))
     }
 
     fn update(&mut self, now: Time, feedback: &Feedback, _: &mut Stream) {

@@ -1,6 +1,6 @@
 //! REPS as it was first: every entropy that came back without a mark is used again, first come, first served.
 
-use super::{ENTROPIES, Feedback, Select, Selector, Way, check};
+use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check, draw_among};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{Component, Made, Values};
@@ -39,6 +39,12 @@ impl Recycled {
         self.good.pop_front()
     }
 
+    /// The oldest of them that fits.
+    pub(super) fn take_among(&mut self, fits: &mut Fits<'_>) -> Option<u16> {
+        let place = self.good.iter().position(|&entropy| fits(entropy))?;
+        self.good.remove(place)
+    }
+
     #[inline]
     pub(super) fn note(&mut self, feedback: &Feedback) {
         if feedback.fate == Fate::Whole {
@@ -56,6 +62,15 @@ impl Select for Recycled {
             return self.sent as u16 & self.last;
         }
         self.take().unwrap_or_else(|| random.below(entropies) as u16)
+    }
+
+    fn next_among(&mut self, _: Time, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16> {
+        let in_turn = (self.sent + 1) as u16 & self.last;
+        if self.sent <= u32::from(self.last) && fits(in_turn) {
+            self.sent += 1;
+            return Some(in_turn);
+        }
+        self.take_among(fits).or_else(|| draw_among(self.last, fits, random))
     }
 
     fn update(&mut self, _: Time, feedback: &Feedback, _: &mut Stream) {
