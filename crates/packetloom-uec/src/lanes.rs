@@ -96,13 +96,25 @@ impl Lanes {
     /// One of them.
     #[inline]
     pub fn get(&self, lane: u16) -> &Lane {
-        if lane == 0 { &self.first } else { &self.others[usize::from(lane) - 1] }
+        if lane == 0 { &self.first } else { self.other(lane) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn other(&self, lane: u16) -> &Lane {
+        &self.others[usize::from(lane) - 1]
     }
 
     /// The same, to be changed.
     #[inline]
     pub fn get_mut(&mut self, lane: u16) -> &mut Lane {
-        if lane == 0 { &mut self.first } else { &mut self.others[usize::from(lane) - 1] }
+        if lane == 0 { &mut self.first } else { self.other_mut(lane) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn other_mut(&mut self, lane: u16) -> &mut Lane {
+        &mut self.others[usize::from(lane) - 1]
     }
 
     /// How many there are.

@@ -286,7 +286,7 @@ impl<V: Variant> Sprayed<V> {
             sender.is_queued = false;
             let start = context.nic_drained_at(flow, 0, || 0).max(context.now);
             let Lane { config, nic, .. } = self.lanes.get(0);
-            if sender.take_turn(start, nic.flows() + 1, config, context) {
+            if sender.take_turn((start, None), nic.flows() + 1, config, context) {
                 return self.settle(flow, context);
             }
         }
@@ -410,7 +410,6 @@ impl<V: Variant> Sprayed<V> {
         let now = context.now;
         loop {
             let lane = self.lanes.get_mut(number);
-            let rate = lane.rate_at(context);
             let Some(pacer) = lane.pacer.as_mut().filter(|pacer| pacer.has_any()) else { return };
             let due = pacer.free_at();
             if due > now {
@@ -420,7 +419,7 @@ impl<V: Variant> Sprayed<V> {
                 }
                 return;
             }
-            let takes = lane.config.pull_takes(rate);
+            let takes = lane.config.pull_takes(lane.rate.unwrap_or_else(|| context.nic_rate()));
             let Some((flow, given)) = pacer.pull((now, takes), &mut self.receivers) else { return };
             let Some(receiver) = self.receivers.get(flow) else { return };
             let (sender, class) = (receiver.sender, receiver.class);

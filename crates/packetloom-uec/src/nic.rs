@@ -85,9 +85,15 @@ impl Nic {
         self.control.pop_front()
     }
 
-    /// Has these flows wait before all others, in their order.
-    pub fn put_back(&mut self, flows: Vec<FlowId>) {
+    /// The next flow, if one waits, which may have to go on waiting.
+    pub fn next_flow(&mut self) -> Option<FlowId> {
+        self.flows.pop_front()
+    }
+
+    /// Has these flows wait before all others, in their order; whether another has sent.
+    pub fn put_back(&mut self, flows: Vec<FlowId>, has_sent: bool) {
         flows.into_iter().rev().for_each(|flow| self.flows.push_front(flow));
+        self.in_a_row = if has_sent { 0 } else { self.in_a_row };
     }
 
     /// The next flow, if one waits; it may turn out to have nothing to send.

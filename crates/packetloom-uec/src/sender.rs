@@ -153,37 +153,34 @@ impl Sender {
         Wish { new: self.new, again: self.again, cwnd, flows }
     }
 
-    /// It is its turn at the link, from `start` on, one of so many flows that wait; returns whether it sent.
-    pub fn take_turn(&mut self, start: Time, flows: usize, config: &Config, context: &mut Host<'_>) -> bool {
-        self.turn(start, flows, config, |packet| context.send(packet))
-    }
-
-    /// The same where one of several links is free.
+    /// It is its turn at a host with several links, one of which is free.
+    #[inline(never)]
     pub fn take_turn_by_free_link(&mut self, flows: usize, config: &Config, context: &mut Host<'_>) -> Taken {
         if !self.may_send(config) {
             return Taken::Nothing;
         }
-        let (mut path, now) = (0, context.now);
+        let mut path = None;
         if !self.credit.is_some_and(|credit| credit.gives_up()) {
             let Flow { id: flow, dst, class, .. } = self.flow;
             let packet = Packet { flow, dst, class, kind: Kind::Data, ..Packet::default() };
-            let Some(free) = context.free_path(&packet) else { return Taken::Waits };
-            path = free;
+            path = context.free_path(&packet);
+            if path.is_none() {
+                return Taken::Waits;
+            }
         }
-        let send = |packet: Packet<Header>| {
-            context.send_by(path, packet);
-            path
-        };
-        if self.turn(now, flows, config, send) { Taken::Sent } else { Taken::Nothing }
+        let sends = self.take_turn((context.now, path), flows, config, context);
+        if sends { Taken::Sent } else { Taken::Nothing }
     }
 
-    #[inline(always)]
-    fn turn(
+    /// It is its turn at the link, from `start` on, one of so many flows that wait; by a path, if one was asked for.
+    /// Returns whether it sent.
+    #[inline(never)]
+    pub fn take_turn(
         &mut self,
-        start: Time,
+        (start, free): (Time, Option<u16>),
         flows: usize,
         config: &Config,
-        send: impl FnOnce(Packet<Header>) -> u16,
+        context: &mut Host<'_>,
     ) -> bool {
         if !self.may_send(config) {
             return false;
@@ -208,23 +205,26 @@ impl Sender {
         {
             self.target = credit.target(&self.wish(flows));
         }
-        let path = send(Packet {
-            flow: self.flow.id,
-            dst: self.flow.dst,
-            priority: if was_speculating { SPECULATIVE } else { PULLED },
-            size_bytes: bytes as u16,
-            kind: Kind::Data,
-            class: self.flow.class,
-            ecn_capable: true,
-            header: Header::Data {
-                seq,
-                packets: self.packets,
-                target: self.target,
-                requests_ack: again || self.is_last_for_now(bytes),
-                again,
+        let path = context.send_on(
+            free,
+            Packet {
+                flow: self.flow.id,
+                dst: self.flow.dst,
+                priority: if was_speculating { SPECULATIVE } else { PULLED },
+                size_bytes: bytes as u16,
+                kind: Kind::Data,
+                class: self.flow.class,
+                ecn_capable: true,
+                header: Header::Data {
+                    seq,
+                    packets: self.packets,
+                    target: self.target,
+                    requests_ack: again || self.is_last_for_now(bytes),
+                    again,
+                },
+                ..Packet::default()
             },
-            ..Packet::default()
-        });
+        );
         self.flight.send(seq, start, path);
         self.active_at = start;
         self.report.packets_sent += 1;

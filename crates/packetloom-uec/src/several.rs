@@ -47,7 +47,7 @@ impl<V: Variant> Sprayed<V> {
         let mut waiting: Vec<FlowId> = Vec::new();
         let mut comes_back_at = Time::NEVER;
         let mut has_sent = false;
-        while let Some(flow) = self.lanes.get_mut(lane).nic.take_flow() {
+        while let Some(flow) = self.lanes.get_mut(lane).nic.next_flow() {
             let Some(sender) = self.senders.get_mut(flow) else { continue };
             let (is_free, free_at) = context.links_free_to(sender.flow().dst, 0);
             if !is_free {
@@ -73,7 +73,7 @@ impl<V: Variant> Sprayed<V> {
                 }
             }
         }
-        self.lanes.get_mut(lane).nic.put_back(waiting);
+        self.lanes.get_mut(lane).nic.put_back(waiting, has_sent);
         if !has_sent {
             self.serve_lane_at(lane, comes_back_at, context);
         }

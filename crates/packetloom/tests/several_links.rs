@@ -172,7 +172,7 @@ fn every_transport_gets_through_or_says_why_not() {
     for component in transport::COMPONENTS {
         let name = component.kind;
         let queue = match name {
-            "ndp" => "\"ndp\"",
+            "ndp" | "uec" => "\"ndp\"",
             "daq" => "{ kind = \"daq\", rtt = \"100us\" }",
             "line-rate" | "min-tcp" => "\"pfabric\"",
             "pias" => "{ kind = \"classes\", strict = 8, queue = \"drop-tail\" }",
@@ -208,7 +208,9 @@ fn every_transport_gets_through_or_says_why_not() {
                 }
             }
         }
-        let knows_one_link = ["rcp", "d3", "pdq", "daq", "numfabric", "fastpass", "flowtune"].contains(&name);
+        // EQDS would pull by links that others share.
+        let knows_one_link =
+            ["rcp", "d3", "pdq", "daq", "numfabric", "fastpass", "flowtune", "eqds"].contains(&name);
         // HPCC's telemetry is of one path.
         let expected = if ["hpcc", "python-telemetry"].contains(&name) { 2 } else { 0 };
         assert_eq!(refused, if knows_one_link { 4 } else { expected }, "{name}");

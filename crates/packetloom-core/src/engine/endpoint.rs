@@ -127,6 +127,18 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         packet.path
     }
 
+    /// The same by a path that was asked for before ([`Context::free_path`]), if one was.
+    #[inline(always)]
+    pub fn send_on(&mut self, free: Option<u16>, packet: Packet<H>) -> u16 {
+        let path = match (free, &mut self.paths) {
+            (Some(path), _) => path,
+            (None, Some(paths)) => paths.next(&packet, self.now),
+            (None, None) => packet.path,
+        };
+        self.send_by(path, packet);
+        path
+    }
+
     /// Reports the fate of a packet that was sent by a path.
     #[inline]
     pub fn judge_path(&mut self, feedback: &Feedback) {
@@ -208,7 +220,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         self.nic.free_to(self.now, dst, class)
     }
 
-    /// The path for a packet of a transport that waits for links, to be sent now ([`Context::send_by`]): one that
+    /// The path for a packet of a transport that waits for links, to be sent now ([`Context::send_on`]): one that
     /// begins with a link that is free. None if the choice of paths has the packet wait for another link.
     pub fn free_path(&mut self, packet: &Packet<H>) -> Option<u16> {
         let (nic, now, src) = (&mut *self.nic, self.now, self.host);

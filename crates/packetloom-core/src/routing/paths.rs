@@ -234,7 +234,7 @@ impl Round {
         self.begin();
         let left = self.active - self.used;
         let drawn = self.used + random.below(left as u32) as usize;
-        self.take(drawn)
+        self.take(drawn, left)
     }
 
     /// The same among those that fit: the first of them from the one drawn.
@@ -244,10 +244,10 @@ impl Round {
         let first = random.below(left as u32) as usize;
         let places = (0..left).map(|step| self.used + (first + step) % left);
         let found = places.into_iter().find(|&place| fits(self.order[place]))?;
-        Some(self.take(found))
+        Some(self.take(found, left))
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin(&mut self) {
         if self.used == 0
             && let Some(mut scoreboard) = self.scoreboard.take()
@@ -257,9 +257,9 @@ impl Round {
         }
     }
 
-    #[inline]
-    fn take(&mut self, place: usize) -> u16 {
-        let left = self.active - self.used;
+    /// Takes the path at a place; so many are left in this round.
+    #[inline(always)]
+    fn take(&mut self, place: usize, left: usize) -> u16 {
         self.order.swap(self.used, place);
         let path = self.order[self.used];
         self.used = if left == 1 { 0 } else { self.used + 1 };

@@ -1,6 +1,6 @@
 //! The links that flows cross, found without running them: each node is asked as it would be for a packet.
 
-use super::{FlowPorts, Router, weights};
+use super::{FlowPorts, Router, hosts_spread, weights};
 use crate::fault::KnownRates;
 use crate::flow::{FlowId, HostId};
 use crate::packet::Packet;
@@ -15,6 +15,8 @@ pub struct Tracer<'a> {
     topology: &'a Topology,
     /// Of switches, and of hosts with several links.
     routers: Vec<Option<Router>>,
+    /// Whether hosts choose packet by packet.
+    hosts_spread: bool,
 }
 
 impl Tracer<'_> {
@@ -37,7 +39,8 @@ impl Tracer<'_> {
                 }
             })
         };
-        Tracer { topology, routers: (0..topology.nodes.len() as u32).map(router).collect() }
+        let routers = (0..topology.nodes.len() as u32).map(router).collect();
+        Tracer { topology, routers, hosts_spread: hosts_spread(routing) }
     }
 
     /// The links that the packets of a flow from `src` to `dst` cross, where all of them take one path. With its
@@ -56,7 +59,7 @@ impl Tracer<'_> {
     }
 
     /// The links of all paths from `src` to `dst`, each with the share of the packets that cross it where every
-    /// switch spreads them evenly. A host keeps a flow to one of its links.
+    /// switch spreads them evenly. A host keeps a flow to one of its links, unless it chooses packet by packet.
     pub fn spread(&mut self, flow: FlowId, src: HostId, dst: HostId) -> Vec<(u32, f64)> {
         let packet: Packet<()> = Packet { flow, src, dst, ..Packet::default() };
         let mut shares: Vec<(u32, f64)> = Vec::with_capacity(8);
@@ -79,7 +82,9 @@ impl Tracer<'_> {
                 };
                 match &mut self.routers[node as usize] {
                     None => send(0, share),
-                    Some(router) if node < self.topology.hosts => send(router.port_for(&packet), share),
+                    Some(router) if node < self.topology.hosts && !self.hosts_spread => {
+                        send(router.port_for(&packet), share);
+                    }
                     Some(router) => {
                         let ways = router.ways(dst, Time::ZERO);
                         let each = share / f64::from(ways.count());
@@ -115,6 +120,19 @@ mod tests {
         assert!(paths.iter().all(|path| path.len() == 6 && tree.links[path[5] as usize].dst == 15));
         assert_eq!(tracer.path(7, 0, 1).len(), 2);
         assert_eq!(tracer.path(7, 0, 15), tracer.path(7, 0, 15));
+    }
+
+    #[test]
+    fn packets_go_by_all_planes_where_hosts_choose_for_each() {
+        let counts = [("servers", 2), ("accelerators", 2), ("servers_per_rail_switch", 2), ("planes", 2)];
+        let rails = Topology::of_counts("rail-optimised", &counts);
+        let entries = [("entropies".to_owned(), Value::Count(64))].into();
+        let oblivious = Values { kind: "oblivious".to_owned(), entries };
+        let shares = |routing: &Values| -> Vec<f64> {
+            Tracer::new(&rails, routing, None, 1).spread(0, 0, 2).iter().map(|&(_, share)| share).collect()
+        };
+        assert_eq!(shares(&oblivious), [0.5; 4]);
+        assert_eq!(shares(&ecmp()), [1.0; 2]);
     }
 
     #[test]

@@ -43,6 +43,38 @@ pub fn scenario() -> BoxedStrategy<Json> {
         .boxed()
 }
 
+/// The same with EQDS or Ultra Ethernet on hosts with several links: planes, a switch inside each server, any graph.
+pub fn on_several_links() -> BoxedStrategy<Json> {
+    let rails = (1_u32..4, 1_u32..4, 1_u32..4, any::<bool>()).prop_map(|(pairs, accelerators, planes, inside)| {
+        let mut rails = json!({
+            "kind": "rail-optimised", "servers": 2 * pairs, "accelerators": accelerators, "planes": planes,
+        });
+        if inside {
+            rails["scale_up"] = json!({ "rate": "100Gbps", "delay": "0.2us" });
+        }
+        rails
+    });
+    let topology = prop_oneof![3 => rails, 1 => Just(json!({ "kind": "hpcc", "file": "drawn.hpcc-graph" }))];
+    let is_sprayed = |component: &&Component| {
+        component.section == "transport" && ["eqds", "uec"].contains(&component.kind)
+    };
+    let transport = proptest::strategy::Union::new(
+        registry::components().into_iter().filter(is_sprayed).map(of_component),
+    );
+    let queue = select(vec![
+        json!("ndp"),
+        json!({ "kind": "ndp", "capacity": "20KB", "ecn_min": "5KB", "ecn_max": "15KB" }),
+    ]);
+    (scenario(), topology, transport, queue, component("routing"))
+        .prop_map(|(mut scenario, topology, transport, queue, routing)| {
+            scenario["topology"] = topology;
+            let scheme = &mut scenario["scheme"][0];
+            (scheme["transport"], scheme["queue"], scheme["routing"]) = (transport, queue, routing);
+            scenario
+        })
+        .boxed()
+}
+
 /// Any component of a section. (Every section's first is the simplest to shrink to.)
 fn component(section: &'static str) -> BoxedStrategy<Json> {
     let all = registry::components().into_iter().filter(|component| component.section == section);

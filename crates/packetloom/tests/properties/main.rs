@@ -124,9 +124,18 @@ fn within_patience<R>(scenario: &Json, work: impl FnOnce(&Monitor) -> R) -> R {
 
 #[test]
 fn whatever_is_accepted_obeys_the_laws_and_gives_the_same_again() {
+    obey_the_laws(&draw::scenario());
+}
+
+#[test]
+fn so_does_ultra_ethernet_on_hosts_with_several_links() {
+    obey_the_laws(&draw::on_several_links());
+}
+
+fn obey_the_laws(scenarios: &BoxedStrategy<Json>) {
     write_files();
     let ran = AtomicU32::new(0);
-    let tried = runner(drawn().unwrap_or(DRAWN)).run(&draw::scenario(), |scenario| {
+    let tried = runner(drawn().unwrap_or(DRAWN)).run(scenarios, |scenario| {
         let Some(first) = run(&scenario, 1)? else {
             return Err(TestCaseError::reject("makes no sense"));
         };

@@ -184,7 +184,9 @@ impl Entropies {
             self.last_other = self.last_other.wrapping_add(1) & self.mask;
             return self.last_other;
         }
-        self.begin(packet.flow);
+        if self.flows.get(packet.flow).is_none() {
+            self.begin(packet.flow);
+        }
         self.flows.get_mut(packet.flow).map_or(0, |selector| selector.next(now, &mut self.random))
     }
 
@@ -201,17 +203,18 @@ impl Entropies {
             self.last_other = found;
             return Some(found);
         }
-        self.begin(packet.flow);
+        if self.flows.get(packet.flow).is_none() {
+            self.begin(packet.flow);
+        }
         self.flows.get_mut(packet.flow)?.next_among(now, fits, &mut self.random)
     }
 
-    #[inline]
+    #[cold]
+    #[inline(never)]
     fn begin(&mut self, flow: FlowId) {
-        if self.flows.get(flow).is_none() {
-            let mut selector = self.template.clone();
-            selector.start(&mut self.random);
-            self.flows.insert(flow, selector);
-        }
+        let mut selector = self.template.clone();
+        selector.start(&mut self.random);
+        self.flows.insert(flow, selector);
     }
 
     /// Whether a flow keeps to an entropy until it fares badly.
