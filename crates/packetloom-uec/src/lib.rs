@@ -402,7 +402,9 @@ impl<V: Variant> Sprayed<V> {
         if let Some(header) = answer {
             self.send_control((flow, number), src, class, header);
         }
-        self.pull(number, context);
+        if self.lanes.get(number).pacer.is_some() {
+            self.pull(number, context);
+        }
     }
 
     /// Pulls from the flow whose turn it is, if a pull is due; otherwise sets a timer.

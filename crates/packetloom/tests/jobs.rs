@@ -330,11 +330,28 @@ fn a_hierarchical_all_reduce_on_rails_takes_the_sum_of_its_levels() {
     // Between servers: a ring of eight on a quarter.
     let between = message(28_800_000 / 8).times(2 * 7);
     near(took(&outcome), inside.times(2) + between, "two levels");
+    // Which ranks share a server follows from the placement, in whatever order they are.
+    for order in ["order = \"by-rail\"", "placement = [PLACES]"] {
+        let places: Vec<String> = (0..32).map(|rank| (rank * 13 % 32).to_string()).collect();
+        let order = order.replace("PLACES", &places.join(", "));
+        let other = run(&rails.replace("size = ", &format!("{order}, size = ")));
+        assert_eq!(took(&other), took(&outcome), "{order}");
+    }
     // Four rings, of a quarter each, leave servers by another NIC, which one ring has for itself. Messages come to it
     // faster than they leave, as links inside are faster: it sends all 62, of 100 packets, without a gap.
     let rings = run(&rails.replace("hierarchical", "rail-ring"));
     near(took(&rings), Time(725_120).times(100 * 2 * 31), "rings over all NICs");
     assert_eq!(rings.flows.len(), 4 * 32 * 2 * 31);
+    let by_rail = run(&rails.replace("\"hierarchical\"", "\"rail-ring\", order = \"by-rail\""));
+    assert_eq!(took(&by_rail), took(&rings));
+    // Two servers have four of nine ranks each, and another one.
+    let few = rails.replace("size = ", "ranks = 9, size = ");
+    let refused = Simulation::new(cases(&few).remove(0)).map(|_| ()).expect_err("one server has one rank");
+    assert!(
+        refused
+            .message
+            .contains("hierarchical needs equally many ranks of a group in each server; write ranks")
+    );
     // The rail's switch carried nothing of what stayed inside.
     let bytes: u64 = outcome
         .flows

@@ -191,6 +191,30 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_waits_for_a_link_whose_entropies_fare_well_and_wears_no_penalties_down() {
+        for skip in ["first", "each"] {
+            let own = [("entropies", Value::Count(8)), ("skip", Value::Text(skip.to_owned()))];
+            let (mut bitmap, mut random) = selector("bitmap", &own);
+            [0, 2, 4, 6]
+                .iter()
+                .for_each(|&path| bitmap.update(Time::ZERO, &feedback(path, Fate::Trimmed), &mut random));
+            let mut next =
+                |parity: u16| bitmap.next_among(Time::ZERO, &mut |path| path % 2 == parity, &mut random);
+            assert!((0..100).all(|_| next(0).is_none()), "{skip}");
+            // Those of the other link are used in turn, and penalties stay, as their link is not free.
+            let odd: std::collections::BTreeSet<Option<u16>> = (0..100).map(|_| next(1)).collect();
+            assert_eq!(odd, [1, 3, 5, 7].map(Some).into(), "{skip}");
+            assert!(next(0).is_none(), "{skip}");
+            // With all of them penalised, what is free is used.
+            [1, 3, 5, 7]
+                .iter()
+                .for_each(|&path| bitmap.update(Time::ZERO, &feedback(path, Fate::Trimmed), &mut random));
+            let even = bitmap.next_among(Time::ZERO, &mut |path| path % 2 == 0, &mut random);
+            assert!(even.is_some_and(|path| path % 2 == 0), "{skip}");
+        }
+    }
+
+    #[test]
     fn penalties_add_up_to_their_limit() {
         let (mut bitmap, mut random) = selector("bitmap", &[("entropies", Value::Count(2))]);
         (0..9).for_each(|_| bitmap.update(Time::ZERO, &feedback(1, Fate::Trimmed), &mut random));

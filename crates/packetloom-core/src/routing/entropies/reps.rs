@@ -255,6 +255,23 @@ mod tests {
     }
 
     #[test]
+    fn where_a_link_is_free_the_oldest_of_that_is_used_and_the_others_keep_their_turns() {
+        let (mut reps, mut random) = reps(&[]);
+        update(&mut reps, &mut random, NOW, 1..6, Fate::Whole);
+        let mut odd =
+            |reps: &mut Selector, is: u16| reps.next_among(NOW, &mut |path| path % 2 == is, &mut random);
+        assert_eq!([odd(&mut reps, 0), odd(&mut reps, 0)], [Some(2), Some(4)]);
+        let drawn = odd(&mut reps, 0).expect("one is drawn");
+        assert!(drawn > 10 && drawn % 2 == 0);
+        assert_eq!([odd(&mut reps, 1), odd(&mut reps, 1), odd(&mut reps, 1)], [Some(1), Some(3), Some(5)]);
+        // What is frozen waits for the links of what is known to work.
+        update(&mut reps, &mut random, NOW, 9..10, Fate::Lost);
+        update(&mut reps, &mut random, NOW, 11..19, Fate::Whole);
+        let mut among = |path: u16| reps.next_among(NOW, &mut |other| other == path, &mut random);
+        assert_eq!([among(13), among(200), among(14), among(13)], [Some(13), None, Some(14), Some(13)]);
+    }
+
+    #[test]
     fn the_ring_keeps_the_last_eight() {
         let (mut reps, mut random) = reps(&[]);
         update(&mut reps, &mut random, NOW, 1..12, Fate::Whole);
