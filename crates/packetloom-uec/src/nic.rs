@@ -12,6 +12,8 @@ use std::collections::VecDeque;
 pub struct Nic {
     flows: VecDeque<FlowId>,
     control: VecDeque<Packet<Header>>,
+    /// The flows that were passed over in this turn, at a host with several links.
+    aside: Vec<FlowId>,
     /// So many control packets go for each data packet while both wait.
     per_data: u32,
     /// How many have since the last.
@@ -26,6 +28,7 @@ impl Nic {
         Nic {
             flows: VecDeque::new(),
             control: VecDeque::new(),
+            aside: Vec::new(),
             per_data,
             in_a_row: 0,
             serves_at: Time::NEVER,
@@ -53,7 +56,7 @@ impl Nic {
     /// How many flows wait.
     #[inline]
     pub fn flows(&self) -> usize {
-        self.flows.len()
+        self.flows.len() + self.aside.len()
     }
 
     /// The next control packet, unless it is a flow's turn.
@@ -90,9 +93,16 @@ impl Nic {
         self.flows.pop_front()
     }
 
-    /// Has these flows wait before all others, in their order; whether another has sent.
-    pub fn put_back(&mut self, flows: Vec<FlowId>, has_sent: bool) {
-        flows.into_iter().rev().for_each(|flow| self.flows.push_front(flow));
+    /// A flow has to go on waiting, and another may send before it.
+    pub fn set_aside(&mut self, flow: FlowId) {
+        self.aside.push(flow);
+    }
+
+    /// The turn is over. What was set aside waits before all others again, in its order.
+    pub fn end_turn(&mut self, has_sent: bool) {
+        while let Some(flow) = self.aside.pop() {
+            self.flows.push_front(flow);
+        }
         self.in_a_row = if has_sent { 0 } else { self.in_a_row };
     }
 

@@ -3,7 +3,6 @@
 
 use super::sender::Taken;
 use super::{Host, Lane, SERVE, Sprayed, Variant};
-use crate::flow::FlowId;
 use crate::units::Time;
 
 impl<V: Variant> Sprayed<V> {
@@ -44,7 +43,6 @@ impl<V: Variant> Sprayed<V> {
     }
 
     fn send_next_data(&mut self, lane: u16, context: &mut Host<'_>) -> bool {
-        let mut waiting: Vec<FlowId> = Vec::new();
         let mut comes_back_at = Time::NEVER;
         let mut has_sent = false;
         while let Some(flow) = self.lanes.get_mut(lane).nic.next_flow() {
@@ -52,12 +50,12 @@ impl<V: Variant> Sprayed<V> {
             let (is_free, free_at) = context.links_free_to(sender.flow().dst, 0);
             if !is_free {
                 // The others of the lane go by the same links.
-                waiting.push(flow);
+                self.lanes.get_mut(lane).nic.set_aside(flow);
                 comes_back_at = comes_back_at.min(free_at);
                 break;
             }
             let Lane { config, nic, .. } = self.lanes.get_mut(lane);
-            let flows = nic.flows() + waiting.len() + 1;
+            let flows = nic.flows() + 1;
             sender.is_queued = false;
             match sender.take_turn_by_free_link(flows, config, context) {
                 Taken::Sent => {
@@ -68,12 +66,12 @@ impl<V: Variant> Sprayed<V> {
                 Taken::Nothing => {}
                 Taken::Waits => {
                     sender.is_queued = true;
-                    waiting.push(flow);
+                    nic.set_aside(flow);
                     comes_back_at = comes_back_at.min(free_at);
                 }
             }
         }
-        self.lanes.get_mut(lane).nic.put_back(waiting, has_sent);
+        self.lanes.get_mut(lane).nic.end_turn(has_sent);
         if !has_sent {
             self.serve_lane_at(lane, comes_back_at, context);
         }

@@ -214,9 +214,9 @@ const ROUTINGS: &[Made<Routing>] = &[
     balancing::HEDERA,
 ];
 
-/// One by which hosts choose entropies, which switches hash with the flow. A host's links share them out evenly (MRC
-/// 1.0, Open Compute Project 2026, gives each plane of a NIC as many), so that a flow's choice of entropies is one of
-/// links, too. In htsim_uec the NIC takes a port in turn, whatever the entropy, and nothing is learnt of ports.
+/// One by which hosts choose entropies, which switches hash with the flow. A host's links share them out evenly (as
+/// MRC, Open Compute Project 2026, is described to do over planes), so that a flow's choice of entropies is one of links,
+/// too. In htsim_uec the NIC takes a port in turn, whatever the entropy, and nothing is learnt of ports.
 const fn by_entropy(number: usize) -> Made<Routing> {
     Made {
         component: entropies::COMPONENTS[number],
