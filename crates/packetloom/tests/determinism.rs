@@ -105,7 +105,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("min-tcp", PFABRIC, "spray-round-robin", "c72a6c7b3a4ee47a"),
         ("min-tcp", PFABRIC_AS_NS2, "spray-round-robin", "050da659efdd99c3"),
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
-        ("fixed-window", DROP_TAIL, "spray-random", "259c2a6c3e608bf7"),
+        ("fixed-window", DROP_TAIL, "spray-random", "883cc2659ca025ff"),
         ("ndp", NDP, "spray-round-robin", "7982a5f8f0ac7605"),
         ("eqds", NDP, "bitmap", "705d2ed08364ba51"),
         ("uec", NDP_MARKING, "reps", "3cc84d12de7c2036"),
@@ -178,7 +178,7 @@ fn rdma_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
 fn connections_are_pinned_and_do_not_depend_on_windows_nor_threads() {
     let pinned = [
         ("tcp", r#"connections = { kind = "fresh", syn_rto = "1ms" }"#, "ecmp", "887fd2b01b932db5"),
-        ("tcp", r#"connections = { kind = "fresh", fast_open = true }"#, "spray-random", "d17902a77acd63f3"),
+        ("tcp", r#"connections = { kind = "fresh", fast_open = true }"#, "spray-random", "9de77a8bcd0c09df"),
         ("dctcp", r#"connections = { kind = "pool", warm = 1 }"#, "ecmp", "0a1246e4e84d7a73"),
         ("mptcp", r#"connections = { kind = "pool", take = "latest" }"#, "ecmp", "0f1752326d6f941f"),
     ];
@@ -201,8 +201,8 @@ fn connections_are_pinned_and_do_not_depend_on_windows_nor_threads() {
 #[test]
 fn loss_recovery_by_time_is_pinned_and_does_not_depend_on_windows_nor_threads() {
     let pinned = [
-        ("tcp", r#"loss_detection = "rack""#, "ecmp", "b97270e233f5d999"),
-        ("tcp", r#"loss_detection = "rack", reduction = "prr""#, "spray-random", "c41e2949cb8f16cc"),
+        ("tcp", r#"loss_detection = "rack""#, "ecmp", "1f086719ec22440e"),
+        ("tcp", r#"loss_detection = "rack", reduction = "prr""#, "spray-random", "25ecc47d9b2a43d7"),
         ("cubic", r#"reduction = "prr", min_rto_bounds = "variation""#, "ecmp", "b90277c4459c338b"),
         ("mptcp", r#"loss_detection = "rack", reduction = "prr""#, "ecmp", "c775a85ce297fbea"),
         ("dctcp", r#"reduction = "prr""#, "ecmp", "7444fae935c269d0"),
@@ -348,7 +348,7 @@ class = 1
 #[test]
 fn balancing_is_pinned_and_does_not_depend_on_windows_nor_threads() {
     let pinned = [
-        ("tcp", DROP_TAIL, r#"{ kind = "letflow", flowlet_gap = "20us" }"#, "a6a268f1bcda8e43"),
+        ("tcp", DROP_TAIL, r#"{ kind = "letflow", flowlet_gap = "20us" }"#, "e37b7827758e745b"),
         ("tcp", DROP_TAIL, r#"{ kind = "conga", flowlet_gap = "20us" }"#, "4ea8edacf9ad1dc4"),
         ("tcp", PFABRIC, r#"{ kind = "drill" }"#, "fb570cccf3426038"),
         ("tcp", DROP_TAIL, r#"{ kind = "adaptive", per = "flowlet" }"#, "25cb452718a7fe0a"),

@@ -87,9 +87,8 @@ impl Receiver {
             self.marked = marked;
         }
         let in_order = self.arrived.add(seq, last);
-        if !in_order && seq >= self.arrived.next() && !self.recent.contains(&seq) {
-            self.recent.rotate_right(1);
-            self.recent[0] = seq;
+        if !in_order && seq >= self.arrived.next() {
+            self.note_recent(seq);
         }
         let delay = Delay::from(config);
         if in_order && self.whole().is_none() && self.unacknowledged + 1 < delay.packets {
@@ -98,6 +97,14 @@ impl Receiver {
             let sent_at = if self.unacknowledged > 0 { self.oldest_sent_at } else { sent_at };
             self.acknowledge(seq, sent_at, config, context);
         }
+    }
+
+    /// Its run is now the one that was reported last.
+    fn note_recent(&mut self, seq: u32) {
+        let run = self.arrived.above().run_start(seq)..self.arrived.above().first_absent(seq);
+        let before = self.recent.iter().position(|seq| run.contains(seq)).unwrap_or(BLOCKS - 1);
+        self.recent[..=before].rotate_right(1);
+        self.recent[0] = seq;
     }
 
     fn wait(&mut self, sent_at: Time, delay: Time, context: &mut Context<'_, Header>) {
