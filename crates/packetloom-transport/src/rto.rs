@@ -39,6 +39,9 @@ impl RtoRule {
     }
 }
 
+/// After so many doublings ns-2 holds the smoothed round-trip time to be wrong.
+const DOUBTS_AFTER: u32 = 4;
+
 /// A flow's estimate of its round-trip time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rto {
@@ -97,6 +100,26 @@ impl Rto {
         if rule.backoff && self.current(rule) < rule.greatest {
             self.doublings += 1;
         }
+    }
+
+    /// After the fourth doubling SRTT moves into RTTVAR, and what is measured next sets both anew (RFC 6298 §5.7's
+    /// note, as ns-2 and 4.4BSD do it).
+    pub fn doubt_smoothed(&mut self) {
+        if self.doublings >= DOUBTS_AFTER {
+            self.variation += Time(self.smoothed.as_ps() / 4);
+            self.smoothed = Time::ZERO;
+        }
+    }
+
+    /// The timeout without its bounds and doubling; the least before anything is measured.
+    pub fn estimate(&self, rule: &RtoRule) -> Time {
+        let estimate = self.smoothed + self.variation.times(4);
+        if estimate == Time::ZERO { rule.least } else { estimate }
+    }
+
+    /// The doubling is over, though nothing was measured.
+    pub fn end_doubling(&mut self) {
+        self.doublings = 0;
     }
 
     /// The timeout now.

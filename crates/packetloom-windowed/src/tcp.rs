@@ -1,6 +1,6 @@
 //! TCP NewReno with selective acknowledgements (RFC 5681, RFC 6675).
 
-use super::windowed::{Congestion, Windowed, check, core, default_of};
+use super::windowed::{Congestion, Windowed, check, core, default_of, increase};
 use crate::flow::Flow;
 use crate::spec::{Component, Values};
 
@@ -17,7 +17,7 @@ impl Congestion for NewReno {
         kind: "tcp",
         doc: "TCP NewReno with selective acknowledgements.",
         source: "RFC 5681, RFC 6675, RFC 6298",
-        params: &[&core(default_of())],
+        params: &[&core(default_of()), &[increase::PARAM]],
         check,
     };
     const ECN: bool = false;

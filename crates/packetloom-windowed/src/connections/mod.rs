@@ -80,7 +80,7 @@ pub const COMPONENTS: &[Component] = &[
                 Kind::Choice(&["rfc2861", "rfc5681", "initial-window", "each-flow", "never"]),
                 "rfc2861",
                 "What becomes of the window of a connection that has sent nothing for longer than its retransmission timeout: halved for each timeout that has passed, ssthresh three quarters of what it was; or the initial window, if that is less; or the initial window in any case; or that at every flow's start, however soon; or nothing.",
-                "RFC 2861 §3.1; RFC 5681 §4.1; ns-2's FullTcp: initial-window; pFabric's MinTCP: each-flow",
+                "RFC 2861 §3.1; RFC 5681 §4.1; ns-2's FullTcp: initial-window; pFabric's ns-2 code: each-flow",
             ),
             SYN_RTO,
             FAST_OPEN,

@@ -307,12 +307,26 @@ mod tests {
             ("priority", text("none")),
             ("initial_rtt", Value::Absent),
             ("window_measure", text("pipe")),
+            ("timer_rule", text("rfc6298")),
+            ("after_timeout", text("missing")),
+            ("timeout_threshold", text("flight")),
             ("connections", Value::Component(Values { kind: "open".to_owned(), ..Values::default() })),
         ]
         .map(|(key, value)| (key.to_owned(), value))
         .into();
-        for flag in ["rto_estimation", "backoff", "fast_retransmit", "delayed_ack", "timestamps"] {
-            entries.insert(flag.to_owned(), Value::Flag(flag != "delayed_ack"));
+        for flag in [
+            "rto_estimation",
+            "backoff",
+            "fast_retransmit",
+            "delayed_ack",
+            "timestamps",
+            "sack_option",
+            "quiet_restart",
+        ] {
+            entries.insert(
+                flag.to_owned(),
+                Value::Flag(!matches!(flag, "delayed_ack" | "sack_option" | "quiet_restart")),
+            );
         }
         Bench::new(&Values { kind: "python".to_owned(), entries }, RTT)
     }

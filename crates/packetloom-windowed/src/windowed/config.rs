@@ -9,6 +9,9 @@ use crate::rto::RtoRule;
 use crate::spec::{Complaint, Fallback, Kind, Param, Values};
 use crate::units::Time;
 
+/// An option with three blocks (RFC 2018 §3).
+const LONGEST_SACK: u64 = 26;
+
 /// Everything the core needs to know.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -16,6 +19,12 @@ pub struct Config {
     pub(super) limits: WindowLimits,
     pub(super) limit: WindowMeasure,
     pub(super) rto: RtoRule,
+    /// Whether an acknowledgement sets the timer again by the timeout from before it, and ends the doubling (ns-2).
+    pub(super) timer_first: bool,
+    /// Whether a timeout sends again what is known to have arrived, too.
+    pub(super) resends_all: bool,
+    /// Whether every timeout makes ssthresh half of the window.
+    pub(super) halves_window: bool,
     /// How many packets beyond a hole prove it lost; `None`: only a timeout does.
     pub(super) duplicate_threshold: Option<u32>,
     /// Whether what is lost is found by time (RACK).
@@ -31,6 +40,10 @@ pub struct Config {
     pub(super) priority: Priority,
     /// How connections are opened and kept; `None` where they are open.
     pub(super) connections: Option<Rule>,
+    /// Whether a sender that has nothing on its way for longer than its timeout starts with its initial window again.
+    pub(super) quiet_restart: bool,
+    /// Whether selective acknowledgements make acknowledgements longer.
+    pub(super) sack_option: bool,
     /// Whether data packets may be marked.
     pub(super) ecn: bool,
     /// All the values, for the congestion control's own.
@@ -86,7 +99,7 @@ pub const fn default_of() -> Defaults {
 }
 
 /// The core's parameters under these defaults.
-pub const fn core(d: Defaults) -> [Param; 23] {
+pub const fn core(d: Defaults) -> [Param; 28] {
     [
         packet_format::MSS,
         packet_format::HEADER,
@@ -141,6 +154,27 @@ pub const fn core(d: Defaults) -> [Param; 23] {
             d.rto_estimation.1,
         ),
         Param::value(
+            "timer_rule",
+            Kind::Choice(&["rfc6298", "ns-2"]),
+            "rfc6298",
+            "When the retransmission timer is set again, and when a doubled timeout ends: with an acknowledgement's own round-trip time, and once one is measured; or, as in ns-2, before that, by the timeout as it was, and at any acknowledgement of new data; what is measured after the fourth timeout in a row then makes a new estimate.",
+            "RFC 6298 §5; ns-2: TcpAgent, FullTcp",
+        ),
+        Param::value(
+            "after_timeout",
+            Kind::Choice(&["missing", "all"]),
+            "missing",
+            "What is sent again after a timeout: what is not known to have arrived; or all from the first hole on, until the cumulative acknowledgement is beyond it.",
+            "RFC 6675 §5.1; ns-2: FullTcp with SACK and without fast retransmit",
+        ),
+        Param::value(
+            "timeout_threshold",
+            Kind::Choice(&["flight", "window"]),
+            "flight",
+            "What a timeout makes ssthresh half of: what was in flight, at the first of several in a row; or the window, in whole packets, at each.",
+            "RFC 5681 §3.1; ns-2: TcpAgent",
+        ),
+        Param::value(
             "fast_retransmit",
             Kind::Flag,
             d.fast_retransmit.0,
@@ -167,6 +201,20 @@ pub const fn core(d: Defaults) -> [Param; 23] {
             "at-once",
             "How a window is reduced at a loss or for marks: at once, so that a sender pauses, or packets sent again fill it together; or in proportion to what arrives, so that packets leave one by one.",
             "RFC 6675 §5; RFC 9937: PRR",
+        ),
+        Param::value(
+            "quiet_restart",
+            Kind::Flag,
+            "false",
+            "A flow that has nothing on its way, and has sent nothing for longer than its round-trip time with four times its variation, goes on with the initial window, even if that is larger.",
+            "ns-2: FullTcp with slow_start_restart_",
+        ),
+        Param::value(
+            "sack_option",
+            Kind::Flag,
+            "false",
+            "An acknowledgement is longer by 2 bytes, and 8 for each block that it reports beyond a hole; otherwise it always has the size `ack`.",
+            "RFC 2018 §3",
         ),
         Param::value(
             "delayed_ack",
@@ -235,7 +283,26 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new("min_rto", "min_rto must not be above max_rto"));
     }
     check_repair(values)?;
+    check_timeouts(values)?;
     connections::check(values)
+}
+
+/// What makes no difference, or can't be, beside other parameters.
+fn check_timeouts(values: &Values) -> Result<(), Complaint> {
+    let is_fixed = !values.flag("rto_estimation") && !values.flag("backoff");
+    if values.text("timer_rule") == "ns-2" && is_fixed {
+        let message = "a timeout that is neither estimated nor doubled is always min_rto; leave it out";
+        return Err(Complaint::new("timer_rule", message));
+    }
+    if values.text("after_timeout") == "all" && values.text("loss_detection") == "rack" {
+        let message = "RACK knows what was sent long enough ago to be lost; leave one of them out";
+        return Err(Complaint::new("after_timeout", message));
+    }
+    if values.flag("sack_option") && values.bytes("ack") > 65_535 - LONGEST_SACK {
+        let message = "with sack_option an acknowledgement is up to 26 B longer; write a size up to 65509B";
+        return Err(Complaint::new("ack", message));
+    }
+    Ok(())
 }
 
 /// RACK and PRR need what they work on.
@@ -290,6 +357,9 @@ impl Config {
             limits: WindowLimits::of(values),
             limit: WindowMeasure::of(values),
             rto: RtoRule::of(values),
+            timer_first: values.meaning("timer_rule", &[("rfc6298", false), ("ns-2", true)]),
+            resends_all: values.meaning("after_timeout", &[("missing", false), ("all", true)]),
+            halves_window: values.meaning("timeout_threshold", &[("flight", false), ("window", true)]),
             duplicate_threshold: fast.then(|| values.count("duplicate_threshold") as u32),
             rack: values.meaning("loss_detection", &[("rfc6675", false), ("rack", true)]),
             prr: values.meaning("reduction", &[("at-once", false), ("prr", true)]),
@@ -299,6 +369,8 @@ impl Config {
             probe_after: values.optional_count("probe_after").map(|timeouts| timeouts as u32),
             priority: Priority::of(values),
             connections: Rule::of(values),
+            quiet_restart: values.flag("quiet_restart"),
+            sack_option: values.flag("sack_option"),
             ecn,
             values: values.clone(),
         }

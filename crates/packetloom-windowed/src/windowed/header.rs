@@ -44,6 +44,18 @@ pub struct Header {
 
 const _: () = assert!(size_of::<Packet<Header>>() <= 64, "a packet must fit a cache line");
 
+impl Config {
+    /// How long the option is that reports what arrived beyond a hole (RFC 2018 §3).
+    #[inline]
+    fn sack_bytes(&self, header: &Header) -> u16 {
+        if !self.sack_option {
+            return 0;
+        }
+        let blocks = header.blocks.iter().filter(|block| block.length > 0).count() as u16;
+        if blocks > 0 { 2 + 8 * blocks } else { 0 }
+    }
+}
+
 /// An acknowledgement for the sender `to`, whose data came by the path `path`.
 pub fn ack_packet(
     flow: FlowId,
@@ -56,7 +68,7 @@ pub fn ack_packet(
         flow,
         dst: to,
         priority: priority::FIRST,
-        size_bytes: config.format.ack_bytes,
+        size_bytes: config.format.ack_bytes + config.sack_bytes(&header),
         kind: Kind::Ack,
         class,
         path,

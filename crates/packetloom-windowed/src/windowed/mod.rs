@@ -7,6 +7,7 @@
 mod config;
 mod connected;
 mod header;
+pub mod increase;
 mod prr;
 mod rack;
 mod receiver;

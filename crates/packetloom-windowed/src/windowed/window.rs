@@ -1,6 +1,7 @@
 //! The congestion window, and what controls it.
 
 use super::header::Header;
+use super::increase;
 use crate::engine::{ControlError, WindowError};
 use crate::flow::Flow;
 use crate::packet::Packet;
@@ -16,6 +17,8 @@ pub struct WindowLimits {
     initial: u32,
     largest: u32,
     initial_ssthresh: u32,
+    /// Whether it grows by whole packets above ssthresh.
+    counts: bool,
 }
 
 impl WindowLimits {
@@ -25,6 +28,7 @@ impl WindowLimits {
             initial: packets(values.count("initial_window")),
             largest: values.optional_count("max_window").map_or(u32::MAX, packets),
             initial_ssthresh: packets(values.count("initial_ssthresh")),
+            counts: increase::counts(values),
         }
     }
 }
@@ -36,6 +40,9 @@ pub struct Window {
     cwnd: u64,
     ssthresh: u64,
     largest: u64,
+    /// Acknowledgements above ssthresh since it last grew, if they are counted.
+    counted: u32,
+    counts: bool,
 }
 
 impl Window {
@@ -45,6 +52,8 @@ impl Window {
             cwnd: (u64::from(limits.initial) * PACKET).min(largest),
             ssthresh: u64::from(limits.initial_ssthresh) * PACKET,
             largest,
+            counted: 0,
+            counts: limits.counts,
         }
     }
 
@@ -52,7 +61,7 @@ impl Window {
     #[cfg(test)]
     pub fn of_packets(packets: u32) -> Window {
         let cwnd = u64::from(packets) * PACKET;
-        Window { cwnd, ssthresh: cwnd, largest: u64::MAX }
+        Window { cwnd, ssthresh: cwnd, largest: u64::MAX, counted: 0, counts: false }
     }
 
     /// Whole packets that may be in flight; at least one.
@@ -67,11 +76,28 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Grows for an acknowledgement of new data: by a packet below ssthresh, by 1/cwnd above (RFC 5681 §3.1).
+    /// Grows for an acknowledgement of new data: by a packet below ssthresh; above by 1/cwnd, or by a packet for as
+    /// many acknowledgements as the window has packets (RFC 5681 §3.1).
     #[inline]
     pub fn grow(&mut self) {
-        let step = if self.is_in_slow_start() { PACKET } else { PACKET * PACKET / self.cwnd };
+        let step = if self.is_in_slow_start() {
+            PACKET
+        } else if self.counts {
+            self.counted_step()
+        } else {
+            PACKET * PACKET / self.cwnd
+        };
         self.cwnd = (self.cwnd + step).min(self.largest);
+    }
+
+    #[cold]
+    fn counted_step(&mut self) -> u64 {
+        self.counted += 1;
+        if u64::from(self.counted) * PACKET < self.cwnd {
+            return 0;
+        }
+        self.counted = 0;
+        PACKET
     }
 
     /// The window in units of 2^-20 of a packet.
@@ -104,6 +130,7 @@ impl Window {
     /// Sets ssthresh to so many 2^-20 of a packet, and no less than so many packets.
     pub fn set_threshold(&mut self, packets_q20: u64, least: u32) {
         self.ssthresh = packets_q20.max(u64::from(least) * PACKET);
+        self.counted = 0;
     }
 
     /// Continues from ssthresh (fast recovery).
@@ -133,6 +160,12 @@ impl Window {
         self.cwnd = other.cwnd;
     }
 
+    /// Is as large as another, with which counting begins anew.
+    pub fn restart(&mut self, other: &Window) {
+        self.cwnd = other.cwnd;
+        self.counted = 0;
+    }
+
     /// Is so many packets, if it was less.
     pub fn make_room(&mut self, packets: u32) {
         self.rise_to(u64::from(packets) * PACKET);
@@ -143,6 +176,7 @@ impl Window {
         let cut = ((u128::from(self.cwnd) * u128::from(fraction_q20)) >> 20) as u64;
         self.cwnd = (self.cwnd - cut).max(2 * PACKET).min(self.largest);
         self.ssthresh = self.cwnd;
+        self.counted = 0;
     }
 }
 

@@ -134,6 +134,8 @@ const RATE: &str =
     r#"file = "class.py", class = "RateControl", mss = "1460B", header = "40B", ack = "40B", rto = "1ms""#;
 const TELEMETRY: &str = r#"file = "class.py", class = "TelemetryControl", mss = "1460B", header = "40B", ack = "40B", recovery = "irn""#;
 const TCP: &str = r#"max_rto = "4ms", max_window = 40"#;
+/// ns-2's rules.
+const NS2: &str = r#"max_rto = "4ms", max_window = 40, window_measure = "sequence", fast_retransmit = false, timestamps = false, timer_rule = "ns-2", after_timeout = "all", timeout_threshold = "window", increase = "each-window", quiet_restart = true, sack_option = true"#;
 const FIXED: &str = r#"min_rto = "1ms", max_rto = "4ms", max_window = 40, initial_window = 16"#;
 
 /// Every registered scheme, and some of its variants. What is not here fails the test.
@@ -152,6 +154,7 @@ const HELD: &[Held] = &[
             SHORT,
         )
     },
+    Held { may: May::Sequence, ..windowed("tcp", NS2, SHORT) },
     windowed("cubic", TCP, SHORT),
     windowed("python", PYTHON, SHORT),
     windowed("dctcp", TCP, MARKING),

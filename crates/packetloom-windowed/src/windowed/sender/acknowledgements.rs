@@ -13,8 +13,11 @@ impl<C: Congestion> Sender<C> {
     /// An acknowledgement came.
     pub fn acknowledged(&mut self, header: &Header, config: &Config, context: &mut Context<'_, Header>) {
         self.timeouts_in_a_row = 0;
-        self.measure_round_trip(header, config, context.now);
         let advanced = header.ack > self.una;
+        if advanced && config.timer_first {
+            self.set_timer_again(header.ack, config, context);
+        }
+        self.measure_round_trip(header, config, context.now);
         let arrival = Arrival { now: context.now, echo: config.timestamps.then_some(header.sent_at) };
         let packets = self.advance(header.ack, arrival) + self.note_blocks(header, arrival);
         if packets > 0 {
@@ -47,7 +50,7 @@ impl<C: Congestion> Sender<C> {
                 self.reduce_for_marks(acked);
             }
         }
-        if advanced {
+        if advanced && !config.timer_first {
             self.expires = Time::NEVER;
         }
         if enters_recovery && !config.prr && self.congestion.may_send(context.now) {
@@ -55,6 +58,16 @@ impl<C: Congestion> Sender<C> {
             self.send_next(config, context);
         }
         self.transmit(config, context);
+    }
+
+    /// Before the acknowledgement counts in any other way, as in ns-2.
+    fn set_timer_again(&mut self, ack: u32, config: &Config, context: &mut Context<'_, Header>) {
+        if ack == self.next {
+            self.expires = Time::NEVER;
+        } else {
+            self.restart_timer(config, context);
+        }
+        self.rto.end_doubling();
     }
 
     /// With timestamps every acknowledgement yields a round-trip time (RFC 7323 §4.1). Without them one packet at a

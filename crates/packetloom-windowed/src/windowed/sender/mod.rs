@@ -52,6 +52,8 @@ pub struct Sender<C> {
     expires: Time,
     alarm: Time,
     timeouts_in_a_row: u32,
+    /// When data was sent last, if that matters.
+    last_sent: Time,
     repair: Option<Box<Repair>>,
     report: Report,
 }
@@ -82,6 +84,7 @@ impl<C: Congestion> Sender<C> {
             expires: Time::NEVER,
             alarm: Time::NEVER,
             timeouts_in_a_row: 0,
+            last_sent: Time::ZERO,
             repair: Repair::new(config),
             report: Report::default(),
         }
@@ -155,7 +158,7 @@ impl<C: Congestion> Sender<C> {
 
     /// Whether there is a packet to send that the window allows: if it was not sent, the pace holds it back.
     pub fn is_ready(&self, config: &Config) -> bool {
-        self.candidate() < self.packets && self.has_room(self.allowance(), config)
+        self.candidate(config) < self.packets && self.has_room(self.allowance(), config)
     }
 
     /// The window.
@@ -180,7 +183,9 @@ impl<C: Congestion> Sender<C> {
 
     /// Whether the window allows a packet beyond all that there are.
     pub fn wants_more(&self, config: &Config) -> bool {
-        self.next == self.packets && self.candidate() == self.next && self.has_room(self.allowance(), config)
+        self.next == self.packets
+            && self.candidate(config) == self.next
+            && self.has_room(self.allowance(), config)
     }
 
     /// There is a packet more to send.
@@ -200,6 +205,9 @@ impl<C: Congestion> Sender<C> {
 
     /// Sends what the window allows: what is held lost first, then new data.
     pub fn transmit(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        if config.quiet_restart {
+            self.restart_when_quiet(config, context.now);
+        }
         let window = self.allowance();
         while self.has_room(window, config)
             && self.congestion.may_send(context.now)
@@ -207,6 +215,14 @@ impl<C: Congestion> Sender<C> {
         {}
         if self.expires == Time::NEVER && self.una < self.next {
             self.restart_timer(config, context);
+        }
+    }
+
+    /// As ns-2's FullTcp: the least timeout and the doubling don't count, and the window may grow by it.
+    fn restart_when_quiet(&mut self, config: &Config, now: Time) {
+        let is_quiet = self.una == self.next && (1..self.packets).contains(&self.next);
+        if is_quiet && now.since(self.last_sent) > self.rto.estimate(&config.rto) {
+            self.window.restart(&config.window());
         }
     }
 
@@ -227,8 +243,8 @@ impl<C: Congestion> Sender<C> {
 
     /// Sends what is held lost, or else new data; returns whether there was any.
     fn send_next(&mut self, config: &Config, context: &mut Context<'_, Header>) -> bool {
-        let Some(seq) = self.choose() else { return false };
-        self.pipe += 1;
+        let Some(seq) = self.choose(config, context.now) else { return false };
+        self.pipe += u32::from(!config.resends_all || !self.sacked.contains(seq));
         self.send_data(seq, Step::Nothing, config, context);
         true
     }
@@ -238,36 +254,54 @@ impl<C: Congestion> Sender<C> {
     fn has_room(&self, window: u32, config: &Config) -> bool {
         match config.limit {
             WindowMeasure::Pipe => self.pipe < window,
-            WindowMeasure::Sequence => self.candidate() < self.una + window,
+            WindowMeasure::Sequence => self.candidate(config) < self.una + window,
         }
     }
 
     /// The first packet that may be sent, or sent again.
-    fn candidate(&self) -> u32 {
+    fn candidate(&self, config: &Config) -> u32 {
         if let Some(rack) = self.rack() {
             return rack.next_lost().unwrap_or(self.next);
         }
-        let hole = self.sacked.first_absent(self.retransmit_next);
+        let hole = self.hole(config);
         if hole < self.lost_below { hole } else { self.next }
     }
 
-    fn choose(&mut self) -> Option<u32> {
+    /// The first packet from `retransmit_next` on that is sent again if it is held lost.
+    #[inline]
+    fn hole(&self, config: &Config) -> u32 {
+        if config.resends_all { self.retransmit_next } else { self.sacked.first_absent(self.retransmit_next) }
+    }
+
+    /// What to send. The round trip of a packet is timed only if it was never sent before (Karn's algorithm, RFC 6298
+    /// §3).
+    fn choose(&mut self, config: &Config, now: Time) -> Option<u32> {
         if let Some(seq) = self.rack().and_then(Rack::next_lost) {
             self.report.retransmissions += 1;
+            self.untime(seq);
             return Some(seq);
         }
         if self.retransmit_next < self.lost_below {
-            let hole = self.sacked.first_absent(self.retransmit_next);
+            let hole = self.hole(config);
             self.retransmit_next = (hole + 1).min(self.lost_below);
             if hole < self.lost_below {
                 self.report.retransmissions += 1;
+                self.untime(hole);
                 return Some(hole);
             }
         }
-        (self.next < self.packets).then(|| {
-            self.next += 1;
-            self.next - 1
-        })
+        if self.next == self.packets {
+            return None;
+        }
+        let seq = self.next;
+        self.next += 1;
+        self.timed = self.timed.or(Some((seq, now)));
+        Some(seq)
+    }
+
+    /// A packet that was timed is sent again.
+    fn untime(&mut self, seq: u32) {
+        self.timed = self.timed.filter(|&(timed, _)| timed != seq);
     }
 
     #[inline]
@@ -276,14 +310,13 @@ impl<C: Congestion> Sender<C> {
             repair.sent(seq, context.now);
         }
         let last = seq + 1 == self.packets;
-        let is_new = seq + 1 == self.next;
-        if is_new && self.timed.is_none() {
-            self.timed = Some((seq, context.now));
-        }
         let header =
             Header { sent_at: context.now, seq, last, subflow: self.subflow, step, ..Header::default() };
         let sent_bytes = u64::from(self.next) * config.format.data.mss_bytes;
         self.report.packets_sent += 1;
+        if config.quiet_restart {
+            self.last_sent = context.now;
+        }
         let mut packet = Packet {
             flow: self.flow.id,
             dst: self.flow.dst,

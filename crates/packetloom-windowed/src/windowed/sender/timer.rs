@@ -27,18 +27,34 @@ impl<C: Congestion> Sender<C> {
         self.report.timeouts += 1;
         self.timeouts_in_a_row += 1;
         context.judge_flow(&self.flow, context.now, Fate::Lost);
-        let in_flight = self.flight_size();
-        self.congestion.timed_out(in_flight, self.timeouts_in_a_row > 1, &mut self.window);
+        self.reduce_after_timeout(config);
         self.hold_lost(config, context.now);
         self.recovery = None;
         self.timed = None;
         self.rto.expired(&config.rto);
+        if config.timer_first {
+            self.rto.doubt_smoothed();
+        }
         self.expires = Time::NEVER;
         if config.probe_after.is_some_and(|limit| self.timeouts_in_a_row >= limit) {
             self.send_probe(config, context);
             self.restart_timer(config, context);
         } else {
             self.transmit(config, context);
+        }
+    }
+
+    fn reduce_after_timeout(&mut self, config: &Config) {
+        let again = self.timeouts_in_a_row > 1;
+        if config.halves_window {
+            // In whole packets, and each time: a second timeout in a row finds a window of one.
+            let window = self.window.packets() / 2 * 2;
+            self.congestion.timed_out(window, false, &mut self.window);
+            if again {
+                self.congestion.starving();
+            }
+        } else {
+            self.congestion.timed_out(self.flight_size(), again, &mut self.window);
         }
     }
 
