@@ -20,33 +20,12 @@ from packetloom.validate.peers.agreement import (
     NONE,
     P99_WITHIN,
     PEERS_FOLDER,
-    Deviation,
     Deviations,
     agreement,
 )
 
 # The p99 of fewer flows rests on less than ten of them.
 P99_NEEDS_FLOWS = 1_000
-
-WHY_TCP_TAIL = (
-    "The tail is flows with several timeouts, and which they are is chance: link delays of 396 to 404 ns instead of "
-    "400 put our p99 anywhere in this range. As many flows time out as in ns-2, but such a flow takes longer here; "
-    "why is not known"
-)
-# The least and the largest of nine runs of `validation/ns2-web-search.toml`, a nanosecond apart.
-TCP_TAIL = {
-    name: Deviation(WHY_TCP_TAIL, ratio, measured=True, always=False)
-    for name, ratio in {"all": (1.032, 1.118), "≤ 100 KB": (1.068, 1.130), "100 KB-10 MB": (0.946, 1.170)}.items()
-}
-
-TCP_LARGE = {
-    "> 10 MB": Deviation(
-        "Large flows are 1 to 3 % sooner than in ns-2 at each of those link delays; why is not known",
-        (0.968, 0.987),
-        measured=True,
-        always=False,
-    )
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +124,7 @@ PEERS = (
         (
             Expected("pFabric"),
             Expected("DCTCP"),
-            Expected("TCP", mean_deviations=TCP_LARGE, p99_deviations=TCP_TAIL),
+            Expected("TCP"),
         ),
     ),
     PeerList(
