@@ -390,7 +390,8 @@ impl Sender {
     /// Has a timer set for the deadline, if none is: as it goes on, the deadline only moves away.
     pub fn set_alarm(&mut self, config: &Config, context: &mut Host<'_>) {
         if self.alarm_at == Time::NEVER {
-            self.alarm_at = self.deadline(config);
+            // Hosts that take long for a packet may come to this when it is over already.
+            self.alarm_at = self.deadline(config).max(context.now);
             context.set_timer(self.alarm_at, self.flow.id, super::TIMEOUT);
         }
         let probes_at = self.sleek.map_or(Time::NEVER, |sleek| sleek.probes_at);
