@@ -58,7 +58,8 @@ _HOP_METHODS = ("hop_link", "hop_queue_bytes", "hop_sent_bytes", "hop_time_ps", 
 
 TOOLS: Mapping[str, Tools] = {
     "Window": Tools(
-        record=dict.fromkeys(("cwnd_q20", "ssthresh_q20", "largest_q20"), int),
+        # A class of the user's counts what it wants itself: the last one is the simulator's own.
+        record=dict.fromkeys(("cwnd_q20", "ssthresh_q20", "largest_q20", "counting"), int),
         guarded=("cwnd", "ssthresh"),
         methods={"grow": 0, "shrink": 1, "halve_ssthresh": 2, "restart": 0},
         comparisons={"in_slow_start": ("cwnd", "ssthresh")},
