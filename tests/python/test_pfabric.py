@@ -99,6 +99,7 @@ def test_small_flows_within_half_as_much_again_of_the_range_at_both_ends_of_the_
     assert values(found.beside) == {
         "TCP/pFabric, smallest of all loads": 21.0,
         "TCP/pFabric, largest of all loads": 200.0,
+        "TCP/pFabric, load from which on all are in the band": 0.8,
         "DCTCP/pFabric, smallest of all loads": 1.0,
         "DCTCP/pFabric, largest of all loads": 26.0,
     }

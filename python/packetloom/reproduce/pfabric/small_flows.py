@@ -41,11 +41,16 @@ def against_pfabric(statistic: str, ranges: Mapping[str, tuple[float, float]]) -
                 if load in (LOWEST_LOAD, HIGHEST_LOAD):
                     name = f"{short} {load:g} {short_name(other)}/{short_name(scheme)}"
                     yield ratio.measured(name, (low / FACTOR, high * FACTOR))
-        for other in ranges:
-            ratios = _ratios(slowdowns, other, statistic).values()
+        for other, (low, high) in ranges.items():
+            ratios = _ratios(slowdowns, other, statistic)
             for which, pick in (("smallest", min), ("largest", max)):
-                found = pick(ratios, key=lambda ratio: ratio.value)
+                found = pick(ratios.values(), key=lambda ratio: ratio.value)
                 yield found.beside(f"{short_name(other)}/pFabric, {which} of all loads")
+            outside = [key[1] for key, one in ratios.items() if not low / FACTOR <= one.value <= high * FACTOR]
+            all_in = [load for _, load, _ in ratios if load > max(outside, default=0.0)]
+            if all_in:
+                what = f"{short_name(other)}/pFabric, load from which on all are in the band"
+                yield Measured(what, min(all_in), decides=False)
 
     return measure
 
