@@ -20,12 +20,19 @@ from packetloom.validate.peers.agreement import (
     NONE,
     P99_WITHIN,
     PEERS_FOLDER,
+    Deviation,
     Deviations,
     agreement,
 )
 
 # The p99 of fewer flows rests on less than ten of them.
 P99_NEEDS_FLOWS = 1_000
+
+# Over link delays of 396 to 404 ns, ours over ns-2's at 400 ns (docs/validation.md).
+LOCKED_OUT = (
+    "One flow holds a full drop-tail queue in step with its own ACKs; whom it locks out is chance, in ns-2 as well: of "
+    "254 flows of 100 KB to 10 MB four decide the mean"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +143,11 @@ PEERS = (
         (
             Expected("pFabric"),
             Expected("DCTCP"),
-            # One flow holds a full drop-tail queue in step with its own ACKs; whom it locks out is chance.
+            Expected(
+                "TCP",
+                mean_deviations={"100 KB-10 MB": Deviation(LOCKED_OUT, (0.937, 1.443), measured=True, always=False)},
+                p99_deviations={"all": Deviation(LOCKED_OUT, (0.930, 1.261), measured=True, always=False)},
+            ),
             Expected("TCP", without_timeouts=True),
         ),
     ),
@@ -286,7 +297,7 @@ def _rows(peer: PeerList, expected: Expected, flows: pl.DataFrame) -> list[Row]:
     }
     return [
         agreement(
-            f"{peer.name} {expected.scheme} {id} {pair.name}",
+            f"{peer.name} {expected.scheme}{which} {id} {pair.name}",
             f"{case}: {title}, {pair.name}",
             f"validation/{peer.flows}",
             pair.theirs,
