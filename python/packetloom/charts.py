@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 Numbers = Sequence[float]
 Bounds = Sequence[float | None]
+Band = tuple[float, float | None]
+"""From where to where a number would be without an estimate's error; `None`: without an upper end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line; `low` and `high` are its intervals, one for each point, where there are any. A step holds its value."""
+    """A line; `low` and `high` are its intervals, one for each point, where there are any, `bands` where packets would
+    be that a point estimates. A step holds its value."""
 
     label: str
     look: Style
@@ -28,6 +31,7 @@ class Curve:
     high: Bounds = ()
     points: bool = True
     step: bool = False
+    bands: Sequence[Band | None] = ()
 
     @staticmethod
     def of(label: str, look: Style, found: Mapping[float, Interval]) -> Curve:
@@ -47,6 +51,7 @@ class Dots:
     y: Numbers
     low: Bounds = ()
     high: Bounds = ()
+    bands: Sequence[Band | None] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,9 @@ def mark_json(mark: Mark) -> dict[str, Any]:
             if isinstance(mark, Curve):
                 named["points"] = mark.points
             has_errors = any(one is not None for one in mark.low)
-            bounds = {"low": list(mark.low), "high": list(mark.high)} if has_errors else {}
+            bounds: dict[str, Any] = {"low": list(mark.low), "high": list(mark.high)} if has_errors else {}
+            if any(mark.bands):
+                bounds["bands"] = list(mark.bands)
             x = list(mark.x) if isinstance(mark, Dots) else _finite(mark.x)
             return named | {"x": x, "y": _finite(mark.y)} | bounds
         case Stack():

@@ -20,8 +20,8 @@ from packetloom import arguments
 from packetloom.campaign import run_plan
 from packetloom.columns import numbers_of
 from packetloom.errors import PacketloomError, ScenarioError
+from packetloom.estimates import AXIS, FILE, STATISTICS, percent_text
 from packetloom.progress import Reporter, SilentReporter
-from packetloom.quantities import significant
 from packetloom.results import Results
 from packetloom.rows import label_of
 from packetloom.scenario import Plan, ScenarioSource, plan_from_text, read_plan
@@ -35,12 +35,8 @@ if TYPE_CHECKING:
     from packetloom.rows import CaseRow
     from packetloom.scenario import Parameter
 
-AXIS = "run.fidelity"
 PACKETS = "packets"
 ESTIMATES = ("steady", "links", "flows")
-STATISTICS = ("mean", "p99")
-FILE = "fidelity.json"
-"""Where a results folder has what was measured, for `packetloom report`."""
 SEEDS = 3
 MOST_FLOWS = 60_000
 FEWEST_FLOWS = 2_000
@@ -187,12 +183,6 @@ def _statistics_of(row: CaseRow, table: pa.Table, bins: Sequence[SizeBin]) -> It
                 yield {**about, "bin": label, "statistic": statistic, "value": float(value), "flows": len(of_bin)}
 
 
-def percent_text(error: float, low: float | None) -> str:
-    """An error in percent, and half its interval where there is one."""
-    text = f"{100 * error:+.1f}"
-    return text if low is None else f"{text}±{100 * (error - low):.1f}"
-
-
 def print_fidelity(errors: pl.DataFrame) -> None:
     """The outcome in the terminal; intervals where they fit."""
     from packetloom.terminal import console
@@ -252,82 +242,3 @@ def _lines(errors: pl.DataFrame, bins: Sequence[str], *, intervals: bool) -> lis
         speed_up = next(iter(found.values()))["speed_up"]
         cells.append([scheme, rung, *texts, f"{speed_up:.3g}"])
     return cells
-
-
-def estimated_by(results: Results) -> dict[str, str]:
-    """The rung of each label (scheme and axes) whose flows were estimated."""
-    known = _rungs(results)
-    return {
-        row.label: known.get(row.case_id, "an estimate") for row in results.rows() if row.counters.get("estimated") == 1
-    }
-
-
-def _rungs(results: Results) -> dict[str, str]:
-    """The rung of each case, as its plan has it."""
-    found = {}
-    for line in results.plan_lines():
-        rung = json.loads(line["case"])["run"].get("fidelity")
-        if rung:
-            found[str(line["id"])] = str(rung["kind"])
-    return found
-
-
-def estimate_lines(
-    statistics: pl.DataFrame, rungs: Mapping[str, str], measured: Sequence[Mapping[str, Any]]
-) -> list[list[str]]:
-    """A line per load, label, size and statistic of estimates, with the error measured for that scheme and rung."""
-    lines = []
-    wanted = statistics.filter(
-        (pl.col("metric") == "slowdown")
-        & pl.col("statistic").is_in(STATISTICS)
-        & pl.col("label").is_in(list(rungs))
-        & pl.col("value").is_not_null()
-    )
-    for row in wanted.iter_rows(named=True):
-        rung = rungs[row["label"]]
-        error = _nearest_error(row, rung, measured)
-        texts = ("–", "–") if error is None else _band(row["value"], error)
-        load = "–" if row["load"] is None else f"{row['load']:g}"
-        bin = "all" if row["bin"] == ALL_SIZES else str(row["bin"])
-        lines.append([load, row["label"], rung, bin, row["statistic"], significant(row["value"], 3), *texts])
-    return lines
-
-
-def _nearest_error(
-    row: Mapping[str, Any], rung: str, measured: Sequence[Mapping[str, Any]]
-) -> Mapping[str, Any] | None:
-    """What was measured for a scheme's statistic at the load nearest to the row's."""
-    wanted = (rung, row["bin"], row["statistic"])
-    # A label has the rung among its axes, if the scenario varies it.
-    schemes = {row["label"], row["scheme"], row["label"].replace(f", {AXIS} {rung}", "")}
-    fitting = [
-        one for one in measured if one["scheme"] in schemes and (one["rung"], one["bin"], one["statistic"]) == wanted
-    ]
-    return min(fitting, key=lambda one: abs((one["load"] or 0.0) - (row["load"] or 0.0)), default=None)
-
-
-def _band(value: float, error: Mapping[str, Any]) -> tuple[str, str]:
-    """The error, and what packets would be."""
-    text = percent_text(error["error"], error["low"])
-    ends = [error["low"], error["high"]] if error["low"] is not None else [error["error"]]
-    # An interval that reaches down to -100 % has no upper end.
-    packets = sorted(value / (1 + end) if end > -1 else float("inf") for end in ends)
-    return text, " to ".join(significant(end, 3) if np.isfinite(end) else "∞" for end in packets)
-
-
-def measured_errors(folder: Path) -> list[dict[str, Any]]:
-    """What `packetloom fidelity` measured for the estimates of a results folder, if the file is there."""
-    file = folder / FILE
-    return read_errors(file) if file.exists() else []
-
-
-def read_errors(file: Path) -> list[dict[str, Any]]:
-    """What `packetloom fidelity` wrote."""
-    try:
-        rows = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise PacketloomError(f"{file}: cannot be read: {error}") from None
-    needed = {"scheme", "load", "rung", "bin", "statistic", "error", "low", "high"}
-    if not isinstance(rows, list) or not all(isinstance(row, dict) and needed <= row.keys() for row in rows):
-        raise PacketloomError(f"{file}: is not what `packetloom fidelity` wrote; write it again")
-    return rows

@@ -10,10 +10,11 @@ from typing import Any, Literal
 import polars as pl
 
 from packetloom import curves, flow_series, pauses, timelines
-from packetloom.charts import Curve, Dots, Panel, mark_json
+from packetloom.charts import Band, Curve, Dots, Panel, mark_json
 from packetloom.confidence import PERCENTILES
 from packetloom.curves import SomeResults, Style, style_at
 from packetloom.errors import PacketloomError
+from packetloom.estimates import Errors, estimated_by, measured_errors, with_bands
 from packetloom.statistics import ALL_SIZES, over_seeds
 
 Choice = str | float | None
@@ -37,7 +38,7 @@ class Figure:
 
     `table` gives its numbers: label, x, y; low and high where there are intervals; class or flow where lines differ in
     it; and a column for each of `choices` (load, statistic, bin), which select among them. It raises where the results
-    do not hold them, and says what to do.
+    do not hold them, and says what to do. `packetloom fidelity` measures the error of what `has_bands`.
     """
 
     name: str
@@ -49,10 +50,14 @@ class Figure:
     choices: tuple[str, ...] = ("load",)
     shape: Shape = "points"
     looks: Callable[[SomeResults], dict[str, Style]] = curves.styles
+    has_bands: bool = False
 
-    def of(self, results: SomeResults) -> Chart:
-        """The figure of these results."""
+    def of(self, results: SomeResults, errors: Errors = ()) -> Chart:
+        """The figure of these results; `errors` are those that were measured of estimates."""
         numbers = self.table(results)
+        if self.has_bands and errors:
+            estimated = estimated_by(curves.as_list(results))
+            numbers = with_bands(numbers.with_columns(load="x"), estimated, errors).drop("load")
         figure = self
         if self.x is LOAD and numbers["x"].drop_nulls().n_unique() < 2:
             # One load is no line: a dot for each scheme.
@@ -139,11 +144,11 @@ class Chart:
     def _mark(self, name: str, look: Style, lines: pl.DataFrame) -> Curve | Dots:
         x, y = lines["x"].to_list(), lines["y"].to_list()
         low, high = ((lines[side].to_list() if side in lines.columns else ()) for side in ("low", "high"))
+        bands = _bands(lines)
         if self.figure.shape == "dots":
-            return Dots(name, look, x, y, low, high)
-        return Curve(
-            name, look, x, y, low, high, points=self.figure.shape == "points", step=self.figure.shape == "step"
-        )
+            return Dots(name, look, x, y, low, high, bands)
+        has_points, is_step = self.figure.shape == "points", self.figure.shape == "step"
+        return Curve(name, look, x, y, low, high, points=has_points, step=is_step, bands=bands)
 
     def _usual(self, name: str) -> Choice:
         return self.values(name)[-1 if name == "load" else 0]
@@ -155,6 +160,13 @@ class Chart:
             value = f"{value:g}" if isinstance(value, float) else repr(value)
             raise PacketloomError(f"{self.figure.name}: there is no {name} {value}; there are {shown or 'none'}")
         return value
+
+
+def _bands(lines: pl.DataFrame) -> list[Band | None]:
+    """Where packets would be, for each of these numbers, if they are estimates whose error was measured."""
+    if "from" not in lines.columns:
+        return []
+    return [None if low is None else (low, high) for low, high in lines.select("from", "to").iter_rows()]
 
 
 def _is_facet(name: str, values: Sequence[Choice]) -> bool:
@@ -307,11 +319,13 @@ FIGURES: dict[str, Figure] = {
         Figure(
             "slowdown-by-load",
             "Slowdown by load",
-            "Slowdown of all flows, and of those of some sizes. Whiskers: 95 % intervals over seeds.",
+            "Slowdown of all flows, and of those of some sizes. Whiskers: 95 % intervals over seeds. Shaded beside an "
+            "estimate: where packets would be, as far as `packetloom fidelity` measured its error.",
             LOAD,
             Axis("slowdown", log=True),
             partial(_summary, metric="slowdown", least=1.0),
             choices=("statistic", "bin"),
+            has_bands=True,
         ),
         Figure(
             "slowdown-by-size",
@@ -562,4 +576,4 @@ def chart(name: str, results: SomeResults) -> Chart:
     """The figure of that name of these results."""
     if name not in FIGURES:
         raise PacketloomError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
-    return FIGURES[name].of(results)
+    return FIGURES[name].of(results, measured_errors(curves.as_list(results)))

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 MARKERS = "osD^vPX"
 LINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (7, 2, 2, 2, 2, 2)))
+BAND_WIDTH = 7.0
+OPEN_BAND = 5.0
+"""How many times its lower end a band without an upper one is drawn up to."""
 HATCHES = ("", "///", "...", "xxx", "\\\\\\")
 SIZE_INCHES = (6.4, 4.2)
 COLUMN_INCHES = 3.33
@@ -168,6 +171,7 @@ def draw(panel: Panel, ax: Axes) -> None:
 def _draw_curve(mark: Curve, ax: Axes) -> None:
     look = line_look(mark.look) | ({} if mark.points else {"marker": "none"})
     drawstyle = "steps-post" if mark.step else "default"
+    _draw_bands(mark, mark.x, ax)
     ax.errorbar(mark.x, mark.y, yerr=errors_of(mark), label=literal(mark.label), drawstyle=drawstyle, **look)
 
 
@@ -181,12 +185,22 @@ def _draw_dots(dots: Sequence[Dots], ax: Axes) -> None:
         positions = np.array([names.index(name) for name in mark.x]) + aside
         look = line_look(mark.look) | {"linestyle": "none"}
         label = "_nolegend_" if alone else literal(mark.label)
+        _draw_bands(mark, positions.tolist(), ax)
         ax.errorbar(positions, mark.y, yerr=errors_of(mark), label=label, **look)
     if names:
         ax.set_xticks(range(len(names)), [literal(name).replace(" to ", "\nto ") for name in names])
         ax.set_xlim(-0.6, len(names) - 0.4)
         if len(names) > MANY_NAMES or alone:
             plt.setp(ax.get_xticklabels(), rotation=40, ha="right", rotation_mode="anchor")
+
+
+def _draw_bands(mark: Curve | Dots, places: Sequence[float], ax: Axes) -> None:
+    """Shaded: where packets would be. A band without an upper end is cut off."""
+    for x, band in zip(places, mark.bands, strict=False):
+        if band is not None:
+            low, high = band
+            top = OPEN_BAND * low if high is None else high
+            ax.vlines(x, low, top, color=mark.look.colour, linewidth=BAND_WIDTH, alpha=0.3)
 
 
 def line_look(look: Style) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from packetloom.answer import looks_of, write_answer, write_comparisons
 from packetloom.build import build_text, builds_text, this_build
 from packetloom.charts import look_json
 from packetloom.errors import PacketloomError
+from packetloom.estimates import Errors, estimate_lines, estimated_by, measured_errors
 from packetloom.fabric import fabric_view
-from packetloom.fidelity import estimate_lines, estimated_by, measured_errors, read_errors
 from packetloom.figures import FIGURES
 from packetloom.page import Cell, Page
 from packetloom.pauses import innocent_flows
@@ -54,20 +54,20 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
     finished = [one for one in several if one.rows()]
     question = question_of(finished, bins) if finished else None
     if finished:
-        statistics = curves.all_summaries(finished, bins)
+        statistics, measured = curves.all_summaries(finished, bins), measured_errors(finished, errors)
         if question:
             answer = Answer(question)
             write_answer(page, answer, setting_text(finished, question.flows), looks_of(question, finished))
             write_comparisons(page, answer)
         if statistics.filter(pl.col("metric") == "slowdown").is_empty():
             page.text("No measured flow has finished, so there are no completion times to show.")
-        _figures(page, finished, bins)
+        _figures(page, finished, bins, measured)
         write_waits(page, finished)
         if not statistics.is_empty():
             references = question.references if question else frozenset()
             _summary_table(page, statistics, bins, references, finished)
             _fairness(page, statistics, references)
-            _estimates(page, finished, statistics, errors)
+            _estimates(page, finished, statistics, measured)
         _fabric(page, finished)
         _waiting_flows(page, finished)
         _central_control(page, finished)
@@ -150,14 +150,13 @@ def _most_unfinished(
     return {line: findings.unfinished_row(entity) for entity, line in found.items()}
 
 
-def _estimates(page: Page, several: Sequence[Results], statistics: pl.DataFrame, errors: Path | None) -> None:
+def _estimates(page: Page, several: Sequence[Results], statistics: pl.DataFrame, errors: Errors) -> None:
     """Where flows' times were estimated: by which rung, and what packets would be, as far as the error was measured."""
-    rungs = {label: rung for one in several for label, rung in estimated_by(one).items()}
-    if not rungs:
+    estimated = estimated_by(several)
+    if not estimated:
         return
     page.heading("Estimates")
-    measured = read_errors(errors) if errors else [row for one in several for row in measured_errors(one.path)]
-    lines = estimate_lines(statistics, rungs, measured)
+    lines = estimate_lines(statistics, estimated, errors)
     page.table(
         ["load", "scheme", "rung", "flow size", "statistic", "estimate", "error, %", "packets would be"],
         lines,
@@ -275,14 +274,14 @@ def _counters(page: Page, cases: Sequence[CaseRow], columns: Sequence[tuple[str,
     page.table(["load", "scheme", "seed", *(heading for heading, _, _ in columns)], rows, text_columns=2)
 
 
-def _figures(page: Page, several: Sequence[Results], bins: Sequence[SizeBin]) -> None:
+def _figures(page: Page, several: Sequence[Results], bins: Sequence[SizeBin], errors: Errors) -> None:
     """Every figure that the results hold the numbers of; and why not, for the others."""
     page.heading("Figures")
     missing = []
     with page.group("figures"):
         for figure in FIGURES.values():
             try:
-                chart = figure.of(several).to_json()
+                chart = figure.of(several, errors).to_json()
             except PacketloomError as problem:
                 missing.append(f"{figure.title}: {problem}")
                 continue

@@ -11,9 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 import packetloom
+from packetloom.charts import Curve
 from packetloom.cli import app
 from packetloom.errors import PacketloomError
-from packetloom.fidelity import FILE, estimate_lines, fidelity_errors, fidelity_plan, run_fidelity
+from packetloom.estimates import AXIS, FILE, Estimated, estimate_lines
+from packetloom.fidelity import fidelity_errors, fidelity_plan, run_fidelity
+from packetloom.figures import FIGURES, chart
 from packetloom.report import write_report
 
 ECN = {"kind": "ecn", "capacity": "225KB", "mark_above": "30KB"}
@@ -117,8 +120,26 @@ def test_a_band_is_the_estimate_without_its_error() -> None:
     error = {"scheme": "A", "rung": "links", "bin": "all", "statistic": "p99"}
     near = {**error, "load": 0.6, "error": 0.2, "low": 0.0, "high": 0.5}
     far = {**error, "load": 0.1, "error": 9.0, "low": 8.0, "high": 10.0}
-    lines = estimate_lines(statistics, {"A": "links"}, [far, near])
+    estimated = {"A": Estimated("links", frozenset({"A"}))}
+    lines = estimate_lines(statistics, estimated, [far, near])
     assert lines == [["0.5", "A", "links", "all", "p99", "12.0", "+20.0±20.0", "8.00 to 12.0"]]
-    assert estimate_lines(statistics, {"A": "links"}, [])[0][-2:] == ["–", "–"]
+    assert estimate_lines(statistics, estimated, [])[0][-2:] == ["–", "–"]
     no_seeds = {**near, "low": None, "high": None}
-    assert estimate_lines(statistics, {"A": "links"}, [no_seeds])[0][-2:] == ["+20.0", "10.0"]
+    assert estimate_lines(statistics, estimated, [no_seeds])[0][-2:] == ["+20.0", "10.0"]
+
+
+def test_figures_shade_where_packets_would_be(tmp_path: Path) -> None:
+    plan, _ = fidelity_plan(scenario(DCTCP, loads=[0.2, 0.4]), flows=300, seeds=2)
+    results = run_fidelity(plan, tmp_path / "out")
+    errors = fidelity_errors(results)
+    panel = chart("slowdown-by-load", results).panel({"statistic": "p99"})
+    bands = {mark.label: list(mark.bands) for mark in panel.marks if isinstance(mark, Curve)}
+    assert not any(bands[f"DCTCP, {AXIS} packets"])
+    of_links = errors.filter(rung="links", bin="all", statistic="p99").sort("load")
+    for row, band in zip(of_links.iter_rows(named=True), bands[f"DCTCP, {AXIS} links"], strict=True):
+        assert band is not None
+        assert band[0] == pytest.approx(row["estimate"] / (1 + row["high"]))
+        assert band[1] == (pytest.approx(row["estimate"] / (1 + row["low"])) if row["low"] > -1 else None)
+    # Without what was measured there is nothing to shade.
+    bare = FIGURES["slowdown-by-load"].of(results).panel({})
+    assert not any(any(mark.bands) for mark in bare.marks if isinstance(mark, Curve))

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 import shutil
 import threading
@@ -659,6 +660,28 @@ def test_the_first_screen_answers(
     assert figure
     assert figure["y"] < 900
     assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+
+
+def test_a_band_beside_an_estimate(tmp_path: Path, open_page: Open) -> None:
+    found = tmp_path / "found.json"
+    error = {"scheme": "DCTCP", "rung": "flows", "statistic": "mean", "error": -0.2, "low": -0.25, "high": -0.1}
+    found.write_text(json.dumps([{**error, "bin": bin, "load": 0.3} for bin in ("all", "(0, 100KB]")]))
+    scheme = {"name": "DCTCP", "transport": "dctcp", "queue": "ecn"}
+    estimates = run(
+        tmp_path / "flows", scheme=[scheme], run={"loads": [0.3, 0.6], "flows": 500, "fidelity": "flows"}, measure={}
+    )
+    page = open_page(packetloom.write_report(estimates, tmp_path / "page.html", errors=found))
+    section = chart(page, "slowdown-by-load")
+    bands, points = section.locator("line.band"), section.locator("path.point")
+    assert bands.count() == points.count() == 2  # each load has one: the error is that of the nearest
+    section.locator(".panel svg").first.screenshot(path=PICTURES / "band.png")
+    points.first.hover(force=True)
+    expect(section.locator(".tip")).to_contain_text("packets would be: ")
+    # Packets are 1 / 0.9 to 1 / 0.75 times the estimate, so all of the band is above the point.
+    top, bottom = (float(bands.first.get_attribute(end) or "nan") for end in ("y2", "y1"))
+    place = re.search(r"translate\(([\d.]+),([\d.]+)\)", points.first.get_attribute("transform") or "")
+    assert place
+    assert top < bottom < float(place[2]) + 6
 
 
 @pytest.fixture(scope="module")

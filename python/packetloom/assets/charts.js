@@ -246,6 +246,8 @@ class Chart {
     const name = element("b", {}, found.mark.label), bounds = found.mark.low?.[found.at];
     const lines = [...(found.x === found.mark.label ? [] : [[panel.x.title.replace(UNIT, ""), said(found.x, panel.x.title, 4)]]), [panel.y.title.replace(UNIT, ""), said(found.y, panel.y.title, 4)]];
     if (bounds !== null && bounds !== undefined) lines.push(["95 %", `${said(bounds, panel.y.title)} to ${said(found.mark.high[found.at], panel.y.title)}`]);
+    const band = found.mark.bands?.[found.at];
+    if (band) lines.push(["packets would be", band[1] === null ? `${said(band[0], panel.y.title)} or more` : `${said(band[0], panel.y.title)} to ${said(band[1], panel.y.title)}`]);
     this.tip.replaceChildren(name, ...lines.map(([title, value]) => element("span", {}, `${title ? `${title}: ` : ""}${value}`)));
     this.tip.hidden = false;
     const box = svg.getBoundingClientRect(), own = this.plot.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;

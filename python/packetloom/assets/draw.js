@@ -155,7 +155,7 @@ const marker = (x, y, look) => `<path class="point" transform="translate(${(x - 
 
 /** Everything on a panel that is a number on an axis, and what it spans there. */
 function spans(panel) {
-  const numbers = (mark) => [...(mark.y || []), ...(mark.low || []), ...(mark.high || [])];
+  const numbers = (mark) => [...(mark.y || []), ...(mark.low || []), ...(mark.high || []), ...(mark.bands || []).flat()];
   const layers = (mark) => mark.x.map((_, at) => mark.layers.reduce((sum, layer) => sum + layer[at], 0));
   const y = panel.marks.flatMap((mark) => (mark.kind === "stack" ? [0, ...layers(mark)] : mark.kind === "heat" ? [] : numbers(mark)));
   const x = panel.marks.flatMap((mark) => (mark.kind === "dots" || mark.kind === "heat" ? [] : mark.x));
@@ -207,6 +207,7 @@ function curve(mark, x, y, points) {
     if (mark.kind === "step" && pen === "L") path += `H${px.toFixed(1)}`;
     path += `${pen}${px.toFixed(1)} ${py.toFixed(1)}`;
     pen = "L";
+    if (mark.bands?.[at]) parts.push(band(px, y.at(mark.bands[at][0]), px, y.at(mark.bands[at][1] ?? Infinity), look.colour));
     if (mark.low && mark.low[at] !== null) parts.push(whisker(px, y.at(mark.low[at]), y.at(mark.high[at]), look.colour));
     if (mark.points || mark.x.length === 1) parts.push(marker(px, py, look));
     if (!before || Math.hypot(px - before[0], py - before[1]) > 3) points.push({ mark, at, px, py, x: value, y: mark.y[at] });
@@ -216,6 +217,8 @@ function curve(mark, x, y, points) {
   return `<path class="line" d="${path}" fill="none" stroke="${look.colour}" stroke-width="1.8" stroke-linejoin="round"${dash && ` stroke-dasharray="${dash}"`}/>` + parts.join("");
 }
 
+/** Where packets would be that a point estimates. */
+const band = (x1, y1, x2, y2, colour) => `<line class="band" x1="${x1.toFixed(1)}" y1="${y1.toFixed(1)}" x2="${x2.toFixed(1)}" y2="${y2.toFixed(1)}" stroke="${colour}" stroke-width="9" stroke-opacity="0.3"/>`;
 const whisker = (px, low, high, colour) => svgLine(px, low, px, high, colour, 1.4) + svgLine(px - 3, low, px + 3, low, colour, 1.4) + svgLine(px - 3, high, px + 3, high, colour, 1.4);
 
 function stack(mark, x, y, points, room) {
@@ -261,6 +264,7 @@ function drawDots(panel, width, theme, shared) {
         return;
       }
       const px = x.at(mark.y[at]);
+      if (mark.bands?.[at]) parts.push(band(x.at(mark.bands[at][0]), py, x.at(mark.bands[at][1] ?? Infinity), py, mark.look.colour));
       if (mark.low && mark.low[at] !== null) {
         const [low, high] = [x.at(Math.max(mark.low[at], panel.y.log ? 1e-12 : -Infinity)), x.at(mark.high[at])];
         parts.push(svgLine(low, py, high, py, mark.look.colour, 1.6), svgLine(low, py - 3, low, py + 3, mark.look.colour, 1.6), svgLine(high, py - 3, high, py + 3, mark.look.colour, 1.6));
