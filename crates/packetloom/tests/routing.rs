@@ -99,6 +99,25 @@ fn ecmp_spreads_flows_over_all_paths() {
 }
 
 #[test]
+fn flows_that_share_queue_pairs_share_their_paths() {
+    let mut taken = [0; 4];
+    for seed in 1..=20 {
+        let (to_aggregation, to_core) =
+            packets_up(&flows(500, 1, r#"{ kind = "ecmp", queue_pairs = 1 }"#, seed));
+        for (aggregation, &packets) in to_aggregation.iter().enumerate().filter(|(_, packets)| **packets > 0)
+        {
+            assert_eq!(packets, 500, "seed {seed}: {to_aggregation:?}");
+            taken[aggregation] += 1;
+        }
+        assert_eq!(to_core.iter().filter(|packets| **packets > 0).count(), 1, "seed {seed}: {to_core:?}");
+    }
+    assert!(taken.iter().all(|&seeds| seeds > 0), "another path by another seed: {taken:?}");
+    let (_, to_core) = packets_up(&flows(500, 1, r#"{ kind = "ecmp", queue_pairs = 4 }"#, 1));
+    let used = to_core.iter().filter(|packets| **packets > 0).count();
+    assert!((2..=4).contains(&used), "{to_core:?}");
+}
+
+#[test]
 fn ecmp_keeps_packets_in_order_and_spraying_does_not() {
     let retransmissions = |routing: &str| {
         let outcome = run(&format!(

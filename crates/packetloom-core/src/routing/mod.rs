@@ -6,6 +6,7 @@ mod detours;
 mod entropies;
 mod ns3;
 mod paths;
+mod queue_pairs;
 mod scoreboard;
 mod trace;
 mod weights;
@@ -31,6 +32,7 @@ use crate::units::Time;
 use balancing::Home;
 use ns3::Ns3Hash;
 use paths::Digit;
+use queue_pairs::QueuePairs;
 use std::hint::select_unpredictable;
 use std::sync::Arc;
 
@@ -120,6 +122,7 @@ const ROUTINGS: &[Made<Routing>] = &[
                     doc: "Switches agree, and a flow's answers come back by the path that its data takes.",
                     source: "packetloom; PDQ §3 needs it",
                 }],
+                queue_pairs::PARAMS,
                 ns3::PARAMS,
             ],
             check: check_ecmp,
@@ -240,6 +243,7 @@ fn check_ecmp(values: &Values) -> Result<(), Complaint> {
             "has no meaning with another simulator's hash; leave one of them out",
         ));
     }
+    queue_pairs::check(values, values.flag("symmetric") || !is_ours)?;
     if is_ours && values.text("next_hops") != "ascending" {
         let message = "has no meaning without hash = \"hpcc-ns3\"; leave it out";
         return Err(Complaint::new("next_hops", message));
@@ -254,13 +258,17 @@ fn check_ecmp(values: &Values) -> Result<(), Complaint> {
 }
 
 fn ecmp(values: &Values, node: &NodeInfo<'_>) -> Policy {
-    if values.flag("symmetric") { symmetric(node) } else { plain_ecmp(values, node) }
+    match QueuePairs::of(values, &mut node.stream.clone()) {
+        Some(pairs) => Policy::OtherHash(Box::new(OtherHash::QueuePairs(pairs))),
+        None if values.flag("symmetric") => symmetric(node),
+        None => plain_ecmp(values, node),
+    }
 }
 
 /// What a balancer leaves to per-flow ECMP.
 fn plain_ecmp(values: &Values, node: &NodeInfo<'_>) -> Policy {
     match Ns3Hash::of(values, node.id, node.ids) {
-        Some(hash) => Policy::Ns3(Box::new(hash)),
+        Some(hash) => Policy::OtherHash(Box::new(OtherHash::Ns3(hash))),
         None => by_flow(node),
     }
 }
@@ -406,6 +414,31 @@ pub struct Router {
     policy: Policy,
 }
 
+/// What ECMP hashes by where it is not by our own hash of each flow. One variant of a policy, so that the choice among
+/// policies, once for each packet, is no longer for it.
+#[derive(Clone, Debug)]
+enum OtherHash {
+    /// That of HPCC's simulator.
+    Ns3(Ns3Hash),
+    /// That of the queue pair that a flow is sent over.
+    QueuePairs(QueuePairs),
+}
+
+impl OtherHash {
+    fn choose<H>(&self, ports: u32, packet: &Packet<H>) -> u32 {
+        match self {
+            OtherHash::Ns3(hash) => hash.choose(ports, packet),
+            OtherHash::QueuePairs(pairs) => pairs.choose(ports, packet),
+        }
+    }
+
+    fn set_flow_ports(&mut self, ports: &FlowPorts) {
+        if let OtherHash::Ns3(hash) = self {
+            hash.ports.of_flows = Some(Arc::clone(ports));
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Policy {
     Ecmp {
@@ -417,8 +450,8 @@ enum Policy {
     },
     /// Of a host with several links: these take the entropies in turn.
     ByEntropy,
-    /// The hash of HPCC's simulator.
-    Ns3(Box<Ns3Hash>),
+    /// Another hash than ours of each flow.
+    OtherHash(Box<OtherHash>),
     /// That of ECMP, by weights where ways differ.
     Weighted(Box<Weighted>),
     Random(Stream),
@@ -576,7 +609,7 @@ impl Router {
 impl Policy {
     fn set_ports(&mut self, ports: &FlowPorts) {
         match self {
-            Policy::Ns3(hash) => hash.ports.of_flows = Some(Arc::clone(ports)),
+            Policy::OtherHash(hash) => hash.set_flow_ports(ports),
             Policy::Learning(learning) => learning.policy.set_ports(ports),
             Policy::Table(table) => table.policy.set_ports(ports),
             _ => {}
@@ -599,7 +632,7 @@ impl Policy {
             Policy::Random(stream) | Policy::SourceRoute(stream) => stream.below(ports),
             Policy::Source(digit) => digit.of(packet.path),
             Policy::Learning(learning) => learning.choose(ports, packet),
-            Policy::Ns3(hash) => hash.choose(ports, packet),
+            Policy::OtherHash(hash) => hash.choose(ports, packet),
             Policy::Table(table) => table.choose(packet),
             Policy::Ecmp { salt } => (((flow_hash(*salt, packet) >> 32) * u64::from(ports)) >> 32) as u32,
             Policy::Weighted(weighted) => weighted.choose(ports, packet),

@@ -105,7 +105,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn ecmp() -> Values {
-        let entries = [("symmetric", Value::Flag(false)), ("hash", Value::Text("packetloom".to_owned()))];
+        let entries = [
+            ("symmetric", Value::Flag(false)),
+            ("hash", Value::Text("packetloom".to_owned())),
+            ("queue_pairs", Value::Absent),
+        ];
         let entries = entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         Values { kind: "ecmp".to_owned(), entries }
     }
