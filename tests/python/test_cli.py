@@ -144,6 +144,35 @@ def test_check_says_which_marking_thresholds_are_interpolated() -> None:
     assert expected in " ".join(done.stdout.split())
 
 
+JOBS_THAT_WAIT = """
+[topology]
+kind = "rack"
+hosts = 4
+link = { rate = "10Gbps", delay = "1us" }
+
+[[workload]]
+arrivals = { kind = "collective", operation = "all-reduce", size = "1MB" }
+
+[[scheme]]
+name = "%s"
+"""
+
+
+@pytest.mark.parametrize(
+    ("transport", "others"),
+    [("ideal", ""), ("max-min", ""), ("syn", 'queue = "drop-tail"\nrouting = "controller"\n')],
+)
+def test_check_refuses_jobs_where_run_would(transport: str, others: str, tmp_path: Path) -> None:
+    """Nothing but packets tells a rank that what it waits for has come."""
+    file = tmp_path / "jobs.toml"
+    file.write_text(JOBS_THAT_WAIT % transport + f'transport = "{transport}"\n{others}')
+    why = f'flows that wait for others, as those of collectives, can\'t be started under "{transport}"'
+    for command in ("check", "run"):
+        done = packetloom(command, file, cwd=tmp_path)
+        assert done.returncode == 2
+        assert f"jobs.toml:7: workload: {why}" in done.stderr
+
+
 def test_list_explain_and_schema() -> None:
     listed = packetloom("list").stdout
     assert "ecn" in listed
