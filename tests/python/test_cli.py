@@ -173,6 +173,16 @@ def test_check_refuses_jobs_where_run_would(transport: str, others: str, tmp_pat
         assert f"jobs.toml:7: workload: {why}" in done.stderr
 
 
+def test_the_benchmark_of_a_job_sends_what_a_ring_of_all_its_ranks_does() -> None:
+    bench = Path(__file__).parents[2] / "benches" / "all-reduce-1024.toml"
+    said = " ".join(packetloom("check", bench).stdout.split())
+    steps, ranks = 2 * 1023, 1024
+    assert f"among {ranks} hosts, ring" in said
+    assert f"mean {64e6 / ranks:.1f} B" in said
+    assert f"{steps * ranks} flows" in said
+    assert "1 case, no mistakes" in said
+
+
 def test_list_explain_and_schema() -> None:
     listed = packetloom("list").stdout
     assert "ecn" in listed
