@@ -45,7 +45,9 @@ fn topology(kind: &str, counts: &[(&str, u64)]) -> Topology {
 
 fn network(topology: &Topology) -> Network {
     let text = |text: &str| Value::Text(text.to_owned());
-    let routing = values("ecmp", [("symmetric", Value::Flag(false)), ("hash", text("packetloom"))]);
+    let hash =
+        [("symmetric", Value::Flag(false)), ("hash", text("packetloom")), ("queue_pairs", Value::Absent)];
+    let routing = values("ecmp", hash);
     Network::new(topology, &routing, &Faults::default(), 1)
 }
 
