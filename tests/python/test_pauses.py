@@ -47,6 +47,7 @@ class Made(Results):
         self, pauses: list[dict[str, Any]], flows: list[dict[str, Any]], own_class: int | None = None, seeds: int = 1
     ) -> None:
         ports = [{"port": place, "node": node, "peer": peer, "tier": ""} for place, (node, peer) in enumerate(PORTS)]
+        self.path = Path("made")
         self.made = {"pauses": pauses, "flows": flows, "ports": ports}
         self.own_class = own_class
         self.seeds = seeds
