@@ -5,6 +5,9 @@ use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+/// Room for no more packets is made at once, as a window may stay smaller than its flow.
+const LARGEST_AT_ONCE: u32 = 64;
+
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
@@ -44,6 +47,16 @@ pub enum Was {
 }
 
 impl Flight {
+    /// Of a flow of so many packets, before the first.
+    pub fn new(packets: u32) -> Flight {
+        let room = packets.min(LARGEST_AT_ONCE) as usize;
+        Flight {
+            sent: VecDeque::with_capacity(room),
+            order: VecDeque::with_capacity(room),
+            ..Flight::default()
+        }
+    }
+
     /// Every packet before this one arrived.
     pub fn first(&self) -> u32 {
         self.first

@@ -68,7 +68,7 @@ impl Sender {
             flow,
             packets,
             last_bytes: config.format.wire_bytes(packets - 1, packets, flow.size_bytes).into(),
-            flight: Flight::default(),
+            flight: Flight::new(packets),
             new: config.format.data.wire_bytes(flow.size_bytes) as i64,
             again: 0,
             in_flight: 0,

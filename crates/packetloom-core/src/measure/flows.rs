@@ -2,11 +2,11 @@
 
 use super::best::{Format, best_fct};
 use crate::engine::{ControlError, Event, Log, Report};
-use crate::flow::{Flow, FlowId};
+use crate::flow::{Flow, FlowId, HostId};
+use crate::flow_table::FlowTable;
 use crate::random::mix;
 use crate::topology::{MessageCosts, Topology};
 use crate::units::Time;
-use std::collections::BTreeMap;
 
 /// A flow and what became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +66,11 @@ impl FlowRow {
 #[derive(Debug)]
 pub struct Collector {
     format: Format,
-    alive: BTreeMap<FlowId, FlowRow>,
+    alive: FlowTable<FlowRow>,
     done: Vec<FlowRow>,
+    /// Of each sender that has sent: its last flow's destination and size, and best FCT. In a job the next one is
+    /// often alike.
+    best_of_last: Vec<Option<(HostId, u64, Time)>>,
     /// For each traffic source, whether the case does not wait for its flows.
     background: Vec<bool>,
     started: u64,
@@ -80,8 +83,9 @@ impl Collector {
     pub fn new(format: Format, background: Vec<bool>) -> Collector {
         Collector {
             format,
-            alive: BTreeMap::new(),
+            alive: FlowTable::default(),
             done: Vec::new(),
+            best_of_last: Vec::new(),
             background,
             started: 0,
             finished: 0,
@@ -134,18 +138,25 @@ impl Collector {
         self.alive.insert(flow.id, row);
     }
 
-    fn best_of(&self, flow: &Flow, topology: &Topology) -> Time {
+    fn best_of(&mut self, flow: &Flow, topology: &Topology) -> Time {
+        let Flow { src, dst, size_bytes, .. } = *flow;
+        self.best_of_last.resize(self.best_of_last.len().max(src as usize + 1), None);
+        let last = &mut self.best_of_last[src as usize];
+        if let Some((_, _, best)) = last.filter(|&(to, size, _)| (to, size) == (dst, size_bytes)) {
+            return best;
+        }
         let MessageCosts { send, receive } = topology.message_costs;
-        let packets = best_fct(topology, self.format, flow.src, flow.dst, flow.size_bytes);
-        send + packets + receive
+        let best = send + best_fct(topology, self.format, src, dst, size_bytes) + receive;
+        *last = Some((dst, size_bytes, best));
+        best
     }
 
     fn update(&mut self, flow: FlowId, change: impl FnOnce(&mut FlowRow)) {
-        let Some(row) = self.alive.get_mut(&flow) else { return };
+        let Some(row) = self.alive.get_mut(flow) else { return };
         change(row);
         if row.is_over() {
             self.finished += u64::from(row.measured);
-            self.done.extend(self.alive.remove(&flow));
+            self.done.extend(self.alive.remove(flow));
         }
     }
 
@@ -162,14 +173,14 @@ impl Collector {
         let row = self.done.iter().rfind(|row| row.flow.id == flow).copied().expect("it is over");
         for (id, size_bytes, later) in again {
             let flow = Flow { id, size_bytes, start: row.flow.start + later, ..row.flow };
-            let is_alike = size_bytes == row.flow.size_bytes;
+            let best_fct = self.best_of(&flow, topology);
             self.started += u64::from(row.measured);
             self.finished += u64::from(row.measured);
             self.done.push(FlowRow {
                 flow,
                 delivered: row.delivered.saturating_add(later),
                 closed: row.closed + later,
-                best_fct: if is_alike { row.best_fct } else { self.best_of(&flow, topology) },
+                best_fct,
                 ..row
             });
         }
@@ -177,7 +188,7 @@ impl Collector {
 
     /// A flow that has started and is not over.
     pub fn open(&self, flow: FlowId) -> Option<&Flow> {
-        self.alive.get(&flow).map(|row| &row.flow)
+        self.alive.get(flow).map(|row| &row.flow)
     }
 
     /// What a sender did so far for a flow that it has not finished.
@@ -199,22 +210,22 @@ impl Collector {
 
     /// The best completion time of a flow that is not over; zero for any other.
     pub fn best_fct(&self, flow: FlowId) -> Time {
-        self.alive.get(&flow).map_or(Time::ZERO, |row| row.best_fct)
+        self.alive.get(flow).map_or(Time::ZERO, |row| row.best_fct)
     }
 
     /// Whether the case waits for a flow.
     pub fn awaits(&self, flow: FlowId) -> bool {
-        self.alive.get(&flow).is_some_and(|row| row.measured)
+        self.alive.get(flow).is_some_and(|row| row.measured)
     }
 
     /// Whether a flow has started and is not over.
     pub fn knows(&self, flow: FlowId) -> bool {
-        self.alive.contains_key(&flow)
+        self.alive.get(flow).is_some()
     }
 
     /// The source and destination of a flow that is not over.
     pub fn pair(&self, flow: FlowId) -> Option<(u32, u32)> {
-        self.alive.get(&flow).map(|row| (row.flow.src, row.flow.dst))
+        self.alive.get(flow).map(|row| (row.flow.src, row.flow.dst))
     }
 
     /// How many flows started that the case waits for.
@@ -229,7 +240,7 @@ impl Collector {
 
     /// Every row, in order of identity; unfinished flows too.
     pub fn into_rows(mut self) -> Vec<FlowRow> {
-        self.done.extend(self.alive.into_values());
+        self.done.extend(self.alive.states());
         self.done.sort_unstable_by_key(|row| row.flow.id);
         self.done
     }

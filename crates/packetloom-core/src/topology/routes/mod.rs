@@ -30,6 +30,8 @@ pub struct Routes {
     /// Where each host is: a part of the places.
     of_hosts: Vec<Range<u32>>,
     places: Vec<Place>,
+    /// Of each place what is read for every packet at every switch.
+    spots: Vec<Spot>,
     /// Each node's first link.
     first_links: Vec<u32>,
     /// For each link, the node at its far end, and the port there that leads back.
@@ -38,6 +40,16 @@ pub struct Routes {
     choices: Vec<OnceLock<Choices>>,
     /// What they are by; nothing where there are none.
     classes: Classes,
+}
+
+/// How a host is reached in a fabric.
+#[derive(Clone, Copy, Debug)]
+struct Spot {
+    fabric: u32,
+    /// The edge's number in the fabric; [`NOWHERE`] where the host is not reached.
+    edge: u32,
+    /// The port at the edge that leads to the host.
+    down: u32,
 }
 
 /// Not among the nodes that forward.
@@ -122,6 +134,7 @@ impl Routes {
             fabrics,
             rows,
             of_hosts,
+            spots: places.iter().map(Spot::of).collect(),
             places,
             first_links: topology.nodes.iter().map(|node| node.ports.start).collect(),
             far_ends: wiring.far_ends.clone(),
@@ -206,10 +219,14 @@ impl Routes {
         if fabric == NOWHERE {
             return self.choices(node).to(dst, self.classes.of_hosts[dst as usize]);
         }
-        let Some(place) = self.place(dst, fabric).filter(|place| place.is_reached) else { return (&[], 0) };
-        let (ports, paths) = self.fabrics[fabric as usize].ways(row, place.edge);
+        let Range { start, end } = self.of_hosts[dst as usize];
+        let mut spots = self.spots[start as usize..end as usize].iter();
+        let Some(spot) = spots.find(|spot| spot.fabric == fabric && spot.edge != NOWHERE) else {
+            return (&[], 0);
+        };
+        let (ports, paths) = self.fabrics[fabric as usize].ways(row, spot.edge);
         // At the edge itself there is the host's own port; that is how the table marks it.
-        if let [AT_EDGE] = ports { (std::slice::from_ref(&place.down), 1) } else { (ports, paths) }
+        if let [AT_EDGE] = ports { (std::slice::from_ref(&spot.down), 1) } else { (ports, paths) }
     }
 
     fn places_of(&self, host: HostId) -> &[Place] {
@@ -218,7 +235,6 @@ impl Routes {
     }
 
     /// Where a host is in a fabric, if it is there.
-    #[inline]
     fn place(&self, host: HostId, fabric: u32) -> Option<&Place> {
         self.places_of(host).iter().find(|place| place.fabric == fabric)
     }
@@ -284,6 +300,13 @@ impl Routes {
                 ways.push(Way::between(from, to, length, fabric.ways(row, to.edge).1));
             }
         }
+    }
+}
+
+impl Spot {
+    fn of(place: &Place) -> Spot {
+        let edge = if place.is_reached { place.edge } else { NOWHERE };
+        Spot { fabric: place.fabric, edge, down: place.down }
     }
 }
 
