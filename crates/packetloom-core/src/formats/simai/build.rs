@@ -115,7 +115,15 @@ impl Builder<'_> {
         let (tp, rest) = (number % self.header.tp, number / self.header.tp);
         let place = Place { tp, dp: rest % dp, pp: rest / dp };
         let beside = vec![None; self.layers.len()];
-        let mut walk = Walk { builder: self, place, rank: Rank::default(), last: Vec::new(), beside, most };
+        let mut walk = Walk {
+            builder: self,
+            place,
+            rank: Rank::default(),
+            last: Vec::new(),
+            beside,
+            tables: None,
+            most,
+        };
         for pass in 0..passes {
             walk.pass(pass)?;
         }
@@ -164,6 +172,8 @@ struct Walk<'a, 'b> {
     last: Vec<u32>,
     /// By layer the end of the operation that goes on beside, for which the next pass waits.
     beside: Vec<Option<u32>>,
+    /// Of DLRM, the end of what the first layer exchanges beside.
+    tables: Option<u32>,
     most: u64,
 }
 
@@ -214,7 +224,17 @@ impl Walk<'_, '_> {
         }
         let (phase, labels) = (self.builder.layers[layer].forward, self.builder.labels[layer]);
         self.compute(phase.time, labels.forward.0);
-        self.waited_for(layer, phase, labels.forward.1);
+        if !self.builder.header.policy.is_dlrm() {
+            self.waited_for(layer, phase, labels.forward.1);
+            return Ok(());
+        }
+        let exchange = self.beside(layer, phase, labels.forward.1, Some(WAITED_FOR));
+        if layer == 0 {
+            self.tables = exchange;
+        }
+        if layer == self.builder.header.last_bottom {
+            self.last.extend(self.tables.take());
+        }
         Ok(())
     }
 
@@ -242,7 +262,12 @@ impl Walk<'_, '_> {
                     self.last.extend(operation);
                 }
             }
-            _ => {
+            Policy::Dlrm | Policy::DlrmEnhanced => {
+                self.compute(weight.time, labels.weight_gradient.0);
+                self.weight_operation(layer, Some(BESIDE));
+                self.exchange_back(layer, input.time);
+            }
+            Policy::Micro | Policy::Transformer | Policy::TransformerFwdInBckwd => {
                 if self.builder.header.initiates.contains(&layer)
                     && let Some(checkpoint) = self.builder.header.checkpoint_before(layer)
                 {
@@ -257,6 +282,22 @@ impl Walk<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Of DLRM, what follows a layer's weight gradient.
+    fn exchange_back(&mut self, layer: usize, takes: Time) {
+        let Header { policy, last_bottom, .. } = *self.builder.header;
+        if layer == 0 {
+            let exchange = self.tables.take();
+            self.last.extend(exchange.filter(|_| policy == Policy::Dlrm));
+            return;
+        }
+        self.compute(takes, self.builder.labels[layer].input_gradient.0);
+        if layer == last_bottom + 1 {
+            let (first, name) =
+                (self.builder.layers[0].input_gradient, self.builder.labels[0].input_gradient.1);
+            self.tables = self.beside(0, first, name, Some(WAITED_FOR));
+        }
     }
 
     fn add(&mut self, work: Work, stream: Option<u16>, name: u32) -> u32 {
@@ -295,12 +336,19 @@ impl Walk<'_, '_> {
     fn weight_operation(&mut self, layer: usize, stream: Option<u16>) {
         let phase = self.builder.layers[layer].weight_gradient;
         let name = self.builder.labels[layer].weight_gradient.1;
-        let Some(work) = phase.operation.and_then(|operation| self.collective(operation)) else { return };
+        if let Some(end) = self.beside(layer, phase, name, stream) {
+            self.beside[layer] = Some(end);
+        }
+    }
+
+    /// An operation for which what comes next does not wait; returns its end.
+    fn beside(&mut self, layer: usize, phase: Phase, name: u32, stream: Option<u16>) -> Option<u32> {
+        let work = phase.operation.and_then(|operation| self.collective(operation))?;
         let before = self.last.clone();
         self.then(work, stream, name);
         self.update(layer);
         let end = std::mem::replace(&mut self.last, before);
-        self.beside[layer] = end.last().copied();
+        end.last().copied()
     }
 
     fn update(&mut self, layer: usize) {

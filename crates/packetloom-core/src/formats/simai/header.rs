@@ -17,15 +17,42 @@ pub enum Policy {
     Transformer,
     /// `HYBRID_TRANSFORMER_FWD_IN_BCKWD`.
     TransformerFwdInBckwd,
+    /// `HYBRID_DLRM`.
+    Dlrm,
+    /// `HYBRID_DLRM_ENHANCED`.
+    DlrmEnhanced,
 }
 
-const POLICIES: [(&str, Policy); 6] = [
+impl Policy {
+    /// Whether it has layers of tables below those that are computed.
+    pub(super) fn is_dlrm(self) -> bool {
+        matches!(self, Policy::Dlrm | Policy::DlrmEnhanced)
+    }
+
+    /// Whether it has degrees of parallelism.
+    pub(super) fn is_transformer(self) -> bool {
+        matches!(self, Policy::Transformer | Policy::TransformerFwdInBckwd)
+    }
+
+    /// Whether a key of the first line means something to it.
+    fn takes(self, key: &str) -> bool {
+        match key {
+            "all_gpus:" => true,
+            LAST_BOTTOM => self.is_dlrm(),
+            _ => self.is_transformer(),
+        }
+    }
+}
+
+const POLICIES: [(&str, Policy); 8] = [
     ("DATA", Policy::Data),
     ("MODEL", Policy::Model),
     ("MICRO", Policy::Micro),
     ("HYBRID_TRANSFORMER", Policy::Transformer),
     ("TRANSFORMER", Policy::Transformer),
     ("HYBRID_TRANSFORMER_FWD_IN_BCKWD", Policy::TransformerFwdInBckwd),
+    ("HYBRID_DLRM", Policy::Dlrm),
+    ("HYBRID_DLRM_ENHANCED", Policy::DlrmEnhanced),
 ];
 
 /// What the first line says.
@@ -49,10 +76,14 @@ pub struct Header {
     pub checkpoints: BTreeSet<usize>,
     /// The layers before which this happens.
     pub initiates: BTreeSet<usize>,
+    /// Of DLRM, the last layer that does without what the first one exchanges.
+    pub last_bottom: usize,
 }
 
 /// The keys of one value each, and those of a list that begins with its length.
-const KEYS: [&str; 7] = ["model_parallel_NPU_group:", "ep:", "pp:", "vpp:", "ga:", "all_gpus:", "pp_comm:"];
+const KEYS: [&str; 8] =
+    ["model_parallel_NPU_group:", "ep:", "pp:", "vpp:", "ga:", "all_gpus:", "pp_comm:", LAST_BOTTOM];
+const LAST_BOTTOM: &str = "DLRM_LAST_BOTTOM_LAYER:";
 const LISTS: [&str; 2] = ["checkpoints:", "checkpoint_initiates:"];
 
 #[derive(Default)]
@@ -88,13 +119,17 @@ impl Header {
             pp_comm: 0,
             checkpoints: BTreeSet::new(),
             initiates: BTreeSet::new(),
+            last_bottom: 0,
         };
-        if matches!(policy, Policy::Transformer | Policy::TransformerFwdInBckwd) {
-            header.transformer(line, values)?;
-        } else if let Some(key) =
-            values.numbers.keys().chain(values.lists.keys()).find(|key| **key != "all_gpus:")
-        {
+        if let Some(key) = values.numbers.keys().chain(values.lists.keys()).find(|key| !policy.takes(key)) {
             return Err(line.error(format!("{key} is not for {name}")));
+        }
+        if policy.is_transformer() {
+            header.transformer(line, values)?;
+        } else if policy.is_dlrm() {
+            let last = values.numbers.get(LAST_BOTTOM).copied();
+            let last = last.ok_or_else(|| line.error(format!("{LAST_BOTTOM} is missing")))?;
+            header.last_bottom = usize::try_from(last).unwrap_or(usize::MAX);
         }
         Ok(header)
     }
@@ -151,8 +186,15 @@ impl Header {
         self.checkpoints.range(..layer).next_back().copied()
     }
 
-    /// That layers which initiate have a checkpoint to go back to, and none between that initiates too.
+    /// That layers which initiate have a checkpoint to go back to, and none between that initiates too; and that a
+    /// layer follows those at the bottom.
     pub(super) fn check_layers(&self, line: &Line<'_>, count: usize) -> Result<(), FileError> {
+        if self.policy.is_dlrm() && self.last_bottom.saturating_add(1) >= count {
+            return Err(line.error(format!(
+                "{LAST_BOTTOM} is {} of {count} layers, which are numbered from 0; one at least has to follow it",
+                self.last_bottom
+            )));
+        }
         if let Some(layer) = self.checkpoints.union(&self.initiates).find(|&&layer| layer >= count) {
             return Err(
                 line.error(format!("there is no layer {layer}; they are numbered 0 to {}", count - 1))

@@ -67,7 +67,8 @@ const OPERATIONS: [(&str, Collective); 4] = [
 ];
 
 impl Layer {
-    pub(super) fn read(line: &Line<'_>, header: &Header) -> Result<Layer, FileError> {
+    /// Reads the line of the nth layer.
+    pub(super) fn read(line: &Line<'_>, nth: usize, header: &Header) -> Result<Layer, FileError> {
         line.expect(COLUMNS)?;
         if line.fields[1] != "-1" {
             let message =
@@ -78,13 +79,36 @@ impl Layer {
             let time = nanoseconds(line, first, &format!("{name}_ns"))?;
             Ok(Phase { time, operation: operation(line, first + 1, name, bare, header)? })
         };
-        Ok(Layer {
+        let layer = Layer {
             name: line.fields[0].to_owned(),
             forward: phase(2, "forward", Group::Tp)?,
             input_gradient: phase(5, "input_gradient", Group::Tp)?,
             weight_gradient: phase(8, "weight_gradient", Group::Dp)?,
             update: nanoseconds(line, 11, "update_ns")?,
-        })
+        };
+        if header.policy.is_dlrm() {
+            layer.check_dlrm(line, nth)?;
+        }
+        Ok(layer)
+    }
+
+    /// That there are no operations which SimAI leaves out under DLRM.
+    fn check_dlrm(&self, line: &Line<'_>, nth: usize) -> Result<(), FileError> {
+        if let Some(forward) = self.forward.operation
+            && forward.collective != Collective::AllToAll
+        {
+            let message =
+                format!("forward_comm is {}; DLRM executes ALLTOALL only, or write NONE", line.fields[3]);
+            return Err(line.error(message));
+        }
+        if self.input_gradient.operation.is_some() && nth > 0 {
+            let message = format!(
+                "input_gradient_comm is {}; DLRM executes that of the first layer only, write NONE",
+                line.fields[6]
+            );
+            return Err(line.error(message));
+        }
+        Ok(())
     }
 }
 
@@ -135,14 +159,14 @@ fn operation(
     let without = match header.policy {
         Policy::Data | Policy::Micro => bare == Group::Tp,
         Policy::Model => bare == Group::Dp,
-        Policy::Transformer | Policy::TransformerFwdInBckwd => false,
+        Policy::Transformer | Policy::TransformerFwdInBckwd | Policy::Dlrm | Policy::DlrmEnhanced => false,
     };
     if without && bytes > 0 {
         return Err(
             line.error(format!("{name}_comm is {text}, which this policy does not execute; write NONE"))
         );
     }
-    let is_transformer = matches!(header.policy, Policy::Transformer | Policy::TransformerFwdInBckwd);
+    let is_transformer = header.policy.is_transformer();
     if !is_transformer && group != bare {
         return Err(line.error(format!("{name}_comm is {text}, but this policy has no such groups")));
     }

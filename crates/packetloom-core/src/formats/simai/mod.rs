@@ -11,6 +11,11 @@
 //!   layers again on its way back: from a checkpoint to the layer before one that initiates it.
 //! - `DATA`: the weight gradient of a layer before its input gradient, and that of the first layer is left out.
 //! - `MODEL`: input-gradient operations go on beside the weight-gradient computation; the first layer has none.
+//! - `HYBRID_DLRM`: as `DATA`, and the first layer's all-to-all forward goes on beside until the last of the bottom
+//!   layers (`DLRM_LAST_BOTTOM_LAYER:`) has computed; that of its input gradient begins after the gradient of the layer
+//!   above those, and the pass ends with it. `HYBRID_DLRM_ENHANCED` does not wait for the latter. All-to-alls of other
+//!   layers forward are waited for by nothing. Where the last bottom layer has one, too, SimAI does not wait for the
+//!   first layer's; here it does.
 //! - `MICRO`: the weight-gradient operation of the only layer, once for each pass, all at the same time, and nothing
 //!   else.
 //!
@@ -19,7 +24,7 @@
 //!
 //! Groups: a suffix `_EP` or `_DP_EP` names one; without it forward and input gradient mean TP, weight gradient DP.
 //! Ranks stand as in Megatron-LM's order `tp-cp-ep-dp-pp` (`megatron/core/parallel_state.py`): TP fastest, then EP
-//! within DP, then PP. In DATA, MODEL and MICRO every group is that of all ranks.
+//! within DP, then PP. In DATA, MODEL, DLRM and MICRO every group is that of all ranks.
 //!
 //! Pipeline stages are a simplification. SimAI's own packet simulation has none (`Sys.cc` sets PP to 1; only its
 //! analytical mode adds their time), and the file has one stage's layers for all micro-batches without marks between
@@ -71,7 +76,8 @@ pub fn read(text: &str, options: &Options) -> Result<Program, FileError> {
         second.ok_or_else(|| FileError::new(last_line(text), "no number of layers in the second line"))?;
     second.expect("layers")?;
     let count: u64 = second.count(0, "the number of layers")?;
-    let layers: Vec<Layer> = lines.map(|line| Layer::read(&line, &header)).collect::<Result<_, _>>()?;
+    let layers = lines.enumerate().map(|(nth, line)| Layer::read(&line, nth, &header));
+    let layers: Vec<Layer> = layers.collect::<Result<_, _>>()?;
     if layers.len() as u64 != count {
         let message = format!("{} layers where the second line says {count}", layers.len());
         return Err(FileError::new(second.number, message));

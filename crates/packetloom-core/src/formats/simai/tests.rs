@@ -164,6 +164,93 @@ fn each_policy_has_its_order() {
     assert_eq!(program.groups, [[0, 1, 2]]);
 }
 
+/// Tables, a bottom layer and two on top, by two passes.
+fn dlrm(policy: &str) -> Vec<String> {
+    let text = layers(
+        &format!("{policy} DLRM_LAST_BOTTOM_LAYER: 1 all_gpus: 4"),
+        &[
+            "t -1 1 ALLTOALL 8 9 ALLTOALL 8 1 NONE 0 0",
+            "b -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 8 0",
+            "u -1 1 NONE 0 1 NONE 0 1 NONE 0 0",
+            "v -1 1 NONE 0 1 NONE 0 1 NONE 0 0",
+        ],
+    );
+    let program = read(&text, &Options { passes: 2, ..Options::default() }).expect("a sound file");
+    assert_eq!(program.groups, [[0, 1, 2, 3]]);
+    told(&program, 2)
+}
+
+/// Order and waits are those of `iterate_hybrid_parallel_DLRM`, followed by hand.
+#[test]
+fn tables_are_exchanged_beside_the_bottom_layers() {
+    let first = [
+        "t forward | 0 | ",
+        "t forward all-to-all | 1 | 0",
+        "b forward | 0 | 0",
+        "u forward | 0 | 2 1",
+        "v forward | 0 | 3",
+        "v weight gradient | 0 | 4",
+        "v input gradient | 0 | 5",
+        "u weight gradient | 0 | 6",
+        "u input gradient | 0 | 7",
+        "t input gradient all-to-all | 1 | 8",
+        "b weight gradient | 0 | 8",
+        "b weight gradient all-reduce | 2 | 10",
+        "b input gradient | 0 | 10",
+        "t weight gradient | 0 | 12",
+    ];
+    let told = dlrm("HYBRID_DLRM");
+    assert_eq!(told[..14], first);
+    assert_eq!(told[14], "t forward | 0 | 13 9", "the next pass waits for the tables' gradients");
+    assert_eq!(told[16], "b forward | 0 | 14 11", "and a layer for those of its weights");
+    let enhanced = dlrm("HYBRID_DLRM_ENHANCED");
+    assert_eq!(enhanced[..14], first);
+    assert_eq!(enhanced[14], "t forward | 0 | 13", "which HYBRID_DLRM_ENHANCED leaves out");
+    assert_eq!(enhanced[16], told[16]);
+}
+
+#[test]
+fn what_dlrm_would_leave_out_is_refused() {
+    let text = layers(
+        "HYBRID_DLRM DLRM_LAST_BOTTOM_LAYER: 0 all_gpus: 4",
+        &["t -1 1 ALLTOALL 8 9 ALLTOALL 8 1 NONE 0 0", "u -1 1 NONE 0 1 NONE 0 1 NONE 0 0"],
+    );
+    sound(&text);
+    for (from, to, line, message) in [
+        (" DLRM_LAST_BOTTOM_LAYER: 0", "", 1, "DLRM_LAST_BOTTOM_LAYER: is missing"),
+        (
+            "LAYER: 0",
+            "LAYER: 1",
+            1,
+            "DLRM_LAST_BOTTOM_LAYER: is 1 of 2 layers, which are numbered from 0; one at least has to follow it",
+        ),
+        ("LAYER: 0", "LAYER: 0 pp: 1", 1, "pp: is not for HYBRID_DLRM"),
+        (
+            "1 ALLTOALL",
+            "1 ALLREDUCE",
+            3,
+            "forward_comm is ALLREDUCE; DLRM executes ALLTOALL only, or write NONE",
+        ),
+        (
+            "u -1 1 NONE 0 1 NONE 0",
+            "u -1 1 NONE 0 1 ALLTOALL 8",
+            4,
+            "input_gradient_comm is ALLTOALL; DLRM executes that of the first layer only, write NONE",
+        ),
+        (
+            "9 ALLTOALL 8",
+            "9 ALLTOALL_EP 8",
+            3,
+            "input_gradient_comm is ALLTOALL_EP, but this policy has no such groups",
+        ),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = read(&text.replacen(from, to, 1), &Options::default()).expect_err(to);
+        assert_eq!(error.at, At::Line(line), "{to}");
+        assert!(error.message.starts_with(message), "{}", error.message);
+    }
+}
+
 #[test]
 fn layers_are_computed_again_from_their_checkpoint() {
     let header = format!("HYBRID_TRANSFORMER_FWD_IN_BCKWD {KEYS}")
@@ -265,11 +352,17 @@ fn what_is_wrong_is_told_with_its_line() {
     for (from, to, line, message) in [
         (
             "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
-            "HYBRID_DLRM",
+            "HYBRID_DATA_MODEL",
             1,
-            "the policy is \"HYBRID_DLRM\"; supported are DATA, MODEL, MICRO, HYBRID_TRANSFORMER, TRANSFORMER, HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+            "the policy is \"HYBRID_DATA_MODEL\"; supported are DATA, MODEL, MICRO, HYBRID_TRANSFORMER, TRANSFORMER, HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_DLRM, HYBRID_DLRM_ENHANCED",
         ),
         ("HYBRID_TRANSFORMER_FWD_IN_BCKWD", "DATA", 1, "ep: is not for DATA"),
+        (
+            " ep: 2",
+            " ep: 2 DLRM_LAST_BOTTOM_LAYER: 0",
+            1,
+            "DLRM_LAST_BOTTOM_LAYER: is not for HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+        ),
         (
             "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
             "HYBRID_TRANSFORMER",
@@ -287,7 +380,7 @@ fn what_is_wrong_is_told_with_its_line() {
             " ep: 2",
             " cp: 2",
             1,
-            "\"cp:\" is no key; there are model_parallel_NPU_group: ep: pp: vpp: ga: all_gpus: pp_comm: checkpoints: checkpoint_initiates:",
+            "\"cp:\" is no key; there are model_parallel_NPU_group: ep: pp: vpp: ga: all_gpus: pp_comm: DLRM_LAST_BOTTOM_LAYER: checkpoints: checkpoint_initiates:",
         ),
         (" ep: 2", " ep: 3", 1, "4 ranks of the same data are no multiple of ep: 3"),
         (" pp: 1", " pp: 3", 1, "all_gpus: 8 is no multiple of 2 times pp: 3"),
