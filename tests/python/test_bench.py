@@ -25,7 +25,13 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("name", _core.bench_names())
+SLOW = ["all-reduce-1024"]
+"""Half a minute and more."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in _core.bench_names()]
+)
 def test_benchmark(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "YARDSTICK_CPU_S", 0.05)
     run_benchmarks([name], tmp_path / "bench.json")

@@ -44,6 +44,7 @@ const BENCHES: &[Bench] = &[
     bench!("ndp-permutation-k16", "ndp-permutation-k16", threads: 1, runs: 6),
     bench!("nscc-reps-permutation-k8", "nscc-reps-permutation-k8", threads: 1, runs: 24),
     bench!("eqds-permutation-k8", "eqds-permutation-k8", threads: 1, runs: 24),
+    bench!("all-reduce-1024", "all-reduce-1024", threads: 1, runs: 1),
 ];
 
 /// The benchmarks' names.
@@ -76,12 +77,17 @@ impl Bench {
         let case = scenario.cases().next();
         case.ok_or_else(|| ScenarioError::new_err(format!("{} has no case", self.name)))
     }
+
+    fn simulation(&self) -> PyResult<Simulation> {
+        Simulation::new(self.case()?).map_err(|complaint| crate::scenario::complaint_error(&complaint))
+    }
 }
 
-/// Runs the yardstick on a fat-tree of a benchmark's size, for this much processor time.
+/// Runs the yardstick, for this much processor time, on the smallest fat-tree that has a benchmark's hosts.
 #[pyfunction]
 pub fn bench_yardstick<'py>(py: Python<'py>, name: &str, cpu_s: f64) -> PyResult<Bound<'py, PyDict>> {
-    let ports = find(name)?.case()?.topology.count("k") as u32;
+    let hosts = u64::from(find(name)?.simulation()?.hosts());
+    let ports = (2_u32..).step_by(2).find(|&k| u64::from(k).pow(3) / 4 >= hosts).expect("hosts are finite");
     let (packet_hops, cpu) = py.detach(|| yardstick::measure(ports, Duration::from_secs_f64(cpu_s)));
     let figure = PyDict::new(py);
     figure.set_item("packet_hops", packet_hops)?;
@@ -93,8 +99,7 @@ pub fn bench_yardstick<'py>(py: Python<'py>, name: &str, cpu_s: f64) -> PyResult
 #[pyfunction]
 pub fn bench<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
     let bench = find(name)?;
-    let simulation =
-        Simulation::new(bench.case()?).map_err(|complaint| crate::scenario::complaint_error(&complaint))?;
+    let simulation = bench.simulation()?;
     let (tally, cpu, wall) = py
         .detach(|| {
             let (wall, cpu) = (Instant::now(), ThreadTime::now());

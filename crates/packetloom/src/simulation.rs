@@ -210,6 +210,11 @@ impl Simulation {
         Ok(Simulation { setting, workload, environment })
     }
 
+    /// How many hosts the network has.
+    pub fn hosts(&self) -> u32 {
+        self.setting.topology.hosts
+    }
+
     /// What each source of traffic comes to.
     pub fn facts(&self) -> &[SourceFacts] {
         self.workload.describe()
