@@ -5,12 +5,14 @@
 //! | [`Scheme`], [`family!`] | a transport's setup, and the list of a family |
 //! | [`packet_format`], [`priority`] | packet sizes; the priority that packets carry |
 //! | [`reassembly`], [`seq_set`], [`finished`] | what arrived of a flow; packet numbers; whole flows |
+//! | [`pool`] | connections that flows leave to those after them |
 //! | [`rto`] | the retransmission timeout |
 //! | [`ways`] | path lengths and round-trip times of a network |
 //! | [`Sending`] | a sender's state, for samples, tables and tests |
 
 pub mod finished;
 pub mod packet_format;
+pub mod pool;
 pub mod priority;
 pub mod reassembly;
 pub mod rto;

@@ -26,7 +26,7 @@ use packetloom_core::{
     engine, fault, flow, measure, packet, random, routing, spec, topology, units, user_class,
 };
 use packetloom_transport::{
-    Scheme, Sending, finished, flow_table, packet_format, priority, reassembly, rto, seq_set,
+    Scheme, Sending, finished, flow_table, packet_format, pool, priority, reassembly, rto, seq_set,
 };
 
 packetloom_transport::family! {

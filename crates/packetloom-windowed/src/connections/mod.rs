@@ -2,13 +2,12 @@
 //! that earlier flows between the two hosts left behind.
 
 mod handshake;
-mod pool;
 mod restart;
 
 pub use handshake::{Handshakes, Opened, Step};
-pub use pool::{Pool, Taken};
 pub use restart::Restart;
 
+use crate::pool;
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
 
@@ -60,31 +59,20 @@ pub const COMPONENTS: &[Component] = &[
         kind: "pool",
         doc: "A flow takes an idle connection between its two hosts, and continues with its window, slow-start threshold, round-trip time and congestion control's state; where none is idle it opens another, which stays.",
         source: "pFabric's ns-2 code; RFC 9040 §1: state that a connection keeps",
-        params: &[&[
-            Param::value(
-                "warm",
-                Kind::Count(0),
-                "0",
-                "This many connections between each two hosts are open and idle when the run begins.",
-                "packetloom (pFabric's ns-2 code: 4 for TCP and DCTCP, 1 for pFabric)",
-            ),
-            Param::value(
-                "take",
-                Kind::Choice(&["longest-idle", "latest"]),
-                "longest-idle",
-                "Which of several idle connections a flow takes: the one that has been idle longest, or the one that was used last.",
-                "pFabric's ns-2 code: longest-idle",
-            ),
-            Param::value(
-                "idle_restart",
-                Kind::Choice(&["rfc2861", "rfc5681", "initial-window", "each-flow", "never"]),
-                "rfc2861",
-                "What becomes of the window of a connection that has sent nothing for longer than its retransmission timeout: halved for each timeout that has passed, ssthresh three quarters of what it was; or the initial window, if that is less; or the initial window in any case; or that at every flow's start, however soon; or nothing.",
-                "RFC 2861 §3.1; RFC 5681 §4.1; ns-2's FullTcp: initial-window; pFabric's ns-2 code: each-flow",
-            ),
-            SYN_RTO,
-            FAST_OPEN,
-        ]],
+        params: &[
+            pool::PARAMS,
+            &[
+                Param::value(
+                    "idle_restart",
+                    Kind::Choice(&["rfc2861", "rfc5681", "initial-window", "each-flow", "never"]),
+                    "rfc2861",
+                    "What becomes of the window of a connection that has sent nothing for longer than its retransmission timeout: halved for each timeout that has passed, ssthresh three quarters of what it was; or the initial window, if that is less; or the initial window in any case; or that at every flow's start, however soon; or nothing.",
+                    "RFC 2861 §3.1; RFC 5681 §4.1; ns-2's FullTcp: initial-window; pFabric's ns-2 code: each-flow",
+                ),
+                SYN_RTO,
+                FAST_OPEN,
+            ],
+        ],
         check: check_timeout,
     },
 ];
@@ -126,8 +114,7 @@ pub struct Rule {
 /// How connections are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
-    pub warm: u32,
-    pub latest_first: bool,
+    pub pool: pool::Rule,
     pub restart: Restart,
 }
 
@@ -138,11 +125,8 @@ impl Rule {
         (values.kind != "open").then(|| Rule {
             syn_rto: values.time("syn_rto"),
             fast_open: values.flag("fast_open"),
-            kept: (values.kind == "pool").then(|| Kept {
-                warm: u32::try_from(values.count("warm")).unwrap_or(u32::MAX),
-                latest_first: values.meaning("take", &[("longest-idle", false), ("latest", true)]),
-                restart: Restart::of(&values),
-            }),
+            kept: (values.kind == "pool")
+                .then(|| Kept { pool: pool::Rule::of(&values), restart: Restart::of(&values) }),
         })
     }
 }

@@ -3,9 +3,10 @@
 
 use super::connection::Connection;
 use super::subflow::Subflow;
-use crate::connections::{Handshakes, Opened, Pool, Taken};
+use crate::connections::{Handshakes, Opened, Restart};
 use crate::engine::Context;
 use crate::flow::Flow;
+use crate::pool::{Pool, Taken};
 use crate::units::Time;
 use crate::windowed::{Config, Header, Idle};
 
@@ -13,6 +14,7 @@ use crate::windowed::{Config, Header, Idle};
 pub struct Connected {
     pub handshakes: Handshakes,
     syn_rto: Time,
+    restart: Restart,
     pool: Option<Pool<Vec<Idle<Subflow>>>>,
 }
 
@@ -21,7 +23,12 @@ impl Connected {
     pub fn new(config: &Config) -> Option<Box<Connected>> {
         let rule = config.connections()?;
         let handshakes = Handshakes::new(rule.syn_rto);
-        Some(Box::new(Connected { handshakes, syn_rto: rule.syn_rto, pool: rule.kept.map(Pool::new) }))
+        Some(Box::new(Connected {
+            handshakes,
+            syn_rto: rule.syn_rto,
+            restart: rule.kept.map_or(Restart::Never, |kept| kept.restart),
+            pool: rule.kept.map(|kept| Pool::new(kept.pool)),
+        }))
     }
 
     /// A flow starts.
@@ -33,11 +40,10 @@ impl Connected {
         context: &mut Context<'_, Header>,
     ) -> Connection {
         if let Some(pool) = &mut self.pool {
-            let restart = pool.rule().restart;
             match pool.take(flow.dst) {
                 Taken::Used(idle) => {
                     let mut connection = Connection::new(flow, subflows, true, config);
-                    connection.resume(idle, restart, context.now, config);
+                    connection.resume(idle, self.restart, context.now, config);
                     return connection;
                 }
                 Taken::Untouched => return Connection::new(flow, subflows, true, config),

@@ -5,10 +5,11 @@ use super::config::Config;
 use super::header::Header;
 use super::sender::{Idle, Sender};
 use super::window::Congestion;
-use crate::connections::{Handshakes, Opened, Pool, Rule, Taken};
+use crate::connections::{Handshakes, Opened, Rule};
 use crate::engine::{Context, FlowStatus, Report};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::Packet;
+use crate::pool::{Pool, Taken};
 use crate::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +30,7 @@ impl<C: Congestion> Connected<C> {
         let rule = config.connections()?.clone();
         Some(Box::new(Connected {
             handshakes: Handshakes::new(rule.syn_rto),
-            pool: rule.kept.map(Pool::new),
+            pool: rule.kept.map(|kept| Pool::new(kept.pool)),
             cookies: BTreeSet::new(),
             in_syn: BTreeMap::new(),
             rule,
@@ -43,12 +44,11 @@ impl<C: Congestion> Connected<C> {
         config: &Config,
         context: &mut Context<'_, Header>,
     ) -> Option<Sender<C>> {
-        if let Some(pool) = &mut self.pool {
-            let restart = pool.rule().restart;
+        if let (Some(pool), Some(kept)) = (&mut self.pool, self.rule.kept) {
             match pool.take(flow.dst) {
                 Taken::Used(idle) => {
                     let mut sender = Sender::of(flow, config);
-                    sender.resume(idle, restart, (&flow, context.now), config);
+                    sender.resume(idle, kept.restart, (&flow, context.now), config);
                     sender.report_error(context);
                     return Some(sender);
                 }

@@ -1,13 +1,50 @@
-//! Idle connections, by the host at their other end.
+//! Connections that flows leave behind for those after them: idle ones, by the host at their other end.
 
-use super::Kept;
 use crate::flow::HostId;
+use crate::spec::{Kind, Param, Values};
 use std::collections::{BTreeMap, VecDeque};
+
+/// The parameters that a pool has whatever its connections are.
+pub const PARAMS: &[Param] = &[
+    Param::value(
+        "warm",
+        Kind::Count(0),
+        "0",
+        "This many connections between each two hosts are open and idle when the run begins.",
+        "packetloom (pFabric's ns-2 code: 4 for TCP and DCTCP, 1 for pFabric)",
+    ),
+    Param::value(
+        "take",
+        Kind::Choice(&["longest-idle", "latest"]),
+        "longest-idle",
+        "Which of several idle connections a flow takes: the one that has been idle longest, or the one that was used last.",
+        "pFabric's ns-2 code: longest-idle",
+    ),
+];
+
+/// How many connections there are at first, and which goes next.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Between each two hosts.
+    pub warm: u32,
+    /// Whether it is the one that was used last.
+    pub latest_first: bool,
+}
+
+impl Rule {
+    /// As a scenario has it.
+    pub fn of(values: &Values) -> Rule {
+        Rule {
+            warm: u32::try_from(values.count("warm")).unwrap_or(u32::MAX),
+            latest_first: values.meaning("take", &[("longest-idle", false), ("latest", true)]),
+        }
+    }
+}
 
 /// What a host keeps of its idle connections.
 #[derive(Clone, Debug)]
 pub struct Pool<K> {
-    rule: Kept,
+    rule: Rule,
     idle: BTreeMap<HostId, Idle<K>>,
 }
 
@@ -32,13 +69,8 @@ pub enum Taken<K> {
 
 impl<K> Pool<K> {
     /// Before the first flow.
-    pub fn new(rule: Kept) -> Pool<K> {
+    pub fn new(rule: Rule) -> Pool<K> {
         Pool { rule, idle: BTreeMap::new() }
-    }
-
-    /// What holds of its connections.
-    pub fn rule(&self) -> Kept {
-        self.rule
     }
 
     /// An idle connection to a host, which is idle no more.
@@ -78,11 +110,10 @@ impl<K> Idle<K> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Restart;
     use super::*;
 
     fn pool(warm: u32, latest_first: bool) -> Pool<u32> {
-        Pool::new(Kept { warm, latest_first, restart: Restart::Never })
+        Pool::new(Rule { warm, latest_first })
     }
 
     #[test]
