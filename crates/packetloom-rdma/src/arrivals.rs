@@ -151,6 +151,16 @@ impl Arrivals {
         (self.owed > 0).then(|| self.reply(false, self.owed_marked, config))
     }
 
+    /// Until when no CNP is sent.
+    pub fn quiet_until(&self) -> Time {
+        self.next_cnp_at
+    }
+
+    /// No CNP is sent before this: an earlier flow of the queue pair has caused one.
+    pub fn be_quiet_until(&mut self, at: Time) {
+        self.next_cnp_at = at;
+    }
+
     /// Whether a mark that came now causes a CNP.
     pub fn sends_cnp(&mut self, marked: bool, config: &Config, now: Time) -> bool {
         let Notification::Packets(interval) = config.notification else { return false };

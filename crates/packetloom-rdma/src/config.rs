@@ -1,5 +1,6 @@
 //! The settings of queue pairs.
 
+use super::connections;
 use super::control::FlowPath;
 use super::network::Network;
 use super::params::class_key;
@@ -64,6 +65,8 @@ pub struct Config {
     pub(super) notification: Notification,
     pub(super) ack_every: u32,
     pub(super) ack_delay: Time,
+    /// How queue pairs are connected and kept; `None` where they are open.
+    pub(super) connections: Option<connections::Rule>,
     window: Window,
     variable_window: bool,
     base_rtt: Option<Time>,
@@ -95,6 +98,7 @@ impl Config {
             notification,
             ack_every: values.count("ack_every") as u32,
             ack_delay: values.time("ack_delay"),
+            connections: connections::Rule::of(values),
             window: match values.get("window_bytes") {
                 Value::Bytes(bytes) => Window::Fixed(*bytes),
                 _ => values.meaning("window", &[("none", Window::None), ("bdp", Window::Bdp)]),

@@ -28,9 +28,10 @@ pub struct FlowPath {
 pub struct AckInfo {
     /// The moment.
     pub now: Time,
-    /// How far the receiver has all, in bytes of the flow.
+    /// How far the receiver has all, in bytes that the queue pair has carried: those of the flow, where it has one of
+    /// its own.
     pub acked_bytes: u64,
-    /// How far the sender has sent.
+    /// How far the sender has sent, in the same.
     pub sent_bytes: u64,
     /// How many packets are newly known to have arrived.
     pub arrived: u32,

@@ -1,5 +1,19 @@
 //! What packets between queue pairs say.
 
+/// A packet's part in a handshake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Step {
+    /// None.
+    #[default]
+    Nothing,
+    /// REQ.
+    Request,
+    /// REP.
+    Reply,
+    /// RTU: ready to use.
+    Ready,
+}
+
 /// The header; `fields` are those of the congestion control, which an answer returns.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Header<W> {
@@ -15,6 +29,10 @@ pub struct Header<W> {
     pub nack: bool,
     /// Of an answer: packets that it acknowledges were marked.
     pub marked: bool,
+    /// Of data: which queue pair of its two hosts it is on.
+    pub pair: u16,
+    /// Of a control packet that is no CNP: what it is.
+    pub step: Step,
     /// The congestion control's own.
     pub fields: W,
 }

@@ -10,10 +10,12 @@
 //! | `dcqcn/`, `hpcc/`, `swift.rs` | the others; `python/`: those that users write |
 //! | `rota.rs`, `plans.rs` | which queue pair sends next, and when |
 //! | `pair.rs`, `repair.rs`, `arrivals.rs` | a sender's state, its loss recovery, the receiver's state |
+//! | `connections/` | queue pairs that are connected by a handshake, or kept for later flows |
 //! | `params.rs`, `config.rs`, `network.rs` | parameters, and what follows from the network |
 
 mod arrivals;
 mod config;
+mod connections;
 mod control;
 mod dcqcn;
 mod dctcp;
@@ -30,6 +32,7 @@ mod rota;
 mod swift;
 mod timely;
 
+pub use connections::COMPONENTS as CONNECTION_COMPONENTS;
 pub use dcqcn::Dcqcn;
 pub use dctcp::RateDctcp;
 pub use hpcc::Hpcc;
@@ -45,13 +48,14 @@ use crate::topology::Topology;
 use crate::units::Time;
 use arrivals::{Arrival, Arrivals, Reply};
 use config::{Config, Notification, Recovery};
+use connections::{Connected, Place};
 use control::{AckInfo, Control, Loss, Spacing};
-use header::Header;
+use header::{Header, Step};
 use network::Network;
 use packetloom_core::{engine, flow, packet, random, spec, topology, units, user_class};
 use packetloom_transport::finished::Finished;
 use packetloom_transport::flow_table::FlowTable;
-use packetloom_transport::{Scheme, Sending, finished, packet_format, reassembly, seq_set};
+use packetloom_transport::{Scheme, Sending, finished, packet_format, pool, priority, reassembly, seq_set};
 use pair::Pair;
 use plans::Plans;
 use rota::Rota;
@@ -75,6 +79,10 @@ const SERVE: u8 = 0;
 const TIMEOUT: u8 = 1;
 /// A timer's purpose: a receiver has waited long enough for packets to acknowledge together.
 const ACK_DELAY: u8 = 2;
+/// A timer's purpose: a handshake's first packet may have waited too long for an answer.
+const REQUEST: u8 = 3;
+/// A timer's purpose: so may the answer.
+const ANSWER: u8 = 4;
 
 type Host<'a, C> = Context<'a, Header<<C as Control>::Fields>, <C as Control>::Agent>;
 type Of<C> = Packet<Header<<C as Control>::Fields>>;
@@ -89,7 +97,7 @@ pub struct Setup<C: Control> {
 struct Sender<C> {
     pair: Pair,
     control: C,
-    /// Which flow of its pair of hosts it is: in the place of the source port that switches hash.
+    /// Which queue pair of its two hosts it is on: in the place of the source port that switches hash.
     port: u16,
 }
 
@@ -121,8 +129,10 @@ pub struct Rdma<C: Control> {
     plans: Plans,
     receivers: FlowTable<Receiver<C::Fields>>,
     finished: Finished,
-    /// How many flows have started to each host.
+    /// How many queue pairs to each host flows have had.
     started: BTreeMap<HostId, u16>,
+    /// `None` where queue pairs are open.
+    connected: Option<Box<Connected<C>>>,
 }
 
 impl<C: Control> Scheme for Rdma<C> {
@@ -165,6 +175,7 @@ impl<C: Control> Scheme for Rdma<C> {
     fn new(setup: &Arc<Setup<C>>) -> Rdma<C> {
         Rdma {
             finished: setup.config.finished(),
+            connected: Connected::new(&setup.config),
             setup: setup.clone(),
             senders: FlowTable::default(),
             rota: Rota::default(),
@@ -186,21 +197,19 @@ impl<C: Control> Transport for Rdma<C> {
     const SHORTENS: bool = C::SHORTENS;
 
     fn start(&mut self, flow: Flow, context: &mut Host<'_, C>) {
-        let Setup { config, settings } = &*self.setup;
-        let path = config.path(&flow);
-        let pair = Pair::new(flow, path, self.rota.create(), config, context.now);
-        let started = self.started.entry(flow.dst).or_default();
-        let sender = Sender { pair, control: C::new(settings, &path), port: *started };
-        *started = started.wrapping_add(1);
-        self.senders.insert(flow.id, sender);
-        self.settle(flow.id, context);
-        self.serve(context);
+        if self.connected.is_some() {
+            self.start_on_pair(flow, context);
+            return;
+        }
+        let place = self.create_pair(flow.dst);
+        self.begin(flow, place, 0, context);
     }
 
     fn receive(&mut self, packet: Of<C>, context: &mut Host<'_, C>) {
         match packet.kind {
             Kind::Data => self.arrived(&packet, context),
             Kind::Ack => self.answered(&packet, context),
+            Kind::Control if packet.header.step != Step::Nothing => self.greeted(&packet, context),
             // A CNP.
             Kind::Control => {
                 let ack = |pair: &Pair| AckInfo { arrived: 0, marked: true, ..ack_info(pair, context.now) };
@@ -236,7 +245,8 @@ impl<C: Control> Transport for Rdma<C> {
             }
             SERVE => {}
             TIMEOUT => self.rings(timer.key, context),
-            _ => self.acknowledges(timer.key, context),
+            ACK_DELAY => self.acknowledges(timer.key, context),
+            _ => self.handshake_timer(timer, context),
         }
     }
 
@@ -258,11 +268,14 @@ impl<C: Control> Transport for Rdma<C> {
     }
 
     fn reports(&self) -> Vec<(FlowId, Report)> {
-        self.senders.states().map(|sender| (sender.pair.flow.id, sender.pair.report)).collect()
+        let open = self.senders.states().map(|sender| (sender.pair.flow.id, sender.pair.report));
+        open.chain(self.connected.iter().flat_map(|connected| connected.reports())).collect()
     }
 
     fn statuses(&self) -> Vec<FlowStatus> {
-        self.senders.states().map(|sender| sender.pair.status(&self.setup.config)).collect()
+        let config = &self.setup.config;
+        let open = self.senders.states().map(|sender| sender.pair.status(config));
+        open.chain(self.connected.iter().flat_map(|connected| connected.statuses(config))).collect()
     }
 }
 
@@ -272,6 +285,27 @@ fn ack_info(pair: &Pair, now: Time) -> AckInfo {
 
 // The sending side.
 impl<C: Control> Rdma<C> {
+    /// A new queue pair to a host.
+    fn create_pair(&mut self, dst: HostId) -> Place {
+        let started = self.started.entry(dst).or_default();
+        let port = *started;
+        *started = started.wrapping_add(1);
+        Place { turn: self.rota.create(), port }
+    }
+
+    /// A flow begins to send on a queue pair that has carried nothing; its handshake, if it had one, had so many
+    /// timeouts.
+    fn begin(&mut self, flow: Flow, place: Place, timeouts: u32, context: &mut Host<'_, C>) {
+        let Setup { config, settings } = &*self.setup;
+        let path = config.path(&flow);
+        let mut pair = Pair::new(flow, path, place.turn, config, context.now);
+        pair.report.timeouts = timeouts;
+        let sender = Sender { pair, control: C::new(settings, &path), port: place.port };
+        self.senders.insert(flow.id, sender);
+        self.settle(flow.id, context);
+        self.serve(context);
+    }
+
     /// Puts a flow of which something changed where it belongs.
     fn settle(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
@@ -339,6 +373,7 @@ impl<C: Control> Rdma<C> {
             seq,
             last: seq + 1 == pair.packets(),
             requests_ack: pair.requests_ack(seq),
+            pair: *port,
             fields: control.fields(now),
             ..Header::default()
         };
@@ -371,15 +406,18 @@ impl<C: Control> Rdma<C> {
         let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
         let (header, now) = (&packet.header, context.now);
         let change = pair.acknowledged(header.next, header.nack.then_some(header.seq), config, now);
+        let marked = header.marked || header.nack && config.nack_is_cnp;
         if pair.is_done() {
             self.rota.place(&mut pair.turn, flow, None, now);
             context.closed(&pair.flow, pair.report);
-            self.senders.remove(flow);
+            let last = AckInfo { arrived: change.arrived, marked, ..ack_info(pair, now) };
+            if let (Some(sender), true) = (self.senders.remove(flow), self.connected.is_some()) {
+                self.leave(sender, &last, &header.fields, context);
+            }
             return;
         }
         control.advance(settings, now);
         let before = control.rate();
-        let marked = header.marked || header.nack && config.nack_is_cnp;
         let ack = AckInfo { arrived: change.arrived, marked, ..ack_info(pair, now) };
         control.acknowledged(settings, &ack, &header.fields);
         if change.lost {
@@ -425,7 +463,10 @@ impl<C: Control> Rdma<C> {
             return;
         }
         if self.receivers.get_mut(flow).is_none() {
-            let arrivals = Arrivals::default();
+            let mut arrivals = Arrivals::default();
+            if let Some(connected) = &mut self.connected {
+                arrivals.be_quiet_until(connected.begins(packet));
+            }
             let new = Receiver { arrivals, last: answered };
             self.receivers.insert(flow, new);
         }
@@ -447,6 +488,9 @@ impl<C: Control> Rdma<C> {
             send_reply::<C>(reply, answered, config, context);
         }
         if let Some(packets) = receiver.arrivals.whole() {
+            if let Some(connected) = &mut self.connected {
+                connected.ends(packet, receiver.arrivals.quiet_until(), config);
+            }
             self.receivers.remove(flow);
             self.finished.add(context.now, flow, packets);
             context.delivered(flow);

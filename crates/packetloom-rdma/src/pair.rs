@@ -19,6 +19,8 @@ pub struct Pair {
     pub(super) path: FlowPath,
     packets: u32,
     cap: u32,
+    /// What the queue pair has carried for flows before this one.
+    carried_bytes: u64,
     pub(super) turn: Turn,
     /// Every packet before this one is acknowledged.
     una: u32,
@@ -40,6 +42,23 @@ pub struct Pair {
     pub(super) report: Report,
 }
 
+/// What a flow leaves on its queue pair: its turn, its pace and how much it has carried.
+#[derive(Clone, Copy, Debug)]
+pub struct Left {
+    turn: Turn,
+    sent_at: Time,
+    sent_bytes: u16,
+    may_send_at: Time,
+    carried_bytes: u64,
+}
+
+impl Left {
+    /// Its turn at the NIC.
+    pub fn turn(&self) -> Turn {
+        self.turn
+    }
+}
+
 /// What an answer changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -58,6 +77,7 @@ impl Pair {
             path,
             packets: config.format.data.packets(flow.size_bytes) as u32,
             cap: config.packets_cap(&path),
+            carried_bytes: 0,
             turn,
             una: 0,
             next: 0,
@@ -70,6 +90,24 @@ impl Pair {
             moved_at: now,
             alarm: Time::NEVER,
             report: Report::default(),
+        }
+    }
+
+    /// The flow goes on where another left off: its first packet waits for its pace, too.
+    pub fn resume(&mut self, left: &Left) {
+        (self.sent_at, self.sent_bytes) = (left.sent_at, left.sent_bytes);
+        self.may_send_at = self.may_send_at.max(left.may_send_at);
+        self.carried_bytes = left.carried_bytes;
+    }
+
+    /// What it leaves once it is over.
+    pub fn leave(&self) -> Left {
+        Left {
+            turn: self.turn,
+            sent_at: self.sent_at,
+            sent_bytes: self.sent_bytes,
+            may_send_at: self.may_send_at,
+            carried_bytes: self.carried_bytes + self.flow.size_bytes,
         }
     }
 
@@ -97,14 +135,14 @@ impl Pair {
         (u64::from(seq) * self.path.mss_bytes).min(self.flow.size_bytes)
     }
 
-    /// How far all is acknowledged, in bytes.
+    /// How far all is acknowledged, in bytes that the queue pair has carried.
     pub fn acked_bytes(&self) -> u64 {
-        self.bytes_before(self.una)
+        self.carried_bytes + self.bytes_before(self.una)
     }
 
-    /// How far the flow is sent, in bytes.
+    /// How far all is sent, in the same.
     pub fn sent_bytes(&self) -> u64 {
-        self.bytes_before(self.next)
+        self.carried_bytes + self.bytes_before(self.next)
     }
 
     /// Bytes in flight block the next packet once they reach the window, not before: that packet may exceed it.

@@ -1,5 +1,6 @@
 //! The parameters that all transports between queue pairs share.
 
+use super::connections;
 use crate::packet_format;
 use crate::spec::{Complaint, Kind, Param, Values};
 use crate::units::Time;
@@ -42,7 +43,7 @@ pub const fn default_of() -> Defaults {
 }
 
 /// The parameters under these defaults.
-pub const fn core(d: Defaults) -> [Param; 22] {
+pub const fn core(d: Defaults) -> [Param; 23] {
     [
         Param::value(
             "mss",
@@ -180,6 +181,7 @@ pub const fn core(d: Defaults) -> [Param; 22] {
             "A flow's rate at its start; left out: the link's.",
             "DCQCN (SIGCOMM 2015) §3.1, HPCC (SIGCOMM 2019) §3.2: line rate",
         ),
+        connections::PARAM,
     ]
 }
 
@@ -200,6 +202,7 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
         let message = "is needed where there is a timeout (rto): otherwise what was lost may be an acknowledgement that never comes again; write true";
         return Err(Complaint::new("ack_duplicates", message));
     }
+    connections::check(values)?;
     check_window(values)
 }
 

@@ -197,6 +197,35 @@ fn connections_are_pinned_and_do_not_depend_on_windows_nor_threads() {
     );
 }
 
+/// So do those of queue pairs.
+#[test]
+fn queue_pairs_are_pinned_and_do_not_depend_on_windows_nor_threads() {
+    let fresh = r#"connections = { kind = "fresh", req_timeout = "1ms", rep_timeout = "1ms" }"#;
+    let lossy =
+        r#"recovery = "irn", connections = { kind = "fresh", req_timeout = "1ms", rep_timeout = "1ms" }"#;
+    let pool = r#"connections = { kind = "pool", warm = 1 }"#;
+    let latest = r#"connections = { kind = "pool", take = "latest" }"#;
+    let pinned = [
+        ("dcqcn", fresh, LOSSLESS, ""),
+        ("roce", lossy, DROP_TAIL, ""),
+        ("dcqcn", pool, LOSSLESS, ""),
+        ("timely", latest, LOSSLESS, ""),
+        ("hpcc", pool, LOSSLESS, ""),
+        ("swift", latest, DROP_TAIL, ""),
+        ("rdma-dctcp", pool, LOSSLESS, ""),
+    ];
+    let found = pinned.map(|(transport, keys, queue, _)| {
+        let toml = |workload: &str, flows: u32| {
+            let plain = format!("transport = \"{transport}\"");
+            let with_keys = format!("transport = {{ kind = \"{transport}\", {keys} }}");
+            scenario(workload, transport, queue, "ecmp", flows).replace(&plain, &with_keys)
+        };
+        assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 300), keys, true);
+        (transport, keys, hash(&run(&toml(WEB_SEARCH, 300))))
+    });
+    assert_eq!(found, pinned.map(|(transport, keys, _, hash)| (transport, keys, hash.to_owned())));
+}
+
 /// RACK has a timer of its own, which goes off where packets come out of order.
 #[test]
 fn loss_recovery_by_time_is_pinned_and_does_not_depend_on_windows_nor_threads() {

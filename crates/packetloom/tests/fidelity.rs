@@ -94,6 +94,14 @@ fn flows_wait_for_the_handshake_of_a_fresh_connection() {
 }
 
 #[test]
+fn flows_wait_for_the_handshake_of_a_fresh_queue_pair() {
+    let scheme = "transport = { kind = \"dcqcn\", connections = \"fresh\" }\nqueue = \"shared-buffer\"";
+    let outcome = run(&scenario(RACK, &lone(1, "146000B"), scheme, "fidelity = \"flows\""));
+    // There and back two messages of 322 B take 257.6 ns on each of two links, and 400 ns in each.
+    assert_eq!(fcts(&outcome)[0], outcome.flows[0].best_fct + Time(2 * (2 * 257_600 + 2 * 400_000)));
+}
+
+#[test]
 fn where_one_link_makes_all_the_difference_links_are_packets() {
     // All flows from one host to another: the first link is simulated with all that can happen, and nothing waits at
     // the second.
@@ -230,6 +238,12 @@ fn what_a_rung_can_mean_nothing_for_is_refused_with_the_reason() {
             links,
             WEB_SEARCH,
             scheme("{ kind = \"dctcp\", connections = \"pool\" }", ecn, ""),
+            "connections of a pool",
+        ),
+        (
+            links,
+            WEB_SEARCH,
+            scheme("{ kind = \"timely\", connections = \"pool\" }", tail, ""),
             "connections of a pool",
         ),
         (links, WEB_SEARCH, scheme("\"mptcp\"", tail, ""), "its subflows take several paths"),

@@ -18,6 +18,7 @@ const ROOMS: &[&[Component]] = &[
     workload::COMPONENTS,
     transport::COMPONENTS,
     transport::CONNECTION_COMPONENTS,
+    transport::QUEUE_PAIR_COMPONENTS,
     simulation::FLUID_COMPONENTS,
     simulation::FIDELITY_COMPONENTS,
     central::COMPONENTS,

@@ -97,7 +97,7 @@ fn slowest(topology: &Topology, flow: &Flow) -> Rate {
 
 /// Which flows open connections.
 struct Handshakes {
-    /// Of SYNs and their answers; none where no flow opens any.
+    /// Of a handshake's packets; none where no flow opens a connection.
     format: Option<Format>,
     /// The pairs of hosts that have cookies (RFC 7413), where data goes with the SYN of those.
     cookies: Option<BTreeSet<(HostId, HostId)>>,
@@ -109,10 +109,15 @@ impl Handshakes {
             Some(Value::Component(connections)) if connections.kind == "fresh" => Some(connections),
             _ => None,
         };
-        let ack_bytes = PacketFormat::of(transport).ack_bytes.into();
+        // RDMA's have a size of their own, and no data goes with them.
+        let bytes = |fresh: &Values| match fresh.entries.get("message") {
+            Some(Value::Bytes(bytes)) => *bytes,
+            _ => PacketFormat::of(transport).ack_bytes.into(),
+        };
+        let is_fast = |fresh: &&Values| fresh.entries.get("fast_open") == Some(&Value::Flag(true));
         Handshakes {
-            format: fresh.map(|_| Format { mss_bytes: ack_bytes, header_bytes: 0 }),
-            cookies: fresh.filter(|fresh| fresh.flag("fast_open")).map(|_| BTreeSet::new()),
+            format: fresh.map(|fresh| Format { mss_bytes: bytes(fresh), header_bytes: 0 }),
+            cookies: fresh.filter(is_fast).map(|_| BTreeSet::new()),
         }
     }
 

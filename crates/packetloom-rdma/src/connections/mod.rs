@@ -1,0 +1,121 @@
+//! Queue pairs that are not just open: connected for their flow by a handshake of InfiniBand's communication manager,
+//! or taken from those that earlier flows between the two hosts left behind.
+
+mod flows;
+mod handshake;
+
+pub use flows::Connected;
+pub use handshake::Place;
+
+use crate::packet_format::PacketFormat;
+use crate::pool;
+use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
+use crate::units::Time;
+
+/// How flows get their queue pairs: a parameter of every transport of RDMA.
+pub const PARAM: Param = Param {
+    name: "connections",
+    kind: Kind::Component("queue-pairs"),
+    default: Fallback::Value("open"),
+    doc: "What a flow runs on: a queue pair that is connected already and knows nothing, one that a handshake connects, or one that earlier flows of the two hosts left.",
+    source: "packetloom (HPCC's simulator: open)",
+};
+
+/// What a handshake goes by.
+const HANDSHAKE: &[Param] = &[
+    Param::value(
+        "message",
+        Kind::Bytes,
+        "322B",
+        "Bytes of a REQ, REP or RTU on the wire. They go in the class of data.",
+        "InfiniBand specification: management datagrams of 256 B, in RoCEv2 behind 14 B Ethernet, 20 B IPv4, 8 B UDP, 12 B BTH and 8 B DETH, before 4 B ICRC; Linux: cma.c gives them the connection's service level",
+    ),
+    Param::value(
+        "req_timeout",
+        Kind::Time,
+        "4.608s",
+        "How long a REQ waits for its REP before it is sent again.",
+        "Linux: cm.c adds twice a packet's life time of 256 ms (cma.c: CMA_IBOE_PACKET_LIFETIME 16) to what the other end may take (CMA_CM_RESPONSE_TIMEOUT 20: 4.096 s)",
+    ),
+    Param::value(
+        "rep_timeout",
+        Kind::Time,
+        "4.096s",
+        "How long a REP waits for the RTU, or for data, before it is sent again.",
+        "Linux: cma.c, CMA_CM_RESPONSE_TIMEOUT 20, which cm.c takes for 2^12 ms",
+    ),
+];
+
+/// What the parameter can be.
+pub const COMPONENTS: &[Component] = &[
+    Component {
+        section: "queue-pairs",
+        kind: "open",
+        doc: "Each flow has a queue pair that is connected and has carried nothing before.",
+        source: "packetloom (HPCC's simulator: a queue pair for each flow)",
+        params: &[],
+        check: anything,
+    },
+    Component {
+        section: "queue-pairs",
+        kind: "fresh",
+        doc: "Each flow connects a queue pair of its own: a REQ and its REP, each sent again when it is not answered, then an RTU and the data right behind it.",
+        source: "InfiniBand specification vol. 1, chapter 12; Linux: cm.c",
+        params: &[HANDSHAKE],
+        check: check_timeouts,
+    },
+    Component {
+        section: "queue-pairs",
+        kind: "pool",
+        doc: "A flow takes an idle queue pair between its two hosts, and continues with the state of its congestion control, its pace and its turn at the NIC; timers of the congestion control have gone on meanwhile. Where none is idle it connects another, which stays.",
+        source: "packetloom: state is a queue pair's, and no source has a rule that resets it after a pause; HPCC's simulator: DCQCN's timers run while nothing is sent, too",
+        params: &[pool::PARAMS, HANDSHAKE],
+        check: check_timeouts,
+    },
+];
+
+fn check_timeouts(values: &Values) -> Result<(), Complaint> {
+    for key in ["req_timeout", "rep_timeout"] {
+        if values.time(key) == Time::ZERO {
+            return Err(Complaint::new(key, "a timeout of zero never ends; write a time such as \"10ms\""));
+        }
+    }
+    Ok(())
+}
+
+/// What must hold of `connections` beside a transport's other parameters.
+pub fn check(transport: &Values) -> Result<(), Complaint> {
+    let values = transport.component(PARAM.name);
+    if values.kind == "open" {
+        return Ok(());
+    }
+    let least = PacketFormat::of(transport).smallest_bytes();
+    if !(least..=65_535).contains(&values.bytes("message")) {
+        let message = format!("write a size from {least}B, the smallest of the other packets, to 65535B");
+        return Err(Complaint::new("connections.message", message));
+    }
+    Ok(())
+}
+
+/// How queue pairs are connected, and kept.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    message_bytes: u16,
+    req_timeout: Time,
+    rep_timeout: Time,
+    /// What holds of those that are kept, if they are.
+    kept: Option<pool::Rule>,
+}
+
+impl Rule {
+    /// What a transport's parameters come to; `None` where queue pairs are open.
+    pub fn of(transport: &Values) -> Option<Rule> {
+        let values = transport.component(PARAM.name);
+        (values.kind != "open").then(|| Rule {
+            message_bytes: values.bytes("message") as u16,
+            req_timeout: values.time("req_timeout"),
+            rep_timeout: values.time("rep_timeout"),
+            kept: (values.kind == "pool").then(|| pool::Rule::of(&values)),
+        })
+    }
+}
