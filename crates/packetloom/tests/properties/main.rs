@@ -12,6 +12,7 @@ use packetloom::engine::Tally;
 use packetloom::measure::fingerprint;
 use packetloom::scenario::{Scenario, registry};
 use packetloom::simulation::{FlowSample, Monitor, Simulation};
+use packetloom::spec::{Component, Kind};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestError, TestRng, TestRunner};
 use serde_json::Value as Json;
@@ -164,16 +165,23 @@ fn obey_the_laws(scenarios: &BoxedStrategy<Json>, count: u32) {
     assert!(ran.into_inner() >= count.min(drawn().unwrap_or(count)));
 }
 
-/// The components that a drawn scenario names, each under its key: mostly the name of its section, or that with what
-/// it is per.
-fn named(key: &str, json: &Json, names: &mut BTreeSet<String>) {
-    let key = key.strip_suffix("_per_packet").unwrap_or(key);
+/// The components that a drawn scenario names, each under its section; `json` is one of a section, or some.
+fn named(section: &str, json: &Json, names: &mut BTreeSet<String>) {
     match json {
         Json::Object(entries) => {
-            names.extend(entries.get("kind").and_then(Json::as_str).map(|kind| format!("{key}: {kind}")));
-            entries.iter().for_each(|(key, value)| named(key, value, names));
+            let kind = entries.get("kind").and_then(Json::as_str).unwrap_or(section);
+            names.insert(format!("{section}: {kind}"));
+            let component =
+                registry::components().into_iter().find(|one| (one.section, one.kind) == (section, kind));
+            for param in component.into_iter().flat_map(Component::params) {
+                if let (Some(value), Kind::Component(inner) | Kind::List(&Kind::Component(inner))) =
+                    (entries.get(param.name), param.kind)
+                {
+                    named(inner, value, names);
+                }
+            }
         }
-        Json::Array(values) => values.iter().for_each(|value| named(key, value, names)),
+        Json::Array(values) => values.iter().for_each(|value| named(section, value, names)),
         _ => {}
     }
 }
