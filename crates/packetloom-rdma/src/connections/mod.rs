@@ -89,9 +89,13 @@ pub fn check(transport: &Values) -> Result<(), Complaint> {
     if values.kind == "open" {
         return Ok(());
     }
-    let least = PacketFormat::of(transport).smallest_bytes();
-    if !(least..=65_535).contains(&values.bytes("message")) {
-        let message = format!("write a size from {least}B, the smallest of the other packets, to 65535B");
+    // Switches keep room for packets of these sizes.
+    let format = PacketFormat::of(transport);
+    let (least, most) = (format.smallest_bytes(), format.data.mss_bytes + format.data.header_bytes);
+    if !(least..=most).contains(&values.bytes("message")) {
+        let message = format!(
+            "a message is no smaller than other packets and no larger than full ones; write a size from {least}B to {most}B, or another mss"
+        );
         return Err(Complaint::new("connections.message", message));
     }
     Ok(())
