@@ -72,6 +72,8 @@ pub struct Config {
     base_rtt: Option<Time>,
     initial_rate: Option<Rate>,
     network: Option<Network>,
+    /// Whether switches hash flows by queue pairs of the routing's own, and not by those that flows have here.
+    shares_paths: bool,
 }
 
 impl Config {
@@ -107,12 +109,24 @@ impl Config {
             base_rtt: values.optional_time("base_rtt"),
             initial_rate: values.optional_rate("initial_rate"),
             network: None,
+            shares_paths: false,
         }
     }
 
     /// On a network.
     pub(super) fn on(self, network: Network) -> Config {
         Config { network: Some(network), ..self }
+    }
+
+    /// Under a routing.
+    pub(super) fn under(self, routing: &Values) -> Config {
+        let shares_paths = matches!(routing.entries.get("queue_pairs"), Some(Value::Count(_)));
+        Config { shares_paths, ..self }
+    }
+
+    /// What the packets of a queue pair have in the place of a port that switches hash.
+    pub(super) fn port_of(&self, number: u16) -> u16 {
+        if self.shares_paths { 0 } else { number }
     }
 
     fn network(&self) -> &Network {

@@ -40,7 +40,7 @@ pub use roce::Roce;
 pub use swift::Swift;
 pub use timely::Timely;
 
-use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
+use crate::engine::{Context, FlowStatus, Plan, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::spec::{Complaint, Component, Values};
@@ -97,7 +97,9 @@ pub struct Setup<C: Control> {
 struct Sender<C> {
     pair: Pair,
     control: C,
-    /// Which queue pair of its two hosts it is on: in the place of the source port that switches hash.
+    /// Which queue pair of its two hosts it is on.
+    number: u16,
+    /// What its packets have in the place of the source port that switches hash.
     port: u16,
 }
 
@@ -154,6 +156,13 @@ impl<C: Control> Scheme for Rdma<C> {
         };
         let network = Network::of(topology, config.format.data.mss_bytes);
         Arc::new(Setup { config: config.on(network), settings })
+    }
+
+    fn on_plan(setup: Arc<Setup<C>>, plan: &Plan<'_>) -> Arc<Setup<C>> {
+        let Ok(Setup { config, settings }) = Arc::try_unwrap(Self::on_network(setup, plan.topology)) else {
+            unreachable!("it is not shared yet")
+        };
+        Arc::new(Setup { config: config.under(plan.routing), settings })
     }
 
     fn check_network(values: &Values, topology: &Topology) -> Result<(), Complaint> {
@@ -260,7 +269,7 @@ impl<C: Control> Transport for Rdma<C> {
         let state = |Sender { pair, control, .. }: &Sender<C>| {
             pair.sending(control.rate_at(settings, now), control.rtt())
         };
-        self.senders.get(flow).map(state)
+        self.senders.get(flow).map(state).or_else(|| self.connected.as_ref()?.sending(flow))
     }
 
     fn shorten(&mut self, flow: FlowId, packets: u32) -> bool {
@@ -288,9 +297,9 @@ impl<C: Control> Rdma<C> {
     /// A new queue pair to a host.
     fn create_pair(&mut self, dst: HostId) -> Place {
         let started = self.started.entry(dst).or_default();
-        let port = *started;
+        let number = *started;
         *started = started.wrapping_add(1);
-        Place { turn: self.rota.create(), port }
+        Place { turn: self.rota.create(), number }
     }
 
     /// A flow begins to send on a queue pair that has carried nothing; its handshake, if it had one, had so many
@@ -300,7 +309,8 @@ impl<C: Control> Rdma<C> {
         let path = config.path(&flow);
         let mut pair = Pair::new(flow, path, place.turn, config, context.now);
         pair.report.timeouts = timeouts;
-        let sender = Sender { pair, control: C::new(settings, &path), port: place.port };
+        let (number, port) = (place.number, config.port_of(place.number));
+        let sender = Sender { pair, control: C::new(settings, &path), number, port };
         self.senders.insert(flow.id, sender);
         self.settle(flow.id, context);
         self.serve(context);
@@ -364,7 +374,7 @@ impl<C: Control> Rdma<C> {
     /// Sends the flow's next packet.
     fn send_from(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
-        let Some(Sender { pair, control, port }) = self.senders.get_mut(flow) else { return };
+        let Some(Sender { pair, control, number, port }) = self.senders.get_mut(flow) else { return };
         let now = context.now;
         control.advance(settings, now);
         let seq = pair.take_next(now);
@@ -373,7 +383,7 @@ impl<C: Control> Rdma<C> {
             seq,
             last: seq + 1 == pair.packets(),
             requests_ack: pair.requests_ack(seq),
-            pair: *port,
+            pair: *number,
             fields: control.fields(now),
             ..Header::default()
         };

@@ -206,13 +206,13 @@ fn queue_pairs_are_pinned_and_do_not_depend_on_windows_nor_threads() {
     let pool = r#"connections = { kind = "pool", warm = 1 }"#;
     let latest = r#"connections = { kind = "pool", take = "latest" }"#;
     let pinned = [
-        ("dcqcn", fresh, LOSSLESS, ""),
-        ("roce", lossy, DROP_TAIL, ""),
-        ("dcqcn", pool, LOSSLESS, ""),
-        ("timely", latest, LOSSLESS, ""),
-        ("hpcc", pool, LOSSLESS, ""),
-        ("swift", latest, DROP_TAIL, ""),
-        ("rdma-dctcp", pool, LOSSLESS, ""),
+        ("dcqcn", fresh, LOSSLESS, "f9ab2583a3fee2ff"),
+        ("roce", lossy, DROP_TAIL, "ca77ececd77d2ba2"),
+        ("dcqcn", pool, LOSSLESS, "64aa776f8267a102"),
+        ("timely", latest, LOSSLESS, "01710a8c95b09932"),
+        ("hpcc", pool, LOSSLESS, "c9264627c266f337"),
+        ("swift", latest, DROP_TAIL, "1c7ae67f3bebff6b"),
+        ("rdma-dctcp", pool, LOSSLESS, "6653b629ec25bad5"),
     ];
     let found = pinned.map(|(transport, keys, queue, _)| {
         let toml = |workload: &str, flows: u32| {

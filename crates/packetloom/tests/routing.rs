@@ -118,6 +118,35 @@ fn flows_that_share_queue_pairs_share_their_paths() {
 }
 
 #[test]
+fn flows_over_rdma_share_the_paths_of_queue_pairs_too() {
+    let used = |routing: &str, connections: &str| {
+        let outcome = run(&format!(
+            r#"
+[topology]
+{FAT_TREE}
+[[workload]]
+sizes = {{ kind = "constant", size = "1KB" }}
+arrivals = {{ kind = "at-once", rounds = 200 }}
+pattern = {{ kind = "pair", src = 0, dst = 127 }}
+
+[[scheme]]
+name = "paths"
+transport = {{ kind = "roce", connections = "{connections}" }}
+queue = "drop-tail"
+routing = {routing}
+"#
+        ));
+        packets_up(&outcome).1.iter().filter(|packets| **packets > 0).count()
+    };
+    for connections in ["open", "fresh", "pool"] {
+        assert_eq!(used(r#"{ kind = "ecmp", queue_pairs = 1 }"#, connections), 1, "{connections}");
+        let four = used(r#"{ kind = "ecmp", queue_pairs = 4 }"#, connections);
+        assert!((2..=4).contains(&four), "{connections}: {four}");
+    }
+    assert_eq!(used(r#""ecmp""#, "open"), 16);
+}
+
+#[test]
 fn ecmp_keeps_packets_in_order_and_spraying_does_not() {
     let retransmissions = |routing: &str| {
         let outcome = run(&format!(

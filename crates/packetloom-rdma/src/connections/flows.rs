@@ -2,7 +2,7 @@
 //! queue pairs are open, none of it is there.
 
 use super::Rule;
-use super::handshake::Handshakes;
+use super::handshake::{Asking, Handshakes};
 use crate::config::{Config, Notification};
 use crate::control::{AckInfo, Control};
 use crate::engine::{FlowStatus, Report, Timer};
@@ -13,7 +13,7 @@ use crate::pair::{Left, Pair};
 use crate::pool::{Pool, Taken};
 use crate::priority;
 use crate::units::Time;
-use crate::{ANSWER, Host, Of, REQUEST, Rdma, Sender};
+use crate::{ANSWER, Host, Of, REQUEST, Rdma, Sender, Sending};
 use std::collections::BTreeMap;
 
 /// What an idle queue pair keeps for its next flow.
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 struct Idle<C> {
     left: Left,
     control: C,
-    port: u16,
+    number: u16,
 }
 
 /// The queue pairs of a host that are being connected, or idle.
@@ -43,6 +43,12 @@ impl<C: Control> Connected<C> {
             quiet_until: BTreeMap::new(),
             rule,
         }))
+    }
+
+    /// The state of a flow that waits for its queue pair: it has no rate yet.
+    pub fn sending(&self, flow: FlowId) -> Option<Sending> {
+        let Asking { timeouts, .. } = *self.handshakes.of(flow)?;
+        Some(Sending { report: Report { timeouts, ..Report::default() }, ..Sending::default() })
     }
 
     /// What was done for the flows whose queue pair is not connected yet.
@@ -111,7 +117,9 @@ impl<C: Control> Rdma<C> {
         let Some(connected) = &mut self.connected else { return };
         let asking = connected.handshakes.ask(flow, place, context.now);
         context.set_timer(asking.expires, flow.id, REQUEST);
-        context.send(connected.message(Step::Request, flow.id, (flow.dst, place.port), &self.setup.config));
+        let config = &self.setup.config;
+        let to = (flow.dst, config.port_of(place.number));
+        context.send(connected.message(Step::Request, flow.id, to, config));
     }
 
     /// The flow goes on where another left its queue pair.
@@ -119,7 +127,9 @@ impl<C: Control> Rdma<C> {
         let config = &self.setup.config;
         let mut pair = Pair::new(flow, config.path(&flow), idle.left.turn(), config, context.now);
         pair.resume(&idle.left);
-        self.senders.insert(flow.id, Sender { pair, control: idle.control, port: idle.port });
+        let number = idle.number;
+        self.senders
+            .insert(flow.id, Sender { pair, control: idle.control, number, port: config.port_of(number) });
         self.settle(flow.id, context);
         self.serve(context);
     }
@@ -136,7 +146,7 @@ impl<C: Control> Rdma<C> {
     ) {
         let pool = self.connected.as_mut().and_then(|connected| connected.pool.as_mut());
         let Some(pool) = pool else { return };
-        let Sender { mut pair, mut control, port } = sender;
+        let Sender { mut pair, mut control, number, .. } = sender;
         let settings = &self.setup.settings;
         control.advance(settings, context.now);
         let before = control.rate();
@@ -150,7 +160,7 @@ impl<C: Control> Rdma<C> {
         if let Some(error) = control.take_error() {
             context.refuse(pair.flow.id, error);
         }
-        pool.keep(pair.flow.dst, Idle { left: pair.leave(), control, port });
+        pool.keep(pair.flow.dst, Idle { left: pair.leave(), control, number });
     }
 
     /// A packet of a handshake came.
@@ -187,15 +197,15 @@ impl<C: Control> Rdma<C> {
     #[cold]
     pub(crate) fn handshake_timer(&mut self, timer: Timer, context: &mut Host<'_, C>) {
         let Some(connected) = &mut self.connected else { return };
-        let handshakes = &mut connected.handshakes;
+        let (config, handshakes) = (&self.setup.config, &mut connected.handshakes);
         let (step, to, expires) = if timer.purpose == REQUEST {
             let Some(asking) = handshakes.asking_timer(timer.key, context.now) else { return };
-            (Step::Request, (asking.flow.dst, asking.place.port), asking.expires)
+            (Step::Request, (asking.flow.dst, config.port_of(asking.place.number)), asking.expires)
         } else {
             let Some(answering) = handshakes.answering_timer(timer.key, context.now) else { return };
             (Step::Reply, (answering.to, answering.port), answering.expires)
         };
         context.set_timer(expires, timer.key, timer.purpose);
-        context.send(connected.message(step, timer.key, to, &self.setup.config));
+        context.send(connected.message(step, timer.key, to, config));
     }
 }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     pub turn: Turn,
-    pub port: u16,
+    pub number: u16,
 }
 
 /// A queue pair that is being connected, at the end that asks.
@@ -101,7 +101,12 @@ impl Handshakes {
         Some(*answering)
     }
 
-    /// Flows whose queue pair is not connected yet.
+    /// What is asked for a flow, if its queue pair is not connected yet.
+    pub fn of(&self, flow: FlowId) -> Option<&Asking> {
+        self.asking.get(&flow)
+    }
+
+    /// All that is asked for.
     pub fn waiting(&self) -> impl Iterator<Item = &Asking> {
         self.asking.values()
     }
@@ -120,7 +125,7 @@ mod tests {
     #[test]
     fn a_request_is_repeated_in_equal_times_until_it_is_answered() {
         let mut here = handshakes();
-        let place = Place { turn: Rota::default().create(), port: 3 };
+        let place = Place { turn: Rota::default().create(), number: 3 };
         let (start, deadline) = (Time::ZERO, Time::NEVER);
         let flow =
             Flow { id: 7, src: 1, dst: 2, size_bytes: 1, start, deadline, class: 0, source: 0, chain: None };
@@ -131,7 +136,7 @@ mod tests {
             let next = Time::from_us(50).times(tries + 1);
             assert_eq!((u64::from(again.timeouts), again.expires), (tries, next));
         }
-        assert_eq!(here.answered(7).map(|opened| (opened.timeouts, opened.place.port)), Some((4, 3)));
+        assert_eq!(here.answered(7).map(|opened| (opened.timeouts, opened.place.number)), Some((4, 3)));
         assert!(here.answered(7).is_none(), "another answer connects nothing");
         assert!(here.asking_timer(7, Time::from_us(250)).is_none());
     }

@@ -127,6 +127,10 @@ const fn rdma(kind: &'static str, keys: &'static str, may: May) -> Held {
     Held { may, ..windowed(kind, keys, MARKING) }
 }
 
+/// The same with a handshake before data, some of it lost.
+const FRESH: &str = r#"mss = "1460B", header = "40B", ack = "40B", rto = "1ms", connections = { kind = "fresh", req_timeout = "1ms", rep_timeout = "700us" }"#;
+const POOL: &str = r#"mss = "1460B", header = "40B", ack = "40B", recovery = "irn", connections = { kind = "pool", req_timeout = "1ms", rep_timeout = "700us" }"#;
+
 const HOMA: &str = r#"mss = "1460B", header = "40B", ack = "40B", blind_header = "0B", blind = "8760B", cutoffs_from = "seen""#;
 
 const PYTHON: &str = r#"file = "class.py", class = "Any", max_rto = "4ms", max_window = 40"#;
@@ -251,6 +255,8 @@ const HELD: &[Held] = &[
         May::Window,
     ),
     rdma("rdma-dctcp", GO_BACK_N, May::LastRate),
+    rdma("roce", FRESH, May::LinkFree),
+    rdma("dcqcn", POOL, May::LastRate),
 ];
 
 /// What befalls the packets of two flows.
