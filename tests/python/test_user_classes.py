@@ -55,6 +55,15 @@ SAME = {
 }
 
 
+def on_a_pool(transport: Any) -> dict[str, Any]:
+    """A transport whose flows go on with what others left on their queue pairs."""
+    kind = {"kind": transport} if isinstance(transport, str) else transport
+    return {**kind, "connections": {"kind": "pool", "warm": 1}}
+
+
+SAME |= {f"{name} on a pool": (on_a_pool(own), on_a_pool(written)) for name, (own, written) in SAME.items()}
+
+
 @pytest.mark.parametrize(("own", "written"), SAME.values(), ids=list(SAME))
 def test_a_rate_control_gives_the_same_bits(own: Any, written: Any, tmp_path: Path) -> None:
     both = ({"transport": one, "queue": SHARED} for one in (own, written))

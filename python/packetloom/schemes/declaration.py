@@ -137,9 +137,10 @@ class Answer:
     marked: int
     """1 if a mark came back."""
     acked_bytes: int
-    """How far the receiver has all, in bytes of the flow."""
+    """How far the receiver has all, in bytes of the flow; on a queue pair that flows before it used (`connections =
+    "pool"`), in bytes of all of them."""
     sent_bytes: int
-    """How far the sender has sent."""
+    """How far the sender has sent, in the same."""
     now_ps: int
     """When it came."""
     rtt_ps: int
@@ -378,7 +379,8 @@ class RateControl:
     """Whether a new rate moves a packet that waits for its time; otherwise it holds from the packet after that one."""
 
     def start(self, route: Route, pace: Pace) -> None:
-        """A flow starts, at the scenario's initial rate."""
+        """A flow starts, at the scenario's initial rate, on a queue pair that has carried none before. On one that
+        another has left (`connections = { kind = "pool" }`) it goes on with fields and pace as they were."""
 
     def answered(self, answer: Answer, pace: Pace) -> None:
         """An ACK, a NACK or a CNP came."""
