@@ -30,6 +30,8 @@ pub struct LinkFault {
     /// From when until when it is down.
     down: Vec<(Time, Time)>,
     slow: Vec<Slow>,
+    /// Slow, too, in order and one after the other.
+    pace: Vec<Slow>,
     /// When each late packet arrives, and when it started.
     late: Vec<(Time, Time)>,
     random: Stream,
@@ -47,12 +49,20 @@ impl LinkFault {
         link: usize,
     ) -> LinkFault {
         let random = Stream::new(seed, Purpose::Faults, link as u64);
-        LinkFault { corruption, down, slow, late: Vec::new(), random, losses: Vec::new() }
+        LinkFault { corruption, down, slow, pace: Vec::new(), late: Vec::new(), random, losses: Vec::new() }
+    }
+
+    /// The same link, but slow at these times too, which are in order and do not overlap.
+    pub fn with_pace(self, pace: Vec<Slow>) -> LinkFault {
+        LinkFault { pace, ..self }
     }
 
     /// How much longer a transmission of so many bytes takes that starts at `start` and should take `usual`.
     fn delay(&self, start: Time, bytes: u64, usual: Time) -> Time {
-        let slow = self.slow.iter().filter(|slow| (slow.from..slow.until).contains(&start));
+        // There may be thousands of the latter, so they are not gone through.
+        let place = self.pace.partition_point(|slow| slow.until <= start);
+        let slow = self.slow.iter().chain(self.pace.get(place));
+        let slow = slow.filter(|slow| (slow.from..slow.until).contains(&start));
         slow.map(|slow| slow.byte_time.of(bytes).since(usual)).max().unwrap_or(Time::ZERO)
     }
 

@@ -46,6 +46,8 @@ pub struct Faults {
     outages: Vec<Outage>,
     /// Where links are slow, and when.
     slow: Vec<Degraded>,
+    /// By link, one after the other.
+    paces: BTreeMap<usize, Vec<Slow>>,
     /// Hosts that are slow at times.
     slow_hosts: BTreeMap<HostId, SlowHost>,
 }
@@ -65,6 +67,11 @@ impl Faults {
             })?;
         }
         Ok(all)
+    }
+
+    /// None but that links are slow at times: for each of them when, in order.
+    pub fn of_paces(paces: BTreeMap<usize, Vec<Slow>>) -> Faults {
+        Faults { paces, ..Faults::default() }
     }
 
     fn add(&mut self, number: usize, fault: &Values, topology: &Topology) -> Result<(), Complaint> {
@@ -107,13 +114,15 @@ impl Faults {
     pub fn links(&self, seed: u64) -> BTreeMap<usize, LinkFault> {
         let down = self.outages.iter().flat_map(|outage| outage.links.iter().copied());
         let slow = self.slow.iter().flat_map(|slow| slow.links.iter().copied());
-        let faulty: BTreeSet<usize> = self.corruption.keys().copied().chain(down).chain(slow).collect();
+        let faulty = self.corruption.keys().copied().chain(down).chain(slow);
+        let faulty: BTreeSet<usize> = faulty.chain(self.paces.keys().copied()).collect();
         let of_link = |link| {
             let outages = self.outages.iter().filter(|outage| outage.links.contains(&link));
             let down = outages.map(|outage| (outage.from, outage.until)).collect();
             let corruption = self.corruption.get(&link).copied().unwrap_or(0.0);
             let slow = self.slow.iter().filter(|slow| slow.links.contains(&link)).map(|slow| slow.slow);
-            (link, LinkFault::new(corruption, down, slow.collect(), seed, link))
+            let pace = self.paces.get(&link).cloned().unwrap_or_default();
+            (link, LinkFault::new(corruption, down, slow.collect(), seed, link).with_pace(pace))
         };
         faulty.into_iter().map(of_link).collect()
     }

@@ -9,10 +9,15 @@
 //!
 //! A flow may be split among paths: then it takes a share of its rate of each link.
 
+mod watch;
+
+pub use watch::{Ended, Notes, Step};
+
 use crate::flow::FlowId;
 use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use watch::Watch;
 
 /// A level that changes by less than this, as a fraction, is left as it is.
 const TOLERANCE: f64 = 1e-9;
@@ -41,6 +46,8 @@ struct Active {
     /// In bits per ps.
     rate: f64,
     since: Time,
+    /// Which of its links has given it this rate.
+    bottleneck: usize,
     /// How often its rate has changed; of all ends that were foreseen for it, only the last one comes.
     changes: u32,
     is_touched: bool,
@@ -53,6 +60,8 @@ struct Crossing {
     share: f64,
     /// Its place among the link's flows.
     place: u32,
+    /// For how long this link was the flow's bottleneck.
+    held: Time,
 }
 
 /// A link's flow: its slot, and which of its links this is.
@@ -87,6 +96,8 @@ pub struct Sharing {
     touched: Vec<u32>,
     /// What each flow of a link gets elsewhere, and its share here.
     elsewhere: Vec<(f64, f64)>,
+    /// What is noted of some flows, if that was asked for.
+    watch: Option<Box<Watch>>,
 }
 
 impl Sharing {
@@ -107,6 +118,7 @@ impl Sharing {
             due: VecDeque::new(),
             touched: Vec::new(),
             elsewhere: Vec::new(),
+            watch: None,
         }
     }
 
@@ -126,13 +138,14 @@ impl Sharing {
         let mut links = Vec::with_capacity(transfer.links.len());
         for (&(link, share), nth) in transfer.links.iter().zip(0..) {
             let members = &mut self.links[link as usize].members;
-            links.push(Crossing { link, share, place: members.len() as u32 });
+            links.push(Crossing { link, share, place: members.len() as u32, held: Time::ZERO });
             members.push(Member { slot, nth });
             self.make_due(link);
         }
         let changes = self.flows.get(slot as usize).map_or(0, |before| before.changes);
         let (id, left) = (transfer.id, transfer.bits);
-        let active = Active { id, links, left, rate: 0.0, since: start, changes, is_touched: false };
+        let (bottleneck, rate, since) = (0, 0.0, start);
+        let active = Active { id, links, left, rate, since, bottleneck, changes, is_touched: false };
         match self.flows.get_mut(slot as usize) {
             Some(place) => *place = active,
             None => self.flows.push(active),
@@ -173,7 +186,12 @@ impl Sharing {
     fn leave(&mut self, slot: u32) {
         let flow = &mut self.flows[slot as usize];
         flow.changes = flow.changes.wrapping_add(1);
-        for Crossing { link, place, .. } in std::mem::take(&mut flow.links) {
+        flow.note_bottleneck(self.now);
+        let (id, crossings) = (flow.id, std::mem::take(&mut flow.links));
+        if let Some(watch) = &mut self.watch {
+            watch.left(id, self.now, &crossings);
+        }
+        for Crossing { link, place, .. } in crossings {
             let members = &mut self.links[link as usize].members;
             members.swap_remove(place as usize);
             if let Some(&Member { slot: moved, nth }) = members.get(place as usize) {
@@ -205,6 +223,9 @@ impl Sharing {
         let mut left = MOST_ROUNDS * self.links.len();
         while let Some(link) = self.due.pop_front() {
             self.links[link as usize].is_due = false;
+            if let Some(watch) = &mut self.watch {
+                watch.look_at(link);
+            }
             let (old, new) = (self.links[link as usize].level, self.level_of(link));
             let is_same = old == new || (old.is_finite() && (new - old).abs() <= TOLERANCE * old);
             if is_same {
@@ -222,6 +243,7 @@ impl Sharing {
             self.flows[slot as usize].is_touched = false;
             self.foresee(slot);
         }
+        self.note_what_is_left();
     }
 
     /// The level of a link, given those of the others.
@@ -268,12 +290,14 @@ impl Sharing {
         let Sharing { links, flows, ends, now, .. } = self;
         let flow = &mut flows[slot as usize];
         let levels = flow.links.iter().map(|crossing| links[crossing.link as usize].level);
-        let rate = levels.fold(f64::INFINITY, f64::min);
+        let lowest = levels.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+        let (bottleneck, rate) = lowest.unwrap_or((0, f64::INFINITY));
         if flow.links.is_empty() || rate == flow.rate {
             return;
         }
         flow.left -= flow.rate * now.since(flow.since).as_ps() as f64;
-        (flow.rate, flow.since) = (rate, *now);
+        flow.note_bottleneck(*now);
+        (flow.rate, flow.since, flow.bottleneck) = (rate, *now, bottleneck);
         flow.changes = flow.changes.wrapping_add(1);
         let span = Time((flow.left.max(0.0) / rate).round() as u64);
         ends.push(Reverse((now.saturating_add(span), flow.id, slot, flow.changes)));
@@ -282,6 +306,9 @@ impl Sharing {
     /// All levels anew, from the lowest up (progressive filling), whatever they were.
     fn fill(&mut self) {
         self.due.clear();
+        if let Some(watch) = &mut self.watch {
+            (0..self.links.len() as u32).for_each(|link| watch.look_at(link));
+        }
         let mut frozen = vec![false; self.flows.len()];
         let mut left: Vec<f64> = self.links.iter().map(|link| link.capacity).collect();
         let mut open: Vec<f64> = vec![0.0; left.len()];
@@ -309,6 +336,15 @@ impl Sharing {
             open[link] = 0.0;
         }
         (0..self.flows.len() as u32).for_each(|slot| self.touch(slot));
+    }
+}
+
+impl Active {
+    /// Adds the time for which the flow has had this rate to its bottleneck's.
+    fn note_bottleneck(&mut self, now: Time) {
+        if let Some(crossing) = self.links.get_mut(self.bottleneck) {
+            crossing.held += now.since(self.since);
+        }
     }
 }
 

@@ -4,21 +4,26 @@
 //! 1. `crossings`: which links each flow crosses, and in which ways paths differ.
 //! 2. `alone`: what a flow takes beyond its best FCT on an empty network, by its size: a window that starts small.
 //! 3. `alike`: of links that are alike some are simulated, from the least to the most loaded.
-//! 4. `apart`: such a link, with its flows, on a small network that keeps their round-trip times and rates. What a
-//!    flow takes there beyond what it takes alone is the link's delay.
-//! 5. `pool`: at a link that was not simulated, a flow has the delay per packet of a flow of about its size at a link
+//! 4. `limits`: what the rest of its path leaves each flow that lasts, over time, and how long it waits by that: by a
+//!    flow-level model of the whole network.
+//! 5. `apart`, `star`: such a link, with its flows, on a small network that keeps their round-trip times and rates,
+//!    and holds flows back as the rest of their paths does. What a flow takes there beyond what it takes alone, and
+//!    what it waits by the flow-level model, is the link's delay.
+//! 6. `pool`: at a link that was not simulated, a flow has the delay per packet of a flow of about its size at a link
 //!    that is alike and about as loaded, drawn at random.
 //!
-//! A flow's FCT is then its best FCT, what it takes more when it is alone, and its delays at all its links. So delays
-//! at the links of a path are taken to add up and to be independent of each other: a flow that one link slows down
-//! comes to the next one as if nothing had happened.
+//! A flow's FCT is then its best FCT, what it takes more when it is alone, what it waits by the flow-level model, and
+//! its delays at all its links. So what queues of packets add to fair shares is taken to add up, and to be independent
+//! from link to link. For a large flow, it is what its bottleneck alone adds, in parts of what it takes otherwise.
 
 mod alike;
 mod alone;
 mod apart;
 mod crossings;
+mod limits;
 mod parallel;
 mod pool;
+mod star;
 
 use super::fidelity::LinkRung;
 use super::{Monitor, Outcome, Simulation};
@@ -30,9 +35,10 @@ use crate::spec::Complaint;
 use crate::units::Time;
 use alike::Classes;
 use alone::Alone;
-use apart::{Apart, Found};
+use apart::{Apart, Effect, Found};
 use crossings::Crossings;
-use pool::Pools;
+use limits::Limits;
+use pool::{Kind, Pools};
 use std::collections::BTreeMap;
 
 /// Runs a case link by link.
@@ -50,12 +56,13 @@ pub(super) fn run_links(
     let flows = std::iter::from_fn(|| workload.next_flow()).take_while(|flow| flow.start < max_time);
     let crossings = Crossings::of(&setting, flows.collect());
     let classes = Classes::of(&setting.topology, &crossings, rung);
-    let apart = Apart::new(&setting, &crossings, &environment, monitor);
-    let (alone, alone_took) = Alone::of(&apart, setting.threads)?;
     let simulated = classes.representatives();
+    let limits = Limits::of(&setting, &crossings, &simulated);
+    let apart = Apart::new(&setting, &crossings, &environment, monitor, &limits);
+    let (alone, alone_took) = Alone::of(&apart, setting.threads)?;
     let all: usize = simulated.iter().map(|&link| crossings.at(link).len()).sum();
     let work = |nth: usize| {
-        let found = apart.delays(simulated[nth], &alone);
+        let found = apart.effects(simulated[nth], &alone);
         monitor.add(found.as_ref().map_or(0, |found| found.tally.packet_hops), || {
             crossings.at(simulated[nth]).len() as f64 / all as f64
         });
@@ -66,12 +73,14 @@ pub(super) fn run_links(
     let found: BTreeMap<u32, Found> = simulated.iter().copied().zip(found).collect();
     let is_wanted = monitor.is_wanted();
     let mut collector = Collector::new(setting.format, background);
-    let mut estimates = Estimates::of(rung, &classes, &crossings, &found, setting.case.seed);
+    let pools = Pools::new(rung, &classes, &crossings, &limits, &found);
+    let (crossings, limits, found) = (&crossings, &limits, &found);
+    let mut estimates = Estimates { pools, crossings, limits, found, seed: setting.case.seed };
     for (index, flow) in crossings.flows.iter().enumerate().filter(|_| is_wanted) {
         collector.start(*flow, &setting.topology);
         let best = collector.best_fct(flow.id);
-        let more_ps = alone.excess_ps(&crossings, index) + estimates.delay_ps(index, flow);
-        let fct_ps = (best.as_ps() as f64 + more_ps).max(best.as_ps() as f64);
+        let alone_ps = best.as_ps() as f64 + alone.excess_ps(crossings, index);
+        let fct_ps = estimates.fct_ps(index, flow, alone_ps).max(best.as_ps() as f64);
         let end = if fct_ps.is_finite() {
             flow.start.saturating_add(Time(fct_ps.round() as u64))
         } else {
@@ -92,45 +101,44 @@ pub(super) fn run_links(
     Ok(outcome)
 }
 
-/// Puts delays together.
+/// Puts together what links do to flows.
 struct Estimates<'a> {
     pools: Pools<'a>,
     crossings: &'a Crossings,
+    limits: &'a Limits,
     found: &'a BTreeMap<u32, Found>,
-    /// How far the flows of each simulated link have been read; flows come in the order in which links have them.
-    read: BTreeMap<u32, usize>,
     seed: u64,
 }
 
-impl<'a> Estimates<'a> {
-    fn of(
-        rung: LinkRung,
-        classes: &'a Classes,
-        crossings: &'a Crossings,
-        found: &'a BTreeMap<u32, Found>,
-        seed: u64,
-    ) -> Estimates<'a> {
-        let pools = Pools::new(rung, classes, crossings, found);
-        Estimates { pools, crossings, found, read: BTreeMap::new(), seed }
+impl Estimates<'_> {
+    /// What a flow takes that would take `alone_ps` alone.
+    fn fct_ps(&mut self, index: usize, flow: &Flow, alone_ps: f64) -> f64 {
+        let (number, crossings) = (index as u32, self.crossings);
+        let expected_ps = alone_ps + self.limits.wait_ps(number);
+        if self.limits.is_large(number) {
+            return expected_ps * self.effect(index, flow, self.limits.held_by(number));
+        }
+        expected_ps + crossings.path(index).iter().map(|&link| self.effect(index, flow, link)).sum::<f64>()
     }
 
-    /// A flow's delays at all its links: its own where the link was simulated, else drawn. Every flow is asked about
-    /// once, in order.
-    fn delay_ps(&mut self, index: usize, flow: &Flow) -> f64 {
-        let Estimates { pools, crossings, found, read, seed } = self;
+    /// A flow's delay at a link in ps, or by what a large one is stretched there: its own where the link was simulated,
+    /// else drawn.
+    fn effect(&mut self, index: usize, flow: &Flow, link: u32) -> f64 {
+        let Estimates { pools, crossings, limits, found, seed } = self;
+        let own = found.get(&link).map(|found| {
+            let place = crossings.at(link).binary_search(&(index as u32));
+            found.effects[place.expect("a flow is among those of its links")]
+        });
+        if let Some(Effect::Delay(own) | Effect::Stretch(own)) = own {
+            return own;
+        }
         let packets = crossings.packets[index];
-        let delay = |&link: &u32| match found.get(&link) {
-            Some(own) => {
-                let place = read.entry(link).or_default();
-                *place += 1;
-                own.delays_ps[*place - 1]
-            }
-            None => {
-                let key = u64::from(flow.id) << 32 | u64::from(link);
-                let mut stream = Stream::new(*seed, Purpose::Estimates, key);
-                pools.draw(link, packets, &mut stream) * packets as f64
-            }
-        };
-        crossings.path(index).iter().map(delay).sum()
+        let key = u64::from(flow.id) << 32 | u64::from(link);
+        let mut stream = Stream::new(*seed, Purpose::Estimates, key);
+        if limits.is_large(index as u32) {
+            pools.draw((link, Kind::Large), packets, &mut stream).unwrap_or(1.0)
+        } else {
+            pools.draw((link, Kind::Small), packets, &mut stream).unwrap_or(0.0) * packets as f64
+        }
     }
 }

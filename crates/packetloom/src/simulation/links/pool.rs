@@ -1,20 +1,30 @@
-//! Delays at links that were not simulated, drawn from those at links that were.
+//! What links that were not simulated do to flows, drawn from what those that were do to others.
 
 use super::super::fidelity::LinkRung;
 use super::alike::{Class, Classes};
-use super::apart::Found;
+use super::apart::{Effect, Found};
 use super::crossings::Crossings;
+use super::limits::Limits;
 use crate::random::Stream;
 use std::collections::BTreeMap;
 
 /// A pool has flows for so many neighbourhoods.
 const NEIGHBOURHOODS: usize = 10;
 
-/// The flows of some simulated links: sizes in packets, and delays per packet in ps, by size.
+/// Which flows of a link are asked about: what it does to either is measured in another way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// Those that it delays: by how much per packet, in ps.
+    Small,
+    /// Large ones that it holds back: how many times what was expected they take.
+    Large,
+}
+
+/// The flows of a kind of some simulated links: sizes in packets, and what the links do to them, by size.
 #[derive(Clone, Debug)]
 struct Pool {
     sizes: Vec<u64>,
-    delays: Vec<f64>,
+    effects: Vec<f64>,
 }
 
 /// All pools that are needed.
@@ -23,10 +33,12 @@ pub(super) struct Pools<'a> {
     classes: &'a Classes,
     crossings: &'a Crossings,
     found: &'a BTreeMap<u32, Found>,
+    /// How many flows of each kind each simulated link has.
+    counts: BTreeMap<(u32, Kind), usize>,
     /// Which pool each link draws from, once it was asked about.
-    of_links: BTreeMap<u32, usize>,
+    of_links: BTreeMap<(u32, Kind), usize>,
     /// Where each one is, by class and its simulated links, from one to before another.
-    places: BTreeMap<(u32, usize, usize), usize>,
+    places: BTreeMap<(u32, usize, usize, Kind), usize>,
     pools: Vec<Pool>,
 }
 
@@ -35,32 +47,42 @@ impl<'a> Pools<'a> {
         rung: LinkRung,
         classes: &'a Classes,
         crossings: &'a Crossings,
+        limits: &Limits,
         found: &'a BTreeMap<u32, Found>,
     ) -> Pools<'a> {
+        let mut counts = BTreeMap::new();
+        for &link in found.keys() {
+            let large = crossings.at(link).iter().filter(|&&flow| limits.is_large(flow));
+            let (large, held) = large.fold((0, 0), |(large, held), &flow| {
+                (large + 1, held + usize::from(limits.held_by(flow) == link))
+            });
+            counts.insert((link, Kind::Large), held);
+            counts.insert((link, Kind::Small), crossings.at(link).len() - large);
+        }
         let (of_links, places) = (BTreeMap::new(), BTreeMap::new());
-        Pools { rung, classes, crossings, found, of_links, places, pools: Vec::new() }
+        Pools { rung, classes, crossings, found, counts, of_links, places, pools: Vec::new() }
     }
 
-    /// A delay per packet at a link, in ps, for a flow of so many packets.
-    pub(super) fn draw(&mut self, link: u32, packets: u64, stream: &mut Stream) -> f64 {
-        let place = match self.of_links.get(&link) {
+    /// What a link does to a flow of a kind and of so many packets; nothing, if no simulated link has such flows.
+    pub(super) fn draw(&mut self, at: (u32, Kind), packets: u64, stream: &mut Stream) -> Option<f64> {
+        let place = match self.of_links.get(&at) {
             Some(&place) => place,
-            None => self.find(link),
+            None => self.find(at),
         };
         self.pools[place].draw(packets, self.rung.neighbours, stream)
     }
 
-    fn find(&mut self, link: u32) -> usize {
+    fn find(&mut self, (link, kind): (u32, Kind)) -> usize {
         let (number, load) = self.classes.class(link);
         let class = &self.classes.all[number as usize];
-        let flows = |nth: usize| self.crossings.at(class.simulated[nth].1).len();
+        let flows = |nth: usize| self.counts[&(class.simulated[nth].1, kind)];
         let (from, to) = nearest(class, load, NEIGHBOURHOODS.saturating_mul(self.rung.neighbours), flows);
-        let place = *self.places.entry((number, from, to)).or_insert_with(|| {
+        let place = *self.places.entry((number, from, to, kind)).or_insert_with(|| {
             let links = class.simulated[from..to].iter().map(|&(_, link)| link);
-            self.pools.push(Pool::of(links, self.crossings, self.found));
+            self.pools.push(Pool::of(links, kind, self.crossings, self.found));
             self.pools.len() - 1
         });
-        self.of_links.insert(link, place);
+        self.of_links.insert((link, kind), place);
         place
     }
 }
@@ -85,20 +107,34 @@ fn nearest(class: &Class, load: f64, enough: usize, flows: impl Fn(usize) -> usi
 }
 
 impl Pool {
-    fn of(links: impl Iterator<Item = u32>, crossings: &Crossings, found: &BTreeMap<u32, Found>) -> Pool {
+    fn of(
+        links: impl Iterator<Item = u32>,
+        kind: Kind,
+        crossings: &Crossings,
+        found: &BTreeMap<u32, Found>,
+    ) -> Pool {
         let mut all: Vec<(u64, f64)> = links
-            .flat_map(|link| crossings.at(link).iter().zip(&found[&link].delays_ps))
-            .map(|(&flow, delay)| (crossings.packets[flow as usize], *delay))
-            .map(|(packets, delay)| (packets, delay / packets as f64))
+            .flat_map(|link| crossings.at(link).iter().zip(&found[&link].effects))
+            .filter_map(|(&flow, effect)| {
+                let packets = crossings.packets[flow as usize];
+                match (kind, effect) {
+                    (Kind::Small, Effect::Delay(delay)) => Some((packets, delay / packets as f64)),
+                    (Kind::Large, &Effect::Stretch(times)) => Some((packets, times)),
+                    _ => None,
+                }
+            })
             .collect();
         all.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let (sizes, delays) = all.into_iter().unzip();
-        Pool { sizes, delays }
+        let (sizes, effects) = all.into_iter().unzip();
+        Pool { sizes, effects }
     }
 
-    /// One of so many delays of flows nearest in size, and of all of one size if of any.
-    fn draw(&self, packets: u64, neighbours: usize, stream: &mut Stream) -> f64 {
+    /// That of one of so many flows nearest in size, and of all of one size if of any.
+    fn draw(&self, packets: u64, neighbours: usize, stream: &mut Stream) -> Option<f64> {
         let count = self.sizes.len();
+        if count == 0 {
+            return None;
+        }
         let first = self.sizes.partition_point(|&size| size < packets);
         let after = self.sizes.partition_point(|&size| size <= packets);
         let lacking = neighbours.min(count).saturating_sub(after - first);
@@ -107,7 +143,7 @@ impl Pool {
         let (from, to) = (first - below, (after + lacking - below).min(count));
         let from = self.sizes.partition_point(|&size| size < self.sizes[from]);
         let to = self.sizes.partition_point(|&size| size <= self.sizes[to - 1]);
-        self.delays[from + stream.below((to - from) as u32) as usize]
+        Some(self.effects[from + stream.below((to - from) as u32) as usize])
     }
 }
 
@@ -120,11 +156,15 @@ mod tests {
     #[test]
     fn delays_come_from_the_nearest_in_size() {
         let sizes = vec![1, 1, 2, 3, 3, 8, 9];
-        let pool = Pool { delays: (0..sizes.len()).map(|nth| nth as f64).collect(), sizes };
+        let pool = Pool { effects: (0..sizes.len()).map(|nth| nth as f64).collect(), sizes };
         let mut stream = Stream::new(1, Purpose::Estimates, 0);
         let mut drawn = |packets, neighbours| -> Vec<u32> {
-            let draws = (0..200).map(|_| pool.draw(packets, neighbours, &mut stream) as u32);
-            draws.collect::<BTreeSet<u32>>().into_iter().collect()
+            let draws = (0..200).map(|_| pool.draw(packets, neighbours, &mut stream));
+            draws
+                .map(|drawn| drawn.expect("there are some") as u32)
+                .collect::<BTreeSet<u32>>()
+                .into_iter()
+                .collect()
         };
         assert_eq!(drawn(2, 1), [2]);
         // Of one size all or none.
