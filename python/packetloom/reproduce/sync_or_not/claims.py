@@ -204,7 +204,6 @@ CLAIMS = (
         ("uniform",),
         listed(full_packets),
         figures=("5",),
-        explanation="Cause unknown.",
     ),
     Claim(
         "SA5",
@@ -215,7 +214,6 @@ CLAIMS = (
         listed(bimodal),
         figures=("6",),
         choices=ONE_PACKET,
-        explanation="Cause unknown.",
     ),
     Claim(
         "SA6",
@@ -224,7 +222,6 @@ CLAIMS = (
         "45-60 %",
         ("alternating",),
         listed(alternating),
-        explanation="Cause unknown.",
     ),
     Claim(
         "SA7",
@@ -261,6 +258,5 @@ CLAIMS = (
         ("uniform",),
         listed(latencies),
         figures=("10",),
-        explanation="Cause unknown.",
     ),
 )
