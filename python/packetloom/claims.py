@@ -98,7 +98,7 @@ class Finding:
     @property
     def why(self) -> str:
         """Why it is not comparable, or what is known of why it differs; and what is ours in it."""
-        known = "" if self.verdict == "holds" else self.reason or self.claim.explanation
+        known = "" if self.verdict == "holds" else self.reason or self.claim.explanation or "Cause unknown."
         return " ".join(text for text in (known, self.claim.choices) if text)
 
     def to_dict(self) -> dict[str, Any]:
