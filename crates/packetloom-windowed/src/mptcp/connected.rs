@@ -3,7 +3,7 @@
 
 use super::connection::Connection;
 use super::subflow::Subflow;
-use crate::connections::{Handshakes, Opened, Restart};
+use crate::connections::{Handshakes, Opened, Rule};
 use crate::engine::Context;
 use crate::flow::Flow;
 use crate::pool::{Pool, Taken};
@@ -13,22 +13,16 @@ use crate::windowed::{Config, Header, Idle};
 /// The connections of a host.
 pub struct Connected {
     pub handshakes: Handshakes,
-    syn_rto: Time,
-    restart: Restart,
+    rule: Rule,
     pool: Option<Pool<Vec<Idle<Subflow>>>>,
 }
 
 impl Connected {
     /// None where connections are open.
     pub fn new(config: &Config) -> Option<Box<Connected>> {
-        let rule = config.connections()?;
+        let rule = config.connections()?.clone();
         let handshakes = Handshakes::new(rule.syn_rto);
-        Some(Box::new(Connected {
-            handshakes,
-            syn_rto: rule.syn_rto,
-            restart: rule.kept.map_or(Restart::Never, |kept| kept.restart),
-            pool: rule.kept.map(|kept| Pool::new(kept.pool)),
-        }))
+        Some(Box::new(Connected { handshakes, pool: rule.kept.map(|kept| Pool::new(kept.pool)), rule }))
     }
 
     /// A flow starts.
@@ -39,11 +33,11 @@ impl Connected {
         config: &Config,
         context: &mut Context<'_, Header>,
     ) -> Connection {
-        if let Some(pool) = &mut self.pool {
+        if let (Some(pool), Some(kept)) = (&mut self.pool, self.rule.kept) {
             match pool.take(flow.dst) {
                 Taken::Used(idle) => {
                     let mut connection = Connection::new(flow, subflows, true, config);
-                    connection.resume(idle, self.restart, context.now, config);
+                    connection.resume(idle, kept.restart, context.now, config);
                     return connection;
                 }
                 Taken::Untouched => return Connection::new(flow, subflows, true, config),
@@ -62,7 +56,7 @@ impl Connected {
         config: &Config,
         context: &mut Context<'_, Header>,
     ) {
-        connection.opened(opened, self.syn_rto, config);
+        connection.opened(opened, self.rule.syn_rto, config);
         if opened.subflow == 0 {
             for joining in connection.unopened() {
                 self.handshakes.open(opened.flow, joining, config, context);
