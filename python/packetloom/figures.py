@@ -59,9 +59,11 @@ class Figure:
             estimated = estimated_by(curves.as_list(results))
             numbers = with_bands(numbers.with_columns(load="x"), estimated, errors).drop("load")
         figure = self
+        if "from" in numbers.columns and numbers["from"].is_not_null().any():
+            figure = replace(self, shows=f"{self.shows} {OF_BANDS}")
         if self.x is LOAD and numbers["x"].drop_nulls().n_unique() < 2:
             # One load is no line: a dot for each scheme.
-            figure = replace(self, x=Axis(""), shape="dots")
+            figure = replace(figure, x=Axis(""), shape="dots")
             if not numbers["x"].drop_nulls().len():
                 figure = replace(figure, title=self.title.removesuffix(" by load"))
             numbers = numbers.with_columns(pl.col("label").alias("x"))
@@ -309,6 +311,7 @@ def _of_classes(results: SomeResults, measure: timelines.ClassMeasure, y_per: fl
     return _renamed(timelines.classes_over_time(results, measure), x="time_ns", x_per=NS_PER_MS, y_per=y_per)
 
 
+OF_BANDS = "Shaded beside an estimate: where packets would be, by the error that `packetloom fidelity` measured."
 LOAD = Axis("load")
 TIME = Axis("time (ms)")
 SHARE = Axis("fraction of flows")
@@ -319,8 +322,7 @@ FIGURES: dict[str, Figure] = {
         Figure(
             "slowdown-by-load",
             "Slowdown by load",
-            "Slowdown of all flows, and of those of some sizes. Whiskers: 95 % intervals over seeds. Shaded beside an "
-            "estimate: where packets would be, as far as `packetloom fidelity` measured its error.",
+            "Slowdown of all flows, and of those of some sizes. Whiskers: 95 % intervals over seeds.",
             LOAD,
             Axis("slowdown", log=True),
             partial(_summary, metric="slowdown", least=1.0),

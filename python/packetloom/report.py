@@ -285,7 +285,7 @@ def _figures(page: Page, several: Sequence[Results], bins: Sequence[SizeBin], er
             except PacketloomError as problem:
                 missing.append(f"{figure.title}: {problem}")
                 continue
-            page.chart(chart, heading=chart["title"], note=figure.shows)
+            page.chart(chart, heading=chart["title"], note=chart["shows"])
     if missing:
         page.folded("Figures that these results have no numbers for", "\n".join(missing))
     short, looks = curves.without_fan_in(several), curves.styles(several)

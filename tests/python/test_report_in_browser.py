@@ -584,8 +584,26 @@ OVERLAPS = """plot => {
   return found;
 }"""
 TICKS = """plot => [...plot.querySelectorAll(".panel")].flatMap((panel) => [".x-tick", ".y-tick"].map(
-  (kind) => [kind, panel.querySelectorAll(kind).length])).filter(([kind, count]) => count < 2 && kind === ".x-tick")"""
-"""No axis has one tick. (A column of names may have one.)"""
+  (kind) => [kind, [...panel.querySelectorAll(kind)].map((tick) => tick.textContent)])).filter(
+  ([kind, texts]) => (texts.length < 2 && kind === ".x-tick") || new Set(texts).size < texts.length)"""
+"""No axis has one tick, and no two of its ticks read the same. (A column of names may have one.)"""
+
+
+def test_numbers_that_read_the_same_are_drawn_at_the_same_place(page: Page) -> None:
+    texts = """values => {
+      const axis = scale(domain(values, false), false, [0, 400], "", 4);
+      return axis.ticks.map(axis.text);
+    }"""
+    assert page.evaluate(texts, [0.99999, 1]) == ["0", "0.5", "1"]
+    assert page.evaluate(texts, [0.98, 1]) == ["0.98", "0.99", "1"]
+
+
+def test_ticks_close_together_are_told_apart(page: Page) -> None:
+    texts = """span => {
+      const axis = scale(span, false, [0, 400], "time (ms)", 4);
+      return axis.ticks.map(axis.text);
+    }"""
+    assert page.evaluate(texts, [20_000, 20_002]) == ["20k", "20.0005k", "20.001k", "20.0015k", "20.002k"]
 
 
 @pytest.mark.parametrize("width", [1440, 390])
@@ -677,6 +695,7 @@ def test_a_band_beside_an_estimate(tmp_path: Path, open_page: Open) -> None:
     section.locator(".panel svg").first.screenshot(path=PICTURES / "band.png")
     points.first.hover(force=True)
     expect(section.locator(".tip")).to_contain_text("packets would be: ")
+    expect(section).to_contain_text("Shaded beside an estimate")
     # Packets are 1 / 0.9 to 1 / 0.75 times the estimate, so all of the band is above the point.
     top, bottom = (float(bands.first.get_attribute(end) or "nan") for end in ("y2", "y1"))
     place = re.search(r"translate\(([\d.]+),([\d.]+)\)", points.first.get_attribute("transform") or "")

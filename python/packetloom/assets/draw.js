@@ -106,6 +106,9 @@ function logTicks(low, high, count) {
   return ticks.length > 1 ? ticks.slice(0, Math.max(2, count)) : [low, high];
 }
 
+/** Numbers that differ by less than this share of them read the same, so they are drawn as one. */
+const LEAST_SPAN = 0.005;
+
 /** What an axis spans: no axis has one tick, and a linear one begins at zero unless all there is to see is far above. */
 function domain(values, isLog, fromZero = true) {
   let [low, high] = extent(isLog ? values.filter((value) => value > 0) : values);
@@ -115,6 +118,8 @@ function domain(values, isLog, fromZero = true) {
     [low, high] = [low / pad, high * pad];
     return high / low < 1.3 ? [low / 1.15, high * 1.15] : [low, high];
   }
+  const middle = (low + high) / 2;
+  if (high - low < LEAST_SPAN * Math.abs(middle)) [low, high] = [middle, middle];
   if (low === high) return low === 0 ? [0, 1] : low > 0 && fromZero ? [0, 1.2 * low] : [low - Math.abs(low) / 2, high + Math.abs(high) / 2];
   const pad = (high - low) * 0.05, isFar = low > 0.6 * high;
   if (fromZero && low >= 0 && !isFar) return [0, high + pad];
@@ -126,7 +131,10 @@ function scale([low, high], isLog, [from, to], title, count) {
   const along = isLog ? (value) => Math.log(value / low) / Math.log(high / low) : (value) => (value - low) / (high - low);
   const at = (value) => from + (to - from) * along(value), ticks = (isLog ? logTicks : linearTicks)(low, high, count);
   const hasUnits = isLog && isScaled(title);
-  const text = (value) => tidy(hasUnits ? said(value, title) : value >= 1e4 ? shortTick(value) : digits(value, 4));
+  const written = (value, count) => tidy(hasUnits ? said(value, title, count) : value >= 1e4 ? shortTick(value, count) : digits(value, count));
+  let precision = hasUnits ? 3 : 4;
+  while (precision < 12 && new Set(ticks.map((tick) => written(tick, precision))).size < ticks.length) precision++;
+  const text = (value) => written(value, precision);
   return { at: (value) => Math.min(Math.max(at(value), Math.min(from, to) - 4), Math.max(from, to) + 4), ticks, text, title: hasUnits ? title.replace(UNIT, "") : title };
 }
 
@@ -142,9 +150,9 @@ function apart(axis) {
   return kept.length > 1 ? kept : [axis.ticks[0], axis.ticks.at(-1)];
 }
 
-function shortTick(value) {
+function shortTick(value, count) {
   const [factor, suffix] = [[1e9, "G"], [1e6, "M"], [1e3, "k"]].find(([from]) => value >= from);
-  return digits(value / factor, 4) + suffix;
+  return digits(value / factor, count) + suffix;
 }
 
 // Pieces of SVG.
