@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
 from matplotlib.backend_bases import FigureCanvasBase
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 
 from packetloom import arguments
 from packetloom.charts import Curve, Dots, HeatMap, Panel, Stack, errors_of
@@ -213,12 +213,16 @@ def line_look(look: Style) -> dict[str, Any]:
 
 
 def log_ticks(axis: Axis) -> None:
-    """A logarithmic axis whose labels read 1, 2, 5, 10, 1k, not as powers; 1, 10, 100 where it is long."""
+    """A logarithmic axis whose labels read 1, 2, 5, 10, 1k, not as powers; 1, 10, 100 where it is long. A short one has
+    ticks as if it were linear, so that no axis has but one."""
     low, high = axis.get_view_interval()
     long = LONG_X_AXIS if isinstance(axis, XAxis) else LONG_Y_AXIS
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high <= long * low else (1.0,)))
+    locator: Locator = LogLocator(subs=(1.0, 2.0, 5.0) if high <= long * low else (1.0,))
+    if sum(low <= tick <= high for tick in locator.tick_values(low, high)) < 2:
+        locator = MaxNLocator(4, steps=[1, 2, 5, 10])
+    axis.set_major_locator(locator)
+    axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
-    axis.set_minor_formatter(NullFormatter())
 
 
 def tick_text(value: float) -> str:

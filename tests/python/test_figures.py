@@ -13,6 +13,7 @@ import pytest
 import packetloom
 from packetloom import curves
 from packetloom.charts import Curve, Panel, Stack
+from packetloom.curves import style_at
 from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view, topology
 from packetloom.figures import FIGURES, chart
@@ -239,3 +240,15 @@ def test_layers_beyond_the_colours_are_told_apart() -> None:
     twelve = Stack([1, 2], [[1, 1]] * 12)
     ax = plot_panels([Panel("packets", "core switch", "packets", [twelve])], 1).axes[0]
     assert len({(bar.get_facecolor(), bar.get_hatch()) for bar in ax.patches}) == 12
+
+
+@pytest.mark.parametrize("numbers", [(0.97, 1.6), (1.9, 2.1), (3.1, 3.9), (2.0, 30.0), (1.0, 1e6)])
+def test_no_printed_axis_has_one_tick(numbers: tuple[float, float]) -> None:
+    line = Curve("line", style_at(0), [1, 2], numbers)
+    figure = plot_panels([Panel("", "load", "slowdown", [line], log_y=True)], 1)
+    figure.canvas.draw()
+    axis = figure.axes[0].yaxis
+    low, high = axis.get_view_interval()
+    texts = [tick.label1.get_text() for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    assert len(texts) >= 2
+    assert len(set(texts)) == len(texts)
