@@ -11,8 +11,8 @@ CONFIDENCE = 0.95
 PERCENTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 
 
-def t_quantile(samples: int, confidence: float = CONFIDENCE) -> float:
-    """Student's t for the two-sided interval of a mean of so many samples."""
+def t_quantile(samples: float, confidence: float = CONFIDENCE) -> float:
+    """Student's t for the two-sided interval of a mean of so many samples: degrees of freedom and one."""
     from scipy.special import stdtrit
 
     return float(stdtrit(samples - 1, (1 + confidence) / 2))

@@ -6,6 +6,7 @@ papers/pfabric/README.md has the findings.
 from __future__ import annotations
 
 from packetloom.reproduce import Experiment, Paper
+from packetloom.reproduce.pfabric import steady
 from packetloom.reproduce.pfabric.claims import CLAIMS
 from packetloom.reproduce.pfabric.figures import FIGURES
 
@@ -39,6 +40,7 @@ EXPERIMENTS = (
     Experiment("classes", "classes.toml"),
     Experiment("data-mining-sizes", "data-mining-sizes.toml"),
     Experiment("web-search-sizes", "web-search-sizes.toml"),
+    *steady.experiments(),
 )
 
 PAPER = Paper(
@@ -46,5 +48,5 @@ PAPER = Paper(
     title="pFabric: Deconstructing Datacenter Packet Transport (HotNets 2012)",
     experiments=EXPERIMENTS,
     claims=CLAIMS,
-    figures=FIGURES,
+    figures=(*FIGURES, steady.FIGURE),
 )
