@@ -212,30 +212,32 @@ impl Cdf {
     /// The mean number of packets of `mss` bytes that a flow takes: E⌈S/mss⌉ = Σ_j P(S > j·mss).
     pub fn mean_packets(&self, mss: u64) -> f64 {
         let largest = self.rounding.apply(self.points[self.points.len() - 1].0);
-        (0..largest.div_ceil(mss)).map(|j| self.share_above(j * mss)).sum()
+        let mut upper = 0;
+        (0..largest.div_ceil(mss)).map(|j| self.share_above(&mut upper, j * mss)).sum()
     }
 
-    /// The probability of a size above `bytes`, rounding included.
-    pub fn share_above(&self, bytes: u64) -> f64 {
-        match self.rounding {
-            Rounding::None if bytes == 0 => 1.0,
-            Rounding::None => 1.0 - self.share_below(bytes as f64 + 0.5),
-            Rounding::UpToPackets(packet) | Rounding::ToPackets(packet) if bytes < packet => 1.0,
-            Rounding::UpToPackets(packet) => 1.0 - self.share_up_to((bytes / packet * packet) as f64),
-            Rounding::ToPackets(packet) => {
-                1.0 - self.share_below(((bytes / packet) as f64 + 0.5) * packet as f64)
-            }
+    /// The probability of a size above `bytes`, rounding included. The points before `upper` are known to lie below;
+    /// it moves on to the first that does not, so that who asks for ever larger sizes passes each point once.
+    fn share_above(&self, upper: &mut usize, bytes: u64) -> f64 {
+        let limit = match self.rounding {
+            Rounding::None if bytes == 0 => return 1.0,
+            Rounding::None => bytes as f64 + 0.5,
+            Rounding::UpToPackets(packet) | Rounding::ToPackets(packet) if bytes < packet => return 1.0,
+            Rounding::UpToPackets(packet) => (bytes / packet * packet) as f64,
+            Rounding::ToPackets(packet) => ((bytes / packet) as f64 + 0.5) * packet as f64,
+        };
+        // Rounded up, a size of just the limit is not above it.
+        let includes_limit = matches!(self.rounding, Rounding::UpToPackets(_));
+        let lies_below = |size: f64| size < limit || includes_limit && size == limit;
+        while self.points.get(*upper).is_some_and(|&(size, _)| lies_below(size)) {
+            *upper += 1;
         }
+        1.0 - self.share_before(*upper, limit)
     }
 
     /// P(X < bytes) of the size before rounding.
     fn share_below(&self, bytes: f64) -> f64 {
         self.share_before(self.points.partition_point(|&(size, _)| size < bytes), bytes)
-    }
-
-    /// P(X ≤ bytes) of the size before rounding.
-    fn share_up_to(&self, bytes: f64) -> f64 {
-        self.share_before(self.points.partition_point(|&(size, _)| size <= bytes), bytes)
     }
 
     /// The cumulative probability at `bytes`, which lies between the points `upper - 1` and `upper`.
