@@ -1,8 +1,6 @@
 //! Traffic that a case does not wait for.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use packetloom::measure::FlowRow;
 use packetloom::units::Time;
 

@@ -1,8 +1,6 @@
 //! Load balancing in switches through the whole simulator.
 
-mod common;
-
-use common::{cases, fct, mean, port, simulate, write_file};
+use crate::common::{cases, fct, mean, port, simulate, write_file};
 use packetloom::measure::fingerprint;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 

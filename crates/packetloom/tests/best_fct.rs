@@ -3,9 +3,7 @@
 //! The sums below are in nanoseconds. At 10 Gb/s a full packet (1460 B and 40 B of headers) takes 1200, at 40 Gb/s
 //! 300.
 
-mod common;
-
-use common::{fct, run};
+use crate::common::{fct, run};
 use packetloom::random::{Purpose, Stream};
 use packetloom::units::Time;
 

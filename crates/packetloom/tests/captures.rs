@@ -1,8 +1,6 @@
 //! Packets in pcapng files, as the simulator counts them and as tshark reads them.
 
-mod common;
-
-use common::{cases, run};
+use crate::common::{self, cases, run};
 use packetloom::simulation::{Outcome, Simulation};
 use std::path::Path;
 use std::process::Command;

@@ -1,8 +1,6 @@
 //! SYN and ASY: what is granted is sent, no link carries two packets in a slot, and what is offered is carried.
 
-mod common;
-
-use common::{fct, run};
+use crate::common::{self, fct, run};
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
 

@@ -1,8 +1,6 @@
 //! Collective operations take as long as theory predicts.
 
-mod common;
-
-use common::{cases, run};
+use crate::common::{cases, run};
 use packetloom::measure::fingerprint;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;

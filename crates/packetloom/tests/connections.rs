@@ -1,8 +1,6 @@
 //! What connections cost their flows: handshakes, and what is lost of them; and what flows leave to those after them.
 
-mod common;
-
-use common::{fct, run, write_file};
+use crate::common::{fct, run, write_file};
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
 

@@ -1,8 +1,6 @@
 //! Critical paths add up to what jobs took, and name who waited for what.
 
-mod common;
-
-use common::{run, write_file};
+use crate::common::{run, write_file};
 use packetloom::simulation::{Outcome, PathRow, Spent};
 use packetloom::units::Time;
 

@@ -1,8 +1,6 @@
 //! DAQ: nothing is lost, on any topology; near deadlines go first; and each class has its share.
 
-mod common;
-
-use common::{cases, fct, mean, port, run, utilisation};
+use crate::common::{cases, fct, mean, port, run, utilisation};
 use packetloom::simulation::{ClassSample, Outcome, Simulation};
 use packetloom::units::Time;
 

@@ -1,8 +1,6 @@
 //! What the rate-based and deadline-aware transports are known to do, seen from outside.
 
-mod common;
-
-use common::{fct, run, write_file};
+use crate::common::{self, fct, run, write_file};
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
 

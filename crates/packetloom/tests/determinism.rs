@@ -1,9 +1,7 @@
 //! The same scenario and seed give the same results to the bit: in windows of any length, on any number of threads,
 //! and beside other traffic sources. The fingerprints pinned here change only when what is simulated changes.
 
-mod common;
-
-use common::{cases, run, simulate, write_file};
+use crate::common::{cases, run, simulate, write_file};
 use packetloom::engine::Tally;
 use packetloom::measure::fingerprint;
 use packetloom::scenario::Case;

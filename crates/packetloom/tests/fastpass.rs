@@ -1,8 +1,6 @@
 //! Fastpass: when a flow's packets go, which flow goes first, and that lost packets are sent again.
 
-mod common;
-
-use common::{fct, port, run};
+use crate::common::{fct, port, run};
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
 

@@ -1,8 +1,6 @@
 //! Whatever breaks, every flow finishes, and every packet is accounted for.
 
-mod common;
-
-use common::{cases, fct, port, run, simulate};
+use crate::common::{cases, fct, port, run, simulate};
 use packetloom::fault::Faults;
 use packetloom::measure::fingerprint;
 use packetloom::simulation::{Monitor, Outcome, Simulation};

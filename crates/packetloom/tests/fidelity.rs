@@ -1,8 +1,6 @@
 //! The rungs below packets: what they get exactly right, what they refuse, and that they give the same again.
 
-mod common;
-
-use common::{cases, run, simulate};
+use crate::common::{cases, run, simulate};
 use packetloom::measure::fingerprint;
 use packetloom::scenario::Scenario;
 use packetloom::simulation::{Monitor, Outcome, Simulation};

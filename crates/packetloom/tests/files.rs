@@ -1,8 +1,6 @@
 //! Other simulators' files, through the scenario: what networks and flows come of them.
 
-mod common;
-
-use common::{cases, fct, run, write_file};
+use crate::common::{self, cases, fct, run, write_file};
 use packetloom::measure::fingerprint;
 use packetloom::scenario::Scenario;
 use packetloom::simulation::{Monitor, Outcome, Simulation};

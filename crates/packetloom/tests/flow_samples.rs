@@ -1,9 +1,7 @@
 //! `measure.flows`: samples of flows at their senders, against values worked out by hand; and that they depend on
 //! nothing but the case, which does not depend on them.
 
-mod common;
-
-use common::{cases, required_keys, run, write_file};
+use crate::common::{cases, required_keys, run, write_file};
 use packetloom::measure::{FlowSamples, fingerprint};
 use packetloom::scenario::{Case, Scenario};
 use packetloom::simulation::{FlowSample, Monitor, Outcome, Simulation};

@@ -1,9 +1,7 @@
 //! Flowtune: what goes between endpoints and the allocator and when, that losses and faults hold up nobody, and what
 //! a scenario may not ask for. What becomes of rates is in `schemes/flowtune.rs`.
 
-mod common;
-
-use common::{cases, fct, port, run, simulate};
+use crate::common::{cases, fct, port, run, simulate};
 use packetloom::scenario::Case;
 use packetloom::simulation::{Outcome, Simulation};
 use packetloom::units::Time;

@@ -1,9 +1,7 @@
 //! Networks of any shape, from files: every transport, queue and routing works on them, or is refused with the
 //! reason and what to write.
 
-mod common;
-
-use common::{cases, port, run, write_file};
+use crate::common::{self, cases, port, run, write_file};
 use packetloom::measure::fingerprint;
 use packetloom::scenario::Case;
 use packetloom::simulation::{FLUID_COMPONENTS, Monitor, Outcome, Simulation};

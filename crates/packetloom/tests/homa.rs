@@ -1,9 +1,7 @@
 //! Homa and pHost: lone messages without gaps, which message goes first, what overcommitment is for, and that lost
 //! packets are sent again.
 
-mod common;
-
-use common::{fct, mean, port, run, write_file};
+use crate::common::{fct, mean, port, run, write_file};
 use packetloom::random::{Purpose, Stream};
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;

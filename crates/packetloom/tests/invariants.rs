@@ -1,8 +1,6 @@
 //! What must hold of every run, whatever the scheme: checked on a grid of schemes, networks and loads.
 
-mod common;
-
-use common::{cases, fct, run, simulate, utilisation};
+use crate::common::{self, cases, fct, run, simulate, utilisation};
 use packetloom::measure::{FlowRow, Format, best_fct};
 use packetloom::packet::Kind;
 use packetloom::scenario::Case;

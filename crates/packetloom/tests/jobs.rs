@@ -1,8 +1,6 @@
 //! Jobs take as long as theory predicts, and traces as what they describe.
 
-mod common;
-
-use common::{cases, run, write_file};
+use crate::common::{cases, run, write_file};
 use packetloom::formats::chakra;
 use packetloom::job::{Collective, Operation, Program, Rank, Sizes, Work};
 use packetloom::measure::fingerprint;

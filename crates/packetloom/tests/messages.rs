@@ -1,8 +1,6 @@
 //! Hosts that take a time of their own for each message.
 
-mod common;
-
-use common::{cases, fct, run, simulate, write_file};
+use crate::common::{cases, fct, run, simulate, write_file};
 use packetloom::measure::fingerprint;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;

@@ -1,8 +1,6 @@
 //! MPTCP and PIAS: what several paths, and several priorities, are known to bring.
 
-mod common;
-
-use common::{fct, run};
+use crate::common::{self, fct, run};
 use packetloom::measure::fingerprint;
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;

@@ -1,9 +1,7 @@
 //! What ns-2's TCP does about timeouts beside the RFCs' rules, each parameter by itself. Losses come from links that are
 //! down for a while.
 
-mod common;
-
-use common::{fct, port, run, write_file};
+use crate::common::{fct, port, run, write_file};
 use packetloom::scenario::Scenario;
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
@@ -140,7 +138,7 @@ fn a_flow_with_nothing_on_its_way_starts_with_the_initial_window_again() {
         let outcome = flows("quiet.csv", &keys, &[(40, 0)], &down("host0", 75, 110));
         let report = outcome.flows[0].report;
         assert_eq!((report.timeouts, report.retransmissions), (1, 1), "{rule}");
-        let rest = alone("rest.csv", &format!("initial_window = {window}, initial_ssthresh = 6"), 28);
+        let rest = alone("ns2-rest.csv", &format!("initial_window = {window}, initial_ssthresh = 6"), 28);
         assert_eq!(fct(&outcome.flows[0]), Time::from_us(200) + ROUND_TRIP + rest, "{rule}");
     }
 }

@@ -1,16 +1,14 @@
 //! NUMFabric: its rates are those that maximise utility, however the flows meet, and it finds them as fast as its
 //! authors say.
 
-mod common;
-
-use common::{cases, fct, run, write_file};
+use crate::common::{cases, fct, run, write_file};
 use packetloom::control::{Ned, Routes};
 use packetloom::engine::{Context, Report, Timer, Transport};
 use packetloom::flow::{Flow, FlowId};
 use packetloom::packet::{Kind, Packet};
 use packetloom::random::{Purpose, Stream};
 use packetloom::simulation::{Monitor, Outcome, Simulation};
-use packetloom::transport::{Scheme, WithScheme, with_scheme};
+use packetloom::transport::{Scheme, WithScheme};
 use packetloom::units::Time;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -82,7 +80,9 @@ impl WithScheme for Run<'_> {
 }
 
 fn observed(toml: &str, stops: BTreeMap<FlowId, Time>) -> (Outcome, Arrivals) {
-    with_scheme("numfabric", Run(toml, stops)).expect("it is registered")
+    // Of its family, not of all: `Run` is compiled for each scheme that it might be.
+    let ran = packetloom_paced::with_scheme("numfabric", Run(toml, stops));
+    ran.unwrap_or_else(|_| unreachable!("NUMFabric is of this family"))
 }
 
 /// The flow list `file`, on a topology.

@@ -1,8 +1,6 @@
 //! Hosts that take a time of its own for each packet.
 
-mod common;
-
-use common::{cases, fct, mean, port, run, write_file};
+use crate::common::{cases, fct, mean, port, run, write_file};
 use packetloom::measure::fingerprint;
 use packetloom::scenario::Scenario;
 use packetloom::simulation::{Outcome, Simulation};

@@ -1,9 +1,7 @@
 //! What RDMA's queue pairs cost their flows: handshakes, and what is lost of them; and what flows leave to those after
 //! them.
 
-mod common;
-
-use common::{fct, port, run, write_file};
+use crate::common::{fct, port, run, write_file};
 use packetloom::scenario::Scenario;
 use packetloom::simulation::{FlowSample, Outcome};
 use packetloom::units::{Rate, Time};

@@ -1,8 +1,6 @@
 //! Queue disciplines as they work in a network. What they do with one packet at a time is tested beside them.
 
-mod common;
-
-use common::{fct, port, run};
+use crate::common::{fct, port, run};
 use packetloom::measure::FlowRow;
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;

@@ -1,9 +1,7 @@
 //! RDMA transports through the whole simulator, against figures worked out by hand and against HPCC's simulator on
 //! ns-3.
 
-mod common;
-
-use common::{cases, fct, mean, port, run, simulate, write_file};
+use crate::common::{cases, fct, mean, port, run, simulate, write_file};
 use packetloom::measure::FlowRow;
 use packetloom::scenario::Scenario;
 use packetloom::simulation::{Outcome, Simulation};
@@ -184,7 +182,11 @@ fn a_packet_may_exceed_the_window_and_then_acknowledgements_let_the_others_go() 
 fn packets_leave_at_the_pace_of_the_rate_to_the_nanosecond() {
     for (rate, gap) in [("10Gbps", 838), ("37Gbps", 226), ("1Gbps", 8_384)] {
         let transport = format!("{{ kind = \"roce\", initial_rate = {rate:?} }}");
-        assert_eq!(fcts(&transport, "pace.csv", &[[1, 0, 100_000, 0]]), [99 * gap + ROUND_TRIP_NS], "{rate}");
+        assert_eq!(
+            fcts(&transport, "rdma-pace.csv", &[[1, 0, 100_000, 0]]),
+            [99 * gap + ROUND_TRIP_NS],
+            "{rate}"
+        );
     }
 }
 

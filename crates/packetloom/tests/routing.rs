@@ -1,8 +1,6 @@
 //! Which paths packets take.
 
-mod common;
-
-use common::{fct, port, run};
+use crate::common::{fct, port, run};
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
 

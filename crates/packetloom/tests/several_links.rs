@@ -1,8 +1,6 @@
 //! Hosts with several links, and hosts that are linked to each other.
 
-mod common;
-
-use common::{cases, fct, port, run, write_file};
+use crate::common::{self, cases, fct, port, run, write_file};
 use packetloom::measure::fingerprint;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::transport;
@@ -71,10 +69,10 @@ fn a_flow_keeps_to_one_link_and_flows_are_spread_over_all() {
 #[test]
 fn a_link_has_its_own_queue_and_rate() {
     write_file(
-        "unlike.txt",
+        "several-links-unlike.txt",
         "4 2 4\n0 1\n2 0 10Gbps 1us 0\n2 1 40Gbps 1us 0\n3 0 10Gbps 1us 0\n3 1 40Gbps 1us 0\n",
     );
-    let outcome = run(&text("unlike.txt", &flows("1460KB", 0, 1), TCP, "flows = 40"));
+    let outcome = run(&text("several-links-unlike.txt", &flows("1460KB", 0, 1), TCP, "flows = 40"));
     let slow = packets(&outcome, "host2", "switch0");
     assert!((10_000..30_000).contains(&slow), "{slow}");
     // Each link sends its flows as fast as it can, whatever the other has to do.

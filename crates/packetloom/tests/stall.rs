@@ -1,8 +1,6 @@
 //! Runs that make no progress end with the reason, and runs that are only slow go on.
 
-mod common;
-
-use common::{cases, run};
+use crate::common::{cases, run};
 use packetloom::measure::fingerprint;
 use packetloom::simulation::{Monitor, Simulation};
 use packetloom::units::Time;

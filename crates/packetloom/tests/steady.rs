@@ -1,8 +1,6 @@
 //! `fidelity = "steady"`: what is skipped, what comes of it, and what it refuses. Debug builds audit every run.
 
-mod common;
-
-use common::{cases, run, simulate};
+use crate::common::{self, cases, run, simulate};
 use packetloom::measure::fingerprint;
 use packetloom::scenario::Scenario;
 use packetloom::scenario::registry;

@@ -1,8 +1,6 @@
 //! Queueing theory and the theory of congestion control: known figures, measured.
 
-mod common;
-
-use common::{fct, mean, port, run, utilisation};
+use crate::common::{fct, mean, port, run, utilisation};
 use packetloom::simulation::Outcome;
 use packetloom::units::Rate;
 

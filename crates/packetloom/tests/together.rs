@@ -1,8 +1,6 @@
 //! Settings that contradict each other, or exceed any memory: which are refused, and which only cause a warning.
 
-mod common;
-
-use common::write_file;
+use crate::common::write_file;
 use packetloom::scenario::{Problems, Scenario};
 use packetloom::simulation::check;
 use std::path::Path;

@@ -1,9 +1,7 @@
 //! Dumbbell, Clos, rail-optimised and dragonfly networks: they carry what hosts send, by the links that they should,
 //! and results do not depend on threads.
 
-mod common;
-
-use common::{cases, port, run};
+use crate::common::{cases, port, run};
 use packetloom::measure::fingerprint;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;

@@ -1,8 +1,6 @@
 //! What each transport is known to do, seen from outside: completion times, reports, and what the hosts' ports sent.
 
-mod common;
-
-use common::{fct, port, run, write_file};
+use crate::common::{fct, port, run, write_file};
 use packetloom::scenario::Scenario;
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;

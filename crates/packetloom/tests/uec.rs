@@ -1,8 +1,7 @@
 //! EQDS and Ultra Ethernet at the settings of htsim, their authors' own simulator (its other figures: `packetloom
 //! validate peers`), and what holds at any.
 
-mod common;
-
+use crate::common;
 use packetloom::scenario::Scenario;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;

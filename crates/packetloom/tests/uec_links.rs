@@ -1,9 +1,7 @@
 //! EQDS and Ultra Ethernet on hosts with several links: NICs with ports on several planes, and a switch inside each
 //! server.
 
-mod common;
-
-use common::{cases, fct, port, run, write_file};
+use crate::common::{cases, fct, port, run, write_file};
 use packetloom::measure::fingerprint;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;

@@ -1,6 +1,6 @@
 //! What the tests through the public API share: a scenario's text in, what came of it out.
 
-// Every test file is a program of its own and uses only a part of this.
+// Two programs use this, each a part of it.
 #![allow(dead_code)]
 
 use packetloom::measure::FlowRow;
@@ -8,7 +8,10 @@ use packetloom::scenario::{Case, Scenario};
 use packetloom::simulation::{Monitor, Outcome, PortRow, Simulation};
 use packetloom::units::Time;
 use packetloom::user_class::{self, Class};
+use std::collections::BTreeMap;
+use std::panic::Location;
 use std::path::Path;
+use std::sync::Mutex;
 
 /// The scenario's cases, in order.
 pub fn cases(toml: &str) -> Vec<Case> {
@@ -63,8 +66,14 @@ pub fn run(toml: &str) -> Outcome {
     simulate(cases.remove(0))
 }
 
-/// Writes a file that a scenario can name; `name` must be the test's own.
+/// Writes a file that a scenario can name. Tests run side by side, so `name` must be the test's own; that it is no
+/// other source file's is checked.
+#[track_caller]
 pub fn write_file(name: &str, text: &str) {
+    static WRITERS: Mutex<BTreeMap<String, &str>> = Mutex::new(BTreeMap::new());
+    let here = Location::caller().file();
+    let writer = *WRITERS.lock().expect("nobody panicked").entry(name.to_owned()).or_insert(here);
+    assert_eq!(writer, here, "{name} is written by tests of both files");
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), text).expect("a directory to write to");
 }
 

@@ -1,11 +1,8 @@
 //! Priority flow control through the whole simulator: what is lossless loses nothing, and what pauses do to others.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod slow_receivers;
 
-use common::{cases, fct, port, run};
+use crate::common::{self, cases, fct, port, run};
 use packetloom::measure::fingerprint;
 use packetloom::packet::Kind;
 use packetloom::queue::PauseRecord;
@@ -273,7 +270,7 @@ const RING: &str = "10 5 10\n5 6 7 8 9\n0 5 100Gbps 1000ns 0\n1 6 100Gbps 1000ns
 8 9 100Gbps 1000ns 0\n9 5 100Gbps 1000ns 0\n";
 
 fn around_the_ring(queue: &str) -> String {
-    common::write_file("ring.txt", RING);
+    common::write_file("pfc-ring.txt", RING);
     let flows: String = (0..5).map(|host| format!("{host},{},4000000,0\n", (host + 2) % 5)).collect();
     common::write_file("around.csv", &format!("src,dst,size_bytes,start_ns\n{flows}"));
     let workload = r#"
@@ -281,7 +278,7 @@ fn around_the_ring(queue: &str) -> String {
 class = 3
 arrivals = { kind = "list", file = "around.csv" }
 "#;
-    scenario("kind = \"hpcc\"\nfile = \"ring.txt\"", workload, queue)
+    scenario("kind = \"hpcc\"\nfile = \"pfc-ring.txt\"", workload, queue)
 }
 
 #[test]

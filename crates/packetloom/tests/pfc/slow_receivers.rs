@@ -1,7 +1,7 @@
 //! Hosts that take less than their links bring, and pause their switches, through the whole simulator.
 
-use super::common::{cases, fct, port, run, write_file};
 use super::{STAR, drops, pauses};
+use crate::common::{cases, fct, port, run, write_file};
 use packetloom::measure::fingerprint;
 use packetloom::queue::PauseRecord;
 use packetloom::simulation::{Monitor, Outcome, Simulation};

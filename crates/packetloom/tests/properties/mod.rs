@@ -4,10 +4,9 @@
 //! A bounded number is drawn in every test run, always the same ones. `PACKETLOOM_PROPERTIES=5000` draws so many
 //! others. A failing scenario is shrunk, reported, and kept beside this file to be tried first from then on.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod draw;
 
+use crate::common;
 use packetloom::engine::Tally;
 use packetloom::measure::fingerprint;
 use packetloom::scenario::{Scenario, registry};

@@ -1,0 +1,62 @@
+//! The tests of whole simulations through the public API: a file for each subject, in one program, so that it is
+//! linked once and a long test of one file runs beside those of others.
+
+mod background;
+mod balancing;
+mod best_fct;
+mod captures;
+mod central;
+mod collectives;
+mod common;
+mod connections;
+mod critical_path;
+mod daq;
+mod deadlines;
+mod determinism;
+mod fastpass;
+mod faults;
+mod fidelity;
+mod files;
+mod flow_samples;
+mod flowtune;
+mod graphs;
+mod homa;
+mod invariants;
+mod jobs;
+mod messages;
+mod multipath;
+mod ndp;
+mod ns2_rules;
+mod numfabric;
+mod pfc;
+mod processing;
+mod properties;
+mod queue_pairs;
+mod queues;
+mod rdma;
+mod routing;
+mod several_links;
+mod stall;
+mod steady;
+mod theory;
+mod together;
+mod topologies;
+mod transports;
+mod uec;
+mod uec_links;
+
+/// A file that is no module here would not be run.
+#[test]
+fn every_file_is_here() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    for entry in std::fs::read_dir(folder).expect("the folder of this file") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        // The first is this file, `schemes` a program of its own, and `snapshots` what it compares with.
+        let is_here = ["all", "schemes", "snapshots"].contains(&name.as_str());
+        assert!(
+            is_here || include_str!("all.rs").contains(&format!("mod {name};\n")),
+            "mod {name}; in all.rs"
+        );
+    }
+}
