@@ -69,7 +69,7 @@ lint: .venv/.dev-tools .venv/.installed
 	$(BIN)/ruff check python tests docs
 	$(BIN)/mypy
 
-# A worker for each core; what measures time or drives a browser runs after the others, by itself.
+# A worker for each core; what needs every core for itself runs after the others.
 QUICK := not slow and not ray and not wheel
 test: lint
 	cargo test --workspace --locked

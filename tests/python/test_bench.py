@@ -8,8 +8,6 @@ import pytest
 from packetloom import _core, bench
 from packetloom.bench import beside_yardstick, run_benchmarks, together
 
-pytestmark = pytest.mark.alone
-
 KEYS = {
     "name",
     "threads",

@@ -13,8 +13,6 @@ from packetloom.bench_comparison import Comparison, compare_builds
 from packetloom.bench_pairs import Figure
 from packetloom.errors import PacketloomError
 
-pytestmark = pytest.mark.alone
-
 ONE_THREAD = "fifo-permutation-k8"
 TWO_THREADS = "fifo-permutation-k16-two-threads"
 FAKE_CORE = 'version, bench_names = (lambda: "9.9.9"), (lambda: ["fifo-permutation-k8"])\n'
@@ -70,6 +68,7 @@ def overlap(one: Figure, two: Figure) -> bool:
     return bool(one["began"] < ended[1] and two["began"] < ended[0])
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
 def test_both_run_at_once_and_exchange_their_cores(builds: Builds, tmp_path: Path) -> None:
     (comparison,) = compare_builds([ONE_THREAD], builds.other, 3, tmp_path / "ratios.json")

@@ -17,8 +17,6 @@ import pytest
 from conftest import CASES
 from packetloom.results import Results
 
-pytestmark = pytest.mark.alone
-
 COMMAND = [sys.executable, "-m", "packetloom", "run"]
 INTERRUPTED = 130
 MISTAKE = 2

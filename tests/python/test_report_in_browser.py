@@ -25,8 +25,6 @@ from packetloom.quantities import significant
 from packetloom.results import Results
 from packetloom.view import server
 
-pytestmark = pytest.mark.alone
-
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "target" / "screenshots"
 OPENS_WITHIN_S = 1.5
