@@ -33,7 +33,7 @@ pub struct Passage {
     pub arrival: Time,
     /// Whether it is lost on the way.
     pub is_lost: bool,
-    /// A hash over what does not change on its way, where there is such a thing.
+    /// On a host's links: a hash over what does not change on its way, where there is such a thing.
     pub identity: Option<u64>,
     /// What it is.
     pub packet: Held,
@@ -175,10 +175,12 @@ pub(super) fn inspect<H: Copy + Default + Debug, A: PortAgent<H>>(
     let identify = identify && !(A::ACTIVE || A::SEES_DEPARTURES);
     let mut links = blank(far_ends.len());
     let mut faults = vec![None; far_ends.len()];
+    let mut at_hosts = vec![false; far_ends.len()];
     let on_links: Vec<_> = views.iter().map(|view| view.wires.on_links()).collect();
     for view in views {
-        for (port, link) in view.ports() {
+        for (place, (port, link)) in view.ports().enumerate() {
             let FarEnd { shard: far, node, link: number } = far_ends[link as usize];
+            at_hosts[link as usize] = place < view.host_ports || node < views[far as usize].hosts;
             let on_link = on_links[far as usize].to((node, number)).iter();
             let on_link = on_link.map(|&id| views[far as usize].wires.packets.get(id));
             let on_link = on_link.map(|packet| (packet.time, Held::of(packet, 0))).collect();
@@ -186,7 +188,10 @@ pub(super) fn inspect<H: Copy + Default + Debug, A: PortAgent<H>>(
             faults[link as usize] = view.wires.fault(port.end());
         }
     }
-    let passages = puts.iter().flatten().map(|put| passage(put, faults[put.link as usize], identify));
+    let passages = puts.iter().flatten().map(|put| {
+        let link = put.link as usize;
+        passage(put, faults[link], identify && at_hosts[link])
+    });
     Inspection {
         passages: passages.collect(),
         links,
@@ -277,8 +282,11 @@ fn identity(header: &impl Debug) -> u64 {
     struct Hasher(u64);
     impl Write for Hasher {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            for byte in text.bytes() {
-                self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            for part in text.as_bytes().chunks(8) {
+                let mut word = [0; 8];
+                word[..part.len()].copy_from_slice(part);
+                let mixed = (self.0 ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                self.0 = mixed.rotate_left(29);
             }
             Ok(())
         }
