@@ -44,6 +44,7 @@ def test_pieces_of_the_scenario_guide_pass_check(piece: str, tmp_path: Path) -> 
     for rank in range(2):
         trace = tmp_path / f"traces/resnet.{rank}.et"
         trace.write_bytes((ROOT / "fuzz/corpus/chakra/all_reduce.et").read_bytes())
+    (tmp_path / "traces/mlp.txt").write_text((ROOT / "fuzz/corpus/simai/data_model").read_text())
     file = tmp_path / "piece.json"
     file.write_text(json.dumps(scenario_with(tomllib.loads(piece))))
     command = [sys.executable, "-m", "packetloom", "check", str(file)]

@@ -70,6 +70,9 @@ def check(folder: Path, kind: str, file: str, monkeypatch: pytest.MonkeyPatch) -
         ("simai", "all_gpus: 8", "all_gpus: many", 1, "write a whole number"),
         ("simai", "DATA", "FANCY", 1, 'the policy is "FANCY"'),
         ("simai", "1440000 0", "1440000 0 9", 4, "13 fields where there should be 12"),
+        ("simai", "DATA", "HYBRID_DATA_MODEL", 1, "write ranks_per_package beside it"),
+        ("simai", "DATA", "HYBRID_CUSTOMIZED", 3, "12 fields where there should be 13"),
+        ("simai", "DATA", "DISTRIBUTED_INFERENCE", 3, "DISTRIBUTED_INFERENCE does not execute; write NONE"),
     ],
 )
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])

@@ -369,7 +369,13 @@ fn the_kept_corpora_are_read_or_refused() {
             read += match name {
                 "chakra" => u32::from(imported("0.et", &bytes) || imported("0.json", &bytes)),
                 "goal" | "goal_binary" => u32::from(goal::read(&bytes, &goal::Options::default()).is_ok()),
-                "simai" => u32::from(simai::read(text, &simai::Options::default()).is_ok()),
+                "simai" => {
+                    let accepts = |ranks_per_package| {
+                        let options = simai::Options { ranks_per_package, ..simai::Options::default() };
+                        simai::read(text, &options).is_ok()
+                    };
+                    u32::from(accepts(None) || accepts(Some(2)))
+                }
                 "cdf" => u32::from(Cdf::read(text).is_ok()),
                 "flows" => u32::from(FlowList::read(text, 16).is_ok()),
                 "hpcc_flows" => u32::from(hpcc_flows::read(text).is_ok()),

@@ -184,6 +184,24 @@ fn layers_of_simai_are_dependent_all_reduces() {
     near(took(&outcome), (message(90_000) + message(180_000)).times(14), "two rings, one after the other");
 }
 
+/// Forward inside packages of four, back between the two packages, as many rings at once as there are groups.
+#[test]
+fn packages_of_simai_exchange_inside_and_between() {
+    write_file(
+        "jobs-packages.simai",
+        "HYBRID_DATA_MODEL\n1\none -1 0 ALLGATHER 720000 0 ALLREDUCE 720000 0 ALLREDUCE 360000 0\n",
+    );
+    let outcome =
+        job(8, "kind = \"simai\", file = \"jobs-packages.simai\", ranks = 8, ranks_per_package = 4");
+    assert_eq!(
+        outcome.jobs.len(),
+        2 + 4,
+        "each group once, and nothing for the first layer's input gradient"
+    );
+    let expected = message(180_000).times(3) + message(180_000).times(2);
+    near(took(&outcome), expected, "a ring of four, then one of two");
+}
+
 #[test]
 fn training_takes_what_its_pipeline_takes() {
     let degrees = "tensor = 2, pipeline = 2, data = 2, layers = 4, microbatches = 4";

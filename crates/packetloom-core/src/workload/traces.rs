@@ -143,6 +143,14 @@ pub const SIMAI: Component = Component {
                 source: "packetloom",
             },
             Param {
+                name: "ranks_per_package",
+                kind: Kind::Count(1),
+                default: Absent,
+                doc: "Where the policy is HYBRID_DATA_MODEL, HYBRID_MODEL_DATA or HYBRID_CUSTOMIZED: how many ranks are \
+                      in a package, which the file does not say. Ranks whose numbers follow each other are in the same.",
+                source: "the first dimension of ASTRA-sim's network",
+            },
+            Param {
                 name: "passes",
                 kind: Kind::Count(1),
                 default: Default("1"),
@@ -168,10 +176,16 @@ pub fn program(values: &Values) -> Result<(Program, String), Complaint> {
             formats::read_bytes(&file, |content| goal::read(content, &options))?
         }
         "simai" => {
-            let ranks = values.optional_count("ranks").map(|ranks| ranks as u32);
-            let passes = u32::try_from(values.count("passes"))
-                .map_err(|_| Complaint::new("passes", format!("write {} at most", u32::MAX)))?;
-            let options = simai::Options { ranks, passes, ..simai::Options::default() };
+            let small = |key: &'static str| {
+                let small = |count: u64| {
+                    u32::try_from(count)
+                        .map_err(|_| Complaint::new(key, format!("write {} at most", u32::MAX)))
+                };
+                values.optional_count(key).map(small).transpose()
+            };
+            let (ranks, ranks_per_package) = (small("ranks")?, small("ranks_per_package")?);
+            let passes = small("passes")?.unwrap_or(1);
+            let options = simai::Options { ranks, ranks_per_package, passes, ..simai::Options::default() };
             formats::read(&file, |text| simai::read(text, &options))?
         }
         _ => chakra::read_files(&file, values.optional_text("groups").as_deref(), &chakra_options(values))?.0,

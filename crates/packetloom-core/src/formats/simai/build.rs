@@ -135,12 +135,17 @@ impl Builder<'_> {
         let Header { tp, ep, ranks, .. } = *self.header;
         let dp = self.header.dp();
         let Place { tp: t, dp: d, pp: p } = place;
+        let package = self.header.package.unwrap_or(1);
+        // Where there are packages, ranks differ in nothing but their number, which is d.
+        let (in_package, of_package) = (d % package, d / package);
         let key = match kind {
             Group::All => [0; 3],
             Group::Tp => [p, d, 0],
             Group::Dp => [p, t, 0],
             Group::Ep => [p, t, d / ep],
             Group::DpEp => [p, t, d % ep],
+            Group::Package => [of_package, 0, 0],
+            Group::Across => [in_package, 0, 0],
         };
         if let Some(&group) = self.groups.get(&(kind, key)) {
             return Some(group);
@@ -152,6 +157,8 @@ impl Builder<'_> {
             Group::Dp => (0..dp).map(|d| rank(d, t)).collect(),
             Group::Ep => (0..ep).map(|e| rank(d / ep * ep + e, t)).collect(),
             Group::DpEp => (0..dp / ep).map(|outer| rank(outer * ep + d % ep, t)).collect(),
+            Group::Package => (0..package).map(|place| of_package * package + place).collect(),
+            Group::Across => (0..ranks / package).map(|other| other * package + in_package).collect(),
         };
         if members.len() < 2 {
             return None;
@@ -198,6 +205,9 @@ impl Walk<'_, '_> {
             if stage + 1 < stages {
                 self.send(stage + 1, self.tag(pass, slice, false)?);
             }
+        }
+        if self.builder.header.policy == Policy::DistributedInference {
+            return Ok(());
         }
         for slice in (0..slices).rev() {
             if stage + 1 < stages {
@@ -249,25 +259,16 @@ impl Walk<'_, '_> {
                     self.compute(input.time, labels.input_gradient.0);
                 }
             }
-            Policy::Model => {
-                self.compute(input.time, labels.input_gradient.0);
-                let before = self.last.clone();
-                if layer > 0 {
-                    self.waited_for(layer, input, labels.input_gradient.1);
-                }
-                let operation = std::mem::replace(&mut self.last, before);
-                let is_there = operation != self.last;
-                self.compute(weight.time, labels.weight_gradient.0);
-                if is_there {
-                    self.last.extend(operation);
-                }
+            Policy::Model | Policy::HybridDataModel | Policy::HybridModelData | Policy::HybridCustomized => {
+                self.backward_beside(layer, input, weight)
             }
             Policy::Dlrm | Policy::DlrmEnhanced => {
                 self.compute(weight.time, labels.weight_gradient.0);
                 self.weight_operation(layer, Some(BESIDE));
                 self.exchange_back(layer, input.time);
             }
-            Policy::Micro | Policy::Transformer | Policy::TransformerFwdInBckwd => {
+            Policy::Micro | Policy::DistributedInference => {}
+            Policy::Transformer | Policy::TransformerFwdInBckwd => {
                 if self.builder.header.initiates.contains(&layer)
                     && let Some(checkpoint) = self.builder.header.checkpoint_before(layer)
                 {
@@ -282,6 +283,21 @@ impl Walk<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// The operation of the input gradient goes on beside all of the weight gradient, and the layer before waits for
+    /// it. The first layer has none.
+    fn backward_beside(&mut self, layer: usize, input: Phase, weight: Phase) {
+        let labels = self.builder.labels[layer];
+        self.compute(input.time, labels.input_gradient.0);
+        let exchange = if layer > 0 {
+            self.beside(layer, input, labels.input_gradient.1, Some(WAITED_FOR))
+        } else {
+            None
+        };
+        self.compute(weight.time, labels.weight_gradient.0);
+        self.weight_operation(layer, Some(BESIDE));
+        self.last.extend(exchange);
     }
 
     /// Of DLRM, what follows a layer's weight gradient.

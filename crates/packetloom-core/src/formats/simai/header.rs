@@ -2,6 +2,8 @@
 
 use super::super::FileError;
 use super::super::fields::Line;
+use super::Options;
+use super::layer::Group;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which operations there are, and what waits for what.
@@ -21,9 +23,59 @@ pub enum Policy {
     Dlrm,
     /// `HYBRID_DLRM_ENHANCED`.
     DlrmEnhanced,
+    /// `HYBRID_DATA_MODEL`.
+    HybridDataModel,
+    /// `HYBRID_MODEL_DATA`.
+    HybridModelData,
+    /// `HYBRID_CUSTOMIZED`.
+    HybridCustomized,
+    /// `DISTRIBUTED_INFERENCE`.
+    DistributedInference,
+}
+
+/// Among whom the operations of each phase are that name no group; nobody where they are not executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Among {
+    pub(super) forward: Option<Group>,
+    pub(super) input_gradient: Option<Group>,
+    pub(super) weight_gradient: Option<Group>,
 }
 
 impl Policy {
+    /// The policy of this name.
+    pub(super) fn named(name: &str) -> Option<Policy> {
+        POLICIES.iter().find(|(known, _)| *known == name).map(|&(_, policy)| policy)
+    }
+
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        POLICIES.iter().find(|(_, policy)| *policy == self).map_or("", |(name, _)| name)
+    }
+
+    /// Among whom its operations are.
+    pub(super) fn among(self) -> Among {
+        let all = Some(Group::All);
+        let (forward, input_gradient, weight_gradient) = match self {
+            Policy::Data | Policy::Micro => (None, None, all),
+            Policy::Model => (all, all, None),
+            Policy::DistributedInference => (all, None, None),
+            Policy::Dlrm | Policy::DlrmEnhanced => (all, all, all),
+            Policy::HybridDataModel => (Some(Group::Package), Some(Group::Package), Some(Group::Across)),
+            Policy::HybridModelData => (Some(Group::Across), Some(Group::Across), Some(Group::Package)),
+            // Each of its layers has a policy of its own.
+            Policy::HybridCustomized => (None, None, None),
+            Policy::Transformer | Policy::TransformerFwdInBckwd => {
+                (Some(Group::Tp), Some(Group::Tp), Some(Group::Dp))
+            }
+        };
+        Among { forward, input_gradient, weight_gradient }
+    }
+
+    /// Whether layers with it are divided into packages.
+    pub(super) fn is_by_packages(self) -> bool {
+        matches!(self, Policy::HybridDataModel | Policy::HybridModelData)
+    }
+
     /// Whether it has layers of tables below those that are computed.
     pub(super) fn is_dlrm(self) -> bool {
         matches!(self, Policy::Dlrm | Policy::DlrmEnhanced)
@@ -44,7 +96,7 @@ impl Policy {
     }
 }
 
-const POLICIES: [(&str, Policy); 8] = [
+const POLICIES: [(&str, Policy); 12] = [
     ("DATA", Policy::Data),
     ("MODEL", Policy::Model),
     ("MICRO", Policy::Micro),
@@ -53,6 +105,10 @@ const POLICIES: [(&str, Policy); 8] = [
     ("HYBRID_TRANSFORMER_FWD_IN_BCKWD", Policy::TransformerFwdInBckwd),
     ("HYBRID_DLRM", Policy::Dlrm),
     ("HYBRID_DLRM_ENHANCED", Policy::DlrmEnhanced),
+    ("HYBRID_DATA_MODEL", Policy::HybridDataModel),
+    ("HYBRID_MODEL_DATA", Policy::HybridModelData),
+    ("HYBRID_CUSTOMIZED", Policy::HybridCustomized),
+    ("DISTRIBUTED_INFERENCE", Policy::DistributedInference),
 ];
 
 /// What the first line says.
@@ -62,6 +118,8 @@ pub struct Header {
     pub policy: Policy,
     /// How many ranks there are.
     pub ranks: u32,
+    /// How many ranks are in a package, where that was said.
+    pub package: Option<u32>,
     /// Ranks that share a layer's tensors.
     pub tp: u32,
     /// Ranks among which experts are spread, within those with the same data.
@@ -94,16 +152,15 @@ struct Values {
 
 impl Header {
     /// Reads the line.
-    pub(super) fn read(line: &Line<'_>, ranks: Option<u32>) -> Result<Header, FileError> {
+    pub(super) fn read(line: &Line<'_>, options: &Options) -> Result<Header, FileError> {
         let name = line.fields[0];
-        let found = POLICIES.iter().find(|(known, _)| *known == name);
-        let Some(&(_, policy)) = found else {
+        let Some(policy) = Policy::named(name) else {
             let known: Vec<_> = POLICIES.iter().map(|(name, _)| *name).collect();
             return Err(line.error(format!("the policy is {name:?}; supported are {}", known.join(", "))));
         };
         let values = Values::read(line)?;
         let given = values.numbers.get("all_gpus:").copied();
-        let ranks = match (given, ranks) {
+        let ranks = match (given, options.ranks) {
             (Some(given), _) => u32::try_from(given).ok().filter(|&ranks| ranks > 0),
             (None, Some(ranks)) => Some(ranks),
             (None, None) => return Err(line.error("all_gpus: is missing; write how many ranks there are")),
@@ -112,6 +169,7 @@ impl Header {
         let mut header = Header {
             policy,
             ranks,
+            package: options.ranks_per_package,
             tp: 1,
             ep: 1,
             pp: 1,
@@ -131,7 +189,35 @@ impl Header {
             let last = last.ok_or_else(|| line.error(format!("{LAST_BOTTOM} is missing")))?;
             header.last_bottom = usize::try_from(last).unwrap_or(usize::MAX);
         }
+        header.check_packages(line)?;
         Ok(header)
+    }
+
+    fn check_packages(&self, line: &Line<'_>) -> Result<(), FileError> {
+        let Some(package) = self.package else {
+            return self.needs_packages(self.policy).map_err(|message| line.error(message));
+        };
+        if !self.policy.is_by_packages() && self.policy != Policy::HybridCustomized {
+            let message = format!("{} has no packages; leave out ranks_per_package", line.fields[0]);
+            return Err(line.error(message));
+        }
+        if package == 0 || !self.ranks.is_multiple_of(package) {
+            let message = format!("{} ranks are no multiple of ranks_per_package, {package}", self.ranks);
+            return Err(line.error(message));
+        }
+        Ok(())
+    }
+
+    /// That packages are known if layers with this policy are divided into them.
+    pub(super) fn needs_packages(&self, policy: Policy) -> Result<(), String> {
+        if policy.is_by_packages() && self.package.is_none() {
+            let name = policy.name();
+            return Err(format!(
+                "{name} divides ranks into packages, but the file does not say of how many; \
+                                write ranks_per_package beside it"
+            ));
+        }
+        Ok(())
     }
 
     fn transformer(&mut self, line: &Line<'_>, mut values: Values) -> Result<(), FileError> {

@@ -19,6 +19,10 @@ pub enum Group {
     Ep,
     /// Those with the same experts.
     DpEp,
+    /// Those in the same package, whose numbers follow each other.
+    Package,
+    /// Those at the same place of each package.
+    Across,
 }
 
 /// A collective operation.
@@ -69,21 +73,25 @@ const OPERATIONS: [(&str, Collective); 4] = [
 impl Layer {
     /// Reads the line of the nth layer.
     pub(super) fn read(line: &Line<'_>, nth: usize, header: &Header) -> Result<Layer, FileError> {
-        line.expect(COLUMNS)?;
+        let is_customized = header.policy == Policy::HybridCustomized;
+        let columns = if is_customized { format!("{COLUMNS} policy") } else { COLUMNS.to_owned() };
+        line.expect(&columns)?;
         if line.fields[1] != "-1" {
             let message =
                 format!("the dependency is {:?}; write -1: layers follow each other", line.fields[1]);
             return Err(line.error(message));
         }
-        let phase = |first: usize, name: &str, bare: Group| {
+        let policy = if is_customized { own_policy(line, header)? } else { header.policy };
+        let among = policy.among();
+        let phase = |first: usize, name: &str, bare: Option<Group>| {
             let time = nanoseconds(line, first, &format!("{name}_ns"))?;
-            Ok(Phase { time, operation: operation(line, first + 1, name, bare, header)? })
+            Ok(Phase { time, operation: operation(line, first + 1, name, bare, policy)? })
         };
         let layer = Layer {
             name: line.fields[0].to_owned(),
-            forward: phase(2, "forward", Group::Tp)?,
-            input_gradient: phase(5, "input_gradient", Group::Tp)?,
-            weight_gradient: phase(8, "weight_gradient", Group::Dp)?,
+            forward: phase(2, "forward", among.forward)?,
+            input_gradient: phase(5, "input_gradient", among.input_gradient)?,
+            weight_gradient: phase(8, "weight_gradient", among.weight_gradient)?,
             update: nanoseconds(line, 11, "update_ns")?,
         };
         if header.policy.is_dlrm() {
@@ -118,13 +126,25 @@ fn nanoseconds(line: &Line<'_>, index: usize, name: &str) -> Result<Time, FileEr
     ps.map(Time).ok_or_else(|| line.error(format!("{name} is {ns}; the longest there may be is {LONGEST}")))
 }
 
+/// The policy of a layer that has one of its own, in the last column.
+fn own_policy(line: &Line<'_>, header: &Header) -> Result<Policy, FileError> {
+    const OWN: [Policy; 4] = [Policy::Data, Policy::Model, Policy::HybridDataModel, Policy::HybridModelData];
+    let text = line.fields[line.fields.len() - 1];
+    let policy = Policy::named(text).filter(|policy| OWN.contains(policy)).ok_or_else(|| {
+        let names = OWN.map(Policy::name).join(", ");
+        line.error(format!("the policy of the layer is {text:?}; write one of {names}"))
+    })?;
+    header.needs_packages(policy).map_err(|message| line.error(message))?;
+    Ok(policy)
+}
+
 /// The operation, whose bytes are in the next column. That of no bytes is none.
 fn operation(
     line: &Line<'_>,
     index: usize,
     name: &str,
-    bare: Group,
-    header: &Header,
+    bare: Option<Group>,
+    policy: Policy,
 ) -> Result<Option<Operation>, FileError> {
     let text = line.fields[index];
     let bytes: u64 = line.count(index + 1, &format!("{name}_bytes"))?;
@@ -135,14 +155,14 @@ fn operation(
         OPERATIONS.iter().find_map(|(known, collective)| Some((text.strip_prefix(known)?, collective)));
     let found = known.and_then(|(suffix, &collective)| {
         let group = match suffix {
-            "" => bare,
-            "_EP" => Group::Ep,
-            "_DP_EP" => Group::DpEp,
+            "" => None,
+            "_EP" => Some(Group::Ep),
+            "_DP_EP" => Some(Group::DpEp),
             _ => return None,
         };
         Some((collective, group))
     });
-    let Some((collective, group)) = found else {
+    let Some((collective, named)) = found else {
         let more = if text.starts_with("ALLREDUCEALLTOALL") {
             "; SimAI itself takes this one for an ALLREDUCE without a group"
         } else {
@@ -156,20 +176,15 @@ fn operation(
     if bytes > MOST_BYTES {
         return Err(line.error(format!("{name}_bytes is {bytes}; write at most {MOST_BYTES}")));
     }
-    let without = match header.policy {
-        Policy::Data | Policy::Micro => bare == Group::Tp,
-        Policy::Model => bare == Group::Dp,
-        Policy::Transformer | Policy::TransformerFwdInBckwd | Policy::Dlrm | Policy::DlrmEnhanced => false,
-    };
-    if without && bytes > 0 {
+    if bare.is_none() && bytes > 0 {
+        let name_of = policy.name();
         return Err(
-            line.error(format!("{name}_comm is {text}, which this policy does not execute; write NONE"))
+            line.error(format!("{name}_comm is {text}, which {name_of} does not execute; write NONE"))
         );
     }
-    let is_transformer = header.policy.is_transformer();
-    if !is_transformer && group != bare {
+    if named.is_some() && !policy.is_transformer() {
         return Err(line.error(format!("{name}_comm is {text}, but this policy has no such groups")));
     }
-    let group = if is_transformer { group } else { Group::All };
-    Ok((bytes > 0).then_some(Operation { collective, group, bytes }))
+    let group = named.or(bare).filter(|_| bytes > 0);
+    Ok(group.map(|group| Operation { collective, group, bytes }))
 }

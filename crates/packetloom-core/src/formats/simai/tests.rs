@@ -164,6 +164,193 @@ fn each_policy_has_its_order() {
     assert_eq!(program.groups, [[0, 1, 2]]);
 }
 
+/// ASTRA-sim's sample of two policies, whose packages are here of two ranks.
+fn packages(policy: &str) -> Program {
+    let line = |name: &str| format!("{name} -1 1 ALLGATHER 8 2 REDUCESCATTER 16 3 ALLREDUCE 24 0");
+    let text = layers(&format!("{policy} all_gpus: 6"), &[&line("a"), &line("b")]);
+    let options = Options { ranks_per_package: Some(2), passes: 2, ..Options::default() };
+    read(&text, &options).expect("a sound file")
+}
+
+/// Order and waits are those of `iterate_hybrid_parallel_data_model`, followed by hand; those of
+/// `iterate_hybrid_parallel_model_data` and `iterate_hybrid_parallel_customized` are the same.
+#[test]
+fn hybrids_exchange_gradients_beside_each_other() {
+    let program = packages("HYBRID_DATA_MODEL");
+    let told = told(&program, 3);
+    assert_eq!(
+        told[..11],
+        [
+            "a forward | 0 | ",
+            "a forward all-gather | 1 | 0",
+            "b forward | 0 | 1",
+            "b forward all-gather | 1 | 2",
+            "b input gradient | 0 | 3",
+            "b input gradient reduce-scatter | 1 | 4",
+            "b weight gradient | 0 | 4",
+            "b weight gradient all-reduce | 2 | 6",
+            "a input gradient | 0 | 6 5",
+            "a weight gradient | 0 | 8",
+            "a weight gradient all-reduce | 2 | 9",
+        ]
+    );
+    assert_eq!(told[11], "a forward | 0 | 9 10", "a layer waits for what its weights exchange");
+    assert_eq!(told[13], "b forward | 0 | 12 7");
+    assert_eq!(told.len(), 22);
+    for (program, within, across) in [
+        (program, Collective::AllGather, Collective::AllReduce),
+        (packages("HYBRID_MODEL_DATA"), Collective::AllReduce, Collective::AllGather),
+    ] {
+        let of = |collective| {
+            let found = collectives(&program, 3).into_iter().find(|(one, ..)| *one == collective);
+            found.map(|(_, group, _)| group)
+        };
+        assert_eq!(of(within), Some(vec![2, 3]));
+        assert_eq!(of(across), Some(vec![1, 3, 5]));
+        assert_eq!(of(Collective::ReduceScatter), of(Collective::AllGather));
+    }
+}
+
+#[test]
+fn one_package_or_packages_of_one_rank_exchange_one_way() {
+    let text = layers("HYBRID_DATA_MODEL all_gpus: 4", &["a -1 1 ALLGATHER 8 2 NONE 0 3 ALLREDUCE 24 0"]);
+    let all = vec![0, 1, 2, 3];
+    for (package, exchange) in
+        [(4, (Collective::AllGather, all.clone(), 8)), (1, (Collective::AllReduce, all, 24))]
+    {
+        let options = Options { ranks_per_package: Some(package), ..Options::default() };
+        assert_eq!(collectives(&read(&text, &options).expect("a sound file"), 2), [exchange]);
+    }
+}
+
+/// After ASTRA-sim's `sample_per_layer_parallel_HybridCustomized.txt`, whose sizes are here small and different.
+#[test]
+fn layers_have_policies_of_their_own() {
+    let text = layers(
+        "HYBRID_CUSTOMIZED all_gpus: 4",
+        &[
+            "a -1 1 ALLGATHER 1 1 REDUCESCATTER 2 1 ALLREDUCE 3 0 HYBRID_DATA_MODEL",
+            "b -1 1 ALLGATHER 4 1 REDUCESCATTER 5 1 ALLREDUCE 6 0 HYBRID_MODEL_DATA",
+            "c -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 7 0 DATA",
+            "d -1 1 ALLGATHER 8 1 REDUCESCATTER 9 1 NONE 0 0 MODEL",
+        ],
+    );
+    let options = Options { ranks_per_package: Some(2), ..Options::default() };
+    let program = read(&text, &options).expect("a sound file");
+    use Collective::{AllGather, AllReduce, ReduceScatter};
+    let (package, across, all) = (vec![2, 3], vec![0, 2], vec![0, 1, 2, 3]);
+    assert_eq!(
+        collectives(&program, 2),
+        [
+            (AllGather, package.clone(), 1),
+            (AllGather, across.clone(), 4),
+            (AllGather, all.clone(), 8),
+            (ReduceScatter, all.clone(), 9),
+            (AllReduce, all, 7),
+            (ReduceScatter, across.clone(), 5),
+            (AllReduce, package, 6),
+            (AllReduce, across, 3),
+        ]
+    );
+    // A layer of data has the order of all: its input gradient is computed first, though under DATA it is last.
+    let told = told(&program, 2);
+    let at = |name: &str| told.iter().position(|line| line.starts_with(name)).expect("it is there");
+    assert!(at("c input gradient") < at("c weight gradient"));
+    let without = text.replace("HYBRID_DATA_MODEL", "MODEL").replace("HYBRID_MODEL_DATA", "DATA");
+    let without = without.replace("3 0 MODEL", "0 0 MODEL").replace("4 1", "0 1").replace("5 1", "0 1");
+    sound(&without);
+}
+
+/// Order and waits are those of `iterate_distributed_inference`, followed by hand.
+#[test]
+fn inference_goes_forward_only() {
+    let text = layers(
+        "DISTRIBUTED_INFERENCE all_gpus: 4",
+        &["a -1 1 ALLREDUCE 8 9 NONE 0 9 NONE 0 5", "b -1 1 ALLTOALL 8 9 NONE 0 9 NONE 0 0"],
+    );
+    let program = read(&text, &Options { passes: 2, ..Options::default() }).expect("a sound file");
+    assert_eq!(program.groups, [[0, 1, 2, 3]]);
+    assert_eq!(
+        told(&program, 1),
+        [
+            "a forward | 0 | ",
+            "a forward all-reduce | 1 | 0",
+            "a update | - | 1",
+            "b forward | 0 | 2",
+            "b forward all-to-all | 1 | 3",
+            "a forward | 0 | 4",
+            "a forward all-reduce | 1 | 5",
+            "a update | - | 6",
+            "b forward | 0 | 7",
+            "b forward all-to-all | 1 | 8",
+        ]
+    );
+}
+
+#[test]
+fn packages_and_layers_policies_have_to_fit() {
+    let text = layers(
+        "HYBRID_CUSTOMIZED all_gpus: 6",
+        &[
+            "a -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 8 0 DATA",
+            "b -1 1 ALLREDUCE 8 1 NONE 0 1 ALLREDUCE 8 0 HYBRID_DATA_MODEL",
+        ],
+    );
+    let packages = |of| Options { ranks_per_package: of, ..Options::default() };
+    assert!(read(&text, &packages(Some(3))).is_ok());
+    let own = "write one of DATA, MODEL, HYBRID_DATA_MODEL, HYBRID_MODEL_DATA";
+    for (from, to, of, line, message) in [
+        ("", "", Some(4), 1, "6 ranks are no multiple of ranks_per_package, 4".to_owned()),
+        ("", "", Some(0), 1, "6 ranks are no multiple of ranks_per_package, 0".to_owned()),
+        ("", "", None, 4, NO_PACKAGES.to_owned()),
+        (
+            "0 DATA",
+            "0 DISTRIBUTED_INFERENCE",
+            Some(2),
+            3,
+            format!("the policy of the layer is \"DISTRIBUTED_INFERENCE\"; {own}"),
+        ),
+        ("0 DATA", "0 data", Some(2), 3, format!("the policy of the layer is \"data\"; {own}")),
+        (
+            "0 DATA",
+            "0 MODEL",
+            Some(2),
+            3,
+            "weight_gradient_comm is ALLREDUCE, which MODEL does not execute; write NONE".to_owned(),
+        ),
+        (
+            "1 ALLREDUCE 8 1",
+            "1 ALLREDUCE_EP 8 1",
+            Some(2),
+            4,
+            "forward_comm is ALLREDUCE_EP, but this policy has no such groups".to_owned(),
+        ),
+        (
+            " all_gpus",
+            " model_parallel_NPU_group: 2 all_gpus",
+            Some(2),
+            1,
+            "model_parallel_NPU_group: is not for HYBRID_CUSTOMIZED".to_owned(),
+        ),
+    ] {
+        let error = read(&text.replacen(from, to, 1), &packages(of)).expect_err(to);
+        assert_eq!(error, FileError::new(line, message), "{to}");
+    }
+    let whole =
+        |policy: &str| layers(&format!("{policy} all_gpus: 4"), &["a -1 1 NONE 0 1 NONE 0 1 NONE 0 0"]);
+    let error = read(&whole("HYBRID_DATA_MODEL"), &packages(None));
+    assert_eq!(error, Err(FileError::new(1, NO_PACKAGES)));
+    let error = read(&whole("DATA"), &packages(Some(2)));
+    assert_eq!(error, Err(FileError::new(1, "DATA has no packages; leave out ranks_per_package")));
+    let gradients = whole("DISTRIBUTED_INFERENCE").replace("1 NONE 0 0", "1 ALLREDUCE 8 0");
+    let message =
+        "weight_gradient_comm is ALLREDUCE, which DISTRIBUTED_INFERENCE does not execute; write NONE";
+    assert_eq!(read(&gradients, &packages(None)), Err(FileError::new(3, message)));
+}
+
+const NO_PACKAGES: &str = "HYBRID_DATA_MODEL divides ranks into packages, but the file does not say of how many; \
+                           write ranks_per_package beside it";
+
 /// Tables, a bottom layer and two on top, by two passes.
 fn dlrm(policy: &str) -> Vec<String> {
     let text = layers(
@@ -352,9 +539,9 @@ fn what_is_wrong_is_told_with_its_line() {
     for (from, to, line, message) in [
         (
             "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
-            "HYBRID_DATA_MODEL",
+            "HYBRID_DATA",
             1,
-            "the policy is \"HYBRID_DATA_MODEL\"; supported are DATA, MODEL, MICRO, HYBRID_TRANSFORMER, TRANSFORMER, HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_DLRM, HYBRID_DLRM_ENHANCED",
+            "the policy is \"HYBRID_DATA\"; supported are DATA, MODEL, MICRO, HYBRID_TRANSFORMER, TRANSFORMER, HYBRID_TRANSFORMER_FWD_IN_BCKWD, HYBRID_DLRM, HYBRID_DLRM_ENHANCED, HYBRID_DATA_MODEL, HYBRID_MODEL_DATA, HYBRID_CUSTOMIZED, DISTRIBUTED_INFERENCE",
         ),
         ("HYBRID_TRANSFORMER_FWD_IN_BCKWD", "DATA", 1, "ep: is not for DATA"),
         (
@@ -450,12 +637,12 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "MICRO all_gpus: 2\n1\na -1 0 ALLREDUCE 8 0 NONE 0 0 NONE 0 0\n",
             3,
-            "forward_comm is ALLREDUCE, which this policy does not execute; write NONE",
+            "forward_comm is ALLREDUCE, which MICRO does not execute; write NONE",
         ),
         (
             "MODEL all_gpus: 2\n1\na -1 0 NONE 8 0 NONE 0 0 ALLGATHER 8 0\n",
             3,
-            "weight_gradient_comm is ALLGATHER, which this policy does not execute; write NONE",
+            "weight_gradient_comm is ALLGATHER, which MODEL does not execute; write NONE",
         ),
         (
             "DATA all_gpus: 2\n1\na -1 0 NONE 0 0 NONE 0 0 ALLREDUCE_EP 8 0\n",
@@ -481,26 +668,35 @@ fn what_is_wrong_is_told_with_its_line() {
 /// No change of a byte and no cut makes the reader panic, or keep more than is stated.
 #[test]
 fn mutated_files_are_read_or_refused() {
-    let header = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 2 vpp: 1 ga: 2 all_gpus: 16 \
+    let stages = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 2 vpp: 1 ga: 2 all_gpus: 16 \
                   checkpoints: 1 0 checkpoint_initiates: 1 2 pp_comm: 4096";
-    let text = layers(
-        header,
+    let stages = layers(
+        stages,
         &[
             "a -1 10 ALLREDUCE 64 5 NONE 0 5 ALLGATHER 128 1",
             "b -1 10 ALLGATHER 64 5 REDUCESCATTER 64 5 REDUCESCATTER_DP_EP 128 1",
             "c -1 10 ALLTOALL_EP 64 5 ALLTOALL_EP 64 5 NONE 0 1",
         ],
     );
-    let options = Options { most_operations: 2_000, ..Options::default() };
-    sound(&text);
-    for at in 0..text.len() {
-        let _ = read(&text[..at], &options);
-        for byte in [b' ', b'\n', b'0', b'1', b'9', b'-', b':', b'A'] {
-            let mut mutated = text.clone().into_bytes();
-            mutated[at] = byte;
-            let mutated = String::from_utf8(mutated).expect("a text");
-            if let Ok(program) = read(&mutated, &options) {
-                assert!(program.operations() <= 2_000);
+    let own = layers(
+        "HYBRID_CUSTOMIZED all_gpus: 16",
+        &[
+            "a -1 10 ALLREDUCE 64 5 NONE 0 5 ALLGATHER 128 1 HYBRID_DATA_MODEL",
+            "b -1 10 NONE 0 5 NONE 0 5 REDUCESCATTER 128 1 DATA",
+        ],
+    );
+    for (text, ranks_per_package) in [(stages, None), (own, Some(4))] {
+        let options = Options { ranks_per_package, most_operations: 2_000, ..Options::default() };
+        read(&text, &options).expect("a sound file");
+        for at in 0..text.len() {
+            let _ = read(&text[..at], &options);
+            for byte in [b' ', b'\n', b'0', b'1', b'9', b'-', b':', b'A'] {
+                let mut mutated = text.clone().into_bytes();
+                mutated[at] = byte;
+                let mutated = String::from_utf8(mutated).expect("a text");
+                if let Ok(program) = read(&mutated, &options) {
+                    assert!(program.operations() <= 2_000);
+                }
             }
         }
     }
