@@ -11,13 +11,15 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 47] = [
+const SCHEMES: [(&str, &str, &str); 48] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
     ("dctcp", r#"{ kind = "ecn", capacity = "225KB", mark_above = "22.5KB" }"#, "ecmp"),
     ("dctcp", r#"{ kind = "red", capacity = "100KB", min = "5KB", max = "60KB" }"#, "spray-random"),
     ("dctcp", r#"{ kind = "ecn", pool = "60KB", pool_alpha = 0.5 }"#, "ecmp"),
+    // Agents see departures, so packets wait in the ports' buffers.
+    ("numfabric", r#"{ kind = "drop-tail", pool = "30KB" }"#, "ecmp"),
     ("min-tcp", r#"{ kind = "pfabric", capacity = "22.5KB" }"#, "spray-round-robin"),
     ("min-tcp", r#"{ kind = "pfabric", capacity = "3KB" }"#, "spray-random"),
     ("line-rate", r#"{ kind = "pfabric", capacity = "22.5KB" }"#, "spray-round-robin"),

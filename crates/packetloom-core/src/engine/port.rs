@@ -333,7 +333,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         match &self.discipline {
             Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
             Discipline::Buffered(_) if !self.is_direct => self.accept_held_back(now, id, wires),
-            Discipline::Buffered(_) => self.accept_buffered(now, id, wires),
+            Discipline::Buffered(_) => self.accept_buffered(now, id, wires, pool),
             Discipline::Several => self.hand_on(now, id, wires),
         }
     }
@@ -438,24 +438,32 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             if let Some(recorder) = self.recorder.as_deref_mut() {
                 recorder.note(now, fifo.queued());
             }
-            if let Some(pool) = pool {
-                pool.change(before, fifo.queued());
-            }
         }
         self.transmit(start, id, wires);
     }
 
     #[inline(never)]
-    fn accept_buffered(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
+    fn accept_buffered(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
         if self.waiting {
             self.serve_through(now, wires);
         }
         let start = self.line.busy_until.max(wires.packets.get(id).time).max(now);
         let is_next = !self.waiting && start <= now;
+        if !is_next && pool.is_some_and(|pool| !pool.admits(self.queued(), wires.packets.get(id).size_bytes))
+        {
+            self.counters.drops += 1;
+            wires.packets.take(id);
+            return;
+        }
         if is_next || self.put(now, start, id, &mut wires.packets) == Joined::Booked {
             return self.send(start, id, wires);
         }
         self.note(now);
+    }
+
+    /// What waits in the buffer.
+    fn queued(&self) -> Occupancy {
+        self.buffer().map_or_else(Occupancy::default, Buffer::queued)
     }
 
     /// Puts a packet that cannot start now, but could at `start`, into the buffer.
@@ -729,18 +737,19 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Shows the agent a packet that starts.
     fn show(&mut self, at: Time, packet: &mut Packet<H>) {
-        let left = self.buffer().map_or_else(Occupancy::default, Buffer::queued);
+        let left = self.queued();
         let (_, sent_bytes) = self.line.sent();
         self.agent.depart(Leaving { at, left, sent_bytes }, packet);
     }
 
-    /// Lets the packets go that have started, so that a pool knows what is free.
-    pub fn settle(&mut self, now: Time, pool: &mut Pool) {
+    /// How many bytes wait, once the packets have gone that have started: what they take of a pool.
+    pub fn settle(&mut self, now: Time, wires: &mut Wires<H>) -> u64 {
         if let Discipline::Fifo(fifo) = &mut self.discipline {
-            let before = fifo.queued();
             depart(fifo, now, self.recorder.as_deref_mut());
-            pool.change(before, fifo.queued());
+            return fifo.queued().bytes;
         }
+        self.serve_through(now, wires);
+        self.queued().bytes
     }
 }
 

@@ -396,9 +396,7 @@ impl Switch {
             ports[back as usize].answer(now, packet);
         }
         if let Some(pool) = &mut self.pool {
-            for port in &mut *ports {
-                port.settle(now, pool);
-            }
+            pool.used_bytes = ports.iter_mut().map(|port| port.settle(now, wires)).sum();
         }
         self.control.is_none() || self.charge(now, (link, out), id, ports, wires)
     }

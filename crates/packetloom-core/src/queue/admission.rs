@@ -244,7 +244,8 @@ pub enum Verdict {
 pub struct Pool {
     size_bytes: u64,
     alpha_q10: u64,
-    used_bytes: u64,
+    /// What waits at all ports of the switch.
+    pub used_bytes: u64,
 }
 
 impl Pool {
@@ -259,11 +260,6 @@ impl Pool {
         let free = self.size_bytes - self.used_bytes;
         let size = u64::from(size_bytes);
         size <= free && (queued.bytes + size) << 10 <= free.saturating_mul(self.alpha_q10)
-    }
-
-    /// Counts what joined or left the ports' queues.
-    pub fn change(&mut self, before: Occupancy, after: Occupancy) {
-        self.used_bytes = self.used_bytes + after.bytes - before.bytes;
     }
 }
 
