@@ -76,12 +76,13 @@ pub fn on_several_links() -> BoxedStrategy<Json> {
 }
 
 /// Any component of a section. (Every section's first is the simplest to shrink to.)
-fn component(section: &'static str) -> BoxedStrategy<Json> {
+pub fn component(section: &'static str) -> BoxedStrategy<Json> {
     let all = registry::components().into_iter().filter(|component| component.section == section);
     proptest::strategy::Union::new(all.map(of_component)).boxed()
 }
 
-fn of_component(component: &'static Component) -> BoxedStrategy<Json> {
+/// This component, with some of its parameters changed.
+pub fn of_component(component: &'static Component) -> BoxedStrategy<Json> {
     let params = component.params().filter(|param| param.name != "capture");
     let entries: Vec<BoxedStrategy<Option<(String, Json)>>> =
         params.map(|param| entry(component, param)).collect();
@@ -104,11 +105,16 @@ fn entry(component: &'static Component, param: &'static Param) -> BoxedStrategy<
         _ if matches!(param.kind, Kind::Component(_)) => ANOTHER_KIND,
         _ => CHANGED,
     };
-    let value = value(component, param.name, &param.kind).prop_map(|value| (param.name.to_owned(), value));
+    let value = value_of(component, param).prop_map(|value| (param.name.to_owned(), value));
     match param.default {
         Fallback::Required => value.prop_map(Some).boxed(),
         _ => prop::option::weighted(often, value).boxed(),
     }
+}
+
+/// What a parameter may be.
+pub fn value_of(component: &'static Component, param: &'static Param) -> BoxedStrategy<Json> {
+    value(component, param.name, &param.kind)
 }
 
 fn value(component: &'static Component, name: &'static str, kind: &'static Kind) -> BoxedStrategy<Json> {
@@ -141,7 +147,8 @@ fn component_of(section: &'static str) -> BoxedStrategy<Json> {
     Just(()).prop_flat_map(move |()| component(section)).boxed()
 }
 
-fn texts(words: &'static [&'static str]) -> BoxedStrategy<Json> {
+/// One of these words.
+pub fn texts(words: &'static [&'static str]) -> BoxedStrategy<Json> {
     select(words).prop_map(|word| json!(word)).boxed()
 }
 

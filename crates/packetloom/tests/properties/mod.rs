@@ -2,9 +2,11 @@
 //! same.
 //!
 //! A bounded number is drawn in every test run, always the same ones. `PACKETLOOM_PROPERTIES=5000` draws so many
-//! others. A failing scenario is shrunk, reported, and kept beside this file to be tried first from then on.
+//! others. A failing scenario is shrunk, reported, and kept beside this file to be tried first from then on; but for those
+//! with jobs, which are drawn for each transport apart.
 
 mod draw;
+mod jobs;
 
 use crate::common;
 use packetloom::engine::Tally;
@@ -12,8 +14,11 @@ use packetloom::measure::fingerprint;
 use packetloom::scenario::{Scenario, registry};
 use packetloom::simulation::{FlowSample, Monitor, Simulation};
 use packetloom::spec::{Component, Kind};
+use packetloom::transport;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestError, TestRng, TestRunner};
+use proptest::test_runner::{
+    Config, FailurePersistence, FileFailurePersistence, TestCaseError, TestError, TestRng, TestRunner,
+};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -33,13 +38,15 @@ fn drawn() -> Option<u32> {
         .map(|count| count.parse().expect("PACKETLOOM_PROPERTIES is a number"))
 }
 
-fn runner(cases: u32) -> TestRunner {
+/// Draws so many scenarios, after those that are kept if these are `tried_first`.
+fn runner(cases: u32, tried_first: bool) -> TestRunner {
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/properties/found.txt");
+    let kept: Box<dyn FailurePersistence> = Box::new(FileFailurePersistence::Direct(kept));
     let config = Config {
         cases,
         max_global_rejects: 1_000_000,
         max_shrink_time: 60_000,
-        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(kept))),
+        failure_persistence: tried_first.then_some(kept),
         ..Config::default()
     };
     match drawn() {
@@ -69,7 +76,7 @@ fn write_files() {
 }
 
 /// All that counts of a run.
-type Result = (u64, Tally, Vec<[u64; 4]>, Vec<String>, Vec<FlowSample>);
+type Result = (u64, Tally, Vec<[u64; 4]>, Vec<String>, Vec<FlowSample>, String);
 
 fn run(scenario: &Json, threads: u32) -> std::result::Result<Option<Result>, TestCaseError> {
     let Ok(simulation) = simulation_of(scenario) else { return Ok(None) };
@@ -90,7 +97,11 @@ fn run(scenario: &Json, threads: u32) -> std::result::Result<Option<Result>, Tes
         [counters.packets, counters.bytes, counters.drops, counters.marks]
     });
     let samples = outcome.flow_series().collect();
-    Ok(Some((fingerprint(&outcome.flows), outcome.tally, ports.collect(), outcome.warnings.clone(), samples)))
+    let jobs =
+        (&outcome.jobs, &outcome.iterations, &outcome.ranks, &outcome.operations, &outcome.critical_path);
+    let jobs = format!("{jobs:?}");
+    let warnings = outcome.warnings.clone();
+    Ok(Some((fingerprint(&outcome.flows), outcome.tally, ports.collect(), warnings, samples, jobs)))
 }
 
 /// The same scenario where no flow is sampled.
@@ -124,19 +135,34 @@ fn within_patience<R>(scenario: &Json, work: impl FnOnce(&Monitor) -> R) -> R {
 
 #[test]
 fn whatever_is_accepted_obeys_the_laws_and_gives_the_same_again() {
-    obey_the_laws(&draw::scenario(), DRAWN);
+    obey_the_laws(&draw::scenario(), DRAWN, true);
 }
 
 #[test]
 fn so_does_ultra_ethernet_on_hosts_with_several_links() {
-    obey_the_laws(&draw::on_several_links(), DRAWN / 4);
+    obey_the_laws(&draw::on_several_links(), DRAWN / 4, true);
+}
+
+/// Of each transport that can carry jobs.
+const JOBS_DRAWN: u32 = 2;
+
+#[test]
+fn so_do_jobs_under_every_transport_that_can_carry_them() {
+    write_files();
+    let carriers = jobs::carriers(|scenario| simulation_of(scenario).is_ok());
+    let all = transport::COMPONENTS.iter().map(|one| one.kind);
+    let others: Vec<&str> = all.filter(|kind| carriers.iter().all(|one| one.kind() != *kind)).collect();
+    assert!(others.is_empty(), "no queue was found over which {others:?} carry a job");
+    for carrier in &carriers {
+        obey_the_laws(&jobs::scenario(carrier), JOBS_DRAWN, false);
+    }
 }
 
 /// So many of these are drawn in every test run.
-fn obey_the_laws(scenarios: &BoxedStrategy<Json>, count: u32) {
+fn obey_the_laws(scenarios: &BoxedStrategy<Json>, count: u32, kept_first: bool) {
     write_files();
     let ran = AtomicU32::new(0);
-    let tried = runner(drawn().unwrap_or(count)).run(scenarios, |scenario| {
+    let tried = runner(drawn().unwrap_or(count), kept_first).run(scenarios, |scenario| {
         let Some(first) = run(&scenario, 1)? else {
             return Err(TestCaseError::reject("makes no sense"));
         };
