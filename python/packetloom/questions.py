@@ -7,6 +7,7 @@ the workload, the topology), each of its points is a condition: schemes are comp
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,12 +20,13 @@ from packetloom.columns import numbers_of
 from packetloom.confidence import half_interval
 from packetloom.curves import SomeResults, all_seed_values, as_list, renaming
 from packetloom.errors import PacketloomError
+from packetloom.interference import factor
 from packetloom.quantities import axis_text
 from packetloom.results import Results, Snapshot
 from packetloom.rows import EVERY_CASE_HAS, CaseRow, TableName
 from packetloom.scenario import Parameter
 from packetloom.search import Sought, held_by_seed, sought
-from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
+from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, polars_frame
 
 FAN_IN = "pattern.fan_in"
 WORK = ("workload", "topology", "run", "fault", "measure")
@@ -248,7 +250,7 @@ class _Statistics:
 
 
 def _jobs(several: Sequence[Results]) -> Iterator[Measure]:
-    """Of jobs that are more than one operation, the time of a repetition; then operation time and bus bandwidth."""
+    """Of jobs of several operations the time of a repetition; then operation time, bus bandwidth, interference."""
     names = {name for one in several for _, table in one.partitions("jobs", ["operation"]) for name in _texts(table)}
     if _are_programs(several):
         times = _job_means(several, "iterations", "jct_ns")
@@ -260,6 +262,8 @@ def _jobs(several: Sequence[Results]) -> Iterator[Measure]:
         yield Measure("operation-time", what, "operation time", "ns", times)
         rates = _job_means(several, "jobs", "bus_gbps")
         yield Measure("bus-bandwidth", "bus bandwidth", "bus bandwidth", "gbps", rates, lower_is_better=False)
+    if factors := _interference(several):
+        yield Measure("interference", "interference factor", "interference", "ratio", factors)
 
 
 def _texts(table: pa.Table) -> list[str]:
@@ -287,6 +291,20 @@ def _job_means(several: Sequence[Results], table: TableName, column: str) -> dic
             done = numbers[~np.isnan(numbers)]
             if done.size:
                 values.setdefault(key, {})[row.seed or 0] = float(done.mean())
+    return values
+
+
+def _interference(several: Sequence[Results]) -> dict[tuple[str, Condition], BySeed]:
+    """The mean over jobs of their time beside others over their time alone, seed by seed, where that was measured."""
+    values: dict[tuple[str, Condition], BySeed] = {}
+    for one in several:
+        renamed = renaming(one, several)
+        for row, part in one.partitions("iterations"):
+            jobs = polars_frame(part).group_by("source", maintain_order=True)
+            factors = [found for _, job in jobs if not math.isnan(found := factor(job))]
+            if factors:
+                key = entity_of(row, renamed.get(row.label, row.label)), condition_of(row)
+                values.setdefault(key, {})[row.seed or 0] = sum(factors) / len(factors)
     return values
 
 

@@ -6,6 +6,8 @@ import polars as pl
 import pytest
 
 import packetloom
+from packetloom.interference import interference
+from packetloom.questions import question_of
 from packetloom.waits import bounds, stragglers, time_spent
 from packetloom.waits.timeline import timeline
 
@@ -112,3 +114,54 @@ def test_the_page_says_how_to_have_it(tmp_path: Path) -> None:
     text = packetloom.write_report(results, tmp_path / "page.html").read_text()
     assert "set `operations = true` in [measure]" in text
     assert 'id="ranks"' not in text
+
+
+TWO_JOBS = """\
+[topology]
+kind = "dumbbell"
+left = 3
+right = 3
+link = { rate = "100Gbps", delay = "1us" }
+
+[[workload]]
+arrivals = { kind = "collective", operation = "all-to-all", size = "1MB", repeat = 2, ranks = 3, placement = [0, 1, 3] }
+
+[[workload]]
+arrivals = { kind = "collective", operation = "all-to-all", size = "1MB", repeat = 4, ranks = 3, placement = [2, 4, 5] }
+
+[[scheme]]
+name = "DCTCP"
+transport = "dctcp"
+queue = { kind = "ecn", mark_above = "100KB" }
+
+[run]
+seeds = 2
+
+[measure]
+alone = true
+"""
+
+
+def test_jobs_beside_each_other_have_interference_factors(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(TWO_JOBS)
+    results = packetloom.run(tmp_path / "two.toml", tmp_path / "out")
+    rows = results.to_polars("iterations")
+    assert rows["interference"].to_list() == pytest.approx((rows["jct_ns"] / rows["alone_jct_ns"]).to_list())
+    found = interference(results)
+    assert found.select("source", "cases").rows() == [(0, 2), (1, 2)]
+    assert (found["interference"] > 1.1).all()
+    assert found["interference"].to_list() == pytest.approx(
+        (found["jct_ns"] / found["alone_jct_ns"]).to_list(), rel=0.02
+    )
+    question = question_of([results])
+    assert question is not None
+    (measured,) = (measure for measure in question.measures if measure.name == "interference")
+    (by_seed,) = measured.values.values()
+    assert sorted(by_seed) == [1, 2]
+    assert sum(by_seed.values()) / 2 == pytest.approx(float(found["interference"].mean()))  # type: ignore[arg-type]
+    text = packetloom.write_report(results, tmp_path / "page.html").read_text()
+    assert "Jobs beside others" in text
+
+
+def test_jobs_that_were_not_run_alone_have_none(results: packetloom.Results) -> None:
+    assert interference(results).is_empty()

@@ -270,6 +270,9 @@ impl Outcome {
         columns.add("communication_ns", |row| row.communication.as_ns_f64())?;
         columns.add("jct_ratio", |row| row.ratio().unwrap_or(f64::NAN))?;
         columns.add("overlap", |row| row.overlap().unwrap_or(f64::NAN))?;
+        columns.add("alone_start_ns", |row| row.alone.map_or(f64::NAN, |(start, _)| start.as_ns_f64()))?;
+        columns.add("alone_jct_ns", |row| row.alone.map_or(f64::NAN, |(_, took)| took.as_ns_f64()))?;
+        columns.add("interference", |row| row.interference().unwrap_or(f64::NAN))?;
         columns.add("last_rank", |row| row.last_rank)?;
         Ok(columns.table)
     }

@@ -1,5 +1,6 @@
 //! Scenario in, results out: the only module that knows every other.
 
+mod alone;
 mod checks;
 mod critical;
 mod fidelity;
@@ -40,6 +41,7 @@ use crate::topology::Topology;
 use crate::transport::{self, PacketFormat};
 use crate::units::Time;
 use crate::workload::{Environment, SourceFacts, Workload};
+use alone::Alone;
 use checks::{
     captured, check_credits, check_links, check_paths, check_processing, check_queues, check_returns,
     check_samples, check_traffic, load_classes, watched,
@@ -189,6 +191,7 @@ impl Simulation {
             check_traffic(&workload, &transport.kind, is_central)?;
         }
         check_rung(&case, &workload, &topology)?;
+        alone::check(&case, workload.jobs())?;
         let flow_ports = flow_ports(&case, &environment)?;
         check_credits(&case, &workload, (&topology, &faults), format)?;
         if !is_fluid {
@@ -281,6 +284,14 @@ impl Simulation {
     /// # Errors
     /// What of the case can't be simulated.
     pub fn run(self, monitor: &Monitor) -> Result<Outcome, Complaint> {
+        let alone = Alone::of(&self.setting, self.workload.jobs())?;
+        let mut outcome = self.run_together(monitor)?;
+        alone.add_to(&mut outcome, monitor)?;
+        Ok(outcome)
+    }
+
+    /// Runs the case itself.
+    fn run_together(self, monitor: &Monitor) -> Result<Outcome, Complaint> {
         let scheme = &self.setting.case.scheme;
         let kind = scheme.component("transport").kind;
         let answered = !central::is_central(&kind);

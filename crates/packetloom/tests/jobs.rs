@@ -377,3 +377,68 @@ fn a_hierarchical_all_reduce_on_rails_takes_the_sum_of_its_levels() {
         .sum();
     assert_eq!(bytes, 32 * 2 * 3 * 28_800_000);
 }
+
+/// Two jobs of three hosts each across a link of a host's rate, or each on a switch of its own.
+fn beside(first: &str, second: &str, rest: &str) -> String {
+    let job = |placement: &str, repeat: u32| {
+        format!(
+            "[[workload]]\narrivals = {{ kind = \"collective\", operation = \"all-to-all\", size = \"900KB\", \
+             ranks = 3, repeat = {repeat}, placement = {placement} }}\n"
+        )
+    };
+    let second = if second.is_empty() { String::new() } else { job(second, 4) };
+    format!(
+        "[topology]\nkind = \"dumbbell\"\nleft = 3\nright = 3\nlink = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\n\
+         {}{second}[[scheme]]\nname = \"any\"\ntransport = \"dctcp\"\n\
+         queue = {{ kind = \"ecn\", mark_above = \"100KB\" }}\n\n{rest}",
+        job(first, 2)
+    )
+}
+
+#[test]
+fn a_job_by_itself_is_the_scenario_with_no_other() {
+    const ALONE: &str = "[measure]\nalone = true\n";
+    let times = |outcome: &Outcome| -> Vec<_> {
+        let own = outcome.iterations.iter().filter(|row| row.source == 0);
+        own.map(|row| (row.start, row.took().expect("it is done"))).collect()
+    };
+    let only = run(&beside("[0, 1, 3]", "", ""));
+    let shared = run(&beside("[0, 1, 3]", "[2, 4, 5]", ALONE));
+    let alone: Vec<_> = shared.iterations.iter().filter(|row| row.source == 0).map(|row| row.alone).collect();
+    assert_eq!(alone, times(&only).into_iter().map(Some).collect::<Vec<_>>());
+    let factors = |outcome: &Outcome| -> Vec<f64> {
+        outcome.iterations.iter().map(|row| row.interference().expect("it was measured")).collect()
+    };
+    assert_eq!(factors(&shared).len(), 2 + 4);
+    assert!(factors(&shared)[..2].iter().all(|&factor| factor > 1.2), "{:?}", factors(&shared));
+    let apart = run(&beside("[0, 1, 2]", "[3, 4, 5]", ALONE));
+    assert!(factors(&apart).iter().all(|&factor| factor == 1.0), "{:?}", factors(&apart));
+    // What is measured beside changes nothing of the case itself.
+    let without = run(&beside("[0, 1, 3]", "[2, 4, 5]", ""));
+    assert_eq!((fingerprint(&without.flows), without.tally), (fingerprint(&shared.flows), shared.tally));
+    assert_eq!(times(&without), times(&shared));
+    // Of what is in the background nothing is asked.
+    let background = beside("[0, 1, 3]", "[2, 4, 5]", ALONE).replacen(
+        "[[workload]]\narrivals",
+        "[[workload]]\nbackground = true\narrivals",
+        1,
+    );
+    let rows = run(&background).iterations;
+    assert!(rows.iter().all(|row| row.alone.is_some() == (row.source == 1)), "{rows:?}");
+}
+
+#[test]
+fn alone_where_nothing_is_beside_a_job_is_refused() {
+    let refused = |text: &str| {
+        let case = cases(text).remove(0);
+        let complaint = Simulation::new(case).expect_err("it means nothing");
+        (complaint.key, complaint.message)
+    };
+    let (key, message) = refused(&beside("[0, 1, 3]", "", "[measure]\nalone = true\n"));
+    assert_eq!(key, "measure.alone");
+    assert_eq!(message, "the job is alone anyway; leave this out, or write a second [[workload]]");
+    let flows = "[[workload]]\nsizes = \"web-search\"\narrivals = \"at-once\"\n\n";
+    let text = text(8, "").replace("[[workload]]\narrivals = {  }\n", &flows.repeat(2));
+    let (_, message) = refused(&text.replace("operations", "alone"));
+    assert_eq!(message, "the case waits for no job; leave this out");
+}

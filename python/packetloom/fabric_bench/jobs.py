@@ -12,6 +12,7 @@ from packetloom.fabric_bench.catalogue import Part, Row, TableOf, Test
 from packetloom.fabric_bench.collectives import BUS, operation_rows
 from packetloom.fabric_bench.measures import algo_factor, mark_share, pauses_per_s
 from packetloom.fabric_bench.tables import byte_text
+from packetloom.interference import factor, job_alone_ns, job_span_ns
 
 STRETCH = 64
 """By how much quick makes the synthetic job smaller, computing and sending alike."""
@@ -19,14 +20,12 @@ STRETCH = 64
 
 def job_iterations(case: Case, source: int = 0) -> pl.DataFrame:
     """The repetitions of one job."""
-    columns = ("source", "iteration", "start_ns", "jct_ns", "ranks")
-    return case.frame("iterations", *columns).filter(pl.col("source") == source)
+    return case.frame("iterations").filter(pl.col("source") == source)
 
 
 def job_time_s(iterations: pl.DataFrame) -> float:
     """The drafts' measured JCT: from the first iteration's start to the last one's end."""
-    ends = iterations["start_ns"] + iterations["jct_ns"]
-    return float(ends.max() - iterations["start_ns"].min()) / 1e9  # type: ignore[operator,arg-type]
+    return job_span_ns(iterations) / 1e9
 
 
 def jct_ratio(jct_s: float, iterations: int, compute_s: float, size: float, factor: float, rate: float) -> float:
@@ -61,25 +60,17 @@ def _synthetic(case: Case) -> Iterable[Row]:
 
 
 def _tenants(case: Case) -> Iterable[Row]:
+    """The first job's JCT beside the second over its JCT alone."""
     own = job_iterations(case)
     yield {
-        "overlap (%)": None if case.part == "alone" else int(case.part.rpartition("-")[2]),
+        "overlap (%)": int(case.part.rpartition("-")[2]),
         "balancing": case.scheme,
-        "JCT (us)": job_time_s(own) * 1e6,
+        "interference factor": factor(own),
+        "JCT (us)": job_span_ns(own) / 1e3,
+        "JCT alone (us)": job_alone_ns(own) / 1e3,
         "marks per 100 packets": 100 * mark_share(case),
         "PAUSE/s": pauses_per_s(case),
     }
-
-
-def _interference(frame: pl.DataFrame) -> pl.DataFrame:
-    """JCT beside the other job over JCT alone."""
-    alone = frame.filter(pl.col("overlap (%)").is_null()).select(
-        "balancing", pl.col("JCT (us)").alias("JCT alone (us)")
-    )
-    beside = frame.filter(pl.col("overlap (%)").is_not_null())
-    joined = beside.join(alone, on="balancing", how="left", maintain_order="left")
-    factor = (pl.col("JCT (us)") / pl.col("JCT alone (us)")).alias("interference factor")
-    return joined.select("overlap (%)", "balancing", factor, pl.exclude("overlap (%)", "balancing"))
 
 
 LEAF_PORTS = 8
@@ -102,7 +93,6 @@ def _shared(leaves: int) -> Part:
 
 
 TENANTS_FULL = ("workload.0.arrivals.size=64MB", "workload.1.arrivals.size=64MB", "run.seeds=10")
-ALONE = ("workload.1.start=10s", "workload.1.background=true")
 
 
 def _fault_s(case: Case) -> float:
@@ -267,18 +257,14 @@ TESTS = (
         draft="training",
         sections=("Multi-Tenant JCT Interference",),
         measures="JCT beside another job over JCT alone, as the jobs share 0 to 75 % of their leaves' uplinks",
-        parts=(
-            Part("alone", "multi-tenant", ALONE, (*ALONE, *TENANTS_FULL)),
-            *(_shared(leaves) for leaves in range(4)),
-        ),
+        parts=tuple(_shared(leaves) for leaves in range(4)),
         tables=(
             TableOf(
                 name="interference",
                 title="Interference factor",
                 rows=_tenants,
                 keys=("overlap (%)", "balancing"),
-                lead="JCT (us)",
-                finish=_interference,
+                lead="interference factor",
                 notes=(
                     "Overlap: of each job's leaves, those on which the other has hosts, too. Both jobs use all spines; "
                     "links are shared where leaves are.",

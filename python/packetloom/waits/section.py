@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from packetloom.interference import interference
 from packetloom.page import Page
 from packetloom.quantities import said, significant, size_said
 from packetloom.results import Results
@@ -23,6 +24,7 @@ def write_waits(page: Page, several: Sequence[Results]) -> None:
     """What jobs waited for; where operations were not kept, how to have that."""
     if not any(True for one in several for _ in one.partitions("iterations", ["source"])):
         return
+    _write_interference(page, interference(several))
     spent = time_spent(several)
     page.heading("What jobs waited for")
     if spent.is_empty():
@@ -42,6 +44,28 @@ def write_waits(page: Page, several: Sequence[Results]) -> None:
         )
         page.place("ranks", "ranks")
         page.give(ranks=shown)
+
+
+def _write_interference(page: Page, found: pl.DataFrame) -> None:
+    if found.is_empty():
+        return
+    is_one = found["source"].n_unique() == 1
+    page.heading("Jobs beside others")
+    rows = [
+        [
+            _job(row["label"], row["source"], is_one=is_one),
+            said(row["jct_ns"], "ns"),
+            said(row["alone_jct_ns"], "ns"),
+            significant(row["interference"], 4),
+        ]
+        for row in found.iter_rows(named=True)
+    ]
+    page.table(["scheme", "the job takes", "by itself", "interference\nfactor"], rows)
+    page.text(
+        "From the first repetition's start to the last one's end, beside the scenario's other sources and by itself. "
+        "The factor is the mean of the one over the other, seed by seed.",
+        note=True,
+    )
 
 
 def _job(label: str, source: int, *, is_one: bool) -> str:

@@ -134,6 +134,15 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "overlap",
         "The part of communication_ns that took no time of its own: 1 - (jct_ns - compute_ns) / communication_ns",
     ),
+    (
+        "alone_start_ns",
+        "When the first rank began the same repetition of the job by itself, in ns since that run began; NaN if not recorded",
+    ),
+    (
+        "alone_jct_ns",
+        "Completion time in ns of the same repetition of the job by itself; NaN if it was not done, or not recorded",
+    ),
+    ("interference", "jct_ns over alone_jct_ns: how many times as long beside the other sources"),
     ("rank", "The rank's number"),
     ("computed_ns", "For how long the rank computed, in ns; two computations at once count once"),
     ("last_in", "In how many collective operations the rank was the last to begin"),

@@ -217,6 +217,14 @@ pub const MEASURE: Component = Component {
             "Keep when each operation of each rank of a job was ready, began and ended; the critical path of each repetition; and which link bounds each collective operation.",
         ),
         param(
+            "alone",
+            Kind::Flag,
+            Fallback::Value("false"),
+            "Run each job that is not in the background by itself, too, on the same hosts and with the same faults: how much \
+             longer its repetitions take beside the other sources (interference). Each of these runs costs about what its \
+             job costs.",
+        ),
+        param(
             "flows",
             Kind::List(&Kind::Count(0)),
             Fallback::Absent,

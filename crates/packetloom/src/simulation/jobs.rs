@@ -111,6 +111,9 @@ pub struct IterationRow {
     pub end: Time,
     /// The rank whose last operation that was.
     pub last_rank: u32,
+    /// The same repetition of the job by itself: when its first rank began, and how long it took, if it was measured and
+    /// done.
+    pub alone: Option<(Time, Time)>,
     /// What the busiest rank computed.
     pub compute: Time,
     /// What the messages of the busiest rank to other servers take at its link's full rate, without headers: 8·S·f/B
@@ -133,6 +136,12 @@ impl IterationRow {
     /// Its time over the roofline.
     pub fn ratio(&self) -> Option<f64> {
         self.took().map(|took| took.as_ps() as f64 / self.roofline().as_ps().max(1) as f64)
+    }
+
+    /// Its time over that of the same repetition of the job by itself.
+    pub fn interference(&self) -> Option<f64> {
+        let (_, alone) = self.alone?;
+        self.took().map(|took| took.as_ps() as f64 / alone.as_ps().max(1) as f64)
     }
 
     /// The part of the communication that took no time of its own, since ranks computed meanwhile: 1 − (JCT − C) /
@@ -272,6 +281,7 @@ fn iterations_of(job: &Job, spans: &[RankSpans], rate: Rate) -> Vec<IterationRow
                 start: Time::NEVER,
                 end: Time::ZERO,
                 last_rank: 0,
+                alone: None,
                 compute,
                 communication,
             };

@@ -95,9 +95,9 @@ pub fn scenario(carrier: &Carrier) -> BoxedStrategy<Json> {
         1_u32..1_000,
         prop::option::weighted(0.1, component("fidelity")),
     );
-    let measure = (component("measure"), prop::bool::weighted(0.3));
+    let measure = (component("measure"), prop::bool::weighted(0.3), prop::bool::weighted(0.2));
     (network(), jobs, beside, faults, scheme(carrier), measure, run)
-        .prop_map(|((topology, places), jobs, beside, faults, scheme, (mut measure, operations), run)| {
+        .prop_map(|((topology, places), jobs, beside, faults, scheme, (mut measure, operations, alone), run)| {
             let (flows, max_time, seed, rung) = run;
             let mut workload = jobs;
             workload.extend(beside.map(in_background));
@@ -107,6 +107,9 @@ pub fn scenario(carrier: &Carrier) -> BoxedStrategy<Json> {
             }
             if operations {
                 measure["operations"] = json!(true);
+            }
+            if alone && workload.len() > 1 {
+                measure["alone"] = json!(true);
             }
             let faults: Vec<Json> = faults.into_iter().map(|(fault, turn)| places.of(fault, turn)).collect();
             let mut scenario = json!({
