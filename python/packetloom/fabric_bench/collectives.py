@@ -73,6 +73,7 @@ def _block(name: str, leaves: list[int], sizes: list[str], repeat: int, seeds: i
 FULL = (
     _block("small", [1, 2, 4, 8], ["1MB", "8MB", "64MB"], 20, 5),
     _block("large", [1, 2, 4, 8], ["256MB", "1GB"], 2, 3),
+    _block("largest", [1, 2, 4, 8], ["4GB"], 1, 3),
     _block("middle", [16, 32], ["1MB", "8MB", "64MB"], 5, 3),
     _block("middle-large", [16, 32], ["256MB", "1GB"], 1, 3),
     _block("many", [64, 128], ["1MB", "8MB", "64MB", "256MB"], 1, 3),
@@ -80,8 +81,8 @@ FULL = (
 NOT_RUN = {
     "quick": ("N = 64 to 1024 and S of 64 MB and more: minutes of simulation; full has most of them",),
     "full": (
-        "S = 1 GB at N = 512 and 1024 (fabric-scale has the all-reduce of 1 GB), and S = 4 GB: up to 10^10 packet-hops "
-        "an iteration of a cell",
+        "S = 1 GB at N = 512 and 1024 (fabric-scale has the all-reduce of 1 GB), and S = 4 GB from N = 128 on: up to "
+        "10^10 packet-hops an iteration of a cell",
         "100 iterations: 20 at most; the tables say how many, and how much they varied",
     ),
 }
