@@ -333,7 +333,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         match &self.discipline {
             Discipline::Fifo(_) => self.accept_fifo(now, id, wires, pool),
             Discipline::Buffered(_) if !self.is_direct => self.accept_held_back(now, id, wires),
-            Discipline::Buffered(_) => self.accept_buffered(now, id, wires, pool),
+            Discipline::Buffered(_) => {
+                if pool.is_none_or(|pool| self.finds_room(now, id, wires, pool)) {
+                    self.accept_buffered(now, id, wires);
+                }
+            }
             Discipline::Several => self.hand_on(now, id, wires),
         }
     }
@@ -443,22 +447,30 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     #[inline(never)]
-    fn accept_buffered(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
+    fn accept_buffered(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>) {
         if self.waiting {
             self.serve_through(now, wires);
         }
         let start = self.line.busy_until.max(wires.packets.get(id).time).max(now);
         let is_next = !self.waiting && start <= now;
-        if !is_next && pool.is_some_and(|pool| !pool.admits(self.queued(), wires.packets.get(id).size_bytes))
-        {
-            self.counters.drops += 1;
-            wires.packets.take(id);
-            return;
-        }
         if is_next || self.put(now, start, id, &mut wires.packets) == Joined::Booked {
             return self.send(start, id, wires);
         }
         self.note(now);
+    }
+
+    /// Whether the pool has room for a packet that has to wait; if not, it is dropped.
+    #[cold]
+    fn finds_room(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: &Pool) -> bool {
+        self.serve_through(now, wires);
+        let packet = wires.packets.get(id);
+        let is_next = !self.waiting && self.line.busy_until.max(packet.time) <= now;
+        if is_next || pool.admits(self.queued(), packet.size_bytes) {
+            return true;
+        }
+        self.counters.drops += 1;
+        wires.packets.take(id);
+        false
     }
 
     /// What waits in the buffer.
