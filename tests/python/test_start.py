@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,16 @@ sys.argv = ["packetloom", *{arguments!r}]
 from packetloom.start import main
 main()
 """
+
+
+@pytest.fixture(autouse=True)
+def heeded_sigint() -> Iterator[None]:
+    """Started in a shell's background, the tests and what they start would ignore Ctrl-C."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(
