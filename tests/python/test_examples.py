@@ -49,6 +49,17 @@ def test_says_how_long_it_takes_as_the_readme_does(scenario: Path) -> None:
     assert row.endswith(f"| {seconds} |")
 
 
+@pytest.mark.slow
+def test_the_demo_prints_the_readmes_table(tmp_path: Path) -> None:
+    block = (ROOT / "README.md").read_text().split("    Slowdown at load 0.8\n")[1].split("\n\nAt load 0.8")[0]
+    rows = [line.split() for line in block.splitlines() if re.search(r"\d\.\d", line)]
+    assert len(rows) == 5
+    done = packetloom("run", ROOT / "examples" / "demo.toml", "-o", tmp_path / "results")
+    assert done.returncode == 0, done.stderr
+    printed = [line.split() for line in done.stdout.split("Slowdown at load 0.8")[1].splitlines()]
+    assert [row for row in rows if row not in printed] == []
+
+
 def test_replay_runs_the_flows_of_its_file(tmp_path: Path) -> None:
     done = packetloom("run", ROOT / "examples" / "replay.toml", "-o", tmp_path / "results")
     assert done.returncode == 0, done.stderr
