@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from made_results import Runs, failing, runs, values
 from packetloom.claims import Claim, NotComparable, judge
-from packetloom.reproduce import PAPERS, PaperEntry, reproduce_paper
+from packetloom.reproduce import PAPERS, PaperEntry, paper_folder, reproduce_paper
 from packetloom.reproduce.pfabric import PAPER, claims, measure, steady
 from packetloom.reproduce.pfabric.figures import FIGURES
 from packetloom.reproduce.pfabric.measure import LARGE, SMALL, Slowdowns
@@ -251,6 +252,16 @@ def test_the_steady_state_is_corrected_by_what_models_tell_of_its_seeds() -> Non
     assert of(measure.TCP, LARGE, "mean") is None
     header, rows = steady.FIGURE.table(made) if steady.FIGURE.table else ([], [])
     assert {len(row) for row in rows} == {len(header)}
+
+
+@pytest.mark.parametrize("workload", steady.WORKLOADS)
+def test_models_have_the_flows_of_the_schemes(workload: str) -> None:
+    read = [
+        tomllib.loads((paper_folder("pfabric") / "scenarios" / f"{name}.toml").read_text())
+        for name in (workload, f"{workload}-models")
+    ]
+    assert read[0]["topology"] == read[1]["topology"]
+    assert read[0]["workload"] == read[1]["workload"]
 
 
 def test_every_scenario_can_be_read_at_both_scales() -> None:

@@ -58,6 +58,11 @@ class Slowdowns:
         ratios = both.select("seed", pl.col("value") / pl.col("value_other"), "flows")
         return interval(ratios, f"{label} against {other}, load {load:g}, {bin}")
 
+    def by_seed(self, label: str, load: float, bin: str, statistic: str) -> dict[int, float]:
+        """A scheme's slowdown in each seed that has flows of that size."""
+        chosen = self._chosen(label, load, bin, statistic).select("seed", "value")
+        return {seed: value for seed, value in chosen.iter_rows() if value is not None}
+
     def summary(self) -> pl.DataFrame:
         """As `packetloom.statistics.summary` has it, for tables and figures."""
         return over_seeds(self.per_seed.with_columns(pl.lit("slowdown").alias("metric")))

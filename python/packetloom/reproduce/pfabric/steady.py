@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import polars as pl
-
 from packetloom.charts import Dots, Panel
 from packetloom.curves import Style, styles
 from packetloom.quantities import significant
@@ -19,7 +17,7 @@ MAX_MIN = "Max-min"
 WORKLOADS = {"web-search": "web search", "data-mining": "data mining"}
 STATISTICS = ("mean", "p99")
 # Of flows that share, equal shares tell; of those that wait for shorter ones, shortest first.
-MODELS = {TCP: MAX_MIN, DCTCP: MAX_MIN, MIN_TCP: IDEAL, LINE_RATE: IDEAL, IDEAL: IDEAL}
+MODELS = {TCP: MAX_MIN, DCTCP: MAX_MIN, MIN_TCP: IDEAL, LINE_RATE: IDEAL}
 # Small flows hardly notice how many large ones there are.
 MODELLED = (MEDIUM, LARGE)
 
@@ -36,7 +34,10 @@ QUICK = {
 def experiments() -> tuple[Experiment, ...]:
     """Longer runs of both workloads, and many seeds of their models."""
     longer = [Experiment(f"{one}-steady", f"{one}.toml", QUICK[one], FULL[one]) for one in WORKLOADS]
-    models = [Experiment(f"{one}-models", f"{one}-models.toml", (*QUICK[one], "run.seeds=16")) for one in WORKLOADS]
+    models = [
+        Experiment(f"{one}-models", f"{one}-models.toml", (*QUICK[one], "run.seeds=16"), (*FULL[one], "run.seeds=200"))
+        for one in WORKLOADS
+    ]
     return (*longer, *models)
 
 
@@ -49,27 +50,21 @@ class Steady:
 
     def of(self, scheme: str, bin: str, statistic: str) -> Interval | None:
         """A slowdown; `None` where too few seeds have flows of that size."""
-        seeds = _by_seed(self.measured, scheme, bin, statistic)
         if scheme == IDEAL:
-            seeds = _by_seed(self.models, IDEAL, bin, statistic)
-        model = _by_seed(self.models, MODELS[scheme], bin, statistic)
-        if bin in MODELLED and scheme != IDEAL:
-            return controlled(seeds, model) if len(seeds.keys() & model.keys()) >= FEWEST else None
-        return self._plain(seeds)
+            return self._plain(self.models.by_seed(IDEAL, LOAD, bin, statistic))
+        seeds = self.measured.by_seed(scheme, LOAD, bin, statistic)
+        if bin not in MODELLED:
+            return self._plain(seeds)
+        model = self.models.by_seed(MODELS[scheme], LOAD, bin, statistic)
+        return controlled(seeds, model) if len(seeds.keys() & model.keys()) >= FEWEST else None
 
     def without_models(self, scheme: str, bin: str, statistic: str) -> Interval | None:
         """The same from the longer runs alone."""
-        return self._plain(_by_seed(self.measured, scheme, bin, statistic))
+        return self._plain(self.measured.by_seed(scheme, LOAD, bin, statistic))
 
     @staticmethod
     def _plain(seeds: Mapping[int, float]) -> Interval | None:
         return interval_of(seeds.items(), "a slowdown") if len(seeds) >= FEWEST else None
-
-
-def _by_seed(slowdowns: Slowdowns, scheme: str, bin: str, statistic: str) -> dict[int, float]:
-    wanted = {"label": scheme, "load": LOAD, "bin": bin, "statistic": statistic}
-    chosen = slowdowns.per_seed.filter(*(pl.col(name) == value for name, value in wanted.items()))
-    return {seed: value for seed, value in chosen.select("seed", "value").iter_rows() if value is not None}
 
 
 def _panels(runs: Runs) -> list[Panel]:
@@ -93,7 +88,7 @@ def _table(runs: Runs) -> tuple[list[str], list[list[str]]]:
     rows = []
     for workload, title in WORKLOADS.items():
         steady = Steady(workload, runs)
-        for scheme in MODELS:
+        for scheme in (*MODELS, IDEAL):
             cells = (
                 _cell(steady.of(scheme, *column), steady.without_models(scheme, *column), column[0] in MODELLED)
                 for column in columns
