@@ -24,6 +24,7 @@ PAGE_OF = {
     "link": "topology",
     "forwarding": "topology",
     "processing": "topology",
+    "link-retry": "topology",
     "sizes": "workload",
     "arrivals": "workload",
     "pattern": "workload",

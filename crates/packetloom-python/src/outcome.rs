@@ -61,6 +61,7 @@ impl Outcome {
             ("returns", ports(|row| row.counters.returns)),
             ("corrupted", ports(|row| row.counters.corrupted)),
             ("lost", ports(|row| row.counters.lost)),
+            ("replays", ports(|row| row.counters.replays)),
             (
                 "pauses",
                 ports(|row| {
@@ -160,6 +161,7 @@ impl Outcome {
         columns.add("returns", |row| row.counters.returns)?;
         columns.add("corrupted", |row| row.counters.corrupted)?;
         columns.add("lost", |row| row.counters.lost)?;
+        columns.add("replays", |row| row.counters.replays)?;
         let paused = |row: &PortRow, of: fn(&PauseRecord) -> u64| -> u64 {
             row.pauses.iter().flat_map(|classes| classes.iter()).map(of).sum()
         };

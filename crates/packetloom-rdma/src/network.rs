@@ -90,6 +90,7 @@ mod tests {
                 ("switch_delays", Value::Absent),
                 ("host_delay", Value::Time(Time::ZERO)),
                 ("processing_per_packet", Value::Component(values("none", []))),
+                ("link_retry", Value::Component(values("none", []))),
                 ("send_per_message", Value::Time(Time::ZERO)),
                 ("receive_per_message", Value::Time(Time::ZERO)),
                 ("framing", Value::Bytes(0)),

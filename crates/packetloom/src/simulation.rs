@@ -43,8 +43,8 @@ use crate::units::Time;
 use crate::workload::{Environment, SourceFacts, Workload};
 use alone::Alone;
 use checks::{
-    captured, check_credits, check_links, check_paths, check_processing, check_queues, check_returns,
-    check_samples, check_traffic, load_classes, watched,
+    captured, check_credits, check_links, check_paths, check_processing, check_queues, check_retry,
+    check_returns, check_samples, check_traffic, load_classes, watched,
 };
 use fidelity::{Fidelity, check_rung};
 use flow_level::{Model, run_fluid};
@@ -160,6 +160,7 @@ impl Simulation {
             return Err(Complaint::new("fault", message + "; leave the faults, or this scheme, out"));
         }
         let faults = Faults::build(&case.faults, &topology)?;
+        check_retry(&topology, &faults)?;
         routing::check(&routing, &topology)?;
         check_paths(&transport.kind, &routing, &topology)?;
         check_links(&case.scheme, &topology, is_fluid)?;

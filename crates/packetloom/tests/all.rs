@@ -23,6 +23,7 @@ mod graphs;
 mod homa;
 mod invariants;
 mod jobs;
+mod link_retry;
 mod messages;
 mod multipath;
 mod ndp;

@@ -75,13 +75,15 @@ pub struct PortCounters {
     pub corrupted: u64,
     /// Packets lost because the link was down.
     pub lost: u64,
+    /// How often the link sent a damaged packet again.
+    pub replays: u64,
 }
 
 impl PortCounters {
     /// Of packets sent, their bytes, and what the queue counted.
     pub(super) fn of((packets, bytes): (u64, u64), counts: Counts) -> PortCounters {
         let Counts { drops, marks, trims, returns } = counts;
-        PortCounters { packets, bytes, drops, marks, trims, returns, corrupted: 0, lost: 0 }
+        PortCounters { packets, bytes, drops, marks, trims, returns, ..PortCounters::default() }
     }
 }
 

@@ -136,6 +136,8 @@ impl Transmitter {
                 Loss::Down => lost += 1,
             }
         }
-        PortCounters { corrupted, lost, ..counters }
+        let replays = fault.map_or(&[][..], LinkFault::replays);
+        let replays = replays.iter().filter(|&&at| at < end).count() as u64;
+        PortCounters { corrupted, lost, replays, ..counters }
     }
 }

@@ -183,10 +183,10 @@ impl<H: Copy + Default> Wires<H> {
                 self.carry(beyond, (start, at), bytes, usual, id)
             }
             Special::Faulty(beyond, fault) => {
-                let delay = fault.slow_down((start, at), bytes, usual);
+                let (delay, gets_through) = fault.carry((start, at), (bytes, packet.size_bytes), usual);
                 packet.time += delay;
                 let late = packet.time;
-                if fault.lets_through(start, late, packet.size_bytes) {
+                if gets_through {
                     let beyond = *beyond;
                     self.carry(beyond, (start, late), bytes, usual, id);
                 } else {

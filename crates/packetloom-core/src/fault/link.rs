@@ -23,6 +23,15 @@ pub struct Slow {
     pub byte_time: ByteTime,
 }
 
+/// How a link sends again what was damaged on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Retry {
+    /// How often at most.
+    pub most: u32,
+    /// How long after the last bit of the damaged packet was sent.
+    pub after: Time,
+}
+
 /// What can happen to packets on a link, and what has.
 #[derive(Clone, Debug)]
 pub struct LinkFault {
@@ -32,8 +41,11 @@ pub struct LinkFault {
     slow: Vec<Slow>,
     /// Slow, too, in order and one after the other.
     pace: Vec<Slow>,
+    retry: Option<Retry>,
     /// When each late packet arrives, and when it started.
     late: Vec<(Time, Time)>,
+    /// When packets were sent again.
+    replays: Vec<Time>,
     random: Stream,
     /// When each lost packet started on the link, its size, and why it was lost.
     losses: Vec<(Time, u16, Loss)>,
@@ -49,7 +61,22 @@ impl LinkFault {
         link: usize,
     ) -> LinkFault {
         let random = Stream::new(seed, Purpose::Faults, link as u64);
-        LinkFault { corruption, down, slow, pace: Vec::new(), late: Vec::new(), random, losses: Vec::new() }
+        LinkFault {
+            corruption,
+            down,
+            slow,
+            pace: Vec::new(),
+            retry: None,
+            late: Vec::new(),
+            replays: Vec::new(),
+            random,
+            losses: Vec::new(),
+        }
+    }
+
+    /// The same link, but one that sends again what was damaged on it.
+    pub fn with_retry(self, retry: Option<Retry>) -> LinkFault {
+        LinkFault { retry, ..self }
     }
 
     /// The same link, but slow at these times too, which are in order and do not overlap.
@@ -66,13 +93,43 @@ impl LinkFault {
         slow.map(|slow| slow.byte_time.of(bytes).since(usual)).max().unwrap_or(Time::ZERO)
     }
 
-    /// The same of a packet that would arrive at `arrival`; remembers it if it is late.
-    pub fn slow_down(&mut self, (start, arrival): (Time, Time), bytes: u64, usual: Time) -> Time {
-        let delay = self.delay(start, bytes, usual);
+    /// Puts a packet of so many bytes onto the link, which starts at `start` and would arrive at `arrival` if it took
+    /// as long as `usual`. Returns how much longer it takes, and whether it gets through.
+    pub fn carry(
+        &mut self,
+        (start, arrival): (Time, Time),
+        (bytes, size_bytes): (u64, u16),
+        usual: Time,
+    ) -> (Time, bool) {
+        let slow = self.delay(start, bytes, usual);
+        let (delay, is_damaged) = match self.retry {
+            Some(retry) if self.corruption > 0.0 => self.send_until_whole(start, usual + slow, retry, slow),
+            _ => (slow, None),
+        };
         if delay > Time::ZERO {
             self.late.push((arrival + delay, start));
         }
-        delay
+        (delay, self.lets_through(start, arrival + delay, size_bytes, is_damaged))
+    }
+
+    /// Sends a packet again until it is not damaged, or has been sent again as often as may be. Returns how much longer
+    /// that takes, `slow` included, and whether it is damaged in the end.
+    fn send_until_whole(
+        &mut self,
+        start: Time,
+        takes: Time,
+        retry: Retry,
+        slow: Time,
+    ) -> (Time, Option<bool>) {
+        let mut delay = slow;
+        for _ in 0..retry.most {
+            if self.random.unit() >= self.corruption {
+                return (delay, Some(false));
+            }
+            delay += takes + retry.after;
+            self.replays.push(start + delay - slow);
+        }
+        (delay, Some(self.random.unit() < self.corruption))
     }
 
     /// When the late packet started that arrives then, if there is one.
@@ -81,16 +138,28 @@ impl LinkFault {
         Some(self.late[place].1)
     }
 
-    /// Whether a packet gets through that is on the link from `start` to `arrival`.
-    pub fn lets_through(&mut self, start: Time, arrival: Time, size_bytes: u16) -> bool {
+    /// Whether a packet gets through that is on the link from `start` to `arrival`; `is_damaged`, where that is known.
+    fn lets_through(
+        &mut self,
+        start: Time,
+        arrival: Time,
+        size_bytes: u16,
+        is_damaged: Option<bool>,
+    ) -> bool {
         let is_down = self.down.iter().any(|&(from, until)| start < until && arrival > from);
         let loss = if is_down {
             Some(Loss::Down)
         } else {
-            (self.corruption > 0.0 && self.random.unit() < self.corruption).then_some(Loss::Corrupted)
+            let mut draw = || self.corruption > 0.0 && self.random.unit() < self.corruption;
+            is_damaged.unwrap_or_else(&mut draw).then_some(Loss::Corrupted)
         };
         self.losses.extend(loss.map(|loss| (start, size_bytes, loss)));
         loss.is_none()
+    }
+
+    /// When packets were sent again.
+    pub fn replays(&self) -> &[Time] {
+        &self.replays
     }
 
     /// When each packet that was lost started on the link, its size, and why it was lost.
@@ -108,7 +177,7 @@ mod tests {
     fn what_is_on_a_link_as_it_goes_down_is_lost() {
         let mut link = LinkFault::new(0.0, vec![(Time(100), Time(200))], Vec::new(), 1, 0);
         let spans = [(0, 100), (0, 101), (99, 300), (150, 160), (199, 210), (200, 210)];
-        let through = spans.map(|(start, arrival)| link.lets_through(Time(start), Time(arrival), 40));
+        let through = spans.map(|(start, arrival)| link.lets_through(Time(start), Time(arrival), 40, None));
         assert_eq!(through, [true, false, false, false, false, true]);
         assert_eq!(link.losses().len(), 4);
         assert!(link.losses().iter().all(|&(_, size, loss)| (size, loss) == (40, Loss::Down)));
@@ -128,7 +197,7 @@ mod tests {
     #[test]
     fn corruption_has_its_probability() {
         let mut link = LinkFault::new(0.01, Vec::new(), Vec::new(), 1, 0);
-        let through = (0..100_000).filter(|_| link.lets_through(Time(0), Time(1), 40)).count();
+        let through = (0..100_000).filter(|_| link.lets_through(Time(0), Time(1), 40, None)).count();
         // Five standard deviations are 157.
         assert!((98_843..=99_157).contains(&through), "{through}");
     }

@@ -8,7 +8,7 @@ mod slow_host;
 
 pub use components::COMPONENTS;
 use components::{Does, FAULTS};
-pub use link::{LinkFault, Loss, Slow};
+pub use link::{LinkFault, Loss, Retry, Slow};
 pub use slow_host::SlowHost;
 
 use crate::flow::HostId;
@@ -50,6 +50,8 @@ pub struct Faults {
     paces: BTreeMap<usize, Vec<Slow>>,
     /// Hosts that are slow at times.
     slow_hosts: BTreeMap<HostId, SlowHost>,
+    /// Of links that damage packets, how they send them again, if they do.
+    retries: BTreeMap<usize, Retry>,
 }
 
 impl Faults {
@@ -66,6 +68,11 @@ impl Faults {
                 ..complaint
             })?;
         }
+        let retry = |&link: &usize| {
+            let (retry, after) = topology.replays_after(link)?;
+            Some((link, Retry { most: retry.replays, after }))
+        };
+        all.retries = all.corruption.keys().filter_map(retry).collect();
         Ok(all)
     }
 
@@ -100,6 +107,11 @@ impl Faults {
         ends.max().unwrap_or(Time::ZERO)
     }
 
+    /// Whether links damage packets: by a fault, if with no probability, or by their error rates.
+    pub fn damage_packets(&self) -> bool {
+        !self.corruption.is_empty()
+    }
+
     /// When a host is slow, and how much, if it ever is.
     pub fn slow_host(&self, host: HostId) -> Option<&SlowHost> {
         self.slow_hosts.get(&host)
@@ -122,7 +134,12 @@ impl Faults {
             let corruption = self.corruption.get(&link).copied().unwrap_or(0.0);
             let slow = self.slow.iter().filter(|slow| slow.links.contains(&link)).map(|slow| slow.slow);
             let pace = self.paces.get(&link).cloned().unwrap_or_default();
-            (link, LinkFault::new(corruption, down, slow.collect(), seed, link).with_pace(pace))
+            (
+                link,
+                LinkFault::new(corruption, down, slow.collect(), seed, link)
+                    .with_pace(pace)
+                    .with_retry(self.retries.get(&link).copied()),
+            )
         };
         faulty.into_iter().map(of_link).collect()
     }

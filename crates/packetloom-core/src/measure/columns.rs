@@ -58,6 +58,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("returns", "Headers of data packets that did not fit and went back to their senders"),
     ("corrupted", "Packets that were damaged on the link and thrown away at its far end"),
     ("lost", "Packets that were lost because the link was down"),
+    ("replays", "How often the link sent a damaged packet again, where links do (`link_retry`)"),
     ("pauses", "How often the far end paused a class of the port, all classes together"),
     ("paused_ns", "How long the port's classes were paused, in ns, all together"),
     ("from_ns", "When the port was paused, in ns since the case began"),

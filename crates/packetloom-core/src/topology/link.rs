@@ -1,6 +1,6 @@
 //! What cables and switches have in common in every topology.
 
-use super::processing;
+use super::{processing, retry};
 use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Value, Values, anything};
 use crate::units::{Rate, Time};
 
@@ -225,14 +225,23 @@ pub(super) const COMMON_PARAMS: &[Param] = &[
     PROCESSING,
     SEND_PER_MESSAGE,
     RECEIVE_PER_MESSAGE,
+    LINK_RETRY,
     FRAMING,
     WHOLE_NS,
     FORWARDING,
 ];
 
 /// Those of the latter.
-pub(super) const FORWARDING_PARAMS: &[Param] =
-    &[HOST_DELAY, PROCESSING, SEND_PER_MESSAGE, RECEIVE_PER_MESSAGE, FRAMING, WHOLE_NS, FORWARDING];
+pub(super) const FORWARDING_PARAMS: &[Param] = &[
+    HOST_DELAY,
+    PROCESSING,
+    SEND_PER_MESSAGE,
+    RECEIVE_PER_MESSAGE,
+    LINK_RETRY,
+    FRAMING,
+    WHOLE_NS,
+    FORWARDING,
+];
 
 const HOST_DELAY: Param = Param {
     name: "host_delay",
@@ -263,6 +272,14 @@ const RECEIVE_PER_MESSAGE: Param = Param {
     kind: Kind::Time,
     default: Fallback::Value("0us"),
     doc: "What a host takes for each flow that it received, after its last byte; it receives one at a time. The flow is complete after that.",
+    source: "packetloom",
+};
+
+const LINK_RETRY: Param = Param {
+    name: retry::KEY,
+    kind: Kind::Component("link-retry"),
+    default: Fallback::Value("none"),
+    doc: "Whether links send again what was damaged on them, by a fault \"corruption\" or the error rate of a link.",
     source: "packetloom",
 };
 

@@ -18,6 +18,7 @@ mod oversubscription;
 mod processing;
 mod rack;
 mod rails;
+mod retry;
 mod routes;
 mod star;
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod testing;
 
 pub use link::{Forwarding, SLOWEST};
 pub use processing::{MessageCosts, Processing};
+pub use retry::LinkRetry;
 pub use routes::{PathNumber, Routes};
 pub use star::Arm;
 
@@ -64,6 +66,8 @@ pub const FORWARDING_COMPONENTS: &[Component] =
 
 /// What hosts can take for a packet: the components of the section "processing".
 pub const PROCESSING_COMPONENTS: &[Component] = processing::COMPONENTS;
+/// Whether links send again what was damaged on them: the components of the section "link-retry".
+pub const RETRY_COMPONENTS: &[Component] = retry::COMPONENTS;
 
 /// A directed link, which is also the port at its near end.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +80,8 @@ pub struct Link {
     pub rate: Rate,
     /// From the last bit out to the far node's decision: propagation, and that node's own processing.
     pub latency: Time,
+    /// The former alone.
+    pub delay: Time,
 }
 
 /// Where a switch sends what it gets.
@@ -127,6 +133,8 @@ pub struct Topology {
     pub ids: Vec<u32>,
     /// The share of packets that each link loses, where a file says so; else empty.
     pub error_rates: Vec<f64>,
+    /// How links send again what was damaged on them, if they do.
+    pub link_retry: Option<LinkRetry>,
     /// What the user should know of it.
     pub notes: Vec<String>,
     /// How many of each host's ports, its last, lead to a switch inside its server, which is no part of the network
@@ -365,7 +373,13 @@ impl Builder {
     /// Adds the port of `src` that leads to `dst`. A node's down ports must be added before its up ports.
     fn link(&mut self, src: u32, dst: u32, cable: link::Cable) {
         let processing = self.processing[usize::from(self.nodes[dst as usize].0)];
-        self.links.push(Link { src, dst, rate: cable.rate, latency: cable.delay + processing });
+        self.links.push(Link {
+            src,
+            dst,
+            rate: cable.rate,
+            latency: cable.delay + processing,
+            delay: cable.delay,
+        });
     }
 
     /// Adds a cable: a port of each node to the other.
@@ -402,6 +416,7 @@ impl Builder {
             tier_names: self.tier_names,
             ids: Vec::new(),
             error_rates: Vec::new(),
+            link_retry: LinkRetry::build(&values.component(retry::KEY)),
             notes: Vec::new(),
             scale_up_ports: 0,
             server_hosts: None,

@@ -72,6 +72,7 @@ impl Topology {
             tier_names: TIERS,
             ids: Vec::new(),
             error_rates: Vec::new(),
+            link_retry: None,
             notes: Vec::new(),
             scale_up_ports: 0,
             server_hosts: None,
@@ -83,7 +84,7 @@ impl Topology {
 }
 
 fn link((src, dst, (rate, latency)): (u32, u32, (Rate, Time))) -> Link {
-    Link { src, dst, rate, latency }
+    Link { src, dst, rate, latency, delay: latency }
 }
 
 #[cfg(test)]

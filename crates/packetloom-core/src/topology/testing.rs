@@ -32,6 +32,7 @@ impl Topology {
             ("switch_delay", Value::Time(Time::ZERO)),
             ("host_delay", Value::Time(Time::ZERO)),
             ("processing_per_packet", component("none", [])),
+            ("link_retry", component("none", [])),
             ("send_per_message", Value::Time(Time::ZERO)),
             ("receive_per_message", Value::Time(Time::ZERO)),
             ("framing", Value::Bytes(0)),

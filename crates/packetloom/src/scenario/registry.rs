@@ -15,6 +15,7 @@ const ROOMS: &[&[Component]] = &[
     topology::LINK_COMPONENTS,
     topology::FORWARDING_COMPONENTS,
     topology::PROCESSING_COMPONENTS,
+    topology::RETRY_COMPONENTS,
     workload::COMPONENTS,
     transport::COMPONENTS,
     transport::CONNECTION_COMPONENTS,

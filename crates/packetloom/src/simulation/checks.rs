@@ -269,6 +269,16 @@ pub(super) fn check_processing(
     Ok(())
 }
 
+/// Links send again only what is damaged on them.
+pub(super) fn check_retry(topology: &Topology, faults: &Faults) -> Result<(), Complaint> {
+    if topology.link_retry.is_some() && !faults.damage_packets() {
+        let message =
+            "has no meaning where nothing damages packets; leave it out, or add a fault \"corruption\"";
+        return Err(Complaint::new("topology.link_retry", message));
+    }
+    Ok(())
+}
+
 /// Headers go back only from switches, and only NDP's senders know what to do with them.
 pub(super) fn check_returns(case: &Case) -> Result<(), Complaint> {
     let returns = |key| case.scheme.optional_component(key).as_ref().is_some_and(queue::returns_to_sender);

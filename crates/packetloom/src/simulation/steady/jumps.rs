@@ -51,6 +51,7 @@ impl Jumps {
             sum.returns += more(before.returns, after.returns);
             sum.corrupted += more(before.corrupted, after.corrupted);
             sum.lost += more(before.lost, after.lost);
+            sum.replays += more(before.replays, after.replays);
         }
     }
 
@@ -66,6 +67,7 @@ impl Jumps {
             returns: counters.returns + more.returns,
             corrupted: counters.corrupted + more.corrupted,
             lost: counters.lost + more.lost,
+            replays: counters.replays + more.replays,
         }
     }
 }
