@@ -224,12 +224,15 @@ impl Simulation {
         self.workload.describe()
     }
 
-    /// What is not in the scenario, but follows for the scheme: marking thresholds of other rates.
+    /// What is not in the scenario, but follows for the scheme: marking thresholds of other rates, and whether credit
+    /// lasts for a round trip.
     pub fn scheme_facts(&self) -> Vec<String> {
-        let Setting { case, topology, .. } = &self.setting;
+        let Setting { case, topology, format, .. } = &self.setting;
         let Some(queue) = case.scheme.optional_component("queue") else { return Vec::new() };
-        let of_switches = topology.links.iter().filter(|link| link.src >= topology.hosts);
-        queue::interpolated(&queue, &of_switches.map(|link| link.rate).collect(), topology.nic_rate())
+        let rates = topology.links.iter().filter(|link| link.src >= topology.hosts).map(|link| link.rate);
+        let thresholds = queue::interpolated(&queue, &rates.collect(), topology.nic_rate());
+        let credit = queue::short_of_credit(&queue, topology, format.mss_bytes + format.header_bytes);
+        thresholds.into_iter().chain(credit).collect()
     }
 
     /// What the network comes to: its switches, cables and capacity, and how long packets take across it.

@@ -5,6 +5,7 @@ mod background;
 mod balancing;
 mod best_fct;
 mod captures;
+mod cbfc;
 mod central;
 mod collectives;
 mod common;

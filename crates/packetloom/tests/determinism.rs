@@ -30,6 +30,8 @@ const WEIGHTED: &str = r#"{ kind = "weighted-fair", capacity = "60KB" }"#;
 const PFABRIC: &str = r#"{ kind = "pfabric", capacity = "22.5KB" }"#;
 const PFABRIC_AS_NS2: &str =
     r#"{ kind = "pfabric", capacity = "22499B", ties = "order", drops = "large-enough" }"#;
+const CBFC: &str =
+    r#"{ kind = "cbfc", credits = "16KB", ecn_min = "5KB", ecn_max = "200KB", ecn_probability = 0.01 }"#;
 const LOSSLESS: &str = r#"{ kind = "shared-buffer", buffer = "1MB", ecn_min = "5KB", ecn_max = "200KB", ecn_probability = 0.01 }"#;
 
 /// A fat-tree of 16 hosts at a load of 0.6.
@@ -141,6 +143,7 @@ fn rdma_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
         ("roce", "", LOSSLESS, "ecmp", "60191be478d52737"),
         ("roce", r#", recovery = "irn""#, DROP_TAIL, "spray-random", "a5d82354897848a8"),
         ("dcqcn", "", LOSSLESS, "ecmp", "d65a98c892d80a4a"),
+        ("dcqcn", "", CBFC, "ecmp", "e00efb5d3f83ea90"),
         ("dcqcn", r#", variant = "mellanox""#, LOSSLESS, "ecmp", "32cca05c37569ec8"),
         ("timely", "", LOSSLESS, "ecmp", "0d010d40930b3f4d"),
         ("timely", r#", variant = "hpcc-ns3""#, LOSSLESS, "ecmp", "b0a5c5ce00192407"),
@@ -432,6 +435,7 @@ deadlines = { kind = "exponential", mean = "1ms", floor = "100us" }
         ("daq", [DAQ, r#""daq""#]),
         ("numfabric", [WEIGHTED, DROP_TAIL]),
         ("roce", [LOSSLESS, r#"{ kind = "shared-buffer", buffer = "600KB" }"#]),
+        ("roce", [CBFC, r#"{ kind = "cbfc", credits = "4KB", lossless = [3, 5], packet_overhead = "64B" }"#]),
         ("dcqcn", [LOSSLESS, ECN]),
         ("timely", [LOSSLESS, DROP_TAIL]),
         ("hpcc", [LOSSLESS, PFABRIC]),
@@ -471,6 +475,9 @@ until = "1ms"
         let toml = scenario(workload, transport, queue, "spray-random", 300)
             .replace("loads = [0.6]", "max_time = \"3ms\"");
         assert_same_whatever_the_windows_and_threads(&toml, transport, true);
+        let retried = toml.replace("\nk = 4", "\nk = 4\nlink_retry = { kind = \"llr\", replays = 2 }");
+        assert_ne!(retried, toml);
+        assert_same_whatever_the_windows_and_threads(&retried, &format!("{transport}, links retry"), true);
     }
 }
 

@@ -11,7 +11,7 @@ use packetloom::{central, queue, transport};
 use std::collections::BTreeMap;
 
 /// Transport, queue, routing.
-const SCHEMES: [(&str, &str, &str); 48] = [
+const SCHEMES: [(&str, &str, &str); 50] = [
     ("tcp", r#"{ kind = "drop-tail", capacity = "225KB" }"#, "ecmp"),
     ("tcp", r#"{ kind = "drop-tail", capacity = "5 packets" }"#, "ecmp"),
     ("cubic", r#"{ kind = "drop-tail", capacity = "100KB" }"#, "ecmp"),
@@ -50,6 +50,8 @@ const SCHEMES: [(&str, &str, &str); 48] = [
     ("daq", r#"{ kind = "daq", short_capacity = "30KB", long_capacity = "30KB", rtt = "20us" }"#, "ecmp"),
     ("roce", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("dcqcn", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
+    ("roce", r#"{ kind = "cbfc", credits = "12KB", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
+    ("tcp", r#"{ kind = "cbfc", credits = "4KB", lossless = [1, 2], capacity = "30KB" }"#, "spray-random"),
     ("timely", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("hpcc", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
     ("swift", r#"{ kind = "shared-buffer", ecn_min = "10KB", ecn_max = "40KB" }"#, "ecmp"),
@@ -114,7 +116,7 @@ fn schemes(network: &str) -> String {
     let table = |(number, (transport, queue, routing)): (usize, &(&str, &str, &str))| {
         let routing = if routing.starts_with('{') { routing.to_string() } else { format!("{routing:?}") };
         // Hosts and switches count the same credits; and hosts must know pauses.
-        let is_alike = *transport == "daq" || queue.contains("shared-buffer");
+        let is_alike = *transport == "daq" || queue.contains("shared-buffer") || queue.contains("cbfc");
         let nic = if is_alike { queue } else { "\"drop-tail\"" };
         format!(
             "[[scheme]]\nname = \"{number}\"\ntransport = {{ kind = \"{transport}\"{keys} }}\nqueue = {queue}\n\
@@ -185,7 +187,7 @@ fn every_law_holds_on_the_grid() {
         if !outcome.ports.is_empty() && !is_central(&case) {
             // A credit, or a notice of ConWeave's, ends at a switch, which no port there counts.
             let of = |section| case.scheme.component(section).kind;
-            if of("queue") != "daq" && of("routing") != "conweave" {
+            if !["daq", "cbfc"].contains(&of("queue").as_str()) && of("routing") != "conweave" {
                 switches_lose_no_packet(&outcome, &context);
             }
             hosts_send_what_they_say(&case, &outcome, &context);
@@ -384,7 +386,9 @@ fn hosts_send_what_they_say(case: &Case, outcome: &Outcome, context: &str) {
         "eqds",
         "uec",
     ];
-    let sends_requests = requesting.contains(&kind.as_str());
+    // Hosts get updates of credit, too.
+    let by_credit = case.scheme.component("queue").kind == "cbfc";
+    let sends_requests = by_credit || requesting.contains(&kind.as_str());
     let is_lossless = outcome.ports.iter().all(|port| port.counters.drops == 0);
     for host in 0..outcome.topology.hosts {
         let sent = |is_it: fn(&packetloom::flow::Flow, u32) -> bool| {
@@ -417,6 +421,8 @@ fn no_queue_exceeds_its_capacity(case: &Case, outcome: &Outcome, context: &str) 
     let headers = if queue.kind == "ndp" { queue.bytes("header_capacity") } else { 0 };
     let full_packet = format(case).mss_bytes + format(case).header_bytes;
     let capacity = match queue.entries.get("capacity") {
+        // Of each class that needs no credit; the others have that of all links that lead to the switch.
+        _ if queue.kind == "cbfc" => queue.bytes("capacity") * 7 + queue.bytes("credits") * 7 * 24,
         Some(packetloom::spec::Value::Bytes(bytes)) => headers + *bytes,
         Some(packetloom::spec::Value::Packets(packets)) => headers + packets * full_packet,
         _ if queue.kind == "classes" && queue.optional_component("port").is_some() => {

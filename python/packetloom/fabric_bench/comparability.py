@@ -151,9 +151,10 @@ def oversubscription(case: Case) -> str:
 
 
 def transport(case: Case) -> str:
-    """The transport, UET's service, and whether PFC is on."""
+    """The transport, UET's service, and whether PFC or CBFC is on."""
     one, queue = case.transport, case.spec["scheme"]["queue"]
-    pfc = ", PFC" if queue["kind"] == "shared-buffer" and queue["lossless"] else ", no PFC"
+    has_pfc = queue["kind"] == "shared-buffer" and queue["lossless"]
+    pfc = ", CBFC" if queue["kind"] == "cbfc" else ", PFC" if has_pfc else ", no PFC"
     if one["kind"] == "uec":
         trims = "trimming" if queue["kind"] == "ndp" else "no trimming"
         return f"UET RUD, {CONTROLS[one['control']]}, {trims}{pfc}"

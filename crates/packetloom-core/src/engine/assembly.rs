@@ -13,7 +13,9 @@ use super::partition::Partition;
 use super::port::{Discipline, Port};
 use super::processing::Processing;
 use super::shard::Shard;
-use super::switch::{Balance, Credits, CutThrough, LinkControl, PauseSettings, Pauses, Switch, Ties};
+use super::switch::{
+    Balance, Credits, CutThrough, LinkControl, PauseSettings, Pauses, Returns, Switch, Ties, Updates,
+};
 use super::wires::{LinkEnd, Wires};
 use crate::fault::{KnownRates, LinkFault, SlowHost};
 use crate::measure::{QueueRecorder, SentRecorder};
@@ -294,8 +296,10 @@ impl<'a> Assembly<'a> {
             let hosts = back.iter().zip(0..).zip(links_in()).filter(|(_, link)| link.src < topology.hosts);
             hosts.map(|((&port, number), _)| (port, number)).collect::<Vec<_>>()
         };
-        let credits = credit_bytes
-            .map(|bytes| LinkControl::Credits(Credits::new(bytes, Loans::build(plan.queue, &to_hosts()))));
+        let credits = credit_bytes.map(|bytes| {
+            let returns = self.returns(&back, topology.nodes[id as usize].ports.start);
+            LinkControl::Credits(Credits::new(bytes, returns, Loans::build(plan.queue, &to_hosts())))
+        });
         let control = credits.or_else(|| self.pauses(id, &back));
         Switch::new(
             self.router(id),
@@ -310,6 +314,14 @@ impl<'a> Assembly<'a> {
             cut_through(topology, links_in()),
             queue::ties_as_ns3(plan.queue).then(|| Ties::as_in_ns3(numbers_in.len())),
         )
+    }
+
+    /// When a switch returns credits to its links, whose ways back are these; `first`: the link of its first port.
+    fn returns(&self, back: &[u32], first: u32) -> Returns {
+        let topology = self.plan.topology;
+        let Some(bytes) = queue::update_spacing(self.plan.queue) else { return Returns::AtOnce(Vec::new()) };
+        let spacing = |port: &u32| topology.byte_time(topology.links[(first + port) as usize].rate).of(bytes);
+        Returns::Spaced(Updates::new(back.iter().map(spacing)))
     }
 
     /// What balances at a switch, if something does.

@@ -199,8 +199,8 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         self.nic.drained_at_for(|| Packet { time, flow, src, dst: dst(), path, ..Packet::default() })
     }
 
-    /// The same for what the NIC may send; `None` while the far end of its link has paused the class. When that
-    /// ends, [`Transport::resumed`] is called.
+    /// The same for what the NIC may send; `None` while the far end of its link has paused the class, or has no room
+    /// for what waits of it. When that ends, [`Transport::resumed`] is called.
     pub fn nic_free_at(
         &mut self,
         class: u8,
@@ -208,6 +208,10 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         path: u16,
         dst: impl Fn() -> HostId,
     ) -> Option<Time> {
+        if self.nic.holds_back_by_credit() {
+            // What waits for credit is known once all has gone that could go.
+            self.nic.serve_until(self.now + Time(1), self.wires);
+        }
         let (time, src) = (self.now, self.host);
         let packet = || Packet { time, flow, src, dst: dst(), path, class, ..Packet::default() };
         (!self.nic.is_paused(class, packet)).then(|| self.nic_drained_at(flow, path, &dst))

@@ -608,7 +608,7 @@ impl<T: Transport> Host<T> {
             self.nic.receive_message(now, by, message, wires);
             let rate = self.nic.all()[by as usize].rate();
             wires.remind_of_end((self.turns.node, link), now, message, rate);
-            return !matches!(message, LinkMessage::Credit { .. });
+            return !matches!(message, LinkMessage::Credit { .. }) || self.nic.holds_back_by_credit();
         } else if let Some((reply, answer)) = self.queries.get_or_insert_default().receive(packet, now) {
             self.nic.borrow(now, by, packet.loan_bytes(), wires);
             self.turns.starting.extend(answer.map(|flow| Reverse((flow.start, flow))));

@@ -17,6 +17,7 @@ use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
 use crate::queue::{Buffer, CLASSES, Holds, Memory, SharedPort, charged_class, class_of};
 use crate::units::Time;
+use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};
 use std::ops::Range;
 
@@ -163,6 +164,9 @@ pub struct Inspection {
     pub shared_buffers: Vec<SharedBuffer>,
     /// Every switch with a balancer.
     pub balanced: Vec<BalancedSwitch>,
+    /// Of each switch that collects credit for its links, the first of its links out, and what each link into it is
+    /// owed, class by class.
+    pub owed_credit: BTreeMap<usize, Vec<[u32; CLASSES]>>,
 }
 
 /// See [`super::AnyEngine::inspect`]: all but what the hosts know. `puts` is what each shard put onto links.
@@ -197,6 +201,7 @@ pub(super) fn inspect<H: Copy + Default + Debug, A: PortAgent<H>>(
         links,
         shared_buffers: views.iter().flat_map(shared_buffers).collect(),
         balanced: views.iter().flat_map(balanced).collect(),
+        owed_credit: views.iter().flat_map(owed_credit).collect(),
         ..Inspection::default()
     }
 }
@@ -222,6 +227,13 @@ fn balanced<H: Copy + Default, A>(view: &View<'_, H, A>) -> impl Iterator<Item =
         let held = balance.held().into_iter().map(held).collect();
         let links_out = view.links_out(switch.ports());
         Some(BalancedSwitch { node: balance.node(), links_out, held, notices: balance.notices() })
+    })
+}
+
+fn owed_credit<H, A>(view: &View<'_, H, A>) -> impl Iterator<Item = (usize, Vec<[u32; CLASSES]>)> {
+    view.switches.iter().filter_map(|switch| {
+        let owed = switch.owed_credit()?.owed().copied().collect();
+        Some((view.links_out(switch.ports()).start, owed))
     })
 }
 
@@ -299,7 +311,7 @@ fn identity(header: &impl Debug) -> u64 {
 fn state_of<H: Copy + Default, A: PortAgent<H>>(port: &Port<H, A>, wires: &Wires<H>) -> LinkState {
     let buffer = port.buffer();
     let mut credit_used = Vec::new();
-    if let Some(buffer @ Buffer::Daq(_)) = buffer {
+    if let Some(buffer @ (Buffer::Daq(_) | Buffer::Cbfc(_))) = buffer {
         buffer.classes(|_, _, used| credit_used.extend(used));
     }
     LinkState {

@@ -598,9 +598,19 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         port.has_paused(class)
     }
 
-    /// Whether the far end of its link has paused a class.
+    /// Whether the far end of its link has paused a class, or has given no credit for what waits of it.
     pub(super) fn has_paused(&self, class: u8) -> bool {
-        self.shared().is_some_and(|port| port.is_paused(class))
+        match self.buffer() {
+            Some(Buffer::Shared(port)) => port.is_paused(class),
+            Some(Buffer::Cbfc(port)) => port.lacks_credit(class),
+            _ => false,
+        }
+    }
+
+    /// Whether a credit that comes can be for what a transport holds back ([`Port::has_paused`]).
+    pub(super) fn holds_back_by_credit(&self) -> bool {
+        let port = self.nics.as_ref().map_or(self, |nics| &nics.ports()[0]);
+        matches!(port.buffer(), Some(Buffer::Cbfc(_)))
     }
 
     /// Of the ports by which packets of a class to a host may go: whether one is free at `now`, and when the first of

@@ -5,6 +5,7 @@ mod credits;
 mod link_control;
 mod pauses;
 mod ties;
+mod updates;
 mod watchdog;
 
 use super::Tally;
@@ -19,13 +20,14 @@ use crate::queue::Pool;
 use crate::routing::Router;
 use crate::units::{ByteTime, Time};
 pub(super) use balance::Balance;
-pub(super) use credits::Credits;
+pub(super) use credits::{Credits, Returns};
 pub(super) use link_control::LinkControl;
 pub(super) use pauses::{PauseSettings, Pauses};
 use smallvec::SmallVec;
 use std::ops::Range;
 use ties::Tied;
 pub(super) use ties::Ties;
+pub(super) use updates::Updates;
 
 /// A switch with all that belongs to it but its ports.
 pub(super) struct Switch {
@@ -110,6 +112,14 @@ impl Switch {
             traces_from,
             cut_through,
             ties,
+        }
+    }
+
+    /// The credit that it owes to its links, if it collects that.
+    pub(super) fn owed_credit(&self) -> Option<&Updates> {
+        match &self.control {
+            Some(LinkControl::Credits(credits)) => credits.owed(),
+            _ => None,
         }
     }
 
@@ -221,6 +231,7 @@ impl Switch {
         self.wake_balancer_until(Time(end.as_ps() - 1), ports, wires);
         self.depart_until(Time(end.as_ps() - 1), ports, wires);
         self.schedule_balancer(wires);
+        self.schedule_update(wires);
         reminders
     }
 

@@ -127,7 +127,7 @@ pub fn without_loans(queue: &Values) -> Values {
 }
 
 /// The size of the notifications that switches with this queue send.
-pub fn credit_bytes(queue: &Values) -> Option<u64> {
+pub(super) fn credit_bytes(queue: &Values) -> Option<u64> {
     (queue.kind == COMPONENT.kind).then(|| queue.bytes("credit"))
 }
 
@@ -141,7 +141,7 @@ pub fn threshold(queue: &Values) -> Option<Time> {
 ///
 /// # Errors
 /// Where that does not hold.
-pub fn check_credits(
+pub(super) fn check_credits(
     queue: &Values,
     nic: &Values,
     topology: &Topology,

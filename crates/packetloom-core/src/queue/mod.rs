@@ -5,6 +5,7 @@
 
 mod admission;
 mod booked;
+mod cbfc;
 mod classes;
 mod daq;
 mod fair;
@@ -24,8 +25,9 @@ mod weighted_fair;
 
 pub use admission::{Admission, Pool, Verdict, never_reached};
 pub use booked::{Booked, Opening};
+pub use cbfc::{Cbfc, Charge, short_of_credit, update_spacing};
 pub use classes::Classes;
-pub use daq::{Daq, check_credits, class_of, credit_bytes, threshold, without_loans};
+pub use daq::{Daq, class_of, threshold, without_loans};
 pub use fair::Fair;
 pub use fifo::Fifo;
 pub use held_fifo::HeldFifo;
@@ -45,6 +47,7 @@ use crate::link_message::LinkMessage;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{self, Complaint, Component, Made, Value, Values};
+use crate::topology::Topology;
 use crate::units::{Rate, Time};
 use python::Ruled;
 
@@ -140,6 +143,30 @@ pub fn returns_to_sender(values: &Values) -> bool {
 /// Whether of packets that reach a switch with this queue at one instant the one goes first that does in ns-3.
 pub fn ties_as_ns3(values: &Values) -> bool {
     (Queue::of(values).ties_as_ns3)(values)
+}
+
+/// The size of the messages by which switches with a queue give credit, if they do.
+pub fn credit_bytes(queue: &Values) -> Option<u64> {
+    daq::credit_bytes(queue).or_else(|| cbfc::update_bytes(queue))
+}
+
+/// What packets take of the far end's buffer, by a queue that goes by credit.
+pub fn charge(queue: &Values) -> Option<Charge> {
+    cbfc::update_spacing(queue).map(|_| Charge::of(queue))
+}
+
+/// Hosts must take part in credits, and every link must have credit for a full packet, or it could never send one.
+///
+/// # Errors
+/// Where that does not hold.
+pub fn check_credits(
+    queue: &Values,
+    nic: &Values,
+    topology: &Topology,
+    full_packet_bytes: u64,
+) -> Result<(), Complaint> {
+    daq::check_credits(queue, nic, topology, full_packet_bytes)?;
+    cbfc::check_nic(queue, nic)
 }
 
 /// How many traffic classes a queue distinguishes, if it does.
@@ -427,6 +454,7 @@ queues! {
     Trimming(Trimming) = [trimming::QUEUE],
     Fair(Fair) = [fair::QUEUE],
     Daq(Box<Daq>) = [daq::QUEUE],
+    Cbfc(Box<Cbfc>) = [cbfc::QUEUE],
     Shared(Box<SharedPort>) = [shared_buffer::QUEUE],
     Python(Box<Ruled>) = [python::QUEUE],
     WeightedFair(Box<WeightedFair>) = [weighted_fair::QUEUE],

@@ -4,7 +4,7 @@
 use super::{Terms, Verdict, ensure};
 use crate::engine::{Held, Inspection};
 use crate::packet::Kind;
-use crate::queue;
+use crate::queue::{self, Charge};
 
 /// A link as its credits see it.
 #[derive(Clone, Debug)]
@@ -21,13 +21,17 @@ struct Loop {
 
 /// Every link that sends behind credits.
 #[derive(Debug)]
-pub(super) struct Credits(Vec<Loop>);
+pub(super) struct Credits {
+    loops: Vec<Loop>,
+    /// What packets take, where that is not their bytes.
+    charge: Option<Charge>,
+}
 
 impl Credits {
     pub(super) fn new(terms: Terms<'_>) -> Credits {
         let (topology, hosts) = (terms.topology, terms.topology.hosts);
         if queue::credit_bytes(terms.queue).is_none() {
-            return Credits(Vec::new());
+            return Credits { loops: Vec::new(), charge: None };
         }
         let links = topology.links.iter().enumerate().filter(|(_, link)| link.dst >= hosts);
         let loops = links.map(|(number, link)| {
@@ -40,28 +44,39 @@ impl Credits {
                 back: topology.link_back(number),
             }
         });
-        Credits(loops.collect())
+        Credits { loops: loops.collect(), charge: queue::charge(terms.queue) }
     }
 
     pub(super) fn compare(&self, seen: &Inspection) -> Verdict {
-        for Loop { link, name, number, buffers, back } in &self.0 {
+        for Loop { link, name, number, buffers, back } in &self.loops {
             for (class, &used) in seen.links[*link].credit_used.iter().enumerate() {
-                let is_owed = |packet: &&Held| packet.kind == Kind::Data && packet.credit_class == class;
                 let on_link = seen.links[*link].on_link.iter().map(|(_, packet)| packet);
                 let waiting = seen.waiting(buffers.clone()).filter(|packet| packet.ingress == *number);
-                let owed: u64 =
-                    on_link.chain(waiting).filter(is_owed).map(|packet| u64::from(packet.size_bytes)).sum();
+                let owed: u64 = on_link.chain(waiting).map(|packet| self.bytes_of(packet, class)).sum();
+                let collected = seen.owed_credit.get(&buffers.start);
+                let collected = collected.map_or(0, |links| u64::from(links[*number as usize][class]));
                 let coming = &seen.links[*back];
                 let coming = coming.on_link.iter().map(|(_, packet)| packet).chain(&coming.queued);
                 let returning = coming.filter_map(|packet| packet.credit).filter(|credit| credit.0 == class);
                 let returning: u64 = returning.map(|(_, bytes)| bytes).sum();
-                ensure(used == owed + returning, "credits are conserved", seen.now, || {
+                ensure(used == owed + collected + returning, "credits are conserved", seen.now, || {
                     format!(
-                        "{name}, class {class}: {used} B used, {owed} B at the far end, {returning} B on their way back"
+                        "{name}, class {class}: {used} B used, {owed} B at the far end, {collected} B collected there, \
+                         {returning} B on their way back"
                     )
                 })?;
             }
         }
         Ok(())
+    }
+
+    /// What a packet takes of a class.
+    fn bytes_of(&self, packet: &Held, class: usize) -> u64 {
+        let Some(charge) = self.charge else {
+            let is_it = packet.kind == Kind::Data && packet.credit_class == class;
+            return if is_it { packet.size_bytes.into() } else { 0 };
+        };
+        let taken = charge.bytes(packet.charged_class, packet.size_bytes);
+        taken.filter(|(taken, _)| usize::from(*taken) == class).map_or(0, |(_, bytes)| bytes)
     }
 }

@@ -5,6 +5,7 @@ use crate::engine::{Held, LinkState, Passage, PortCounters, Report};
 use crate::flow::Flow;
 use crate::scenario::Scenario;
 use crate::spec::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Two hosts and a switch; the links are host0's, host1's, and the switch's to each.
@@ -65,6 +66,7 @@ fn sound() -> Inspection {
         due: Vec::new(),
         shared_buffers: Vec::new(),
         balanced: Vec::new(),
+        owed_credit: BTreeMap::new(),
     }
 }
 

@@ -55,15 +55,18 @@ pub(super) fn check_credits(
     check_pauses(case, (&queue, &nic), topology, format)?;
     check_slow_hosts((topology, faults), &nic, format)?;
     let transport = case.scheme.component("transport").kind;
+    if transport::needs(&transport).no_losses && queue.kind != "daq" {
+        let message = format!("{transport} does not repair losses; write \"daq\", which has none");
+        return Err(Complaint::new("scheme.queue", message));
+    }
     if queue::credit_bytes(&queue).is_none() {
-        if transport::needs(&transport).no_losses {
-            let message = format!("{transport} does not repair losses; write \"daq\", which has none");
-            return Err(Complaint::new("scheme.queue", message));
-        }
         return Ok(());
     }
     if !case.faults.is_empty() {
-        let message = "a lost credit never comes back, so its link would stall; leave faults out where the queue is \"daq\"";
+        let message = format!(
+            "a lost credit never comes back, so its link would stall; leave faults out where the queue is {:?}",
+            queue.kind
+        );
         return Err(Complaint::new("fault", message));
     }
     if topology.error_rates.iter().any(|rate| *rate > 0.0) {

@@ -35,8 +35,13 @@ pub fn scenario() -> BoxedStrategy<Json> {
             let mut scenario = json!({
                 "topology": topology, "workload": workload, "scheme": [scheme], "measure": measure, "run": run,
             });
+            let damages = fault.iter().any(|one: &Json| one["kind"] == "corruption");
             if !fault.is_empty() {
                 scenario["fault"] = fault.into();
+            }
+            // Where nothing is damaged nothing is sent again.
+            if !damages && scenario["topology"]["kind"] != "hpcc" {
+                scenario["topology"].as_object_mut().expect("a topology").remove("link_retry");
             }
             scenario
         })

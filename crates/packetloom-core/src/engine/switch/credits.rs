@@ -1,5 +1,6 @@
 //! Credits: the link that a packet came by is notified when it has left, and may then send as much again.
 
+use super::updates::Updates;
 use super::{LinkControl, Switch};
 use crate::engine::agent::PortAgent;
 use crate::engine::port::Port;
@@ -13,15 +14,65 @@ use crate::units::Time;
 pub(in crate::engine) struct Credits {
     /// The size of a message on the wire.
     message_bytes: u16,
-    /// Departures of a moment for which no credit was returned yet.
-    owed: Vec<Departure>,
+    returns: Returns,
     /// What the switch lends to hosts that receive queries.
     loans: Option<Loans>,
 }
 
+/// When credits are returned.
+pub(in crate::engine) enum Returns {
+    /// At once, each packet's by itself: the departures of a moment for which none was returned yet.
+    AtOnce(Vec<Departure>),
+    /// Together, so that links have time between two updates.
+    Spaced(Updates),
+}
+
 impl Credits {
-    pub(in crate::engine) fn new(message_bytes: u16, loans: Option<Loans>) -> Credits {
-        Credits { message_bytes, owed: Vec::new(), loans }
+    pub(in crate::engine) fn new(message_bytes: u16, returns: Returns, loans: Option<Loans>) -> Credits {
+        Credits { message_bytes, returns, loans }
+    }
+
+    /// What is collected for each link, if anything is.
+    pub(in crate::engine) fn owed(&self) -> Option<&Updates> {
+        match &self.returns {
+            Returns::AtOnce(_) => None,
+            Returns::Spaced(updates) => Some(updates),
+        }
+    }
+
+    fn note(&mut self, now: Time, departure: Departure) {
+        match &mut self.returns {
+            Returns::AtOnce(owed) => owed.push(departure),
+            Returns::Spaced(updates) => updates.free(now, departure),
+        }
+    }
+
+    /// When credits are to be returned next; `moment`: when the last packet left.
+    fn next_at(&self, moment: Time) -> Option<Time> {
+        match &self.returns {
+            Returns::AtOnce(owed) => (!owed.is_empty()).then_some(moment),
+            Returns::Spaced(updates) => updates.next_at(),
+        }
+    }
+
+    /// Takes out the credits that are due: each with its link.
+    fn take(&mut self, now: Time) -> Vec<(u32, LinkMessage)> {
+        match &mut self.returns {
+            Returns::AtOnce(owed) => {
+                let credit = |Departure { from, class, bytes }| {
+                    (from, LinkMessage::Credit { class, bytes: bytes.into() })
+                };
+                std::mem::take(owed).into_iter().map(credit).collect()
+            }
+            Returns::Spaced(updates) => {
+                let due = std::iter::from_fn(|| updates.take(now));
+                let of_classes = due.flat_map(|(from, freed)| {
+                    let credit = move |(class, bytes)| (from, LinkMessage::Credit { class, bytes });
+                    (0..).zip(freed).filter(|(_, bytes)| *bytes > 0).map(credit)
+                });
+                of_classes.collect()
+            }
+        }
     }
 
     /// A packet leaves by a port: queries to hosts take a loan along.
@@ -57,9 +108,9 @@ impl Switch {
         let mut moment = Time::ZERO;
         loop {
             let next = self.next_to_depart(last);
-            let is_owed = self.credits().is_some_and(|credits| !credits.owed.is_empty());
-            if is_owed && next.is_none_or(|next| next.at > moment) {
-                self.return_credits(moment, ports, wires);
+            let due = self.credits().and_then(|credits| credits.next_at(moment));
+            if let Some(at) = due.filter(|&at| at <= last && next.is_none_or(|next| next.at > at)) {
+                self.return_credits(at, ports, wires);
                 continue;
             }
             let Some(next) = next else { return };
@@ -67,12 +118,12 @@ impl Switch {
                 && let Some(credits) = self.credits()
             {
                 moment = now;
-                credits.owed.push(departure);
+                credits.note(now, departure);
             }
         }
     }
 
-    /// Returns the credits of everything that left at a moment. Not one by one: a port that takes a message first
+    /// Returns the credits that are due at a moment, such as of everything that left at it. Not one by one: a port that takes a message first
     /// sends what it could send by then, and the credits for that would be missed.
     fn return_credits<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
@@ -82,12 +133,19 @@ impl Switch {
     ) {
         let Some(credits) = self.credits() else { return };
         let message_bytes = credits.message_bytes;
-        for Departure { from, class, bytes } in std::mem::take(&mut credits.owed) {
-            let message = LinkMessage::Credit { class, bytes: bytes.into() };
+        for (from, message) in credits.take(now) {
             let id = wires.packets.add(Packet { time: now, ..message.packet(message_bytes) });
             let back = self.ways_back[from as usize];
             ports[back as usize].accept(now, id, wires, None);
             self.note_joined(back, &mut ports[back as usize]);
+        }
+    }
+
+    /// Has the switch woken when its next update is due.
+    pub(super) fn schedule_update<H: Copy + Default>(&mut self, wires: &mut Wires<H>) {
+        let node = self.node;
+        if let Some(at) = self.credits().and_then(|credits| credits.owed()?.next_at()) {
+            wires.calendar.wake(node, at);
         }
     }
 }

@@ -14,6 +14,7 @@ pub use limits::{Headroom, check_host_limits, check_limits};
 pub use memory::{Memory, Signals};
 pub use port::{Pause, PauseRecord, SharedPort, departure};
 pub use thresholds::interpolated;
+pub(super) use thresholds::{MARKING_PARAMS, Thresholds, check_marking};
 
 use super::{Buffer, Built, Queue};
 use crate::packet::{Kind as PacketKind, Packet};
@@ -34,141 +35,109 @@ const COMPONENT: Component = Component {
     kind: "shared-buffer",
     doc: "A switch with one buffer for all ports, eight classes, and priority flow control: links that fill too much of the buffer are paused, and nothing of a lossless class is dropped. Class 0 goes before all others and is never paused: what is not data takes nothing of the buffer there. The rest take turns. At a host, the NIC that is paused.",
     source: "IEEE 802.1Qbb; HPCC's ns-3 simulator",
-    params: &[&[
-        Param {
-            name: "mmu",
-            kind: Kind::Choice(&["hpcc-ns3", "conweave-ns3"]),
-            default: Fallback::Value("hpcc-ns3"),
-            doc: "How the buffer is shared out: by a threshold for each link and class, with headroom beyond it (HPCC), or by pools as in Broadcom's switches, with headroom once the whole pool is full (ConWeave, TLT).",
-            source: "HPCC's and ConWeave's ns-3 simulators, switch-mmu.cc",
-        },
-        Param {
-            name: "buffer",
-            kind: Kind::Bytes,
-            default: Fallback::Value("32MiB"),
-            doc: "The buffer of a switch.",
-            source: "HPCC's run.py: 32 MiB for NICs of 100 Gb/s",
-        },
-        Param {
-            name: "lossless",
-            kind: Kind::List(&Kind::Count(1)),
-            default: Fallback::Value("[3]"),
-            doc: "The classes that are paused instead of dropped; packets of the others that do not fit are dropped. []: no PFC.",
-            source: "HPCC's ns-3 simulator: data in class 3",
-        },
-        Param {
-            name: "reserve",
-            kind: Kind::Bytes,
-            default: Fallback::Absent,
-            doc: "What each link may use beside the shared part; left out: 4096 B for \"hpcc-ns3\", a packet of 1048 B for each class for \"conweave-ns3\".",
-            source: "HPCC's and ConWeave's ns-3 simulators",
-        },
-        Param {
-            name: "headroom",
-            kind: Kind::Bytes,
-            default: Fallback::Absent,
-            doc: "What is kept for each link's lossless class to come in after it was paused; left out: as much as the link needs, and at least 3 times its rate times its delay for \"hpcc-ns3\".",
-            source: "HPCC's ns-3 simulator, third.cc; the need: IEEE 802.1Q Annex N",
-        },
-        Param {
-            name: "unsafe_headroom",
-            kind: Kind::Flag,
-            default: Fallback::Value("false"),
-            doc: "Allow less headroom than a link needs; what is lost is counted.",
-            source: "packetloom",
-        },
-        Param {
-            name: "alpha",
-            kind: Kind::Number(0.000_1, 64.0),
-            default: Fallback::Absent,
-            doc: "A class of a link is paused when it has this times what is free of the shared part; left out: 1/8 for \"hpcc-ns3\", 1/16 for \"conweave-ns3\".",
-            source: "HPCC's ns-3 simulator: a shift of 3; ConWeave's: 1/16",
-        },
-        Param {
-            name: "alpha_by_rate",
-            kind: Kind::Flag,
-            default: Fallback::Absent,
-            doc: "Double alpha, up to 1, for each time that a link's rate is doubled from the hosts'; left out: with \"hpcc-ns3\" only.",
-            source: "HPCC's ns-3 simulator, third.cc",
-        },
-        Param {
-            name: "egress_alpha",
-            kind: Kind::Number(0.000_1, 1024.0),
-            default: Fallback::Absent,
-            doc: "What is not lossless is also dropped when its class at a port would have more than this times what is free; left out: 1 for \"conweave-ns3\", no such limit for \"hpcc-ns3\".",
-            source: "ConWeave's ns-3 simulator: 1",
-        },
-        Param {
-            name: "resume_offset",
-            kind: Kind::Bytes,
-            default: Fallback::Absent,
-            doc: "A paused class resumes once it has this much less than what pauses it; left out: 3072 B for \"hpcc-ns3\", alpha times 16 B for \"conweave-ns3\".",
-            source: "HPCC's and ConWeave's ns-3 simulators",
-        },
-        Param {
-            name: "pause_frame",
-            kind: Kind::Bytes,
-            default: Fallback::Value("64B"),
-            doc: "A PAUSE or RESUME on the wire.",
-            source: "IEEE 802.3 Annex 31B: 64 B; HPCC's ns-3 simulator: 43 B",
-        },
-        Param {
-            name: "pause_time",
-            kind: Kind::Time,
-            default: Fallback::Absent,
-            doc: "How long a PAUSE holds, in whole quanta of 512 bit times; it is repeated in time while the switch is short of buffer. Left out: until a RESUME.",
-            source: "IEEE 802.1Qbb; HPCC's ns-3 simulator: until a RESUME",
-        },
-        Param {
-            name: "watchdog",
-            kind: Kind::Time,
-            default: Fallback::Absent,
-            doc: "A class that a port has been kept from sending for this long is emptied: what waits, and what comes until it may be sent again, is dropped. Left out: never.",
-            source: "SONiC: PFC watchdog, action drop",
-        },
-        Param {
-            name: "ecn_min",
-            kind: Kind::Bytes,
-            default: Fallback::Absent,
-            doc: "Kmin: up to this a class's queue marks nothing, at ports of the hosts' rate; at others see ecn_by_rate. Left out, with ecn_max: no marks.",
-            source: "DCQCN, SIGCOMM 2015, §3.1",
-        },
-        Param {
-            name: "ecn_max",
-            kind: Kind::Bytes,
-            default: Fallback::Absent,
-            doc: "Kmax: above this everything is marked, as it leaves.",
-            source: "DCQCN, SIGCOMM 2015, §3.1",
-        },
-        Param {
-            name: "ecn_probability",
-            kind: Kind::Number(0.0, 1.0),
-            default: Fallback::Value("0.2"),
-            doc: "Pmax: the probability of a mark as the queue reaches Kmax.",
-            source: "HPCC's run.py: 0.2; DCQCN §5: 0.01",
-        },
-        Param {
-            name: "ecn_rate",
-            kind: Kind::Rate,
-            default: Fallback::Absent,
-            doc: "The rate of the ports that the thresholds are for, if not the hosts'.",
-            source: "packetloom",
-        },
-        Param {
-            name: "ecn_by_rate",
-            kind: Kind::Flag,
-            default: Fallback::Value("true"),
-            doc: "Whether the thresholds of ports with another rate are in proportion to it, or the same.",
-            source: "HPCC's run.py: in proportion; ConWeave's: the same at every rate",
-        },
-        Param {
+    params: &[
+        &[
+            Param {
+                name: "mmu",
+                kind: Kind::Choice(&["hpcc-ns3", "conweave-ns3"]),
+                default: Fallback::Value("hpcc-ns3"),
+                doc: "How the buffer is shared out: by a threshold for each link and class, with headroom beyond it (HPCC), or by pools as in Broadcom's switches, with headroom once the whole pool is full (ConWeave, TLT).",
+                source: "HPCC's and ConWeave's ns-3 simulators, switch-mmu.cc",
+            },
+            Param {
+                name: "buffer",
+                kind: Kind::Bytes,
+                default: Fallback::Value("32MiB"),
+                doc: "The buffer of a switch.",
+                source: "HPCC's run.py: 32 MiB for NICs of 100 Gb/s",
+            },
+            Param {
+                name: "lossless",
+                kind: Kind::List(&Kind::Count(1)),
+                default: Fallback::Value("[3]"),
+                doc: "The classes that are paused instead of dropped; packets of the others that do not fit are dropped. []: no PFC.",
+                source: "HPCC's ns-3 simulator: data in class 3",
+            },
+            Param {
+                name: "reserve",
+                kind: Kind::Bytes,
+                default: Fallback::Absent,
+                doc: "What each link may use beside the shared part; left out: 4096 B for \"hpcc-ns3\", a packet of 1048 B for each class for \"conweave-ns3\".",
+                source: "HPCC's and ConWeave's ns-3 simulators",
+            },
+            Param {
+                name: "headroom",
+                kind: Kind::Bytes,
+                default: Fallback::Absent,
+                doc: "What is kept for each link's lossless class to come in after it was paused; left out: as much as the link needs, and at least 3 times its rate times its delay for \"hpcc-ns3\".",
+                source: "HPCC's ns-3 simulator, third.cc; the need: IEEE 802.1Q Annex N",
+            },
+            Param {
+                name: "unsafe_headroom",
+                kind: Kind::Flag,
+                default: Fallback::Value("false"),
+                doc: "Allow less headroom than a link needs; what is lost is counted.",
+                source: "packetloom",
+            },
+            Param {
+                name: "alpha",
+                kind: Kind::Number(0.000_1, 64.0),
+                default: Fallback::Absent,
+                doc: "A class of a link is paused when it has this times what is free of the shared part; left out: 1/8 for \"hpcc-ns3\", 1/16 for \"conweave-ns3\".",
+                source: "HPCC's ns-3 simulator: a shift of 3; ConWeave's: 1/16",
+            },
+            Param {
+                name: "alpha_by_rate",
+                kind: Kind::Flag,
+                default: Fallback::Absent,
+                doc: "Double alpha, up to 1, for each time that a link's rate is doubled from the hosts'; left out: with \"hpcc-ns3\" only.",
+                source: "HPCC's ns-3 simulator, third.cc",
+            },
+            Param {
+                name: "egress_alpha",
+                kind: Kind::Number(0.000_1, 1024.0),
+                default: Fallback::Absent,
+                doc: "What is not lossless is also dropped when its class at a port would have more than this times what is free; left out: 1 for \"conweave-ns3\", no such limit for \"hpcc-ns3\".",
+                source: "ConWeave's ns-3 simulator: 1",
+            },
+            Param {
+                name: "resume_offset",
+                kind: Kind::Bytes,
+                default: Fallback::Absent,
+                doc: "A paused class resumes once it has this much less than what pauses it; left out: 3072 B for \"hpcc-ns3\", alpha times 16 B for \"conweave-ns3\".",
+                source: "HPCC's and ConWeave's ns-3 simulators",
+            },
+            Param {
+                name: "pause_frame",
+                kind: Kind::Bytes,
+                default: Fallback::Value("64B"),
+                doc: "A PAUSE or RESUME on the wire.",
+                source: "IEEE 802.3 Annex 31B: 64 B; HPCC's ns-3 simulator: 43 B",
+            },
+            Param {
+                name: "pause_time",
+                kind: Kind::Time,
+                default: Fallback::Absent,
+                doc: "How long a PAUSE holds, in whole quanta of 512 bit times; it is repeated in time while the switch is short of buffer. Left out: until a RESUME.",
+                source: "IEEE 802.1Qbb; HPCC's ns-3 simulator: until a RESUME",
+            },
+            Param {
+                name: "watchdog",
+                kind: Kind::Time,
+                default: Fallback::Absent,
+                doc: "A class that a port has been kept from sending for this long is emptied: what waits, and what comes until it may be sent again, is dropped. Left out: never.",
+                source: "SONiC: PFC watchdog, action drop",
+            },
+        ],
+        MARKING_PARAMS,
+        &[Param {
             name: "ties",
             kind: Kind::Choice(&["rotate", "ns-3"]),
             default: Fallback::Value("rotate"),
             doc: "Of packets that arrive at a switch at the same instant, which goes first: each link's in turn, or, to replay ns-3, the order in which its events were scheduled: the longest packet, then the one that its host planned first, then that of the link whose last packet came longest ago.",
             source: "packetloom; real switches serve their ports in turn",
-        },
-    ]],
+        }],
+    ],
     check,
 };
 
@@ -184,25 +153,7 @@ pub const QUEUE: Made<Queue> = Made {
 };
 
 fn check(values: &Values) -> Result<(), Complaint> {
-    let marks = ["ecn_min", "ecn_max"].map(|key| values.optional_bytes(key));
-    match marks {
-        [None, None] => {}
-        [Some(min), Some(max)] if min <= max => {}
-        [Some(_), Some(_)] => return Err(Complaint::new("ecn_min", "write at most ecn_max")),
-        [None, _] => return Err(Complaint::new("ecn_min", "is missing; ecn_max has no meaning without it")),
-        [_, None] => return Err(Complaint::new("ecn_max", "is missing; ecn_min has no meaning without it")),
-    }
-    if let [None, None] = marks
-        && values.optional_rate("ecn_rate").is_some()
-    {
-        return Err(Complaint::new("ecn_rate", "has no meaning without ecn_min and ecn_max; leave it out"));
-    }
-    if !values.flag("ecn_by_rate") && values.optional_rate("ecn_rate").is_some() {
-        return Err(Complaint::new(
-            "ecn_rate",
-            "has no meaning where the thresholds are the same at every rate; leave it out",
-        ));
-    }
+    check_marking(values)?;
     if values.bytes("buffer") > LARGEST_BUFFER {
         return Err(Complaint::new("buffer", format!("write at most {LARGEST_BUFFER}B")));
     }
@@ -223,7 +174,7 @@ fn check(values: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
-fn numbers(values: &Values) -> Vec<u64> {
+pub(super) fn numbers(values: &Values) -> Vec<u64> {
     let number = |value: &Value| match value {
         Value::Count(class) => *class,
         other => panic!("a class is {other:?}"),
@@ -232,7 +183,7 @@ fn numbers(values: &Values) -> Vec<u64> {
 }
 
 /// Which classes are lossless, a bit for each.
-fn lossless(values: &Values) -> u8 {
+pub(super) fn lossless(values: &Values) -> u8 {
     numbers(values).into_iter().fold(0, |classes, class| classes | 1 << class)
 }
 

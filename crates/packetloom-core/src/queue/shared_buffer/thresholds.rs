@@ -1,15 +1,77 @@
 //! Where a port begins to mark, by its rate (HPCC's run.py has thresholds for each rate).
 
-use super::COMPONENT;
 use crate::queue::Site;
 use crate::queue::admission::Marking;
-use crate::spec::Values;
+use crate::spec::{Complaint, Fallback, Kind, Param, Values};
 use crate::units::Rate;
 use std::collections::BTreeSet;
 
+/// The parameters of queues that mark by classes.
+pub(in crate::queue) const MARKING_PARAMS: &[Param] = &[
+    Param {
+        name: "ecn_min",
+        kind: Kind::Bytes,
+        default: Fallback::Absent,
+        doc: "Kmin: up to this a class's queue marks nothing, at ports of the hosts' rate; at others see ecn_by_rate. Left out, with ecn_max: no marks.",
+        source: "DCQCN, SIGCOMM 2015, §3.1",
+    },
+    Param {
+        name: "ecn_max",
+        kind: Kind::Bytes,
+        default: Fallback::Absent,
+        doc: "Kmax: above this everything is marked, as it leaves.",
+        source: "DCQCN, SIGCOMM 2015, §3.1",
+    },
+    Param {
+        name: "ecn_probability",
+        kind: Kind::Number(0.0, 1.0),
+        default: Fallback::Value("0.2"),
+        doc: "Pmax: the probability of a mark as the queue reaches Kmax.",
+        source: "HPCC's run.py: 0.2; DCQCN §5: 0.01",
+    },
+    Param {
+        name: "ecn_rate",
+        kind: Kind::Rate,
+        default: Fallback::Absent,
+        doc: "The rate of the ports that the thresholds are for, if not the hosts'.",
+        source: "packetloom",
+    },
+    Param {
+        name: "ecn_by_rate",
+        kind: Kind::Flag,
+        default: Fallback::Value("true"),
+        doc: "Whether the thresholds of ports with another rate are in proportion to it, or the same.",
+        source: "HPCC's run.py: in proportion; ConWeave's: the same at every rate",
+    },
+];
+
+/// What must hold of them.
+pub(in crate::queue) fn check_marking(values: &Values) -> Result<(), Complaint> {
+    let marks = ["ecn_min", "ecn_max"].map(|key| values.optional_bytes(key));
+    match marks {
+        [None, None] => {}
+        [Some(min), Some(max)] if min <= max => {}
+        [Some(_), Some(_)] => return Err(Complaint::new("ecn_min", "write at most ecn_max")),
+        [None, _] => return Err(Complaint::new("ecn_min", "is missing; ecn_max has no meaning without it")),
+        [_, None] => return Err(Complaint::new("ecn_max", "is missing; ecn_min has no meaning without it")),
+    }
+    if let [None, None] = marks
+        && values.optional_rate("ecn_rate").is_some()
+    {
+        return Err(Complaint::new("ecn_rate", "has no meaning without ecn_min and ecn_max; leave it out"));
+    }
+    if !values.flag("ecn_by_rate") && values.optional_rate("ecn_rate").is_some() {
+        return Err(Complaint::new(
+            "ecn_rate",
+            "has no meaning where the thresholds are the same at every rate; leave it out",
+        ));
+    }
+    Ok(())
+}
+
 /// Of marking, for ports of a rate.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Thresholds {
+pub(in crate::queue) struct Thresholds {
     min: u64,
     max: u64,
     probability: f64,
@@ -19,7 +81,7 @@ pub(super) struct Thresholds {
 
 impl Thresholds {
     /// Those of a queue that marks.
-    pub(super) fn of(values: &Values) -> Option<Thresholds> {
+    pub(in crate::queue) fn of(values: &Values) -> Option<Thresholds> {
         Some(Thresholds {
             min: values.optional_bytes("ecn_min")?,
             max: values.optional_bytes("ecn_max")?,
@@ -30,7 +92,7 @@ impl Thresholds {
     }
 
     /// The rule of a port.
-    pub(super) fn at(self, site: &Site) -> Marking {
+    pub(in crate::queue) fn at(self, site: &Site) -> Marking {
         let [min, max] = self.scaled(site.rate, site.host_rate);
         Marking::between(min, max, self.probability)
     }
@@ -48,7 +110,7 @@ impl Thresholds {
 
 /// The rates, of these, for which a queue's thresholds are interpolated, in words.
 pub fn interpolated(queue: &Values, rates: &BTreeSet<Rate>, host_rate: Rate) -> Vec<String> {
-    let marking = (queue.kind == COMPONENT.kind).then(|| Thresholds::of(queue)).flatten();
+    let marking = queue.entries.contains_key("ecn_by_rate").then(|| Thresholds::of(queue)).flatten();
     let Some(thresholds) = marking.filter(|thresholds| thresholds.by_rate) else { return Vec::new() };
     let usual = thresholds.rate.unwrap_or(host_rate);
     let others = rates.iter().filter(|rate| **rate != usual);
