@@ -113,5 +113,6 @@ def test_pauses_stop_an_innocent_flow_and_congestion_control_frees_it(tmp_path: 
     measured = Results(out).to_polars("flows").filter("measured")
     slowdown = dict(measured.select("scheme", "slowdown").iter_rows())
     assert slowdown["PFC alone"] > 3.5
+    assert slowdown["CBFC alone"] == pytest.approx(4, abs=0.05)  # a quarter of the port to host 10, as the four get
     assert slowdown["DCQCN"] < 1.1
     assert slowdown["HPCC"] < 1.1
