@@ -61,6 +61,14 @@ fn hash(outcome: &Outcome) -> String {
     format!("{:016x}", fingerprint(&outcome.flows))
 }
 
+/// That of a run without an audit: `invariants.rs` and the properties have theirs, and it takes half of the time here.
+fn fingerprint_of(toml: &str) -> String {
+    let mut cases = cases(toml);
+    assert_eq!(cases.len(), 1, "{toml}");
+    let simulation = Simulation::new(cases.remove(0)).expect("a sound case").with_audit(false);
+    hash(&simulation.run(&Monitor::default()).expect("a sound case"))
+}
+
 /// Everything that counts of a run: flow records, packet-hops and events, and what went through every port.
 fn everything(outcome: &Outcome) -> (String, Tally, Vec<[u64; 4]>) {
     let port = |port: &packetloom::simulation::PortRow| {
@@ -130,7 +138,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         let few = cases(&scenario(&small, transport, queue, routing, 60)).remove(0);
         let [one, two, four] = [1, 2, 4].map(|threads| hash(&in_windows_up_to(&few, Time::NEVER, threads)));
         assert_eq!([&one, &one], [&two, &four], "{transport} on 1, 2 and 4 threads");
-        (transport, hash(&run(&scenario(&large, transport, queue, routing, 300))))
+        (transport, fingerprint_of(&scenario(&large, transport, queue, routing, 300)))
     });
     let of = |transport| &found.iter().find(|(other, _)| *other == transport).expect("it is pinned").1;
     assert_ne!(of("d2tcp"), of("dctcp"));
@@ -169,7 +177,7 @@ fn rdma_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
         };
         let what = format!("{transport}{keys}");
         assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 60), &what, true);
-        (transport, keys, hash(&run(&toml(WEB_SEARCH, 60))))
+        (transport, keys, fingerprint_of(&toml(WEB_SEARCH, 60)))
     });
     assert_eq!(found, pinned.map(|(transport, keys, _, _, hash)| (transport, keys, hash.to_owned())));
 }
@@ -190,7 +198,7 @@ fn connections_are_pinned_and_do_not_depend_on_windows_nor_threads() {
             scenario(workload, transport, DROP_TAIL, routing, flows).replace(&plain, &with_keys)
         };
         assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 300), keys, true);
-        (transport, keys, routing, hash(&run(&toml(WEB_SEARCH, 300))))
+        (transport, keys, routing, fingerprint_of(&toml(WEB_SEARCH, 300)))
     });
     assert_eq!(
         found,
@@ -222,7 +230,7 @@ fn queue_pairs_are_pinned_and_do_not_depend_on_windows_nor_threads() {
             scenario(workload, transport, queue, "ecmp", flows).replace(&plain, &with_keys)
         };
         assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 300), keys, true);
-        (transport, keys, hash(&run(&toml(WEB_SEARCH, 300))))
+        (transport, keys, fingerprint_of(&toml(WEB_SEARCH, 300)))
     });
     assert_eq!(found, pinned.map(|(transport, keys, _, hash)| (transport, keys, hash.to_owned())));
 }
@@ -245,7 +253,7 @@ fn loss_recovery_by_time_is_pinned_and_does_not_depend_on_windows_nor_threads() 
             scenario(workload, transport, queue, routing, flows).replace(&plain, &with_keys)
         };
         assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 60), transport, true);
-        (transport, keys, hash(&run(&toml(WEB_SEARCH, 300))))
+        (transport, keys, fingerprint_of(&toml(WEB_SEARCH, 300)))
     });
     assert_eq!(found, pinned.map(|(transport, keys, _, hash)| (transport, keys, hash.to_owned())));
 }
@@ -260,7 +268,7 @@ fn central_control_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
             scenario(workload, transport, DROP_TAIL_ENDLESS, routing, flows).replace(fat_tree, leaf_spine)
         };
         assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 100), transport, true);
-        assert_eq!(hash(&run(&toml(WEB_SEARCH, 300))), pinned, "{transport}");
+        assert_eq!(fingerprint_of(&toml(WEB_SEARCH, 300)), pinned, "{transport}");
     }
 }
 
@@ -279,7 +287,7 @@ fn processing_of_packets_is_pinned_and_does_not_depend_on_windows_nor_threads() 
             scenario(workload, transport, queue, "ecmp", flows).replace("k = 4", &more)
         };
         assert_same_whatever_the_windows_and_threads(&toml(SMALL_FLOWS, 60), transport, true);
-        (transport, hash(&run(&toml(WEB_SEARCH, 100))))
+        (transport, fingerprint_of(&toml(WEB_SEARCH, 100)))
     });
     assert_eq!(found, pinned.map(|(transport, _, _, hash)| (transport, hash.to_owned())));
 }
@@ -415,7 +423,7 @@ fn balancing_is_pinned_and_does_not_depend_on_windows_nor_threads() {
     let found = pinned.map(|(transport, queue, routing, _)| {
         let toml = scenario(SMALL_FLOWS, transport, queue, routing, 80);
         assert_same_whatever_the_windows_and_threads(&toml, &format!("{transport}, {routing}"), true);
-        (routing, hash(&run(&scenario(WEB_SEARCH, transport, queue, routing, 200))))
+        (routing, fingerprint_of(&scenario(WEB_SEARCH, transport, queue, routing, 200)))
     });
     assert_eq!(found, pinned.map(|(_, _, routing, hash)| (routing, hash.to_owned())));
 }
