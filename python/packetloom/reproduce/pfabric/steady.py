@@ -22,8 +22,8 @@ MODELS = {TCP: MAX_MIN, DCTCP: MAX_MIN, MIN_TCP: IDEAL, LINE_RATE: IDEAL}
 MODELLED = (MEDIUM, LARGE)
 
 FULL = {
-    "web-search": ("run.loads=[0.8]", "run.seeds=8", "run.flows=40000", "run.warm_up=300ms"),
-    "data-mining": ("run.loads=[0.8]", "run.seeds=8", "run.duration=2500ms", "run.warm_up=700ms"),
+    "web-search": ("run.loads=[0.8]", "run.seeds=16", "run.flows=40000", "run.warm_up=300ms"),
+    "data-mining": ("run.loads=[0.8]", "run.seeds=16", "run.duration=2500ms", "run.warm_up=700ms"),
 }
 QUICK = {
     "web-search": ("run.loads=[0.8]", "run.seeds=6", "run.duration=30ms", "run.warm_up=10ms", "run.max_time=60ms"),
