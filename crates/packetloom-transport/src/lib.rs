@@ -93,6 +93,12 @@ pub trait Scheme: Transport {
         false
     }
 
+    /// Whether senders wait for their receivers' answers. One that does not is done with a flow when its last packet
+    /// has left, and packets that are lost never come.
+    fn is_answered(_values: &Values) -> bool {
+        true
+    }
+
     /// How many traffic classes it sorts its packets into, if it does.
     fn classes(_values: &Values) -> Option<u64> {
         None
@@ -153,6 +159,8 @@ pub struct Entry {
     pub needs: Needs,
     /// Whether it goes by marks, so that some queue has to set them.
     pub goes_by_marks: fn(&Values) -> bool,
+    /// Whether its senders wait for answers.
+    pub is_answered: fn(&Values) -> bool,
     /// How many traffic classes it sorts its packets into, if it does.
     pub classes: fn(&Values) -> Option<u64>,
     /// How many traffic classes it has weights for, if it goes by them.
@@ -186,6 +194,7 @@ impl Entry {
                 shortens: T::SHORTENS,
             },
             goes_by_marks: T::goes_by_marks,
+            is_answered: T::is_answered,
             classes: T::classes,
             weighted_classes: T::weighted_classes,
             check_network: T::check_network,

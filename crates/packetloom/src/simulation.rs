@@ -297,9 +297,11 @@ impl Simulation {
     /// Runs the case itself.
     fn run_together(self, monitor: &Monitor) -> Result<Outcome, Complaint> {
         let scheme = &self.setting.case.scheme;
-        let kind = scheme.component("transport").kind;
-        let answered = !central::is_central(&kind);
-        let cut_up = central::cuts_up(&scheme.component("transport"));
+        let values = scheme.component("transport");
+        let kind = &values.kind;
+        let answered =
+            transport::find(kind).map_or(!central::is_central(kind), |one| (one.is_answered)(&values));
+        let cut_up = central::cuts_up(&values);
         let (one_path, is_audited) =
             (takes_one_path(scheme, &self.setting.topology), self.setting.is_audited);
         let rung = Fidelity::of(&self.setting.case.run);
@@ -310,12 +312,12 @@ impl Simulation {
             run_links(self, links, monitor)
         } else if rung == Fidelity::Flows {
             Ok(run_flows(self, monitor))
-        } else if is_fluid(&kind) {
-            Ok(run_fluid(self, spec::how(FLUID_MODELS, &kind), monitor))
-        } else if central::is_central(&kind) {
+        } else if is_fluid(kind) {
+            Ok(run_fluid(self, spec::how(FLUID_MODELS, kind), monitor))
+        } else if central::is_central(kind) {
             run_central(self, monitor)
         } else {
-            let entry = transport::find(&kind);
+            let entry = transport::find(kind);
             let unknown = || Complaint::new("scheme.transport", format!("no transport is called {kind}"));
             entry.map(|entry| self.run_built(monitor, |plan| entry.engine(plan))).ok_or_else(unknown)
         }?;

@@ -15,7 +15,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("slowdown", "fct / best_fct, also called normalised FCT; NaN if the flow did not complete"),
     (
         "sender_fct_ns",
-        "From the start to the last acknowledgement at the sender, in ns; NaN if it never came",
+        "From the start to the last acknowledgement at the sender, in ns, or to when its last packet left where there are none; NaN if it never came",
     ),
     ("goodput_gbps", "Application bits / FCT, in Gb/s; NaN if the flow did not complete"),
     ("deadline_ns", "By when the flow should complete, in ns since the case began; NaN without a deadline"),

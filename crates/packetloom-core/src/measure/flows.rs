@@ -223,6 +223,11 @@ impl Collector {
         self.alive.get(flow).is_some()
     }
 
+    /// Whether the case waits for a flow whose sender is not done with it.
+    pub fn has_open(&self) -> bool {
+        self.alive.states().any(|row| row.measured && row.closed == Time::NEVER)
+    }
+
     /// The source and destination of a flow that is not over.
     pub fn pair(&self, flow: FlowId) -> Option<(u32, u32)> {
         self.alive.get(flow).map(|row| (row.flow.src, row.flow.dst))

@@ -301,9 +301,9 @@ impl Setting {
     }
 }
 
-/// Whether the case waits for flows.
+/// Whether the case waits for flows. For one that its sender is done with, and that is not whole, nothing more comes.
 fn is_unfinished(collector: &Collector, statuses: &[FlowStatus]) -> bool {
-    collector.started() > collector.finished() || statuses.iter().any(|one| !collector.knows(one.flow))
+    collector.has_open() || statuses.iter().any(|one| !collector.knows(one.flow))
 }
 
 /// Whether a flow is to end, or its query is still on its way: till it has come nothing is known of the flow.

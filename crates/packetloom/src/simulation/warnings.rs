@@ -7,6 +7,7 @@ use crate::measure::{FlowRow, FlowWatch};
 use crate::queue;
 use crate::spec::Values;
 use crate::topology::Topology;
+use crate::units::Time;
 
 /// A threshold beyond every deadline makes every flow urgent: then DAQ's two queues are one.
 pub(super) fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<String> {
@@ -56,6 +57,9 @@ pub(super) fn unfinished(
             _ if is_cut_off => ", cut off for good".to_owned(),
             Ok(FlowStatus { arrived, packets, waits_for, .. }) => {
                 format!(", {arrived} of {packets} packets arrived, waits for {waits_for}")
+            }
+            Err(_) if row.closed != Time::NEVER => {
+                ", its sender is done, and what was lost does not come again".to_owned()
             }
             Err(_) => String::new(),
         };
