@@ -4,6 +4,7 @@ use super::credit;
 use super::nscc;
 use super::oversubscribed;
 use super::pacer;
+use super::service::Service;
 use super::sleek;
 use super::window::{Rule, Window};
 use crate::flow::HostId;
@@ -62,6 +63,7 @@ pub struct Windows {
 /// The parameters, read.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
+    pub service: Service,
     pub format: PacketFormat,
     /// Bytes that are acknowledged together.
     pub ack_after: u32,

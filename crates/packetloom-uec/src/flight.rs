@@ -73,6 +73,14 @@ impl Flight {
         self.sent.get(seq.checked_sub(self.first)? as usize)
     }
 
+    /// The first that is not known to have arrived once this one has, if that is news.
+    pub fn first_after(&self, seq: u32) -> Option<u32> {
+        if seq < self.first || self.arrived.contains(seq) {
+            return None;
+        }
+        Some(if seq == self.first { self.arrived.first_absent(seq + 1) } else { self.first })
+    }
+
     /// Whether a packet is on its way.
     pub fn is_under_way(&self, seq: u32) -> bool {
         self.get(seq).is_some_and(|sent| sent.is_under_way)
@@ -221,6 +229,15 @@ mod tests {
         assert_eq!(flight.next_again(), Some(6));
         flight.take_again();
         assert!(!flight.has_lost() && flight.next_again().is_none());
+    }
+
+    #[test]
+    fn what_arrives_one_by_one_ends_where_the_first_is_missing() {
+        let mut flight = flight(8);
+        flight.settle(1, 0b11, |_, _| {});
+        assert_eq!([0, 1, 4].map(|seq| flight.first_after(seq)), [Some(3), None, Some(0)]);
+        flight.advance(3, |_, _| {});
+        assert_eq!([0, 3].map(|seq| flight.first_after(seq)), [None, Some(4)]);
     }
 
     #[test]

@@ -21,16 +21,7 @@ pub enum Header {
     /// What arrived.
     Ack(Ack),
     /// The packet's header arrived; it must come again.
-    Nack {
-        /// The packet.
-        seq: u32,
-        /// The entropy that it had.
-        path: u16,
-        /// It was trimmed before its last link.
-        last_hop: bool,
-        /// It was marked before that.
-        marked: bool,
-    },
+    Nack(Nack),
     /// Credit: all that was given so far, in quanta, so that a later pull makes up for a lost one.
     Pull(u32),
     /// A request to be pulled from, for what a sender can't send.
@@ -47,6 +38,21 @@ pub enum Header {
         /// How many packets the flow has.
         packets: u32,
     },
+}
+
+/// What is said of a trimmed packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Nack {
+    /// The packet.
+    pub seq: u32,
+    /// The entropy that it had.
+    pub path: u16,
+    /// It was trimmed before its last link.
+    pub last_hop: bool,
+    /// It was marked before that.
+    pub marked: bool,
+    /// It had been sent again.
+    pub again: bool,
 }
 
 /// An acknowledgement's fields.
@@ -83,6 +89,8 @@ pub enum Answers {
     Rts,
     /// A probe.
     Probe,
+    /// Data that came beyond a gap and was discarded: the sender is to go back to `next`.
+    Gap,
 }
 
 impl Default for Header {

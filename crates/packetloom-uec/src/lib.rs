@@ -12,6 +12,7 @@
 //! | `nscc.rs`, `window.rs` | the window |
 //! | `credit.rs`, `pacer.rs`, `oversubscribed.rs` | credit at the sender, and the receiver's pulls |
 //! | `sleek.rs` | loss detection without trimming |
+//! | `service.rs`, `ordered.rs`, `idempotent.rs`, `unreliable.rs` | Ultra Ethernet's delivery services; what each does otherwise than RUD |
 //! | `nic.rs` | the order of packets at a host's link |
 //! | `links.rs`, `lanes.rs`, `several.rs` | hosts with several links: their networks, what flows by the same links share, which link a packet takes |
 
@@ -19,18 +20,22 @@ mod config;
 mod credit;
 mod flight;
 mod header;
+mod idempotent;
 mod lanes;
 mod links;
 mod nic;
 mod nscc;
+mod ordered;
 mod oversubscribed;
 mod pacer;
 mod params;
 mod receiver;
 mod sack;
 mod sender;
+mod service;
 mod several;
 mod sleek;
+mod unreliable;
 mod window;
 
 use crate::engine::{Context, FlowStatus, Plan, Report, Timer, Transport};
@@ -41,9 +46,10 @@ use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use config::Config;
-use header::{Ack, Answers, Header};
+use header::{Ack, Answers, Header, Nack};
 use lanes::{Lane, Lanes};
 use links::Links;
+use ordered::Gap;
 use oversubscribed::Oversubscribed;
 use pacer::Pacer;
 use packetloom_core::{engine, flow, packet, routing, spec, topology, units};
@@ -53,6 +59,7 @@ use packetloom_transport::{Scheme, Sending, packet_format, priority, reassembly,
 use receiver::{Pulls, Receiver, Wants};
 use sack::{Arrival, Arrivals};
 use sender::Sender;
+use service::Service;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -163,7 +170,7 @@ impl<V: Variant> Scheme for Sprayed<V> {
 
     fn on_plan(setup: Setup, plan: &Plan<'_>) -> Setup {
         let config = setup.config.on(plan.topology);
-        let spreads = routing::hosts_spread(plan.routing);
+        let spreads = routing::hosts_spread(plan.routing) && config.service != Service::Rod;
         let links = Links::of(plan.topology, config.sizes(), spreads).map(Arc::new);
         Setup { config, links }
     }
@@ -175,7 +182,16 @@ impl<V: Variant> Scheme for Sprayed<V> {
 
     fn check_routing(values: &Values, routing: &Values, topology: &Topology) -> Result<(), Complaint> {
         let Settings(config) = V::read(values);
-        if config.credits.is_some() { links::check_spread(routing, topology) } else { Ok(()) }
+        match (config.credits, config.service) {
+            (None, _) => Ok(()),
+            (Some(_), Service::Rod) => links::check_ordered(topology),
+            (Some(_), _) => links::check_spread(routing, topology),
+        }
+    }
+
+    fn is_answered(values: &Values) -> bool {
+        let Settings(config) = V::read(values);
+        config.service != Service::Uud
     }
 
     fn new(Setup { config, links }: &Setup) -> Sprayed<V> {
@@ -209,7 +225,7 @@ impl<V: Variant> Transport for Sprayed<V> {
     fn receive(&mut self, packet: Packet<Header>, context: &mut Host<'_>) {
         match packet.header {
             Header::Data { .. } | Header::Rts { .. } | Header::Probe { .. } => self.arrived(&packet, context),
-            Header::Ack(_) | Header::Nack { .. } | Header::Pull(_) => self.answered(&packet, context),
+            Header::Ack(_) | Header::Nack(_) | Header::Pull(_) => self.answered(&packet, context),
         }
         self.serve(context);
     }
@@ -255,7 +271,9 @@ impl<V: Variant> Transport for Sprayed<V> {
     }
 
     fn statuses(&self) -> Vec<FlowStatus> {
-        self.senders.states().map(Sender::status).collect()
+        // Nobody knows how an unreliable flow fares. It never stands still, unless the host's link does.
+        let service = self.lanes.get(0).config.service;
+        self.senders.states().filter(|_| service != Service::Uud).map(Sender::status).collect()
     }
 }
 
@@ -318,7 +336,9 @@ impl<V: Variant> Sprayed<V> {
             sender.is_queued = true;
             nic.add_flow(flow);
         }
-        sender.set_alarm(config, context);
+        if config.service != Service::Uud {
+            sender.set_alarm(config, context);
+        }
     }
 
     /// An answer of the receiver.
@@ -327,24 +347,35 @@ impl<V: Variant> Sprayed<V> {
         let Some(sender) = self.senders.get_mut(flow) else { return };
         let config = &self.lanes.get(sender.lane).config;
         match &packet.header {
-            Header::Ack(ack) => sender.acknowledged(ack, config, context),
-            &Header::Nack { seq, path, last_hop, marked } => {
-                sender.trimmed((seq, path), (last_hop, marked), config, context);
-            }
+            Header::Ack(ack) => match config.service {
+                Service::Rod => sender.acknowledged_in_order(ack, config, context),
+                Service::Rudi => sender.acknowledged(&sender.completed(ack, config), config, context),
+                _ => sender.acknowledged(ack, config, context),
+            },
+            Header::Nack(nack) => match config.service {
+                Service::Rod => sender.trimmed_in_order(nack, config, context),
+                _ => sender.trimmed(nack, config, context),
+            },
             &Header::Pull(given) => sender.pulled(given, context.now),
             _ => {}
         }
-        if sender.is_done() {
+        if sender.is_done() { self.close(flow, context) } else { self.settle(flow, context) }
+    }
+
+    /// A sender is done.
+    fn close(&mut self, flow: FlowId, context: &mut Host<'_>) {
+        if let Some(sender) = self.senders.get(flow) {
             context.closed(sender.flow(), sender.report());
             self.senders.remove(flow);
-        } else {
-            self.settle(flow, context);
         }
     }
 
     /// A flow may have waited too long for an answer.
     fn rings(&mut self, flow: FlowId, context: &mut Host<'_>) {
         let Some(sender) = self.senders.get_mut(flow) else { return };
+        if self.lanes.get(sender.lane).config.service == Service::Uud {
+            return self.close(flow, context);
+        }
         let request = sender.timer(&self.lanes.get(sender.lane).config, context);
         let (lane, Flow { dst, class, .. }) = (sender.lane, *sender.flow());
         if let Some(header) = request {
@@ -371,14 +402,15 @@ impl<V: Variant> Sprayed<V> {
     fn arrived(&mut self, packet: &Packet<Header>, context: &mut Host<'_>) {
         let (flow, src, class) = (packet.flow, packet.src, packet.class);
         if self.receivers.get(flow).is_none() {
-            if let Some(packets) = self.finished.packets(flow) {
-                let ack = Ack { next: packets, base: packets + 1, ..blank(packet) };
-                let lane = self.lanes.to(context.host, src);
-                return self.send_control((flow, lane), src, class, Header::Ack(ack));
-            }
-            let (arrivals, pulls) = (Arrivals::default(), Pulls::default());
             let lane = self.lanes.to(context.host, src);
-            self.receivers.insert(flow, Receiver { sender: src, class, lane, arrivals, pulls });
+            if let Some(packets) = self.finished.packets(flow) {
+                if let Some(header) = answer_when_over(packet, packets, self.lanes.get(lane).config.service) {
+                    self.send_control((flow, lane), src, class, header);
+                }
+                return;
+            }
+            let (arrivals, pulls, gap) = (Arrivals::default(), Pulls::default(), Gap::default());
+            self.receivers.insert(flow, Receiver { sender: src, class, lane, arrivals, pulls, gap });
         }
         let Some(receiver) = self.receivers.get_mut(flow) else { return };
         let number = receiver.lane;
@@ -451,6 +483,17 @@ fn begin_period(lane: &mut Lane, number: u16, context: &mut Host<'_>) {
     }
 }
 
+/// The answer to a packet of a flow that is whole, and had so many.
+fn answer_when_over(packet: &Packet<Header>, packets: u32, service: Service) -> Option<Header> {
+    match service {
+        Service::Rud | Service::Rod => {
+            Some(Header::Ack(Ack { next: packets, base: packets + 1, ..blank(packet) }))
+        }
+        Service::Rudi => idempotent::answer(packet),
+        Service::Uud => None,
+    }
+}
+
 /// What a packet changes at its receiver: the answer to it, and what its flow is to be pulled for.
 fn take_in(
     receiver: &mut Receiver,
@@ -458,7 +501,23 @@ fn take_in(
     config: &Config,
     oversubscribed: &mut Option<Oversubscribed>,
 ) -> (Option<Header>, Wants) {
-    let nothing = Wants { credit: false, trimmed: 0 };
+    match config.service {
+        Service::Rud => take_in_any(receiver, packet, config, oversubscribed),
+        Service::Rod => ordered::take_in(receiver, packet, config, oversubscribed),
+        Service::Rudi => idempotent::take_in(receiver, packet, config),
+        Service::Uud => unreliable::take_in(receiver, packet, config),
+    }
+}
+
+/// The same where packets are taken in in any order.
+#[inline]
+fn take_in_any(
+    receiver: &mut Receiver,
+    packet: &Packet<Header>,
+    config: &Config,
+    oversubscribed: &mut Option<Oversubscribed>,
+) -> (Option<Header>, Wants) {
+    let nothing = Wants::default();
     let Receiver { arrivals, pulls, .. } = receiver;
     match packet.header {
         Header::Data { seq, packets, target, requests_ack, .. } if packet.kind == Kind::Data => {
@@ -472,7 +531,7 @@ fn take_in(
             let answer = base.map(|base| Header::Ack(arrivals.ack(base, blank(packet))));
             (answer, Wants { credit: pulls.wants(target), ..nothing })
         }
-        Header::Data { seq, target, .. } => {
+        Header::Data { seq, target, again, .. } => {
             let last_hop = packet.was_trimmed_last();
             if let Some(control) = oversubscribed {
                 control.trimmed(last_hop);
@@ -483,8 +542,7 @@ fn take_in(
             }
             pulls.wants(target);
             let trimmed = if config.is_eqds { config.packet_quanta() } else { 0 };
-            let (path, marked) = (packet.path, packet.congestion_experienced);
-            (Some(Header::Nack { seq, path, last_hop, marked }), Wants { credit: true, trimmed })
+            (Some(nack(packet, (seq, again))), Wants { credit: true, trimmed })
         }
         Header::Rts { target, .. } => {
             pulls.wants(target);
@@ -497,6 +555,12 @@ fn take_in(
             (Some(Header::Ack(ack)), nothing)
         }
     }
+}
+
+/// The answer to a trimmed packet.
+fn nack(packet: &Packet<Header>, (seq, again): (u32, bool)) -> Header {
+    let (path, marked) = (packet.path, packet.congestion_experienced);
+    Header::Nack(Nack { seq, path, last_hop: packet.was_trimmed_last(), marked, again })
 }
 
 /// An answer to a packet, but for what arrived.

@@ -156,6 +156,15 @@ pub fn check_spread(routing: &Values, topology: &Topology) -> Result<(), Complai
     Err(Complaint::new("scheme.routing", message))
 }
 
+/// Nor can ordered flows use all links, whose packets take one path.
+pub fn check_ordered(topology: &Topology) -> Result<(), Complaint> {
+    if !topology.has_hosts_with_several_links() {
+        return Ok(());
+    }
+    let message = "service = \"rod\" keeps a flow to one of its host's links, and receivers pull at the rate of all of a NIC's ports together; write { kind = \"uec\", service = \"rod\", control = \"nscc\" }";
+    Err(Complaint::new("scheme.transport", message))
+}
+
 impl Config {
     /// The same for flows on some of the networks that hosts' links lead into.
     pub fn on_ways(self, ways: &Ways) -> Config {

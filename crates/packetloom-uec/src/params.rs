@@ -1,6 +1,7 @@
 //! The parameters of both transports.
 
 use super::config::{Config, Credits, Most, Timeout, Windows};
+use super::service::{self, Service};
 use super::window::Rule;
 use super::{nscc, oversubscribed, pacer, sleek};
 use crate::packet_format::{self, PacketFormat};
@@ -57,12 +58,12 @@ pub const COMMON: &[Param] = &[
 
 /// Ultra Ethernet's own.
 pub const UEC: &[Param] = &[
-    param(
+    service::PARAM,
+    Param::optional(
         "control",
         Kind::Choice(&["nscc", "rccc", "both"]),
-        "nscc",
-        "Who controls congestion: senders by a window (NSCC), receivers by credit (RCCC), or both.",
-        "Ultra Ethernet specification 1.0, §3.6.13 and §3.6.14",
+        "Who controls congestion: senders by a window (nscc), receivers by credit (rccc), or both. Left out: nscc where service is rud or rod; nobody where it is rudi or uud, whose packets leave at line rate.",
+        "Ultra Ethernet specification 1.0, §3.6.13 and §3.6.14; §3.5.7.3 and §3.5.7.4: not of RUDI and UUD",
     ),
     param(
         "window",
@@ -317,7 +318,8 @@ pub fn check_eqds(values: &Values) -> Result<(), Complaint> {
 /// What must hold of Ultra Ethernet's.
 pub fn check_uec(values: &Values) -> Result<(), Complaint> {
     check(values)?;
-    let control = values.text("control");
+    service::check(values)?;
+    let control = service::control(values);
     let counts =
         ["control_per_data", "adjust_every", "pull_packets", "sleek_packets", "probe_first", "probe_again"];
     if let Some(key) = counts.into_iter().find(|key| values.count(key) > 1_000_000) {
@@ -334,14 +336,14 @@ pub fn check_uec(values: &Values) -> Result<(), Complaint> {
             return Err(Complaint::new(key, "write a time above zero"));
         }
     }
-    if control == "rccc" && values.flag("sleek") {
+    if control.as_deref() == Some("rccc") && values.flag("sleek") {
         return Err(Complaint::new(
             "sleek",
             "goes by the senders' window; leave it out, or write control = \"nscc\"",
         ));
     }
-    if control != "rccc" && values.optional_number("oversubscription").is_some() {
-        let message = "has no meaning where senders have a window, which sees to that; leave it out, or write control = \"rccc\"";
+    if control.as_deref() != Some("rccc") && values.optional_number("oversubscription").is_some() {
+        let message = "is of receivers that pull, where senders have no window, which sees to that; leave it out, or write control = \"rccc\"";
         return Err(Complaint::new("oversubscription", message));
     }
     Ok(())
@@ -353,6 +355,7 @@ fn timeout(values: &Values, otherwise: Timeout) -> Timeout {
 
 fn config(values: &Values) -> Config {
     Config {
+        service: Service::Rud,
         format: PacketFormat::of(values),
         ack_after: values.bytes("ack_every").min(u32::MAX.into()) as u32,
         control_per_data: values.count("control_per_data") as u32,
@@ -402,8 +405,10 @@ pub fn eqds(values: &Values) -> Config {
 /// Ultra Ethernet's, read.
 pub fn uec(values: &Values) -> Config {
     let common = config(values);
-    let has = |control: &str| ["both", control].contains(&values.text("control").as_str());
+    let chosen = service::control(values);
+    let has = |control: &str| chosen.as_ref().is_some_and(|chosen| chosen == "both" || chosen == control);
     Config {
+        service: Service::of(values),
         // Queues that do not trim are five times as long.
         timeout: timeout(
             values,

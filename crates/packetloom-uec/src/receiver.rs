@@ -1,5 +1,6 @@
 //! A flow at its receiver.
 
+use super::ordered::Gap;
 use super::sack::Arrivals;
 use crate::flow::HostId;
 
@@ -16,10 +17,12 @@ pub struct Receiver {
     pub arrivals: Arrivals,
     /// The credit that it was given.
     pub pulls: Pulls,
+    /// What is missing of an ordered flow.
+    pub gap: Gap,
 }
 
 /// What a flow is to be pulled for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Wants {
     /// Credit, or an update of how much of it there is.
     pub credit: bool,

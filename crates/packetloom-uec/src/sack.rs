@@ -1,7 +1,8 @@
 //! What arrived of a flow, and when to acknowledge it: acknowledgements cover everything up to a gap, and 64
 //! packets beyond it.
 
-use super::header::Ack;
+use super::header::{Ack, Header};
+use crate::packet::Packet;
 use crate::reassembly::Reassembly;
 
 /// How many packets before the one answered a bitmap may begin: it has 64 bits.
@@ -20,6 +21,16 @@ pub struct Arrival {
     pub marked: bool,
     /// Its sender wants an acknowledgement at once.
     pub requests_ack: bool,
+}
+
+impl Arrival {
+    /// What a packet is, if it is data.
+    #[inline]
+    pub fn of(packet: &Packet<Header>) -> Option<Arrival> {
+        let Header::Data { seq, packets, requests_ack, .. } = packet.header else { return None };
+        let (size_bytes, marked) = (packet.size_bytes, packet.congestion_experienced);
+        Some(Arrival { seq, last: seq + 1 == packets, size_bytes, marked, requests_ack })
+    }
 }
 
 /// The packets of a flow that are there.

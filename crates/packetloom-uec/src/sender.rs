@@ -4,7 +4,8 @@ use super::Host;
 use super::config::Config;
 use super::credit::{Credit, Turn, Wish};
 use super::flight::{Flight, Sent, Was};
-use super::header::{Ack, Answers, Header};
+use super::header::{Ack, Answers, Header, Nack};
+use super::service::Service;
 use super::sleek::{self, Sleek};
 use super::window::{News, Window};
 use crate::Sending;
@@ -24,14 +25,14 @@ pub struct Sender {
     flow: Flow,
     packets: u32,
     last_bytes: i64,
-    flight: Flight,
+    pub flight: Flight,
     /// Bytes with headers: never sent, to be sent again, on their way.
     new: i64,
     again: i64,
-    in_flight: i64,
+    pub in_flight: i64,
     /// What arrived, according to the receiver; modulo 2^32.
-    received: u32,
-    window: Option<Window>,
+    pub received: u32,
+    pub window: Option<Window>,
     credit: Option<Credit>,
     /// The credit target of the last request.
     target: u32,
@@ -47,7 +48,9 @@ pub struct Sender {
     /// When the earliest timers go off that are set for timeouts, and for probes.
     alarm_at: Time,
     probe_alarm_at: Time,
-    report: Report,
+    /// The path of an ordered flow that has begun.
+    path: Option<u16>,
+    pub report: Report,
 }
 
 /// What became of a flow's turn at a host with several links.
@@ -83,6 +86,7 @@ impl Sender {
             active_at: flow.start,
             alarm_at: Time::NEVER,
             probe_alarm_at: Time::NEVER,
+            path: None,
             report: Report::default(),
         }
     }
@@ -97,13 +101,15 @@ impl Sender {
 
     pub fn sending(&self, config: &Config) -> Sending {
         let mtu = config.mtu();
+        // Nobody says what arrived of an unreliable flow.
+        let knows = u32::from(config.service != Service::Uud);
         Sending {
             window: self.window.as_ref().map(|window| window.cwnd() as f64 / mtu as f64),
             rate: None,
             rtt: self.window.as_ref().and_then(Window::rtt),
             in_flight: (self.in_flight.max(0) as u64).div_ceil(mtu as u64) as u32,
-            acknowledged: self.flight.first(),
-            arrived: self.flight.arrived(),
+            acknowledged: knows * self.flight.first(),
+            arrived: knows * self.flight.arrived(),
             report: self.report,
         }
     }
@@ -117,13 +123,13 @@ impl Sender {
         }
     }
 
-    /// Whether every packet is acknowledged.
+    /// Whether every packet is acknowledged, or, of an unreliable flow, was sent.
     pub fn is_done(&self) -> bool {
         self.flight.first() == self.packets
     }
 
     #[inline]
-    fn bytes(&self, seq: u32, config: &Config) -> i64 {
+    pub fn bytes(&self, seq: u32, config: &Config) -> i64 {
         if seq + 1 == self.packets { self.last_bytes } else { config.mtu() }
     }
 
@@ -163,7 +169,10 @@ impl Sender {
         if !self.credit.is_some_and(|credit| credit.gives_up()) {
             let Flow { id: flow, dst, class, .. } = self.flow;
             let packet = Packet { flow, dst, class, kind: Kind::Data, ..Packet::default() };
-            path = context.free_path(&packet);
+            path = match self.path {
+                Some(path) => Some(path).filter(|&path| context.is_free_for(&Packet { path, ..packet })),
+                None => context.free_path(&packet),
+            };
             if path.is_none() {
                 return Taken::Waits;
             }
@@ -206,7 +215,7 @@ impl Sender {
             self.target = credit.target(&self.wish(flows));
         }
         let path = context.send_on(
-            free,
+            self.path.or(free),
             Packet {
                 flow: self.flow.id,
                 dst: self.flow.dst,
@@ -229,6 +238,11 @@ impl Sender {
         self.active_at = start;
         self.report.packets_sent += 1;
         self.report.retransmissions += u32::from(again);
+        match config.service {
+            Service::Rud | Service::Rudi => {}
+            Service::Rod => self.path = Some(path),
+            Service::Uud => self.let_go(seq, path, config, context),
+        }
         true
     }
 
@@ -270,7 +284,7 @@ impl Sender {
         let rtt = match ack.answers {
             Answers::Data => sent.filter(|sent| sent.times == 1),
             Answers::Again => sent.filter(|sent| sent.times == 2),
-            Answers::Rts | Answers::Probe => None,
+            Answers::Rts | Answers::Probe | Answers::Gap => None,
         };
         if let Some(sent) = rtt.filter(|sent| sent.is_under_way) {
             return window.measured(now.since(sent.at), ack.marked, true);
@@ -331,7 +345,7 @@ impl Sender {
     }
 
     /// A packet on its way is to be sent again.
-    fn give_up(&mut self, seq: u32, config: &Config) -> i64 {
+    pub fn give_up(&mut self, seq: u32, config: &Config) -> i64 {
         let bytes = self.bytes(seq, config);
         self.flight.mark_lost(seq);
         self.in_flight -= bytes;
@@ -340,13 +354,8 @@ impl Sender {
     }
 
     /// The header of a packet arrived without its payload.
-    pub fn trimmed(
-        &mut self,
-        (seq, path): (u32, u16),
-        (last_hop, marked): (bool, bool),
-        config: &Config,
-        context: &mut Host<'_>,
-    ) {
+    pub fn trimmed(&mut self, nack: &Nack, config: &Config, context: &mut Host<'_>) {
+        let Nack { seq, path, last_hop, marked, .. } = *nack;
         let now = context.now;
         self.active_at = now;
         self.report.trims += 1;
@@ -424,7 +433,8 @@ impl Sender {
         if any {
             self.active_at = now;
         }
-        if needs_credit { self.request_credit(config, now) } else { None }
+        // A receiver that keeps nothing of a flow has no credit, and nothing to say.
+        if needs_credit && config.service != Service::Rudi { self.request_credit(config, now) } else { None }
     }
 
     /// A packet timed out. Returns whether the sender needs credit to send it again.
@@ -437,6 +447,9 @@ impl Sender {
         let bytes = self.give_up(seq, config);
         if let Some(window) = &mut self.window {
             window.lost(bytes);
+        }
+        if config.service == Service::Rod {
+            self.go_back(seq, config);
         }
         if had_lost && let Some(credit) = &mut self.credit {
             credit.stop_speculating();

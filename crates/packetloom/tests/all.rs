@@ -46,6 +46,7 @@ mod topologies;
 mod transports;
 mod uec;
 mod uec_links;
+mod uet_services;
 
 /// A file that is no module here would not be run.
 #[test]

@@ -235,6 +235,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         }
     }
 
+    /// Whether the link is free by which a packet would go that keeps to a path.
+    pub fn is_free_for(&mut self, packet: &Packet<H>) -> bool {
+        let (time, src) = (self.now, self.host);
+        self.nic.is_free_for(&Packet { time, src, ..*packet })
+    }
+
     /// How long bytes take at a rate of the transport's choice, by the clock of the network (`whole_ns`).
     #[inline]
     pub fn time_at(&self, rate: Rate, bytes: u64) -> Time {

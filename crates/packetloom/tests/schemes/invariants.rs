@@ -110,6 +110,15 @@ const SPRAYED_BOTH: &str =
     r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", control = "both""#;
 const SPRAYED_DCTCP: &str =
     r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", window = "dctcp""#;
+/// Ultra Ethernet's other delivery services. Nobody hears of what an unreliable flow loses.
+const ORDERED: &str = r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", service = "rod""#;
+const ORDERED_RCCC: &str =
+    r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", service = "rod", control = "rccc""#;
+const IDEMPOTENT: &str = r#"mss = "1460B", header = "40B", rto = "500us", service = "rudi""#;
+const IDEMPOTENT_NSCC: &str =
+    r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", service = "rudi", control = "nscc""#;
+const UNRELIABLE: &str = r#"mss = "1460B", header = "40B", service = "uud""#;
+const ROOMY: &str = r#"{ kind = "ndp", capacity = "300KB" }"#;
 const SPRAYED_SLEEK: &str =
     r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", sleek = true"#;
 
@@ -198,6 +207,11 @@ const HELD: &[Held] = &[
     sprayed("uec", SPRAYED_BOTH, TRIMMING_AND_MARKING, May::Window),
     sprayed("uec", SPRAYED_DCTCP, TRIMMING_AND_MARKING, May::Window),
     sprayed("uec", SPRAYED_SLEEK, DROPPING, May::LinkFree),
+    sprayed("uec", ORDERED, TRIMMING_AND_MARKING, May::Window),
+    sprayed("uec", ORDERED_RCCC, TRIMMING_AND_MARKING, May::LinkFree),
+    sprayed("uec", IDEMPOTENT, TRIMMING, May::LinkFree),
+    sprayed("uec", IDEMPOTENT_NSCC, TRIMMING_AND_MARKING, May::Window),
+    Held { repairs: false, ..sprayed("uec", UNRELIABLE, ROOMY, May::LinkFree) },
     Held { may: May::Granted, ..windowed("fastpass", "arbiter = 3", SHORT) },
     Held {
         may: May::WindowAndRate,

@@ -1,5 +1,6 @@
 //! Every registered scheme, one by one: what it does in a small case, as a table to read (`snapshots`), and its
-//! invariants, whatever the network does (`invariants`). `rates` and `flowtune` follow the rates of some.
+//! invariants, whatever the network does (`invariants`). `rates` and `flowtune` follow the rates of some,
+//! `services` what Ultra Ethernet does with a packet that is lost.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -8,6 +9,7 @@ mod diff;
 mod flowtune;
 mod invariants;
 mod rates;
+mod services;
 mod settings;
 mod snapshots;
 mod table;

@@ -7,6 +7,8 @@ use packetloom::scenario::Case;
 pub struct Setting {
     /// The transport.
     pub kind: &'static str,
+    /// Which case of several that it has; nothing for the first.
+    variant: &'static str,
     /// Its parameters, where they are not its defaults.
     keys: &'static str,
     queue: &'static str,
@@ -47,11 +49,13 @@ const FEW_WITH_DEADLINES: &[[u64; 5]] = &[[1, 0, 17_520, 0, 1_000_000], [2, 0, 7
 const RDMA: &[[u64; 5]] = &[[1, 0, 14_000, 0, 0], [2, 0, 7_000, 3_000, 0]];
 /// 12 and 8 packets of 4096 B.
 const PAGES: &[[u64; 5]] = &[[1, 0, 49_152, 0, 0], [2, 0, 32_768, 3_000, 0]];
+/// 8 and 6.
+const FEWER_PAGES: &[[u64; 5]] = &[[1, 0, 32_768, 0, 0], [2, 0, 24_576, 3_000, 0]];
 /// 12 and 8 packets of 9000 B.
 const JUMBO: &[[u64; 5]] = &[[1, 0, 108_000, 0, 0], [2, 0, 72_000, 3_000, 0]];
 
 const fn on_rack(kind: &'static str, keys: &'static str, queue: &'static str) -> Setting {
-    Setting { kind, keys, queue, others: NIC, topology: RACK, flows: TWO }
+    Setting { kind, variant: "", keys, queue, others: NIC, topology: RACK, flows: TWO }
 }
 
 /// Of flows without packets: no queue, and nothing to capture.
@@ -63,7 +67,12 @@ const fn with_deadlines(kind: &'static str, queue: &'static str) -> Setting {
     Setting { flows: WITH_DEADLINES, ..on_rack(kind, "", queue) }
 }
 
-/// One of each.
+/// Ultra Ethernet with another delivery service.
+const fn service(variant: &'static str, keys: &'static str) -> Setting {
+    Setting { variant, flows: FEWER_PAGES, ..on_rack("uec", keys, TRIMMING_AND_MARKING) }
+}
+
+/// One of each at least.
 pub const SETTINGS: &[Setting] = &[
     on_rack("tcp", "", SHORT),
     on_rack("cubic", "", SHORT),
@@ -76,6 +85,9 @@ pub const SETTINGS: &[Setting] = &[
     Setting { flows: JUMBO, ..on_rack("ndp", "initial_window = 8", TRIMMING) },
     Setting { flows: PAGES, ..on_rack("eqds", "window = 6", TRIMMING_AND_MARKING) },
     Setting { flows: PAGES, ..on_rack("uec", "control = \"both\"", TRIMMING_AND_MARKING) },
+    service("rod", "service = \"rod\""),
+    service("rudi", "service = \"rudi\""),
+    service("uud", "service = \"uud\""),
     Setting { flows: FEW, ..on_rack("rcp", "rtt = \"10us\"", ENDLESS) },
     Setting { flows: FEW_WITH_DEADLINES, ..on_rack("d3", "rtt = \"10us\"", ENDLESS) },
     Setting { flows: FEW, ..on_rack("pdq", "rtt = \"10us\"", ENDLESS) },
@@ -114,7 +126,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting { others: "routing = \"ecmp\"", topology: LEAF_SPINE, ..on_rack("asy", "", ENDLESS) },
 ];
 
-/// The setting of a transport.
+/// The first setting of a transport.
 pub fn of(kind: &str) -> &'static Setting {
     SETTINGS.iter().find(|setting| setting.kind == kind).unwrap_or_else(|| {
         panic!("the transport {kind:?} has no small case of its own; write one in tests/schemes/settings.rs")
@@ -122,6 +134,12 @@ pub fn of(kind: &str) -> &'static Setting {
 }
 
 impl Setting {
+    /// What its snapshot is called.
+    pub fn name(&self) -> String {
+        let Setting { kind, variant, .. } = self;
+        if variant.is_empty() { (*kind).to_owned() } else { format!("{kind}-{variant}") }
+    }
+
     /// The name of the node whose link to host 0 both flows share.
     pub fn last_switch(&self) -> &'static str {
         if self.topology == RACK { "switch0" } else { "leaf0" }
@@ -130,7 +148,7 @@ impl Setting {
     /// The case, as text.
     pub fn toml(&self) -> String {
         let Setting { kind, keys, queue, others, topology, .. } = self;
-        let file = format!("small-{kind}.csv");
+        let file = format!("small-{}.csv", self.name());
         write_file(&file, &self.flow_list());
         prepare_class();
         let transport = match *keys {

@@ -37,9 +37,11 @@ fn found(setting: &Setting) -> String {
 fn every_registered_transport_does_what_its_snapshot_says() {
     let is_update = std::env::var_os("UPDATE_SNAPSHOTS").is_some();
     let mut differences = String::new();
-    for kind in registered() {
-        let file = folder().join(format!("{kind}.txt"));
-        let found = found(settings::of(kind));
+    registered().into_iter().for_each(|kind| _ = settings::of(kind));
+    for setting in settings::SETTINGS {
+        let name = setting.name();
+        let file = folder().join(format!("{name}.txt"));
+        let found = found(setting);
         if is_update {
             std::fs::create_dir_all(folder()).expect("a folder to write to");
             std::fs::write(&file, found).expect("a file to write to");
@@ -48,18 +50,19 @@ fn every_registered_transport_does_what_its_snapshot_says() {
         let kept = std::fs::read_to_string(&file)
             .unwrap_or_else(|error| panic!("{}: {error}\nto write it: {HOW}", file.display()));
         if kept != found {
-            differences += &format!("\n{kind}.txt (- as kept, + as found):\n{}", diff::lines(&kept, &found));
+            differences += &format!("\n{name}.txt (- as kept, + as found):\n{}", diff::lines(&kept, &found));
         }
     }
     assert!(differences.is_empty(), "{differences}\nif that is as it should be: {HOW}");
 }
 
 #[test]
-fn every_snapshot_is_of_a_registered_transport_and_can_be_read() {
+fn every_snapshot_is_of_a_small_case_and_can_be_read() {
+    let known: BTreeSet<String> = settings::SETTINGS.iter().map(Setting::name).collect();
     for entry in std::fs::read_dir(folder()).expect("the snapshots") {
         let path = entry.expect("a file").path();
-        let kind = path.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
-        assert!(registered().contains(kind.as_str()), "{}: no transport is called {kind}", path.display());
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+        assert!(known.contains(name), "{}: no small case is called {name}", path.display());
         let text = std::fs::read_to_string(&path).expect("text");
         let rows = text.lines().filter(|line| !line.starts_with('#')).count();
         assert!((4..=MOST_LINES).contains(&rows), "{}: {rows} lines", path.display());
@@ -73,7 +76,7 @@ fn to_be_watched_changes_nothing() {
         let case = setting.case();
         if let Some((outcome, _)) = watched::watch(&case) {
             let plain = simulate(case);
-            assert_eq!((outcome.flows, outcome.tally), (plain.flows, plain.tally), "{}", setting.kind);
+            assert_eq!((outcome.flows, outcome.tally), (plain.flows, plain.tally), "{}", setting.name());
         }
     }
 }

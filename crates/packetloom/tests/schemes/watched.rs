@@ -67,6 +67,8 @@ pub enum Fate {
     Arrives,
     /// It is lost.
     Lost,
+    /// Its header arrives, as if a switch had trimmed it.
+    Trimmed,
     /// It is marked, if its sender understands marks.
     Marked,
     /// It comes so much later, behind others.
@@ -132,7 +134,7 @@ impl<T: Scheme> Watched<T> {
         }
         let over_at = match fate {
             Fate::Arrives => Time::ZERO,
-            Fate::Lost | Fate::Marked => now,
+            Fate::Lost | Fate::Trimmed | Fate::Marked => now,
             Fate::Late(span) | Fate::Silence(span) => now + span,
         };
         witness.struck_at = witness.struck_at.max(over_at);
@@ -173,6 +175,9 @@ impl<T: Scheme> Transport for Watched<T> {
             }
             fate => {
                 packet.congestion_experienced |= fate == Fate::Marked && packet.ecn_capable;
+                if fate == Fate::Trimmed && packet.kind == Kind::Data {
+                    packet.kind = Kind::Trimmed;
+                }
                 self.hand_on(packet, context);
             }
         }
