@@ -247,6 +247,21 @@ def test_what_crosses_the_fabrics_edge(tmp_path: Path) -> None:
     assert {row[HEADER.index("algo_factor")] for row in rows} == {"1.938"}
 
 
+def test_ordered_delivery_is_compared_on_one_path_and_sprayed(tmp_path: Path) -> None:
+    test = TESTS["uet-spray"]
+    (part,) = (part for part in test.parts if part.name == "paths-4")
+    runs = run_test(dataclasses.replace(test, parts=(part,)), "quick", tmp_path, settings=("run.seeds=1",))
+    (spray,) = test.tables
+    rows = {row["configuration"]: row for case in cases_of(part.name, runs[part.name]) for row in spray.rows(case)}
+    one_path, sprayed = rows["UET ROD, one path"], rows["UET ROD, spraying"]
+    assert (one_path["out of order (%)"], one_path["MMR of bytes"] > 1.2) == (0, True)
+    assert sprayed["sent again (%)"] > 50 > 2 > rows["UET RUD, spraying"]["sent again (%)"]
+    place = HEADER.index("load balancing")
+    strategies = {row[HEADER.index("scheme")]: (row[place - 1], row[place]) for row in comparability(test, runs)}
+    assert strategies["UET ROD, one path"] == ("UET ROD, NSCC, trimming, no PFC", "one path")
+    assert strategies["UET ROD, spraying"] == ("UET ROD, NSCC, trimming, no PFC", "spray-random")
+
+
 def test_first_tokens_are_found_by_request(tmp_path: Path) -> None:
     settings = (
         "workload.0.arrivals.size=500KB",

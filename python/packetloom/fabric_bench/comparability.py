@@ -32,7 +32,9 @@ HEADER = (
     "time in node (us)",
 )
 EXPERTS = "experts' all-to-all"
-CONTROLS = {"nscc": "NSCC", "rccc": "RCCC", "both": "NSCC and RCCC"}
+BY_HOSTS = ("oblivious", "bitmap", "reps", "reps-legacy", "mixed", "permutation")
+"""The routings by which hosts choose a path for each packet; for a flow of ROD, they choose one."""
+CONTROLS = {"nscc": "NSCC", "rccc": "RCCC", "both": "NSCC and RCCC", "none": "no control"}
 
 
 def comparability(test: Test, runs: Mapping[str, Results]) -> list[list[str]]:
@@ -150,6 +152,11 @@ def oversubscription(case: Case) -> str:
             return "none"
 
 
+def _control(uec: Mapping[str, Any]) -> str:
+    """Who controls congestion: what was written, or what the service goes with."""
+    return str(uec["control"] or ("nscc" if uec["service"] in ("rud", "rod") else "none"))
+
+
 def transport(case: Case) -> str:
     """The transport, UET's service, and whether PFC or CBFC is on."""
     one, queue = case.transport, case.spec["scheme"]["queue"]
@@ -157,7 +164,7 @@ def transport(case: Case) -> str:
     pfc = ", CBFC" if queue["kind"] == "cbfc" else ", PFC" if has_pfc else ", no PFC"
     if one["kind"] == "uec":
         trims = "trimming" if queue["kind"] == "ndp" else "no trimming"
-        return f"UET RUD, {CONTROLS[one['control']]}, {trims}{pfc}"
+        return f"UET {one['service'].upper()}, {CONTROLS[_control(one)]}, {trims}{pfc}"
     if one["kind"] in ("roce", "dcqcn"):
         control = "DCQCN, " if one["kind"] == "dcqcn" else ""
         return f"RoCE RC, {control}{one['recovery']}{pfc}"
@@ -167,6 +174,8 @@ def transport(case: Case) -> str:
 def balancing(case: Case) -> str:
     """The strategy, with the gap of flowlets."""
     one: dict[str, Any] = case.routing
+    if case.transport.get("service") == "rod" and one["kind"] in BY_HOSTS:
+        return "one path"
     gap = one.get("flowlet_gap")
     return f"{one['kind']}, gap {gap['ps'] / 1e6:g} us" if gap else str(one["kind"])
 

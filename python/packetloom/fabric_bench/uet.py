@@ -18,7 +18,8 @@ from packetloom.fabric_bench.tables import byte_text
 def _service(case: Case) -> Iterable[Row]:
     flows = source_flows(case, 0, "size_bytes", "start_ns", "fct_ns")
     ways = 1 if way(case) == "one way" else 2
-    rate = throughput_gbps(flows)
+    whole = flows.filter(pl.col("fct_ns").is_finite())
+    rate = throughput_gbps(whole)
     row = {"service": case.scheme, "contexts": case.arrivals()["concurrent"], "direction": way(case)}
     size = message_size(case)
     if size <= size_of(case.transport["mss"]):
@@ -27,6 +28,7 @@ def _service(case: Case) -> Iterable[Row]:
         "message": byte_text(size),
         "throughput (Gb/s)": rate,
         "efficiency (%)": 100 * rate * 1e9 / (ways * case.host_rate),
+        "messages lost": flows.height - whole.height,
     }
 
 
@@ -131,7 +133,7 @@ TESTS = (
         id="uet-services",
         draft="training",
         sections=("UET Throughput by Transport Service", "UET Latency Characterization"),
-        measures="throughput with 1 to 32 contexts, and the first packet's latency, of UET's RUD beside RoCE's RC",
+        measures="throughput with 1 to 32 contexts, and the first packet's latency, of UET's services beside RoCE's RC",
         parts=(Part("services", "uet-services", (), ("run.duration=2ms",)),),
         tables=(
             TableOf(
@@ -141,6 +143,10 @@ TESTS = (
                 keys=("direction", "message", "contexts", "service"),
                 lead="throughput (Gb/s)",
                 layout=("service", "throughput (Gb/s)"),
+                notes=(
+                    "Of messages that were received whole. Congestion control governs neither RUDI nor UUD: their "
+                    "packets leave at the rate of the link. A context of UUD has its next message when one has left.",
+                ),
             ),
             TableOf(
                 name="first-packet",
@@ -155,7 +161,6 @@ TESTS = (
             ),
         ),
         not_measured=(
-            "ROD, RUDI, UUD: packetloom's Ultra Ethernet is RUD",
             "RoCE UC: packetloom's RoCE is the reliable connection",
             "setting up contexts and queue pairs, and how many there can be: they are open from the start",
         ),
@@ -175,12 +180,12 @@ TESTS = (
                 lead="goodput (%)",
                 notes=(
                     "Goodput: of the rate of all senders' links, until the last flow has ended. MMR and JFI are over "
-                    "the uplinks of the leaf that sends. Out of order and sent again: of the data packets sent.",
+                    "the uplinks of the leaf that sends. Out of order and sent again: of the data packets sent. A host "
+                    "keeps a flow of ROD to one path, so it is switches that spray it.",
                 ),
                 drawn=("paths", "goodput (%)"),
             ),
         ),
-        not_measured=("UET ROD with spraying: packetloom's Ultra Ethernet is RUD",),
     ),
     Test(
         id="uet-congestion",
