@@ -16,6 +16,9 @@ const PATIENCE_EVENTS_PER_FLOW: u64 = 1_000;
 /// Flows that wait while only background flows move are given so much longer.
 const PATIENCE_FOR_BACKGROUND: u64 = 100;
 
+/// How long a packet may be under way after its sender was done: 125 MB before a link of 10 Gb/s.
+const LONGEST_WAIT: Time = Time::from_us(100_000);
+
 /// Flows named where a cycle holds them.
 const NAMED_IN_CYCLES: usize = 20;
 
@@ -35,6 +38,8 @@ pub struct StallWatch {
     /// The statuses of the flows that the case waits for, and how often they were found unchanged.
     awaited: Vec<FlowStatus>,
     unchanged: u64,
+    /// When no sender was found at work any more.
+    idle_since: Option<Time>,
 }
 
 impl StallWatch {
@@ -47,6 +52,7 @@ impl StallWatch {
             statuses: Vec::new(),
             awaited: Vec::new(),
             unchanged: 0,
+            idle_since: None,
         }
     }
 
@@ -59,6 +65,12 @@ impl StallWatch {
             self.ask_at_events = events + patience(started - finished);
         }
         events >= self.ask_at_events
+    }
+
+    /// Whether what is missing of flows is lost for good: their senders have been done for long. `works`: one is not.
+    pub fn is_lost(&mut self, now: Time, works: bool) -> bool {
+        self.idle_since = if works { None } else { self.idle_since.or(Some(now)) };
+        self.idle_since.is_some_and(|since| now >= since + LONGEST_WAIT)
     }
 
     /// Whether nothing has changed since statuses were last collected.
@@ -188,6 +200,15 @@ mod tests {
             asked += 1;
         }
         assert_eq!(asked, PATIENCE_FOR_BACKGROUND);
+    }
+
+    #[test]
+    fn what_is_missing_is_lost_when_senders_have_been_done_for_long() {
+        let mut watch = StallWatch::new(Time::ZERO);
+        let at = |ms: u64| Time::from_us(ms * 1_000);
+        assert!(!watch.is_lost(at(10), false) && !watch.is_lost(at(109), false));
+        assert!(watch.is_lost(at(110), false));
+        assert!(!watch.is_lost(at(111), true) && !watch.is_lost(at(112), false), "another began");
     }
 
     #[test]

@@ -142,6 +142,23 @@ fn a_closed_loop_of_unreliable_messages_goes_on_after_a_loss() {
 }
 
 #[test]
+fn endless_background_does_not_keep_a_case_from_its_end_when_a_flow_lost_a_packet() {
+    let background = "[[workload]]\nsizes = { kind = \"constant\", size = \"10KB\" }\narrivals = \"poisson\"\nbackground = true";
+    let toml = text(
+        FABRIC,
+        &format!("{INCAST}\nflows = 7\n\n{background}"),
+        "service = \"uud\"",
+        "\"oblivious\"",
+        "[run]\nloads = [0.02]",
+    );
+    let outcome = run(&toml);
+    assert!(outcome.stalled.is_none());
+    let lost = outcome.flows.iter().filter(|row| row.measured && row.delivered == Time::NEVER).count();
+    assert_eq!(lost, 7);
+    assert!(outcome.simulated > Time::from_us(100_000), "{}", outcome.simulated);
+}
+
+#[test]
 fn a_job_whose_message_was_lost_is_reported_as_waiting() {
     let workload = "arrivals = { kind = \"collective\", operation = \"all-to-all\", size = \"4MB\" }";
     let fault = "[[fault]]\nkind = \"corruption\"\nprobability = 0.01";

@@ -227,6 +227,8 @@ impl Setting {
                     let is_unfinished = is_unfinished(collector, &statuses);
                     let is_awaited = |flow| awaits(collector, flow);
                     is_stalled = watch.is_stalled(tally.events, statuses, is_awaited) && is_unfinished;
+                    let is_lost = watch.is_lost(now, collector.has_open());
+                    is_over = has_background && !left.has_foreground_left() && is_lost;
                 }
                 is_due = audit.as_ref().is_some_and(|audit| audit.is_due(tally.packet_hops));
                 looks_for_cycles = cycles.is_due(now);
