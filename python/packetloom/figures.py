@@ -308,7 +308,10 @@ def _renamed(frame: pl.DataFrame, *, x: str, y: str = "value", x_per: float = 1.
 
 
 def _of_classes(results: SomeResults, measure: timelines.ClassMeasure, y_per: float = 1.0) -> pl.DataFrame:
-    return _renamed(timelines.classes_over_time(results, measure), x="time_ns", x_per=NS_PER_MS, y_per=y_per)
+    """The classes that any scheme uses: queues of eight mostly have traffic in two."""
+    frame = timelines.classes_over_time(results, measure)
+    used = frame.filter(pl.col("value").max().over("class") > 0)
+    return _renamed(used if used.height else frame, x="time_ns", x_per=NS_PER_MS, y_per=y_per)
 
 
 OF_BANDS = "Shaded beside an estimate: where packets would be, by the error that `packetloom fidelity` measured."
