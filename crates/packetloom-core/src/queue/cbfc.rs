@@ -8,8 +8,9 @@
 
 use super::admission::Marking;
 use super::list::List;
-use super::shared_buffer::class_in;
-use super::shared_buffer::{LARGEST_BUFFER, MARKING_PARAMS, Thresholds, check_marking, lossless, numbers};
+use super::shared_buffer::{
+    LARGEST_BUFFER, MARKING_PARAMS, Thresholds, check_marking, class_in, lossless, next_in_turn, numbers,
+};
 use super::{Buffer, Built, Counts, Departure, Holds, Joined, Occupancy, Opening, Queue, Site};
 use super::{CLASSES, CONTROL, charged_class};
 use crate::link_message::LinkMessage;
@@ -283,13 +284,7 @@ impl Cbfc {
 
     /// The class to serve: the control class first, of the others the next in turn.
     fn next(&self) -> Option<usize> {
-        let ready = self.ready();
-        if ready >> CONTROL & 1 == 1 {
-            return Some(usize::from(CONTROL));
-        }
-        let after = u32::from(ready) & (u32::MAX << (self.served + 1));
-        let next = if after != 0 { after } else { ready.into() };
-        (next != 0).then(|| next.trailing_zeros() as usize)
+        next_in_turn(self.ready(), self.served)
     }
 
     /// Notes what the packet takes that is now the first of its class.

@@ -218,6 +218,18 @@ pub fn class_in(class: u8) -> usize {
     usize::from(class).min(CLASSES - 1)
 }
 
+/// Of the classes that are ready, a bit for each, the one to serve: the control class, else the next after the one
+/// that was served last.
+#[inline]
+pub(super) fn next_in_turn(ready: u8, served: u32) -> Option<usize> {
+    if ready >> CONTROL & 1 == 1 {
+        return Some(usize::from(CONTROL));
+    }
+    let after = u32::from(ready) & (u32::MAX << (served + 1));
+    let next = if after != 0 { after } else { ready.into() };
+    (next != 0).then(|| next.trailing_zeros() as usize)
+}
+
 /// The class that a packet is charged to, if it is: all data is, and whatever else does not go in the control class.
 #[inline]
 pub fn charged_class<H>(packet: &Packet<H>) -> Option<u8> {

@@ -1,7 +1,7 @@
 //! A port of a switch with a shared buffer, or the NIC of a host beside it: classes of which paused ones wait.
 
 use super::thresholds::Thresholds;
-use super::{CLASSES, CONTROL, charged_class, class_in};
+use super::{CLASSES, CONTROL, charged_class, class_in, next_in_turn};
 use crate::link_message::{LinkMessage, PauseOrigin};
 use crate::packet::Kind;
 use crate::packets::{PacketId, Packets};
@@ -190,13 +190,7 @@ impl SharedPort {
     /// The class to serve: the control class first, of the others the next in turn that has packets and is not
     /// paused.
     fn next(&self) -> Option<usize> {
-        let ready = self.waiting & !self.paused;
-        if ready >> CONTROL & 1 == 1 {
-            return Some(usize::from(CONTROL));
-        }
-        let after = (ready as u32) & (u32::MAX << (self.served + 1));
-        let next = if after != 0 { after } else { ready.into() };
-        (next != 0).then(|| next.trailing_zeros() as usize)
+        next_in_turn(self.waiting & !self.paused, self.served)
     }
 
     fn pause(&mut self, now: Time, class: usize, until: Time, origin: PauseOrigin) {
