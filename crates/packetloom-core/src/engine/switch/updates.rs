@@ -1,4 +1,4 @@
-//! Credit that a switch owes to its links, and when each of them is next to be told.
+//! Credit that a switch owes to its links, and when each of them gets its next update.
 
 use crate::queue::{CLASSES, Departure};
 use crate::units::Time;
@@ -48,7 +48,7 @@ impl Updates {
         self.due.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Takes out an update that is due at a time: the link, and what it is given.
+    /// Takes out an update that is due at a time: the link, and what became free.
     pub(super) fn take(&mut self, now: Time) -> Option<(u32, Freed)> {
         let at = self.next_at().filter(|&at| at <= now)?;
         let Reverse((_, number)) = self.due.pop()?;
