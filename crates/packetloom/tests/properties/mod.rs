@@ -212,7 +212,7 @@ fn named(section: &str, json: &Json, names: &mut BTreeSet<String>) {
 }
 
 /// After so many draws parts of a scheme that need each other, and have not met, are put together.
-const FREE_DRAWS: usize = 20_000;
+const FREE_DRAWS: usize = 10_000;
 
 /// Has a scenario's scheme consist of some of these components, each time others.
 fn put_into_scheme(scenario: &mut Json, draw: usize, missing: &BTreeMap<String, String>) {
@@ -234,6 +234,35 @@ fn make_room_for_jobs(scenario: &mut Json, missing: &BTreeMap<String, String>) {
     }
 }
 
+/// A fault that has not been drawn yet comes alone, with traffic and a scheme that go with all of them.
+fn make_room_for_faults(scenario: &mut Json, missing: &BTreeMap<String, String>) {
+    let is_missing = |fault: &&Json| {
+        let kind = fault["kind"].as_str().unwrap_or_default();
+        missing.contains_key(&format!("fault: {kind}"))
+    };
+    let Some(fault) = scenario["fault"].as_array().and_then(|faults| faults.iter().find(is_missing).cloned())
+    else {
+        return;
+    };
+    scenario["fault"] = serde_json::json!([fault]);
+    scenario["workload"] = serde_json::json!([{ "sizes": { "kind": "constant", "size": "10KB" } }]);
+    scenario["scheme"] = serde_json::json!([
+        { "name": "any", "transport": "roce", "queue": { "kind": "shared-buffer", "pause_time": "100us" } }
+    ]);
+}
+
+/// Lengths that have not been drawn yet are those of a controller's packets, which needs a network without faults.
+fn make_room_for_lengths(scenario: &mut Json, draw: usize, missing: &BTreeMap<String, String>) {
+    let kinds: Vec<&str> = missing.keys().filter_map(|name| name.strip_prefix("lengths: ")).collect();
+    if let Some(kind) = kinds.get(draw % (8 * kinds.len().max(1))) {
+        scenario["scheme"] = serde_json::json!([{
+            "name": "any", "transport": { "kind": "asy", "lengths": { "kind": kind } }, "queue": "drop-tail",
+            "routing": "spray-random",
+        }]);
+        scenario.as_object_mut().expect("a scenario").remove("fault");
+    }
+}
+
 #[test]
 fn every_component_is_drawn_in_a_scenario_that_makes_sense() {
     write_files();
@@ -250,6 +279,8 @@ fn every_component_is_drawn_in_a_scenario_that_makes_sense() {
         if draw >= FREE_DRAWS {
             put_into_scheme(&mut scenario, draw, &missing);
             make_room_for_jobs(&mut scenario, &missing);
+            make_room_for_faults(&mut scenario, &missing);
+            make_room_for_lengths(&mut scenario, draw, &missing);
         }
         let mut names = BTreeSet::new();
         named("scenario", &scenario, &mut names);
