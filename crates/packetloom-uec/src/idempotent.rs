@@ -11,7 +11,6 @@
 use super::config::Config;
 use super::header::{Ack, Header};
 use super::receiver::{Receiver, Wants};
-use super::sack::Arrival;
 use super::sender::Sender;
 use super::{blank, nack};
 use crate::packet::{Kind, Packet};
@@ -27,11 +26,7 @@ pub fn answer(packet: &Packet<Header>) -> Option<Header> {
 
 /// What a packet changes at its receiver: the answer to it; nothing is pulled.
 pub fn take_in(receiver: &mut Receiver, packet: &Packet<Header>, config: &Config) -> (Option<Header>, Wants) {
-    if packet.kind == Kind::Data
-        && let Some(arrival) = Arrival::of(packet)
-    {
-        receiver.arrivals.take(arrival, config.ack_after);
-    }
+    receiver.note(packet, config);
     (answer(packet), Wants::default())
 }
 

@@ -1,8 +1,11 @@
 //! A flow at its receiver.
 
+use super::config::Config;
+use super::header::Header;
 use super::ordered::Gap;
-use super::sack::Arrivals;
+use super::sack::{Arrival, Arrivals};
 use crate::flow::HostId;
+use crate::packet::{Kind, Packet};
 
 /// A connection.
 #[derive(Clone, Debug)]
@@ -19,6 +22,17 @@ pub struct Receiver {
     pub pulls: Pulls,
     /// What is missing of an ordered flow.
     pub gap: Gap,
+}
+
+impl Receiver {
+    /// Notes a packet that came, if it is whole, where no answer follows from what came before.
+    pub fn note(&mut self, packet: &Packet<Header>, config: &Config) {
+        if packet.kind == Kind::Data
+            && let Some(arrival) = Arrival::of(packet)
+        {
+            self.arrivals.take(arrival, config.ack_after);
+        }
+    }
 }
 
 /// What a flow is to be pulled for.

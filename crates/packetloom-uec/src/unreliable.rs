@@ -7,19 +7,14 @@
 use super::config::Config;
 use super::header::Header;
 use super::receiver::{Receiver, Wants};
-use super::sack::Arrival;
 use super::sender::Sender;
 use super::{Host, TIMEOUT};
 use crate::flow::Flow;
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 
 /// What a packet changes at its receiver, which neither answers nor pulls.
 pub fn take_in(receiver: &mut Receiver, packet: &Packet<Header>, config: &Config) -> (Option<Header>, Wants) {
-    if packet.kind == Kind::Data
-        && let Some(arrival) = Arrival::of(packet)
-    {
-        receiver.arrivals.take(arrival, config.ack_after);
-    }
+    receiver.note(packet, config);
     (None, Wants::default())
 }
 

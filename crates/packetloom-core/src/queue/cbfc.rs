@@ -155,6 +155,11 @@ pub fn update_spacing(queue: &Values) -> Option<u64> {
     (queue.kind == COMPONENT.kind).then(|| queue.bytes("update_spacing"))
 }
 
+/// What packets take of the far end's buffer, if a queue is one of these.
+pub fn charge(queue: &Values) -> Option<Charge> {
+    (queue.kind == COMPONENT.kind).then(|| Charge::of(queue))
+}
+
 /// Hosts must take part.
 pub(super) fn check_nic(queue: &Values, nic: &Values) -> Result<(), Complaint> {
     if [queue, nic].iter().all(|values| values.kind != COMPONENT.kind) || queue == nic {
@@ -198,7 +203,7 @@ pub struct Charge {
 
 impl Charge {
     /// From a queue that was read.
-    pub(super) fn of(values: &Values) -> Charge {
+    fn of(values: &Values) -> Charge {
         Charge {
             lossless: lossless(values),
             credit_bytes: values.bytes("credit_size"),

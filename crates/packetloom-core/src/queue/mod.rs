@@ -25,7 +25,7 @@ mod weighted_fair;
 
 pub use admission::{Admission, Pool, Verdict, never_reached};
 pub use booked::{Booked, Opening};
-pub use cbfc::{Cbfc, Charge, short_of_credit, update_spacing};
+pub use cbfc::{Cbfc, Charge, charge, short_of_credit, update_spacing};
 pub use classes::Classes;
 pub use daq::{Daq, class_of, threshold, without_loans};
 pub use fair::Fair;
@@ -148,11 +148,6 @@ pub fn ties_as_ns3(values: &Values) -> bool {
 /// The size of the messages by which switches with a queue give credit, if they do.
 pub fn credit_bytes(queue: &Values) -> Option<u64> {
     daq::credit_bytes(queue).or_else(|| cbfc::update_bytes(queue))
-}
-
-/// What packets take of the far end's buffer, by a queue that goes by credit.
-pub fn charge(queue: &Values) -> Option<Charge> {
-    cbfc::update_spacing(queue).map(|_| Charge::of(queue))
 }
 
 /// Hosts must take part in credits, and every link must have credit for a full packet, or it could never send one.
