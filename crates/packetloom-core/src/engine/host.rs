@@ -429,7 +429,7 @@ impl<T: Transport> Host<T> {
         if !self.turns.ended_chains.is_empty() {
             self.continue_chains(now);
         }
-        if self.turns.listens {
+        if self.turns.listens && log.events.len() > logged {
             if let Some(messages) = &mut self.messages {
                 messages.receive(now, logged, log);
                 self.note_next_act();

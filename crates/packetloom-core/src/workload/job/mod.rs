@@ -3,6 +3,7 @@
 //! Nothing is stored for messages that are not under way, so memory does not grow with their number; and nothing is
 //! shared between ranks but the [`Plan`], which does not change.
 
+mod counts;
 mod inbox;
 pub mod pattern;
 mod plan;
@@ -23,6 +24,7 @@ pub use walker::Walker;
 use crate::flow::{Flow, FlowId};
 use crate::units::Time;
 use crate::workload::Done;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// A source of traffic that is a job.
@@ -37,7 +39,8 @@ pub struct Job {
 /// The ranks of all jobs at a host.
 #[derive(Debug, Default)]
 pub struct Ranks {
-    walkers: Vec<Walker>,
+    /// Most hosts have one.
+    walkers: SmallVec<[Walker; 1]>,
     starting: Vec<Flow>,
     /// The sources of jobs that have ended here and were not yet reported.
     ended: Vec<u8>,

@@ -1,8 +1,8 @@
 //! How far a rank is with a collective operation.
 
+use super::counts::Counts;
 use super::pattern::{Message, Stage};
 use super::plan::Operation;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A rank's part of a collective operation.
@@ -26,11 +26,11 @@ struct Lane {
     stage: u32,
     is_over: bool,
     /// How many messages have arrived for each stage that has not been passed.
-    arrived: BTreeMap<u32, u32>,
+    arrived: Counts,
     /// How many of its own messages were acknowledged for each of those.
-    acknowledged: BTreeMap<u32, u32>,
+    acknowledged: Counts,
     /// How many messages of each stage are yet to be acknowledged; kept where anything waits for that.
-    under_way: BTreeMap<u32, u32>,
+    under_way: Counts,
 }
 
 /// A message to be sent.
@@ -96,7 +96,8 @@ impl Progress {
 
     /// A message has arrived.
     pub fn arrive(&mut self, lane: u32, stage: u32, send: &mut Vec<Sending>) {
-        *self.lanes[lane as usize].arrived.entry(stage).or_default() += 1;
+        let arrived = &mut self.lanes[lane as usize].arrived;
+        arrived.set(stage, arrived.of(stage) + 1);
         self.advance(lane, send);
     }
 
@@ -109,7 +110,7 @@ impl Progress {
     pub fn acknowledge(&mut self, lane: u32, message: &Message, send: &mut Vec<Sending>) {
         let state = &mut self.lanes[lane as usize];
         if let Some(stage) = message.stage_after {
-            *state.acknowledged.entry(stage).or_default() += 1;
+            state.acknowledged.set(stage, state.acknowledged.of(stage) + 1);
             self.advance(lane, send);
         }
         self.end_stage(lane, message.stage, send);
@@ -118,10 +119,9 @@ impl Progress {
     /// When all of a stage was acknowledged here, later stages may go on, and the next piece of the channel.
     fn end_stage(&mut self, lane: u32, stage: u32, send: &mut Vec<Sending>) {
         let under_way = &mut self.lanes[lane as usize].under_way;
-        let Some(left) = under_way.get_mut(&stage) else { return };
-        *left -= 1;
-        if *left == 0 {
-            under_way.remove(&stage);
+        let Some(left) = under_way.of(stage).checked_sub(1) else { return };
+        under_way.set(stage, left);
+        if left == 0 {
             self.advance(lane, send);
             if let Some(next) = self.operation.gate.map(|gate| lane + gate)
                 && next < self.operation.lanes
@@ -158,8 +158,8 @@ impl Progress {
                 return at > before;
             }
             let state = &mut self.lanes[lane as usize];
-            state.arrived.remove(&at);
-            state.acknowledged.remove(&at);
+            state.arrived.set(at, 0);
+            state.acknowledged.set(at, 0);
             if at == stages {
                 state.is_over = true;
                 self.lanes_left -= 1;
@@ -167,8 +167,8 @@ impl Progress {
             }
             state.stage += 1;
             let is_awaited = operation.gate.is_some() || pattern.most_under_way().is_some();
-            if is_awaited && !stage.slots.is_empty() {
-                state.under_way.insert(at, stage.slots.len() as u32);
+            if is_awaited {
+                state.under_way.set(at, stage.slots.len() as u32);
             }
             send.extend(stage.slots.map(|slot| self.sending(lane, slot)));
         }
@@ -176,9 +176,7 @@ impl Progress {
 
     fn may_pass(&self, lane: u32, at: u32, stage: &Stage) -> bool {
         let state = &self.lanes[lane as usize];
-        let count = |of: &BTreeMap<u32, u32>| of.get(&at).copied().unwrap_or(0);
-        let has_come =
-            count(&state.arrived) == stage.awaits && count(&state.acknowledged) == stage.awaits_own;
+        let has_come = state.arrived.of(at) == stage.awaits && state.acknowledged.of(at) == stage.awaits_own;
         has_come && self.has_room(lane, at) && self.is_open(lane, at)
     }
 
@@ -186,13 +184,13 @@ impl Progress {
     fn has_room(&self, lane: u32, at: u32) -> bool {
         let most = self.operation.pattern(lane).most_under_way();
         let Some(before) = most.and_then(|most| at.checked_sub(most)) else { return true };
-        at == self.stages(lane) || !self.lanes[lane as usize].under_way.contains_key(&before)
+        at == self.stages(lane) || self.lanes[lane as usize].under_way.of(before) == 0
     }
 
     /// Whether the piece before the last of the same channel has passed a stage, and all of that was acknowledged.
     fn is_open(&self, lane: u32, at: u32) -> bool {
         let Some(before) = self.operation.gate.and_then(|gate| lane.checked_sub(gate)) else { return true };
         let before = &self.lanes[before as usize];
-        before.is_over || (before.stage > at && !before.under_way.contains_key(&at))
+        before.is_over || (before.stage > at && before.under_way.of(at) == 0)
     }
 }
