@@ -12,6 +12,7 @@ use crate::packet_format::PacketFormat;
 use crate::topology::{Link, Topology};
 use crate::units::{Rate, Time};
 use packetloom_transport::ways::{distinct_pairs, path};
+use std::sync::Arc;
 
 /// How long a timeout is.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +62,7 @@ pub struct Windows {
 }
 
 /// The parameters, read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     pub service: Service,
     pub format: PacketFormat,
@@ -85,6 +86,8 @@ pub struct Config {
     pub network_rtt: Time,
     pub rto: Time,
     pub request_interval: Time,
+    /// The rules of windows by links of the rate that most hosts have, so that all flows there share them.
+    pub rules: Option<(Rate, Arc<nscc::Rules>)>,
 }
 
 impl Config {
@@ -108,6 +111,7 @@ impl Config {
             Timeout::Packets(rto, packets) => rto + link_rate.time_for(packets * mtu),
         };
         self.request_interval = if self.is_eqds { self.rto } else { self.network_rtt };
+        self.rules = self.windows.map(|windows| (link_rate, Arc::new(self.rules(&windows, link_rate))));
         self
     }
 
@@ -127,7 +131,16 @@ impl Config {
 
     /// A new flow's window, if senders have one.
     pub fn window(&self, rate: Rate) -> Option<Window> {
-        let windows = self.windows?;
+        let windows = self.windows.as_ref()?;
+        let rules = match &self.rules {
+            Some((of, rules)) if *of == rate => Arc::clone(rules),
+            _ => Arc::new(self.rules(windows, rate)),
+        };
+        let initial = windows.initial.map(|packets| packets * self.mtu());
+        Some(Window::new(windows.rule, rules, initial))
+    }
+
+    fn rules(&self, windows: &Windows, rate: Rate) -> nscc::Rules {
         let network = nscc::Network {
             rtt: self.network_rtt,
             bdp_bytes: self.bdp(rate).floor(),
@@ -139,8 +152,7 @@ impl Config {
             rate: rate.as_bps() as f64,
             largest: windows.largest,
         };
-        let initial = windows.initial.map(|packets| packets * self.mtu());
-        Some(Window::new(windows.rule, &windows.nscc, &network, initial))
+        nscc::Rules::new(&windows.nscc, &network)
     }
 
     /// A new flow's credit, if receivers give some.

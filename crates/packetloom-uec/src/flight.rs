@@ -1,5 +1,6 @@
 //! What a sender knows of the packets that it has sent and that are not all known to have arrived.
 
+use crate::prefetch::prefetch;
 use crate::seq_set::SeqSet;
 use crate::units::Time;
 use std::cmp::Reverse;
@@ -71,6 +72,17 @@ impl Flight {
     #[inline]
     pub fn get(&self, seq: u32) -> Option<&Sent> {
         self.sent.get(seq.checked_sub(self.first)? as usize)
+    }
+
+    /// Prefetches what an acknowledgement of a packet will read.
+    #[inline]
+    pub fn prefetch(&self, seq: u32) {
+        if let Some(sent) = self.get(seq) {
+            prefetch(sent);
+        }
+        if let Some(oldest) = self.order.front() {
+            prefetch(oldest);
+        }
     }
 
     /// The first that is not known to have arrived once this one has, if that is news.

@@ -13,24 +13,24 @@ use std::sync::Arc;
 /// The flows by some of a host's links.
 #[derive(Debug)]
 pub struct Lane {
-    pub config: Config,
+    pub config: Arc<Config>,
     /// What a flow can have of these links; nothing where it is what the host has.
     pub rate: Option<Rate>,
     pub nic: Nic,
     pub pacer: Option<Pacer>,
     /// When the timer goes off for the next pull, if one is set.
     pub pulls_at: Time,
-    pub oversubscribed: Option<Oversubscribed>,
+    pub oversubscribed: Option<Box<Oversubscribed>>,
     pub is_in_period: bool,
 }
 
 impl Lane {
-    fn new(config: Config, rate: Option<Rate>) -> Lane {
+    fn new(config: Arc<Config>, rate: Option<Rate>) -> Lane {
         Lane {
             nic: Nic::new(config.control_per_data),
             pacer: None,
             pulls_at: Time::NEVER,
-            oversubscribed: config.oversubscribed.map(Oversubscribed::new),
+            oversubscribed: config.oversubscribed.map(Oversubscribed::new).map(Box::new),
             is_in_period: false,
             rate,
             config,
@@ -59,7 +59,7 @@ pub struct Lanes {
 
 impl Lanes {
     /// A host's.
-    pub fn new(config: Config, links: Option<Arc<Links>>) -> Lanes {
+    pub fn new(config: Arc<Config>, links: Option<Arc<Links>>) -> Lanes {
         Lanes { first: Lane::new(config, None), others: Vec::new(), ports: Vec::new(), links, turn: 0 }
     }
 
@@ -83,7 +83,7 @@ impl Lanes {
             return known as u16;
         }
         let ways = links.ways(host, peer);
-        let lane = Lane::new(self.first.config.on_ways(&ways), Some(ways.rate));
+        let lane = Lane::new(Arc::new(self.first.config.on_ways(&ways)), Some(ways.rate));
         self.ports.push(ports.into());
         if self.ports.len() == 1 {
             self.first = lane;

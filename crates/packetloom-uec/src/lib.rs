@@ -41,6 +41,7 @@ mod window;
 use crate::engine::{Context, FlowStatus, Plan, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::{Kind, Packet};
+use crate::prefetch::prefetch_whole;
 use crate::routing::Judged;
 use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
@@ -52,7 +53,7 @@ use links::Links;
 use ordered::Gap;
 use oversubscribed::Oversubscribed;
 use pacer::Pacer;
-use packetloom_core::{engine, flow, packet, routing, spec, topology, units};
+use packetloom_core::{engine, flow, packet, prefetch, routing, spec, topology, units};
 use packetloom_transport::finished::Finished;
 use packetloom_transport::flow_table::FlowTable;
 use packetloom_transport::{Scheme, Sending, packet_format, priority, reassembly, seq_set};
@@ -97,13 +98,13 @@ pub trait Variant: Send {
 }
 
 /// Parameters that were read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings(Config);
 
 /// These on a network.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    config: Config,
+    config: Arc<Config>,
     /// What hosts know of their links, where some have several.
     links: Option<Arc<Links>>,
 }
@@ -165,14 +166,14 @@ impl<V: Variant> Scheme for Sprayed<V> {
 
     fn configure(values: &Values) -> Setup {
         let Settings(config) = V::read(values);
-        Setup { config, links: None }
+        Setup { config: Arc::new(config), links: None }
     }
 
     fn on_plan(setup: Setup, plan: &Plan<'_>) -> Setup {
-        let config = setup.config.on(plan.topology);
+        let config = Arc::unwrap_or_clone(setup.config).on(plan.topology);
         let spreads = routing::hosts_spread(plan.routing) && config.service != Service::Rod;
         let links = Links::of(plan.topology, config.sizes(), spreads).map(Arc::new);
-        Setup { config, links }
+        Setup { config: Arc::new(config), links }
     }
 
     fn check_network(values: &Values, topology: &Topology) -> Result<(), Complaint> {
@@ -196,7 +197,7 @@ impl<V: Variant> Scheme for Sprayed<V> {
 
     fn new(Setup { config, links }: &Setup) -> Sprayed<V> {
         Sprayed {
-            lanes: Lanes::new(*config, links.clone()),
+            lanes: Lanes::new(Arc::clone(config), links.clone()),
             senders: FlowTable::default(),
             receivers: FlowTable::default(),
             finished: Finished::new(Time(config.rto.as_ps().saturating_mul(8))),
@@ -233,8 +234,22 @@ impl<V: Variant> Transport for Sprayed<V> {
     #[inline]
     fn expect(&self, packet: &Packet<Header>) {
         match packet.kind {
-            Kind::Data | Kind::Trimmed => self.receivers.prefetch(packet.flow),
+            Kind::Data | Kind::Trimmed => match self.receivers.get(packet.flow) {
+                Some(receiver) => prefetch_whole(receiver),
+                None => self.finished.expect(),
+            },
             _ => self.senders.prefetch(packet.flow),
+        }
+    }
+
+    #[inline]
+    fn expect_soon(&self, packet: &Packet<Header>) {
+        if let Header::Ack(ack) = &packet.header {
+            if let Some(sender) = self.senders.get(packet.flow) {
+                sender.flight.prefetch(ack.seq);
+            }
+        } else if packet.kind == Kind::Data && self.receivers.get(packet.flow).is_none() {
+            self.finished.expect_soon(packet.flow);
         }
     }
 
@@ -499,7 +514,7 @@ fn take_in(
     receiver: &mut Receiver,
     packet: &Packet<Header>,
     config: &Config,
-    oversubscribed: &mut Option<Oversubscribed>,
+    oversubscribed: &mut Option<Box<Oversubscribed>>,
 ) -> (Option<Header>, Wants) {
     match config.service {
         Service::Rud => take_in_any(receiver, packet, config, oversubscribed),
@@ -515,7 +530,7 @@ fn take_in_any(
     receiver: &mut Receiver,
     packet: &Packet<Header>,
     config: &Config,
-    oversubscribed: &mut Option<Oversubscribed>,
+    oversubscribed: &mut Option<Box<Oversubscribed>>,
 ) -> (Option<Header>, Wants) {
     let nothing = Wants::default();
     let Receiver { arrivals, pulls, .. } = receiver;

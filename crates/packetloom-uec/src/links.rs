@@ -167,9 +167,9 @@ pub fn check_ordered(topology: &Topology) -> Result<(), Complaint> {
 
 impl Config {
     /// The same for flows on some of the networks that hosts' links lead into.
-    pub fn on_ways(self, ways: &Ways) -> Config {
+    pub fn on_ways(&self, ways: &Ways) -> Config {
         let rtt = self.base_rtt.unwrap_or(ways.network.rtt).max(Time(1));
-        let config = self.at(rtt, ways.link_rate);
+        let config = self.clone().at(rtt, ways.link_rate);
         // Below one switch there is no fabric that could be oversubscribed.
         let oversubscribed = config.oversubscribed.filter(|_| ways.network.hops > 2);
         Config { oversubscribed, ..config }

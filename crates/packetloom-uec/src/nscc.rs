@@ -5,6 +5,7 @@
 //! window moves; where they do not, the path is the cause, and the choice of entropies deals with it.
 
 use crate::units::Time;
+use std::sync::Arc;
 
 /// What can be set.
 #[derive(Clone, Copy, Debug)]
@@ -77,12 +78,30 @@ impl Scaled {
     }
 }
 
-/// A flow's window.
-#[derive(Clone, Debug)]
-pub struct Nscc {
+/// What does not change, nor differs from flow to flow by links of one rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
     settings: Settings,
     network: Network,
     scaled: Scaled,
+}
+
+impl Rules {
+    /// On a network.
+    pub fn new(settings: &Settings, network: &Network) -> Rules {
+        Rules { settings: *settings, network: *network, scaled: Scaled::of(settings, network) }
+    }
+
+    /// Bytes of a full packet.
+    pub fn mtu_bytes(&self) -> i64 {
+        self.network.mtu_bytes
+    }
+}
+
+/// A flow's window.
+#[derive(Clone, Debug)]
+pub struct Nscc {
+    rules: Arc<Rules>,
     cwnd: i64,
     largest: i64,
     /// The shortest round trip so far.
@@ -108,12 +127,11 @@ pub struct Nscc {
 
 impl Nscc {
     /// A flow's, of which nothing is known yet.
-    pub fn new(settings: &Settings, network: &Network, cwnd: Option<i64>) -> Nscc {
+    pub fn new(rules: Arc<Rules>, cwnd: Option<i64>) -> Nscc {
+        let network = rules.network;
         let largest = (network.largest * network.bdp_bytes) as i64;
         Nscc {
-            settings: *settings,
-            network: *network,
-            scaled: Scaled::of(settings, network),
+            rules,
             cwnd: cwnd.unwrap_or(largest),
             largest,
             base_rtt: network.rtt,
@@ -149,7 +167,7 @@ impl Nscc {
 
     /// The delay that is aimed at.
     pub fn target(&self) -> Time {
-        self.network.target
+        self.rules.network.target
     }
 
     /// The smoothed delay in queues.
@@ -162,20 +180,20 @@ impl Nscc {
     pub fn learn_base(&mut self, rtt: Time) {
         if rtt < self.base_rtt {
             self.base_rtt = rtt;
-            let bdp = (rtt.as_ps() as f64 / 1e6 * self.network.rate / 8e6) as i64;
-            self.largest = (self.network.largest * bdp as f64) as i64;
+            let bdp = (rtt.as_ps() as f64 / 1e6 * self.rules.network.rate / 8e6) as i64;
+            self.largest = (self.rules.network.largest * bdp as f64) as i64;
         }
     }
 
     /// A round trip took so much longer than the shortest.
     pub fn learn_delay(&mut self, delay: Time, marked: bool) {
-        let sample = if !marked && delay > self.network.target {
+        let sample = if !marked && delay > self.rules.network.target {
             // What waited but was not marked since is of the past.
             self.base_rtt.as_ps() as f64 * 0.25
         } else {
             delay.as_ps() as f64
         };
-        let gain = self.settings.gain;
+        let gain = self.rules.settings.gain;
         self.delay = Time((gain * sample + (1.0 - gain) * self.delay.as_ps() as f64) as u64);
     }
 
@@ -191,15 +209,17 @@ impl Nscc {
         if self.adapts_quickly(now, false, marked, delay, in_flight) {
             return;
         }
-        match (marked, delay >= self.network.target) {
-            (false, true) => self.increase += (self.scaled.fair * bytes as f64) as u64,
+        match (marked, delay >= self.rules.network.target) {
+            (false, true) => self.increase += (self.rules.scaled.fair * bytes as f64) as u64,
             (false, false) => self.grow(bytes, delay),
             (true, true) => self.decrease(now),
             // The path was crowded, and is left.
             (true, false) => {}
         }
         self.bound();
-        if self.received > self.scaled.adjust_bytes || now.since(self.adjusted_at) > self.network.rtt {
+        if self.received > self.rules.scaled.adjust_bytes
+            || now.since(self.adjusted_at) > self.rules.network.rtt
+        {
             self.adjust(now);
         }
         self.bound();
@@ -209,7 +229,7 @@ impl Nscc {
     pub fn trimmed(&mut self, now: Time, bytes: i64, spares: bool, in_flight: i64) {
         self.ignored += bytes;
         // Where a packet was trimmed a whole queue waited.
-        self.learn_delay(self.network.rtt, true);
+        self.learn_delay(self.rules.network.rtt, true);
         self.was_trimmed = true;
         if !self.adapts_quickly(now, true, true, Time::ZERO, in_flight) && !spares {
             self.cwnd -= bytes;
@@ -219,7 +239,7 @@ impl Nscc {
 
     /// A packet of so many bytes timed out.
     pub fn lost(&mut self, bytes: i64) {
-        self.cwnd = (self.cwnd - bytes).max(self.network.mtu_bytes);
+        self.cwnd = (self.cwnd - bytes).max(self.rules.network.mtu_bytes);
     }
 
     /// Quick adaptation: once in a round trip with a full queue, whether so little arrived that the window should be
@@ -227,17 +247,17 @@ impl Nscc {
     fn adapts_quickly(&mut self, now: Time, lost: bool, marked: bool, delay: Time, in_flight: i64) -> bool {
         let mut is_done = self.ignored < self.to_ignore && marked;
         if !is_done && self.adapts_at.is_none_or(|at| now > at) {
-            let is_bad = self.was_trimmed || lost || delay.as_ps() as f64 > self.scaled.threshold;
-            let is_little = self.achieved < self.largest >> self.settings.gate;
+            let is_bad = self.was_trimmed || lost || delay.as_ps() as f64 > self.rules.scaled.threshold;
+            let is_little = self.achieved < self.largest >> self.rules.settings.gate;
             if self.adapts_at.is_some() && is_bad && is_little {
-                self.cwnd = self.achieved.max(self.network.mtu_bytes);
+                self.cwnd = self.achieved.max(self.rules.network.mtu_bytes);
                 self.to_ignore = in_flight;
                 self.ignored = 0;
                 self.was_trimmed = false;
                 is_done = true;
             }
             self.achieved = 0;
-            self.adapts_at = Some(now + self.base_rtt + self.network.target);
+            self.adapts_at = Some(now + self.base_rtt + self.rules.network.target);
         }
         if is_done {
             self.increase = 0;
@@ -247,7 +267,7 @@ impl Nscc {
     }
 
     fn grow(&mut self, bytes: i64, delay: Time) {
-        if delay < self.settings.fast_below {
+        if delay < self.rules.settings.fast_below {
             self.without_delay += bytes;
             self.is_fast |= self.without_delay > self.cwnd;
         } else {
@@ -255,19 +275,19 @@ impl Nscc {
             self.is_fast = false;
         }
         if self.is_fast {
-            self.cwnd = (self.cwnd as f64 + bytes as f64 * self.scaled.fast) as i64;
+            self.cwnd = (self.cwnd as f64 + bytes as f64 * self.rules.scaled.fast) as i64;
         } else {
-            let room = self.network.target.since(delay).as_ps() as f64;
-            self.increase += (self.scaled.alpha * bytes as f64 * room) as u64;
+            let room = self.rules.network.target.since(delay).as_ps() as f64;
+            self.increase += (self.rules.scaled.alpha * bytes as f64 * room) as u64;
         }
     }
 
     fn decrease(&mut self, now: Time) {
         self.is_fast = false;
         self.without_delay = 0;
-        if self.delay > self.network.target && now.since(self.decreased_at) > self.base_rtt {
-            let over = self.delay.since(self.network.target).as_ps() as f64 / self.delay.as_ps() as f64;
-            let factor = (1.0 - self.settings.gamma * over).max(self.settings.least_factor);
+        if self.delay > self.rules.network.target && now.since(self.decreased_at) > self.base_rtt {
+            let over = self.delay.since(self.rules.network.target).as_ps() as f64 / self.delay.as_ps() as f64;
+            let factor = (1.0 - self.rules.settings.gamma * over).max(self.rules.settings.least_factor);
             self.cwnd = (self.cwnd as f64 * factor) as i64;
             self.decreased_at = now;
         }
@@ -276,8 +296,8 @@ impl Nscc {
     /// Adds what was collected, a window's share of it (the specification's fulfil adjustment).
     fn adjust(&mut self, now: Time) {
         self.cwnd += self.increase as i64 / self.cwnd;
-        if now.since(self.adjusted_at) >= self.network.rtt {
-            self.cwnd = (self.cwnd as f64 + self.scaled.eta) as i64;
+        if now.since(self.adjusted_at) >= self.rules.network.rtt {
+            self.cwnd = (self.cwnd as f64 + self.rules.scaled.eta) as i64;
             self.adjusted_at = now;
         }
         self.increase = 0;
@@ -285,6 +305,6 @@ impl Nscc {
     }
 
     fn bound(&mut self) {
-        self.cwnd = self.cwnd.min(self.largest).max(self.network.mtu_bytes);
+        self.cwnd = self.cwnd.min(self.largest).max(self.rules.network.mtu_bytes);
     }
 }

@@ -53,7 +53,7 @@ pub fn take_in(
     receiver: &mut Receiver,
     packet: &Packet<Header>,
     config: &Config,
-    oversubscribed: &mut Option<Oversubscribed>,
+    oversubscribed: &mut Option<Box<Oversubscribed>>,
 ) -> (Option<Header>, Wants) {
     let expected = receiver.arrivals.packets();
     match packet.header {

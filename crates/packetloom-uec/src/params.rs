@@ -371,6 +371,7 @@ fn config(values: &Values) -> Config {
         network_rtt: Time::ZERO,
         rto: Time::NEVER,
         request_interval: Time::ZERO,
+        rules: None,
     }
 }
 

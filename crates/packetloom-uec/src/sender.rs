@@ -36,7 +36,7 @@ pub struct Sender {
     credit: Option<Credit>,
     /// The credit target of the last request.
     target: u32,
-    sleek: Option<Sleek>,
+    sleek: Option<Box<Sleek>>,
     /// Whether it waits for its turn at the host's link.
     pub is_queued: bool,
     /// By which of the host's links it goes.
@@ -79,7 +79,7 @@ impl Sender {
             window: config.window(rate),
             credit: config.credit(rate).map(Credit::new),
             target: 0,
-            sleek: config.sleek.map(Sleek::new),
+            sleek: config.sleek.map(|settings| Box::new(Sleek::new(settings))),
             is_queued: false,
             lane,
             requested_at: None,
@@ -144,7 +144,8 @@ impl Sender {
     }
 
     fn fits_window(&self, bytes: i64) -> bool {
-        let recovers = || self.sleek.is_some_and(|sleek| sleek.is_recovering()) && self.flight.has_lost();
+        let recovers =
+            || self.sleek.as_ref().is_some_and(|sleek| sleek.is_recovering()) && self.flight.has_lost();
         self.window.as_ref().is_none_or(|window| self.in_flight + bytes <= window.cwnd() || recovers())
     }
 
@@ -403,7 +404,7 @@ impl Sender {
             self.alarm_at = self.deadline(config).max(context.now);
             context.set_timer(self.alarm_at, self.flow.id, super::TIMEOUT);
         }
-        let probes_at = self.sleek.map_or(Time::NEVER, |sleek| sleek.probes_at);
+        let probes_at = self.sleek.as_ref().map_or(Time::NEVER, |sleek| sleek.probes_at);
         if probes_at < self.probe_alarm_at {
             self.probe_alarm_at = probes_at;
             context.set_timer(probes_at, self.flow.id, super::PROBE);

@@ -1,7 +1,8 @@
 //! The sender's own window: what may be in flight.
 
-use super::nscc::{Network, Nscc, Settings};
+use super::nscc::{Nscc, Rules};
 use crate::units::Time;
+use std::sync::Arc;
 
 /// What moves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +44,10 @@ pub struct News {
 
 impl Window {
     /// A flow's, of so many bytes, or of the most that there may be.
-    pub fn new(rule: Rule, settings: &Settings, network: &Network, cwnd: Option<i64>) -> Window {
-        let nscc = Nscc::new(settings, network, cwnd);
-        Window { rule, cwnd: nscc.cwnd(), mtu: network.mtu_bytes, nscc, is_answered: false }
+    pub fn new(rule: Rule, rules: Arc<Rules>, cwnd: Option<i64>) -> Window {
+        let mtu = rules.mtu_bytes();
+        let nscc = Nscc::new(rules, cwnd);
+        Window { rule, cwnd: nscc.cwnd(), mtu, nscc, is_answered: false }
     }
 
     /// Its bytes.
