@@ -47,6 +47,8 @@ pub struct Arrivals {
     next_cnp_at: Time,
     /// Whether a timer is set for what is owed.
     has_timer: bool,
+    /// Whether the flow can't be whole any more.
+    is_broken: bool,
 }
 
 impl Default for Arrivals {
@@ -58,6 +60,7 @@ impl Default for Arrivals {
             owed_marked: false,
             next_cnp_at: Time::ZERO,
             has_timer: false,
+            is_broken: false,
         }
     }
 }
@@ -75,7 +78,18 @@ impl Arrivals {
                 self.take_in_order(arrival, config, (chunk, nack_interval, ack_duplicates), now)
             }
             Recovery::Selective { .. } => self.take_any(arrival, config),
+            Recovery::None => self.take_unanswered(arrival),
         }
+    }
+
+    /// UC: a packet out of order ends the message, of which the receiver drops the rest.
+    fn take_unanswered(&mut self, arrival: Arrival) -> Replies {
+        if arrival.seq != self.got.next() {
+            self.is_broken = true;
+        } else if !self.is_broken {
+            self.got.add(arrival.seq, arrival.last);
+        }
+        Replies::new()
     }
 
     fn take_in_order(

@@ -44,6 +44,9 @@ pub enum Recovery {
         /// So many packets may be in flight; `None`: as the network says.
         cap: Option<u32>,
     },
+    /// They are dropped, nobody learns of it, and nothing is acknowledged (InfiniBand specification vol. 1, §9.8.2:
+    /// the unreliable connection).
+    None,
 }
 
 /// What bounds the bytes in flight.
@@ -84,6 +87,7 @@ impl Config {
                 many: values.count("rto_low_packets") as u32,
                 cap: values.optional_count("bdp_cap").map(|packets| packets as u32),
             },
+            "none" => Recovery::None,
             _ => Recovery::GoBackN {
                 chunk: values.optional_count("chunk").unwrap_or(1) as u32,
                 nack_interval: values.time("nack_interval"),
@@ -146,7 +150,7 @@ impl Config {
     /// A memory of finished flows that is long enough for its senders.
     pub(super) fn finished(&self) -> Finished {
         let silence = match self.recovery {
-            Recovery::GoBackN { rto: Time::NEVER, .. } => Time::ZERO,
+            Recovery::GoBackN { rto: Time::NEVER, .. } | Recovery::None => Time::ZERO,
             Recovery::GoBackN { rto, .. } => rto,
             Recovery::Selective { rtos: [low, high], .. } => low.max(high),
         };
@@ -194,7 +198,7 @@ impl Config {
     /// How many packets a flow may have in flight.
     pub(super) fn packets_cap(&self, path: &FlowPath) -> u32 {
         match self.recovery {
-            Recovery::GoBackN { .. } => u32::MAX,
+            Recovery::GoBackN { .. } | Recovery::None => u32::MAX,
             Recovery::Selective { cap: Some(cap), .. } => cap,
             Recovery::Selective { cap: None, .. } => {
                 (bdp_bytes(path.rate, path.base_rtt) / self.format.data.mss_bytes).clamp(1, 1 << 30) as u32

@@ -165,6 +165,10 @@ impl<C: Control> Scheme for Rdma<C> {
         Arc::new(Setup { config: config.under(plan.routing), settings })
     }
 
+    fn is_answered(values: &Values) -> bool {
+        values.text("recovery") != "none"
+    }
+
     fn check_network(values: &Values, topology: &Topology) -> Result<(), Complaint> {
         if C::MOST_SWITCHES == usize::MAX {
             return Ok(());
@@ -283,6 +287,10 @@ impl<C: Control> Transport for Rdma<C> {
 
     fn statuses(&self) -> Vec<FlowStatus> {
         let config = &self.setup.config;
+        if config.recovery == Recovery::None {
+            // Nobody knows how a flow fares. It never stands still, unless the host's link does.
+            return Vec::new();
+        }
         let open = self.senders.states().map(|sender| sender.pair.status(config));
         open.chain(self.connected.iter().flat_map(|connected| connected.statuses(config))).collect()
     }
@@ -406,6 +414,13 @@ impl<C: Control> Rdma<C> {
             Spacing::After(gap) => gap,
         };
         pair.sent(now, size_bytes, gap);
+        if config.recovery == Recovery::None {
+            pair.let_go();
+            if pair.is_done() {
+                let left_at = now + context.time_at(pair.path.rate, size_bytes.into());
+                context.set_timer(left_at, flow, TIMEOUT);
+            }
+        }
         self.rota.served(&pair.turn);
         self.settle(flow, context);
     }
@@ -447,6 +462,9 @@ impl<C: Control> Rdma<C> {
     /// A flow may have waited too long for an answer.
     fn rings(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
+        if config.recovery == Recovery::None {
+            return self.let_go(flow, context);
+        }
         let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
         if pair.rings(config, context.now) {
             control.advance(settings, context.now);
@@ -454,6 +472,14 @@ impl<C: Control> Rdma<C> {
         }
         self.settle(flow, context);
         self.serve(context);
+    }
+
+    /// The last packet of an unreliable flow has left its link.
+    fn let_go(&mut self, flow: FlowId, context: &mut Host<'_, C>) {
+        let Some(Sender { pair, .. }) = self.senders.get_mut(flow) else { return };
+        self.rota.place(&mut pair.turn, flow, None, context.now);
+        context.closed(&pair.flow, pair.report);
+        self.senders.remove(flow);
     }
 }
 

@@ -186,6 +186,11 @@ impl Pair {
         seq + 1 == self.packets || self.is_blocked() || seq + 1 < self.next
     }
 
+    /// Nothing will be heard of what was sent.
+    pub fn let_go(&mut self) {
+        self.una = self.next;
+    }
+
     /// A packet of this size started, and the next may after a gap.
     pub fn sent(&mut self, now: Time, wire_bytes: u16, gap: Time) {
         (self.sent_at, self.sent_bytes) = (now, wire_bytes);
@@ -241,6 +246,7 @@ impl Pair {
         let rto = match config.recovery {
             Recovery::GoBackN { rto, .. } => rto,
             Recovery::Selective { rtos, many, .. } => rtos[usize::from(in_flight >= many)],
+            Recovery::None => Time::NEVER,
         };
         self.moved_at.saturating_add(rto)
     }

@@ -70,9 +70,9 @@ pub const fn core(d: Defaults) -> [Param; 23] {
         ),
         Param::value(
             "recovery",
-            Kind::Choice(&["go-back-n", "irn"]),
+            Kind::Choice(&["go-back-n", "irn", "none"]),
             d.recovery.0,
-            "What happens to packets beyond a loss: the receiver drops them and the sender goes back to the first missing one; or they are kept, and only what is missing is sent again (IRN, with its timeouts and its cap on packets in flight).",
+            "What happens to packets beyond a loss: the receiver drops them and the sender goes back to the first missing one; or they are kept, and only what is missing is sent again (IRN, with its timeouts and its cap on packets in flight); or the receiver drops the rest of the flow, nothing is acknowledged, and nothing is sent again (none: the unreliable connection, UC, with roce and dcqcn).",
             d.recovery.1,
         ),
         Param::value(
@@ -203,7 +203,36 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
         return Err(Complaint::new("ack_duplicates", message));
     }
     connections::check(values)?;
-    check_window(values)
+    check_window(values)?;
+    if values.text("recovery") == "none" { check_unreliable(values) } else { Ok(()) }
+}
+
+/// What must hold where nothing is acknowledged.
+fn check_unreliable(values: &Values) -> Result<(), Complaint> {
+    if !matches!(values.kind.as_str(), "roce" | "dcqcn") {
+        let message = format!(
+            "{} goes by acknowledgements, and with none nothing is acknowledged; write \"go-back-n\" or \"irn\", or transport = \"dcqcn\"",
+            values.kind
+        );
+        return Err(Complaint::new("recovery", message));
+    }
+    let is_bounded = values.text("window") != "none";
+    for (key, is_set) in [
+        ("window", is_bounded),
+        ("rto", values.optional_time("rto").is_some()),
+        ("chunk", values.optional_count("chunk").is_some()),
+        ("bdp_cap", values.optional_count("bdp_cap").is_some()),
+    ] {
+        if is_set {
+            let message = "goes by acknowledgements, and with recovery = \"none\" there are none; leave it out, or write recovery = \"go-back-n\" or \"irn\"";
+            return Err(Complaint::new(key, message));
+        }
+    }
+    if values.component(connections::PARAM.name).kind != "open" {
+        let message = "are not built for recovery = \"none\"; leave them out";
+        return Err(Complaint::new("connections", message));
+    }
+    Ok(())
 }
 
 fn check_window(values: &Values) -> Result<(), Complaint> {

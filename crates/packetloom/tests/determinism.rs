@@ -150,6 +150,8 @@ fn rdma_is_pinned_too_and_does_not_depend_on_windows_nor_threads() {
     let pinned = [
         ("roce", "", LOSSLESS, "ecmp", "60191be478d52737"),
         ("roce", r#", recovery = "irn""#, DROP_TAIL, "spray-random", "a5d82354897848a8"),
+        ("roce", r#", recovery = "none""#, LOSSLESS, "ecmp", "100cb35649d1023f"),
+        ("dcqcn", r#", recovery = "none""#, LOSSLESS, "ecmp", "676998e9fe2aca0e"),
         ("dcqcn", "", LOSSLESS, "ecmp", "d65a98c892d80a4a"),
         ("dcqcn", "", CBFC, "ecmp", "e00efb5d3f83ea90"),
         ("dcqcn", r#", variant = "mellanox""#, LOSSLESS, "ecmp", "32cca05c37569ec8"),

@@ -166,8 +166,10 @@ def transport(case: Case) -> str:
         trims = "trimming" if queue["kind"] == "ndp" else "no trimming"
         return f"UET {one['service'].upper()}, {CONTROLS[_control(one)]}, {trims}{pfc}"
     if one["kind"] in ("roce", "dcqcn"):
-        control = "DCQCN, " if one["kind"] == "dcqcn" else ""
-        return f"RoCE RC, {control}{one['recovery']}{pfc}"
+        control = ", DCQCN" if one["kind"] == "dcqcn" else ""
+        connection = "UC" if one["recovery"] == "none" else "RC"
+        recovery = "" if one["recovery"] == "none" else f", {one['recovery']}"
+        return f"RoCE {connection}{control}{recovery}{pfc}"
     return f"{one['kind']}{pfc}"
 
 

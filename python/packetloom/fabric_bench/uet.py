@@ -133,7 +133,7 @@ TESTS = (
         id="uet-services",
         draft="training",
         sections=("UET Throughput by Transport Service", "UET Latency Characterization"),
-        measures="throughput with 1 to 32 contexts, and the first packet's latency, of UET's services beside RoCE's RC",
+        measures="throughput with 1 to 32 contexts, and the first packet's latency: UET's services, RoCE's RC and UC",
         parts=(Part("services", "uet-services", (), ("run.duration=2ms",)),),
         tables=(
             TableOf(
@@ -145,7 +145,8 @@ TESTS = (
                 layout=("service", "throughput (Gb/s)"),
                 notes=(
                     "Of messages that were received whole. Congestion control governs neither RUDI nor UUD: their "
-                    "packets leave at the rate of the link. A context of UUD has its next message when one has left.",
+                    "packets leave at the rate of the link. A context of UUD or UC has its next message when one has "
+                    "left.",
                 ),
             ),
             TableOf(
@@ -160,10 +161,7 @@ TESTS = (
                 ),
             ),
         ),
-        not_measured=(
-            "RoCE UC: packetloom's RoCE is the reliable connection",
-            "setting up contexts and queue pairs, and how many there can be: they are open from the start",
-        ),
+        not_measured=("setting up contexts and queue pairs, and how many there can be: they are open from the start",),
     ),
     Test(
         id="uet-spray",

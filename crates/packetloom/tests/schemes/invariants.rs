@@ -60,8 +60,19 @@ struct Held {
     largest_window: f64,
     /// A sender that is not done is never left alone for longer: there is a timer.
     alone: Time,
-    /// Whether it sends again what is lost. What does not loses nothing here, and needs no timer.
-    repairs: bool,
+    /// What may befall its packets. What does not send again what is lost loses nothing here, and needs no timer.
+    bears: Bears,
+}
+
+/// What may befall a scheme's packets, if it is to deliver all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Bears {
+    /// Marks.
+    Marks,
+    /// These, and delays, which change their order.
+    Disorder,
+    /// These, and losses.
+    Losses,
 }
 
 const SHORT: &str = r#"{ kind = "drop-tail", capacity = "30KB" }"#;
@@ -85,7 +96,7 @@ const fn windowed(kind: &'static str, keys: &'static str, queue: &'static str) -
         may: May::Window,
         largest_window: 40.0,
         alone: Time::from_us(4_000),
-        repairs: true,
+        bears: Bears::Losses,
     }
 }
 
@@ -98,7 +109,7 @@ const fn paced(kind: &'static str) -> Held {
         may: May::Rate,
         largest_window: 40.0,
         alone: Time::from_us(4_000),
-        repairs: true,
+        bears: Bears::Losses,
     }
 }
 
@@ -118,6 +129,7 @@ const IDEMPOTENT: &str = r#"mss = "1460B", header = "40B", rto = "500us", servic
 const IDEMPOTENT_NSCC: &str =
     r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", service = "rudi", control = "nscc""#;
 const UNRELIABLE: &str = r#"mss = "1460B", header = "40B", service = "uud""#;
+const ROOMY_MARKING: &str = r#"{ kind = "ecn", capacity = "300KB", mark_above = "10KB" }"#;
 const ROOMY: &str = r#"{ kind = "ndp", capacity = "300KB" }"#;
 const SPRAYED_SLEEK: &str =
     r#"mss = "1460B", header = "40B", rto = "500us", base_rtt = "20us", sleek = true"#;
@@ -129,6 +141,8 @@ const fn sprayed(kind: &'static str, keys: &'static str, queue: &'static str, ma
 
 /// With packets of the size that is drawn here.
 const GO_BACK_N: &str = r#"mss = "1460B", header = "40B", ack = "40B", rto = "1ms""#;
+/// The unreliable connection, which drops what is out of order.
+const UC: &str = r#"mss = "1460B", header = "40B", ack = "40B", recovery = "none""#;
 const IRN: &str = r#"mss = "1460B", header = "40B", ack = "40B", recovery = "irn""#;
 
 /// Between queue pairs.
@@ -188,7 +202,7 @@ const HELD: &[Held] = &[
     paced("d3"),
     paced("pdq"),
     Held {
-        repairs: false,
+        bears: Bears::Disorder,
         keys: "",
         queue: CREDITS,
         may: May::Window,
@@ -211,7 +225,7 @@ const HELD: &[Held] = &[
     sprayed("uec", ORDERED_RCCC, TRIMMING_AND_MARKING, May::LinkFree),
     sprayed("uec", IDEMPOTENT, TRIMMING, May::LinkFree),
     sprayed("uec", IDEMPOTENT_NSCC, TRIMMING_AND_MARKING, May::Window),
-    Held { repairs: false, ..sprayed("uec", UNRELIABLE, ROOMY, May::LinkFree) },
+    Held { bears: Bears::Disorder, ..sprayed("uec", UNRELIABLE, ROOMY, May::LinkFree) },
     Held { may: May::Granted, ..windowed("fastpass", "arbiter = 3", SHORT) },
     Held {
         may: May::WindowAndRate,
@@ -237,6 +251,8 @@ const HELD: &[Held] = &[
     Held { may: May::LinkFree, ..windowed("phost", "", PFABRIC) },
     rdma("roce", GO_BACK_N, May::LinkFree),
     rdma("roce", IRN, May::LinkFree),
+    Held { bears: Bears::Marks, queue: ROOMY, ..rdma("roce", UC, May::LinkFree) },
+    Held { bears: Bears::Marks, queue: ROOMY_MARKING, ..rdma("dcqcn", UC, May::LastRate) },
     rdma(
         "roce",
         r#"mss = "1460B", header = "40B", ack = "40B", rto = "1ms", chunk = 4, ack_every = 3, window = "bdp""#,
@@ -282,24 +298,25 @@ struct History {
     to_receivers: Vec<Fate>,
 }
 
-fn fates(repairs: bool) -> impl Strategy<Value = Vec<Fate>> {
+fn fates(bears: Bears) -> impl Strategy<Value = Vec<Fate>> {
     let time = |us: std::ops::Range<u64>| us.prop_map(Time::from_us);
-    let lost = if repairs { Fate::Lost } else { Fate::Arrives };
-    let silence = move |span| if repairs { Fate::Silence(span) } else { Fate::Late(span) };
+    let lost = if bears >= Bears::Losses { Fate::Lost } else { Fate::Arrives };
+    let late = move |span| if bears >= Bears::Disorder { Fate::Late(span) } else { Fate::Arrives };
+    let silence = move |span| if bears >= Bears::Losses { Fate::Silence(span) } else { late(span) };
     let run = prop_oneof![
         6 => (Just(Fate::Arrives), 1..40_usize),
         3 => (Just(lost), 1..8_usize),
         2 => (Just(Fate::Marked), 1..30_usize),
-        3 => (time(1..300).prop_map(Fate::Late), 1..5_usize),
+        3 => (time(1..300).prop_map(late), 1..5_usize),
         1 => (time(100..6_000).prop_map(silence), Just(1)),
     ];
     let runs = proptest::collection::vec(run, 0..12);
     runs.prop_map(|runs| runs.into_iter().flat_map(|(fate, times)| vec![fate; times]).collect())
 }
 
-fn history(repairs: bool) -> impl Strategy<Value = History> {
+fn history(bears: Bears) -> impl Strategy<Value = History> {
     let flows = (1..80_u32, 1..80_u32, 0..200_u64);
-    (flows, fates(repairs), fates(repairs)).prop_map(
+    (flows, fates(bears), fates(bears)).prop_map(
         |((first, second, second_starts_us), to_senders, to_receivers)| History {
             packets: [first, second],
             second_starts_us,
@@ -349,7 +366,7 @@ fn check(held: &Held, history: &History, file: &str) -> Result<(), String> {
         }
         ends(held, row, packets, witness.struck_at)?;
         keeps_bounds(held, &steps, packets)?;
-        if held.repairs {
+        if held.bears == Bears::Losses {
             is_never_alone(held, &steps)?;
         }
         sends_only_when_it_may(held, &steps)?;
@@ -480,7 +497,7 @@ fn no_scheme_breaks_a_law_whatever_befalls_its_packets() {
     for (number, held) in HELD.iter().enumerate() {
         let file = format!("invariants-{number}.csv");
         let found = runner()
-            .run(&history(held.repairs), |history| check(held, &history, &file).map_err(TestCaseError::fail));
+            .run(&history(held.bears), |history| check(held, &history, &file).map_err(TestCaseError::fail));
         if let Err(error) = found {
             broken += &format!("{} {{ {} }}: {error}\n", held.kind, held.keys);
         }

@@ -1,6 +1,7 @@
 //! Every registered scheme, one by one: what it does in a small case, as a table to read (`snapshots`), and its
 //! invariants, whatever the network does (`invariants`). `rates` and `flowtune` follow the rates of some,
-//! `services` what Ultra Ethernet does with a packet that is lost.
+//! `services` what Ultra Ethernet does with a packet that is lost, `unreliable` what
+//! RDMA's unreliable connection does.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -13,4 +14,5 @@ mod services;
 mod settings;
 mod snapshots;
 mod table;
+mod unreliable;
 mod watched;

@@ -103,6 +103,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting { flows: FEWER, ..on_rack("homa", "blind = \"5840B\", window = \"7KB\"", LEVELS) },
     Setting { flows: FEWER, ..on_rack("phost", "", PFABRIC) },
     Setting { flows: RDMA, ..on_rack("roce", "rto = \"20us\"", SHORT) },
+    Setting { variant: "uc", flows: RDMA, ..on_rack("roce", "recovery = \"none\"", SHORT) },
     Setting {
         flows: RDMA,
         ..on_rack("python-rate", "file = \"class.py\", class = \"RateControl\", rto = \"20us\"", SHORT)
