@@ -244,8 +244,15 @@ impl<C: Control> Transport for Rdma<C> {
     #[inline]
     fn expect(&self, packet: &Of<C>) {
         match packet.kind {
-            Kind::Data => self.receivers.prefetch(packet.flow),
+            Kind::Data => self.finished.expect(packet.flow, &self.receivers),
             _ => self.senders.prefetch(packet.flow),
+        }
+    }
+
+    #[inline]
+    fn expect_soon(&self, packet: &Of<C>) {
+        if packet.kind == Kind::Data {
+            self.finished.expect_soon(packet.flow, &self.receivers);
         }
     }
 

@@ -2,6 +2,7 @@
 //! then retransmits (TCP's TIME-WAIT has the same reason).
 
 use crate::flow::FlowId;
+use crate::flow_table::FlowTable;
 use crate::prefetch::{prefetch, prefetch_whole};
 use crate::units::Time;
 
@@ -46,16 +47,22 @@ impl Finished {
         recent.insert(flow, packets);
     }
 
-    /// A flow may begin soon: prefetches what is read then, whatever the flow.
+    /// A packet of a flow will arrive soon: prefetches its receiver or, where there is none, what is read to see
+    /// whether the flow has ended.
     #[inline]
-    pub fn expect(&self) {
-        prefetch_whole(&*self.0);
+    pub fn expect<R>(&self, flow: FlowId, receivers: &FlowTable<R>) {
+        match receivers.get(flow) {
+            Some(receiver) => prefetch_whole(receiver),
+            None => prefetch_whole(&*self.0),
+        }
     }
 
-    /// It may begin even sooner, and the above is in the cache: prefetches what that points to.
+    /// It will arrive even sooner, and the above is in the cache: prefetches what that points to.
     #[inline]
-    pub fn expect_soon(&self, flow: FlowId) {
-        self.0.recent.prefetch(flow);
+    pub fn expect_soon<R>(&self, flow: FlowId, receivers: &FlowTable<R>) {
+        if receivers.get(flow).is_none() {
+            self.0.recent.prefetch(flow);
+        }
     }
 
     /// How many packets the flow had, if it ended here.

@@ -41,7 +41,6 @@ mod window;
 use crate::engine::{Context, FlowStatus, Plan, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::{Kind, Packet};
-use crate::prefetch::prefetch_whole;
 use crate::routing::Judged;
 use crate::spec::{Complaint, Component, Values};
 use crate::topology::Topology;
@@ -234,10 +233,7 @@ impl<V: Variant> Transport for Sprayed<V> {
     #[inline]
     fn expect(&self, packet: &Packet<Header>) {
         match packet.kind {
-            Kind::Data | Kind::Trimmed => match self.receivers.get(packet.flow) {
-                Some(receiver) => prefetch_whole(receiver),
-                None => self.finished.expect(),
-            },
+            Kind::Data | Kind::Trimmed => self.finished.expect(packet.flow, &self.receivers),
             _ => self.senders.prefetch(packet.flow),
         }
     }
@@ -248,8 +244,8 @@ impl<V: Variant> Transport for Sprayed<V> {
             if let Some(sender) = self.senders.get(packet.flow) {
                 sender.flight.prefetch(ack.seq);
             }
-        } else if packet.kind == Kind::Data && self.receivers.get(packet.flow).is_none() {
-            self.finished.expect_soon(packet.flow);
+        } else if packet.kind == Kind::Data {
+            self.finished.expect_soon(packet.flow, &self.receivers);
         }
     }
 
