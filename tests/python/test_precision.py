@@ -95,15 +95,15 @@ def test_seeds_do_not_depend_on_workers_shards_or_stops(scenario: Path, tmp_path
     assert apart == sorted(row.case_id for row in through.rows())
 
 
-def test_a_folder_goes_on_to_the_same_precision_by_itself(long_scenario: Path, tmp_path: Path) -> None:
+def test_a_folder_goes_on_to_the_same_precision_by_itself(scenario: Path, tmp_path: Path) -> None:
     class Stop(SilentReporter):
         def finished(self, row: CaseRow) -> None:
             raise Interrupted
 
-    plan = read_plan(long_scenario, [PRECISION])
+    plan = read_plan(scenario, [PRECISION])
     with pytest.raises(Interrupted):
         run_plan(plan, tmp_path / "out", 1, Stop())
-    long_scenario.unlink()
+    scenario.unlink()
     resumed = packetloom.run(tmp_path / "out", tmp_path / "out", progress=False)
     whole = packetloom.run(tmp_path / "out", tmp_path / "whole", progress=False)
     assert resumed.cases["fingerprint"].equals(whole.cases["fingerprint"])
