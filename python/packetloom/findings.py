@@ -81,6 +81,9 @@ def sentences(answer: Answer, setting: str = "") -> Iterator[Sentence]:
     lead, here = question.lead, question.hardest
     yield Sentence("best", tuple(_best(answer, lead, here)))
     yield Sentence("sure", tuple(_sure(answer, lead, here)))
+    # The best of the flows that finished may have finished the fewest.
+    if question.unfinished:
+        yield Sentence("sure", tuple(_unfinished(question)))
     for measure in question.measures[1:]:
         if answer.ranked(measure, here):
             yield Sentence("more", tuple(_best(answer, measure, here, is_first=False)))
@@ -88,12 +91,11 @@ def sentences(answer: Answer, setting: str = "") -> Iterator[Sentence]:
         yield Sentence("more", parts)
     if parts := tuple(_references(answer, lead, here)):
         yield Sentence("more", parts)
-    if question.unfinished:
-        yield Sentence("more", tuple(_unfinished(question)))
 
 
 def told_briefly(results: SomeResults) -> list[str]:
-    """What is best, by how much and how sure that is, where several are compared; for below a table."""
+    """What is best, by how much, how sure that is and what it leaves out, where several are compared; for below a
+    table."""
     question = question_of(results)
     if question is None or len(question.rivals) < 2:
         return []

@@ -95,7 +95,8 @@ def test_references_are_best_at_nothing() -> None:
     assert found[0].text == "Compared: A and B, beside Ideal, at load 0.8; 2 seeds."
     assert found[1].text.startswith("At load 0.8, A is best")
     assert "Ideal, a reference without packets, has 1.00." in [one.text for one in found]
-    assert any("B left up to 25 % of its own" in one.text for one in found)
+    left = [one for one in found if "B left up to 25 % of its own" in one.text]
+    assert [one.answers for one in left] == ["sure"], "below a table, too"
 
 
 def campaign(folder: Path, **changes: object) -> Results:

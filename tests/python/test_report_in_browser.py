@@ -750,7 +750,7 @@ def test_what_was_left_unfinished_leads_to_its_row(tmp_path: Path, open_page: Op
     cut_short = {"loads": [0.6], "flows": 300, "max_time": "2ms", "seeds": 2}
     results = run(tmp_path / "out", scheme=two, workload=large, run=cut_short)
     page = open_page(packetloom.write_report(results, tmp_path / "report.html"))
-    told = page.locator("[data-answer=more]").filter(has_text="Not every flow finished")
+    told = page.locator("[data-answer=sure]").filter(has_text="Not every flow finished")
     name, share = told.locator("b").inner_text(), told.locator("a.number")
     flows = results.to_polars("flows").filter("measured", scheme=name)
     left = flows.group_by("seed").agg(pl.col("fct_ns").is_nan().mean())["fct_ns"].to_numpy().mean()
