@@ -242,7 +242,7 @@ CLAIMS = (
         ("web-search",),
         listed(small_flows.web_search_tail),
         ("4",),
-        explanation="DCTCP's queues are still growing at `--scale quick`: its p99 is 11.6 from 30 to 100 ms, and 14.7 "
+        explanation="DCTCP's queues are still growing at `--scale quick`: its p99 is 11.6 from 30 to 100 ms, and 14.6 "
         "at `full`, after 100 ms (web-search.toml).",
     ),
     Claim(
