@@ -320,6 +320,7 @@ def cli(arguments: list[str]) -> int:
 def test_what_another_build_wrote_is_refused_where_its_cases_lack_a_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from packetloom import build
     from packetloom.fabric_bench import command
 
     def misses(*_: object) -> None:
@@ -329,7 +330,7 @@ def test_what_another_build_wrote_is_refused_where_its_cases_lack_a_key(
     monkeypatch.setattr(command, "made", misses)
     with pytest.raises(KeyError):
         command.report_bench(folder)
-    monkeypatch.setattr(command, "this_build", lambda: type("Build", (), {"digest": "another"}))
+    monkeypatch.setattr(build, "this_build", lambda: type("Build", (), {"digest": "another"}))
     assert cli(["fabric-bench", "report", str(folder)]) == 2
     assert "another build computed these results, and their cases have no 'service'" in capsys.readouterr().err
 

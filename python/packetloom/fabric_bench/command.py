@@ -12,7 +12,6 @@ from typing import Any
 
 import polars as pl
 
-from packetloom.build import this_build
 from packetloom.errors import PacketloomError
 from packetloom.fabric_bench.catalogue import DRAFTS, SCENARIOS, Scale, Test, chosen_tests
 from packetloom.fabric_bench.comparability import HEADER, comparability
@@ -74,18 +73,12 @@ def report_bench(folder: Path, output: Path | None = None) -> Path:
         return _write(folder, scale, found, output)
     except KeyError as missing:
         # What a scenario holds changes from build to build.
-        if not any(is_of_another_build(results) for runs in found.values() for results in runs.values()):
+        if not any(results.build_note() for runs in found.values() for results in runs.values()):
             raise
         raise PacketloomError(
             f"{folder}: another build computed these results, and their cases have no {missing}, which this one's "
             f"tables need; `packetloom fabric-bench run -o {folder}` computes them again"
         ) from missing
-
-
-def is_of_another_build(results: Results) -> bool:
-    """Whether any case was computed by another build than this."""
-    here = this_build().digest
-    return any(row.build != here for row in results.rows())
 
 
 def print_tests(scale: Scale) -> None:
