@@ -216,9 +216,8 @@ fn check_unreliable(values: &Values) -> Result<(), Complaint> {
         );
         return Err(Complaint::new("recovery", message));
     }
-    let is_bounded = values.text("window") != "none";
     for (key, is_set) in [
-        ("window", is_bounded),
+        ("window", values.text("window") != "none"),
         ("rto", values.optional_time("rto").is_some()),
         ("chunk", values.optional_count("chunk").is_some()),
         ("bdp_cap", values.optional_count("bdp_cap").is_some()),

@@ -59,14 +59,12 @@ impl Agenda {
     /// The next one.
     #[inline]
     pub fn pop(&mut self) -> Option<Timer> {
-        if self.soonest.at < self.others_at {
+        let is_soonest = self.soonest.at < self.others_at
+            || self.others.peek().is_some_and(|Reverse(first)| self.soonest < *first);
+        if is_soonest {
             return Some(std::mem::replace(&mut self.soonest, NONE));
         }
-        let Reverse(first) = *self.others.peek()?;
-        if self.soonest < first {
-            return Some(std::mem::replace(&mut self.soonest, NONE));
-        }
-        self.others.pop();
+        let Reverse(first) = self.others.pop()?;
         self.others_at = self.others.peek().map_or(Time::NEVER, |Reverse(next)| next.at);
         Some(first)
     }

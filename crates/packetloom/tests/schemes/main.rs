@@ -1,7 +1,6 @@
 //! Every registered scheme, one by one: what it does in a small case, as a table to read (`snapshots`), and its
 //! invariants, whatever the network does (`invariants`). `rates` and `flowtune` follow the rates of some,
-//! `services` what Ultra Ethernet does with a packet that is lost, `unreliable` what
-//! RDMA's unreliable connection does.
+//! `services` what Ultra Ethernet does with a packet that is lost, `unreliable` what RDMA's unreliable connection does.
 
 #[path = "../common/mod.rs"]
 mod common;
