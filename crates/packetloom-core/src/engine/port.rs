@@ -236,6 +236,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.waiting && !std::mem::replace(&mut self.listed, true)
     }
 
+    /// Notes that the port is on that list if it is waiting, and not otherwise; returns whether it was.
+    #[inline]
+    pub fn list(&mut self) -> bool {
+        std::mem::replace(&mut self.listed, self.waiting)
+    }
+
     /// Takes the port off that list.
     pub fn delist(&mut self) {
         self.listed = false;

@@ -2,6 +2,7 @@
 
 mod balance;
 mod credits;
+mod departures;
 mod link_control;
 mod pauses;
 mod ties;
@@ -21,6 +22,7 @@ use crate::routing::Router;
 use crate::units::{ByteTime, Time};
 pub(super) use balance::Balance;
 pub(super) use credits::{Credits, Returns};
+use departures::Departures;
 pub(super) use link_control::LinkControl;
 pub(super) use pauses::{PauseSettings, Pauses};
 use smallvec::SmallVec;
@@ -38,17 +40,19 @@ pub(super) struct Switch {
     node: u32,
     /// Each incoming link's way back: the switch's port to the node that it comes from.
     ways_back: Vec<u32>,
-    /// Ports whose buffers hold packets, and until when at least their links are taken.
+    /// Ports whose buffers hold packets, and until when at least their links are taken; where it says nothing.
     waiting: Vec<(u32, Time)>,
     /// The earliest of these times.
     next_service: Time,
+    /// Where it says something: ports whose buffers hold packets that may be sent.
+    departures: Departures,
+    /// When it was last woken for the first of these.
+    woken_for: Time,
     pool: Option<Pool>,
     /// What it says to the far ends of its links, where it does.
     control: Option<LinkControl>,
     /// Who chooses ports, if not the router alone.
     balance: Option<Balance>,
-    /// Where it says something: before this nothing leaves it.
-    next_departure: Time,
     /// Whether headers that do not fit at a port go back to their senders.
     returns: bool,
     /// For cut-through without underrun: how much is seen first, and each incoming link's time per byte.
@@ -104,10 +108,11 @@ impl Switch {
             ways_back,
             waiting: Vec::new(),
             next_service: Time::NEVER,
+            departures: Departures::default(),
+            woken_for: Time::NEVER,
             pool,
             control,
             balance,
-            next_departure: Time::NEVER,
             returns,
             traces_from,
             cut_through,
@@ -134,7 +139,7 @@ impl Switch {
     /// Those of its ports that may have packets to send before `end`.
     fn due<'a, H, A>(&self, end: Time, ports: &'a [Port<H, A>]) -> impl Iterator<Item = &'a Port<H, A>> {
         let due = self.waiting.iter().filter(move |(_, taken_until)| *taken_until < end);
-        due.map(|&(port, _)| &ports[port as usize])
+        due.map(|&(port, _)| port).chain(self.departures.before(end)).map(|port| &ports[port as usize])
     }
 
     /// Prefetches these.
@@ -232,6 +237,7 @@ impl Switch {
         self.depart_until(Time(end.as_ps() - 1), ports, wires);
         self.schedule_balancer(wires);
         self.schedule_update(wires);
+        self.schedule_departure(wires);
         reminders
     }
 

@@ -107,14 +107,16 @@ impl Switch {
     ) {
         let mut moment = Time::ZERO;
         loop {
-            let next = self.next_to_depart(last);
+            let next_at = self.departures.next_at();
             let due = self.credits().and_then(|credits| credits.next_at(moment));
-            if let Some(at) = due.filter(|&at| at <= last && next.is_none_or(|next| next.at > at)) {
+            if let Some(at) = due.filter(|&at| at <= last && next_at > at) {
                 self.return_credits(at, ports, wires);
                 continue;
             }
-            let Some(next) = next else { return };
-            if let Some((now, departure)) = self.depart_next(next, ports, wires)
+            if next_at > last {
+                return;
+            }
+            if let Some((now, departure)) = self.depart_next(ports, wires)
                 && let Some(credits) = self.credits()
             {
                 moment = now;

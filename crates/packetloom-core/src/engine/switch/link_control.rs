@@ -20,19 +20,6 @@ pub(in crate::engine) enum LinkControl {
     Pauses(Box<Pauses>),
 }
 
-/// A packet that leaves next.
-#[derive(Clone, Copy)]
-pub(super) struct Next {
-    /// When.
-    pub(super) at: Time,
-    /// By which port.
-    port: u32,
-    /// The port's place among those that wait.
-    place: usize,
-    /// When at the earliest one leaves by another port.
-    others_at: Time,
-}
-
 impl LinkControl {
     /// A packet leaves by a port.
     pub(super) fn pass<H>(&mut self, port: u32, packet: &mut Packet<H>) {
@@ -115,54 +102,37 @@ impl Switch {
         number: u32,
         port: &mut Port<H, A>,
     ) {
-        self.note_waiting(number, port);
+        if port.list() {
+            self.departures.remove(number);
+        }
         if port.is_waiting() {
-            self.next_departure = self.next_departure.min(port.free_at());
-            // So that it is looked at, and woken for, when the window ends.
-            self.next_service = Time::ZERO;
-        }
-        self.note_departure_at(number, port);
-    }
-
-    /// Notes when the next packet of a port can leave, so that ports need not be looked at to find the first of
-    /// them.
-    fn note_departure_at<H: Copy + Default, A: PortAgent<H>>(&mut self, number: u32, port: &Port<H, A>) {
-        if let Some((_, at)) = self.waiting.iter_mut().find(|(listed, _)| *listed == number) {
-            *at = if port.is_waiting() { port.free_at() } else { Time::NEVER };
+            self.departures.add(number, port.free_at());
         }
     }
 
-    /// The port whose next packet starts first, if one does by `last`: in order of time, then port.
-    #[inline]
-    pub(super) fn next_to_depart(&mut self, last: Time) -> Option<Next> {
-        if self.next_departure > last {
-            return None;
-        }
-        let mut next = Next { at: Time::NEVER, port: u32::MAX, place: 0, others_at: Time::NEVER };
-        for (place, &(port, at)) in self.waiting.iter().enumerate() {
-            if (at, port) < (next.at, next.port) {
-                next = Next { at, port, place, others_at: next.at };
-            } else {
-                next.others_at = next.others_at.min(at);
-            }
-        }
-        self.next_departure = next.at;
-        (next.at <= last).then_some(next)
-    }
-
-    /// Has the next packet leave.
+    /// Has the packet leave that starts first, of a port.
     pub(super) fn depart_next<H: Copy + Default, A: PortAgent<H>>(
         &mut self,
-        next: Next,
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) -> Option<(Time, Departure)> {
-        let port = &mut ports[next.port as usize];
+        let number = self.departures.take()?;
+        let port = &mut ports[number as usize];
         let departure = port.depart(wires);
-        let at = if port.is_waiting() { port.free_at() } else { Time::NEVER };
-        self.waiting[next.place].1 = at;
-        self.next_departure = next.others_at.min(at);
+        port.list();
+        if port.is_waiting() {
+            self.departures.add(number, port.free_at());
+        }
         departure
+    }
+
+    /// Has the switch woken when the next packet leaves, in a window to come.
+    pub(super) fn schedule_departure<H: Copy + Default>(&mut self, wires: &mut Wires<H>) {
+        let at = self.departures.next_at();
+        if at != Time::NEVER && at != self.woken_for {
+            wires.calendar.wake(self.node, at);
+        }
+        self.woken_for = at;
     }
 
     /// Lets packets leave until `last`, and says so to the links that they came by.
@@ -175,7 +145,7 @@ impl Switch {
     ) {
         match self.control {
             Some(LinkControl::Credits(_)) => self.depart_with_credits(last, ports, wires),
-            Some(LinkControl::Pauses(_)) if self.next_departure <= last => {
+            Some(LinkControl::Pauses(_)) if self.departures.next_at() <= last => {
                 self.depart_with_pauses(last, ports, wires);
             }
             _ => {}

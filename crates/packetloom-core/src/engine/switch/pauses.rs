@@ -191,8 +191,8 @@ impl Switch {
         ports: &mut [Port<H, A>],
         wires: &mut Wires<H>,
     ) {
-        while let Some(next) = self.next_to_depart(last) {
-            let Some((now, left)) = self.depart_next(next, ports, wires) else { continue };
+        while self.departures.next_at() <= last {
+            let Some((now, left)) = self.depart_next(ports, wires) else { continue };
             self.discharge(now, left, ports, wires);
         }
     }
