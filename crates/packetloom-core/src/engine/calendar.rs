@@ -11,12 +11,16 @@ use super::arrival::Arrival;
 use super::clock::Clock;
 use super::due::Due;
 use crate::packets::PacketId;
+use crate::prefetch::prefetch;
 use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// How many windows ahead have a page. A power of two. What lies further waits in a heap.
 const PAGES: u64 = 512;
+
+/// So many arrivals are in a cache line.
+const AHEAD: usize = 4;
 
 /// Into how many parts a page may be divided by time.
 const PARTS: usize = 16;
@@ -125,6 +129,10 @@ impl Calendar {
         let others = &mut self.arriving[self.part_of(into_window)][page_of(window)];
         if window >= self.current + PAGES || others.len() == others.capacity() {
             return self.deliver_anew(end, at, id);
+        }
+        // The next line of each page has left the nearer caches since it was written the last time.
+        if let Some(later) = others.spare_capacity_mut().get(AHEAD) {
+            prefetch(later);
         }
         others.push(Arrival::new(into_window, at, end, id));
     }
