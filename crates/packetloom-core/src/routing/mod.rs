@@ -655,6 +655,7 @@ impl Policy {
 
 impl Table {
     /// The shortest paths that the switch knows of at a time, and its ports on those to a host.
+    #[inline]
     fn open(known: &[(Time, Arc<Routes>)], node: u32, dst: HostId, now: Time) -> (&Routes, &[u32]) {
         let (_, whole) = &known[0];
         let (_, routes) = known.iter().rev().find(|(from, _)| *from <= now).unwrap_or(&known[0]);
@@ -663,7 +664,7 @@ impl Table {
         (routes, if open.is_empty() { whole.to(node, dst) } else { open })
     }
 
-    #[cold]
+    // Kept apart, so that the plain policies remain small enough to be inlined where packets are forwarded.
     #[inline(never)]
     fn choose<H>(&mut self, packet: &Packet<H>) -> u32 {
         let Table { policy, node, known } = self;
@@ -675,13 +676,14 @@ impl Table {
         if let Some(port) = chosen.filter(|port| open.contains(port)) {
             return port;
         }
-        // A round-robin counter may exceed the number of ports that lead to this destination.
         let count = open.len() as u32;
         let nth = match policy {
             Policy::Weighted(weighted) => Policy::Ecmp { salt: weighted.salt }.choose(count, packet),
             policy => policy.choose(count, packet),
         };
-        open[nth as usize % open.len()]
+        // A round-robin counter may exceed the number of ports that lead to this destination.
+        let nth = if nth < count { nth } else { nth % count };
+        open[nth as usize]
     }
 
     /// The port on the path that was chosen for the packet, or for its flow, as a whole, if one was and the switch
