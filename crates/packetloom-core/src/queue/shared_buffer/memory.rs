@@ -31,7 +31,6 @@ struct Ingress {
     headroom_limit: u64,
     /// Out of 2^16.
     alpha_q16: u64,
-    charges: [Charge; CLASSES],
     /// Over all classes.
     bytes: u64,
     /// The classes that are paused.
@@ -60,6 +59,8 @@ pub struct Memory {
     /// Used of the shared part; with [`Sharing::Pools`] all that is in the buffer.
     used: u64,
     links: Vec<Ingress>,
+    /// What each link has there, class by class, so that those of the few classes in use lie together.
+    charges: Vec<Charge>,
     lossless_drops: u64,
 }
 
@@ -79,7 +80,6 @@ impl Memory {
             Ingress {
                 headroom_limit,
                 alpha_q16: q16((alpha * 2.0_f64.powi(times as i32)).min(most)),
-                charges: Default::default(),
                 bytes: 0,
                 paused: 0,
             }
@@ -96,6 +96,7 @@ impl Memory {
             lossless: lossless(queue),
             used: 0,
             links: links.iter().map(ingress).collect(),
+            charges: vec![Charge::default(); links.len() * CLASSES],
             lossless_drops: 0,
         }
     }
@@ -106,6 +107,16 @@ impl Memory {
         ((u128::from(free) * u128::from(self.links[link].alpha_q16)) >> 16) as u64
     }
 
+    #[inline]
+    fn charge(&self, link: usize, class: usize) -> Charge {
+        self.charges[class * self.links.len() + link]
+    }
+
+    #[inline]
+    fn charge_mut(&mut self, link: usize, class: usize) -> &mut Charge {
+        &mut self.charges[class * self.links.len() + link]
+    }
+
     /// What a class of a link has beyond what it may always have.
     fn beyond(&self, link: usize, class: usize) -> u64 {
         let guaranteed = match self.sharing {
@@ -113,7 +124,7 @@ impl Memory {
             // switch-mmu.cc, CheckShouldPause: the link's and the class's own.
             Sharing::Pools => 2 * CELL_BYTES,
         };
-        self.links[link].charges[class].bytes.saturating_sub(guaranteed)
+        self.charge(link, class).bytes.saturating_sub(guaranteed)
     }
 
     /// A packet of a charged class came by a link, and is to leave by a port where so much of its class waits.
@@ -144,8 +155,8 @@ impl Memory {
     #[inline]
     pub fn passes(&self, link: u32, class: u8, size_bytes: u16) -> bool {
         let (link, class, size) = (link as usize, class_in(class), u64::from(size_bytes));
-        let Ingress { charges, paused, alpha_q16, .. } = &self.links[link];
-        let Charge { bytes, headroom } = charges[class];
+        let Ingress { paused, alpha_q16, .. } = &self.links[link];
+        let Charge { bytes, headroom } = self.charge(link, class);
         let beyond = (bytes + size).saturating_sub(self.reserve);
         let free = self.shared_limit.saturating_sub(self.used + size);
         self.sharing == Sharing::Thresholds
@@ -196,7 +207,7 @@ impl Memory {
 
     /// What a link's class has in the buffer.
     pub fn charged(&self, link: u32, class: usize) -> u64 {
-        let charge = self.links[link as usize].charges[class];
+        let charge = self.charge(link as usize, class);
         match self.sharing {
             Sharing::Thresholds => charge.bytes + charge.headroom,
             Sharing::Pools => charge.bytes,
@@ -205,8 +216,8 @@ impl Memory {
 
     /// What of a link's headroom its class uses, and how much there is.
     pub fn headroom(&self, link: u32, class: usize) -> (u64, u64) {
-        let link = &self.links[link as usize];
-        (link.charges[class].headroom, link.headroom_limit)
+        let link = link as usize;
+        (self.charge(link, class).headroom, self.links[link].headroom_limit)
     }
 
     fn is_lossless(&self, class: usize) -> bool {
@@ -214,14 +225,14 @@ impl Memory {
     }
 
     fn has_room(&self, link: usize, class: usize, size: u64, waiting: u64) -> bool {
-        let Ingress { headroom_limit, charges, bytes, .. } = &self.links[link];
+        let Ingress { headroom_limit, bytes, .. } = &self.links[link];
+        let charge = self.charge(link, class);
         let headroom = if self.is_lossless(class) { *headroom_limit } else { 0 };
-        let fits_headroom = size + charges[class].headroom <= headroom;
+        let fits_headroom = size + charge.headroom <= headroom;
         let is_in_time = match self.sharing {
             Sharing::Thresholds => size + self.beyond(link, class) <= self.threshold(link),
             Sharing::Pools => {
-                let is_guaranteed =
-                    charges[class].bytes + size <= self.reserve || bytes + size <= self.reserve;
+                let is_guaranteed = charge.bytes + size <= self.reserve || bytes + size <= self.reserve;
                 self.used + size <= self.buffer && (is_guaranteed || self.used <= self.shared_limit)
             }
         };
@@ -240,7 +251,7 @@ impl Memory {
         let threshold = self.threshold(link);
         let reserve = self.reserve;
         let is_lossless = self.is_lossless(class);
-        let charge = &mut self.links[link].charges[class];
+        let charge = self.charge_mut(link, class);
         let with_it = charge.bytes + size;
         if with_it <= reserve {
             charge.bytes = with_it;
@@ -254,7 +265,7 @@ impl Memory {
 
     fn discharge_by_threshold(&mut self, link: usize, class: usize, size: u64) {
         let reserve = self.reserve;
-        let charge = &mut self.links[link].charges[class];
+        let charge = self.charge_mut(link, class);
         let from_headroom = charge.headroom.min(size);
         charge.headroom -= from_headroom;
         let rest = size - from_headroom;
@@ -266,26 +277,25 @@ impl Memory {
     fn charge_to_pool(&mut self, link: usize, class: usize, size: u64) {
         self.used += size;
         let is_full = self.used > self.shared_limit;
-        let link = &mut self.links[link];
-        link.bytes += size;
-        link.charges[class].bytes += size;
+        self.links[link].bytes += size;
+        let charge = self.charge_mut(link, class);
+        charge.bytes += size;
         if is_full {
-            link.charges[class].headroom += size;
+            charge.headroom += size;
         }
     }
 
     fn discharge_from_pool(&mut self, link: usize, class: usize, size: u64) {
         self.used -= size;
-        let link = &mut self.links[link];
-        link.bytes -= size;
-        let charge = &mut link.charges[class];
+        self.links[link].bytes -= size;
+        let charge = self.charge_mut(link, class);
         charge.bytes -= size;
         charge.headroom = charge.headroom.saturating_sub(size);
     }
 
     fn to_pause(&self, link: usize, candidates: u8) -> u8 {
         let is_over = |class: usize| {
-            let charge = self.links[link].charges[class];
+            let charge = self.charge(link, class);
             let beyond = self.beyond(link, class);
             match self.sharing {
                 Sharing::Thresholds => charge.headroom > 0 || beyond >= self.threshold(link),
@@ -297,7 +307,7 @@ impl Memory {
 
     fn to_resume(&self, link: usize, candidates: u8) -> u8 {
         let is_under = |class: usize| {
-            let charge = self.links[link].charges[class];
+            let charge = self.charge(link, class);
             let beyond = self.beyond(link, class);
             charge.headroom == 0 && (beyond == 0 || beyond + self.resume_offset <= self.threshold(link))
         };
