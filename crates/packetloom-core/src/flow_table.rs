@@ -45,6 +45,12 @@ impl<S> FlowTable<S> {
         if place == EMPTY { None } else { self.states[place as usize].as_ref() }
     }
 
+    /// Whether there is such a flow; its state is not read.
+    #[inline]
+    pub fn contains(&self, flow: FlowId) -> bool {
+        self.buckets[self.find(flow)].1 != EMPTY
+    }
+
     /// Prefetches a flow's state, which will be read soon.
     #[inline]
     pub fn prefetch(&self, flow: FlowId) {
@@ -153,6 +159,7 @@ mod tests {
             assert_eq!(table.len(), model.len());
             let probe = stream.below(300) * 7;
             assert_eq!(table.get_mut(probe).copied(), model.get(&probe).copied());
+            assert_eq!(table.contains(probe), model.contains_key(&probe));
         }
     }
 }

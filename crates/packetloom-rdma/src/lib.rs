@@ -497,15 +497,16 @@ impl<C: Control> Rdma<C> {
         let config = &self.setup.config;
         let answered =
             Answered { flow, src: packet.src, port: packet.path, seq: header.seq, fields: header.fields };
-        if let Some(packets) = self.finished.packets(flow) {
-            let ignores = matches!(config.recovery, Recovery::GoBackN { ack_duplicates: false, .. });
-            if !ignores {
-                let reply = Reply { next: packets, nack: false, marked: false };
-                send_reply::<C>(reply, answered, config, context);
+        // Most packets are of a flow that is under way, so this is asked first.
+        if self.receivers.get(flow).is_none() {
+            if let Some(packets) = self.finished.packets(flow) {
+                let ignores = matches!(config.recovery, Recovery::GoBackN { ack_duplicates: false, .. });
+                if !ignores {
+                    let reply = Reply { next: packets, nack: false, marked: false };
+                    send_reply::<C>(reply, answered, config, context);
+                }
+                return;
             }
-            return;
-        }
-        if self.receivers.get_mut(flow).is_none() {
             let mut arrivals = Arrivals::default();
             if let Some(connected) = &mut self.connected {
                 arrivals.be_quiet_until(connected.begins(packet));

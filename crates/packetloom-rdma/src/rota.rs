@@ -4,6 +4,7 @@
 
 use crate::flow::FlowId;
 use crate::units::Time;
+use smallvec::SmallVec;
 
 /// A queue pair's state in the rota. Its number is its index in the order of turns: that of creation.
 #[derive(Clone, Copy, Debug)]
@@ -30,16 +31,17 @@ impl Turn {
     }
 }
 
-/// The queue pairs of a host that have something to send. Few at a time, so lists in order serve best.
+/// The queue pairs of a host that have something to send. Few at a time, so lists in order serve best; often there is
+/// but one, which takes no memory of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Rota {
     created: u32,
     /// Who was served last.
     last: u32,
     /// Those that may send now, in the order of their numbers.
-    ready: Vec<(u32, FlowId)>,
+    ready: SmallVec<[(u32, FlowId); 2]>,
     /// Those that may send later: the latest first.
-    paced: Vec<(Time, u32, FlowId)>,
+    paced: SmallVec<[(Time, u32, FlowId); 1]>,
 }
 
 impl Rota {
@@ -106,7 +108,8 @@ impl Rota {
     /// Whose turn it is after `skipped` others, of those that may send.
     pub fn next(&self, skipped: usize) -> Option<FlowId> {
         let first = self.ready.partition_point(|&(number, _)| number <= self.last);
-        let place = (first + skipped) % self.ready.len().max(1);
+        let place = first + skipped;
+        let place = if place < self.ready.len() { place } else { place - self.ready.len() };
         self.ready.get(place).map(|&(_, flow)| flow)
     }
 

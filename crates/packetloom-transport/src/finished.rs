@@ -51,16 +51,17 @@ impl Finished {
     /// whether the flow has ended.
     #[inline]
     pub fn expect<R>(&self, flow: FlowId, receivers: &FlowTable<R>) {
-        match receivers.get(flow) {
-            Some(receiver) => prefetch_whole(receiver),
-            None => prefetch_whole(&*self.0),
+        if receivers.contains(flow) {
+            receivers.prefetch(flow);
+        } else {
+            prefetch_whole(&*self.0);
         }
     }
 
     /// It will arrive even sooner, and the above is in the cache: prefetches what that points to.
     #[inline]
     pub fn expect_soon<R>(&self, flow: FlowId, receivers: &FlowTable<R>) {
-        if receivers.get(flow).is_none() {
+        if !receivers.contains(flow) {
             self.0.recent.prefetch(flow);
         }
     }

@@ -221,10 +221,14 @@ impl<T: Transport> Host<T> {
         self.nic.is_straight() && self.paths.is_none()
     }
 
-    /// A packet will arrive soon: prefetches its flow's state.
+    /// A packet will arrive soon: prefetches its flow's state and, for the first of several, the NIC's classes where
+    /// these can be paused.
     #[inline]
-    pub(super) fn expect(&self, packet: &Packet<T::Header>) {
+    pub(super) fn expect(&self, packet: &Packet<T::Header>, is_first: bool) {
         self.transport.expect(packet);
+        if is_first {
+            self.nic.prefetch_shared();
+        }
     }
 
     /// It will arrive even sooner: prefetches what the flow's state points to, what waits at the NIC, and the paths

@@ -213,15 +213,20 @@ fn prepare<T: Transport>(
     let are_simple = hosts.first().is_some_and(Host::is_simple);
     // The last step has nothing to do there, so the others can come later.
     let (near, far) = if are_simple { (soon, near) } else { (near, far) };
+    // A host's arrivals follow each other.
+    let mut last = u32::MAX;
+    let mut is_first = |arrival: &Arrival| std::mem::replace(&mut last, arrival.node) != arrival.node;
     for arrival in far {
         packets.prefetch(arrival.id);
-        if let Some(host) = hosts.get(arrival.node as usize) {
+        if is_first(arrival)
+            && let Some(host) = hosts.get(arrival.node as usize)
+        {
             host.prefetch(are_simple);
         }
     }
     for arrival in near {
         if let Some(host) = hosts.get(arrival.node as usize) {
-            host.expect(packets.get(arrival.id));
+            host.expect(packets.get(arrival.id), is_first(arrival));
         }
     }
     if are_simple {
