@@ -24,7 +24,8 @@ pub(super) struct Fabric {
 /// The ways from a node to an edge.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ways {
-    /// The ports on shortest paths, the best first, as a part of the lists; none where there is no way.
+    /// The ports on shortest paths, the best first, as a part of the lists; none where there is no way. If there is
+    /// but one port, it stands here itself.
     first: u32,
     count: u32,
     /// How many shortest paths there are: if more than this can hold, the most.
@@ -49,7 +50,7 @@ impl Fabric {
         let mut search = Search::of(wiring, nodes, row_of);
         let mut fabric = Fabric {
             ways: vec![Ways::default(); nodes.len() * edges.len()],
-            lists: vec![AT_EDGE],
+            lists: Vec::new(),
             lengths: vec![(NO_WAY, Time::NEVER); if compares { edges.len() * edges.len() } else { 0 }],
             starts: starts.into_iter().map(row).collect(),
             edges,
@@ -58,7 +59,8 @@ impl Fabric {
         for number in 0..fabric.edges.len() {
             let edge = row(fabric.edges[number]);
             search.spread_from(edge);
-            fabric.ways[edge as usize * fabric.edges.len() + number] = Ways { first: 0, count: 1, paths: 1 };
+            fabric.ways[edge as usize * fabric.edges.len() + number] =
+                Ways { first: AT_EDGE, count: 1, paths: 1 };
             for place in 1..search.order.len() {
                 let node = search.order[place];
                 let (ports, paths) = search.open(node, edge);
@@ -78,6 +80,9 @@ impl Fabric {
 
     fn intern(&mut self, known: &mut HashMap<Box<[u32]>, u32>, ports: &[u32], paths: u32) -> Ways {
         let count = ports.len() as u32;
+        if let [only] = *ports {
+            return Ways { first: only, count, paths };
+        }
         let first = match known.get(ports) {
             Some(&first) => first,
             None => {
@@ -93,8 +98,12 @@ impl Fabric {
     /// The ports from a row towards an edge, and how many paths there are.
     #[inline]
     pub(super) fn ways(&self, row: u32, edge: u32) -> (&[u32], u32) {
-        let Ways { first, count, paths } = self.ways[row as usize * self.edges.len() + edge as usize];
-        (&self.lists[first as usize..(first + count) as usize], paths)
+        let Ways { first, count, paths } = &self.ways[row as usize * self.edges.len() + edge as usize];
+        let ports = match count {
+            1 => std::slice::from_ref(first),
+            _ => &self.lists[*first as usize..(first + count) as usize],
+        };
+        (ports, *paths)
     }
 
     /// The links, and what a packet takes on the best path, from one edge to another.

@@ -219,14 +219,19 @@ impl Routes {
         if fabric == NOWHERE {
             return self.choices(node).to(dst, self.classes.of_hosts[dst as usize]);
         }
-        let Range { start, end } = self.of_hosts[dst as usize];
-        let mut spots = self.spots[start as usize..end as usize].iter();
-        let Some(spot) = spots.find(|spot| spot.fabric == fabric && spot.edge != NOWHERE) else {
-            return (&[], 0);
-        };
+        let Some(spot) = self.spot(dst, fabric) else { return (&[], 0) };
         let (ports, paths) = self.fabrics[fabric as usize].ways(row, spot.edge);
         // At the edge itself there is the host's own port; that is how the table marks it.
         if let [AT_EDGE] = ports { (std::slice::from_ref(&spot.down), 1) } else { (ports, paths) }
+    }
+
+    /// How a host is reached in a fabric, if it is.
+    #[inline]
+    fn spot(&self, host: HostId, fabric: u32) -> Option<&Spot> {
+        let has_one_each = self.spots.len() == self.of_hosts.len();
+        let spots = if has_one_each { host..host + 1 } else { self.of_hosts[host as usize].clone() };
+        let mut spots = self.spots[spots.start as usize..spots.end as usize].iter();
+        spots.find(|spot| spot.fabric == fabric && spot.edge != NOWHERE)
     }
 
     fn places_of(&self, host: HostId) -> &[Place] {
