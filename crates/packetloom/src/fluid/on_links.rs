@@ -9,14 +9,17 @@
 //!
 //! A flow may be split among paths: then it takes a share of its rate of each link.
 
+mod ends;
+mod lowest;
 mod watch;
 
 pub use watch::{Ended, Notes, Step};
 
 use crate::flow::FlowId;
 use crate::units::Time;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use ends::Ends;
+use lowest::Lowest;
+use std::collections::VecDeque;
 use watch::Watch;
 
 /// A level that changes by less than this, as a fraction, is left as it is.
@@ -48,8 +51,11 @@ struct Active {
     since: Time,
     /// Which of its links has given it this rate.
     bottleneck: usize,
-    /// How often its rate has changed; of all ends that were foreseen for it, only the last one comes.
-    changes: u32,
+    /// When it ends at this rate.
+    end: Time,
+    /// When it is looked at for that next: then, or before, where its rate has become lower since.
+    looked_at: Time,
+    lowest: Lowest,
     is_touched: bool,
 }
 
@@ -57,39 +63,38 @@ struct Active {
 #[derive(Clone, Copy, Debug)]
 struct Crossing {
     link: u32,
-    share: f64,
     /// Its place among the link's flows.
     place: u32,
     /// For how long this link was the flow's bottleneck.
     held: Time,
 }
 
-/// A link's flow: its slot, and which of its links this is.
+/// A link's flow: its slot, which of its links this is, and its share of the flow.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     slot: u32,
-    nth: u32,
+    nth: u16,
+    /// Whether it is watched, and crosses a link without which it is asked for.
+    is_watched: bool,
+    share: f64,
 }
 
 #[derive(Clone, Debug)]
 struct LinkState {
     /// In bits per ps.
     capacity: f64,
-    level: f64,
     members: Vec<Member>,
     is_due: bool,
 }
-
-/// A foreseen end: when, of which flow, its slot, and after how many changes of its rate.
-type End = Reverse<(Time, FlowId, u32, u32)>;
 
 /// Links, and the flows that share them.
 #[derive(Clone, Debug)]
 pub struct Sharing {
     links: Vec<LinkState>,
+    levels: Vec<f64>,
     flows: Vec<Active>,
     free: Vec<u32>,
-    ends: BinaryHeap<End>,
+    ends: Ends,
     now: Time,
     /// Links whose levels are to be worked out, in the order in which that came up.
     due: VecDeque<u32>,
@@ -103,17 +108,14 @@ pub struct Sharing {
 impl Sharing {
     /// Links of these rates in bits per second, without flows.
     pub fn new(rates: impl Iterator<Item = u64>) -> Sharing {
-        let link = |bps: u64| LinkState {
-            capacity: bps as f64 / 1e12,
-            level: f64::INFINITY,
-            members: Vec::new(),
-            is_due: false,
-        };
+        let link = |bps: u64| LinkState { capacity: bps as f64 / 1e12, members: Vec::new(), is_due: false };
+        let links: Vec<LinkState> = rates.map(link).collect();
         Sharing {
-            links: rates.map(link).collect(),
+            levels: vec![f64::INFINITY; links.len()],
+            links,
             flows: Vec::new(),
             free: Vec::new(),
-            ends: BinaryHeap::new(),
+            ends: Ends::default(),
             now: Time::ZERO,
             due: VecDeque::new(),
             touched: Vec::new(),
@@ -135,17 +137,26 @@ impl Sharing {
             self.now = start;
         }
         let slot = self.free.pop().unwrap_or(self.flows.len() as u32);
+        let is_watched = self.watch.as_ref().is_some_and(|watch| watch.concerns(transfer));
         let mut links = Vec::with_capacity(transfer.links.len());
         for (&(link, share), nth) in transfer.links.iter().zip(0..) {
             let members = &mut self.links[link as usize].members;
-            links.push(Crossing { link, share, place: members.len() as u32, held: Time::ZERO });
-            members.push(Member { slot, nth });
+            links.push(Crossing { link, place: members.len() as u32, held: Time::ZERO });
+            members.push(Member { slot, nth, is_watched, share });
             self.make_due(link);
         }
-        let changes = self.flows.get(slot as usize).map_or(0, |before| before.changes);
-        let (id, left) = (transfer.id, transfer.bits);
-        let (bottleneck, rate, since) = (0, 0.0, start);
-        let active = Active { id, links, left, rate, since, bottleneck, changes, is_touched: false };
+        let active = Active {
+            id: transfer.id,
+            lowest: Lowest::of(&links, &self.levels),
+            links,
+            left: transfer.bits,
+            rate: 0.0,
+            since: start,
+            bottleneck: 0,
+            end: Time::NEVER,
+            looked_at: Time::NEVER,
+            is_touched: false,
+        };
         match self.flows.get_mut(slot as usize) {
             Some(place) => *place = active,
             None => self.flows.push(active),
@@ -157,7 +168,7 @@ impl Sharing {
     /// Ends are rounded to the nearest picosecond.
     pub fn run_until(&mut self, until: Time, mut finished: impl FnMut(FlowId, Time)) {
         self.settle();
-        while let Some(&Reverse((at, id, slot, changes))) = self.ends.peek() {
+        while let Some((at, id, slot)) = self.ends.first() {
             if at > until {
                 return;
             }
@@ -167,11 +178,18 @@ impl Sharing {
                 continue;
             }
             self.ends.pop();
-            if self.flows[slot as usize].changes == changes {
-                self.now = at;
-                self.leave(slot);
-                finished(id, at);
+            let flow = &mut self.flows[slot as usize];
+            if (flow.id, flow.looked_at) != (id, at) {
+                continue;
             }
+            if flow.end > at {
+                flow.looked_at = flow.end;
+                self.ends.add(flow.end, id, slot);
+                continue;
+            }
+            self.now = at;
+            self.leave(slot);
+            finished(id, at);
         }
     }
 
@@ -185,7 +203,7 @@ impl Sharing {
 
     fn leave(&mut self, slot: u32) {
         let flow = &mut self.flows[slot as usize];
-        flow.changes = flow.changes.wrapping_add(1);
+        flow.looked_at = Time::NEVER;
         flow.note_bottleneck(self.now);
         let (id, crossings) = (flow.id, std::mem::take(&mut flow.links));
         if let Some(watch) = &mut self.watch {
@@ -194,8 +212,8 @@ impl Sharing {
         for Crossing { link, place, .. } in crossings {
             let members = &mut self.links[link as usize].members;
             members.swap_remove(place as usize);
-            if let Some(&Member { slot: moved, nth }) = members.get(place as usize) {
-                self.flows[moved as usize].links[nth as usize].place = place;
+            if let Some(&Member { slot: moved, nth, .. }) = members.get(place as usize) {
+                self.flows[moved as usize].links[usize::from(nth)].place = place;
             }
             self.make_due(link);
         }
@@ -226,12 +244,12 @@ impl Sharing {
             if let Some(watch) = &mut self.watch {
                 watch.look_at(link);
             }
-            let (old, new) = (self.links[link as usize].level, self.level_of(link));
+            let (old, new) = (self.levels[link as usize], self.level_of(link));
             let is_same = old == new || (old.is_finite() && (new - old).abs() <= TOLERANCE * old);
             if is_same {
                 continue;
             }
-            self.links[link as usize].level = new;
+            self.levels[link as usize] = new;
             self.pass_on(link, old, new);
             left -= 1;
             if left == 0 {
@@ -253,12 +271,9 @@ impl Sharing {
         elsewhere.clear();
         let mut wanted = 0.0;
         for member in members {
-            let crossings = &flows[member.slot as usize].links;
-            let others = crossings.iter().filter(|other| other.link != link);
-            let most = others.map(|other| links[other.link as usize].level).fold(f64::INFINITY, f64::min);
-            let share = crossings[member.nth as usize].share;
-            wanted += most * share;
-            elsewhere.push((most, share));
+            let most = flows[member.slot as usize].lowest.without(link);
+            wanted += most * member.share;
+            elsewhere.push((most, member.share));
         }
         if wanted <= capacity * (1.0 + TOLERANCE) { f64::INFINITY } else { water(*capacity, elsewhere) }
     }
@@ -268,39 +283,35 @@ impl Sharing {
         for place in 0..self.links[link as usize].members.len() {
             let slot = self.links[link as usize].members[place].slot;
             self.touch(slot);
-            for nth in 0..self.flows[slot as usize].links.len() {
+            let flow = &mut self.flows[slot as usize];
+            let matters = old.min(new) < flow.lowest.without(link);
+            flow.lowest = Lowest::of(&flow.links, &self.levels);
+            for nth in 0..if matters { flow.links.len() } else { 0 } {
                 let other = self.flows[slot as usize].links[nth].link;
-                if other != link && self.matters(slot, (link, other), old.min(new)) {
+                if other != link {
                     self.make_due(other);
                 }
             }
         }
     }
 
-    /// Whether that a level changed, which was or is `lowest`, can change the level of another link of a flow.
-    fn matters(&self, slot: u32, (link, other): (u32, u32), lowest: f64) -> bool {
-        let rest = self.flows[slot as usize].links.iter();
-        let rest = rest.filter(|crossing| crossing.link != link && crossing.link != other);
-        let rest = rest.map(|crossing| self.links[crossing.link as usize].level);
-        lowest < rest.fold(self.links[other as usize].level, f64::min)
-    }
-
     /// Sets a flow's rate by the levels of its links, and foresees its end.
     fn foresee(&mut self, slot: u32) {
-        let Sharing { links, flows, ends, now, .. } = self;
+        let Sharing { flows, ends, now, .. } = self;
         let flow = &mut flows[slot as usize];
-        let levels = flow.links.iter().map(|crossing| links[crossing.link as usize].level);
-        let lowest = levels.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
-        let (bottleneck, rate) = lowest.unwrap_or((0, f64::INFINITY));
+        let Lowest { level: rate, nth, .. } = flow.lowest;
         if flow.links.is_empty() || rate == flow.rate {
             return;
         }
         flow.left -= flow.rate * now.since(flow.since).as_ps() as f64;
         flow.note_bottleneck(*now);
-        (flow.rate, flow.since, flow.bottleneck) = (rate, *now, bottleneck);
-        flow.changes = flow.changes.wrapping_add(1);
+        (flow.rate, flow.since, flow.bottleneck) = (rate, *now, nth as usize);
         let span = Time((flow.left.max(0.0) / rate).round() as u64);
-        ends.push(Reverse((now.saturating_add(span), flow.id, slot, flow.changes)));
+        flow.end = now.saturating_add(span);
+        if flow.end < flow.looked_at {
+            flow.looked_at = flow.end;
+            ends.add(flow.end, flow.id, slot);
+        }
     }
 
     /// All levels anew, from the lowest up (progressive filling), whatever they were.
@@ -312,30 +323,34 @@ impl Sharing {
         let mut frozen = vec![false; self.flows.len()];
         let mut left: Vec<f64> = self.links.iter().map(|link| link.capacity).collect();
         let mut open: Vec<f64> = vec![0.0; left.len()];
+        self.levels.fill(f64::INFINITY);
         for (link, open) in self.links.iter_mut().zip(&mut open) {
             link.is_due = false;
-            link.level = f64::INFINITY;
-            let share = |member: &Member| self.flows[member.slot as usize].links[member.nth as usize].share;
-            *open = link.members.iter().map(share).sum();
+            *open = link.members.iter().map(|member| member.share).sum();
         }
         loop {
             let levels = (0..left.len()).filter(|&link| open[link] > TOLERANCE);
             let levels = levels.map(|link| (left[link].max(0.0) / open[link], link));
             let Some((level, link)) = levels.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
-            self.links[link].level = level;
+            self.levels[link] = level;
             for place in 0..self.links[link].members.len() {
                 let slot = self.links[link].members[place].slot;
                 if std::mem::replace(&mut frozen[slot as usize], true) {
                     continue;
                 }
                 for crossing in &self.flows[slot as usize].links {
-                    left[crossing.link as usize] -= level * crossing.share;
-                    open[crossing.link as usize] -= crossing.share;
+                    let share = self.links[crossing.link as usize].members[crossing.place as usize].share;
+                    left[crossing.link as usize] -= level * share;
+                    open[crossing.link as usize] -= share;
                 }
             }
             open[link] = 0.0;
         }
-        (0..self.flows.len() as u32).for_each(|slot| self.touch(slot));
+        for slot in 0..self.flows.len() as u32 {
+            let flow = &mut self.flows[slot as usize];
+            flow.lowest = Lowest::of(&flow.links, &self.levels);
+            self.touch(slot);
+        }
     }
 }
 

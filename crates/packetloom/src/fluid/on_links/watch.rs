@@ -1,7 +1,7 @@
 //! What is noted of some flows while links are shared: which link held each of them back the longest, and what the rest
 //! of its path would have left it, had one of its links had no part in that.
 
-use super::{Crossing, Sharing, TOLERANCE, water};
+use super::{Crossing, Sharing, TOLERANCE, Transfer, water};
 use crate::flow::FlowId;
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -53,6 +53,12 @@ pub(super) struct Watch {
 }
 
 impl Watch {
+    /// Whether something has to be noted of a flow when its links' levels change.
+    pub(super) fn concerns(&self, transfer: &Transfer) -> bool {
+        let is_asked_for = |&(link, _): &(u32, f64)| self.without[link as usize];
+        self.flows[transfer.id as usize] && transfer.links.iter().any(is_asked_for)
+    }
+
     /// A link's level was worked out, so that something has changed for its flows.
     pub(super) fn look_at(&mut self, link: u32) {
         self.looked_at.push(link);
@@ -95,9 +101,9 @@ impl Sharing {
         looked_at.dedup();
         for link in looked_at.drain(..) {
             for place in 0..self.links[link as usize].members.len() {
-                let slot = self.links[link as usize].members[place].slot;
-                if watch.flows[self.flows[slot as usize].id as usize] {
-                    self.note_flow(slot, &mut watch);
+                let member = self.links[link as usize].members[place];
+                if member.is_watched {
+                    self.note_flow(member.slot, &mut watch);
                 }
             }
         }
@@ -116,7 +122,7 @@ impl Sharing {
             let left = self.left_without(slot, without);
             // Where the rest leaves just what the link gives, the link is where flows queue: the rest is not held to
             // keep them back then, too.
-            let level = self.links[without as usize].level;
+            let level = self.levels[without as usize];
             let is_tie = (left - level).abs() <= TOLERANCE * left;
             let rate = if is_tie { self.most_without(slot, without) } else { left };
             let last = watch.last.entry((id, without)).or_insert(f64::INFINITY);
@@ -137,14 +143,13 @@ impl Sharing {
     /// wanted what they do.
     fn left_without(&mut self, slot: u32, without: u32) -> f64 {
         let Sharing { links, flows, elsewhere, .. } = self;
-        let level = |link: u32| links[link as usize].level;
         let at = |link: u32, elsewhere: &mut Vec<(f64, f64)>| {
             elsewhere.clear();
             for member in &links[link as usize].members {
-                let crossings = &flows[member.slot as usize].links;
-                let others = crossings.iter().filter(|other| other.link != link && member.slot != slot);
-                let most = others.map(|other| level(other.link)).fold(f64::INFINITY, f64::min);
-                elsewhere.push((most, crossings[member.nth as usize].share));
+                let is_itself = member.slot == slot;
+                let most =
+                    if is_itself { f64::INFINITY } else { flows[member.slot as usize].lowest.without(link) };
+                elsewhere.push((most, member.share));
             }
             water(links[link as usize].capacity, elsewhere)
         };
