@@ -39,8 +39,9 @@ pub struct LinkFault {
     /// From when until when it is down.
     down: Vec<(Time, Time)>,
     slow: Vec<Slow>,
-    /// Slow, too, in order and one after the other.
+    /// Slow, too, in order and one after the other; those before `paced` are over.
     pace: Vec<Slow>,
+    paced: usize,
     retry: Option<Retry>,
     /// When each late packet arrives, and when it started.
     late: Vec<(Time, Time)>,
@@ -66,6 +67,7 @@ impl LinkFault {
             down,
             slow,
             pace: Vec::new(),
+            paced: 0,
             retry: None,
             late: Vec::new(),
             replays: Vec::new(),
@@ -84,11 +86,14 @@ impl LinkFault {
         LinkFault { pace, ..self }
     }
 
-    /// How much longer a transmission of so many bytes takes that starts at `start` and should take `usual`.
-    fn delay(&self, start: Time, bytes: u64, usual: Time) -> Time {
-        // There may be thousands of the latter, so they are not gone through.
-        let place = self.pace.partition_point(|slow| slow.until <= start);
-        let slow = self.slow.iter().chain(self.pace.get(place));
+    /// How much longer a transmission of so many bytes takes that starts at `start`, which is not before the last one
+    /// did, and should take `usual`.
+    fn delay(&mut self, start: Time, bytes: u64, usual: Time) -> Time {
+        // There may be thousands of the latter, so they are gone through once.
+        while self.pace.get(self.paced).is_some_and(|slow| slow.until <= start) {
+            self.paced += 1;
+        }
+        let slow = self.slow.iter().chain(self.pace.get(self.paced));
         let slow = slow.filter(|slow| (slow.from..slow.until).contains(&start));
         slow.map(|slow| slow.byte_time.of(bytes).since(usual)).max().unwrap_or(Time::ZERO)
     }
@@ -187,10 +192,26 @@ mod tests {
     fn what_starts_while_a_link_is_slow_takes_longer() {
         let slow =
             Slow { from: Time(1_000), until: Time(9_000), byte_time: ByteTime::at(Rate::from_gbps(8)) };
-        let link = LinkFault::new(0.0, Vec::new(), vec![slow], 1, 0);
+        let mut link = LinkFault::new(0.0, Vec::new(), vec![slow], 1, 0);
         // A byte takes a nanosecond; two should take 500 ps.
         for (start, delay) in [(999, 0), (1_000, 1_500), (8_999, 1_500), (9_000, 0)] {
             assert_eq!(link.delay(Time(start), 2, Time(500)), Time(delay));
+        }
+    }
+
+    #[test]
+    fn paces_follow_each_other() {
+        let pace = |from, until, gbps| Slow {
+            from: Time(from),
+            until: Time(until),
+            byte_time: ByteTime::at(Rate::from_gbps(gbps)),
+        };
+        let paces = vec![pace(1_000, 2_000, 8), pace(2_000, 3_000, 4), pace(5_000, 6_000, 2)];
+        let mut link = LinkFault::new(0.0, Vec::new(), Vec::new(), 1, 0).with_pace(paces);
+        let delays =
+            [(999, 0), (1_999, 500), (2_000, 1_500), (3_000, 0), (5_500, 3_500), (5_500, 3_500), (6_000, 0)];
+        for (start, delay) in delays {
+            assert_eq!(link.delay(Time(start), 1, Time(500)), Time(delay), "from {start} ps on");
         }
     }
 
