@@ -7,8 +7,8 @@ use packetloom::units::Time;
 
 /// Forty packets that leave at 40 Gb/s for a link of 10 Gb/s. As packet j comes (from 0), packets 0, 4, 8, ... have
 /// gone to the link: j − ⌊j/4⌋ − 1 wait before it.
-fn marks_of_a_burst(transport: &str, queue: &str) -> u64 {
-    let outcome = run(&format!(
+fn burst(transport: &str, queue: &str) -> Outcome {
+    run(&format!(
         r#"
 [topology]
 kind = "leaf-spine"
@@ -29,9 +29,29 @@ transport = {{ kind = "{transport}", initial_window = 40, min_rto = "10ms" }}
 queue = {queue}
 nic = "drop-tail"
 "#
-    ));
+    ))
+}
+
+fn marks_of_a_burst(transport: &str, queue: &str) -> u64 {
+    let outcome = burst(transport, queue);
     assert_eq!(outcome.flows[0].report.packets_sent, 40);
     port(&outcome, "leaf0", "spine0").counters.marks
+}
+
+#[test]
+fn what_fits_joins_or_anything_until_the_queue_is_full() {
+    // Ten packets wait at most; what is lost is sent again.
+    let drops = |capacity: &str, admits: &str| {
+        let queue = format!(r#"{{ kind = "drop-tail", capacity = "{capacity}", admits = "{admits}" }}"#);
+        let outcome = burst("fixed-window", &queue);
+        port(&outcome, "leaf0", "spine0").counters.drops
+    };
+    let ten = drops("15000B", "what-fits");
+    assert!((15..30).contains(&ten), "{ten}");
+    assert_eq!(drops("13501B", "until-full"), ten);
+    assert_eq!(drops("15000B", "until-full"), ten);
+    assert!(drops("13501B", "what-fits") > ten);
+    assert!(drops("15001B", "until-full") < ten);
 }
 
 #[test]

@@ -73,6 +73,20 @@ fn a_queue_without_room_for_a_packet_is_refused() {
 }
 
 #[test]
+fn a_rule_of_admission_without_bytes_to_admit_into_is_refused() {
+    for queue in [
+        r#"{ kind = "drop-tail", admits = "until-full" }"#,
+        r#"{ kind = "ecn", capacity = "80packets", admits = "until-full" }"#,
+        r#"{ kind = "red", capacity = "300packets", admits = "until-full" }"#,
+    ] {
+        let said = said(&with_queue("dctcp", queue));
+        assert!(said.contains("queue.admits: \"until-full\" is another rule only where"), "{said}");
+    }
+    read(&with_queue("tcp", r#"{ kind = "drop-tail", capacity = "9KB", admits = "until-full" }"#))
+        .expect("a rule that counts");
+}
+
+#[test]
 fn a_threshold_that_no_queue_reaches_is_refused() {
     for (queue, part) in [
         (

@@ -824,7 +824,8 @@ mod tests {
     #[test]
     fn an_agent_sees_packets_as_they_start() {
         let topology = Topology::of_counts("rack", &[("hosts", 2)]);
-        let entries = [("capacity", Value::Absent), ("pool", Value::Absent)];
+        let admits = Value::Text("what-fits".to_owned());
+        let entries = [("capacity", Value::Absent), ("admits", admits), ("pool", Value::Absent)];
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
         let queue = Values { kind: "drop-tail".to_owned(), entries };
         let mut wires: Wires<u64> = Wires::new(1, Calendar::new(3, Time::from_ns(1_000)));

@@ -3,7 +3,7 @@
 
 use super::{Built, Occupancy, Queue, has_room, limit, pool_bytes};
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Value, Values, anything};
+use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
 
 const CAPACITY: Param = Param {
     name: "capacity",
@@ -11,6 +11,13 @@ const CAPACITY: Param = Param {
     default: Fallback::Absent,
     doc: "What may wait beside the packet in service, in bytes or packets; left out: no limit.",
     source: "packetloom",
+};
+const ADMITS: Param = Param {
+    name: "admits",
+    kind: Kind::Choice(&[WHAT_FITS, UNTIL_FULL]),
+    default: Fallback::Value(WHAT_FITS),
+    doc: "Which packets join where the capacity is in bytes: \"what-fits\" into it beside what waits; or any \"until-full\", that is while less than the capacity waits, so that the last may exceed it.",
+    source: "packetloom; \"until-full\": ns-2's RED (red.cc), which its TCP and DCTCP are run over",
 };
 const POOL: Param = Param {
     name: "pool",
@@ -27,10 +34,29 @@ const POOL_ALPHA: Param = Param {
     source: "Choudhury and Hahne, ToN 1998: alpha = 1",
 };
 
+const WHAT_FITS: &str = "what-fits";
+const UNTIL_FULL: &str = "until-full";
+
+/// Whether a packet joins while less than the capacity waits.
+fn admits_until_full(values: &Values) -> bool {
+    values.meaning("admits", &[(WHAT_FITS, false), (UNTIL_FULL, true)])
+}
+
 /// A queue that is first in, first out.
 const fn fifo(component: Component, queue: Queue) -> Made<Queue> {
-    let most_bytes = |values: &Values, packet| limit(values, "capacity", packet);
+    let most_bytes = |values: &Values, packet| {
+        let beyond = if admits_until_full(values) { packet - 1 } else { 0 };
+        Some(limit(values, "capacity", packet)?.saturating_add(beyond))
+    };
     Made { component, how: Queue { most_bytes, check: check_room, ..queue } }
+}
+
+fn check_admits(values: &Values) -> Result<(), Complaint> {
+    if admits_until_full(values) && !matches!(values.get("capacity"), Value::Bytes(_)) {
+        let message = "\"until-full\" is another rule only where the capacity is in bytes; write such a capacity, or leave this out";
+        return Err(Complaint::new("admits", message));
+    }
+    Ok(())
 }
 
 fn check_room(values: &Values, packet_bytes: u64) -> Result<(), Complaint> {
@@ -70,8 +96,8 @@ pub const DROP_TAIL: Made<Queue> = fifo(
         kind: "drop-tail",
         doc: "First in, first out; what does not fit is dropped.",
         source: "packetloom",
-        params: &[&[CAPACITY, POOL, POOL_ALPHA]],
-        check: anything,
+        params: &[&[CAPACITY, ADMITS, POOL, POOL_ALPHA]],
+        check: check_admits,
     },
     Queue::new(|values| Built::Fifo(Admission::of(values, Marking::Never))),
 );
@@ -85,6 +111,7 @@ pub const ECN: Made<Queue> = fifo(
         source: "DCTCP, SIGCOMM 2010, §3.1",
         params: &[&[
             CAPACITY,
+            ADMITS,
             POOL,
             POOL_ALPHA,
             Param {
@@ -95,7 +122,7 @@ pub const ECN: Made<Queue> = fifo(
                 source: "pFabric §3: 22.5 KB",
             },
         ]],
-        check: anything,
+        check: check_admits,
     },
     Queue {
         marks: |_| true,
@@ -115,6 +142,7 @@ pub const RED: Made<Queue> = fifo(
         source: "Floyd and Jacobson, ToN 1993, on the instantaneous queue as DCQCN (SIGCOMM 2015, §3.1) has it",
         params: &[&[
             CAPACITY,
+            ADMITS,
             POOL,
             POOL_ALPHA,
             Param {
@@ -156,7 +184,7 @@ fn between(values: &Values) -> Marking {
 
 fn check_red(values: &Values) -> Result<(), Complaint> {
     if values.bytes("min") < values.bytes("max") {
-        Ok(())
+        check_admits(values)
     } else {
         Err(Complaint::new("min", "min must be below max"))
     }
@@ -267,16 +295,23 @@ impl Pool {
 #[derive(Clone, Copy, Debug)]
 pub struct Admission {
     capacity: Limit,
+    /// Whether the capacity is compared with what waits before an arrival, not with the arrival beside it.
+    until_full: bool,
     marking: Marking,
 }
 
 impl Admission {
     /// Every packet joins, none is marked.
-    pub const UNLIMITED: Admission = Admission { capacity: Limit::None, marking: Marking::Never };
+    pub const UNLIMITED: Admission =
+        Admission { capacity: Limit::None, until_full: false, marking: Marking::Never };
 
     /// What does not fit into a queue's `capacity` is dropped; what joins is marked so.
     fn of(values: &Values, marking: Marking) -> Admission {
-        Admission { capacity: Limit::of(values.get("capacity")), marking }
+        Admission {
+            capacity: Limit::of(values.get("capacity")),
+            until_full: admits_until_full(values),
+            marking,
+        }
     }
 
     /// Whether the rule looks at what is queued at all.
@@ -287,9 +322,9 @@ impl Admission {
     /// What happens to an arrival when so much waits before it.
     #[inline]
     pub fn judge(&self, queued: Occupancy, size_bytes: u16, random: &mut Stream) -> Verdict {
-        let mut with_it = queued;
-        with_it.add(size_bytes);
-        if self.capacity.exceeded_by(with_it) {
+        let mut counted = queued;
+        counted.add(if self.until_full { 1 } else { size_bytes });
+        if self.capacity.exceeded_by(counted) {
             Verdict::Drop
         } else if self.marking.marks(queued, random) {
             Verdict::Mark
@@ -307,6 +342,7 @@ mod tests {
     fn red(min: u64, max: u64, max_probability: f64) -> Admission {
         let entries = [
             ("capacity", Value::Absent),
+            ("admits", Value::Text(WHAT_FITS.to_owned())),
             ("min", Value::Bytes(min)),
             ("max", Value::Bytes(max)),
             ("max_probability", Value::Number(max_probability)),
@@ -345,9 +381,33 @@ mod tests {
             (Value::Bytes(5_999), 1_500, Verdict::Drop),
             (Value::Absent, 9_000, Verdict::Accept),
         ] {
-            let entries = [("capacity".to_owned(), limit.clone())].into();
-            let rule = crate::queue::rule(&Values { kind: "drop-tail".to_owned(), entries });
+            let rule = drop_tail(limit.clone(), WHAT_FITS);
             assert_eq!(rule.judge(queued, size, &mut stream), expected, "{limit:?}, {size} B");
+        }
+    }
+
+    fn drop_tail(capacity: Value, admits: &str) -> Admission {
+        let admits = Value::Text(admits.to_owned());
+        let entries = [("capacity".to_owned(), capacity), ("admits".to_owned(), admits)].into();
+        crate::queue::rule(&Values { kind: "drop-tail".to_owned(), entries })
+    }
+
+    #[test]
+    fn until_it_is_full_a_queue_takes_any_packet() {
+        let mut stream = Stream::new(1, Purpose::Queue, 0);
+        for (admits, bytes, size, expected) in [
+            (UNTIL_FULL, 5_999, 9_000, Verdict::Accept),
+            (UNTIL_FULL, 6_000, 40, Verdict::Drop),
+            (WHAT_FITS, 5_999, 9_000, Verdict::Drop),
+            (WHAT_FITS, 5_960, 40, Verdict::Accept),
+        ] {
+            let rule = drop_tail(Value::Bytes(6_000), admits);
+            let queued = Occupancy { bytes, packets: 4 };
+            assert_eq!(
+                rule.judge(queued, size, &mut stream),
+                expected,
+                "{admits}, {size} B behind {bytes} B"
+            );
         }
     }
 }

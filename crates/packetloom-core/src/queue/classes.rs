@@ -330,8 +330,9 @@ mod tests {
     use crate::random::Purpose;
 
     fn build(entries: impl IntoIterator<Item = (&'static str, Value)>) -> TestBuffer<()> {
-        let inner =
-            Values { kind: "drop-tail".to_owned(), entries: [("capacity".to_owned(), Value::Absent)].into() };
+        let inner = [("capacity", Value::Absent), ("admits", Value::Text("what-fits".to_owned()))];
+        let inner = inner.map(|(key, value)| (key.to_owned(), value)).into();
+        let inner = Values { kind: "drop-tail".to_owned(), entries: inner };
         let absent = ["weights", "strict", "port"].map(|key| (key, Value::Absent));
         let given = [
             ("queue", Value::Component(inner)),
@@ -380,7 +381,11 @@ mod tests {
     #[test]
     fn a_rule_of_the_port_counts_all_classes() {
         let mut stream = Stream::new(1, Purpose::Queue, 0);
-        let rule = [("capacity", Value::Bytes(4_000)), ("mark_above", Value::Bytes(1_000))];
+        let rule = [
+            ("capacity", Value::Bytes(4_000)),
+            ("admits", Value::Text("what-fits".to_owned())),
+            ("mark_above", Value::Bytes(1_000)),
+        ];
         let entries = rule.map(|(key, value)| (key.to_owned(), value)).into();
         let port = Value::Component(Values { kind: "ecn".to_owned(), entries });
         let mut classes = build([("strict", Value::Count(2)), ("port", port)]);

@@ -21,7 +21,9 @@ fn rack() -> Topology {
 }
 
 fn drop_tail(capacity: Value) -> Values {
-    let entries = [("capacity".to_owned(), capacity), ("pool".to_owned(), Value::Absent)].into();
+    let admits = Value::Text("what-fits".to_owned());
+    let entries = [("capacity", capacity), ("admits", admits), ("pool", Value::Absent)];
+    let entries = entries.map(|(key, value)| (key.to_owned(), value)).into();
     Values { kind: "drop-tail".to_owned(), entries }
 }
 
