@@ -15,6 +15,7 @@ from packetloom.validate.peers.homa import homa_comparisons
 from packetloom.validate.peers.hpcc import comparison_of, hpcc_comparisons
 from packetloom.validate.peers.hpcc.settings import read_settings
 from packetloom.validate.peers.htsim import htsim_comparisons
+from packetloom.validate.peers.link_delays import link_delay_comparisons
 from packetloom.validate.peers.ns3 import ns3_comparisons
 from packetloom.validate.peers.omnet import omnet_comparisons
 from packetloom.validate.peers.sprayed import sprayed_comparisons
@@ -24,6 +25,7 @@ def peer_comparisons() -> list[Comparison]:
     """All there are."""
     return [
         *flow_list_comparisons(),
+        *link_delay_comparisons(),
         *htsim_comparisons(),
         *sprayed_comparisons(),
         *omnet_comparisons(),
