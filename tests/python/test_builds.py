@@ -80,33 +80,29 @@ def test_every_case_says_which_build_computed_it(scenario: Path, tmp_path: Path)
 @pytest.mark.parametrize("cache", [True, False])
 @pytest.mark.parametrize("build", [OTHER, ""])
 def test_another_builds_cases_are_named_and_computed_again(
-    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], build: str, cache: bool
+    scenario: Path, out: Path, finished: Path, capsys: pytest.CaptureFixture[str], build: str, cache: bool
 ) -> None:
-    first = packetloom.run(scenario, tmp_path / "out", progress=False)
-    of_another_build(tmp_path / "out", 3, build)
-    run_plan(read_plan(scenario), tmp_path / "out", 2, LogReporter(), cache=cache)
+    of_another_build(out, 3, build)
+    run_plan(read_plan(scenario), out, 2, LogReporter(), cache=cache)
     opening, *lines = capsys.readouterr().err.splitlines()
     what = f"build {build}" if build else "a build that is not recorded"
     assert opening == (
         f"3 finished cases are computed again: they are by packetloom 0.1.0, {what} (--keep-older keeps them)"
     )
     assert sum(line.startswith("done: ") for line in lines) == 3
-    again = Results(tmp_path / "out")
+    again = Results(out)
     assert builds(again) == [this_build().digest] * CASES
-    assert again.flows.equals(first.flows)
+    assert again.flows.equals(Results(finished).flows)
 
 
-def test_a_folder_run_from_itself_does_the_same(scenario: Path, tmp_path: Path) -> None:
-    packetloom.run(scenario, tmp_path / "out", progress=False)
-    of_another_build(tmp_path / "out")
+def test_a_folder_run_from_itself_does_the_same(out: Path) -> None:
+    of_another_build(out)
     ran = Ran()
-    run_plan(read_plan(tmp_path / "out"), tmp_path / "out", 2, ran)
+    run_plan(read_plan(out), out, 2, ran)
     assert ran.count == CASES
 
 
-def test_kept_ones_are_told_wherever_there_is_a_table(scenario: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    packetloom.run(scenario, out, progress=False)
+def test_kept_ones_are_told_wherever_there_is_a_table(scenario: Path, tmp_path: Path, out: Path) -> None:
     of_another_build(out, 3)
     said = f"3 of 8 cases were computed by another build: packetloom 0.1.0, build {OTHER}"
     done = CliRunner().invoke(app, ["run", str(scenario), "-o", str(out), "--keep-older"])
@@ -136,12 +132,13 @@ def test_a_search_computes_again_what_another_build_probed(tmp_path: Path) -> No
 
 
 def test_what_a_precision_no_longer_asks_for_is_computed_again_too(scenario: Path, tmp_path: Path) -> None:
-    packetloom.run(scenario, tmp_path / "out", overrides=["run.seeds=12"], progress=False)
-    of_another_build(tmp_path / "out", 48)
-    asked = packetloom.run(scenario, tmp_path / "precise", overrides=[PRECISION], progress=False)
-    results = packetloom.run(scenario, tmp_path / "out", overrides=[PRECISION], progress=False)
-    assert builds(results) == [this_build().digest] * 48
-    assert len(asked.rows()) < 48
+    one_load = "run.loads=[0.2]"
+    packetloom.run(scenario, tmp_path / "out", overrides=[one_load, "run.seeds=12"], progress=False)
+    of_another_build(tmp_path / "out", 24)
+    asked = packetloom.run(scenario, tmp_path / "precise", overrides=[one_load, PRECISION], progress=False)
+    results = packetloom.run(scenario, tmp_path / "out", overrides=[one_load, PRECISION], progress=False)
+    assert builds(results) == [this_build().digest] * 24
+    assert len(asked.rows()) < 24
 
 
 def test_stopped_half_way_a_folder_knows_which_are_which(long_scenario: Path, tmp_path: Path) -> None:
@@ -162,13 +159,10 @@ def test_stopped_half_way_a_folder_knows_which_are_which(long_scenario: Path, tm
     assert found.build_note() == ""
 
 
-def test_killed_in_between_two_files_of_a_case(scenario: Path, tmp_path: Path) -> None:
+def test_killed_in_between_two_files_of_a_case(scenario: Path, out: Path, finished: Path) -> None:
     """Its ports are of this build already, its flows not yet: it counts as another build's."""
-    packetloom.run(scenario, tmp_path / "new", progress=False)
-    out = tmp_path / "out"
-    packetloom.run(scenario, out, progress=False)
     name, *_ = of_another_build(out)
-    (out / f"ports.parquet/{name}.parquet").write_bytes((tmp_path / f"new/ports.parquet/{name}.parquet").read_bytes())
+    (out / f"ports.parquet/{name}.parquet").write_bytes((finished / f"ports.parquet/{name}.parquet").read_bytes())
     assert builds(Results(out)) == [OTHER] * CASES
     ran = Ran()
     assert builds(run_plan(read_plan(scenario), out, 2, ran)) == [this_build().digest] * CASES
@@ -196,12 +190,11 @@ def test_killed_by_force_while_computing_again(long_scenario: Path, tmp_path: Pa
     assert {id: files.read(id)[0].build for id in rows} == rows
 
 
-def test_a_table_that_a_case_no_longer_has_goes_with_its_old_result(scenario: Path, tmp_path: Path) -> None:
-    packetloom.run(scenario, tmp_path / "out", progress=False)
-    name, *_ = of_another_build(tmp_path / "out")
-    left = tmp_path / f"out/jobs.parquet/{name}.parquet"
-    left.write_bytes((tmp_path / f"out/ports.parquet/{name}.parquet").read_bytes())
-    packetloom.run(scenario, tmp_path / "out", progress=False)
+def test_a_table_that_a_case_no_longer_has_goes_with_its_old_result(scenario: Path, out: Path) -> None:
+    name, *_ = of_another_build(out)
+    left = out / f"jobs.parquet/{name}.parquet"
+    left.write_bytes((out / f"ports.parquet/{name}.parquet").read_bytes())
+    packetloom.run(scenario, out, progress=False)
     assert not left.exists()
 
 
@@ -225,13 +218,12 @@ def test_a_node_with_another_build_is_refused(scenario: Path) -> None:
         simulate(case.json, case.id, False, OTHER, [])
 
 
-def test_a_folder_of_another_scenario_names_the_build(scenario: Path, tmp_path: Path) -> None:
-    packetloom.run(scenario, tmp_path / "out", progress=False)
-    of_another_build(tmp_path / "out")
+def test_a_folder_of_another_scenario_names_the_build(scenario: Path, out: Path) -> None:
+    of_another_build(out)
     with pytest.raises(
         PacketloomError, match=f"another scenario: 8 of its 8 .*computed by packetloom 0.1.0, build {OTHER}"
     ):
-        packetloom.run(scenario, tmp_path / "out", overrides=["run.flows=60"], progress=False)
+        packetloom.run(scenario, out, overrides=["run.flows=60"], progress=False)
 
 
 def test_the_digest_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +233,7 @@ def test_the_digest_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_case_of_another_build_is_not_put_into_the_cache(
-    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scenario: Path, tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from packetloom.cache import open_cache
 
@@ -249,8 +241,7 @@ def test_a_case_of_another_build_is_not_put_into_the_cache(
     cache = open_cache()
     assert cache
     with ResultsFolder(tmp_path / "out", read_plan(scenario)) as folder:
-        results = packetloom.run(scenario, tmp_path / "other", progress=False, cache=False)
-        row = replace(results.rows()[0], build=OTHER)
-        cache.put(row, CaseFiles(tmp_path / "other"))
+        row = replace(Results(finished).rows()[0], build=OTHER)
+        cache.put(row, CaseFiles(finished))
         assert folder.rows == {}
     assert cache.ids() == set()

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import packetloom
-from conftest import CASES
+from conftest import CASES, SCENARIO, as_in_a_test
 from packetloom.cache import ResultCache, build_fingerprint, cache_folder, open_cache
 from packetloom.campaign import run_plan
 from packetloom.combine import combine
@@ -28,6 +28,30 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ResultCache:
     opened = open_cache()
     assert opened
     return opened
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache, and the results that were computed for it, to be looked at and copied only."""
+    folder = tmp_path_factory.mktemp("computed")
+    (folder / "small.toml").write_text(SCENARIO)
+    with as_in_a_test(folder / "cache"):
+        packetloom.run(folder / "small.toml", folder / "first", progress=False)
+    return folder
+
+
+@pytest.fixture
+def filled(cache: ResultCache, computed: Path) -> ResultCache:
+    """A copy of the cache."""
+    shutil.copytree(computed / "cache", cache.root, dirs_exist_ok=True)
+    assert len(cache.ids()) == CASES
+    return cache
+
+
+@pytest.fixture
+def first(computed: Path, tmp_path: Path) -> packetloom.Results:
+    """A copy of the results."""
+    return packetloom.Results(shutil.copytree(computed / "first", tmp_path / "first"))
 
 
 def simulate_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,14 +99,11 @@ def test_opting_out_neither_reads_nor_writes(
         packetloom.run(scenario, tmp_path / "third", cache=False, progress=False)
 
 
-def test_another_build_never_answers(
-    cache: ResultCache, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    packetloom.run(scenario, tmp_path / "first", progress=False)
+def test_another_build_never_answers(filled: ResultCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built = tmp_path / "_core.so"
     built.write_bytes(b"another")
     monkeypatch.setattr("packetloom.build._core.__file__", str(built))
-    assert cache.files.path.name != build_fingerprint()
+    assert filled.files.path.name != build_fingerprint()
     other = open_cache()
     assert other
     assert other.ids() == set()
@@ -124,14 +145,14 @@ def forge(file: Path) -> None:
     ids=["cut", "forged", "times", "sizes", "load", "rubbish", "another case"],
 )
 def test_a_damaged_entry_is_dropped_told_and_computed_anew(
-    cache: ResultCache,
+    filled: ResultCache,
+    first: packetloom.Results,
     scenario: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     damage: Callable[[Path], object],
 ) -> None:
-    first = packetloom.run(scenario, tmp_path / "first", progress=False)
-    victim = sorted(cache.files.path.glob("flows.parquet/*"))[3]
+    victim = sorted(filled.files.path.glob("flows.parquet/*"))[3]
     damage(victim)
     again = packetloom.run(scenario, tmp_path / "again", progress=False)
     assert again.flows.equals(first.flows)
@@ -142,9 +163,10 @@ def test_a_damaged_entry_is_dropped_told_and_computed_anew(
     assert capsys.readouterr().err == ""
 
 
-def test_damage_to_another_of_a_cases_tables_counts(cache: ResultCache, scenario: Path, tmp_path: Path) -> None:
-    first = packetloom.run(scenario, tmp_path / "first", progress=False)
-    one, another, *_ = sorted(cache.files.path.glob("ports.parquet/*"))
+def test_damage_to_another_of_a_cases_tables_counts(
+    filled: ResultCache, first: packetloom.Results, scenario: Path, tmp_path: Path
+) -> None:
+    one, another, *_ = sorted(filled.files.path.glob("ports.parquet/*"))
     rewrite(one, queue_mean_bytes=100.0)
     another.unlink()
     again = packetloom.run(scenario, tmp_path / "again", progress=False)
@@ -168,8 +190,7 @@ def test_rewriting_a_results_folder_changes_no_later_run(cache: ResultCache, sce
     assert all(file.stat().st_nlink == 1 for file in cache.root.rglob("*.parquet") if file.is_file())
 
 
-def test_combining_takes_copies(scenario: Path, tmp_path: Path) -> None:
-    first = packetloom.run(scenario, tmp_path / "first", progress=False)
+def test_combining_takes_copies(first: packetloom.Results, tmp_path: Path) -> None:
     flows = first.flows
     combined, _ = combine([tmp_path / "first"], tmp_path / "all")
     for file in (tmp_path / "first" / "flows.parquet").iterdir():
@@ -185,18 +206,17 @@ def test_results_survive_the_loss_of_the_cache(cache: ResultCache, scenario: Pat
     assert packetloom.Results(tmp_path / "first").flows.equals(flows)
 
 
-def test_pruning_drops_the_oldest_cases_whole(cache: ResultCache, scenario: Path, tmp_path: Path) -> None:
-    packetloom.run(scenario, tmp_path / "first", progress=False)
-    ids = sorted(cache.ids())
+def test_pruning_drops_the_oldest_cases_whole(filled: ResultCache) -> None:
+    ids = sorted(filled.ids())
     for age, case_id in enumerate(ids):
         for table in ("flows", "ports"):
-            os.utime(cache.files.file(table, case_id), (1e9 - age, 1e9 - age))
-    total = sum(file.stat().st_size for file in cache.files.path.glob("*/*"))
-    cache.prune(most_bytes=total // 2)
-    kept = cache.ids()
+            os.utime(filled.files.file(table, case_id), (1e9 - age, 1e9 - age))
+    total = sum(file.stat().st_size for file in filled.files.path.glob("*/*"))
+    filled.prune(most_bytes=total // 2)
+    kept = filled.ids()
     assert kept == set(ids[: len(kept)])
     assert 0 < len(kept) < CASES
-    assert {file.stem for file in cache.files.path.glob("ports.parquet/*")} == kept
+    assert {file.stem for file in filled.files.path.glob("ports.parquet/*")} == kept
 
 
 def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

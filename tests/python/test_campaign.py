@@ -104,23 +104,21 @@ def test_killed_run_loses_nothing_finished(long_scenario: Path, tmp_path: Path) 
     assert len(ran.labels) == CASES - len(finished)
 
 
-def test_a_part_of_a_file_is_not_a_result(scenario: Path, tmp_path: Path) -> None:
-    results = packetloom.run(scenario, tmp_path / "out", progress=False)
-    flows = sorted((tmp_path / "out" / "flows.parquet").glob("*.parquet"))
+def test_a_part_of_a_file_is_not_a_result(scenario: Path, out: Path) -> None:
+    flows = sorted((out / "flows.parquet").glob("*.parquet"))
     half = flows[0].read_bytes()[:100]
     flows[0].unlink()
     flows[0].with_name(flows[0].name + ".tmp").write_bytes(half)
-    assert results.cases.num_rows == CASES - 1
+    assert Results(out).cases.num_rows == CASES - 1
     ran = Ran()
-    run_plan(read_plan(scenario), tmp_path / "out", 1, ran)
+    run_plan(read_plan(scenario), out, 1, ran)
     assert len(ran.labels) == 1
-    assert not list((tmp_path / "out").rglob("*.tmp"))
+    assert not list(out.rglob("*.tmp"))
 
 
-def test_more_seeds_extend_a_folder(scenario: Path, tmp_path: Path) -> None:
-    run_plan(read_plan(scenario), tmp_path / "out", 2, SilentReporter())
+def test_more_seeds_extend_a_folder(scenario: Path, out: Path) -> None:
     ran = Ran()
-    run_plan(read_plan(scenario, ["run.seeds=3"]), tmp_path / "out", 2, ran)
+    run_plan(read_plan(scenario, ["run.seeds=3"]), out, 2, ran)
     assert len(ran.labels) == 4
     assert all(label.endswith("seed 3") for label in ran.labels)
 
@@ -132,11 +130,10 @@ def test_folder_runs_again_from_itself(scenario: Path, tmp_path: Path) -> None:
     assert again.cases["fingerprint"].to_pylist() == first.cases["fingerprint"].to_pylist()
 
 
-def test_folder_of_another_scenario_is_refused(scenario: Path, tmp_path: Path) -> None:
-    run_plan(read_plan(scenario), tmp_path / "out", 2, SilentReporter())
+def test_folder_of_another_scenario_is_refused(scenario: Path, out: Path) -> None:
     with pytest.raises(PacketloomError, match="another scenario: 8 of its 8"):
-        run_plan(read_plan(scenario, ["run.flows=99"]), tmp_path / "out", 2, SilentReporter())
-    assert Results(tmp_path / "out").cases.num_rows == CASES
+        run_plan(read_plan(scenario, ["run.flows=99"]), out, 2, SilentReporter())
+    assert Results(out).cases.num_rows == CASES
 
 
 def test_folder_that_is_not_ours_is_left_alone(scenario: Path, tmp_path: Path) -> None:
@@ -161,12 +158,11 @@ def test_two_runs_into_one_folder(scenario: Path, tmp_path: Path) -> None:
     ResultsFolder(tmp_path / "out", plan).close()
 
 
-def test_newer_format_is_refused(scenario: Path, tmp_path: Path) -> None:
-    run_plan(read_plan(scenario), tmp_path / "out", 2, SilentReporter())
-    marker = tmp_path / "out" / "packetloom.json"
+def test_newer_format_is_refused(out: Path) -> None:
+    marker = out / "packetloom.json"
     marker.write_text(json.dumps(json.loads(marker.read_text()) | {"format": 99}))
     with pytest.raises(PacketloomError, match="format 99"):
-        Results(tmp_path / "out")
+        Results(out)
 
 
 def test_full_disk_keeps_what_is_finished(scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from packetloom import run
 from packetloom.cli import main
 
 COMMAND = [sys.executable, "-m", "packetloom"]
@@ -22,12 +22,6 @@ def packetloom(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Co
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, check=False)
 
 
-@pytest.fixture
-def out(scenario: Path, tmp_path: Path) -> Path:
-    assert packetloom("run", scenario, "-o", tmp_path / "out").returncode == 0
-    return tmp_path / "out"
-
-
 def test_run_prints_the_table(scenario: Path, tmp_path: Path) -> None:
     done = packetloom("run", scenario, cwd=tmp_path)
     assert done.returncode == 0
@@ -37,13 +31,14 @@ def test_run_prints_the_table(scenario: Path, tmp_path: Path) -> None:
     assert (tmp_path / "results" / "small" / "cases.parquet").exists()
 
 
-def test_overrides_have_a_folder_of_their_own(scenario: Path, tmp_path: Path) -> None:
-    assert packetloom("run", scenario, cwd=tmp_path).returncode == 0
+def test_overrides_have_a_folder_of_their_own(scenario: Path, tmp_path: Path, finished: Path) -> None:
+    shutil.copytree(finished, tmp_path / "results" / "small")
     done = packetloom("run", scenario, "--set", "run.flows=60", cwd=tmp_path)
     assert done.returncode == 0
     assert len(list((tmp_path / "results").iterdir())) == 2
 
 
+@pytest.mark.usefixtures("scenario", "out")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -69,12 +64,10 @@ def test_overrides_have_a_folder_of_their_own(scenario: Path, tmp_path: Path) ->
 def test_mistakes(
     arguments: list[str],
     message: str,
-    scenario: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run(scenario, tmp_path / "out", progress=False)
     (tmp_path / "bad.toml").write_text("[tpology]\nk = 4\n")
     (tmp_path / "occupied").mkdir()
     (tmp_path / "occupied" / "file").write_text("")

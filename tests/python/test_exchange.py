@@ -171,8 +171,8 @@ def test_captures_go_with_the_results(results: packetloom.Results, tmp_path: Pat
     assert b"switch1 to host6" in content
 
 
-def test_where_nothing_was_captured_that_is_told(tmp_path: Path, scenario: Path) -> None:
-    results = packetloom.run(scenario, tmp_path / "out", progress=False)
+def test_where_nothing_was_captured_that_is_told(tmp_path: Path, finished: Path) -> None:
+    results = packetloom.Results(finished)
     with pytest.raises(PacketloomError, match=r"nothing was captured; set measure\.capture"):
         export(results, "pcapng", tmp_path / "captures")
 

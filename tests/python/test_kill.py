@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from packetloom.results import Results
 from packetloom.rows import INDEX, MARKER, CaseRow
 from packetloom.storage import CASE_ROW_KEY
 
@@ -47,12 +48,17 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): without_times(file) for file in files}
 
 
+def fingerprints(folder: Path) -> set[str]:
+    return set(Results(folder).cases["fingerprint"].to_pylist())
+
+
 def test_killed_ten_times_and_resumed(long_scenario: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "packetloom", "run", str(long_scenario), "--workers", "2"]
     settings = ["--set", "run.seeds=4"]
     began = time.monotonic()
     subprocess.run([*command, *settings, "-o", str(tmp_path / "through")], capture_output=True, check=True)
     lasted_s = time.monotonic() - began
+    expected = fingerprints(tmp_path / "through")
     moments = random.Random(7)
     killed = 0
     for _ in range(KILLS):
@@ -65,6 +71,8 @@ def test_killed_ten_times_and_resumed(long_scenario: Path, tmp_path: Path) -> No
             resumed.kill()
             killed += 1
         assert resumed.wait() in (0, -9)
+        if (tmp_path / "killed" / MARKER).exists():
+            assert fingerprints(tmp_path / "killed") <= expected
     assert killed >= KILLS / 2
     last = subprocess.run([*command, *settings, "-o", str(tmp_path / "killed")], capture_output=True, check=True)
     assert last.returncode == 0

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from conftest import LONG_SCENARIO, as_in_a_test
 from packetloom.campaign import run_plan
 from packetloom.live import TerminalReporter, View
 from packetloom.progress import LogReporter, SilentReporter, Snapshot, reporter_for
@@ -31,10 +32,13 @@ def show(snapshot: Snapshot, height: int = 40) -> str:
     return capture.get()
 
 
-@pytest.fixture
-def watched(long_scenario: Path, tmp_path: Path) -> Watcher:
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Watcher:
+    folder = tmp_path_factory.mktemp("watched")
+    (folder / "long.toml").write_text(LONG_SCENARIO)
     watcher = Watcher()
-    run_plan(read_plan(long_scenario), tmp_path / "out", 2, watcher)
+    with as_in_a_test():
+        run_plan(read_plan(folder / "long.toml"), folder / "out", 2, watcher)
     return watcher
 
 

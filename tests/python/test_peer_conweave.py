@@ -1,5 +1,7 @@
 """ConWeave's ns-3 simulator: its settings become scenarios, and the quick ones are replayed."""
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,20 +64,32 @@ def test_what_is_not_replayed_is_refused(tmp_path: Path, key: str, value: str, m
     assert message in str(refused.value)
 
 
-def rows_of(name: str, folder: Path) -> list[Row]:
-    return run_comparisons([balanced_comparison_of(settings(name))], 1, folder)
+Replayed = Callable[[str], list[Row]]
+
+
+@pytest.fixture(scope="module")
+def rows_of(tmp_path_factory: pytest.TempPathFactory) -> Replayed:
+    """What comes of a setting, which is replayed once for all tests."""
+    folder = tmp_path_factory.mktemp("replayed")
+    return cache(lambda name: run_comparisons([balanced_comparison_of(settings(name))], 1, folder))
+
+
+def test_what_is_quick_agrees(rows_of: Replayed) -> None:
+    quick = [one.name.removeprefix("conweave-") for one in conweave_comparisons() if one.quick]
+    assert len(quick) == 15
+    assert {row.verdict for name in quick for row in rows_of(name)} <= {"holds", "differs as known"}
 
 
 @pytest.mark.parametrize("scheme", ["ecmp", "letflow", "conga", "drill", "conweave"])
 @pytest.mark.parametrize("where", ["inter", "intra"])
-def test_a_flow_alone_takes_as_long_as_there_to_the_nanosecond(scheme: str, where: str, tmp_path: Path) -> None:
-    rows = rows_of(f"lone_{where}_{scheme}", tmp_path)
+def test_a_flow_alone_takes_as_long_as_there_to_the_nanosecond(scheme: str, where: str, rows_of: Replayed) -> None:
+    rows = rows_of(f"lone_{where}_{scheme}")
     assert len(rows) == 6
     assert all(row.expected == (row.measured, row.measured) for row in rows), rows
 
 
-def test_their_outcome_of_two_flows_is_among_ours(tmp_path: Path) -> None:
-    rows = rows_of("two_collide_drill_s1", tmp_path)
+def test_their_outcome_of_two_flows_is_among_ours(rows_of: Replayed) -> None:
+    rows = rows_of("two_collide_drill_s1")
     assert [row.verdict for row in rows] == ["holds", "holds"], rows
 
 

@@ -3,7 +3,9 @@
 import gzip
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -120,13 +122,25 @@ def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
         measured.completions(one)
 
 
-def replayed(name: str, folder: Path) -> list[Row]:
-    return run_comparisons([comparison_of(CFG / f"{name}.txt")], 1, folder)
+Replayed = Callable[[str], list[Row]]
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory: pytest.TempPathFactory) -> Replayed:
+    """What comes of a setting, which is replayed once for all tests."""
+    folder = tmp_path_factory.mktemp("replayed")
+    return cache(lambda name: run_comparisons([comparison_of(CFG / f"{name}.txt")], 1, folder))
+
+
+def test_what_is_quick_agrees(replayed: Replayed) -> None:
+    quick = [one.name.removeprefix("hpcc-") for one in hpcc_comparisons() if one.quick]
+    assert len(quick) == 23
+    assert {row.verdict for name in quick for row in replayed(name)} <= {"holds", "differs as known"}
 
 
 @pytest.mark.parametrize("name", [file.stem for file in sorted(CFG.glob("lone_*.txt"))])
-def test_a_lone_flow_takes_as_long_to_the_nanosecond(name: str, tmp_path: Path) -> None:
-    found = replayed(name, tmp_path)
+def test_a_lone_flow_takes_as_long_to_the_nanosecond(name: str, replayed: Replayed) -> None:
+    found = replayed(name)
     assert len(found) == 6
     assert [row.measured for row in found] == [row.expected[0] for row in found]
 
@@ -135,15 +149,15 @@ def test_a_lone_flow_takes_as_long_to_the_nanosecond(name: str, tmp_path: Path) 
     ("name", "pauses"),
     [("incast2_nocc", 62), ("incast2_nocc_b2", 288), ("incast8_nocc_b2", 416), ("converge2_nocc", 547)],
 )
-def test_every_pause_begins_and_ends_where_and_when_theirs_does(name: str, pauses: int, tmp_path: Path) -> None:
-    found = {row.what.partition(f"{name}: ")[2]: row for row in replayed(name, tmp_path)}
+def test_every_pause_begins_and_ends_where_and_when_theirs_does(name: str, pauses: int, replayed: Replayed) -> None:
+    found = {row.what.partition(f"{name}: ")[2]: row for row in replayed(name)}
     assert found["pauses that begin and end where and when theirs do, to the ns"].measured == pauses
     assert {row.verdict for row in found.values()} == {"holds"}
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in rows.ORDERS}))
-def test_what_another_order_of_events_makes_is_known_to_the_figure(name: str, tmp_path: Path) -> None:
-    found = {row.what.partition(f"{name}: ")[2]: row for row in replayed(name, tmp_path)}
+def test_what_another_order_of_events_makes_is_known_to_the_figure(name: str, replayed: Replayed) -> None:
+    found = {row.what.partition(f"{name}: ")[2]: row for row in replayed(name)}
     known = {what for where, what in rows.ORDERS if where == name}
     # Neither one that is not looked at, nor one that nothing is known of; and none may become better in silence.
     assert {what for what, row in found.items() if row.verdict != "holds"} == known

@@ -1,11 +1,13 @@
 """Adaptive seeds: as many as a precision takes, in rounds, the same wherever the campaign runs."""
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import packetloom
+from conftest import SCENARIO, as_in_a_test
 from packetloom.campaign import run_plan
 from packetloom.confidence import half_interval
 from packetloom.errors import Interrupted
@@ -68,10 +70,20 @@ def test_a_precision_out_of_reach_stops_at_the_cap_and_is_told() -> None:
     assert line.startswith("TCP load 0.5: mean slowdown within 0.1 % takes more than 30 seeds; it is known to 19 %")
 
 
-def test_every_point_has_the_seeds_it_takes(scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    results = run_plan(read_plan(scenario, [PRECISION]), tmp_path / "out", 2, LogReporter())
+@pytest.fixture(scope="module")
+def precise(tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, str]:
+    """The small scenario with as many seeds as the precision takes, run by two workers, and what was said of it."""
+    folder = tmp_path_factory.mktemp("precise")
+    (folder / "small.toml").write_text(SCENARIO)
+    said = io.StringIO()
+    with as_in_a_test():
+        results = run_plan(read_plan(folder / "small.toml", [PRECISION]), folder / "out", 2, LogReporter(said))
+    return results, said.getvalue()
+
+
+def test_every_point_has_the_seeds_it_takes(precise: tuple[Results, str]) -> None:
+    results, said = precise
     seeds = seeds_by_point(results)
-    said = capsys.readouterr().err
     assert len({len(found) for found in seeds.values()}) > 1
     for (scheme, load), found in seeds.items():
         means = [row.counters["slowdown_mean"] for row in results.rows() if (row.scheme, row.load) == (scheme, load)]
@@ -83,9 +95,11 @@ def test_every_point_has_the_seeds_it_takes(scenario: Path, tmp_path: Path, caps
         assert len(found) == 2 or half_interval(means[:2]) > 0.2 * np.mean(means[:2])
 
 
-def test_seeds_do_not_depend_on_workers_shards_or_stops(scenario: Path, tmp_path: Path) -> None:
+def test_seeds_do_not_depend_on_workers_shards_or_stops(
+    scenario: Path, tmp_path: Path, precise: tuple[Results, str]
+) -> None:
     plan = read_plan(scenario, [PRECISION])
-    through = run_plan(plan, tmp_path / "through", 2, SilentReporter())
+    through, _ = precise
     one = run_plan(plan, tmp_path / "one", 1, SilentReporter())
     shards = [
         run_plan(plan, tmp_path / f"shard{index}", 2, SilentReporter(), shard=Shard(index, 3)) for index in (1, 2, 3)
@@ -95,7 +109,9 @@ def test_seeds_do_not_depend_on_workers_shards_or_stops(scenario: Path, tmp_path
     assert apart == sorted(row.case_id for row in through.rows())
 
 
-def test_a_folder_goes_on_to_the_same_precision_by_itself(scenario: Path, tmp_path: Path) -> None:
+def test_a_folder_goes_on_to_the_same_precision_by_itself(
+    scenario: Path, tmp_path: Path, precise: tuple[Results, str]
+) -> None:
     class Stop(SilentReporter):
         def finished(self, row: CaseRow) -> None:
             raise Interrupted
@@ -105,5 +121,4 @@ def test_a_folder_goes_on_to_the_same_precision_by_itself(scenario: Path, tmp_pa
         run_plan(plan, tmp_path / "out", 1, Stop())
     scenario.unlink()
     resumed = packetloom.run(tmp_path / "out", tmp_path / "out", progress=False)
-    whole = packetloom.run(tmp_path / "out", tmp_path / "whole", progress=False)
-    assert resumed.cases["fingerprint"].equals(whole.cases["fingerprint"])
+    assert resumed.cases["fingerprint"].equals(precise[0].cases["fingerprint"])

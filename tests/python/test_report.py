@@ -1,6 +1,7 @@
 """The report and the figures."""
 
 import re
+import shutil
 from pathlib import Path
 
 import matplotlib as mpl
@@ -11,6 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 
 import packetloom
+from conftest import SCENARIO, as_in_a_test
 from packetloom import curves
 from packetloom.errors import PacketloomError
 from packetloom.figures import chart
@@ -19,9 +21,13 @@ from packetloom.results import Results
 mpl.use("Agg")
 
 
-@pytest.fixture
-def results(scenario: Path, tmp_path: Path) -> Results:
-    return packetloom.run(scenario, tmp_path / "out", overrides=["run.flows=100"], progress=False)
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """To be looked at only."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "small.toml").write_text(SCENARIO)
+    with as_in_a_test():
+        return packetloom.run(folder / "small.toml", folder / "out", overrides=["run.flows=100"], progress=False)
 
 
 def own_markup(page: str) -> str:
@@ -37,9 +43,10 @@ def test_report_needs_nothing_from_elsewhere(results: Results, tmp_path: Path) -
     assert len(page) < 1_000_000
 
 
-def test_report_says_what_is_not_finished(scenario: Path, tmp_path: Path, results: Results) -> None:
-    next((results.path / "flows.parquet").glob("*.parquet")).unlink()
-    page = packetloom.write_report(results, tmp_path / "report.html").read_text()
+def test_report_says_what_is_not_finished(tmp_path: Path, results: Results) -> None:
+    part = Results(shutil.copytree(results.path, tmp_path / "part"))
+    next((part.path / "flows.parquet").glob("*.parquet")).unlink()
+    page = packetloom.write_report(part, tmp_path / "report.html").read_text()
     assert "7 of 8 cases finished" in page
 
 
@@ -52,7 +59,7 @@ def test_names_in_a_scenario_cannot_break_the_page(scenario: Path, tmp_path: Pat
 
 
 def test_two_folders_side_by_side(scenario: Path, tmp_path: Path, results: Results) -> None:
-    other = packetloom.run(scenario, tmp_path / "other", overrides=["run.flows=300"], progress=False)
+    other = packetloom.run(scenario, tmp_path / "other", overrides=["run.flows=30"], progress=False)
     assert list(curves.styles([results, other])) == ["TCP [out]", "DCTCP [out]", "TCP [other]", "DCTCP [other]"]
     page = packetloom.write_report([results, other], tmp_path / "both.html").read_text()
     assert "DCTCP [other]" in page
@@ -107,7 +114,7 @@ def test_unknown_load(results: Results) -> None:
 
 
 def test_size_bins_hold_equally_many_flows(scenario: Path, tmp_path: Path) -> None:
-    overrides = ["run.flows=500", "workload.sizes={ kind = 'exponential', mean = '100KB' }"]
+    overrides = ["run.flows=200", "workload.sizes={ kind = 'exponential', mean = '100KB' }"]
     results = packetloom.run(scenario, tmp_path / "spread", overrides=overrides, progress=False)
     frame = curves.slowdown_by_size(results, points=10)
     counts = frame.group_by("load", "size_bytes").agg(pl.col("flows").sum())["flows"].to_list()

@@ -14,8 +14,8 @@ from packetloom.results import Results
 
 
 @pytest.fixture
-def results(scenario: Path, tmp_path: Path) -> Results:
-    return packetloom.run(scenario, tmp_path / "out", progress=False)
+def results(finished: Path) -> Results:
+    return Results(finished)
 
 
 def test_columns_explain_themselves(results: Results) -> None:
@@ -60,10 +60,11 @@ def test_cases_come_in_the_scenarios_order(results: Results) -> None:
     assert loads[-1] == {"scheme": "DCTCP", "load": 0.8, "seed": 2}
 
 
-def test_damaged_file_is_named(results: Results) -> None:
-    flows = sorted((results.path / "flows.parquet").glob("*.parquet"))[0]
+def test_damaged_file_is_named(out: Path) -> None:
+    results = Results(out)
+    flows = sorted((out / "flows.parquet").glob("*.parquet"))[0]
     flows.write_bytes(b"rubbish")
-    (results.path / "cases.parquet").unlink()
+    (out / "cases.parquet").unlink()
     assert len(results.rows()) == 7
     (problem,) = results.problems
     assert f"{flows.name}: is damaged, cut short or overwritten" in problem

@@ -1,6 +1,7 @@
 """Shards, and results folders made into one."""
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -32,8 +33,8 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_shards_share_out_the_cases_and_combine_to_the_whole(scenario: Path, tmp_path: Path) -> None:
-    whole = packetloom.run(scenario, tmp_path / "whole", progress=False)
+def test_shards_share_out_the_cases_and_combine_to_the_whole(scenario: Path, tmp_path: Path, finished: Path) -> None:
+    whole = Results(finished)
     shards = run_shards(scenario, tmp_path, 3)
     assert sorted(Results(shard).cases.num_rows for shard in shards) == [2, 3, 3]
     results, missing = combine(shards, tmp_path / "all")
@@ -58,8 +59,8 @@ def test_combining_again_adds_what_is_new(scenario: Path, tmp_path: Path) -> Non
     assert (results.cases.num_rows, missing) == (CASES, 0)
 
 
-def test_two_scenarios_are_not_combined(scenario: Path, tmp_path: Path) -> None:
-    packetloom.run(scenario, tmp_path / "a", progress=False)
+def test_two_scenarios_are_not_combined(scenario: Path, tmp_path: Path, finished: Path) -> None:
+    shutil.copytree(finished, tmp_path / "a")
     packetloom.run(scenario, tmp_path / "b", overrides=["run.flows=60"], progress=False)
     before = contents(tmp_path)
     with pytest.raises(PacketloomError, match="different scenarios: 16 cases are in only one"):
@@ -68,9 +69,9 @@ def test_two_scenarios_are_not_combined(scenario: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "all").exists()
 
 
-def test_a_case_with_two_results_is_refused(scenario: Path, tmp_path: Path) -> None:
-    packetloom.run(scenario, tmp_path / "a", progress=False)
-    packetloom.run(scenario, tmp_path / "b", progress=False)
+def test_a_case_with_two_results_is_refused(tmp_path: Path, finished: Path) -> None:
+    for name in ("a", "b"):
+        shutil.copytree(finished, tmp_path / name)
     second = Results(tmp_path / "b")
     row, *others = second.rows()
     changed = [replace(row, fingerprint="0" * 16), *others]
@@ -80,6 +81,7 @@ def test_a_case_with_two_results_is_refused(scenario: Path, tmp_path: Path) -> N
     assert not (tmp_path / "all").exists()
 
 
+@pytest.mark.usefixtures("scenario")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -101,13 +103,13 @@ def test_a_case_with_two_results_is_refused(scenario: Path, tmp_path: Path) -> N
 def test_mistakes_touch_nothing(
     arguments: list[str],
     message: str,
-    scenario: Path,
+    finished: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for name, change in (("a", {}), ("newer", {"version": "99.0.0"}), ("format", {"format": 99})):
-        packetloom.run(scenario, tmp_path / name, overrides=["run.seeds=1", "run.loads=[0.2]"], progress=False)
+        shutil.copytree(finished, tmp_path / name)
         marker = tmp_path / name / "packetloom.json"
         marker.write_text(json.dumps(json.loads(marker.read_text()) | change))
     before = contents(tmp_path)
