@@ -88,7 +88,9 @@ def test_central_control_tells_of_latencies_and_control_traffic(tmp_path: Path) 
 
 def test_a_slow_link_tells_balancers_apart(tmp_path: Path) -> None:
     out = tmp_path / "results"
-    done = packetloom("run", ROOT / "examples" / "balancing.toml", "-o", out, "--set", "run.seeds=2")
+    done = packetloom(
+        "run", ROOT / "examples" / "balancing.toml", "-o", out, "--set", "run.seeds=2", "--set", "run.flows=300"
+    )
     assert done.returncode == 0, done.stderr
     flows = Results(out).to_polars("flows")
     by_scheme = flows.group_by("scheme").agg(pl.col("slowdown").mean(), pl.col("reordered").sum())

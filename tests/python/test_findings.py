@@ -101,7 +101,7 @@ def test_references_are_best_at_nothing() -> None:
 
 def campaign(folder: Path, **changes: object) -> Results:
     base = {**SIMPLE, "workload": [{"sizes": "web-search"}], "scheme": SCHEMES}
-    run = {"loads": [0.3, 0.7], "flows": 150, "seeds": 3}
+    run = {"loads": [0.3, 0.7], "flows": 60, "seeds": 3}
     return packetloom.run({**base, "run": run, **changes}, folder, progress=False)
 
 

@@ -11,6 +11,8 @@ from nbclient import NotebookClient
 import packetloom
 
 DOCS = Path(__file__).parents[2] / "docs"
+FLOWS = 1000
+"""Those of the notebooks' scenarios."""
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +21,14 @@ def tutorial(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     return executed("tutorial", tmp_path_factory)
 
 
-def executed(name: str, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
-    """A notebook's cells, executed in a new kernel."""
+def executed(name: str, tmp_path_factory: pytest.TempPathFactory, flows: int = FLOWS) -> list[Any]:
+    """A notebook's cells, executed in a new kernel, with fewer flows where another number is given."""
     notebook = nbformat.read(DOCS / f"{name}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     assert all(not cell.outputs for cell in notebook.cells if cell.cell_type == "code"), "commit it without outputs"
+    scenarios = [cell for cell in notebook.cells if f'"flows": {FLOWS}' in cell.source]
+    assert scenarios
+    for cell in scenarios:
+        cell.source = cell.source.replace(f'"flows": {FLOWS}', f'"flows": {flows}')
     folder = tmp_path_factory.mktemp(name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PACKETLOOM_CACHE", str(folder / "cache"))
@@ -80,8 +86,8 @@ assert "<progress" not in shown[-1]
     NotebookClient(nbformat.v4.new_notebook(cells=[cell]), timeout=120).execute()  # type: ignore[no-untyped-call]
 
 
-def test_an_unfinished_folder_has_a_representation(scenario: Path, tmp_path: Path) -> None:
-    results = packetloom.run(scenario, tmp_path / "out", progress=False)
+def test_an_unfinished_folder_has_a_representation(tmp_path: Path, out: Path) -> None:
+    results = packetloom.Results(out)
     assert "8 of 8 cases finished" in results._repr_html_()
     for file in tmp_path.glob("out/*.parquet/*"):
         file.unlink()
@@ -90,7 +96,7 @@ def test_an_unfinished_folder_has_a_representation(scenario: Path, tmp_path: Pat
 
 def test_a_scheme_written_in_a_cell_runs_and_is_changed(tmp_path_factory: pytest.TempPathFactory) -> None:
     pytest.importorskip("numba")
-    cells = executed("own-scheme", tmp_path_factory)
+    cells = executed("own-scheme", tmp_path_factory, flows=200)
     (windows,) = shown(cells[1], "text/plain")
     *slow_start, marked, grown, lost = (float(window) for window in windows.strip("[]").split(", "))
     assert slow_start == [20.0, 40.0]

@@ -636,11 +636,17 @@ def test_it_can_be_printed(report: Path, open_page: Open) -> None:
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
 SHORTER = {"classes": 1000, "deadlines": 1000, "own-scheme": 300, "faults": 150} | dict.fromkeys(
-    ("demo", "buffer-size", "balancing", "leaf-spine-oversubscribed"), 150
+    ("demo", "buffer-size", "balancing", "leaf-spine-oversubscribed"), 60
 )
 """Flows of examples that take a while: their pages say the same kinds of things."""
-SMALLER = {"all-reduce-256": ["workload.arrivals.size=50MB"]}
-"""The same of what has no number of flows: of 1 GB it would take a minute."""
+SMALLER = {
+    "all-reduce-256": ["workload.arrivals.size=10MB"],
+    "central-control": ["run.duration=3ms", "run.warm_up=500us"],
+    "planes": ["workload.arrivals.size=8MB"],
+    "rails": ["workload.arrivals.size=2MB"],
+    "training": ["workload.arrivals.gradients=2MB", "workload.arrivals.activations=400KB"],
+}
+"""The same of what has no number of flows."""
 
 
 def ran(example: Path, folder: Path, *settings: str) -> Results:
