@@ -154,7 +154,7 @@ PEERS = (
                     "≤ 100 KB": _drawn(0.993, 3.579),
                     "100 KB-10 MB": _drawn(0.961, 1.149),
                 },
-                p99_deviations={"all": _drawn(0.941, 1.246), "≤ 100 KB": _drawn(0.914, 1.109)},
+                p99_deviations={"all": _drawn(0.941, 1.246), "≤ 100 KB": _drawn(0.914, 1.086)},
             ),
             Expected("TCP", without_timeouts=True),
         ),
