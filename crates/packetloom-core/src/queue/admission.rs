@@ -16,8 +16,8 @@ const ADMITS: Param = Param {
     name: "admits",
     kind: Kind::Choice(&[WHAT_FITS, UNTIL_FULL]),
     default: Fallback::Value(WHAT_FITS),
-    doc: "Which packets join where the capacity is in bytes: \"what-fits\" into it beside what waits; or any \"until-full\", that is while less than the capacity waits, so that the last may exceed it.",
-    source: "packetloom; \"until-full\": ns-2's RED (red.cc), which its TCP and DCTCP are run over",
+    doc: "What joins the queue: \"what-fits\" into the capacity beside what waits; or, of a capacity in bytes, any packet \"until-full\", while less than the capacity waits, so that the last one may exceed it.",
+    source: "packetloom; \"until-full\": ns-2's RED (red.cc)",
 };
 const POOL: Param = Param {
     name: "pool",
