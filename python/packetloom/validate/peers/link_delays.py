@@ -18,7 +18,7 @@ import polars as pl
 from packetloom.errors import PacketloomError
 from packetloom.results import Results
 from packetloom.validate.comparison import Comparison, Row
-from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement
+from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, Deviation, agreement
 from packetloom.validate.peers.flow_lists import (
     P99_NEEDS_FLOWS,
     PEERS,
@@ -47,6 +47,19 @@ STATISTICS = (
     Statistic("mean", "mean normalised FCT", MEAN_WITHIN),
     Statistic("p99", "p99 of the normalised FCT", P99_WITHIN),
 )
+
+
+# Ours in each run, over ns-2's median (docs/validation.md).
+DOUBLED = (
+    "A flow of one packet, or of five, from the host whose own link the longest flow fills decides it: its timeout "
+    "doubles 5 to 10 times in 9 of 17 runs here, in 3 of 17 of ns-2's (Fisher's exact test: p = 0.07)"
+)
+DEVIATIONS = {
+    "ns2-data-mining": {
+        ("mean", "all"): Deviation(DOUBLED, (0.982, 3.263), measured=True, always=False),
+        ("mean", "≤ 100 KB"): Deviation(DOUBLED, (0.990, 3.566), measured=True, always=False),
+    }
+}
 
 
 def link_delay_comparisons() -> list[Comparison]:
@@ -109,6 +122,7 @@ def _comparison(peer: PeerList) -> Comparison:
                 expected,
                 measured,
                 statistic.within,
+                DEVIATIONS.get(peer.name, {}).get((statistic.column, sizes)),
             )
             for statistic, sizes, expected, measured in medians
             if expected is not None and measured is not None
