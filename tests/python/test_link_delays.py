@@ -10,7 +10,7 @@ import pytest
 from packetloom.errors import PacketloomError
 from packetloom.validate.peers import link_delays
 from packetloom.validate.peers.flow_lists import PEERS, PeerList
-from packetloom.validate.peers.link_delays import NAMES, figures, link_delay_comparisons, read_runs, scenario
+from packetloom.validate.peers.link_delays import NAMES, link_delay_comparisons, medians, read_runs, scenario
 
 LISTS = [peer for peer in PEERS if peer.name in NAMES]
 
@@ -28,16 +28,31 @@ def test_ns2s_runs_are_replayed_at_their_delays(peer: PeerList, tmp_path: Path) 
     assert runs.filter(pl.col("sizes").is_in(["all", "≤ 100 KB"]))["p99"].null_count() == 0
 
 
-def test_a_run_has_a_mean_for_each_size_and_a_p99_where_there_are_enough_flows() -> None:
+def test_the_medians_of_runs_are_by_size_and_a_p99_needs_enough_flows() -> None:
     sizes = [1_000] * 1_000 + [200_000]
-    small = [float(fct) for fct in range(1_000)]
-    runs = [pl.DataFrame({"run": run, "size_bytes": sizes, "fct": [*small, 5_000.0 * run]}) for run in (1, 2)]
-    found = figures(pl.concat(runs)).sort("run", "sizes")
-    of = {(run, name): (mean, p99) for run, name, mean, p99 in found.rows()}
-    assert of[1, "≤ 100 KB"] == pytest.approx((499.5, 989.01))
-    assert of[2, "100 KB-10 MB"] == (10_000.0, None)
-    assert of[1, "all"][0] == pytest.approx((499_500 + 5_000) / 1_001)
-    assert (1, "> 10 MB") not in of
+    numbers = range(len(sizes))
+    theirs = pl.DataFrame({"size_bytes": sizes}).with_columns(
+        *(pl.lit(end).cast(pl.Int64).alias(name) for name, end in (("src", 0), ("dst", 1))),
+        *(pl.lit(1.0).alias(name) for name in ("best_us", "TCP_us")),
+        pl.lit(0).alias("TCP_timeouts"),
+    )
+    runs = [
+        theirs.select("src", "dst", "size_bytes").with_columns(
+            pl.lit(f"case {run}").alias("case_id"),
+            pl.lit("TCP").alias("scheme"),
+            pl.Series("flow_id", numbers),
+            pl.Series("sender_fct_ns", [1e3 * fct for fct in (*range(1_000), 5_000 * run)]),
+            pl.lit(0).alias("timeouts"),
+        )
+        for run in (1, 2, 7)
+    ]
+    found = medians(theirs, pl.concat(runs))
+    assert found["mean", "≤ 100 KB"] == pytest.approx(499.5)
+    assert found["p99", "≤ 100 KB"] == pytest.approx(989.01)
+    assert found["mean", "100 KB-10 MB"] == 10_000.0
+    assert found["mean", "all"] == pytest.approx((499_500 + 10_000) / 1_001)
+    assert ("p99", "100 KB-10 MB") not in found
+    assert ("mean", "> 10 MB") not in found
 
 
 def test_missing_figures_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -286,7 +286,10 @@ impl Sharing {
             let flow = &mut self.flows[slot as usize];
             let matters = old.min(new) < flow.lowest.without(link);
             flow.lowest = Lowest::of(&flow.links, &self.levels);
-            for nth in 0..if matters { flow.links.len() } else { 0 } {
+            if !matters {
+                continue;
+            }
+            for nth in 0..flow.links.len() {
                 let other = self.flows[slot as usize].links[nth].link;
                 if other != link {
                     self.make_due(other);

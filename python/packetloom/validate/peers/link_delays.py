@@ -8,9 +8,11 @@ each run and size range: mean and p99 of the normalised FCT.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -20,10 +22,12 @@ from packetloom.results import Results
 from packetloom.validate.comparison import Comparison, Row
 from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, Deviation, agreement
 from packetloom.validate.peers.flow_lists import (
-    P99_NEEDS_FLOWS,
     PEERS,
-    SIZE_RANGES,
+    Pair,
     PeerList,
+    means,
+    p99s,
+    paired,
     read_list,
     replay_scenario,
 )
@@ -36,18 +40,18 @@ NAMES = ("ns2-web-search", "ns2-data-mining")
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A figure of a run, and how near the medians must be to each other."""
+    """A figure of a run by size range, and how near the medians must be to each other."""
 
     column: str
     title: str
     within: float
+    of: Callable[[pl.DataFrame], list[Pair]]
 
 
 STATISTICS = (
-    Statistic("mean", "mean normalised FCT", MEAN_WITHIN),
-    Statistic("p99", "p99 of the normalised FCT", P99_WITHIN),
+    Statistic("mean", "mean normalised FCT", MEAN_WITHIN, means),
+    Statistic("p99", "p99 of the normalised FCT", P99_WITHIN, p99s),
 )
-
 
 # Ours in each run, over ns-2's median (docs/validation.md).
 DOUBLED = (
@@ -86,62 +90,39 @@ def scenario(peer: PeerList, folder: Path) -> dict[str, Any]:
     return replay
 
 
-def figures(flows: pl.DataFrame) -> pl.DataFrame:
-    """Of runs told apart by `run`, with each flow's `size_bytes` and `fct`: `run`, `sizes`, `mean` and `p99`."""
-    size, fct = pl.col("size_bytes"), pl.col("fct")
-    enough = fct.len() >= P99_NEEDS_FLOWS
-    parts = (
-        flows.filter(size > one.above, size <= one.up_to)
-        .group_by("run")
-        .agg(
-            pl.lit(one.name).alias("sizes"),
-            fct.mean().alias("mean"),
-            pl.when(enough).then(fct.quantile(0.99, "linear")).alias("p99"),
-        )
-        for one in SIZE_RANGES
-    )
-    return pl.concat(parts)
+def medians(theirs: pl.DataFrame, ours: pl.DataFrame) -> dict[tuple[str, str], float]:
+    """Of the flows of a list and of ours, case by case: the median of the cases for each statistic and size range."""
+    of_runs: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    for run in ours.partition_by("case_id"):
+        flows = paired(theirs, run, SCHEME)
+        for statistic in STATISTICS:
+            for pair in statistic.of(flows):
+                of_runs[statistic.column, pair.name].append(pair.ours)
+    return {key: median(figures) for key, figures in of_runs.items()}
 
 
 def _comparison(peer: PeerList) -> Comparison:
     name = f"{peer.name}-link-delays"
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
-        theirs, ours = read_runs(peer), figures(_normalised(peer, results["replayed"]))
-        case = f"{peer.title}, {SCHEME}, {_delays(theirs)}, median of runs"
-        medians = (
-            (statistic, one.name, _median(theirs, one.name, statistic), _median(ours, one.name, statistic))
-            for statistic in STATISTICS
-            for one in SIZE_RANGES
-        )
+        runs, ours = read_runs(peer), medians(read_list(peer), results["replayed"].to_polars())
+        case = f"{peer.title}, {SCHEME}, {_delays(runs)}, median of runs"
         return [
             agreement(
                 f"{name} {SCHEME} {statistic.column} {sizes}",
                 f"{case}: {statistic.title}, {sizes}",
                 f"validation/{FIGURES}",
-                expected,
-                measured,
+                median(part[statistic.column]),
+                ours[statistic.column, sizes],
                 statistic.within,
                 DEVIATIONS.get(peer.name, {}).get((statistic.column, sizes)),
             )
-            for statistic, sizes, expected, measured in medians
-            if expected is not None and measured is not None
+            for statistic in STATISTICS
+            for (sizes,), part in runs.drop_nulls(statistic.column).group_by("sizes", maintain_order=True)
+            if isinstance(sizes, str)
         ]
 
     return Comparison(name, lambda folder: {"replayed": scenario(peer, folder)}, rows)
-
-
-def _normalised(peer: PeerList, results: Results) -> pl.DataFrame:
-    """Each case's flows with their normalised FCT at the sender; a list is in order of start, as ours are numbered."""
-    best = read_list(peer).select(pl.int_range(pl.len()).cast(pl.UInt32).alias("flow_id"), "best_us")
-    flows = results.to_polars().with_columns(pl.col("flow_id").cast(pl.UInt32)).join(best, on="flow_id")
-    fct = pl.col("sender_fct_ns") / 1e3 / pl.col("best_us")
-    return flows.select(pl.col("case_id").alias("run"), "size_bytes", fct.alias("fct"))
-
-
-def _median(runs: pl.DataFrame, sizes: str, statistic: Statistic) -> float | None:
-    value = runs.filter(sizes=sizes)[statistic.column].drop_nulls().median()
-    return value if isinstance(value, float) else None
 
 
 def _delays(runs: pl.DataFrame) -> str:
