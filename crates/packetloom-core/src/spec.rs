@@ -233,6 +233,22 @@ impl Values {
         self.entries.get(key).unwrap_or_else(|| panic!("{} declares no {key}", self.kind))
     }
 
+    /// The same with a part of all its sizes, and of those of the components inside; something of each.
+    #[must_use]
+    pub fn part_of_sizes(&self, part: f64) -> Values {
+        let size = |size: u64| ((size as f64 * part).round() as u64).max(1);
+        let entry = |(key, value): (&String, &Value)| {
+            let value = match value {
+                Value::Bytes(bytes) => Value::Bytes(size(*bytes)),
+                Value::Packets(packets) => Value::Packets(size(*packets)),
+                Value::Component(inside) => Value::Component(inside.part_of_sizes(part)),
+                other => other.clone(),
+            };
+            (key.clone(), value)
+        };
+        Values { entries: self.entries.iter().map(entry).collect(), ..self.clone() }
+    }
+
     /// The meaning of the name under `key`; panics at a name without a meaning: that is a fault of the program.
     pub fn meaning<M: Copy>(&self, key: &str, meanings: &[(&str, M)]) -> M {
         let word = self.text(key);
@@ -272,5 +288,18 @@ mod tests {
         let entries = [("ties".to_owned(), Value::Text("lifo".to_owned()))].into();
         let values = Values { kind: "ecn".to_owned(), entries };
         values.meaning("ties", &[("random", true), ("order", false)]);
+    }
+
+    #[test]
+    fn a_part_of_sizes_is_one_of_those_inside_too_and_of_nothing_else() {
+        let of = |kind: &str, entries: &[(&str, Value)]| Values {
+            kind: kind.to_owned(),
+            entries: entries.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+        };
+        let values = |whole, half| {
+            let inside = of("ecn", &[("capacity", Value::Bytes(whole)), ("most", Value::Packets(half))]);
+            of("classes", &[("queue", Value::Component(inside)), ("strict", Value::Count(2))])
+        };
+        assert_eq!(values(500_000, 1).part_of_sizes(0.1), values(50_000, 1));
     }
 }

@@ -33,6 +33,9 @@ pub(super) struct Assembly<'a> {
     partition: &'a Partition,
     nic: Discipline,
     switch_queue: Discipline,
+    /// Whether the two are observed, and whether packets wait in them until they start.
+    observed: [bool; 2],
+    held: bool,
     /// Where sources choose paths, how they write them.
     code: Option<PathCode>,
     detours: Option<Vec<Detours>>,
@@ -68,12 +71,15 @@ impl<'a> Assembly<'a> {
     pub(super) fn new(plan: &'a Plan<'a>, partition: &'a Partition, held: bool) -> Assembly<'a> {
         let observed = plan.recorder.is_some();
         let looked_at = routing::is_balanced(plan.routing);
+        let observed = [observed, observed || looked_at];
         let (known_outages, known_rates) = (plan.faults.known_outages(), plan.faults.known_rates());
         Assembly {
             plan,
             partition,
-            nic: Discipline::build(plan.nic, observed, held),
-            switch_queue: Discipline::build(plan.queue, observed || looked_at, held),
+            nic: Discipline::build(plan.nic, observed[0], held),
+            switch_queue: Discipline::build(plan.queue, observed[1], held),
+            observed,
+            held,
             code: routing::path_code(plan.routing, plan.topology),
             common: routing::common(plan.routing, plan.topology, &known_rates, plan.seed),
             weights: routing::weights(plan.routing, plan.topology, &known_rates),
@@ -203,8 +209,18 @@ impl<'a> Assembly<'a> {
         let port = PortInfo { link, rate, is_switch: src >= plan.topology.hosts, seed: plan.seed };
         let agent = A::build(plan.transport, port);
         let link = &plan.topology.links[link as usize];
-        let discipline = discipline.clone().place(site(plan.topology, link, plan.logs_pauses));
+        let discipline = match plan.faults.queue_part(port.link as usize) {
+            Some(part) => self.part_of_queue(port.is_switch, part),
+            None => discipline.clone(),
+        };
+        let discipline = discipline.place(site(plan.topology, link, plan.logs_pauses));
         Port::new(plan.topology, link, end, discipline, recorder, random, agent)
+    }
+
+    /// A part of a switch's queue, or of a NIC's.
+    fn part_of_queue(&self, is_switch: bool, part: f64) -> Discipline {
+        let queue = if is_switch { self.plan.queue } else { self.plan.nic };
+        Discipline::build(&queue.part_of_sizes(part), self.observed[usize::from(is_switch)], self.held)
     }
 
     /// The buffer of a host's NIC that takes packets slowly, which pauses as the NIC's queue says.

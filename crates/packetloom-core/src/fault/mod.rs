@@ -38,6 +38,15 @@ struct Degraded {
 /// From when on switches take which links to have other rates than they were built with: none, where they are dead.
 pub type KnownRates = Vec<(Time, BTreeMap<usize, Rate>)>;
 
+/// A link that others share, which are not there.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    /// When it is so slow, in order and without overlap.
+    pub slow: Vec<Slow>,
+    /// Which part of its queue they leave.
+    pub queue_part: f64,
+}
+
 /// All faults of a case, on its network.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
@@ -46,8 +55,8 @@ pub struct Faults {
     outages: Vec<Outage>,
     /// Where links are slow, and when.
     slow: Vec<Degraded>,
-    /// By link, one after the other.
-    paces: BTreeMap<usize, Vec<Slow>>,
+    /// By link.
+    paces: BTreeMap<usize, Pace>,
     /// Hosts that are slow at times.
     slow_hosts: BTreeMap<HostId, SlowHost>,
     /// Of links that damage packets, how they send them again, if they do.
@@ -76,9 +85,14 @@ impl Faults {
         Ok(all)
     }
 
-    /// None but that links are slow at times: for each of them when, in order.
-    pub fn of_paces(paces: BTreeMap<usize, Vec<Slow>>) -> Faults {
+    /// None but that others share links.
+    pub fn of_paces(paces: BTreeMap<usize, Pace>) -> Faults {
         Faults { paces, ..Faults::default() }
+    }
+
+    /// Which part of its queue a link has, if others share it.
+    pub fn queue_part(&self, link: usize) -> Option<f64> {
+        self.paces.get(&link).map(|pace| pace.queue_part)
     }
 
     fn add(&mut self, number: usize, fault: &Values, topology: &Topology) -> Result<(), Complaint> {
@@ -133,7 +147,7 @@ impl Faults {
             let down = outages.map(|outage| (outage.from, outage.until)).collect();
             let corruption = self.corruption.get(&link).copied().unwrap_or(0.0);
             let slow = self.slow.iter().filter(|slow| slow.links.contains(&link)).map(|slow| slow.slow);
-            let pace = self.paces.get(&link).cloned().unwrap_or_default();
+            let pace = self.paces.get(&link).map(|pace| pace.slow.clone()).unwrap_or_default();
             (
                 link,
                 LinkFault::new(corruption, down, slow.collect(), seed, link)

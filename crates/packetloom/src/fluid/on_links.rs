@@ -193,6 +193,15 @@ impl Sharing {
         }
     }
 
+    /// How many flows a link holds back, as of when time last went on.
+    pub fn held_at(&self, link: u32) -> usize {
+        let holds = |member: &&Member| {
+            let flow = &self.flows[member.slot as usize];
+            flow.bottleneck == usize::from(member.nth)
+        };
+        self.links[link as usize].members.iter().filter(holds).count()
+    }
+
     /// The rate of each flow under way in bits per ps, by number.
     #[cfg(test)]
     fn rates(&mut self) -> std::collections::BTreeMap<FlowId, f64> {

@@ -41,7 +41,7 @@ pub(super) struct LinkRung {
     pub(super) representatives: usize,
     /// As many as have so many flows together.
     pub(super) flows: usize,
-    /// A flow's delay is drawn from so many of the flows nearest to it in size.
+    /// A flow's delay is drawn from so many of the flows nearest to it in size and company.
     pub(super) neighbours: usize,
 }
 
@@ -94,7 +94,7 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
             Param {
                 name: "representatives",
                 kind: Kind::Count(1),
-                default: Fallback::Value("4"),
+                default: Fallback::Value("2"),
                 doc: "Of links that are alike (the same tiers, rates and delays) so many at least are simulated, spread from the least to the most loaded; more than there are: all.",
                 source: "packetloom; Parsimon §3.3 clusters by distances between loads, sizes and gaps",
             },
@@ -108,9 +108,9 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
             Param {
                 name: "neighbours",
                 kind: Kind::Count(1),
-                default: Fallback::Value("100"),
-                doc: "At a link that was not simulated a flow's delay is drawn from those of so many flows that are nearest to it in size, per packet; of the links nearest in load that have ten times as many flows.",
-                source: "Parsimon §3.4: at least 100 to a bucket of sizes",
+                default: Fallback::Value("15"),
+                doc: "At a link that was not simulated a flow's delay is drawn from those of so many flows at links that are alike, which are nearest to it in size and in how many others share the link with them; twice as large is as far as twice as many. Of those that are as large, with as many others, all count.",
+                source: "packetloom; Parsimon §3.4 draws from buckets of at least 100 sizes",
             },
         ]],
         check: anything,

@@ -17,6 +17,8 @@ pub struct Step {
     pub at: Time,
     /// In bits per ps; none from the flow's end on.
     pub rate: Option<f64>,
+    /// What the link among them could carry that leaves it no more.
+    pub of: f64,
 }
 
 /// A flow that is over.
@@ -71,7 +73,7 @@ impl Watch {
         }
         for &Crossing { link: without, .. } in crossings {
             if self.last.remove(&(flow, without)).is_some() {
-                self.notes.steps.push(Step { flow, without, at, rate: None });
+                self.notes.steps.push(Step { flow, without, at, rate: None, of: 0.0 });
             }
         }
         // Of equals the first.
@@ -119,16 +121,16 @@ impl Sharing {
             if !watch.without[without as usize] {
                 continue;
             }
-            let left = self.left_without(slot, without);
+            let (left, of) = self.left_without(slot, without);
             // Where the rest leaves just what the link gives, the link is where flows queue: the rest is not held to
             // keep them back then, too.
             let level = self.levels[without as usize];
             let is_tie = (left - level).abs() <= TOLERANCE * left;
-            let rate = if is_tie { self.most_without(slot, without) } else { left };
+            let (rate, of) = if is_tie { [self.most_without(slot, without); 2].into() } else { (left, of) };
             let last = watch.last.entry((id, without)).or_insert(f64::INFINITY);
             if rate != *last && ((rate - *last).abs() > TOLERANCE * rate) {
                 *last = rate;
-                watch.notes.steps.push(Step { flow: id, without, at: self.now, rate: Some(rate) });
+                watch.notes.steps.push(Step { flow: id, without, at: self.now, rate: Some(rate), of });
             }
         }
     }
@@ -140,8 +142,8 @@ impl Sharing {
     }
 
     /// The least that a flow would get at any of its links but one, where it wanted all that it can get and the others
-    /// wanted what they do.
-    fn left_without(&mut self, slot: u32, without: u32) -> f64 {
+    /// wanted what they do; and what that link could carry.
+    fn left_without(&mut self, slot: u32, without: u32) -> (f64, f64) {
         let Sharing { links, flows, elsewhere, .. } = self;
         let at = |link: u32, elsewhere: &mut Vec<(f64, f64)>| {
             elsewhere.clear();
@@ -151,10 +153,12 @@ impl Sharing {
                     if is_itself { f64::INFINITY } else { flows[member.slot as usize].lowest.without(link) };
                 elsewhere.push((most, member.share));
             }
-            water(links[link as usize].capacity, elsewhere)
+            let capacity = links[link as usize].capacity;
+            (water(capacity, elsewhere), capacity)
         };
         let rest = flows[slot as usize].links.iter().filter(|crossing| crossing.link != without);
-        rest.map(|crossing| at(crossing.link, elsewhere)).fold(f64::INFINITY, f64::min)
+        let least = |a: (f64, f64), b: (f64, f64)| if b.0 < a.0 { b } else { a };
+        rest.map(|crossing| at(crossing.link, elsewhere)).fold((f64::INFINITY, f64::INFINITY), least)
     }
 }
 

@@ -6,81 +6,136 @@ use crate::topology::Topology;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 
-/// Links between the same tiers, of the same rate and latency, that flows cross.
-#[derive(Clone, Debug)]
-pub(super) struct Class {
-    /// Those that are simulated, each with its load, from the least loaded up.
-    pub(super) simulated: Vec<(f64, u32)>,
+/// Links that are simulated together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Section {
+    /// A host's: the one that leads from it, and the one that leads to it.
+    Cable { out: u32, back: u32 },
+    /// One between switches.
+    Link(u32),
 }
 
-/// All classes.
+impl Section {
+    /// The one that a link is part of.
+    fn of(topology: &Topology, link: u32) -> Section {
+        let back = topology.link_back(link as usize) as u32;
+        let is_hosts = |link: u32| topology.links[link as usize].src < topology.hosts;
+        match (is_hosts(link), is_hosts(back)) {
+            (true, _) => Section::Cable { out: link, back },
+            (_, true) => Section::Cable { out: back, back: link },
+            _ => Section::Link(link),
+        }
+    }
+
+    /// The link over which the first host of its star sends.
+    pub(super) fn sent(self) -> Option<u32> {
+        match self {
+            Section::Cable { out, .. } => Some(out),
+            Section::Link(_) => None,
+        }
+    }
+
+    /// The link over which the first host of its star receives.
+    pub(super) fn received(self) -> Option<u32> {
+        match self {
+            Section::Cable { back, .. } => Some(back),
+            Section::Link(link) => Some(link),
+        }
+    }
+
+    /// All of them.
+    pub(super) fn links(self) -> impl Iterator<Item = u32> {
+        self.sent().into_iter().chain(self.received())
+    }
+}
+
+/// What links have in common that are alike: the tiers that they lead from and to, their rate and latency.
+type Likeness = (u8, u8, Rate, Time);
+
+/// What is simulated, and which links are like which.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
-    pub(super) all: Vec<Class>,
-    /// Each link's class, and its load: how long its data keep it busy, in ps.
-    of: Vec<(u32, f64)>,
+    pub(super) simulated: Vec<Section>,
+    /// Each link's class.
+    of: Vec<u32>,
 }
 
-/// A link, and what it is chosen by.
+/// A section, and what it is chosen by.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    link: u32,
+    section: Section,
+    /// How long data keep its links busy, in ps.
     load: f64,
-    /// The mean logarithm of its flows' sizes in packets.
+    /// How many flows cross its links.
+    flows: usize,
+    /// The mean logarithm of their sizes in packets.
     size: f64,
 }
 
 impl Classes {
     /// With as many simulated links of each class as the rung says.
     pub(super) fn of(topology: &Topology, crossings: &Crossings, rung: LinkRung) -> Classes {
-        let mut alike: BTreeMap<(u8, u8, Rate, Time), Vec<Candidate>> = BTreeMap::new();
-        for (link, nth) in topology.links.iter().zip(0..) {
+        let likeness = |link: u32| -> Likeness {
+            let link = &topology.links[link as usize];
             let tier = |node: u32| topology.nodes[node as usize].tier;
-            let flows = crossings.at(nth);
-            if !flows.is_empty() {
-                let logs = flows.iter().map(|&flow| libm::log(crossings.packets[flow as usize] as f64));
-                let size = logs.sum::<f64>() / flows.len() as f64;
-                let load = crossings.data_time[nth as usize].as_ps() as f64;
-                let class =
-                    alike.entry((tier(link.src), tier(link.dst), link.rate, link.latency)).or_default();
-                class.push(Candidate { link: nth, load, size });
-            }
+            (tier(link.src), tier(link.dst), link.rate, link.latency)
+        };
+        let links = 0..topology.links.len() as u32;
+        let used = links.clone().filter(|&link| !crossings.at(link).is_empty());
+        let mut sections: Vec<Section> = used.map(|link| Section::of(topology, link)).collect();
+        sections.sort_unstable();
+        sections.dedup();
+        let mut alike: BTreeMap<Vec<Likeness>, Vec<Candidate>> = BTreeMap::new();
+        for section in sections {
+            let key = section.links().map(likeness).collect();
+            alike.entry(key).or_default().push(Candidate::of(section, crossings));
         }
-        let mut of = vec![(u32::MAX, 0.0); topology.links.len()];
-        let mut all = Vec::new();
-        for mut class in alike.into_values() {
-            for candidate in &class {
-                of[candidate.link as usize] = (all.len() as u32, candidate.load);
-            }
-            class.sort_unstable_by(|a, b| a.load.total_cmp(&b.load).then(a.link.cmp(&b.link)));
-            let flows: usize = class.iter().map(|one| crossings.at(one.link).len()).sum();
-            let enough = rung.flows.saturating_mul(class.len()).div_ceil(flows);
-            let groups = rung.representatives.max(enough).min(class.len());
-            let group = |nth: usize| &class[nth * class.len() / groups..(nth + 1) * class.len() / groups];
-            let simulated = (0..groups).map(|nth| typical(group(nth))).map(|one| (one.load, one.link));
-            all.push(Class { simulated: simulated.collect() });
-        }
-        Classes { all, of }
+        let simulated = alike.into_values().flat_map(|class| chosen(class, rung)).collect();
+        let mut numbers = BTreeMap::new();
+        let of = links.map(|link| {
+            let next = numbers.len() as u32;
+            *numbers.entry(likeness(link)).or_insert(next)
+        });
+        Classes { simulated, of: of.collect() }
     }
 
-    /// A link's class, and its load.
-    pub(super) fn class(&self, link: u32) -> (u32, f64) {
+    /// A link's class.
+    pub(super) fn class(&self, link: u32) -> u32 {
         self.of[link as usize]
-    }
-
-    /// All links that are simulated.
-    pub(super) fn representatives(&self) -> Vec<u32> {
-        self.all.iter().flat_map(|class| class.simulated.iter().map(|&(_, link)| link)).collect()
     }
 }
 
-/// Of links in order of load, the one of the middle third whose flows' sizes are most like those of all.
+impl Candidate {
+    fn of(section: Section, crossings: &Crossings) -> Candidate {
+        let packets = section.links().flat_map(|link| crossings.at(link));
+        let (flows, logs) = packets.fold((0, 0.0), |(flows, logs), &flow| {
+            (flows + 1, logs + libm::log(crossings.packets[flow as usize] as f64))
+        });
+        let busy = section.links().map(|link| crossings.data_time[link as usize].as_ps() as f64);
+        Candidate { section, load: busy.sum(), flows, size: logs / flows as f64 }
+    }
+}
+
+/// Of sections that are alike those that are simulated, from the least loaded up: as many as have so many flows, on
+/// each of their links, together.
+fn chosen(mut class: Vec<Candidate>, rung: LinkRung) -> Vec<Section> {
+    class.sort_unstable_by(|a, b| a.load.total_cmp(&b.load).then(a.section.cmp(&b.section)));
+    let flows: usize = class.iter().map(|one| one.flows).sum();
+    let links = class[0].section.links().count();
+    let enough = rung.flows.saturating_mul(class.len() * links).div_ceil(flows);
+    let groups = rung.representatives.max(enough).min(class.len());
+    let group = |nth: usize| &class[nth * class.len() / groups..(nth + 1) * class.len() / groups];
+    (0..groups).map(|nth| typical(group(nth)).section).collect()
+}
+
+/// Of sections in order of load, the one of the middle third whose flows' sizes are most like those of all.
 fn typical(group: &[Candidate]) -> Candidate {
     let size = group.iter().map(|one| one.size).sum::<f64>() / group.len() as f64;
     let third = group.len() / 3;
     let middle = &group[third..group.len() - third];
     let distance = |one: &Candidate| (one.size - size).abs();
-    let nearest = middle.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)).then(a.link.cmp(&b.link)));
+    let nearest =
+        middle.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)).then(a.section.cmp(&b.section)));
     *nearest.expect("a group has a middle")
 }
 
@@ -89,14 +144,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_typical_link_has_about_the_load_and_the_sizes_of_its_group() {
+    fn a_typical_section_has_about_the_load_and_the_sizes_of_its_group() {
         let group: Vec<Candidate> = [(1.0, 3.0), (2.0, 9.0), (3.0, 1.0), (4.0, 4.0), (5.0, 3.0), (6.0, 4.0)]
             .into_iter()
             .zip(0..)
-            .map(|((load, size), link)| Candidate { link, load, size })
+            .map(|((load, size), link)| Candidate { section: Section::Link(link), load, flows: 1, size })
             .collect();
         // All sizes together: 4. Of links 2 and 3 in the middle it is the latter.
-        assert_eq!(typical(&group).link, 3);
-        assert_eq!(typical(&group[..1]).link, 0);
+        assert_eq!(typical(&group).section, Section::Link(3));
+        assert_eq!(typical(&group[..1]).section, Section::Link(0));
     }
 }

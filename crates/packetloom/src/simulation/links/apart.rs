@@ -1,14 +1,15 @@
-//! A link, simulated with the flows that cross it, in a star (`star`): what it does to each of them.
+//! Links, simulated with the flows that cross them, in a star (`star`): what they do to each of these.
 //!
-//! Senders' links make flows wait for others of the same sender. That belongs to another link's delay, the sender's
-//! own, so it is left out here: such flows are run once more with nothing but the senders' links in their way, and the
-//! delay is what they take beyond that.
+//! Where flows have a sender's link in common, they wait there for each other. That belongs to another link's delay, the
+//! sender's own, so it is left out here: such flows are run once more with nothing but the senders' links in their way,
+//! and the delay is what they take beyond that.
 //!
 //! Flows that last are held back by what the rest of their paths leaves them (`limits`). What a flow waits for by the
 //! flow-level model is known, and is not the link's delay. A large flow waits in its bottleneck's queue: what it takes
 //! in that link's simulation is what it takes in all.
 
 use super::super::{Monitor, Setting, Simulation};
+use super::alike::Section;
 use super::alone::Alone;
 use super::crossings::{Crossings, Way};
 use super::limits::Limits;
@@ -36,10 +37,12 @@ pub(super) enum Effect {
     Elsewhere,
 }
 
-/// What came of a link.
+/// What links do to their flows, in the order of these.
+pub(super) type Effects = BTreeMap<u32, Vec<Effect>>;
+
+/// What came of links that were simulated together.
 pub(super) struct Found {
-    /// For each of its flows, in their order.
-    pub(super) effects: Vec<Effect>,
+    pub(super) effects: Effects,
     pub(super) tally: Tally,
     /// What went wrong, if something did.
     pub(super) problem: Option<String>,
@@ -107,43 +110,56 @@ impl<'a> Apart<'a> {
         Ok((rows.first().map_or(f64::INFINITY, more_ps), tally))
     }
 
-    /// What a link does to its flows.
+    /// What links do to their flows.
     ///
     /// # Errors
     /// What can't be simulated.
-    pub(super) fn effects(&self, link: u32, alone: &Alone) -> Result<Found, Complaint> {
-        let star = self.star(link);
+    pub(super) fn effects(&self, section: Section, alone: &Alone) -> Result<Found, Complaint> {
+        let star = self.star(section);
         let network = self.setting.topology.star(&star.arms);
         let (rows, mut tally, mut problem) = self.run(network, star.flows.clone(), star.paces.clone())?;
-        let again = if star.target.is_some() { overlapping(&rows) } else { Vec::new() };
+        let again = overlapping(&rows);
         let mut without_ps: BTreeMap<usize, f64> = BTreeMap::new();
         if !again.is_empty() {
-            let network = self.without_target(&star);
             let flows = again.iter().map(|&nth| star.flows[nth]).collect();
-            let (without, more, problem_there) = self.run(network, flows, star.paces.clone())?;
+            let (without, more, problem_there) =
+                self.run(self.without_target(&star), flows, star.paces.clone())?;
             without_ps.extend(again.into_iter().zip(without.iter().map(more_ps)));
             tally = tally + more;
             problem = problem.or(problem_there);
         }
-        let effect = |(nth, &flow): (usize, &u32)| {
-            let alone_ps = alone.excess_ps(self.crossings, flow as usize);
-            let expected_ps = alone_ps + self.limits.wait_ps(flow);
-            match rows.get(nth) {
-                None => Effect::Delay(f64::INFINITY),
-                Some(_) if self.limits.is_large(flow) && self.limits.held_by(flow) != link => {
-                    Effect::Elsewhere
-                }
-                Some(row) if self.limits.is_large(flow) => Effect::Stretch(stretch(row, expected_ps)),
-                Some(row) => {
-                    // The runs differ by what the link does, and that is partly in what is expected already.
-                    let here_ps = self.limits.wait_ps(flow) - self.limits.wait_without_ps(link, flow);
-                    let without_ps = without_ps.get(&nth).map(|without_ps| without_ps + here_ps);
-                    Effect::Delay(more_ps(row) - without_ps.unwrap_or(expected_ps))
-                }
-            }
+        let of_link = |link: u32| {
+            let effect = |&flow: &u32| {
+                let nth = star.numbers.binary_search(&flow).expect("a star has all flows of its links");
+                let took = rows.get(nth).map(|row| (row, without_ps.get(&nth).copied()));
+                took.map_or(Effect::Delay(f64::INFINITY), |took| self.effect(link, flow, alone, took))
+            };
+            (link, self.crossings.at(link).iter().map(effect).collect())
         };
-        let effects = self.crossings.at(link).iter().enumerate().map(effect).collect();
-        Ok(Found { effects, tally, problem })
+        Ok(Found { effects: section.links().map(of_link).collect(), tally, problem })
+    }
+
+    /// What a link does to a flow that took so much there, and so much more than its best FCT without it.
+    fn effect(
+        &self,
+        link: u32,
+        flow: u32,
+        alone: &Alone,
+        (row, without_ps): (&FlowRow, Option<f64>),
+    ) -> Effect {
+        let limits = self.limits;
+        let expected_ps = alone.excess_ps(self.crossings, flow as usize) + limits.wait_ps(flow);
+        if limits.is_large(flow) {
+            let is_bottleneck = limits.held_by(flow) == link;
+            return if is_bottleneck {
+                Effect::Stretch(stretch(row, expected_ps))
+            } else {
+                Effect::Elsewhere
+            };
+        }
+        // The runs differ by what the link does, and that is partly in what is expected already.
+        let here_ps = limits.wait_ps(flow) - limits.wait_without_ps(link, flow);
+        Effect::Delay(more_ps(row) - without_ps.map_or(expected_ps, |without_ps| without_ps + here_ps))
     }
 
     /// Runs flows packet by packet; returns a row for each that started, what was done, and what went wrong.
@@ -184,11 +200,11 @@ fn stretch(row: &FlowRow, more_ps: f64) -> f64 {
     row.fct().map_or(f64::INFINITY, |fct| fct.as_ps() as f64 / expected_ps)
 }
 
-/// The flows that were under way together with others of their sender.
+/// The flows that were under way together with others of their sender, if that is not the first host.
 fn overlapping(rows: &[FlowRow]) -> Vec<usize> {
     let mut latest: BTreeMap<HostId, (Time, usize)> = BTreeMap::new();
     let mut found = BTreeSet::new();
-    for (nth, row) in rows.iter().enumerate() {
+    for (nth, row) in rows.iter().enumerate().filter(|(_, row)| row.flow.src != 0) {
         let (until, before) = latest.entry(row.flow.src).or_insert((Time::ZERO, nth));
         if row.flow.start < *until {
             found.extend([*before, nth]);

@@ -91,6 +91,12 @@ impl Crossings {
         &self.links[self.first[flow] as usize..self.first[flow + 1] as usize]
     }
 
+    /// Where a link is among all flows' links, as a link of a flow's.
+    pub(super) fn place(&self, flow: u32, link: u32) -> usize {
+        let nth = self.path(flow as usize).iter().position(|&other| other == link);
+        self.first[flow as usize] as usize + nth.expect("a flow is asked about at its links")
+    }
+
     /// The flows that cross a link.
     pub(super) fn at(&self, link: u32) -> &[u32] {
         &self.by_link[link as usize]
