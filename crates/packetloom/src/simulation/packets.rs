@@ -19,6 +19,10 @@ use crate::transport::PacketFormat;
 use crate::units::Time;
 use crate::workload::Workload;
 
+/// A run says how far it is once in so many packet-hops: after each window that costs as much as some packets, of which
+/// a small network has no more in one.
+const HOPS_BETWEEN_REPORTS: u64 = 1 << 12;
+
 impl Simulation {
     /// Runs the case with hosts whose transport is another one than the scenario's, such as that one with somebody
     /// looking on. The scenario's parameters hold for all else: packets' sizes, and the agents at ports.
@@ -205,6 +209,7 @@ impl Setting {
         let mut watch = StallWatch::new(self.faults.last_change());
         let mut is_wanted = true;
         let mut violation = None;
+        let mut reports_at = 0;
         let stalled = loop {
             let (mut is_stalled, mut is_over, mut is_due) = (false, false, false);
             let (mut looks_for_cycles, mut looks_at_rates) = (false, false);
@@ -218,7 +223,11 @@ impl Setting {
                 }
                 let (started, finished) = (collector.started(), collector.finished());
                 let dated = steady.as_ref().map_or(now, |steady| steady.jumps().restored(now));
-                is_wanted = monitor.report(tally.packet_hops, goal.share_done(finished, dated));
+                if tally.packet_hops >= reports_at {
+                    reports_at = tally.packet_hops + HOPS_BETWEEN_REPORTS;
+                    monitor.report(tally.packet_hops, goal.share_done(finished, dated));
+                }
+                is_wanted = monitor.is_wanted();
                 looks_at_rates = steady.as_mut().is_some_and(|one| one.is_due(now, (started, finished)));
                 is_over = has_background && finished == started && !left.has_foreground_left();
                 let is_open = is_wanted && !is_over && now < max_time;
