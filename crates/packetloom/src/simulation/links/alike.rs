@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Links that are simulated together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
-    /// A host's: the one that leads from it, and the one that leads to it.
+    /// A host's: the one that leads from it, and the one that leads to it. Of two hosts at one cable, the first's.
     Cable { out: u32, back: u32 },
     /// One between switches.
     Link(u32),
@@ -21,9 +21,10 @@ impl Section {
         let back = topology.link_back(link as usize) as u32;
         let is_hosts = |link: u32| topology.links[link as usize].src < topology.hosts;
         match (is_hosts(link), is_hosts(back)) {
-            (true, _) => Section::Cable { out: link, back },
-            (_, true) => Section::Cable { out: back, back: link },
-            _ => Section::Link(link),
+            (true, true) => Section::Cable { out: link.min(back), back: link.max(back) },
+            (true, false) => Section::Cable { out: link, back },
+            (false, true) => Section::Cable { out: back, back: link },
+            (false, false) => Section::Link(link),
         }
     }
 

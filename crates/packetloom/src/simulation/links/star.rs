@@ -37,7 +37,7 @@ pub(super) struct Star {
     pub(super) flows: Vec<Flow>,
     /// Which flows of the case they are.
     pub(super) numbers: Vec<u32>,
-    /// When which of its links are slower than their arms say.
+    /// How others share its links.
     pub(super) paces: Paces,
 }
 
@@ -65,6 +65,7 @@ struct Others {
 }
 
 impl Others {
+    /// The number of the next one.
     fn next(&self) -> HostId {
         (self.receivers.len() + self.senders.len()) as HostId + 1
     }
@@ -81,6 +82,7 @@ impl Others {
 }
 
 impl Apart<'_> {
+    /// The network for links that are simulated together.
     pub(super) fn star(&self, section: Section) -> Star {
         let mut others = Others::default();
         let mut flows: Vec<(u32, Flow)> = Vec::new();
