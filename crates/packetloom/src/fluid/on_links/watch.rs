@@ -126,7 +126,12 @@ impl Sharing {
             // keep them back then, too.
             let level = self.levels[without as usize];
             let is_tie = (left - level).abs() <= TOLERANCE * left;
-            let (rate, of) = if is_tie { [self.most_without(slot, without); 2].into() } else { (left, of) };
+            let (rate, of) = if is_tie {
+                let most = self.most_without(slot, without);
+                (most, most)
+            } else {
+                (left, of)
+            };
             let last = watch.last.entry((id, without)).or_insert(f64::INFINITY);
             if rate != *last && ((rate - *last).abs() > TOLERANCE * rate) {
                 *last = rate;

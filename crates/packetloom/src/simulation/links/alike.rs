@@ -108,8 +108,8 @@ impl Classes {
 
 impl Candidate {
     fn of(section: Section, crossings: &Crossings) -> Candidate {
-        let packets = section.links().flat_map(|link| crossings.at(link));
-        let (flows, logs) = packets.fold((0, 0.0), |(flows, logs), &flow| {
+        let crossing = section.links().flat_map(|link| crossings.at(link));
+        let (flows, logs) = crossing.fold((0, 0.0), |(flows, logs), &flow| {
             (flows + 1, logs + libm::log(crossings.packets[flow as usize] as f64))
         });
         let busy = section.links().map(|link| crossings.data_time[link as usize].as_ps() as f64);

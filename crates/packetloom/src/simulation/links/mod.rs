@@ -78,7 +78,7 @@ pub(super) fn run_links(
     }
     let is_wanted = monitor.is_wanted();
     let mut collector = Collector::new(setting.format, background);
-    let pools = Pools::new((rung, setting.case.seed), &classes, &crossings, &limits, &effects);
+    let pools = Pools::new(rung.neighbours, setting.case.seed, &classes, &crossings, &limits, &effects);
     let (crossings, limits, effects) = (&crossings, &limits, &effects);
     let mut estimates = Estimates { pools, crossings, limits, effects, seed: setting.case.seed };
     for (index, flow) in crossings.flows.iter().enumerate().filter(|_| is_wanted) {

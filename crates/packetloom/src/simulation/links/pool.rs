@@ -1,6 +1,5 @@
 //! What links that were not simulated do to flows, drawn from what those that were do to others.
 
-use super::super::fidelity::LinkRung;
 use super::alike::Classes;
 use super::apart::{Effect, Effects};
 use super::crossings::Crossings;
@@ -20,11 +19,12 @@ pub(super) enum Kind {
     Large,
 }
 
-/// A flow of a simulated link: its size in packets, with how many others it shares the link, and what that does to it.
+/// A flow of a simulated link: its size in packets and how many share the link, both as powers of two, and what that does
+/// to it.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    packets: u64,
-    others: u8,
+    size: f64,
+    sharers: f64,
     effect: f64,
     /// Which of those come first that are equally near.
     lot: u64,
@@ -32,7 +32,8 @@ struct Known {
 
 /// What is drawn from.
 pub(super) struct Pools<'a> {
-    rung: LinkRung,
+    /// A flow's effect is drawn from so many.
+    neighbours: usize,
     classes: &'a Classes,
     /// The flows of each class's simulated links.
     known: BTreeMap<(u32, Kind), Vec<Known>>,
@@ -42,7 +43,8 @@ pub(super) struct Pools<'a> {
 
 impl<'a> Pools<'a> {
     pub(super) fn new(
-        (rung, seed): (LinkRung, u64),
+        neighbours: usize,
+        seed: u64,
         classes: &'a Classes,
         crossings: &Crossings,
         limits: &Limits,
@@ -58,13 +60,13 @@ impl<'a> Pools<'a> {
                     &Effect::Stretch(times) => (Kind::Large, times),
                     Effect::Elsewhere => continue,
                 };
-                let packets = crossings.packets[flow as usize];
-                let others = limits.others(crossings, link, flow);
+                let size = libm::log2(crossings.packets[flow as usize] as f64);
+                let sharers = sharers(limits.others(crossings, link, flow));
                 let lot = stream.bits();
-                known.entry((class, kind)).or_default().push(Known { packets, others, effect, lot });
+                known.entry((class, kind)).or_default().push(Known { size, sharers, effect, lot });
             }
         }
-        Pools { rung, classes, known, nearest: BTreeMap::new() }
+        Pools { neighbours, classes, known, nearest: BTreeMap::new() }
     }
 
     /// What a link does to a flow of a kind and of so many packets, beside so many others; nothing, if no simulated
@@ -78,9 +80,10 @@ impl<'a> Pools<'a> {
         let class = self.classes.class(link);
         let known = self.known.get(&(class, kind))?;
         let size = (libm::log2(packets as f64) * SIZES_PER_OCTAVE).round() as i32;
-        let nearest = self.nearest.entry((class, kind, size, others)).or_insert_with(|| {
-            nearest(known, f64::from(size) / SIZES_PER_OCTAVE, others, self.rung.neighbours)
-        });
+        let nearest = self
+            .nearest
+            .entry((class, kind, size, others))
+            .or_insert_with(|| nearest(known, f64::from(size) / SIZES_PER_OCTAVE, others, self.neighbours));
         Some(nearest[stream.below(nearest.len() as u32) as usize])
     }
 }
@@ -89,10 +92,8 @@ impl<'a> Pools<'a> {
 /// nothing tells apart from it. A flow of half the size is as far as one that shares the link with twice as many. Which
 /// of those that are equally far count is left to chance.
 fn nearest(known: &[Known], size: f64, others: u8, count: usize) -> Vec<f64> {
-    let sharers = |others: u8| libm::log2(f64::from(others) + 1.0);
-    let distance = |one: &Known| {
-        (libm::log2(one.packets as f64) - size).abs() + (sharers(one.others) - sharers(others)).abs()
-    };
+    let sharers = sharers(others);
+    let distance = |one: &Known| (one.size - size).abs() + (one.sharers - sharers).abs();
     let mut all: Vec<(f64, u64, f64)> =
         known.iter().map(|one| (distance(one), one.lot, one.effect)).collect();
     let alike = all.iter().filter(|(distance, ..)| *distance <= 0.5 / SIZES_PER_OCTAVE).count();
@@ -102,12 +103,18 @@ fn nearest(known: &[Known], size: f64, others: u8, count: usize) -> Vec<f64> {
     all[..count].iter().map(|(.., effect)| *effect).collect()
 }
 
+/// How many share a link with so many others, as a power of two.
+fn sharers(others: u8) -> f64 {
+    libm::log2(f64::from(others) + 1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn known(number: u32, packets: u64, others: u8) -> Known {
-        Known { packets, others, effect: f64::from(number), lot: number.into() }
+        let (size, sharers) = (libm::log2(packets as f64), sharers(others));
+        Known { size, sharers, effect: f64::from(number), lot: number.into() }
     }
 
     #[test]
