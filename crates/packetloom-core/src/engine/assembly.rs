@@ -33,8 +33,7 @@ pub(super) struct Assembly<'a> {
     partition: &'a Partition,
     nic: Discipline,
     switch_queue: Discipline,
-    /// Whether the two are observed, and whether packets wait in them until they start.
-    observed: [bool; 2],
+    /// Whether packets wait in them until they start.
     held: bool,
     /// Where sources choose paths, how they write them.
     code: Option<PathCode>,
@@ -69,16 +68,12 @@ struct Nodes<H, A> {
 impl<'a> Assembly<'a> {
     /// `held`: packets wait in buffers until they start, as somebody sees them leave.
     pub(super) fn new(plan: &'a Plan<'a>, partition: &'a Partition, held: bool) -> Assembly<'a> {
-        let observed = plan.recorder.is_some();
-        let looked_at = routing::is_balanced(plan.routing);
-        let observed = [observed, observed || looked_at];
         let (known_outages, known_rates) = (plan.faults.known_outages(), plan.faults.known_rates());
         Assembly {
             plan,
             partition,
-            nic: Discipline::build(plan.nic, observed[0], held),
-            switch_queue: Discipline::build(plan.queue, observed[1], held),
-            observed,
+            nic: Discipline::build(plan.nic, is_observed(plan, false), held),
+            switch_queue: Discipline::build(plan.queue, is_observed(plan, true), held),
             held,
             code: routing::path_code(plan.routing, plan.topology),
             common: routing::common(plan.routing, plan.topology, &known_rates, plan.seed),
@@ -220,7 +215,7 @@ impl<'a> Assembly<'a> {
     /// A part of a switch's queue, or of a NIC's.
     fn part_of_queue(&self, is_switch: bool, part: f64) -> Discipline {
         let queue = if is_switch { self.plan.queue } else { self.plan.nic };
-        Discipline::build(&queue.part_of_sizes(part), self.observed[usize::from(is_switch)], self.held)
+        Discipline::build(&queue.part_of_sizes(part), is_observed(self.plan, is_switch), self.held)
     }
 
     /// The buffer of a host's NIC that takes packets slowly, which pauses as the NIC's queue says.
@@ -350,6 +345,11 @@ impl<'a> Assembly<'a> {
 }
 
 /// Where the queue before a link is.
+/// Whether somebody looks at the lengths of switches' queues, or of NICs'.
+fn is_observed(plan: &Plan<'_>, is_switch: bool) -> bool {
+    plan.recorder.is_some() || (is_switch && routing::is_balanced(plan.routing))
+}
+
 fn site(topology: &Topology, link: &Link, logs_pauses: bool) -> Site {
     let far = &topology.nodes[link.dst as usize];
     Site {
