@@ -300,7 +300,7 @@ fn two_dcqcn_flows_share_a_link_alike_though_one_came_later() {
 
 #[test]
 fn a_hpcc_flow_keeps_a_link_at_95_percent_and_its_queue_empty() {
-    let toml = scenario(STAR, "\"hpcc\"", LOSSLESS, "lone-hpcc.csv", &[[1, 0, 20_000_000, 0]]);
+    let toml = scenario(STAR, "\"hpcc\"", LOSSLESS, "alone-hpcc.csv", &[[1, 0, 20_000_000, 0]]);
     let outcome = run(&(toml + "[measure]\nqueues = true\n"));
     let used = 20_000.0 * 1_090.0 * 8.0 / fct(&outcome.flows[0]).as_ns_f64();
     // Of the wire's bytes, which take 87 ns and not 87.2.

@@ -9,9 +9,9 @@ use packetloom::simulation::{Monitor, Outcome, PortRow, Simulation};
 use packetloom::units::Time;
 use packetloom::user_class::{self, Class};
 use std::collections::BTreeMap;
-use std::panic::Location;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 
 /// The scenario's cases, in order.
 pub fn cases(toml: &str) -> Vec<Case> {
@@ -66,14 +66,18 @@ pub fn run(toml: &str) -> Outcome {
     simulate(cases.remove(0))
 }
 
-/// Writes a file that a scenario can name. Tests run side by side, so `name` must be the test's own; that it is no
-/// other source file's is checked.
+/// Writes a file that a scenario can name. Tests run side by side, so what several write under one name must be the same.
 #[track_caller]
 pub fn write_file(name: &str, text: &str) {
-    static WRITERS: Mutex<BTreeMap<String, &str>> = Mutex::new(BTreeMap::new());
-    let here = Location::caller().file();
-    let writer = *WRITERS.lock().expect("nobody panicked").entry(name.to_owned()).or_insert(here);
-    assert_eq!(writer, here, "{name} is written by tests of both files");
+    static WRITTEN: Mutex<BTreeMap<String, (ThreadId, Option<String>)>> = Mutex::new(BTreeMap::new());
+    // Held while the file is written: who finds it written may read it.
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (by, before) = written.entry(name.to_owned()).or_insert_with(|| (thread::current().id(), None));
+    if before.as_deref() == Some(text) {
+        return;
+    }
+    assert_eq!(*by, thread::current().id(), "{name} has another text in another test");
+    *before = Some(text.to_owned());
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), text).expect("a directory to write to");
 }
 
