@@ -116,8 +116,10 @@ bench-compare: .venv/.installed
 	@$(MAKE) --no-print-directory -C target/bench-base .venv/.installed
 	@$(BIN)/packetloom bench $(BENCHMARKS) --against target/bench-base/.venv/bin/python --pairs $(PAIRS) --json results/bench-compare.json
 
+# Published traces are read where PACKETLOOM_TRACES names a folder that has them.
 validate: test-ray
-	cargo test --workspace --release --locked -- --ignored
+	@mkdir -p results
+	cargo test --workspace --release --locked -- --ignored $(if $(PACKETLOOM_TRACES),,--skip formats::examples)
 	$(BIN)/pytest -m slow
 	$(BIN)/packetloom validate theory peers kernel --json results/validate.json
 	@$(MAKE) --no-print-directory verdicts
@@ -133,6 +135,7 @@ verdicts: .venv/.installed
 PAPER ?= pfabric
 SCALE ?= quick
 reproduce: .venv/.installed
+	@mkdir -p results
 	@$(BIN)/packetloom reproduce $(PAPER) --scale $(SCALE) --json results/$(PAPER)-$(SCALE).json
 
 docs: .venv/.docs .venv/.installed
