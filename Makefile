@@ -96,8 +96,10 @@ fast: .venv/.tools
 	@rm -rf target/fast
 	@touch .venv/.installed
 
-bench: .venv/.installed
-	@mkdir -p results
+results:
+	@mkdir -p $@
+
+bench: .venv/.installed | results
 	@$(BIN)/packetloom bench --json results/bench.json
 	@$(BIN)/packetloom bench-control --json results/bench-control.json
 
@@ -108,17 +110,16 @@ bench-parts:
 # Both builds at once, on a core each, so that they have the same neighbours; in turn where there are too few cores. BASE's
 # build stays in target/bench-base, so that the next comparison with it starts at once.
 PAIRS ?= 5
-bench-compare: .venv/.installed
+bench-compare: .venv/.installed | results
 	@test -n "$(BASE)" || { echo "which revision? make bench-compare BASE=main~1" >&2; exit 2; }
-	@mkdir -p results target
+	@mkdir -p target
 	@test -d target/bench-base || git worktree add --quiet --detach target/bench-base
 	@git -C target/bench-base checkout --quiet --detach "$(BASE)"
 	@$(MAKE) --no-print-directory -C target/bench-base .venv/.installed
 	@$(BIN)/packetloom bench $(BENCHMARKS) --against target/bench-base/.venv/bin/python --pairs $(PAIRS) --json results/bench-compare.json
 
 # Published traces are read where PACKETLOOM_TRACES names a folder that has them.
-validate: test-ray
-	@mkdir -p results
+validate: test-ray | results
 	cargo test --workspace --release --locked -- --ignored $(if $(PACKETLOOM_TRACES),,--skip formats::examples)
 	$(BIN)/pytest -m slow
 	$(BIN)/packetloom validate theory peers kernel --json results/validate.json
@@ -126,16 +127,14 @@ validate: test-ray
 
 # Every paper at once, so that one whose verdicts changed hides no other.
 PAPERS ?= $(patsubst papers/%/README.md,%,$(wildcard papers/*/README.md))
-verdicts: .venv/.installed
-	@mkdir -p results
+verdicts: .venv/.installed | results
 	@changed=; for paper in $(PAPERS); do \
 	  $(BIN)/packetloom reproduce $$paper --scale quick --json results/$$paper-quick.json || changed="$$changed $$paper"; \
 	done; test -z "$$changed" || { echo "reproduce failed, see above:$$changed" >&2; exit 1; }
 
 PAPER ?= pfabric
 SCALE ?= quick
-reproduce: .venv/.installed
-	@mkdir -p results
+reproduce: .venv/.installed | results
 	@$(BIN)/packetloom reproduce $(PAPER) --scale $(SCALE) --json results/$(PAPER)-$(SCALE).json
 
 docs: .venv/.docs .venv/.installed
