@@ -344,12 +344,12 @@ impl<'a> Assembly<'a> {
     }
 }
 
-/// Where the queue before a link is.
 /// Whether somebody looks at the lengths of switches' queues, or of NICs'.
 fn is_observed(plan: &Plan<'_>, is_switch: bool) -> bool {
     plan.recorder.is_some() || (is_switch && routing::is_balanced(plan.routing))
 }
 
+/// Where the queue before a link is.
 fn site(topology: &Topology, link: &Link, logs_pauses: bool) -> Site {
     let far = &topology.nodes[link.dst as usize];
     Site {
