@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help demo test test-ray lint format fast bench bench-parts bench-compare docs wheel validate verdicts reproduce fuzz clean
+.PHONY: help demo test compiled-tests test-ray lint format fast bench bench-parts bench-compare docs wheel validate verdicts reproduce fuzz clean
 
 help:
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
@@ -33,23 +33,23 @@ help:
 
 .venv/.tools: requirements.txt .venv/pyvenv.cfg
 	@echo "installing the pinned Python packages"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements.txt
 	@touch $@
 
 .venv/.dev-tools: requirements-dev.txt .venv/.tools
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
 .venv/.ray: requirements-ray.txt .venv/.dev-tools
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-ray.txt
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements-ray.txt
 	@touch $@
 
 .venv/.wheel: requirements-wheel.txt .venv/.dev-tools
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-wheel.txt
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements-wheel.txt
 	@touch $@
 
 .venv/.docs: requirements-docs.txt .venv/.dev-tools
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements-docs.txt
 	@touch $@
 
 .venv/.installed: .venv/.tools pyproject.toml $(RUST)
@@ -69,9 +69,13 @@ lint: .venv/.dev-tools .venv/.installed
 	$(BIN)/ruff check python tests docs
 	$(BIN)/mypy
 
+# With -j compiled while the packages come and the simulator is built.
+compiled-tests: .venv/pyvenv.cfg
+	cargo test --workspace --locked --no-run
+
 # A worker for each core; what needs every core for itself runs after the others.
 QUICK := not slow and not ray and not wheel
-test: lint
+test: lint compiled-tests
 	cargo test --workspace --locked
 	$(BIN)/pytest -n auto --dist loadfile -m "$(QUICK) and not alone"
 	$(BIN)/pytest -m "$(QUICK) and alone"

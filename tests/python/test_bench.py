@@ -23,12 +23,12 @@ KEYS = {
 }
 
 
-SLOW = ["all-reduce-1024"]
-"""Half a minute and more."""
+QUICK = ("fifo-permutation-k8", "fifo-permutation-k16-two-threads", "dcqcn-websearch-k8")
+"""The others run the same code, for some seconds each."""
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in _core.bench_names()]
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in _core.bench_names()]
 )
 def test_benchmark(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "YARDSTICK_CPU_S", 0.05)

@@ -48,6 +48,7 @@ fn mean_waiting(outcome: &Outcome) -> f64 {
 }
 
 #[test]
+#[ignore = "takes 20 CPU-seconds; `make validate` runs it"]
 fn waiting_for_a_port_is_that_of_m_d_1() {
     let load = 0.5;
     let service = LINK.time_for(1500).as_secs_f64();
@@ -65,6 +66,7 @@ fn waiting_for_a_port_is_that_of_m_d_1() {
 }
 
 #[test]
+#[ignore = "takes 10 CPU-seconds; `make validate` runs it"]
 fn waiting_for_a_fifo_port_is_that_of_m_g_1() {
     let load = 0.5;
     // Packets of 140 B to 1500 B, all sizes alike.
@@ -129,6 +131,7 @@ flows = {flows}
 }
 
 #[test]
+#[ignore = "takes 10 CPU-seconds; `make validate` runs it"]
 fn srpt_on_one_link_is_as_schrage_and_miller_say() {
     let (pair, incast) =
         (r#"{ kind = "pair", src = 0, dst = 1 }"#, r#"{ kind = "incast", fan_in = 1, receiver = 0 }"#);
@@ -307,6 +310,7 @@ fn tcp_saws_between_the_full_window_and_half_of_it() {
 /// CUBIC's window comes back to where it was K after a loss, and is (3 + beta) / 4 of that in the mean (RFC 9438
 /// §5.1).
 #[test]
+#[ignore = "takes 12 CPU-seconds; `make validate` runs it"]
 fn cubic_comes_back_to_the_full_window_when_its_function_says() {
     for beta in [0.7, 0.5] {
         let (delay_us, buffer) = (20.0, 30_000.0);
