@@ -191,7 +191,7 @@ impl Simulation {
         if is_fluid || is_central {
             check_traffic(&workload, &transport.kind, is_central)?;
         }
-        check_rung(&case, &workload, &topology)?;
+        check_rung(&case, &workload, (&topology, &faults))?;
         alone::check(&case, workload.jobs())?;
         let flow_ports = flow_ports(&case, &environment)?;
         check_credits(&case, &workload, (&topology, &faults), format)?;

@@ -56,6 +56,11 @@ impl StallWatch {
         }
     }
 
+    /// The last fault ends then.
+    pub fn hope_until(&mut self, last_fault: Time) {
+        self.hopeful_until = last_fault;
+    }
+
     /// Whether it is time to collect statuses.
     #[inline]
     pub fn is_suspicious(&mut self, now: Time, events: u64, started: u64, finished: u64) -> bool {

@@ -1,5 +1,7 @@
 //! `fidelity = "steady"`: what is skipped, what comes of it, and what it refuses. Debug builds audit every run.
 
+mod faults;
+
 use crate::common::{self, cases, run, simulate};
 use packetloom::measure::fingerprint;
 use packetloom::scenario::Scenario;
@@ -260,7 +262,6 @@ fn what_can_not_be_skipped_is_refused_by_name() {
     let pfabric = "transport = \"min-tcp\"\nqueue = { kind = \"pfabric\", capacity = \"36KB\" }";
     let closed = "sizes = { kind = \"constant\", size = \"1MB\" }\narrivals = { kind = \"closed\" }";
     let beside = ring("all-reduce", "").replace("by-rail", "by-number") + "\n[[workload]]\n" + &flows;
-    let fault = "[[fault]]\nkind = \"corruption\"\nprobability = 0.1";
     for (message, why) in [
         (
             of(&flows, pfabric, ""),
@@ -270,7 +271,6 @@ fn what_can_not_be_skipped_is_refused_by_name() {
         (of(&flows, "transport = \"ideal\"", ""), "no packets in the first place"),
         (of(closed, DCTCP, ""), "workload: a closed loop ends by the clock"),
         (of(&beside, DCTCP, ""), "only while there are no other flows"),
-        (of(&flows, DCTCP, fault), "faults change paths and rates"),
         (of(&flows, DCTCP, "[measure]\nqueues = true"), "measure.queues: fidelity = \"steady\""),
     ] {
         assert!(message.contains(why), "{why}: {message}");

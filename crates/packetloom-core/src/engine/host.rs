@@ -301,6 +301,12 @@ impl<T: Transport> Host<T> {
         self.transport.shorten(flow, packets)
     }
 
+    /// What it has yet to learn of faults it learns sooner, and what makes it slow comes sooner.
+    pub(super) fn bring_faults_forward(&mut self, now: Time, by: Time) {
+        self.intake.iter_mut().for_each(|intake| intake.come_sooner(now, by));
+        self.nic.bring_faults_forward(now, by);
+    }
+
     /// Gives the host a query that it sends in the window about to be processed or later, or that will come.
     pub(super) fn add_query(&mut self, query: Query, wires: &mut Wires<T::Header>) {
         self.queries.get_or_insert_default().add(self.turns.id, query);

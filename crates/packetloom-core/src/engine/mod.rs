@@ -210,6 +210,9 @@ pub trait AnyEngine {
     /// Leaves out so many stages of that operation that no rank has begun.
     fn skip_stages(&mut self, stages: u32);
 
+    /// Has all that faults have yet to do happen so much sooner; nothing does within that time.
+    fn bring_faults_forward(&mut self, by: Time);
+
     /// The state of everything; `identify`: data packets get identities. Valid only between two windows, and only
     /// for an engine that was built to be audited.
     fn inspect(&mut self, identify: bool) -> Inspection;
@@ -354,6 +357,11 @@ impl<T: Transport> AnyEngine for Engine<T> {
 
     fn skip_stages(&mut self, stages: u32) {
         self.shards.iter_mut().flat_map(Shard::ranks_mut).for_each(|rank| rank.skip_stages(stages));
+    }
+
+    fn bring_faults_forward(&mut self, by: Time) {
+        let now = self.now;
+        self.shards.iter_mut().for_each(|shard| shard.bring_faults_forward(now, by));
     }
 
     fn inspect(&mut self, identify: bool) -> Inspection {

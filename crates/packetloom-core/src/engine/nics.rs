@@ -34,6 +34,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Nics<H, A> {
         &mut self.ports
     }
 
+    /// What is yet to be learned of faults is learned sooner.
+    pub(super) fn bring_faults_forward(&mut self, now: Time, by: Time) {
+        self.router.come_sooner(now, by);
+    }
+
     /// The one by which a packet goes.
     pub(super) fn port_for(&mut self, packet: &Packet<H>) -> &mut Port<H, A> {
         let port = self.router.port_for(packet);

@@ -222,6 +222,13 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.buffer().map_or(0, |buffer| buffer.queued().bytes)
     }
 
+    /// What is yet to be learned of faults is learned sooner, if this port represents several.
+    pub(super) fn bring_faults_forward(&mut self, now: Time, by: Time) {
+        if let Some(nics) = &mut self.nics {
+            nics.bring_faults_forward(now, by);
+        }
+    }
+
     /// When the queue that a packet would join is drained, if this port represents several.
     pub fn drained_at_for(&mut self, packet: impl FnOnce() -> Packet<H>) -> Time {
         match &mut self.nics {

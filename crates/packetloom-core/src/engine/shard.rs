@@ -73,6 +73,13 @@ impl<T: Transport> Shard<T> {
         self.hosts[(src - self.first_host) as usize].shorten(flow, packets)
     }
 
+    /// Faults that are still to come come sooner.
+    pub(super) fn bring_faults_forward(&mut self, now: Time, by: Time) {
+        self.wires.come_sooner(now, by);
+        self.switches.iter_mut().for_each(|switch| switch.bring_faults_forward(now, by));
+        self.hosts.iter_mut().for_each(|host| host.bring_faults_forward(now, by));
+    }
+
     /// A query that a host here sends, another expects, or both.
     pub(super) fn add_query(&mut self, query: Query) {
         for host in [query.flow.src, query.flow.dst] {

@@ -120,6 +120,11 @@ impl Switch {
         }
     }
 
+    /// What it has yet to learn of faults it learns sooner.
+    pub(super) fn bring_faults_forward(&mut self, now: Time, by: Time) {
+        self.router.come_sooner(now, by);
+    }
+
     /// The credit that it owes to its links, if it collects that.
     pub(super) fn owed_credit(&self) -> Option<&Updates> {
         match &self.control {

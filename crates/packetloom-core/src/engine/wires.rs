@@ -267,6 +267,15 @@ impl<H: Copy + Default> Wires<H> {
         }
     }
 
+    /// What has yet to happen to links comes sooner.
+    pub(super) fn come_sooner(&mut self, now: Time, by: Time) {
+        for special in &mut self.special {
+            if let Special::Faulty(_, fault) = special {
+                fault.come_sooner(now, by);
+            }
+        }
+    }
+
     /// What went over the link to this end, and when it started, if that was kept.
     pub(super) fn captured(&self, end: LinkEnd) -> Option<&[(Time, Packet<H>)]> {
         match self.special(end)? {

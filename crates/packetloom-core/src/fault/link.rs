@@ -1,5 +1,6 @@
 //! A link that loses packets, or is slow.
 
+use super::sooner;
 use crate::random::{Purpose, Stream};
 use crate::units::{ByteTime, Time};
 
@@ -21,6 +22,13 @@ pub struct Slow {
     pub until: Time,
     /// How long a byte takes.
     pub byte_time: ByteTime,
+}
+
+impl Slow {
+    /// What has yet to come comes sooner.
+    pub fn come_sooner(&mut self, now: Time, by: Time) {
+        (self.from, self.until) = (sooner(self.from, now, by), sooner(self.until, now, by));
+    }
 }
 
 /// How a link sends again what was damaged on it.
@@ -135,6 +143,14 @@ impl LinkFault {
             self.replays.push(start + delay - slow);
         }
         (delay, Some(self.random.unit() < self.corruption))
+    }
+
+    /// What has yet to happen to the link comes sooner.
+    pub fn come_sooner(&mut self, now: Time, by: Time) {
+        for (from, until) in &mut self.down {
+            (*from, *until) = (sooner(*from, now, by), sooner(*until, now, by));
+        }
+        self.slow.iter_mut().chain(&mut self.pace).for_each(|slow| slow.come_sooner(now, by));
     }
 
     /// When the late packet started that arrives then, if there is one.

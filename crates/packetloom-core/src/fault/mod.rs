@@ -121,6 +121,16 @@ impl Faults {
         ends.max().unwrap_or(Time::ZERO)
     }
 
+    /// When something breaks, is mended, or is learned of by switches.
+    pub fn changes(&self) -> BTreeSet<Time> {
+        let slow = self.slow.iter().map(|degraded| &degraded.slow);
+        let slow = slow.chain(self.slow_hosts.values().flat_map(|host| &host.when));
+        let changes = self.outages.iter().map(|outage| (outage.from, outage.until));
+        let changes = changes.chain(slow.map(|slow| (slow.from, slow.until)));
+        let changes = changes.flat_map(|(from, until)| [from, until]);
+        changes.chain(self.known_rates().into_iter().map(|(at, _)| at)).collect()
+    }
+
     /// Whether links damage packets: by a fault, if with no probability, or by their error rates.
     pub fn damage_packets(&self) -> bool {
         !self.corruption.is_empty()
@@ -222,6 +232,11 @@ impl Faults {
         };
         changes.into_iter().map(rates_from).collect()
     }
+}
+
+/// A moment that comes sooner, if it is still to come.
+pub fn sooner(at: Time, now: Time, by: Time) -> Time {
+    if at > now && at != Time::NEVER { at.since(by).max(now) } else { at }
 }
 
 /// Whether a fault leaves every packet on its way.

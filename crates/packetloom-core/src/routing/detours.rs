@@ -3,6 +3,7 @@
 //! Packets only go up and then down, so a switch above the destination has one way and no choice; below that, any up
 //! port will do from whose far end the destination can be reached.
 
+use crate::fault::sooner;
 use crate::flow::HostId;
 use crate::topology::{Routes, Topology};
 use crate::units::Time;
@@ -40,6 +41,11 @@ impl Detours {
             }
         }
         detours
+    }
+
+    /// What is yet to be learned is learned sooner.
+    pub(super) fn come_sooner(&mut self, now: Time, by: Time) {
+        self.known.iter_mut().for_each(|(at, _)| *at = sooner(*at, now, by));
     }
 
     /// The shortest paths from each time on.

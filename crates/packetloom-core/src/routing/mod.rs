@@ -22,7 +22,7 @@ pub use scoreboard::Fate;
 pub use trace::Tracer;
 pub use weights::Weights;
 
-use crate::fault::KnownRates;
+use crate::fault::{KnownRates, sooner};
 use crate::flow::{FlowId, HostId};
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream, mix};
@@ -374,6 +374,11 @@ pub fn weights(routing: &Values, topology: &Topology, rates: &KnownRates) -> Opt
     })
 }
 
+/// Whether switches choose by the rates of links, and learn what faults do to those.
+pub fn goes_by_rates(routing: &Values) -> bool {
+    matches!(routing.kind.as_str(), "wcmp" | "conga" | "hedera")
+}
+
 /// How long a window may be at most, so that what one switch tells a scheduler in one is known in the next.
 pub fn longest_window(routing: &Values) -> Time {
     let has_scheduler = spec::how(ROUTINGS, &routing.kind).common.is_some();
@@ -548,6 +553,19 @@ impl Router {
             self.policy = Policy::Learning(Box::new(Learning { policy: self.policy, detours, random }));
         }
         self
+    }
+
+    /// What is yet to be learned of dead links is learned sooner. What is known of rates stays as it is: a router by
+    /// rates must not be asked.
+    pub fn come_sooner(&mut self, now: Time, by: Time) {
+        match &mut self.policy {
+            Policy::Learning(learning) => learning.detours.come_sooner(now, by),
+            Policy::Table(table) => {
+                let known = table.known.iter().map(|(at, routes)| (sooner(*at, now, by), Arc::clone(routes)));
+                table.known = known.collect();
+            }
+            _ => {}
+        }
     }
 
     /// The same router, by weights.

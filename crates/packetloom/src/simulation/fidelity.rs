@@ -6,6 +6,7 @@
 use super::checks::check_traffic;
 use super::is_fluid;
 use crate::central;
+use crate::fault::Faults;
 use crate::queue;
 use crate::routing;
 use crate::scenario::Case;
@@ -102,7 +103,7 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
                 name: "flows",
                 kind: Kind::Count(1),
                 default: Fallback::Value("2000"),
-                doc: "And as many as have so many flows together.",
+                doc: "More are simulated if it takes more of them to carry about this many flows in total.",
                 source: "packetloom",
             },
             Param {
@@ -177,13 +178,17 @@ impl Fidelity {
 ///
 /// # Errors
 /// What that is, by its key in the scenario.
-pub(super) fn check_rung(case: &Case, workload: &Workload, topology: &Topology) -> Result<(), Complaint> {
+pub(super) fn check_rung(
+    case: &Case,
+    workload: &Workload,
+    (topology, faults): (&Topology, &Faults),
+) -> Result<(), Complaint> {
     let rung = Fidelity::of(&case.run);
     if rung == Fidelity::Packets {
         return Ok(());
     }
     check_scheme(case, workload, rung)?;
-    check_network(case, rung, topology)?;
+    check_network(case, rung, (topology, faults))?;
     check_measure(case, rung)?;
     if matches!(rung, Fidelity::Steady(_)) {
         check_waiting(workload)
@@ -266,9 +271,18 @@ fn check_scheme(case: &Case, workload: &Workload, rung: Fidelity) -> Result<(), 
     Ok(())
 }
 
-fn check_network(case: &Case, rung: Fidelity, topology: &Topology) -> Result<(), Complaint> {
-    if !case.faults.is_empty() {
+fn check_network(
+    case: &Case,
+    rung: Fidelity,
+    (topology, faults): (&Topology, &Faults),
+) -> Result<(), Complaint> {
+    let is_steady = matches!(rung, Fidelity::Steady(_));
+    if !case.faults.is_empty() && !is_steady {
         return Err(refused(rung, "faults change paths and rates while flows are under way"));
+    }
+    let routing = case.scheme.component("routing");
+    if routing::goes_by_rates(&routing) && !faults.known_rates().is_empty() {
+        return Err(refused(rung, &format!("{} learns by the clock what faults do to rates", routing.kind)));
     }
     if topology.message_costs != MessageCosts::default() {
         return Err(refused(
@@ -276,7 +290,7 @@ fn check_network(case: &Case, rung: Fidelity, topology: &Topology) -> Result<(),
             "hosts take a time for each message (send_per_message, receive_per_message)",
         ));
     }
-    if matches!(rung, Fidelity::Steady(_)) {
+    if is_steady {
         return Ok(());
     }
     if topology.error_rates.iter().any(|rate| *rate > 0.0) {
@@ -285,7 +299,6 @@ fn check_network(case: &Case, rung: Fidelity, topology: &Topology) -> Result<(),
     if topology.processing.is_some() {
         return Err(refused(rung, "hosts take a time for each packet (processing_per_packet)"));
     }
-    let routing = case.scheme.component("routing");
     if matches!(rung, Fidelity::Links(_)) && !routing::path_per_flow(&routing, topology).0 {
         let why = format!("{} spreads the packets of a flow over several paths", routing.kind);
         return Err(refused(rung, &why));

@@ -256,8 +256,19 @@ impl Setting {
             let is_at_rest = is_stalled || is_over || !is_wanted || now >= max_time;
             if let Some(steady) = steady.as_mut().filter(|_| looks_at_rates && !is_at_rest) {
                 let audit = audit.as_mut();
-                steady.look(&mut Stand { setting: self, engine, workload, collector, audit, max_time });
+                let next_change = steady.next_change();
+                let setting = self;
+                steady.look(&mut Stand {
+                    setting,
+                    engine,
+                    workload,
+                    collector,
+                    audit,
+                    max_time,
+                    next_change,
+                });
                 max_time = steady.jumps().by_engine(self.max_time());
+                watch.hope_until(steady.jumps().by_engine(self.faults.last_change()));
                 if !is_due && !looks_for_cycles {
                     continue;
                 }

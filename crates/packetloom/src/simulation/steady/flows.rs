@@ -123,10 +123,15 @@ impl Flows {
     pub fn is_due(&mut self, now: Time, seen: (u64, u64)) -> bool {
         if seen != self.seen {
             self.seen = seen;
-            self.calm.clear();
-            self.next_at = now + self.interval;
+            self.start_anew(now);
         }
         now >= self.next_at
+    }
+
+    /// What was watched so far says nothing of what comes.
+    pub fn start_anew(&mut self, now: Time) {
+        self.calm.clear();
+        self.next_at = now + self.interval;
     }
 
     /// Takes a sample, and skips time if flows stand still.
@@ -281,7 +286,7 @@ impl Flows {
                 audit.shorten(flow.id, u64::from(packets) * self.format.mss_bytes);
             }
         }
-        stand.workload.skip(skip.time);
+        stand.bring_forward(skip.time);
         let ports = stand.counters();
         jumps.add(now, skip.time, (&self.first.ports, &ports), watched);
         self.calm.restart();

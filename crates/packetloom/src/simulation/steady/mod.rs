@@ -6,7 +6,8 @@
 //! same queues, the same windows and timers. Only the clock is T further, and each flow has so many packets less to
 //! send. So nothing in the network is moved. The engine keeps its clock, and
 //!
-//! - everything outside comes sooner by T: flows that start by the clock (`Workload::skip`), and the end of the run;
+//! - everything outside comes sooner by T: flows that start by the clock (`Workload::skip`), faults
+//!   (`AnyEngine::bring_faults_forward`), and the end of the run;
 //! - each flow gets shorter by the packets that it would have sent in T (`Transport::shorten`): of those that were
 //!   never sent, so that no sender, receiver, queue or packet knows of it;
 //! - what the engine reports from then on is dated T later, and what was left out is added to the counters.
@@ -18,8 +19,8 @@
 //! how much is left (pFabric, Homa), or where packets carry the flow's length (Ultra Ethernet). Such a transport's name
 //! is in the refusal (`fidelity.rs`).
 //!
-//! A whole group of flows is the network here: all flows must stand still, and the next arrival or end anywhere
-//! bounds T. Where only some flows are disturbed at a time, a group for each set of flows that share links would skip
+//! A whole group of flows is the network here: all flows must stand still, and the next arrival, end or change by a
+//! fault anywhere bounds T. Where only some flows are disturbed at a time, a group for each set of flows that share links would skip
 //! more.
 //!
 //! # Two kinds
@@ -72,6 +73,9 @@ use stages::Stages;
 pub(super) struct Steady {
     jumps: Jumps,
     kind: Kind,
+    /// When faults change something, in order, and how many of these times are over.
+    changes: Vec<Time>,
+    changed: usize,
 }
 
 enum Kind {
@@ -86,15 +90,24 @@ pub(super) struct Stand<'a, 's> {
     pub(super) workload: &'a mut Workload,
     pub(super) collector: &'a mut Collector,
     pub(super) audit: Option<&'a mut Audit<'s>>,
-    /// By the engine's clock.
+    /// When the run ends, and when a fault next changes something, by the engine's clock.
     pub(super) max_time: Time,
+    pub(super) next_change: Time,
 }
 
 impl Stand<'_, '_> {
     /// How much time there is until something comes from outside.
     fn until_next(&self, now: Time) -> Time {
         let start = self.workload.peek_start().unwrap_or(Time::NEVER);
-        start.min(self.max_time).since(now)
+        start.min(self.max_time).min(self.next_change).since(now)
+    }
+
+    /// All that is to come from outside comes so much sooner.
+    fn bring_forward(&mut self, by: Time) {
+        self.workload.skip(by);
+        if self.next_change != Time::NEVER {
+            self.engine.bring_faults_forward(by);
+        }
     }
 
     /// What went through every port.
@@ -113,7 +126,13 @@ impl Steady {
         } else {
             Kind::Stages(Stages::new(rung, workload.jobs()))
         };
-        Some(Steady { jumps: Jumps::default(), kind })
+        let changes = setting.faults.changes().into_iter().collect();
+        Some(Steady { jumps: Jumps::default(), kind, changes, changed: 0 })
+    }
+
+    /// When a fault next changes something, by the engine's clock.
+    pub(super) fn next_change(&self) -> Time {
+        self.jumps.by_engine(self.changes.get(self.changed).copied().unwrap_or(Time::NEVER))
     }
 
     /// What was skipped so far.
@@ -135,6 +154,13 @@ impl Steady {
     /// Whether it is time to look; `seen`: flows started and ended.
     #[inline]
     pub(super) fn is_due(&mut self, now: Time, seen: (u64, u64)) -> bool {
+        while self.next_change() <= now {
+            self.changed += 1;
+            match &mut self.kind {
+                Kind::Flows(flows) => flows.start_anew(now),
+                Kind::Stages(stages) => stages.start_anew(),
+            }
+        }
         match &mut self.kind {
             Kind::Flows(flows) => flows.is_due(now, seen),
             Kind::Stages(stages) => stages.is_due(now),

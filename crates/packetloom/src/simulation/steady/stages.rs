@@ -30,6 +30,8 @@ pub struct Stages {
     skipped: BTreeMap<Key, u32>,
     /// Messages that are under way.
     messages: BTreeMap<FlowId, Message>,
+    /// Once a fault has changed something: what a stage took at the last skip, and how often that has held since.
+    held: Option<(Time, u32)>,
 }
 
 /// The operation that began last.
@@ -70,7 +72,7 @@ struct Message {
 impl Stages {
     pub fn new(rung: SteadyRung, jobs: &[Job]) -> Stages {
         let jobs = jobs.iter().map(|job| (job.source, Arc::clone(&job.plan))).collect();
-        Stages { rung, jobs, current: None, skipped: BTreeMap::new(), messages: BTreeMap::new() }
+        Stages { rung, jobs, current: None, skipped: BTreeMap::new(), messages: BTreeMap::new(), held: None }
     }
 
     /// Which operation a flow belongs to, and its number there.
@@ -161,6 +163,15 @@ impl Stages {
             && (current.ready == tracks || current.begun == tracks && current.first.is_none())
     }
 
+    /// What was watched so far says nothing of what comes.
+    pub fn start_anew(&mut self) {
+        self.held = Some((Time::ZERO, 0));
+        if let Some(current) = &mut self.current {
+            (current.ready, current.begun, current.first) = (0, 0, None);
+            current.tracks.iter_mut().for_each(|track| track.known = 0);
+        }
+    }
+
     /// Skips stages, if those that all ranks have begun are alike.
     pub fn look(&mut self, stand: &mut Stand<'_, '_>, jumps: &mut Jumps) {
         let now = stand.engine.now();
@@ -182,20 +193,23 @@ impl Stages {
         let Some(round) = round.filter(|_| self.is_alone(key, stand)) else { return };
         // Messages that are under way end, too, before the run does.
         let time = stand.until_next(now).since(takes.times(2));
+        let held = self.held_by(takes);
+        let trusted = held.map_or(self.rung.stretch, |(_, times)| 2_u64.saturating_pow(times));
         let most = [
             u64::from(round.left.saturating_sub(LEFT)),
-            WATCHED * self.rung.stretch,
+            WATCHED * trusted.min(self.rung.stretch),
             time.as_ps() / takes.as_ps().max(1),
         ];
         let stages = most.into_iter().min().unwrap_or(0) as u32;
         if u64::from(stages) < WATCHED {
             return;
         }
+        self.held = held;
         debug_assert_eq!(tracks.len() as u32 % ranks, 0);
         stand.engine.skip_stages(stages);
         stand.workload.note_skipped(key.0, u64::from(stages) * tracks.len() as u64);
         let time = takes.times(stages.into());
-        stand.workload.skip(time);
+        stand.bring_forward(time);
         let mut over = Vec::new();
         for track in &tracks {
             match self.messages.get_mut(&track.message) {
@@ -209,6 +223,16 @@ impl Stages {
         }
         *self.skipped.entry(key).or_default() += stages;
         self.jump(now, time, stand, jumps);
+    }
+
+    /// What a stage takes now, and how often that has held. Rates may recover from a fault more slowly than two stages
+    /// show, as DCQCN's do, so first no more is left out than was watched, and twice as much each time that stages turn
+    /// out to take as long.
+    fn held_by(&self, takes: Time) -> Option<(Time, u32)> {
+        let (before, times) = self.held?;
+        let differs = takes.as_ps().abs_diff(before.as_ps()) as f64;
+        let holds = differs <= self.rung.together() * takes.as_ps() as f64;
+        Some((takes, if holds { times + 1 } else { 0 }))
     }
 
     fn jump(&mut self, now: Time, time: Time, stand: &mut Stand<'_, '_>, jumps: &mut Jumps) {
