@@ -66,6 +66,9 @@ impl LinkMessage {
     /// The quanta of a pause that only a resume ends.
     pub const UNTIL_RESUMED: u32 = u32::MAX;
 
+    /// The most quanta that a PAUSE on the wire can say: it has 16 bits for them (IEEE 802.1Qbb).
+    pub const MOST_QUANTA: u32 = 65_535;
+
     /// The packet that carries the message, of this size on the wire.
     pub fn packet<H: Default>(self, size_bytes: u16) -> Packet<H> {
         let (path, class, priority, origin) = match self {
@@ -111,11 +114,16 @@ impl LinkMessage {
         quanta.min(u128::from(LinkMessage::UNTIL_RESUMED - 1)) as u32
     }
 
+    /// How long so many quanta last on a link of this rate.
+    pub fn lasts(quanta: u32, rate: Rate) -> Time {
+        rate.time_for(u64::from(quanta) * QUANTUM_BITS / 8)
+    }
+
     /// How long a pause lasts on a link of this rate, if it is one that ends.
     pub fn pause_lasts(self, rate: Rate) -> Option<Time> {
         match self {
             LinkMessage::Pause { quanta, .. } if quanta != LinkMessage::UNTIL_RESUMED && quanta != 0 => {
-                Some(rate.time_for(u64::from(quanta) * QUANTUM_BITS / 8))
+                Some(LinkMessage::lasts(quanta, rate))
             }
             _ => None,
         }

@@ -27,7 +27,7 @@ pub struct Reply {
     pub next: u32,
     /// A packet is missing.
     pub nack: bool,
-    /// It echoes a mark.
+    /// It echoes a mark, or is as good as one.
     pub marked: bool,
 }
 
@@ -73,12 +73,27 @@ impl Arrivals {
 
     /// A packet arrived.
     pub fn take(&mut self, arrival: Arrival, config: &Config, now: Time) -> Replies {
-        match config.recovery {
+        let mut replies = match config.recovery {
             Recovery::GoBackN { chunk, nack_interval, ack_duplicates, .. } => {
                 self.take_in_order(arrival, config, (chunk, nack_interval, ack_duplicates), now)
             }
             Recovery::Selective { .. } => self.take_any(arrival, config),
             Recovery::None => self.take_unanswered(arrival),
+        };
+        if config.nack_is_cnp {
+            for reply in replies.iter_mut().filter(|reply| reply.nack) {
+                reply.marked = self.nack_notifies(config, now);
+            }
+        }
+        replies
+    }
+
+    /// Whether a NACK brings a mark back as a CNP does. Where CNPs are spaced it goes in the place of one, so that
+    /// both together are no closer than that (DCQCN §3.1: NP).
+    fn nack_notifies(&mut self, config: &Config, now: Time) -> bool {
+        match config.notification {
+            Notification::Packets(_) => self.sends_cnp(true, config, now),
+            Notification::InAcks | Notification::None => true,
         }
     }
 

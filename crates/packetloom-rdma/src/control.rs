@@ -53,7 +53,7 @@ pub enum Loss {
 pub enum Spacing {
     /// As long after it as it takes at this rate.
     Rate(Rate),
-    /// So much later.
+    /// So much later, unless an answer comes before that after which it follows at a rate.
     After(Time),
 }
 
@@ -72,15 +72,17 @@ pub trait Control: Sized + Send {
     const ECHOES_WAITS: bool = false;
     /// Whether it goes neither by a flow's size nor by how many bytes of it were sent, so that packets can be left out.
     const SHORTENS: bool = false;
-    /// The most switches that fit into its header.
-    const MOST_SWITCHES: usize = usize::MAX;
-
     /// Reads its parameters.
     fn settings(values: &Values) -> Self::Settings;
 
     /// How receivers report marks; where they do, packets may be marked.
     fn notification(_values: &Values) -> Notification {
         Notification::None
+    }
+
+    /// The most switches that fit into its header.
+    fn most_switches(_values: &Values) -> usize {
+        usize::MAX
     }
 
     /// Whether a new rate moves a packet that waits for its pace; otherwise it holds from the packet after that one.

@@ -170,17 +170,17 @@ impl<C: Control> Scheme for Rdma<C> {
     }
 
     fn check_network(values: &Values, topology: &Topology) -> Result<(), Complaint> {
-        if C::MOST_SWITCHES == usize::MAX {
+        let most = C::most_switches(values);
+        if most == usize::MAX {
             return Ok(());
         }
         let switches = Network::of(topology, values.bytes("mss")).switches;
-        if switches <= C::MOST_SWITCHES {
+        if switches <= most {
             return Ok(());
         }
         let message = format!(
-            "{}'s header holds {} switches, and here some hosts are {switches} apart; write another transport, or a flatter network",
+            "{}'s header holds {most} switches, and here some hosts are {switches} apart; write another transport, or a flatter network",
             values.kind,
-            C::MOST_SWITCHES
         );
         Err(Complaint::new("scheme.transport", message))
     }
@@ -438,7 +438,7 @@ impl<C: Control> Rdma<C> {
         let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
         let (header, now) = (&packet.header, context.now);
         let change = pair.acknowledged(header.next, header.nack.then_some(header.seq), config, now);
-        let marked = header.marked || header.nack && config.nack_is_cnp;
+        let marked = header.marked;
         if pair.is_done() {
             self.rota.place(&mut pair.turn, flow, None, now);
             context.closed(&pair.flow, pair.report);
@@ -449,17 +449,19 @@ impl<C: Control> Rdma<C> {
             return;
         }
         control.advance(settings, now);
-        let before = control.rate();
+        let before = control.spacing(settings);
         let ack = AckInfo { arrived: change.arrived, marked, ..ack_info(pair, now) };
         control.acknowledged(settings, &ack, &header.fields);
         if change.lost {
             control.lost(settings, now, Loss::Nack);
         }
-        if C::moves_pending(settings)
-            && before != control.rate()
-            && let Some(bytes) = pair.last_sent()
+        let after = control.spacing(settings);
+        // A gap of its own ends with its reason: the window has come to a packet or more.
+        let is_over = matches!((before, after), (Spacing::After(_), Spacing::Rate(_)));
+        if (is_over || C::moves_pending(settings) && before != after)
+            && let (Spacing::Rate(rate), Some(bytes)) = (after, pair.last_sent())
         {
-            pair.move_pending(context.time_at(control.rate(), bytes.into()));
+            pair.move_pending(context.time_at(rate, bytes.into()));
         }
         self.plans.answer_comes(now);
         self.settle(flow, context);

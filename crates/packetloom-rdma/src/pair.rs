@@ -237,10 +237,11 @@ impl Pair {
         change
     }
 
-    /// When it times out.
+    /// When it times out. While a packet that is to be sent again waits for its pace, or for the NIC, nothing can answer
+    /// it: the time runs from when it goes.
     fn expires_at(&self, config: &Config) -> Time {
         let in_flight = self.next - self.una;
-        if in_flight == 0 {
+        if in_flight == 0 || self.lost().is_some() {
             return Time::NEVER;
         }
         let rto = match config.recovery {

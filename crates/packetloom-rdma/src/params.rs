@@ -132,7 +132,7 @@ pub const fn core(d: Defaults) -> [Param; 23] {
             "nack_is_cnp",
             Kind::Flag,
             "false",
-            "Take a NACK as a sign of congestion, like a mark.",
+            "Of transports that go by marks: take a NACK as a sign of congestion, like a mark. Where marks come back in CNPs, a NACK counts as one only if the flow has had none for a cnp_interval.",
             "HPCC's simulator: no; ConWeave's, after ConnectX: yes",
         ),
         Param::value(
@@ -202,6 +202,13 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
         let message = "is needed where there is a timeout (rto): otherwise what was lost may be an acknowledgement that never comes again; write true";
         return Err(Complaint::new("ack_duplicates", message));
     }
+    if values.flag("nack_is_cnp") && matches!(values.kind.as_str(), "roce" | "hpcc" | "timely" | "swift") {
+        let message = format!(
+            "{} does not go by marks, so nothing would come of it; leave it out, or write transport = \"dcqcn\"",
+            values.kind
+        );
+        return Err(Complaint::new("nack_is_cnp", message));
+    }
     connections::check(values)?;
     check_window(values)?;
     if values.text("recovery") == "none" { check_unreliable(values) } else { Ok(()) }
@@ -220,6 +227,7 @@ fn check_unreliable(values: &Values) -> Result<(), Complaint> {
         ("window", values.text("window") != "none"),
         ("rto", values.optional_time("rto").is_some()),
         ("chunk", values.optional_count("chunk").is_some()),
+        ("nack_is_cnp", values.flag("nack_is_cnp")),
         ("bdp_cap", values.optional_count("bdp_cap").is_some()),
     ] {
         if is_set {

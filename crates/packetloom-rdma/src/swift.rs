@@ -1,6 +1,7 @@
 //! Swift (Kumar et al., SIGCOMM 2020): a window for the delay in the fabric and one for the delay at the receiving
 //! host, each against a target; below one packet it becomes a pace.
 
+use super::config::bdp_bytes;
 use super::control::{AckInfo, Control, FlowPath, Loss, Spacing};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
@@ -254,7 +255,7 @@ impl Control for SwiftControl {
     }
 
     fn new(s: &Settings, path: &FlowPath) -> SwiftControl {
-        let window = path.window_bytes as f64 / path.mss_bytes as f64;
+        let window = bdp_bytes(path.rate, path.base_rtt) as f64 / path.mss_bytes as f64;
         let packets = s.initial_window.unwrap_or(if s.is_paper { window } else { 12.0 });
         let window = Window { packets: packets.clamp(s.min_window, s.max_window), decreased_at: Time::ZERO };
         SwiftControl {
@@ -314,6 +315,9 @@ impl Control for SwiftControl {
         self.is_answered.then_some(self.rtt)
     }
 
+    /// Algorithm 1: pacing_delay is rtt / cwnd below one packet, and 0 from there on, which every acknowledgement
+    /// decides anew. htsim's pacer keeps the time that was set until the window allows a packet, and is cancelled
+    /// then (swift.cpp).
     fn spacing(&self, _: &Settings) -> Spacing {
         let packets = self.packets();
         if packets >= 1.0 {
@@ -408,6 +412,15 @@ mod tests {
             (400.0, 0.0),
         ] {
             assert!((us(window) - expected).abs() < 1e-9, "{window}: {}", us(window));
+        }
+    }
+
+    #[test]
+    fn the_papers_first_window_is_what_the_link_carries_in_base_rtt_whatever_may_be_in_flight() {
+        let paper = Settings { is_paper: true, ..HTSIM };
+        for window_bytes in [5_000, 100_000, 1_000_000] {
+            let path = FlowPath { window_bytes, ..PATH };
+            assert_eq!(SwiftControl::new(&paper, &path).packets(), 100.0);
         }
     }
 

@@ -222,7 +222,7 @@ fn queue_pairs_are_pinned_and_do_not_depend_on_windows_nor_threads() {
         ("dcqcn", pool, LOSSLESS, "64aa776f8267a102"),
         ("timely", latest, LOSSLESS, "01710a8c95b09932"),
         ("hpcc", pool, LOSSLESS, "c9264627c266f337"),
-        ("swift", latest, DROP_TAIL, "1c7ae67f3bebff6b"),
+        ("swift", latest, DROP_TAIL, "00a03b13ae436a3c"),
         ("rdma-dctcp", pool, LOSSLESS, "6653b629ec25bad5"),
     ];
     let found = pinned.map(|(transport, keys, queue, _)| {

@@ -264,6 +264,44 @@ fn what_is_lost_is_sent_again_alone_or_with_all_that_follows() {
 }
 
 #[test]
+fn nacks_cut_the_rate_of_dcqcns_paper_no_more_often_than_cnps() {
+    let short = r#"{ kind = "drop-tail", capacity = "60KB" }"#;
+    let flows: Vec<_> = (1..=8).map(|src| [src, 0, 300_000, 0]).collect();
+    let mean_us = |interval: &str| {
+        let transport = format!(
+            "{{ kind = \"dcqcn\", recovery = \"irn\", nack_is_cnp = true, cnp_interval = {interval:?} }}"
+        );
+        let outcome = run(&scenario(STAR, &transport, short, "nack-cuts.csv", &flows));
+        mean(outcome.flows.iter().map(|row| fct_ns(row) as f64 / 1e3))
+    };
+    // IRN's receivers send a NACK for each packet out of order: each for itself, a few take a flow to the least rate.
+    let (spaced, each) = (mean_us("50us"), mean_us("1ns"));
+    assert!(1.5 * spaced < each, "{spaced} us, and {each} us where each counts");
+}
+
+#[test]
+fn a_timeout_is_not_counted_again_before_its_packet_went() {
+    let fault = "[[fault]]\nkind = \"link-down\"\nbetween = [\"host0\", \"switch0\"]\nat = \"200us\"\nuntil = \"4ms\"\n";
+    let queue = r#"{ kind = "drop-tail", capacity = "1MB" }"#;
+    let toml = scenario(STAR, "\"swift\"", queue, "cut-off.csv", &[[1, 0, 20_000_000, 0]]) + fault;
+    let outcome = run(&toml);
+    assert!(outcome.flows[0].fct().is_some());
+    let report = outcome.flows[0].report;
+    assert!(report.timeouts > 0 && report.timeouts <= report.retransmissions, "{report:?}");
+}
+
+/// Data of 1060 B take 84 ns, their round trip 4176 ns.
+#[test]
+fn swifts_gap_below_one_packet_ends_as_the_window_comes_to_one() {
+    // The first acknowledgement adds a whole packet; then a packet more in each round trip.
+    let found = fcts(r#"{ kind = "swift", initial_window = 0.001 }"#, "gaps.csv", &[[1, 0, 10_000, 0]]);
+    assert!(found[0] < 10 * 4_176, "{} ns", found[0]);
+    // Below a packet what is set stays: 4160 ns / 0.5 after the first.
+    let still = r#"{ kind = "swift", initial_window = 0.5, ai = 0.001 }"#;
+    assert_eq!(fcts(still, "gaps.csv", &[[1, 0, 2_000, 0]]), [2 * 4_160 + 4_176]);
+}
+
+#[test]
 fn a_lost_tail_waits_for_ever_without_a_timeout_and_says_so() {
     let short = r#"{ kind = "drop-tail", capacity = "3KB" }"#;
     let flows = [[1, 0, 10_000, 0], [2, 0, 10_000, 0], [3, 0, 10_000, 0]];
@@ -440,6 +478,11 @@ fn what_does_not_go_together_is_refused_with_what_to_write() {
         (r#"{ kind = "hpcc", sample_feedback = true }"#, "write variant = \"hpcc-ns3\""),
         (r#"{ kind = "hpcc", variant = "hpcc-ns3", pint = true }"#, "base_rtt: switches average over it"),
         (r#"{ kind = "hpcc", variant = "hpcc-ns3", pint = true, quantise = true }"#, "leave one of them out"),
+        (r#"{ kind = "roce", nack_is_cnp = true }"#, "does not go by marks"),
+        (r#"{ kind = "hpcc", nack_is_cnp = true }"#, "does not go by marks"),
+        (r#"{ kind = "timely", nack_is_cnp = true }"#, "does not go by marks"),
+        (r#"{ kind = "swift", nack_is_cnp = true }"#, "does not go by marks"),
+        (r#"{ kind = "dcqcn", recovery = "none", nack_is_cnp = true }"#, "goes by acknowledgements"),
         (r#"{ kind = "swift", fs_min = 200 }"#, "below fs_max"),
         (r#"{ kind = "timely", t_high = "1us" }"#, "below t_low"),
     ] {
@@ -460,6 +503,10 @@ fn hpcc_refuses_a_network_deeper_than_its_header() {
     let toml = scenario(chain, "\"hpcc\"", LOSSLESS, "chain.csv", &[[1, 0, 1_000, 0]]);
     let refused = Simulation::new(cases(&toml).remove(0)).expect_err("six switches");
     assert!(refused.message.contains("holds 5 switches"), "{}", refused.message);
+    // PINT has one field, whatever the path.
+    let pint = r#"{ kind = "hpcc", variant = "hpcc-ns3", pint = true, base_rtt = "20us", header = "49B", ack = "60B" }"#;
+    let toml = scenario(chain, pint, LOSSLESS, "chain.csv", &[[1, 0, 1_000, 0]]);
+    assert!(run(&toml).flows[0].fct().is_some());
     let toml = scenario(chain, "\"timely\"", LOSSLESS, "chain.csv", &[[1, 0, 1_000, 0]]);
     assert!(run(&toml).flows[0].fct().is_some());
 }

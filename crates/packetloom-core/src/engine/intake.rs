@@ -21,7 +21,8 @@ pub(super) struct Intake {
     waiting_bytes: [u64; CLASSES],
     /// When the first of these is taken.
     takes_at: Time,
-    /// Pauses that end soon, which are said again while the class has too much: when, of which link and class.
+    /// Pauses that end soon, which are said again while the class has too much: when, of which link and class. Of each
+    /// class of a link there is the last one.
     ends: Vec<(Time, u32, u8)>,
     /// Of each link into the host: its rate, and the link back, in the topology.
     links: Vec<(Rate, u32)>,
@@ -155,6 +156,7 @@ impl Intake {
                 LinkMessage::Pause { class, quanta, origin: PauseOrigin { link: back, passed_on: 0 } };
             say(Packet { time: now, ..message.packet(self.settings.frame_bytes) });
             if let Some(in_time) = message.say_again_after(rate) {
+                self.ends.retain(|&(_, of_link, of_class)| (of_link, of_class) != (link, class));
                 self.ends.push((now + in_time, link, class));
             }
         }
@@ -288,6 +290,11 @@ mod tests {
         assert_eq!(intake.prolong(Time(at.as_ps() - 1)), None);
         assert_eq!(intake.prolong(at), Some((0, signals)));
         assert_eq!(intake.prolong(at), None);
+        // Of two pauses of a class only the later is said again.
+        for us in [12, 15] {
+            intake.frames(Time::from_us(us), 0, signals, |_: Packet<u64>| ());
+        }
+        assert_eq!(intake.ends, [(Time(15_000_000 + 10_004_480 - 738_880), 0, 3)]);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod int;
 mod pint;
 
+use super::config::bdp_bytes;
 use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
 use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
@@ -100,7 +101,7 @@ const PARAMS: &[Param] = &[
         name: "pint",
         kind: Kind::Flag,
         default: Fallback::Value("false"),
-        doc: "Of hpcc-ns3: packets carry how much of their fullest link is in use instead of telemetry (HPCC-PINT). Switches average it over base_rtt, which must be given; headers are then 49B, ACKs 60B.",
+        doc: "Of hpcc-ns3: packets carry how much of their fullest link is in use instead of telemetry (HPCC-PINT). Switches average it over base_rtt, which must be given. Sizes are not those of telemetry then: write header = \"49B\" and ack = \"60B\", with a byte for the field (50B for two).",
         source: "PINT (SIGCOMM 2020) §4.3; HPCC's simulator: CC_MODE 10",
     },
     Param {
@@ -139,6 +140,9 @@ enum Increase {
 #[derive(Clone, Debug)]
 pub struct HpccControl {
     path: FlowPath,
+    /// What a queue before a link of the host's rate is a share of: B T (the paper), whatever the window is; or the
+    /// flow's window (its simulator).
+    whole_bytes: u64,
     /// The telemetry of the last acknowledgement.
     last: Hops,
     /// U.
@@ -186,7 +190,11 @@ impl Control for HpccControl {
     type Fields = Hops;
     type Agent = Telemetry;
     type Settings = Settings;
-    const MOST_SWITCHES: usize = MOST_HOPS;
+
+    fn most_switches(values: &Values) -> usize {
+        // PINT has one field, however long the path is.
+        if values.flag("pint") { usize::MAX } else { MOST_HOPS }
+    }
 
     fn settings(values: &Values) -> Settings {
         let is_paper = is_paper(values);
@@ -216,8 +224,13 @@ impl Control for HpccControl {
             // Its window follows from the rate.
             Increase::Rate(_) => f64::MAX,
         };
+        let whole_bytes = match settings.increase {
+            Increase::Window(_) => bdp_bytes(path.rate, path.base_rtt),
+            Increase::Rate(_) => path.window_bytes,
+        };
         HpccControl {
             path: *path,
+            whole_bytes,
             last: Hops::default(),
             // As if the link were just full, which it is from now on.
             in_use: 1.0,
@@ -292,7 +305,7 @@ impl HpccControl {
         let seconds = tau.as_ps() as f64 / 1e12;
         let tx_rate = (sent_bytes * 8) as f64 / seconds;
         let queue_bytes = f64::from(hop.queue_bytes.min(last.queue_bytes));
-        let waiting = queue_bytes * self.path.rate.as_bps() as f64 / capacity / self.path.window_bytes as f64;
+        let waiting = queue_bytes * self.path.rate.as_bps() as f64 / capacity / self.whole_bytes as f64;
         Some((tx_rate / capacity + waiting, tau))
     }
 
@@ -540,6 +553,18 @@ mod tests {
         let expected = 100e9 / (2.0 / 0.95) + 50e6;
         assert!((control.rate().as_bps() as f64 - expected).abs() <= 1.0, "{}", control.rate());
         assert_eq!(control.rate_ref, control.rate);
+    }
+
+    #[test]
+    fn the_papers_queue_is_a_share_of_b_t_and_the_simulators_of_the_window() {
+        // The link is full, and 5200 B wait: a tenth of B T, and half of the window.
+        let narrow = FlowPath { window_bytes: 10_400, ..PATH };
+        for (settings, expected) in [(PAPER, 1.1), (SIMULATOR, 1.5)] {
+            let mut control = HpccControl::new(&settings, &narrow);
+            control.acknowledged(&settings, &ack(1_000, 52_000), &hops(0, 0, 5_200));
+            control.acknowledged(&settings, &ack(53_000, 104_000), &hops(4_160, 52_000, 5_200));
+            assert!((control.in_use - expected).abs() < 1e-9, "{} instead of {expected}", control.in_use);
+        }
     }
 
     #[test]

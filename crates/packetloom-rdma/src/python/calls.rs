@@ -2,6 +2,7 @@
 //! place of this crate with `unsafe` code.
 #![allow(unsafe_code)]
 
+use crate::config::bdp_bytes;
 use crate::control::{AckInfo, FlowPath};
 use crate::engine::RateError;
 use crate::hpcc::Hop;
@@ -27,7 +28,7 @@ impl RouteView {
         RouteView {
             rate_bps: path.rate.as_bps() as f64,
             base_rtt_ps: signed(path.base_rtt.as_ps()),
-            bdp_bytes: signed(path.window_bytes),
+            bdp_bytes: signed(bdp_bytes(path.rate, path.base_rtt)),
             mss_bytes: signed(path.mss_bytes),
             links: path.hops.into(),
         }

@@ -208,7 +208,10 @@ impl<T: Written> Control for PythonControl<T> {
     type Fields = Stamped<T>;
     type Agent = T::Agent;
     type Settings = Settings;
-    const MOST_SWITCHES: usize = T::MOST_SWITCHES;
+
+    fn most_switches(_: &Values) -> usize {
+        T::MOST_SWITCHES
+    }
 
     fn settings(values: &Values) -> Settings {
         Settings::of(code::<T>(values), values)

@@ -92,7 +92,7 @@ fn check_pauses(
     let loses =
         !case.faults.iter().all(fault::loses_nothing) || topology.error_rates.iter().any(|rate| *rate > 0.0);
     if loses && queue::pauses_until_resumed(queue) {
-        let message = "is missing: a fault may lose a RESUME, and its link would stall forever; write one such as \"100us\", \
+        let message = "is missing: a fault may lose a RESUME, and its link would stall forever; write one such as \"50us\", \
                        or leave the faults out";
         return Err(Complaint::new("scheme.queue.pause_time", message));
     }

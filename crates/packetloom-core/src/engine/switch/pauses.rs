@@ -14,6 +14,7 @@ use crate::queue::{self, Departure, Memory, Signals, charged_class};
 use crate::spec::Values;
 use crate::units::{Rate, Time};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 
 /// A switch's shared buffer, and what it says of it.
 pub(in crate::engine) struct Pauses {
@@ -23,6 +24,8 @@ pub(in crate::engine) struct Pauses {
     node: u32,
     first_link_out: u32,
     ties: Ties,
+    /// By link and class: when its pause is to be said again. Nothing is noted of pauses that end with a RESUME.
+    renewals: BTreeMap<(u32, u8), Time>,
 }
 
 /// What a queue says of pauses.
@@ -63,7 +66,7 @@ impl Pauses {
         ties: Ties,
         (node, first_link_out): (u32, u32),
     ) -> Pauses {
-        Pauses { memory, settings, node, first_link_out, ties }
+        Pauses { memory, settings, node, first_link_out, ties, renewals: BTreeMap::new() }
     }
 
     /// For how long a class may be kept from being sent.
@@ -232,6 +235,8 @@ impl Switch {
             let frame = Packet { time: now, ..message.packet(pauses.settings.frame_bytes) };
             ports[back as usize].accept(now, wires.packets.add(frame), wires, None);
             if let Some(in_time) = message.say_again_after(rate) {
+                // The reminder of the pause before, if there is one, comes sooner, and is none any more.
+                pauses.renewals.insert((link, class), now + in_time);
                 wires.remind((node, link), now + in_time, LinkMessage::PauseEnds { class });
             }
         }
@@ -248,9 +253,15 @@ impl Switch {
         wires: &mut Wires<H>,
     ) {
         let back = self.ways_back[link as usize];
-        let Some(pauses) = self.pauses().filter(|pauses| pauses.memory.paused(link) >> class & 1 == 1) else {
+        let Some(pauses) = self.pauses_mut() else { return };
+        // The reminder of a pause that another one has followed says nothing.
+        if pauses.renewals.get(&(link, class)) != Some(&now) {
             return;
-        };
+        }
+        pauses.renewals.remove(&(link, class));
+        if pauses.memory.paused(link) >> class & 1 == 0 {
+            return;
+        }
         let (signals, origin) = (Signals { pause: 1 << class, resume: 0 }, pauses.origin(class, back, ports));
         self.signal(now, link, signals, origin, ports, wires);
     }

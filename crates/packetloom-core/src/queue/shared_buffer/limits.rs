@@ -2,12 +2,16 @@
 
 use super::{by_mmu, lossless, pause_bytes};
 use crate::flow::HostId;
+use crate::link_message::LinkMessage;
 use crate::spec::{Complaint, Values};
 use crate::topology::{Link, Topology};
 use crate::units::{Rate, Time};
 
 /// The packets that the memory managers of ConWeave's simulator count in.
 pub(super) const CELL_BYTES: u64 = 1_048;
+
+/// What a link's class has there without being paused, however full the pool (switch-mmu.cc, CheckShouldPause).
+pub(super) const GUARANTEED_BYTES: u64 = 2 * CELL_BYTES;
 
 /// What a link brings in after its class was paused.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +22,8 @@ pub struct Headroom {
     /// The largest packets that a port may just have begun when it is to pause, or to be paused.
     packet_bytes: u64,
     frame_bytes: u64,
+    /// What is charged to headroom before the class can be paused.
+    unpaused_bytes: u64,
 }
 
 impl Headroom {
@@ -29,6 +35,7 @@ impl Headroom {
             latencies: [link.latency, back.latency],
             packet_bytes: packet_bytes + framing,
             frame_bytes: pause_bytes(queue).unwrap_or(0) + framing,
+            unpaused_bytes: by_mmu(queue, 0, GUARANTEED_BYTES),
         }
     }
 
@@ -38,9 +45,12 @@ impl Headroom {
 
     /// The worst case (IEEE 802.1Q Annex N, without interface delays): a packet exceeds the threshold and triggers
     /// the PAUSE; another packet on the wire delays the PAUSE; the PAUSE takes its time to the far end, where a
-    /// packet has just begun; and what started there until then takes its time back.
+    /// packet has just begun; and what started there until then takes its time back. With pools, a class may have
+    /// had nothing as the pool was full: all that it then has is headroom, but it is paused only beyond what it is
+    /// guaranteed.
     pub fn needed(&self) -> u64 {
-        self.bytes_in(self.latencies[0] + self.latencies[1]) + 3 * self.packet_bytes + self.frame_bytes
+        let meanwhile = self.bytes_in(self.latencies[0] + self.latencies[1]);
+        meanwhile + 3 * self.packet_bytes + self.frame_bytes + self.unpaused_bytes
     }
 
     /// What the queue gives it.
@@ -78,7 +88,7 @@ pub fn check_limits(queue: &Values, topology: &Topology, packet_bytes: u64) -> R
         let keys = ["scheme.queue.headroom", "scheme.queue.buffer"];
         check_node("a switch", &headrooms, queue, (packet_bytes, frame_bytes), keys)?;
     }
-    check_pause_time(queue, topology)
+    check_pause_time(queue, topology, packet_bytes)
 }
 
 /// The same of a host whose NIC holds what arrives; `key`: of how much that is.
@@ -111,10 +121,14 @@ fn check_node(
 ) -> Result<(), Complaint> {
     let short = headrooms.iter().find(|one| one.of(queue) < one.needed());
     if let Some(short) = short.filter(|_| lossless(queue) != 0 && !queue.flag("unsafe_headroom")) {
+        let unpaused = match short.unpaused_bytes {
+            0 => String::new(),
+            bytes => format!(", {bytes} B that a class may have before it is paused"),
+        };
         let message = format!(
             "a link of {} needs {} B to be lossless: {} B while the PAUSE and what started before it are under way, one \
-             packet of {packet_bytes} B that sets it off and two just begun, and a PAUSE of {frame_bytes} B; write {}B or more, leave it out, or \
-             write unsafe_headroom = true and lose packets",
+             packet of {packet_bytes} B that sets it off and two just begun{unpaused}, and a PAUSE of {frame_bytes} B; \
+             write {}B or more, leave it out, or write unsafe_headroom = true and lose packets",
             short.rate,
             short.needed(),
             short.bytes_in(short.latencies[0] + short.latencies[1]),
@@ -136,14 +150,45 @@ fn check_node(
     Ok(())
 }
 
-/// A pause must last until it can have been repeated.
-fn check_pause_time(queue: &Values, topology: &Topology) -> Result<(), Complaint> {
+/// A pause must last until it can have been repeated, and be one that a PAUSE can say.
+fn check_pause_time(queue: &Values, topology: &Topology, packet_bytes: u64) -> Result<(), Complaint> {
     let Some(lasts) = queue.optional_time("pause_time") else { return Ok(()) };
-    let longest = topology.links.iter().map(|link| link.latency).max().unwrap_or(Time::ZERO);
-    let needed = longest.times(2) + Time::from_ns(1);
-    if lasts < needed {
-        let message = format!("is over before it can be repeated; write {needed} or more, or leave it out");
-        return Err(Complaint::new("scheme.queue.pause_time", message));
-    }
-    Ok(())
+    let least = least_pause(topology, packet_bytes + topology.framing_bytes);
+    let most = longest_pause(topology);
+    let message = if least > most {
+        format!(
+            "can't be right here: a pause below {least} is over before it can be repeated, and a PAUSE can't say \
+             more than {most}; leave it out"
+        )
+    } else if lasts < least {
+        format!("is over before it can be repeated; write {least} or more, or leave it out")
+    } else if lasts > most {
+        let rate = fastest(topology);
+        format!(
+            "is more than the 65535 quanta that a PAUSE can say at {rate}; write {most} at most, or leave it out"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Complaint::new("scheme.queue.pause_time", message))
+}
+
+/// A pause is said again when half of it is over, or later. A packet that has just begun must not keep that waiting
+/// for the other half. Nor may the reminder of it fall into the window of time that the engine is in, which is as
+/// long as the shortest way from one node to another.
+fn least_pause(topology: &Topology, packet_bytes: u64) -> Time {
+    let takes = |link: &Link| topology.byte_time(link.rate).of(packet_bytes);
+    let begun = topology.links.iter().map(takes).max().unwrap_or(Time::ZERO);
+    let shortest = topology.links.iter().map(|link| link.latency + takes(link)).min().unwrap_or(Time::ZERO);
+    Time::from_ns(begun.max(shortest).times(2).as_ps().div_ceil(1_000))
+}
+
+/// The most that every PAUSE can say, to a whole nanosecond: it has 16 bits for the quanta (IEEE 802.1Qbb).
+fn longest_pause(topology: &Topology) -> Time {
+    let most = LinkMessage::lasts(LinkMessage::MOST_QUANTA, fastest(topology));
+    Time::from_ns(most.as_ps() / 1_000)
+}
+
+fn fastest(topology: &Topology) -> Rate {
+    topology.links.iter().map(|link| link.rate).max().unwrap_or(Rate(1))
 }

@@ -1,7 +1,7 @@
 //! The memory manager of a switch: what is admitted, which link is charged for it, and when a link is paused and
 //! resumed.
 
-use super::limits::{CELL_BYTES, reserve, shared_bytes};
+use super::limits::{GUARANTEED_BYTES, reserve, shared_bytes};
 use super::{CLASSES, by_mmu, class_in, doublings, lossless};
 use crate::spec::Values;
 use crate::units::Rate;
@@ -122,7 +122,7 @@ impl Memory {
         let guaranteed = match self.sharing {
             Sharing::Thresholds => self.reserve,
             // switch-mmu.cc, CheckShouldPause: the link's and the class's own.
-            Sharing::Pools => 2 * CELL_BYTES,
+            Sharing::Pools => GUARANTEED_BYTES,
         };
         self.charge(link, class).bytes.saturating_sub(guaranteed)
     }

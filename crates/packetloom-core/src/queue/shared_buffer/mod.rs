@@ -118,7 +118,7 @@ const COMPONENT: Component = Component {
                 name: "pause_time",
                 kind: Kind::Time,
                 default: Fallback::Absent,
-                doc: "How long a PAUSE holds, in whole quanta of 512 bit times; it is repeated in time while the switch is short of buffer. Left out: until a RESUME.",
+                doc: "How long a PAUSE holds, in whole quanta of 512 bit times, of which a PAUSE can say 65535; it is repeated in time while the switch is short of buffer. Left out: until a RESUME.",
                 source: "IEEE 802.1Qbb; HPCC's ns-3 simulator: until a RESUME",
             },
             Param {
