@@ -81,6 +81,8 @@ pub struct Config {
     pub keeps_target: bool,
     /// Whether a packet that was trimmed on its last link counts in favour of its path.
     pub spares_last_hop: bool,
+    /// From the network: bytes that each packet takes on a link beside its own.
+    pub link_framing: u64,
     /// From the network: the longest round trip without queues, the timeout, and how often a sender may request
     /// credit.
     pub network_rtt: Time,
@@ -92,7 +94,8 @@ pub struct Config {
 
 impl Config {
     /// On a network.
-    pub fn on(self, topology: &Topology) -> Config {
+    pub fn on(mut self, topology: &Topology) -> Config {
+        self.link_framing = topology.framing_bytes;
         let sizes = self.sizes();
         let rtt = self.base_rtt.unwrap_or_else(|| longest_rtt_of(distinct_pairs(topology), topology, sizes));
         self.at(rtt, topology.nic_rate())
@@ -106,9 +109,9 @@ impl Config {
             Timeout::Fixed(rto) => rto,
             Timeout::Queues(rto, queues) => {
                 let packets = (self.bdp(link_rate) / mtu as f64).ceil() as u64;
-                rto + link_rate.time_for(queues * packets * mtu)
+                rto + link_rate.time_for(queues * packets * (mtu + self.link_framing))
             }
-            Timeout::Packets(rto, packets) => rto + link_rate.time_for(packets * mtu),
+            Timeout::Packets(rto, packets) => rto + link_rate.time_for(packets * (mtu + self.link_framing)),
         };
         self.request_interval = if self.is_eqds { self.rto } else { self.network_rtt };
         self.rules = self.windows.map(|windows| (link_rate, Arc::new(self.rules(&windows, link_rate))));
@@ -179,7 +182,12 @@ impl Config {
         let seconds = |bytes: u64| 8.0 * bytes as f64 * 1e12 / rate.as_bps() as f64;
         let takes = match self.is_eqds {
             true => credits.share * seconds(self.mtu() as u64 + credits.framing_bytes),
-            false => seconds(credits.quantum as u64) / credits.share,
+            // A packet takes more of the link than the credit that it costs.
+            false => {
+                let mtu = self.mtu() as u64;
+                let framed = (mtu + self.link_framing) as f64 / mtu as f64;
+                seconds(credits.quantum as u64) * framed / credits.share
+            }
         };
         Time((takes as u64).max(1))
     }
@@ -197,7 +205,8 @@ pub fn longest_rtt_of(
     [there, back]: [u64; 2],
 ) -> Time {
     let way = |links: &[&Link], bytes| -> u64 {
-        let takes = links.iter().map(|link| link.latency + link.rate.time_for(bytes));
+        let on_link = bytes + topology.framing_bytes;
+        let takes = links.iter().map(|link| link.latency + link.rate.time_for(on_link));
         takes.map(Time::as_ps).sum()
     };
     let rtt = |(src, dst)| way(&path(topology, src, dst), there) + way(&path(topology, dst, src), back);

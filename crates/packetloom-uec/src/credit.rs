@@ -119,12 +119,36 @@ impl Credit {
                 wanted = wanted.max(mtu);
             }
             wanted /= wish.flows.max(1) as i64;
-        } else if wanted < 0 {
-            // In htsim this wraps around, to pulls without end.
+        } else {
+            // Rounded as in C++, towards zero (eqds.cpp, `EqdsSrc::computePullTarget`). What is missing may be less
+            // than nothing: a sender held up by its own link has credit to spare, and requests none.
+            let quanta = i64::from(self.pull) + (wanted + quantum - 1) / quantum;
+            if quanta >= 0 {
+                return quanta as u32;
+            }
+            // A flow shorter than a window, before it was pulled from for long. In htsim this wraps around, to pulls
+            // without end.
             wanted = backlog;
         }
-        let quanta = (i64::from(self.pull) * quantum + wanted).max(0) as u64;
-        quanta.div_ceil(quantum as u64) as u32
+        self.quanta_with(wanted)
+    }
+
+    /// The same in a request to be pulled from. EQDS's receivers take a request for one packet, so what else was lost
+    /// is part of the target; credit that is only assumed does not send it.
+    pub fn requested(&self, wish: &Wish) -> u32 {
+        let target = self.target(wish);
+        if !self.settings.is_eqds {
+            return target;
+        }
+        let missing = wish.again.min(self.settings.most) - self.pulled;
+        target.max(self.quanta_with(missing.max(0)))
+    }
+
+    /// What was given so far and so many bytes, in quanta.
+    fn quanta_with(&self, bytes: i64) -> u32 {
+        let quantum = self.settings.quantum;
+        let bytes = (i64::from(self.pull) * quantum + bytes).max(0) as u64;
+        bytes.div_ceil(quantum as u64) as u32
     }
 }
 
@@ -178,6 +202,15 @@ mod tests {
         assert_eq!(eqds.target(&wish(1_000_000)), 9);
         assert_eq!(eqds.target(&wish(0)), 0);
         assert_eq!(eqds.target(&wish(10_000)), 20, "the whole of a short flow, in quanta of 512 B");
+        eqds.pulled(500);
+        // Of 50 packets' credit it has 49 assumed and 256000 B pulled: 251840 B too much, 490 quanta and a part.
+        assert_eq!(eqds.target(&wish(1_000_000)), 10, "nothing beyond the 500 quanta that it was given");
+        assert_eq!(eqds.requested(&Wish { again: 260_000, ..wish(0) }), 500, "256000 B send a window");
+        assert_eq!(
+            Credit::new(EQDS).requested(&Wish { again: 20_000, ..wish(0) }),
+            40,
+            "what is assumed sends nothing"
+        );
         let mut rccc = Credit::new(RCCC);
         rccc.spend(4_160);
         assert_eq!(rccc.target(&wish(10_000)), 17, "at least a packet while it speculates");

@@ -199,7 +199,7 @@ impl<V: Variant> Scheme for Sprayed<V> {
             lanes: Lanes::new(Arc::clone(config), links.clone()),
             senders: FlowTable::default(),
             receivers: FlowTable::default(),
-            finished: Finished::new(Time(config.rto.as_ps().saturating_mul(8))),
+            finished: Finished::new(Time(config.rto.as_ps().saturating_mul(sender::LONGEST_SILENCE + 8))),
             variant: PhantomData,
         }
     }

@@ -48,6 +48,13 @@ pub struct Network {
     pub largest: f64,
 }
 
+impl Network {
+    /// The largest window by a bandwidth-delay product. Less than a packet would send nothing.
+    fn largest_for(&self, bdp_bytes: f64) -> i64 {
+        ((self.largest * bdp_bytes) as i64).max(self.mtu_bytes)
+    }
+}
+
 /// Gains at this network's scale.
 #[derive(Clone, Copy, Debug)]
 struct Scaled {
@@ -129,10 +136,10 @@ impl Nscc {
     /// A flow's, of which nothing is known yet.
     pub fn new(rules: Arc<Rules>, cwnd: Option<i64>) -> Nscc {
         let network = rules.network;
-        let largest = (network.largest * network.bdp_bytes) as i64;
+        let largest = network.largest_for(network.bdp_bytes);
         Nscc {
             rules,
-            cwnd: cwnd.unwrap_or(largest),
+            cwnd: cwnd.unwrap_or(largest).max(network.mtu_bytes),
             largest,
             base_rtt: network.rtt,
             delay: Time::ZERO,
@@ -181,7 +188,7 @@ impl Nscc {
         if rtt < self.base_rtt {
             self.base_rtt = rtt;
             let bdp = (rtt.as_ps() as f64 / 1e6 * self.rules.network.rate / 8e6) as i64;
-            self.largest = (self.rules.network.largest * bdp as f64) as i64;
+            self.largest = self.rules.network.largest_for(bdp as f64);
         }
     }
 

@@ -76,7 +76,7 @@ pub const UEC: &[Param] = &[
         "max_window",
         Kind::Number(0.1, 100.0),
         "1.5",
-        "The largest window, and the most credit, in bandwidth-delay products.",
+        "The largest window, and the most credit, in bandwidth-delay products; a full packet at least.",
         HTSIM,
     ),
     Param::optional(
@@ -368,6 +368,7 @@ fn config(values: &Values) -> Config {
         sleek: None,
         keeps_target: false,
         spares_last_hop: true,
+        link_framing: 0,
         network_rtt: Time::ZERO,
         rto: Time::NEVER,
         request_interval: Time::ZERO,

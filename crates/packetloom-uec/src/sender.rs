@@ -19,6 +19,14 @@ use crate::units::{Rate, Time};
 const PULLED: u32 = 1;
 const SPECULATIVE: u32 = 2;
 
+/// A sender with nothing outstanding that hears nothing asks for credit after the time of so many timeouts: for longer
+/// than it waits for its turn among two hundred others. The time doubles so often at most until a pull comes.
+const PATIENCE: u64 = 8;
+const MOST_DOUBLINGS: u32 = 3;
+
+/// Between two tries a sender stays silent for so many timeouts at most.
+pub const LONGEST_SILENCE: u64 = PATIENCE << MOST_DOUBLINGS;
+
 /// A connection.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -41,8 +49,13 @@ pub struct Sender {
     pub is_queued: bool,
     /// By which of the host's links it goes.
     pub lane: u16,
-    /// When it last requested credit.
+    /// When it last requested credit, and whether that is still to be acknowledged.
     requested_at: Option<Time>,
+    request_is_out: bool,
+    /// It needed a request so soon after another that none went.
+    owes_request: bool,
+    /// How often it asked because it heard nothing, since the last pull.
+    reminders: u32,
     /// When anything last left or arrived.
     active_at: Time,
     /// When the earliest timers go off that are set for timeouts, and for probes.
@@ -83,6 +96,9 @@ impl Sender {
             is_queued: false,
             lane,
             requested_at: None,
+            request_is_out: false,
+            owes_request: false,
+            reminders: 0,
             active_at: flow.start,
             alarm_at: Time::NEVER,
             probe_alarm_at: Time::NEVER,
@@ -258,6 +274,9 @@ impl Sender {
     pub fn acknowledged(&mut self, ack: &Ack, config: &Config, context: &mut Host<'_>) {
         let now = context.now;
         self.active_at = now;
+        if ack.answers == Answers::Rts {
+            self.request_is_out = false;
+        }
         let news = i64::from((ack.received.wrapping_sub(self.received) as i32).max(0));
         self.received = self.received.wrapping_add(news as u32);
         self.in_flight -= news;
@@ -385,23 +404,27 @@ impl Sender {
     /// The receiver has given so many quanta so far.
     pub fn pulled(&mut self, given: u32, now: Time) {
         self.active_at = now;
+        self.reminders = 0;
         if let Some(credit) = &mut self.credit {
             credit.stop_speculating();
             credit.pulled(given);
         }
     }
 
-    /// When the sender times out: by the oldest packet in flight or, if there is none, by the last activity.
-    pub fn deadline(&mut self, config: &Config) -> Time {
-        let since = self.flight.oldest().map_or(self.active_at, |(_, at)| at);
-        since + config.rto
+    /// When the oldest times out of what is outstanding, packets and requests. If nothing is, it is when what is sent
+    /// from now on could at the earliest.
+    fn deadline(&mut self, config: &Config, now: Time) -> Time {
+        let packet = self.flight.oldest().map(|(_, at)| at);
+        let request = self.requested_at.filter(|_| self.request_is_out);
+        let since = [packet, request].into_iter().flatten().min();
+        since.unwrap_or(now) + config.rto
     }
 
     /// Has a timer set for the deadline, if none is: as it goes on, the deadline only moves away.
     pub fn set_alarm(&mut self, config: &Config, context: &mut Host<'_>) {
         if self.alarm_at == Time::NEVER {
             // Hosts that take long for a packet may come to this when it is over already.
-            self.alarm_at = self.deadline(config).max(context.now);
+            self.alarm_at = self.deadline(config, context.now).max(context.now);
             context.set_timer(self.alarm_at, self.flow.id, super::TIMEOUT);
         }
         let probes_at = self.sleek.as_ref().map_or(Time::NEVER, |sleek| sleek.probes_at);
@@ -418,24 +441,49 @@ impl Sender {
             return None;
         }
         self.alarm_at = Time::NEVER;
-        let (mut needs_credit, mut any) = (false, false);
+        let mut needs_credit = false;
         while let Some((seq, at)) = self.flight.oldest()
             && at + config.rto <= now
         {
             needs_credit |= self.timed_out(seq, config, context);
-            any = true;
-        }
-        if !any && self.flight.oldest().is_none() && self.active_at + config.rto <= now {
-            // Nothing is on its way, and the receiver gives nothing; or it is for the link that the flow waits.
-            needs_credit = !self.is_queued;
-            self.report.timeouts += u32::from(needs_credit);
-            any = true;
-        }
-        if any {
-            self.active_at = now;
         }
         // A receiver that keeps nothing of a flow has no credit, and nothing to say.
-        if needs_credit && config.service != Service::Rudi { self.request_credit(config, now) } else { None }
+        if config.service == Service::Rudi {
+            return None;
+        }
+        let owes_request = std::mem::take(&mut self.owes_request) | self.request_timed_out(config, now);
+        needs_credit |= owes_request && self.is_stuck(config);
+        needs_credit |= self.is_forgotten(config, now);
+        if needs_credit { self.request_credit(config, now) } else { None }
+    }
+
+    /// Whether a request for credit has gone unanswered for too long.
+    fn request_timed_out(&mut self, config: &Config, now: Time) -> bool {
+        let is_late = self.request_is_out && self.requested_at.is_some_and(|at| at + config.rto <= now);
+        if is_late {
+            self.request_is_out = false;
+            self.report.timeouts += 1;
+        }
+        is_late
+    }
+
+    /// Whether it has something to send, of which nothing would go if it were its turn.
+    fn is_stuck(&mut self, config: &Config) -> bool {
+        let gives_up = self.credit.is_some_and(|credit| credit.gives_up());
+        self.next().is_some() && (gives_up || !self.may_send(config))
+    }
+
+    /// Whether to remind the receiver of the flow. Who only waits for its turn has nothing outstanding, and requests
+    /// nothing (uec.cpp, `UecSrc::recalculateRTO`). But a sender can't tell this from a pull that was lost, after which
+    /// htsim's waits for ever. So it asks after a long silence; that is no timeout.
+    fn is_forgotten(&mut self, config: &Config, now: Time) -> bool {
+        if self.is_queued || self.request_is_out || self.flight.oldest().is_some() {
+            return false;
+        }
+        let timeouts = PATIENCE << self.reminders.min(MOST_DOUBLINGS);
+        let is_silent = now.since(self.active_at) >= Time(config.rto.as_ps().saturating_mul(timeouts));
+        self.reminders += u32::from(is_silent);
+        is_silent
     }
 
     /// A packet timed out. Returns whether the sender needs credit to send it again.
@@ -455,17 +503,20 @@ impl Sender {
         if had_lost && let Some(credit) = &mut self.credit {
             credit.stop_speculating();
         }
-        had_lost || !self.may_send(config)
+        had_lost || self.is_stuck(config)
     }
 
-    /// A request to be pulled from; none if the last was not long ago.
+    /// A request to be pulled from; later, if the last was not long ago.
     fn request_credit(&mut self, config: &Config, now: Time) -> Option<Header> {
         if self.requested_at.is_some_and(|at| now.since(at) < config.request_interval) {
+            // What a window holds up goes as it opens.
+            self.owes_request = self.credit.is_some();
             return None;
         }
         self.requested_at = Some(now);
+        self.request_is_out = true;
         if let Some(credit) = &self.credit {
-            self.target = self.target.max(credit.target(&self.wish(1)));
+            self.target = self.target.max(credit.requested(&self.wish(1)));
         }
         Some(Header::Rts { packets: self.packets, target: self.target })
     }

@@ -115,7 +115,7 @@ fn fingerprints_are_pinned_for_every_scheme() {
         ("line-rate", PFABRIC, "spray-random", "efea7569f11b2141"),
         ("fixed-window", DROP_TAIL, "spray-random", "883cc2659ca025ff"),
         ("ndp", NDP, "spray-round-robin", "7982a5f8f0ac7605"),
-        ("eqds", NDP, "bitmap", "705d2ed08364ba51"),
+        ("eqds", NDP, "bitmap", "c5aa97ecdf282165"),
         ("uec", NDP_MARKING, "reps", "3cc84d12de7c2036"),
         ("mptcp", DROP_TAIL, "ecmp", "0aa380022cd35866"),
         ("pias", STRICT, "ecmp", "5554f6e0db4599d8"),

@@ -37,6 +37,16 @@ fn scenario(k: u32, workload: &str, scheme: &str, rest: &str) -> String {
     )
 }
 
+/// The same under one switch.
+fn rack(hosts: u32, link: &str, workload: &str, scheme: &str, rest: &str) -> String {
+    format!(
+        "[topology]\nkind = \"rack\"\nhosts = {hosts}\n{link}\n\n[[workload]]\n{workload}\n\n\
+         [[scheme]]\nname = \"it\"\n{scheme}\n\n{rest}"
+    )
+}
+
+const FAST: &str = "link = { rate = \"100Gbps\", delay = \"1us\" }";
+
 fn simulate(text: &str) -> Outcome {
     let scenario = Scenario::from_toml(text, "test", Path::new(""));
     let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}\n{text}"));
@@ -118,6 +128,74 @@ fn an_incast_of_one_packet_each_takes_as_long_as_its_bytes() {
         let sent: u32 = outcome.flows.iter().map(|row| row.report.packets_sent).sum();
         assert!(trims(&outcome) > 20 && u64::from(sent) == 100 + trims(&outcome), "{name}: {sent}");
         assert!(outcome.flows.iter().all(|row| row.report.timeouts == 0), "{name}");
+    }
+}
+
+/// Of each of 64 flows to one host that go by credit: packets sent for the first time, timeouts, requests for credit.
+fn turns(ack_every: &str) -> Vec<[u64; 3]> {
+    let scheme = scheme("rccc").replace("\"rccc\"", &format!("\"rccc\", ack_every = \"{ack_every}\""));
+    let workload = at_once(400_000, "{ kind = \"incast\", fan_in = 64, receiver = 0 }");
+    let outcome = simulate(&rack(65, FAST, &workload, &scheme, "[run]\nflows = 64\n"));
+    let rows = outcome.flows.iter();
+    rows.map(|row| {
+        assert!(row.is_over());
+        let report = row.report;
+        let all = common::port(&outcome, &format!("host{}", row.flow.src), "switch0").counters.packets;
+        let new = report.packets_sent - report.retransmissions;
+        [new.into(), report.timeouts.into(), all - u64::from(report.packets_sent)]
+    })
+    .collect()
+}
+
+#[test]
+fn who_waits_for_its_turn_neither_times_out_nor_asks_for_it() {
+    // Pulls of four packets take 1.3 us of the link, so each flow waits for 86 us between two, and a timeout is 45 us.
+    // Nothing is outstanding meanwhile, if each packet is acknowledged at once.
+    assert_eq!(turns("1B"), [[98, 0, 0]; 64]);
+    // Otherwise what came alone of a first window may time out before the first pull.
+    let flows = turns("16384B");
+    assert!(flows.iter().all(|&[new, timeouts, requests]| new == 98 && requests <= timeouts), "{flows:?}");
+    assert!(flows.iter().map(|[_, timeouts, _]| timeouts).sum::<u64>() < 64, "{flows:?}");
+}
+
+#[test]
+fn an_eqds_sender_that_its_own_link_holds_up_requests_no_credit_to_spare() {
+    let busy: String = (1..=8).map(|dst| format!("0,{dst},20000000,0\n")).collect();
+    let list = format!("src,dst,size_bytes,start_ns\n{busy}9,1,10000000,400000\n");
+    common::write_file("eqds-to-spare.csv", &list);
+    let arrivals = "arrivals = { kind = \"list\", file = \"eqds-to-spare.csv\" }";
+    let outcome = common::run(&rack(10, FAST, arrivals, EQDS, "[run]\nmax_time = \"2ms\"\n"));
+    let late = outcome.flows.iter().find(|row| row.flow.src == 9).expect("a flow from host 9");
+    // At 7/8 of the link 10 MB take 0.93 ms. Pulled from as often as host 0, which does not use half of that, 1.65 ms.
+    let ms = common::fct(late).as_ps() as f64 / 1e9;
+    assert!((0.92..1.1).contains(&ms), "{ms}");
+}
+
+#[test]
+fn receivers_pull_for_packets_with_their_framing() {
+    // By bytes alone what they pull for takes 2.5 % more than their link has, and of 32 MB that overflows the queue.
+    let scheme = scheme("rccc").replace("\"rccc\"", "\"rccc\", mss = \"1436B\"");
+    let workload = at_once(4_000_000, "{ kind = \"incast\", fan_in = 8, receiver = 0 }");
+    let of = |framing: &str| {
+        let link = format!("{FAST}\nframing = \"{framing}\"");
+        trims(&simulate(&rack(9, &link, &workload, &scheme, "[run]\nflows = 8\n")))
+    };
+    let [without, with] = ["0B", "38B"].map(of);
+    assert!(with * 2 < without * 3, "{with} trims instead of {without}");
+}
+
+#[test]
+fn where_a_window_would_be_less_than_a_packet_one_goes_each_round_trip() {
+    for window in ["nscc", "dctcp", "constant"] {
+        let keys = format!("control = \"nscc\", window = \"{window}\", max_window = 0.1");
+        let scheme = scheme("nscc").replace("control = \"nscc\"", &keys);
+        let link = "link = { rate = \"10Gbps\", delay = \"250ns\" }";
+        let workload = at_once(40_960, "{ kind = \"pair\", src = 0, dst = 1 }");
+        let outcome = simulate(&rack(2, link, &workload, &scheme, "[run]\nflows = 1\n"));
+        assert_eq!(outcome.flows[0].report.timeouts, 0, "{window}");
+        // Two links of 250 ns for 4160 B and for 64 B back, ten times.
+        let [fct] = fcts_us(&outcome)[..] else { panic!("one flow") };
+        assert!((fct - 10.0 * 7.758_4).abs() < 0.01, "{window}: {fct}");
     }
 }
 
