@@ -103,6 +103,22 @@ fn the_order_says_who_goes_first() {
 }
 
 #[test]
+fn packets_under_way_are_lost_after_a_batch_unless_the_scenario_says_later() {
+    let timeouts = |gbps: u32, keys: &str| {
+        let outcome = run(&format!(
+            "topology = {{ kind = \"rack\", hosts = 4, link = {{ rate = \"{gbps}Gbps\", delay = \"0.4us\" }} }}\n\
+             {}[[scheme]]\nname = \"Fastpass\"\ntransport = {{ kind = \"fastpass\", arbiter = 2{keys} }}\n\
+             queue = {{ kind = \"pfabric\", capacity = \"100KB\" }}\n[run]\nflows = 1\n",
+            flow(0, 1, 3, "0us")
+        ));
+        outcome.flows[0].report.timeouts
+    };
+    // At 100 Gb/s a batch takes 1.02 us, a packet and its acknowledgement 2 x (0.12 + 0.4) + 2 x 0.4032 us; at 10
+    // Gb/s 10.2 us and 4.1 us.
+    assert_eq!([timeouts(10, ""), timeouts(100, ""), timeouts(100, ", lost_after = \"2us\"")], [0, 1, 0]);
+}
+
+#[test]
 fn what_is_lost_is_sent_again_whatever_it_was() {
     let workload = "[[workload]]\nsizes = { kind = \"constant\", size = \"30KB\" }\narrivals = \"at-once\"\n\
                     [[fault]]\nkind = \"corruption\"\nprobability = 0.02\n";

@@ -3,8 +3,10 @@
 
 use crate::common::{fct, mean, port, run, write_file};
 use packetloom::random::{Purpose, Stream};
+use packetloom::scenario::Scenario;
 use packetloom::simulation::Outcome;
 use packetloom::units::Time;
+use std::path::Path;
 
 /// As in HomaL4Protocol-ns-3: its packets, its clock, eight strict priorities before a ring of one packet.
 const NS3: &str = r#"variant = "homa-ns3", mss = "1460B", header = "42B", ack = "42B""#;
@@ -271,6 +273,73 @@ fn every_level_carries_bytes_and_the_blind_ones_alike() {
     let average = mean(bytes[..4].iter().copied());
     // A host sees a sample of the workload.
     assert!(bytes[..4].iter().all(|of| (of / average - 1.0).abs() < 0.35), "{bytes:?}");
+}
+
+/// The level of each packet to a host of a rack.
+fn levels_to(host: u32, name: &str, keys: &str, list: &[[u64; 4]]) -> Vec<u8> {
+    let file = format!("homa-levels-{name}.csv");
+    let rows = list.iter().map(|[src, dst, size, start]| format!("{src},{dst},{size},{start}\n"));
+    write_file(&file, &format!("src,dst,size_bytes,start_ns\n{}", rows.collect::<String>()));
+    let outcome = run(&format!(
+        "topology = {RACK}\n[[workload]]\narrivals = {{ kind = \"list\", file = \"{file}\" }}\n\
+         [[scheme]]\nname = \"it\"\ntransport = {{ {} }}\nqueue = {LEVELS}\nnic = \"drop-tail\"\n\
+         [measure]\ncapture = [\"switch0 to host{host}\"]\n",
+        homa(keys)
+    ));
+    outcome.captures[0].packets.iter().map(|packet| packet.class).collect()
+}
+
+#[test]
+fn no_level_is_for_blind_packets_and_granted_ones() {
+    // Eight messages of seven blind packets each, and four levels for these. Other keys leave the number of the
+    // other levels out; by the sizes it would be seven.
+    let list: Vec<[u64; 4]> = (1..=8).map(|src| [src, 0, 100_000, 0]).collect();
+    for (name, keys) in [
+        ("cutoffs", r#"cutoffs = ["2KB", "4KB", "8KB"], tail_boost = "0B""#),
+        ("number", r#"unscheduled_levels = 4, tail_boost = "0B""#),
+        ("learned", r#"unscheduled_levels = 4, cutoffs_from = "seen", tail_boost = "0B""#),
+    ] {
+        let levels = levels_to(0, name, keys, &list);
+        let of = |wanted: u8| levels.iter().filter(|&&level| level == wanted).count();
+        assert_eq!((0..4).map(of).sum::<usize>(), 8 * 7, "{name}");
+        assert!((4..8).all(|level| of(level) > 0), "{name}: {levels:?}");
+    }
+}
+
+#[test]
+fn levels_that_overlap_are_refused() {
+    for (keys, message) in [
+        ("unscheduled_levels = 8", "there are 7 besides the others; write less"),
+        (
+            r#"levels = 3, cutoffs = ["1KB", "2KB"]"#,
+            "part more than the 2 levels that are for blind packets; write fewer",
+        ),
+        (
+            r#"unscheduled_levels = 2, cutoffs = ["1KB"]"#,
+            "cutoffs are given, which set their number; leave one of the two out",
+        ),
+    ] {
+        let toml = format!(
+            "topology = {RACK}\n[[workload]]\nsizes = \"web-search\"\n[[scheme]]\nname = \"it\"\n\
+             transport = {{ {} }}\nqueue = {LEVELS}\n[run]\nloads = [0.5]\nflows = 10\n",
+            homa(keys)
+        );
+        let problems = Scenario::from_toml(&toml, "test", Path::new("")).expect_err("levels overlap");
+        assert!(problems.to_string().contains(message), "{problems}");
+    }
+}
+
+#[test]
+fn the_end_of_a_message_has_the_level_of_its_size_or_of_what_is_left() {
+    // Seven blind packets, and 63 that are granted, the last of 400 B. The last seven have less than 10 000 bytes on
+    // the wire left.
+    let keys = r#"scheduled_levels = 4, cutoffs = ["2KB", "4KB", "8KB"]"#;
+    let of = |by: &str, keys: &str| {
+        levels_to(1, by, &format!("levels_by = \"{by}\", {keys}"), &[[0, 1, 100_000, 0]])
+    };
+    let before = [[3; 7].as_slice(), &[7; 56]].concat();
+    assert_eq!(of("message", keys), [before.as_slice(), &[3; 7]].concat());
+    assert_eq!(of("packet", keys), [before.as_slice(), &[3, 2, 2, 2, 1, 0, 0]].concat());
 }
 
 /// What hosts sent at each level in all, control packets at the first.

@@ -289,6 +289,25 @@ fn what_waits_at_its_own_host_is_not_late() {
     assert!(outcome.flows.iter().all(|row| row.report.retransmissions == 0));
 }
 
+/// Four hundred senders wait 293 us each for their next pull, and with a shorter timeout send before it comes.
+#[test]
+fn who_waits_for_a_pull_for_longer_than_the_timeout_sends_without_one() {
+    let queue =
+        "count_service = true, capacity = \"72000B\", service = \"strict\", header_capacity = \"2MB\"";
+    let [long, short] = ["1ms", "200us"].map(|rto| {
+        let transport = format!("rto = {rto:?}");
+        Setting { transport: &transport, queue, ..incast(12, 400, 450_000, 1) }.simulate()
+    });
+    assert_eq!([drops(&long), drops(&short)], [0, 0]);
+    assert_eq!(timeouts(&long), 0);
+    assert!(timeouts(&short) > 400, "{}", timeouts(&short));
+    // Each time nothing was in flight and nothing came for all of it; answers between do not let it grow.
+    for row in &short.flows {
+        let waited = Time::from_us(200).times(row.report.timeouts.into());
+        assert!(Some(waited) < row.sender_fct(), "flow {}: {waited}", row.flow.id);
+    }
+}
+
 /// All hosts of a fat-tree send to another each, while one link of the core has a tenth of its rate: goodputs,
 /// sorted.
 fn beside_a_slow_link(routing: &str, fault: &str) -> Vec<f64> {

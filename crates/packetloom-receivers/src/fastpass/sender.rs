@@ -118,8 +118,8 @@ impl Senders {
         sender.unsent -= 1;
         sender.send(config, context);
         if sender.unsent == 0 {
-            // What is not acknowledged by then is lost: a batch is longer than a round trip (YAPS).
-            sender.wait_until(context.now + config.batch_time(context), context);
+            // What is not acknowledged by then is lost.
+            sender.wait_until(context.now + config.lost_after(context), context);
         }
     }
 

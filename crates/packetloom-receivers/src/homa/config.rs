@@ -1,6 +1,6 @@
 //! Homa's parameters, and the values of those who have built it.
 
-use super::cutoffs::{self, Weights};
+use super::cutoffs::{self, Counted, Weights};
 use super::header::Header;
 use super::layout::Layout;
 use crate::flow::{FlowId, HostId};
@@ -61,6 +61,8 @@ struct Variant {
     from_top: bool,
     grants: Grants,
     order: SenderOrder,
+    /// Whether a packet goes at the level of its own grant, and not of the latest one.
+    keeps_levels: bool,
     /// Whether a grant's level holds for all that is still to be sent, and a pass of grants goes once over all
     /// messages.
     is_ns3: bool,
@@ -79,6 +81,8 @@ const SIMULATOR: Variant = Variant {
     from_top: false,
     grants: Grants::Packets,
     order: SenderOrder::Left,
+    // HomaTransport.cc, prepareSchedPkt: a packet is made as its grant comes.
+    keeps_levels: true,
     is_ns3: false,
     resend_us: 1_000,
 };
@@ -93,6 +97,8 @@ const LINUX: Variant = Variant {
     window_bytes: 0,
     tail_bytes: 0,
     grants: Grants::Shared { most_bytes: 400_000, fifo_every: 1_000_000, fifo_bytes: 50_000 },
+    // homa_wire.h, homa_grant_hdr: "for all future" packets.
+    keeps_levels: false,
     resend_us: 5_000,
     ..SIMULATOR
 };
@@ -109,6 +115,7 @@ const NS3: Variant = Variant {
     from_top: true,
     grants: Grants::Window,
     order: SenderOrder::Granted,
+    keeps_levels: false,
     is_ns3: true,
     resend_us: 1_000,
 };
@@ -125,8 +132,8 @@ pub const PARAMS: &[Param] = &[
         name: "variant",
         kind: Holds::Choice(&["simulator", "linux", "homa-ns3"]),
         default: Fallback::Value("simulator"),
-        doc: "Whose Homa: the authors' simulator, which the papers mean; Linux's module; or the ns-3 model. What is left out below is as that one has it.",
-        source: "PlatformLab/HomaSimulation; PlatformLab/HomaModule; serhatarslan-hub/HomaL4Protocol-ns-3",
+        doc: "Whose Homa: the authors' simulator, which the papers mean; Linux's module; or the ns-3 model. A key that is left out is as that one has it, where its text names it; only scheduled_levels, and with them overcommitment, are by a rule for the simulator, whose authors set them by hand for each workload. Packets' sizes are the simulator's whatever is written here: for homa-ns3 write mss = \"1460B\", header = \"42B\", ack = \"42B\"; for linux mss = \"1424B\", header = \"76B\", ack = \"53B\".",
+        source: "PlatformLab/HomaSimulation; PlatformLab/HomaModule (homa_wire.h: 56 B of data headers, 33 B of a grant, and IPv4's 20 B); serhatarslan-hub/HomaL4Protocol-ns-3",
     },
     Param {
         default: Fallback::Value("1456B"),
@@ -166,13 +173,13 @@ pub const PARAMS: &[Param] = &[
     own(
         "scheduled_levels",
         Holds::Count(1),
-        "How many of them, the last ones, are for packets that were granted. Left out: such a part of all as granted bytes are of the workload's (simulator), 4 (linux), 6 (homa-ns3).",
-        "Homa §3.4; HomaModule: max_sched_prio 3",
+        "How many of them, the last ones, are for packets that were granted. Left out: those that unscheduled_levels or cutoffs leave, or without these such a part of all as granted bytes are of the workload's (simulator), 4 (linux), 6 (homa-ns3). The authors of the simulator set them by hand: 1 for W1, 3 for W2, 4 for W3, 7 for W4 and W5.",
+        "Homa §3.4; HomaSimulation: adaptiveSchedPrioLevels; HomaModule: max_sched_prio 3",
     ),
     own(
         "unscheduled_levels",
         Holds::Count(1),
-        "How many of them, the first ones, are for blind packets, where cutoffs are computed. Left out: all that are not for others.",
+        "How many of them, the first ones, are for blind packets, where cutoffs are computed. Left out: all that are not for granted ones.",
         "Homa §3.4",
     ),
     own(
@@ -191,8 +198,8 @@ pub const PARAMS: &[Param] = &[
     own(
         "levels_by",
         Holds::Choice(&["packet", "message"]),
-        "What cutoffs are compared with: what is left of the message before the packet, or all of it. Left out: packet (simulator), message (linux, homa-ns3).",
-        "HomaSimulation: graduated; Homa §3.4: the message",
+        "What cutoffs are compared with, and computed from: what is left of the message before the packet, or all of it. Left out: packet (simulator), message (linux, homa-ns3).",
+        "HomaSimulation: STATIC_CBF_GRADUATED, STATIC_CBF_UNIFORM; Homa §3.4: the message",
     ),
     own(
         "tail_boost",
@@ -267,6 +274,7 @@ pub struct Config {
     pub window_bytes: u64,
     pub grants: Grants,
     pub order: SenderOrder,
+    pub keeps_levels: bool,
     pub is_ns3: bool,
     pub acknowledges: bool,
     pub resend_after: Time,
@@ -296,7 +304,7 @@ impl Config {
             unscheduled_levels: unscheduled_levels(values, scheduled) as u8,
             cutoffs: given_cutoffs(values).unwrap_or_default(),
             learns: learns(values),
-            by_packet: values.optional_text("levels_by").map_or(variant.by_packet, |by| by == "packet"),
+            by_packet: by_packet(values, variant),
             tail_bytes: tail_bytes(values, variant),
             overcommitment: values
                 .optional_count("overcommitment")
@@ -306,6 +314,7 @@ impl Config {
             window_bytes: values.optional_bytes("window").unwrap_or(variant.window_bytes),
             grants,
             order: variant.order,
+            keeps_levels: variant.keeps_levels,
             is_ns3: variant.is_ns3,
             acknowledges: values.flag("acknowledge"),
             resend_after: values.optional_time("resend_after").unwrap_or(Time::from_us(variant.resend_us)),
@@ -326,6 +335,22 @@ impl Config {
     /// After so long a silence a sender forgets a message that it has sent, where receivers do not acknowledge.
     pub fn forget_after(&self) -> Time {
         self.patience().times(5)
+    }
+
+    /// What of messages counts where cutoffs are learned.
+    pub fn counted(&self) -> Counted {
+        Counted {
+            layout: self.layout,
+            tail_bytes: self.tail_bytes,
+            acknowledged: self.acknowledges,
+            by_packet: self.by_packet,
+        }
+    }
+
+    /// The level of a packet that no grant gives one, with so much left before it of a message of this size.
+    #[inline]
+    pub fn level_without_grant(&self, left_bytes: u64, size_bytes: u64) -> u8 {
+        cutoffs::level(&self.cutoffs, if self.by_packet { left_bytes } else { size_bytes })
     }
 
     /// How many full packets a window is.
@@ -359,13 +384,26 @@ fn layout(values: &Values, variant: &Variant, framing_bytes: u64) -> Layout {
     }
 }
 
+fn by_packet(values: &Values, variant: &Variant) -> bool {
+    values.optional_text("levels_by").map_or(variant.by_packet, |by| by == "packet")
+}
+
 fn tail_bytes(values: &Values, variant: &Variant) -> u64 {
     values.optional_bytes("tail_boost").unwrap_or(variant.tail_bytes)
 }
 
-/// `None`: as the workload's sizes have it.
+/// `None`: as the workload's sizes have it. Where a scenario says how many levels are for blind packets, the others
+/// are for granted ones, so that no level is for both (HomaSimulation: prioResolverPrioLevels = prioLevels -
+/// adaptiveSchedPrioLevels).
 fn scheduled_levels(values: &Values) -> Option<u64> {
-    values.optional_count("scheduled_levels").or(Variant::of(values).scheduled_levels)
+    let own = values.optional_count("scheduled_levels").or(Variant::of(values).scheduled_levels);
+    own.or_else(|| Some(values.count("levels").saturating_sub(given_blind_levels(values)?)))
+}
+
+/// How many levels are for blind packets by the number of them, or of cutoffs, that is given.
+fn given_blind_levels(values: &Values) -> Option<u64> {
+    let by_cutoffs = || Some(given_cutoffs(values)?.len() as u64 + 1);
+    values.optional_count("unscheduled_levels").or_else(by_cutoffs)
 }
 
 fn unscheduled_levels(values: &Values, scheduled: u64) -> u64 {
@@ -397,8 +435,13 @@ pub fn on_sizes(values: &Values, topology: &Topology, shares: &[(u64, f64)]) -> 
         scheduled_levels(&values).unwrap_or_else(|| levels - cutoffs::blind_levels(shares, &layout, levels));
     values.entries.insert("scheduled_levels".to_owned(), Value::Count(scheduled));
     if given_cutoffs(&values).is_none() && !learns(&values) {
-        let weights = Weights::of(shares, &layout, tail_bytes(&values, variant), values.flag("acknowledge"));
-        let cut = weights.cut(unscheduled_levels(&values, scheduled));
+        let counted = Counted {
+            layout,
+            tail_bytes: tail_bytes(&values, variant),
+            acknowledged: values.flag("acknowledge"),
+            by_packet: by_packet(&values, variant),
+        };
+        let cut = Weights::of(shares, &counted).cut(unscheduled_levels(&values, scheduled));
         let cut = cut.into_iter().map(Value::Bytes).collect();
         values.entries.insert("cutoffs".to_owned(), Value::List(cut));
     }
@@ -447,7 +490,8 @@ fn check_levels(values: &Values) -> Result<(), Complaint> {
     if levels > MOST_LEVELS {
         return Err(Complaint::new("levels", format!("write {MOST_LEVELS} at most")));
     }
-    let scheduled = scheduled_levels(values).unwrap_or(1);
+    // One at least; what is given for blind packets must leave it.
+    let scheduled = scheduled_levels(values).unwrap_or(1).max(1);
     if scheduled >= levels {
         let message = format!("{scheduled} of {levels} levels leave none for blind packets; write less");
         return Err(Complaint::new("scheduled_levels", message));

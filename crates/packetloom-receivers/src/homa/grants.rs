@@ -3,7 +3,6 @@
 
 use super::PACE;
 use super::config::{Config, Grants};
-use super::cutoffs;
 use super::header::Header;
 use super::receiver::Receiver;
 use crate::engine::Context;
@@ -243,12 +242,15 @@ fn scheduled_level(nth: usize, active: usize, config: &Config) -> u8 {
     config.levels - config.scheduled_levels + place as u8
 }
 
-/// The end of a message goes at the level that it would have without a grant, if that is better.
+/// The end of a message goes at the level that it would have without a grant, if that is better (HomaSimulation:
+/// getSchedPktPrio).
 #[inline]
 fn boosted(level: u8, message: &Receiver, config: &Config) -> u8 {
-    let left = message.left_to_grant(config);
     let layout = &config.layout;
     let wire = layout.wire_bytes(message.packets, message.size_bytes)
         - layout.wire_bytes(message.granted, message.size_bytes);
-    if wire < config.tail_bytes { level.min(cutoffs::level(&config.cutoffs, left)) } else { level }
+    if wire >= config.tail_bytes {
+        return level;
+    }
+    level.min(config.level_without_grant(message.left_to_grant(config), message.size_bytes))
 }

@@ -132,11 +132,13 @@ impl Transport for Homa {
                 }
             }
             Header::Grant { to, level } => {
-                self.with_sender(packet.flow, |sender| sender.granted(to, level, context.now));
+                let now = context.now;
+                self.with_sender(packet.flow, |sender, config| sender.granted(to, level, config, now));
                 self.serve(context);
             }
             Header::Resend { from, to } => {
-                self.with_sender(packet.flow, |sender| sender.resend(from, to, context.now));
+                let now = context.now;
+                self.with_sender(packet.flow, |sender, _| sender.resend(from, to, now));
                 self.serve(context);
                 self.excuse(&packet, context);
             }
@@ -199,9 +201,9 @@ impl Homa {
     }
 
     /// A control packet for a message came, which may let it send.
-    fn with_sender(&mut self, flow: FlowId, update: impl FnOnce(&mut Sender)) {
+    fn with_sender(&mut self, flow: FlowId, update: impl FnOnce(&mut Sender, &Config)) {
         if let Some(sender) = self.senders.get_mut(flow) {
-            update(sender);
+            update(sender, &self.config);
             self.outbox.requeue(sender, &self.config);
         }
     }

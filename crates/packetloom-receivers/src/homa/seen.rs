@@ -20,7 +20,7 @@ impl Seen {
     /// A message was seen; every now and then returns new cutoffs. What was seen before the last ones counts half.
     pub fn add(&mut self, size_bytes: u64, config: &Config) -> Option<Vec<u64>> {
         let messages = (coarse(size_bytes), 1.0);
-        self.weights.add(messages, &config.layout, config.tail_bytes, config.acknowledges);
+        self.weights.add(messages, &config.counted());
         self.messages += 1;
         if !self.messages.is_multiple_of(BETWEEN) {
             return None;

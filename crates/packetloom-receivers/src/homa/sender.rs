@@ -1,7 +1,6 @@
 //! A message at its sender: what may be sent, what must be sent again, and which message goes next.
 
 use super::config::{Config, SenderOrder};
-use super::cutoffs;
 use super::header::Header;
 use crate::Sending;
 use crate::engine::{FlowStatus, Report};
@@ -9,7 +8,7 @@ use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
 use crate::seq_set::SeqSet;
 use crate::units::Time;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 /// A message's rank among those that have a packet to send: by what is left of it, then by age.
 pub type Turn = (u64, u64, FlowId);
@@ -67,6 +66,9 @@ pub struct Sender {
     granted: u32,
     /// The level of the last grant, once there was one.
     level: Option<u8>,
+    /// Where packets keep the levels of their grants: up to which packet each grant goes that has one to send, in
+    /// this order, and its level. Seldom more than one.
+    own_levels: VecDeque<(u32, u8)>,
     /// Packets that are to be sent again.
     again: SeqSet,
     turn: Option<Turn>,
@@ -86,6 +88,7 @@ impl Sender {
             next: 0,
             granted: blind,
             level: None,
+            own_levels: VecDeque::new(),
             again: SeqSet::default(),
             turn: None,
             stirred_at: now,
@@ -137,11 +140,15 @@ impl Sender {
     }
 
     /// A grant came; grants may overtake each other.
-    pub fn granted(&mut self, to: u32, level: u8, now: Time) {
+    pub fn granted(&mut self, to: u32, level: u8, config: &Config, now: Time) {
         self.stirred_at = now;
         if to > self.granted {
             self.granted = to.min(self.packets);
             self.level = Some(level);
+        }
+        if config.keeps_levels && to > self.next {
+            let place = self.own_levels.partition_point(|&(end, _)| end < to);
+            self.own_levels.insert(place, (to, level));
         }
     }
 
@@ -183,12 +190,12 @@ impl Sender {
     /// Its next packet, at the level that it has; what must be sent again goes first.
     pub fn take(&mut self, config: &Config, now: Time) -> Packet<Header> {
         self.stirred_at = now;
-        let seq = if self.again.is_empty() {
+        let (seq, level) = if self.again.is_empty() {
             self.next += 1;
-            self.next - 1
+            (self.next - 1, self.granted_level(self.next - 1))
         } else {
             self.report.retransmissions += 1;
-            self.again.take_first()
+            (self.again.take_first(), self.level)
         };
         self.report.packets_sent += 1;
         let size_bytes = self.flow.size_bytes;
@@ -198,22 +205,110 @@ impl Sender {
             priority: 1,
             size_bytes: config.layout.packet_bytes(seq, size_bytes) as u16,
             kind: Kind::Data,
-            class: self.level_of(seq, config),
+            class: self.level_of(seq, level, config),
             header: Header::Data { seq, size_bytes },
             ..Packet::default()
         }
     }
 
-    /// In ns-3 the first grant's level holds for what is still to be sent without one, too.
+    /// The level that grants so far give a packet that goes for the first time: its own grant's where packets keep
+    /// it and it has come, or else the latest one's.
     #[inline]
-    fn level_of(&self, seq: u32, config: &Config) -> u8 {
-        match self.level {
-            Some(level) if config.is_ns3 || seq >= self.blind => level,
-            _ if config.by_packet => {
-                let left = self.flow.size_bytes - config.layout.before(seq, self.flow.size_bytes);
-                cutoffs::level(&config.cutoffs, left)
-            }
-            _ => cutoffs::level(&config.cutoffs, self.flow.size_bytes),
+    fn granted_level(&mut self, seq: u32) -> Option<u8> {
+        while self.own_levels.front().is_some_and(|&(end, _)| end <= seq) {
+            self.own_levels.pop_front();
         }
+        self.own_levels.front().map(|&(_, level)| level).or(self.level)
+    }
+
+    /// A packet's level, given that of its grant. In ns-3 the first grant's level holds for what is still to be sent
+    /// without one, too.
+    #[inline]
+    fn level_of(&self, seq: u32, granted: Option<u8>, config: &Config) -> u8 {
+        match granted {
+            Some(level) if config.is_ns3 || seq >= self.blind => level,
+            _ => {
+                let size_bytes = self.flow.size_bytes;
+                config.level_without_grant(size_bytes - config.layout.before(seq, size_bytes), size_bytes)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::Grants;
+    use super::super::layout::Layout;
+    use super::*;
+
+    fn config(keeps_levels: bool) -> Config {
+        Config {
+            layout: Layout {
+                payload_bytes: 1_456,
+                header_bytes: 44,
+                blind_header_bytes: 14,
+                blind_bytes: 9_328,
+                framing_bytes: 38,
+                control_bytes: 46,
+            },
+            levels: 8,
+            scheduled_levels: 4,
+            unscheduled_levels: 4,
+            cutoffs: Vec::new(),
+            learns: false,
+            by_packet: true,
+            tail_bytes: 0,
+            overcommitment: 4,
+            from_top: false,
+            window_bytes: 10_000,
+            grants: Grants::Packets,
+            order: SenderOrder::Left,
+            keeps_levels,
+            is_ns3: false,
+            acknowledges: true,
+            resend_after: Time::from_us(1_000),
+        }
+    }
+
+    /// The levels of the seven blind packets, and of those that such grants then let go at once.
+    fn levels(grants: &[(u32, u8)], keeps_levels: bool) -> Vec<u8> {
+        let config = config(keeps_levels);
+        let flow = Flow {
+            id: 0,
+            src: 0,
+            dst: 1,
+            size_bytes: 100_000,
+            start: Time::ZERO,
+            deadline: Time::NEVER,
+            class: 0,
+            source: 0,
+            chain: None,
+        };
+        let mut sender = Sender::new(flow, 1, &config, Time::ZERO);
+        let mut levels = Vec::new();
+        let mut send_all = |sender: &mut Sender| {
+            while sender.has_packet() {
+                levels.push(sender.take(&config, Time::ZERO).class);
+            }
+        };
+        send_all(&mut sender);
+        for &(to, level) in grants {
+            sender.granted(to, level, &config, Time::ZERO);
+        }
+        send_all(&mut sender);
+        levels
+    }
+
+    #[test]
+    fn a_packet_goes_at_the_level_of_its_own_grant_or_of_the_latest() {
+        let blind = [0; 7];
+        let of = |granted: &[u8]| [&blind, granted].concat();
+        let grants = [(8, 6), (9, 6), (10, 4), (11, 7)];
+        assert_eq!(levels(&grants, true), of(&[6, 6, 4, 7]));
+        assert_eq!(levels(&grants, false), of(&[7, 7, 7, 7]));
+        // A grant that another overtook: before it comes its packet has that one's level, then its own.
+        assert_eq!(levels(&[(8, 6), (10, 4)], true), of(&[6, 4, 4]));
+        assert_eq!(levels(&[(8, 6), (10, 4), (9, 7)], true), of(&[6, 7, 4]));
+        assert_eq!(levels(&[(8, 6), (10, 4), (9, 7)], false), of(&[4, 4, 4]));
     }
 }

@@ -8,7 +8,7 @@ use crate::priority;
 use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Values};
 use crate::units::Time;
 
-/// A sender without answers doubles its timeout so often at most.
+/// A sender whose packets only come back doubles its timeout for pulls so often at most.
 const MOST_DOUBLINGS: u32 = 10;
 
 /// Which connection a receiver pulls from first.
@@ -84,8 +84,8 @@ pub const PARAMS: &[Param] = &[
         name: "rto",
         kind: Holds::Time,
         default: Fallback::Value("1ms"),
-        doc: "A packet that is not answered for this long is sent again, and so is one by a sender that waits this long for a pull (then twice as long, and so on).",
-        source: "packetloom: well above what full queues on a path take",
+        doc: "A packet that is not answered for this long is sent again. A sender with nothing in flight that has received nothing for this long sends a packet without a pull (after twice as long, and so on, while what it sends comes back). So write more than a receiver's pulls take to go round once: in an incast of 400 flows at 10Gbps that is 3ms.",
+        source: "packetloom: well above what full queues on a path take; csg-htsim has no timer for pulls",
     },
 ];
 
@@ -114,7 +114,7 @@ impl Config {
         }
     }
 
-    /// How long a sender waits for an answer after so many timeouts.
+    /// How long a sender waits for a pull after so many timeouts without an answer.
     pub(super) fn patience(&self, waits: u32) -> Time {
         self.rto.times(1 << waits.min(MOST_DOUBLINGS))
     }

@@ -52,7 +52,7 @@ pub struct Sender {
     pulls_used: u32,
     /// When anything last left or arrived.
     active_at: Time,
-    /// Timeouts since the last answer.
+    /// Timeouts of waiting for a pull since the last answer, of which a packet that comes back is none.
     waits: u32,
     report: Report,
 }
@@ -268,8 +268,9 @@ impl Sender {
         }
     }
 
-    /// The timer went off: sends again what is in flight for too long, or something, if it waited for a pull in
-    /// vain.
+    /// The timer went off: sends again what is in flight for too long, or something, if it waited for a pull in vain.
+    /// csg-htsim has no timer while nothing is in flight (NdpSrc::update_rtx_time). Pulls get lost here, and what is
+    /// sent without one is answered, which promises another. So the wait grows only while nothing is answered.
     pub(super) fn timer(&mut self, config: &Config, context: &mut Context<'_, Header>) {
         if self.in_flight.is_empty() && self.deadline(config) <= context.now {
             self.report.timeouts += 1;
