@@ -43,7 +43,7 @@ impl Congestion for CubicControl {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "cubic",
-        doc: "CUBIC: TCP whose window grows as a cubic function of the time since the last loss, on connections that are open.",
+        doc: "CUBIC: TCP whose window grows as a cubic function of the time since the last loss.",
         source: "RFC 9438",
         params: &[
             &core(default_of()),

@@ -31,7 +31,7 @@ impl Congestion for PiasControl {
     const COMPONENT: Component = Component {
         section: "transport",
         kind: "pias",
-        doc: "PIAS: DCTCP whose packets' class is how many demotion thresholds the flow has passed in bytes sent; needs a queue of strict priorities that marks. Sizes need not be known. Acknowledgements are of class 0; the workload's classes go unused.",
+        doc: "PIAS: DCTCP whose packets' class is how many demotion thresholds the flow has passed in bytes sent; needs a queue of strict priorities that marks. Sizes need not be known. Acknowledgements, SYNs and probes are of class 0; the workload's classes go unused.",
         source: "PIAS, NSDI 2015, §3, §4.1",
         params: &[
             &core(default_of()),
@@ -96,7 +96,7 @@ impl Congestion for PiasControl {
         packet.class = self.thresholds.partition_point(|&threshold| threshold < counted) as u8;
     }
 
-    fn ack_class(_: u8) -> u8 {
+    fn bare_class(_: u8) -> u8 {
         0
     }
 }

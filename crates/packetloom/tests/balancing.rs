@@ -301,6 +301,35 @@ fn conweave_without_marks_or_late_answers_never_reroutes() {
     assert!(probes > 200 && probes - replies <= 20, "{probes} {replies}");
 }
 
+#[test]
+fn conweave_expects_the_answer_when_it_comes_over_empty_links() {
+    // One packet at a time from pod to pod, each of them a probe, be it full or a flow's last. Nothing else is sent, so
+    // no answer is late by more than rounding.
+    let text = format!(
+        r#"
+[topology]
+{FAT_TREE}
+[[workload]]
+sizes = {{ kind = "constant", size = "100KB" }}
+arrivals = {{ kind = "periodic", interval = "5ms" }}
+pattern = {{ kind = "pair", src = 0, dst = 15 }}
+
+[[scheme]]
+name = "one by one"
+transport = {{ kind = "fixed-window", initial_window = 1 }}
+queue = "drop-tail"
+routing = {{ kind = "conweave", reply_extra = "1ns" }}
+
+[run]
+flows = 5
+"#
+    );
+    let balancing = simulate(cases(&text).remove(0)).balancing;
+    let packets = 5 * 100_000_u64.div_ceil(1_460);
+    let of = |name: &str| balancing[format!("conweave_{name}").as_str()];
+    assert_eq!([of("probes"), of("replies_in_time"), of("tails")], [packets, packets, 0]);
+}
+
 /// Bytes that a leaf sent to each spine.
 fn uplinks(outcome: &Outcome) -> Vec<u64> {
     (0..4).map(|spine| port(outcome, "leaf0", &format!("spine{spine}")).counters.bytes).collect()

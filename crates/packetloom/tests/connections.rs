@@ -176,3 +176,32 @@ fn subflows_join_once_the_first_is_open() {
     assert!(last_of_third < open + SMALL_ROUND_TRIP.times(3) + Time::from_us(30), "{last_of_third}");
     assert!(first_of_fourth > last_of_third, "{first_of_fourth}");
 }
+
+#[test]
+fn the_syns_of_pias_go_before_data_whatever_class_the_workload_writes() {
+    let times = |class: u8| -> Vec<Time> {
+        let outcome = run(&format!(
+            r#"
+[topology]
+kind = "rack"
+hosts = 4
+
+[[workload]]
+sizes = {{ kind = "constant", size = "400KB" }}
+arrivals = {{ kind = "periodic", interval = "200us" }}
+pattern = {{ kind = "incast", fan_in = 3, receiver = 0 }}
+class = {class}
+
+[[scheme]]
+name = "classes"
+transport = {{ kind = "pias", connections = "fresh", thresholds = ["20KB", "50KB", "100KB"] }}
+queue = {{ kind = "classes", strict = 8, queue = "drop-tail", port = {{ kind = "ecn", capacity = "1MB", mark_above = "90KB" }} }}
+
+[run]
+flows = 30
+"#
+        ));
+        outcome.flows.iter().map(fct).collect()
+    };
+    assert_eq!(times(7), times(0));
+}

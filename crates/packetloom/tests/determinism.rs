@@ -392,7 +392,7 @@ fn balancing_is_pinned_and_does_not_depend_on_windows_nor_threads() {
         ("tcp", DROP_TAIL, r#"{ kind = "conga", flowlet_gap = "20us" }"#, "4ea8edacf9ad1dc4"),
         ("tcp", PFABRIC, r#"{ kind = "drill" }"#, "fb570cccf3426038"),
         ("tcp", DROP_TAIL, r#"{ kind = "adaptive", per = "flowlet" }"#, "25cb452718a7fe0a"),
-        ("dcqcn", LOSSLESS, r#"{ kind = "conweave" }"#, "2375f1f493cacac3"),
+        ("dcqcn", LOSSLESS, r#"{ kind = "conweave" }"#, "6ae87752f36044a3"),
         (
             "dcqcn",
             LOSSLESS,

@@ -37,6 +37,33 @@ fn one_subflow_is_tcp() {
     assert_ne!(fingerprint(&tcp.flows), fingerprint(&several.flows));
 }
 
+#[test]
+fn the_last_acknowledgement_comes_whichever_subflow_ends_the_flow() {
+    // A round trip and what an acknowledgement may wait, 500 us, are less than the least timeout, and nothing is lost.
+    let outcome = run(r#"
+[topology]
+kind = "leaf-spine"
+spines = 4
+leaves = 2
+hosts_per_leaf = 8
+
+[[workload]]
+sizes = { kind = "uniform", minimum = "10KB", maximum = "200KB" }
+
+[[scheme]]
+name = "delayed"
+transport = { kind = "mptcp", delayed_ack = true, min_rto = "1ms" }
+queue = { kind = "drop-tail", capacity = "10MB" }
+
+[run]
+loads = [0.02]
+flows = 300
+"#);
+    let timeouts: u32 = outcome.flows.iter().map(|row| row.report.timeouts).sum();
+    let drops: u64 = outcome.ports.iter().map(|port| port.counters.drops).sum();
+    assert_eq!((timeouts, drops), (0, 0));
+}
+
 /// The goodput of one large flow from a host of 40 Gb/s over four spines of 10 Gb/s each.
 fn over_four_spines(transport: &str) -> f64 {
     let outcome = run(&format!(

@@ -158,6 +158,16 @@ fn burst_with(keys: &str, packets: u32, room: u32) -> Outcome {
 }
 
 #[test]
+fn what_has_arrived_is_sent_again_only_after_a_timeout() {
+    // The twentieth of the burst is lost; the ten after it arrive.
+    let [missing, all] = ["missing", "all"]
+        .map(|what| burst_with(&format!(r#"window_measure = "sequence", after_timeout = {what:?}"#), 30, 14));
+    let report = all.flows[0].report;
+    assert_eq!((drops(&all), report.retransmissions, report.timeouts), (1, 1, 0));
+    assert_eq!(fct(&all.flows[0]), fct(&missing.flows[0]));
+}
+
+#[test]
 fn rack_finds_a_loss_as_soon_as_something_sent_a_round_trip_later_has_arrived() {
     // The twentieth of the burst is lost. What comes next was sent when the first was acknowledged.
     let rack = burst_with(r#"loss_detection = "rack""#, 30, 14);
@@ -490,6 +500,10 @@ fn parameters_that_make_no_sense_together_are_refused() {
         (
             r#"kind = "dctcp", reduction = "prr", window_measure = "sequence""#,
             "reduction: PRR regulates the pipe, which window_measure = \"sequence\" does not count",
+        ),
+        (
+            r#"kind = "tcp", after_timeout = "all""#,
+            "after_timeout: what has arrived counts nothing in the pipe, so all of it would go at once; write window_measure = \"sequence\", too",
         ),
     ];
     for (transport, complaint) in complaints {

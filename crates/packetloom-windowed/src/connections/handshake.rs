@@ -46,6 +46,7 @@ pub struct Opened {
 #[derive(Clone, Copy, Debug)]
 struct Opening {
     opened: Opened,
+    class: u8,
     /// What it sends until it is answered.
     sends: Step,
     expires: Time,
@@ -77,17 +78,28 @@ impl Handshakes {
         Handshakes { rto, opening: BTreeMap::new(), half_open: BTreeMap::new() }
     }
 
-    /// Opens a connection.
-    pub fn open(&mut self, flow: Flow, subflow: u8, config: &Config, context: &mut Context<'_, Header>) {
-        self.await_answer(flow, subflow, context);
+    /// Opens a connection, by packets of this class.
+    pub fn open(
+        &mut self,
+        flow: Flow,
+        (subflow, class): (u8, u8),
+        config: &Config,
+        context: &mut Context<'_, Header>,
+    ) {
+        self.await_answer(flow, (subflow, class), context);
         self.send_again((flow.id, subflow), config, context);
     }
 
-    /// Waits for the answer to a SYN that has been sent.
-    pub fn await_answer(&mut self, flow: Flow, subflow: u8, context: &mut Context<'_, Header>) {
+    /// Waits for the answer to a SYN that has been sent. Those that follow it are of this class.
+    pub fn await_answer(
+        &mut self,
+        flow: Flow,
+        (subflow, class): (u8, u8),
+        context: &mut Context<'_, Header>,
+    ) {
         let expires = context.now + self.rto;
         let opened = Opened { flow, subflow, rtt: None, timeouts: 0 };
-        let opening = Opening { opened, sends: Step::Syn, expires };
+        let opening = Opening { opened, class, sends: Step::Syn, expires };
         self.opening.insert((flow.id, subflow), opening);
         context.set_timer(expires, flow.id, purpose_of(RETRANSMIT, subflow));
     }
@@ -218,7 +230,7 @@ impl Handshakes {
         let Some(opening) = self.opening.get(&key) else { return };
         let Opened { flow, subflow, .. } = opening.opened;
         let header = Header { sent_at: context.now, step: opening.sends, subflow, ..Header::default() };
-        context.send(packet(flow.id, flow.dst, (flow.class, subflow.into()), header, config));
+        context.send(packet(flow.id, flow.dst, (opening.class, subflow.into()), header, config));
     }
 }
 

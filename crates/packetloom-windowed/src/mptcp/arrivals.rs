@@ -18,10 +18,22 @@ impl Arrivals {
         self.arrived.whole()
     }
 
-    /// A data packet came.
+    /// A data packet came. Once the flow is whole, no acknowledgement waits: nothing more comes to send it with, and
+    /// a subflow does not know by itself that the flow ended on another.
     pub fn data(&mut self, packet: &Packet<Header>, config: &Config, context: &mut Context<'_, Header>) {
         self.arrived.add(packet.header.ack, packet.header.last);
         self.subflow(packet).data(packet, config, context);
+        if self.whole().is_some() {
+            self.acknowledge_waiting(config, context);
+        }
+    }
+
+    fn acknowledge_waiting(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        let data_ack = self.arrived.next();
+        for subflow in self.subflows.iter_mut().flatten() {
+            subflow.set_data_ack(data_ack);
+            subflow.acknowledge_waiting(config, context);
+        }
     }
 
     /// A probe requests an acknowledgement on its subflow.

@@ -44,7 +44,7 @@ impl Connected {
                 Taken::Nothing => {}
             }
         }
-        self.handshakes.open(flow, 0, config, context);
+        self.handshakes.open(flow, (0, flow.class), config, context);
         Connection::new(flow, subflows, false, config)
     }
 
@@ -59,7 +59,7 @@ impl Connected {
         connection.opened(opened, self.rule.syn_rto, config);
         if opened.subflow == 0 {
             for joining in connection.unopened() {
-                self.handshakes.open(opened.flow, joining, config, context);
+                self.handshakes.open(opened.flow, (joining, opened.flow.class), config, context);
             }
         }
     }

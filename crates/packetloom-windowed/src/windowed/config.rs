@@ -164,7 +164,7 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "after_timeout",
             Kind::Choice(&["missing", "all"]),
             "missing",
-            "What is sent again after a timeout: what is not known to have arrived; or all from the first hole on, until the cumulative acknowledgement is beyond it.",
+            "What is sent again after a timeout: what is not known to have arrived; or, with window_measure = \"sequence\", all from the first hole on, until the cumulative acknowledgement is beyond it.",
             "RFC 6675 §5.1; ns-2: FullTcp with SACK and without fast retransmit",
         ),
         Param::value(
@@ -296,6 +296,10 @@ fn check_timeouts(values: &Values) -> Result<(), Complaint> {
     }
     if values.text("after_timeout") == "all" && values.text("loss_detection") == "rack" {
         let message = "RACK knows what was sent long enough ago to be lost; leave one of them out";
+        return Err(Complaint::new("after_timeout", message));
+    }
+    if values.text("after_timeout") == "all" && values.text("window_measure") == "pipe" {
+        let message = "what has arrived counts nothing in the pipe, so all of it would go at once; write window_measure = \"sequence\", too";
         return Err(Complaint::new("after_timeout", message));
     }
     if values.flag("sack_option") && values.bytes("ack") > 65_535 - LONGEST_SACK {

@@ -61,13 +61,14 @@ impl<C: Congestion> Connected<C> {
     }
 
     fn open(&mut self, flow: Flow, config: &Config, context: &mut Context<'_, Header>) {
+        let class = C::bare_class(flow.class);
         if !self.rule.fast_open || !self.cookies.contains(&flow.dst) {
-            self.handshakes.open(flow, 0, config, context);
+            self.handshakes.open(flow, (0, class), config, context);
             return;
         }
         let mut sender = begun(flow, config, context);
         sender.send_in_syn(config, context);
-        self.handshakes.await_answer(flow, 0, context);
+        self.handshakes.await_answer(flow, (0, class), context);
         self.in_syn.insert(flow.id, sender);
     }
 
@@ -136,7 +137,7 @@ impl<C: Congestion> Connected<C> {
         config: &Config,
         context: &mut Context<'_, Header>,
     ) -> Option<Sender<C>> {
-        let class = C::ack_class(packet.class);
+        let class = C::bare_class(packet.class);
         let opened = self.handshakes.receive(packet, class, config, context)?;
         Some(self.opened(&opened, &packet.header, config, context))
     }

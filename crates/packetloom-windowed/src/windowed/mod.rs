@@ -1,5 +1,6 @@
-//! The window-based core that TCP, DCTCP and pFabric's MinTCP share: sending within a window, selective
-//! acknowledgements, loss recovery, timeouts. What differs is a [`Congestion`] control and defaults.
+//! The window-based core that the schemes of this crate share, from TCP to classes in Python: sending within a window,
+//! selective acknowledgements, loss recovery, timeouts. What differs is a [`Congestion`] control and defaults.
+//! Flowtune has it for its flows, MPTCP its parts for each subflow.
 //!
 //! Sequence numbers count packets. The pipe is estimated by RFC 6675, so selectively acknowledged packets open the
 //! window. What connections flows run on is [`crate::connections`]'s.
@@ -254,7 +255,7 @@ impl<C: Congestion> Windowed<C> {
             if let Some(connected) = &mut self.connected {
                 connected.handshakes.data_arrived(flow, 0);
             }
-            let mut receiver = Receiver::new(&packet, C::ack_class(packet.class));
+            let mut receiver = Receiver::new(&packet, C::bare_class(packet.class));
             receiver.data(&packet, &self.config, context);
             match receiver.whole() {
                 Some(packets) => self.finish(flow, packets, context),
@@ -275,7 +276,7 @@ impl<C: Congestion> Windowed<C> {
             (Step::Syn, Some(connected)) => {
                 let receiver = self.receivers.get(packet.flow).map(Receiver::next);
                 let arrived = receiver.or_else(|| self.finished.packets(packet.flow));
-                let class = C::ack_class(packet.class);
+                let class = C::bare_class(packet.class);
                 connected.handshakes.syn(&packet, arrived, class, &self.config, context);
             }
             (_, Some(connected)) => {
@@ -292,7 +293,7 @@ impl<C: Congestion> Windowed<C> {
             return;
         }
         if self.receivers.get_mut(packet.flow).is_none() {
-            self.receivers.insert(packet.flow, Receiver::new(&packet, C::ack_class(packet.class)));
+            self.receivers.insert(packet.flow, Receiver::new(&packet, C::bare_class(packet.class)));
         }
         if let Some(receiver) = self.receivers.get_mut(packet.flow) {
             receiver.acknowledge(packet.header.seq, packet.header.sent_at, &self.config, context);
@@ -301,7 +302,7 @@ impl<C: Congestion> Windowed<C> {
 
     fn acknowledge_whole(&self, packet: &Packet<Header>, packets: u32, context: &mut Context<'_, Header>) {
         let header = Header { ack: packets, sent_at: packet.header.sent_at, ..Header::default() };
-        let (to, class) = ((packet.src, packet.path), C::ack_class(packet.class));
+        let (to, class) = ((packet.src, packet.path), C::bare_class(packet.class));
         context.answer(ack_packet(packet.flow, to, class, header, &self.config));
     }
 }

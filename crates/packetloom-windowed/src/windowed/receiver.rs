@@ -81,9 +81,7 @@ impl Receiver {
         self.path = packet.path;
         if marked != self.marked {
             // RFC 8257 §3.2: what waits is acknowledged with the old state first.
-            if self.unacknowledged > 0 {
-                self.acknowledge(self.arrived.next(), self.oldest_sent_at, config, context);
-            }
+            self.acknowledge_waiting(config, context);
             self.marked = marked;
         }
         let in_order = self.arrived.add(seq, last);
@@ -118,7 +116,14 @@ impl Receiver {
 
     /// The delay timer went off; it counts only if what it was set for still waits.
     pub fn delay_over(&mut self, config: &Config, context: &mut Context<'_, Header>) {
-        if self.unacknowledged > 0 && self.delay_ends == context.now {
+        if self.delay_ends == context.now {
+            self.acknowledge_waiting(config, context);
+        }
+    }
+
+    /// Acknowledges what waits, if anything does.
+    pub fn acknowledge_waiting(&mut self, config: &Config, context: &mut Context<'_, Header>) {
+        if self.unacknowledged > 0 {
             self.acknowledge(self.arrived.next(), self.oldest_sent_at, config, context);
         }
     }

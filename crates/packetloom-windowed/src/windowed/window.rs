@@ -331,8 +331,8 @@ pub trait Congestion: Sized + Send {
     #[inline]
     fn label(&mut self, _sent_bytes: u64, _packet: &mut Packet<Header>) {}
 
-    /// The class of the acknowledgements for data of `class`.
-    fn ack_class(class: u8) -> u8 {
+    /// The class of what carries no data, acknowledgements, probes and SYNs, where the data or the flow are of `class`.
+    fn bare_class(class: u8) -> u8 {
         class
     }
 }

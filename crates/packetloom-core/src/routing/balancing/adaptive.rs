@@ -42,7 +42,7 @@ pub const ROUTING: Made<Routing> = Made {
                     Kind::Time,
                     "0s",
                     "What is known of a queue is refreshed this often; 0: for every packet.",
-                    "uet-htsim: values are refreshed once per update period",
+                    "packetloom; uet-htsim, queue.cpp: 0.1 us",
                 ),
                 Param::value(
                     "least",

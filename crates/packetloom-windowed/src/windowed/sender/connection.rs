@@ -52,7 +52,7 @@ impl<C: Congestion> Sender<C> {
 
     /// Sends the flow's first packet in place of a SYN (RFC 7413).
     pub fn send_in_syn(&mut self, config: &Config, context: &mut Context<'_, Header>) {
-        if let Some(seq) = self.choose(config, context.now) {
+        if let Some(seq) = self.choose(context.now) {
             self.pipe += 1;
             self.send_data(seq, Step::Syn, config, context);
         }

@@ -40,6 +40,8 @@ pub struct Sender<C> {
     sacked: SeqSet,
     lost_below: u32,
     retransmit_next: u32,
+    /// Below this packet what has arrived is sent again, too.
+    resend_all_below: u32,
     pipe: u32,
     window: Window,
     congestion: C,
@@ -75,6 +77,7 @@ impl<C: Congestion> Sender<C> {
             sacked: SeqSet::default(),
             lost_below: 0,
             retransmit_next: 0,
+            resend_all_below: 0,
             pipe: 0,
             window: config.window(),
             congestion: C::new(&config.values, &flow),
@@ -158,7 +161,7 @@ impl<C: Congestion> Sender<C> {
 
     /// Whether there is a packet to send that the window allows: if it was not sent, the pace holds it back.
     pub fn is_ready(&self, config: &Config) -> bool {
-        self.candidate(config) < self.packets && self.has_room(self.allowance(), config)
+        self.candidate() < self.packets && self.has_room(self.allowance(), config)
     }
 
     /// The window.
@@ -183,9 +186,7 @@ impl<C: Congestion> Sender<C> {
 
     /// Whether the window allows a packet beyond all that there are.
     pub fn wants_more(&self, config: &Config) -> bool {
-        self.next == self.packets
-            && self.candidate(config) == self.next
-            && self.has_room(self.allowance(), config)
+        self.next == self.packets && self.candidate() == self.next && self.has_room(self.allowance(), config)
     }
 
     /// There is a packet more to send.
@@ -243,7 +244,7 @@ impl<C: Congestion> Sender<C> {
 
     /// Sends what is held lost, or else new data; returns whether there was any.
     fn send_next(&mut self, config: &Config, context: &mut Context<'_, Header>) -> bool {
-        let Some(seq) = self.choose(config, context.now) else { return false };
+        let Some(seq) = self.choose(context.now) else { return false };
         self.pipe += u32::from(!config.resends_all || !self.sacked.contains(seq));
         self.send_data(seq, Step::Nothing, config, context);
         true
@@ -254,35 +255,36 @@ impl<C: Congestion> Sender<C> {
     fn has_room(&self, window: u32, config: &Config) -> bool {
         match config.limit {
             WindowMeasure::Pipe => self.pipe < window,
-            WindowMeasure::Sequence => self.candidate(config) < self.una + window,
+            WindowMeasure::Sequence => self.candidate() < self.una + window,
         }
     }
 
     /// The first packet that may be sent, or sent again.
-    fn candidate(&self, config: &Config) -> u32 {
+    fn candidate(&self) -> u32 {
         if let Some(rack) = self.rack() {
             return rack.next_lost().unwrap_or(self.next);
         }
-        let hole = self.hole(config);
+        let hole = self.hole();
         if hole < self.lost_below { hole } else { self.next }
     }
 
     /// The first packet from `retransmit_next` on that is sent again if it is held lost.
     #[inline]
-    fn hole(&self, config: &Config) -> u32 {
-        if config.resends_all { self.retransmit_next } else { self.sacked.first_absent(self.retransmit_next) }
+    fn hole(&self) -> u32 {
+        let from = self.retransmit_next;
+        if from < self.resend_all_below { from } else { self.sacked.first_absent(from) }
     }
 
     /// What to send. The round trip of a packet is timed only if it was never sent before (Karn's algorithm, RFC 6298
     /// §3).
-    fn choose(&mut self, config: &Config, now: Time) -> Option<u32> {
+    fn choose(&mut self, now: Time) -> Option<u32> {
         if let Some(seq) = self.rack().and_then(Rack::next_lost) {
             self.report.retransmissions += 1;
             self.untime(seq);
             return Some(seq);
         }
         if self.retransmit_next < self.lost_below {
-            let hole = self.hole(config);
+            let hole = self.hole();
             self.retransmit_next = (hole + 1).min(self.lost_below);
             if hole < self.lost_below {
                 self.report.retransmissions += 1;

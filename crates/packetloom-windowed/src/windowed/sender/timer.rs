@@ -69,6 +69,9 @@ impl<C: Congestion> Sender<C> {
         } else {
             self.lost_below = self.next;
             self.retransmit_next = self.una;
+            if config.resends_all {
+                self.resend_all_below = self.next;
+            }
             self.pipe = 0;
         }
     }
@@ -91,7 +94,7 @@ impl<C: Congestion> Sender<C> {
             priority: config.priority.number(&self.flow, remaining_bytes, context.now),
             size_bytes: config.format.ack_bytes,
             kind: Kind::Control,
-            class: self.flow.class,
+            class: C::bare_class(self.flow.class),
             path: self.subflow.into(),
             header: Header {
                 sent_at: context.now,

@@ -12,7 +12,7 @@ use crate::packet::Kind as PacketKind;
 use crate::packets::PacketId;
 use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
 use crate::topology::Topology;
-use crate::units::Time;
+use crate::units::{ByteTime, Time};
 use receiver::Receiver;
 use sender::Sender;
 use std::collections::BTreeMap;
@@ -29,8 +29,8 @@ pub const ROUTING: Made<Routing> = Made {
                 Param::optional(
                     "base_rtt",
                     Kind::Time,
-                    "A probe's round trip between the switches of two hosts on an empty network; left out: twice the delays of the links of a path.",
-                    "ConWeave's ns-3 simulator: 1 us for each link there and back",
+                    "A probe's round trip between the switches of two hosts on an empty network; left out: what the links of a path take, there for the packet that is the probe, and back for the answer.",
+                    "packetloom; ConWeave's ns-3 simulator: 1 us for each link there and back, its delay alone",
                 ),
                 Param::value(
                     "reply_extra",
@@ -116,12 +116,35 @@ impl Settings {
     }
 }
 
-/// Twice the delay of the links between the switches of two hosts.
-fn round_trip(topology: &Topology, src: HostId, dst: HostId) -> Time {
-    let path = topology.path(src, dst);
-    let between = path.get(1..path.len().saturating_sub(1)).unwrap_or(&[]);
-    let delay: u64 = between.iter().map(|&link| topology.links[link].latency.as_ps()).sum();
-    Time(2 * delay)
+/// What a probe takes between the switches of two hosts, and its answer back, on an empty network.
+#[derive(Clone, Debug)]
+struct RoundTrip {
+    /// Whatever the size of the probe.
+    fixed: Time,
+    /// What each link takes for a byte of the probe.
+    links: Vec<ByteTime>,
+}
+
+impl RoundTrip {
+    /// The delays of the links, and what they take to send the two: at 10 Gb/s the four links between two pods take
+    /// longer for a full packet than `reply_extra`.
+    fn between(topology: &Topology, (src, dst): (HostId, HostId), notice_bytes: u16) -> RoundTrip {
+        let path = topology.path(src, dst);
+        let between = path.get(1..path.len().saturating_sub(1)).unwrap_or(&[]);
+        let links = || between.iter().map(|&link| &topology.links[link]);
+        let byte_times = || links().map(|link| topology.byte_time(link.rate));
+        let answer = |byte: ByteTime| byte.of(notice_bytes.into());
+        let delays = links().map(|link| link.latency.times(2));
+        RoundTrip {
+            fixed: delays.chain(byte_times().map(answer)).fold(Time::ZERO, |sum, one| sum + one),
+            links: byte_times().collect(),
+        }
+    }
+
+    /// For a probe of so many bytes.
+    fn of(&self, probe_bytes: u16) -> Time {
+        self.links.iter().fold(self.fixed, |sum, byte| sum + byte.of(probe_bytes.into()))
+    }
 }
 
 /// A switch's part.
@@ -130,7 +153,7 @@ struct ConWeave {
     sender: Sender,
     receiver: Receiver,
     /// Of the switch of each host here: how long a probe takes there and back.
-    round_trips: BTreeMap<u32, Time>,
+    round_trips: BTreeMap<u32, RoundTrip>,
     notice_bytes: u16,
     /// How many packets were marked when they came.
     marked: u64,
@@ -146,13 +169,15 @@ impl ConWeave {
             expiry: values.time("expiry"),
         };
         let paths = EdgePaths::of(&home);
-        let round_trips = round_trips(&paths, home.topology, values.optional_time("base_rtt"));
+        let notice_bytes = values.bytes("notice") as u16;
+        let given = values.optional_time("base_rtt");
+        let round_trips = round_trips(&paths, home.topology, given, notice_bytes);
         ConWeave {
             paths,
             sender: Sender::new(settings, home.random),
             receiver: Receiver::new(settings),
             round_trips,
-            notice_bytes: values.bytes("notice") as u16,
+            notice_bytes,
             marked: 0,
         }
     }
@@ -181,11 +206,19 @@ impl ConWeave {
 }
 
 /// For a switch with hosts, how long a probe takes to each other such switch and back.
-fn round_trips(paths: &EdgePaths, topology: &Topology, given: Option<Time>) -> BTreeMap<u32, Time> {
+fn round_trips(
+    paths: &EdgePaths,
+    topology: &Topology,
+    given: Option<Time>,
+    notice_bytes: u16,
+) -> BTreeMap<u32, RoundTrip> {
     let Some(own) = (0..topology.hosts).find(|&host| paths.is_at(host)) else { return BTreeMap::new() };
     let mut round_trips = BTreeMap::new();
     for host in 0..topology.hosts {
-        let takes = || given.unwrap_or_else(|| round_trip(topology, own, host));
+        let takes = || match given {
+            Some(fixed) => RoundTrip { fixed, links: Vec::new() },
+            None => RoundTrip::between(topology, (own, host), notice_bytes),
+        };
         round_trips.entry(paths.edge_of(host)).or_insert_with(takes);
     }
     round_trips
@@ -211,7 +244,7 @@ impl Balancer for ConWeave {
             return self.arrive(packet, tag, ways.port(0), actions);
         }
         if self.paths.is_at(packet.src) {
-            let round_trip = self.round_trips[&self.paths.edge_of(packet.dst)];
+            let round_trip = &self.round_trips[&self.paths.edge_of(packet.dst)];
             *tag = self.sender.send(packet, &mut self.paths, ways, round_trip);
         }
         Pass::By(self.paths.port(packet, tag.path, ways))

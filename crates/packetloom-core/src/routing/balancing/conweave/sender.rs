@@ -2,7 +2,7 @@
 //! late.
 
 use super::super::flowlets::{OfFlows, stream_of};
-use super::{Count, EdgePaths, Passing, Settings, Signal, Tag, Ways};
+use super::{Count, EdgePaths, Passing, RoundTrip, Settings, Signal, Tag, Ways};
 use crate::random::Stream;
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ impl Sender {
         packet: &Passing,
         paths: &mut EdgePaths,
         ways: Ways<'_>,
-        round_trip: Time,
+        round_trip: &RoundTrip,
     ) -> Tag {
         let now = packet.now;
         let Some(all) = paths.to(packet.dst) else { return Tag::default() };
@@ -87,7 +87,7 @@ impl Sender {
         let has_expired = !is_open || flow.last_at + self.settings.expiry < now;
         let mut tag = Tag { sent_at: now, ..Tag::default() };
         if has_expired || flow.is_stable {
-            flow.reply_by = now + round_trip + self.settings.reply_extra;
+            flow.reply_by = now + round_trip.of(packet.size_bytes) + self.settings.reply_extra;
             flow.epoch += 1;
             (flow.is_rerouted, flow.tail_at) = (false, Time::ZERO);
             tag.signal = Signal::Probe;
