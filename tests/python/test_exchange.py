@@ -193,21 +193,18 @@ def test_operations_have_a_table(tmp_path: Path) -> None:
 
 
 def test_jobs_are_written_as_timelines_and_as_traces_that_can_be_run_again(tmp_path: Path) -> None:
+    training = {
+        "kind": "training",
+        "data": 4,
+        "layers": 2,
+        "forward": "10us",
+        "activations": "10KB",
+        "gradients": "100KB",
+        "repeat": 2,
+    }
     scenario = {
         "topology": {"kind": "rack", "hosts": 4, "link": {"rate": "100Gbps", "delay": "1us"}},
-        "workload": [
-            {
-                "arrivals": {
-                    "kind": "training",
-                    "data": 4,
-                    "layers": 2,
-                    "forward": "10us",
-                    "activations": "10KB",
-                    "gradients": "100KB",
-                    "repeat": 2,
-                }
-            }
-        ],
+        "workload": [{"arrivals": training}],
         "scheme": [
             {"name": "DCTCP", "transport": "dctcp", "queue": {"kind": "ecn", "capacity": "1MB", "mark_above": "100KB"}}
         ],
@@ -231,6 +228,13 @@ def test_jobs_are_written_as_timelines_and_as_traces_that_can_be_run_again(tmp_p
     arrivals = {"kind": "chakra", "files": prefix, "repair": "keep"}
     again = packetloom.run(scenario | {"workload": [{"arrivals": arrivals}]}, tmp_path / "again", progress=False)
     assert again.to_polars("iterations")["compute_ns"].to_list() == [60_000]
+    training |= {"tensor": 2, "data": 2}  # no group is that of all
+    results = packetloom.run(scenario | {"workload": [{"arrivals": training}]}, tmp_path / "groups", progress=False)
+    prefix = str(export(results, "chakra", tmp_path / "group-traces")[0]).removesuffix(".0.et")
+    arrivals |= {"files": prefix}
+    again = packetloom.run(scenario | {"workload": [{"arrivals": arrivals}]}, tmp_path / "regrouped", progress=False)
+    sizes = [one.to_polars("flows")["size_bytes"].sort().to_list() for one in (results, again)]
+    assert sizes[0] == sorted(2 * sizes[1])  # the job was repeated once, the trace is one repetition
     with pytest.raises(PacketloomError, match=r"no job's operations were kept; set measure\.operations"):
         export(
             packetloom.run(scenario | {"measure": {}}, tmp_path / "none", progress=False),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ from packetloom.fabric_bench.inference import requests
 from packetloom.fabric_bench.jobs import jct_ratio, job_iterations, job_time_s, overlap, placed
 from packetloom.fabric_bench.measures import algo_factor, brought_together, jfi, mmr, uplink_balance
 from packetloom.fabric_bench.page import number
-from packetloom.fabric_bench.running import plan_of, run_test
+from packetloom.fabric_bench.running import plan_of, run_test, widest_interval
 from packetloom.fabric_bench.tables import Table, byte_text, cell, headline, made
 from packetloom.scenario import read_plan
 
@@ -230,6 +231,29 @@ def test_full_adds_seeds_until_the_ratio_is_known(tmp_path: Path) -> None:
         )
         runs = run_test(few, "full", tmp_path / str(leaves), settings=(*ranks, f"topology.leaves={leaves}"))
         assert {row.seed for row in runs["n-64"].rows()} == set(range(1, seeds + 1))
+
+
+def test_seeds_that_a_user_sets_are_kept(tmp_path: Path) -> None:
+    test = only_transports(TESTS["synthetic-jct"], ["uec"]) or TESTS["synthetic-jct"]
+    (part,) = (part for part in test.parts if part.name == "n-64")
+    small = ("workload.0.arrivals.data=8", "workload.0.arrivals.forward=1us", "workload.0.arrivals.gradients=256KB")
+    one = dataclasses.replace(test, parts=(part,))
+    runs = run_test(one, "full", tmp_path, settings=(*small, "topology.leaves=1", "run.seeds=1"))
+    assert [row.seed for row in runs["n-64"].rows()] == [1]
+    assert widest_interval(one, runs) == math.inf
+
+
+def test_a_job_that_no_fault_hit_has_no_verdict() -> None:
+    hit, steady = "JCT of the iteration hit (us)", {"steady p99 (us)": [4.0] * 4, "steady JCT (us)": [3.0] * 4}
+    rows = {
+        "fails": ["a", "b", "c", "d"],
+        "balancing": ["x"] * 4,
+        hit: [3.0, 5.0, None, None],
+        "finished": ["yes", "yes", "yes", "no"],
+    }
+    finish = TESTS["link-failure"].tables[0].finish
+    assert finish
+    assert finish(pl.DataFrame(rows | steady))["zero impact"].to_list() == ["yes", "no", None, "no"]
 
 
 def test_what_crosses_the_fabrics_edge(tmp_path: Path) -> None:

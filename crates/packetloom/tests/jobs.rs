@@ -4,6 +4,7 @@ use crate::common::{cases, run, write_file};
 use packetloom::formats::chakra;
 use packetloom::job::{Collective, Operation, Program, Rank, Sizes, Work};
 use packetloom::measure::fingerprint;
+use packetloom::scenario::Scenario;
 use packetloom::simulation::{Monitor, Outcome, Simulation};
 use packetloom::units::Time;
 use std::path::Path;
@@ -309,6 +310,60 @@ fn what_can_not_be_done_is_told() {
     assert_eq!(
         message(&format!("{training}, data = 2, placement = [1]")),
         "workload[0].arrivals.placement: has 1 hosts for 2 ranks; write one for each"
+    );
+    assert_eq!(
+        message("kind = \"kv-cache\", prefill = 1, decode = 4294967296, size = \"1MB\""),
+        "workload[0].arrivals.decode: 4294967297 ranks among 8 hosts; write fewer"
+    );
+    let experts = "kind = \"moe\", experts = 8000000000000, tokens = 1, bytes_per_token = \"1KB\"";
+    let unread = Scenario::from_toml(&text(8, experts), "test", Path::new("."));
+    let problems = unread.expect_err("it says so as it is read").to_string();
+    assert!(problems.contains("workload[0].arrivals.experts: write 65536 at most"), "{problems}");
+}
+
+/// Two accelerators of a server send each other 9 MB: over the rail switches where the server has no switch of its own,
+/// by that switch where it has one, and by the two ports of a NIC on two planes.
+#[test]
+fn the_roofline_has_what_crosses_all_ports_of_a_nic() {
+    let uec = "transport = { kind = \"uec\", control = \"nscc\" }\nrouting = \"reps\"\n\
+               queue = { kind = \"ndp\", capacity = \"300KB\", ecn_min = \"60KB\", ecn_max = \"240KB\" }";
+    let of = |more: &str, scheme: &str| {
+        let arrivals = "kind = \"collective\", operation = \"all-reduce\", size = \"9MB\", ranks = 2";
+        let rails = format!("kind = \"rail-optimised\"\nservers = 2\naccelerators = 2\n{more}");
+        let rails = text(4, arrivals).replace("kind = \"rack\"\nhosts = 4", &rails).replace(NDP, scheme);
+        run(&rails).iterations[0]
+    };
+    // 8·S·f/B with f = 2 (2 − 1)/2 = 1.
+    assert_eq!(of("", ROCE).communication, Time::from_us(720));
+    assert_eq!(of("planes = 2\n", uec).communication, Time::from_us(360));
+    let inside = of("scale_up = { rate = \"800Gbps\", delay = \"0.5us\" }\n", ROCE);
+    assert!(inside.took().is_some());
+    assert_eq!((inside.communication, inside.ratio(), inside.overlap()), (Time::ZERO, None, None));
+}
+
+#[test]
+fn computations_at_once_count_once() {
+    write_file(
+        "jobs-at-once.goal",
+        "num_ranks 2\nrank 0 {\ncalc 3000 cpu 0\ncalc 2000 cpu 1\nsend 8b to 1 tag 0\n}\n\
+         rank 1 {\nrecv 8b from 0 tag 0\n}\n",
+    );
+    let outcome = job(8, "kind = \"goal\", file = \"jobs-at-once.goal\"");
+    assert_eq!(outcome.iterations[0].compute, Time::from_us(3));
+}
+
+#[test]
+fn parts_that_can_not_be_numbered_or_have_no_effect_are_refused() {
+    let message = |hosts: u32, arrivals: &str| {
+        let case = cases(&text(hosts, arrivals)).remove(0);
+        let complaint = Simulation::new(case).expect_err("a mistake");
+        format!("{}: {}", complaint.key, complaint.message)
+    };
+    let rings =
+        "kind = \"collective\", operation = \"all-reduce\", algorithm = \"rail-ring\", size = \"8MB\"";
+    assert_eq!(
+        message(4096, &format!("{rings}, server = 4096, channels = 1024, chunks = 1024")),
+        "workload[0].arrivals.algorithm: all-reduce has more parts than can be numbered; write fewer channels or chunks"
     );
 }
 

@@ -78,7 +78,7 @@ def _without(base: int) -> str:
 
 
 def _more_leaves(leaves: int) -> tuple[Part, Part]:
-    """The draft's larger fabrics, with eight spines more for eight leaves more."""
+    """The draft's larger fabrics: more leaves under the same spines."""
     size = ("workload.0.sizes.size=1MB", f"topology.leaves={leaves}", "run.seeds=5")
     without = (_without(1_000_000), "workload.0.arrivals.rounds=1", f"topology.leaves={leaves}", "run.seeds=5")
     name = f"leaves-{leaves}"

@@ -113,7 +113,7 @@ def chosen_tests(ids: Iterable[str]) -> tuple[Test, ...]:
 
 NOT_COVERED: Mapping[Draft, Mapping[str, str]] = {
     "training": {
-        "UET PDC Scalability and Connection Setup Rate": "contexts and queue pairs are open from the start here",
+        "UET PDC Scalability and Connection Setup Rate": "UET's contexts are always open, and RoCE's in these tests",
         "MLPerf-Aligned JCT": "the workloads are programs; their traces can be run: `packetloom explain chakra`",
         "24-Hour Sustained Load": "a soak finds faults of hardware and software; here one run is as good as the next",
         "Resource Leak Detection": "the same",
@@ -128,7 +128,7 @@ NOT_COVERED: Mapping[Draft, Mapping[str, str]] = {
         "Fabric Scale Limits for Inference Clusters": "kv-pairs goes up to 128 pairs, moe-dispatch up to 64 ranks",
         "KV-Aware Request Routing Efficacy": "there is no model of a request router",
         "Prefix-Aware Cache Hit Rate": "there is no model of a cache of prefixes",
-        "Jain Fairness Index for Decode Worker Utilization": "requests go to decode workers in turn, so it is 1",
+        "Jain Fairness Index for Decode Worker Utilization": "each prefill worker sends to decode workers in turn",
         "ITL Characterization and Tail Latency": "no token after the first is simulated",
         "End-to-End Latency Under Multi-Tenant Load": "there is no model of a serving framework",
         "Aggregate Tokens Per Second": "no token after the first is simulated",

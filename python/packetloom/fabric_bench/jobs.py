@@ -159,9 +159,10 @@ def redistributed_us(case: Case) -> float | None:
 
 
 def _zero_impact(frame: pl.DataFrame) -> pl.DataFrame:
-    """The draft's verdict: the iteration hit is within the steady iterations' p99."""
+    """The draft's verdict: the iteration hit is within the steady iterations' p99; none where none was hit."""
     within = pl.col("JCT of the iteration hit (us)") <= pl.col("steady p99 (us)")
-    verdict = pl.when(within).then(pl.lit("yes")).otherwise(pl.lit("no")).alias("zero impact")
+    was_hit = pl.col("JCT of the iteration hit (us)").is_not_null() | (pl.col("finished") == "no")
+    verdict = pl.when(within).then(pl.lit("yes")).when(was_hit).then(pl.lit("no")).alias("zero impact")
     overhead = pl.col("JCT of the iteration hit (us)") / pl.col("steady JCT (us)")
     first = ["fails", "balancing", "zero impact", "hit over steady"]
     frame = frame.with_columns(overhead.alias("hit over steady"), verdict)
@@ -329,9 +330,9 @@ TESTS = (
                 headline="hit over steady",
                 notes=(
                     "Steady: iterations that were over before the failure. Zero impact: the iteration hit is within "
-                    "the steady p99. Switches send into what is dead until they learn of it, 100 us later (an "
-                    "assumption). Redistributed: until hosts receive nine tenths of what they did before, as a mean of "
-                    "five samples.",
+                    "the steady p99; a dash where the job was over before the failure. Switches send into what is dead "
+                    "until they learn of it, 100 us later (an assumption). Redistributed: until hosts receive nine "
+                    "tenths of what they did before, as a mean of five samples.",
                 ),
             ),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from packetloom.rows import MARKER
 from packetloom.scenario import Plan, read_plan
 
 PRECISE_PERCENT = 1.0
+INTERVAL = "interval (±%)"
 
 
 def plan_of(part: Part, scale: Scale, settings: Sequence[str] = ()) -> Plan | None:
@@ -54,7 +56,7 @@ def run_test(
             runs[part.name] = run_plan(plan, output, workers, reporter, cache=cache, keep_older=keep_older)
 
     run(())
-    if scale == "full" and test.most_seeds:
+    if scale == "full" and test.most_seeds and not any(_says_seeds(setting) for setting in settings):
         seeds = _seeds(runs)
         while seeds < test.most_seeds and widest_interval(test, runs) > PRECISE_PERCENT:
             seeds = min(2 * seeds, test.most_seeds)
@@ -62,14 +64,21 @@ def run_test(
     return runs
 
 
+def _says_seeds(setting: str) -> bool:
+    """Whether a setting is of the seeds: then the user has said how many there are."""
+    return setting.partition("=")[0].strip() == "run.seeds"
+
+
 def _seeds(runs: Mapping[str, Results]) -> int:
     return max(len({row.seed for row in results.rows()}) for results in runs.values())
 
 
 def widest_interval(test: Test, runs: Mapping[str, Results]) -> float:
-    """The widest 95 % interval of the first table's lead, as ± percent of the mean."""
+    """The widest 95 % interval of the first table's lead, as ± percent of the mean; endless where it is not known."""
     (first, *_) = made(test, runs)
-    widths = first.frame["interval (±%)"].fill_null(float("inf"))
+    if INTERVAL not in first.frame.columns:  # nothing was run more than once
+        return math.inf
+    widths = first.frame[INTERVAL].fill_null(math.inf)
     return float(widths.max())  # type: ignore[arg-type]
 
 

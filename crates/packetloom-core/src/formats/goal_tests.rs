@@ -206,6 +206,11 @@ fn what_is_wrong_is_told_with_its_line() {
         ("recv 8b from 0 tag 3\n", "", "rank 1: 1 messages are sent to it that it does not receive"),
         (
             "recv 8b from 0 tag 3",
+            "recv 7b from 0 tag 3",
+            "rank 1: a message from rank 0 with tag 3 has 8 B, but 7 B at most are received; write as many",
+        ),
+        (
+            "recv 8b from 0 tag 3",
             "recv 8b from 0 tag 4",
             "rank 1: 1 messages from rank 0 with tag 4 are received but not sent",
         ),

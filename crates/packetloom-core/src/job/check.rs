@@ -27,6 +27,17 @@ impl fmt::Display for Problem {
 /// Messages from one rank to another with one tag.
 type Channel = (u32, u32, u32);
 
+/// What is known of a channel.
+#[derive(Default)]
+struct Traffic {
+    /// How many more messages are sent than received.
+    left: i64,
+    /// The largest that is sent.
+    sent: u64,
+    /// The largest that is received.
+    received: u64,
+}
+
 impl Program {
     /// Checks that every operation can be executed: what it names is there, no operation depends on itself, the
     /// ranks of a group have the same collective operations, and what is sent is received.
@@ -161,21 +172,29 @@ impl Program {
     }
 
     /// Every message must have a receive, and every receive a message, as far as that can be known: where a rank
-    /// receives from any rank or with any tag, only numbers are compared.
+    /// receives from any rank or with any tag, only numbers are compared; elsewhere the largest message must not be
+    /// larger than the largest receive, too.
     fn check_messages(&self) -> Result<(), Problem> {
-        let mut sent: BTreeMap<Channel, i64> = BTreeMap::new();
+        let mut channels: BTreeMap<Channel, Traffic> = BTreeMap::new();
         let mut open: BTreeMap<u32, i64> = BTreeMap::new();
+        let mut takes_any = BTreeSet::new();
         for (number, rank) in (0..).zip(&self.ranks) {
             for operation in rank.operations() {
                 match operation.work {
-                    Work::Send { peer, tag, .. } => {
-                        *sent.entry((number, peer, tag)).or_default() += 1;
+                    Work::Send { peer, tag, bytes } => {
+                        let channel = channels.entry((number, peer, tag)).or_default();
+                        channel.left += 1;
+                        channel.sent = channel.sent.max(bytes);
                         *open.entry(peer).or_default() += 1;
                     }
-                    Work::Receive { peer, tag, .. } => {
+                    Work::Receive { peer, tag, bytes } => {
                         *open.entry(number).or_default() -= 1;
                         if let (Some(peer), Some(tag)) = (peer, tag) {
-                            *sent.entry((peer, number, tag)).or_default() -= 1;
+                            let channel = channels.entry((peer, number, tag)).or_default();
+                            channel.left -= 1;
+                            channel.received = channel.received.max(bytes);
+                        } else {
+                            takes_any.insert(number);
                         }
                     }
                     _ => {}
@@ -192,12 +211,18 @@ impl Program {
                 return Err(Problem { rank, operation: None, message: format!("{} {what}", left.abs()) });
             }
         }
-        let missing = sent.into_iter().find(|&(_, left)| left < 0);
-        missing.map_or(Ok(()), |((from, rank, tag), left)| {
-            let message =
-                format!("{} messages from rank {from} with tag {tag} are received but not sent", -left);
-            Err(Problem { rank, operation: None, message })
-        })
+        for ((from, rank, tag), Traffic { left, sent, received }) in channels {
+            let of = format!("from rank {from} with tag {tag}");
+            let message = if left < 0 {
+                format!("{} messages {of} are received but not sent", -left)
+            } else if left == 0 && sent > received && !takes_any.contains(&rank) {
+                format!("a message {of} has {sent} B, but {received} B at most are received; write as many")
+            } else {
+                continue;
+            };
+            return Err(Problem { rank, operation: None, message });
+        }
+        Ok(())
     }
 }
 

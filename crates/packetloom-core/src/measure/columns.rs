@@ -111,13 +111,13 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("algorithm_gbps", "The operation's bytes over its time in Gb/s"),
     (
         "bus_gbps",
-        "What of that each rank's link carried in Gb/s: times (n-1)/n, for all-reduce 2(n-1)/n, for broadcast and reduce 1",
+        "Bus bandwidth in Gb/s: algorithm_gbps times a factor, 2(n-1)/n for all-reduce, 1 for broadcast and reduce, (n-1)/n for the others",
     ),
     ("last_start_ns", "When the last rank began, in ns since the case began"),
     ("last_rank", "The rank that began (of an operation) or ended (of a repetition) last"),
     (
         "bound_link",
-        "The link that bounds the operation: at its full rate it takes longest for what it carries of it; empty if not recorded",
+        "The link that would need the longest, at its full rate, for the bytes of this operation that it carries; empty if not recorded",
     ),
     ("bound_links", "How many links take 99 % of that or more"),
     (
@@ -125,15 +125,21 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "What that link takes, in ns, headers included: no operation on these paths takes less; NaN if not recorded",
     ),
     ("iteration", "Which repetition of the job, counted from 0"),
-    ("compute_ns", "What the busiest rank computed in a repetition, in ns"),
+    (
+        "compute_ns",
+        "For how long the busiest rank computed in a repetition, in ns; two computations at once count once",
+    ),
     (
         "communication_ns",
-        "What the busiest rank's messages to other servers take at its link's full rate, in ns: 8·S·f/B for each operation, 8·S/B for each send",
+        "What the busiest rank's messages that leave by its NIC take at the full rate of all its ports, in ns: 8·S·f/B for each operation, 8·S/B for each send",
     ),
-    ("jct_ratio", "jct_ns over the roofline, compute_ns + communication_ns; NaN if it was not done"),
+    (
+        "jct_ratio",
+        "jct_ns over the roofline, compute_ns + communication_ns; NaN if it was not done, or if the roofline is zero",
+    ),
     (
         "overlap",
-        "The part of communication_ns that took no time of its own: 1 - (jct_ns - compute_ns) / communication_ns",
+        "The part of communication_ns that took no time of its own: 1 - (jct_ns - compute_ns) / communication_ns; NaN if nothing left by a NIC",
     ),
     (
         "alone_start_ns",
@@ -188,7 +194,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "conweave_reroutes",
-        "Those of them of which the flow was given a path without marks, drawn at random, which may be the old one",
+        "Late probes after which the flow was moved to a random unmarked path (which may be the old one)",
     ),
     (
         "conweave_notifies",
@@ -198,7 +204,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("conweave_flushes", "Times that a reorder queue was released"),
     (
         "conweave_forced_flushes",
-        "Times that it was, at its deadline, before the last packet by the old path had come; what comes by that path afterwards is out of order",
+        "Times that a reorder queue was released because its deadline expired, before the last packet by the old path had come; what comes by that path afterwards is out of order",
     ),
     ("conweave_max_queues", "The most reorder queues that there were at once for one port"),
     ("conweave_max_held_bytes", "The most bytes that waited in the reorder queues of one switch at once"),

@@ -85,7 +85,12 @@ fn check(values: &Values) -> Result<(), Complaint> {
         _ if operation != Collective::Barrier && !has_size => {
             Err(Complaint::new("size", "is missing; write one such as \"8MB\""))
         }
-        _ => settings::check(values),
+        _ => {
+            if operation == Collective::Barrier {
+                settings::check_without_parts(values, "a barrier is done at once")?;
+            }
+            settings::check(values)
+        }
     }
 }
 

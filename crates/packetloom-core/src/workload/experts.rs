@@ -1,7 +1,7 @@
 //! Mixture of experts: tokens go to the ranks of their experts and back, as many to each as the routing gives it.
 
 use super::job::settings;
-use crate::job::{Collective, Dependency, Operation, Program, Rank, Sizes, Work};
+use crate::job::{Collective, Dependency, MOST_BYTES, Operation, Program, Rank, Sizes, Work};
 use crate::random::Stream;
 use crate::spec::Fallback::{Required, Value as Default};
 use crate::spec::{Complaint, Component, Kind, Param, Values};
@@ -76,11 +76,27 @@ pub const COMPONENT: Component = Component {
         ],
         settings::PLACEMENT_PARAMS,
     ],
-    check: settings::check,
+    check,
 };
 
 /// More draws than that take too long.
 const MOST_CHOICES: u64 = 1 << 28;
+/// More than any model has, and few enough to be gone through for a token.
+const MOST_EXPERTS: u64 = 1 << 16;
+/// So often is an expert drawn for a token that has it already; after that those left are drawn without such tries.
+/// With a skew of 2 and eight experts a token, so many tries as good as never fail.
+const MOST_TRIES: usize = 256;
+
+fn check(values: &Values) -> Result<(), Complaint> {
+    if values.count("experts") > MOST_EXPERTS {
+        return Err(Complaint::new("experts", format!("write {MOST_EXPERTS} at most")));
+    }
+    if values.bytes("bytes_per_token") == 0 {
+        return Err(Complaint::new("bytes_per_token", "a token has 1 B at least; write more"));
+    }
+    settings::check_without_parts(values, "tokens go to each rank at once")?;
+    settings::check(values)
+}
 
 /// The program among so many ranks, and what it is in words.
 ///
@@ -103,12 +119,22 @@ pub fn program(values: &Values, ranks: u32, draws: &mut Stream) -> Result<(Progr
             format!("more than {MOST_CHOICES} choices of experts; write fewer"),
         ));
     }
+    let pairs = u64::from(ranks).pow(2);
+    if pairs.checked_mul(layers).is_none_or(|pairs| pairs > MOST_CHOICES) {
+        let message = format!("more than {MOST_CHOICES} pairs of ranks in all layers; write fewer");
+        return Err(Complaint::new("layers", message));
+    }
+    let bytes = values.bytes("bytes_per_token");
+    if (tokens * top_k).checked_mul(bytes).is_none_or(|bytes| bytes > MOST_BYTES) {
+        let message = format!("a rank sends more than {MOST_BYTES} B in a layer; write fewer");
+        return Err(Complaint::new("bytes_per_token", message));
+    }
     let mut program = Program { groups: vec![(0..ranks).collect()], ..Program::default() };
     program.ranks = vec![Rank::default(); ranks as usize];
     let names = ["dispatch", "experts", "combine"].map(|name| program.name(name));
     let routing = Routing { experts, top_k, tokens, skew: values.number("skew") };
     for _ in 0..layers {
-        let sent = routing.draw(ranks, values.bytes("bytes_per_token"), draws);
+        let sent = routing.draw(ranks, bytes, draws);
         let back = transposed(&sent, ranks);
         let first = program.matrices.len() as u32;
         program.matrices.extend([sent, back]);
@@ -146,21 +172,46 @@ impl Routing {
     fn draw(&self, ranks: u32, bytes: u64, draws: &mut Stream) -> Vec<u64> {
         let bounds = self.bounds(draws);
         let per_rank = (self.experts / u64::from(ranks)) as usize;
-        let mut matrix = vec![0; (ranks * ranks) as usize];
-        let mut chosen = Vec::new();
-        for rank in 0..ranks as usize {
+        let ranks = ranks as usize;
+        let mut matrix = vec![0; ranks * ranks];
+        let mut choice = Choice { is_taken: vec![false; self.experts as usize], chosen: Vec::new() };
+        for rank in 0..ranks {
             for _ in 0..self.tokens {
-                chosen.clear();
-                while (chosen.len() as u64) < self.top_k {
-                    let expert = pick(&bounds, draws);
-                    if !chosen.contains(&expert) {
-                        chosen.push(expert);
-                        matrix[rank * ranks as usize + expert / per_rank] += bytes;
-                    }
+                self.choose(&bounds, &mut choice, draws);
+                for expert in &choice.chosen {
+                    matrix[rank * ranks + expert / per_rank] += bytes;
                 }
             }
         }
         matrix
+    }
+
+    /// The experts of a token: each is drawn among those that were not chosen, in proportion to their weights.
+    fn choose(&self, bounds: &[(f64, usize)], choice: &mut Choice, draws: &mut Stream) {
+        choice.clear();
+        while (choice.chosen.len() as u64) < self.top_k {
+            let mut tries = (0..MOST_TRIES).map(|_| pick(bounds, draws));
+            match tries.find(|&expert| !choice.is_taken[expert]) {
+                Some(expert) => choice.take(expert),
+                None => return self.choose_the_rest(bounds, choice, draws),
+            }
+        }
+    }
+
+    /// The same without tries: of those left, the ones whose exponential times with rates like their weights are
+    /// the shortest (Efraimidis and Spirakis, Information Processing Letters 97, 2006).
+    fn choose_the_rest(&self, bounds: &[(f64, usize)], choice: &mut Choice, draws: &mut Stream) {
+        let left = (0..).zip(bounds).filter(|(_, (_, expert))| !choice.is_taken[*expert]);
+        let mut times: Vec<(f64, usize)> =
+            left.map(|(nth, &(_, expert))| (draws.exponential() / self.weight(nth), expert)).collect();
+        times.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let open = self.top_k as usize - choice.chosen.len();
+        times.iter().take(open).for_each(|&(_, expert)| choice.take(expert));
+    }
+
+    /// Of the n-th most popular expert, counted from 0.
+    fn weight(&self, nth: usize) -> f64 {
+        libm::pow((nth + 1) as f64, -self.skew)
     }
 
     /// Where each expert's part of the line from 0 to 1 ends, and whose it is.
@@ -169,14 +220,32 @@ impl Routing {
         for last in (1..order.len()).rev() {
             order.swap(last, draws.below(last as u32 + 1) as usize);
         }
-        let weight = |nth: usize| libm::pow((nth + 1) as f64, -self.skew);
-        let all: f64 = (0..order.len()).map(weight).sum();
+        let all: f64 = (0..order.len()).map(|nth| self.weight(nth)).sum();
         let mut sum = 0.0;
         let bound = |(nth, expert): (usize, usize)| {
-            sum += weight(nth) / all;
+            sum += self.weight(nth) / all;
             (sum, expert)
         };
         order.into_iter().enumerate().map(bound).collect()
+    }
+}
+
+/// The experts that a token has so far.
+struct Choice {
+    is_taken: Vec<bool>,
+    chosen: Vec<usize>,
+}
+
+impl Choice {
+    fn clear(&mut self) {
+        for expert in self.chosen.drain(..) {
+            self.is_taken[expert] = false;
+        }
+    }
+
+    fn take(&mut self, expert: usize) {
+        self.is_taken[expert] = true;
+        self.chosen.push(expert);
     }
 }
 
@@ -229,6 +298,37 @@ mod tests {
             }
             assert!(most.contains(&busiest) || skew == 0.0 && busiest < 1.1, "{skew}: {busiest}");
         }
+    }
+
+    /// With such a skew, all but the most popular expert are as good as never drawn.
+    #[test]
+    fn a_token_has_different_experts_however_uneven_their_popularity() {
+        let mut values = values(10.0);
+        values.entries.insert("top_k".to_owned(), crate::spec::Value::Count(8));
+        let mut draws = Stream::new(7, Purpose::Pattern, 0);
+        let (program, _) = program(&values, 16, &mut draws).expect("a sound program");
+        for matrix in program.matrices.iter().step_by(2) {
+            // An expert a rank: a rank sends no more than a token's bytes for each of its thousand tokens to one.
+            assert!(matrix.iter().all(|&bytes| bytes <= 100_000));
+            assert!(matrix.chunks(16).all(|row| row.iter().sum::<u64>() == 800_000));
+        }
+    }
+
+    /// Of experts with weights 1, 1/2 and 1/3, those left after the first are drawn three to two.
+    #[test]
+    fn what_is_drawn_without_tries_goes_by_weight() {
+        let routing = Routing { experts: 3, top_k: 2, tokens: 1, skew: 1.0 };
+        let bounds = [(0.0, 0), (0.0, 1), (0.0, 2)];
+        let mut draws = Stream::new(7, Purpose::Pattern, 0);
+        let mut seconds = 0;
+        for _ in 0..60_000 {
+            let mut choice = Choice { is_taken: vec![false; 3], chosen: Vec::new() };
+            choice.take(0);
+            routing.choose_the_rest(&bounds, &mut choice, &mut draws);
+            seconds += u32::from(choice.chosen == [0, 1]);
+        }
+        // 3/5 of 60 000; the standard deviation is 120.
+        assert!((35_400..36_600).contains(&seconds), "{seconds}");
     }
 
     #[test]

@@ -55,8 +55,17 @@ fn program(values: &Values, hosts: u32, draws: &mut Stream) -> Result<(Program, 
             Ok((collective::program(values, ranks)?, what))
         }
         "moe" => experts::program(values, among(values, hosts)?, draws),
-        "training" => Ok(training::program(values)),
-        "kv-cache" => Ok(kv_cache::program(values)),
+        "training" => {
+            let degrees = ["tensor", "data", "pipeline"].map(|key| values.count(key));
+            let ranks = degrees.into_iter().fold(1, u64::saturating_mul);
+            settings::check_ranks("placement", ranks, u64::from(hosts))?;
+            Ok(training::program(values))
+        }
+        "kv-cache" => {
+            let ranks = values.count("prefill").saturating_add(values.count("decode"));
+            settings::check_ranks("decode", ranks, u64::from(hosts))?;
+            Ok(kv_cache::program(values))
+        }
         _ => traces::program(values),
     }
 }
@@ -64,8 +73,6 @@ fn program(values: &Values, hosts: u32, draws: &mut Stream) -> Result<(Program, 
 /// How many ranks there are: as many as written, or as hosts.
 fn among(values: &Values, hosts: u32) -> Result<u32, Complaint> {
     let ranks = values.optional_count("ranks").unwrap_or(u64::from(hosts));
-    if ranks > u64::from(hosts) {
-        return Err(Complaint::new("ranks", format!("{ranks} ranks among {hosts} hosts; write fewer")));
-    }
+    settings::check_ranks("ranks", ranks, u64::from(hosts))?;
     Ok(ranks as u32)
 }

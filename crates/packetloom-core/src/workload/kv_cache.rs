@@ -2,7 +2,7 @@
 //! other, where answers are generated (Zhong et al., "DistServe", OSDI 2024; Patel et al., "Splitwise", ISCA 2024).
 
 use super::job::settings;
-use crate::job::{Dependency, Operation, Program, Rank, Work};
+use crate::job::{Dependency, MOST_BYTES, Operation, Program, Rank, Work};
 use crate::spec::Fallback::{Required, Value as Default};
 use crate::spec::{Complaint, Component, Kind, Param, Values};
 
@@ -84,12 +84,16 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if values.bytes("size") < values.count("messages") {
         return Err(Complaint::new("messages", "a message has 1 B at least; write fewer"));
     }
+    if values.bytes("size") > MOST_BYTES {
+        return Err(Complaint::new("size", format!("write {MOST_BYTES} B at most")));
+    }
+    settings::check_without_parts(values, "keys and values go in messages, and no collective operation")?;
     settings::check(values)
 }
 
 const COMPUTE: u16 = 0;
 
-/// The program, and what it is in words.
+/// The program, and what it is in words; there are hosts for its ranks.
 pub fn program(values: &Values) -> (Program, String) {
     let [prefill, decode, requests, messages] =
         ["prefill", "decode", "requests", "messages"].map(|key| values.count(key) as u32);

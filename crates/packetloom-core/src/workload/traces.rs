@@ -170,6 +170,7 @@ pub const SIMAI: Component = Component {
 /// What is wrong with the files, by its key.
 pub fn program(values: &Values) -> Result<(Program, String), Complaint> {
     let file = values.text(if values.kind == "chakra" { "files" } else { "file" });
+    let mut left_out = String::new();
     let program = match values.kind.as_str() {
         "goal" => {
             let options = goal::Options { unit: values.time("unit") };
@@ -188,9 +189,17 @@ pub fn program(values: &Values) -> Result<(Program, String), Complaint> {
             let options = simai::Options { ranks, ranks_per_package, passes, ..simai::Options::default() };
             formats::read(&file, |text| simai::read(text, &options))?
         }
-        _ => chakra::read_files(&file, values.optional_text("groups").as_deref(), &chakra_options(values))?.0,
+        _ => {
+            let groups = values.optional_text("groups");
+            let (program, report) = chakra::read_files(&file, groups.as_deref(), &chakra_options(values))?;
+            left_out = report.left_out();
+            program
+        }
     };
-    let what = format!("{file}: {} ranks, {} operations", program.ranks.len(), program.operations());
+    let mut what = format!("{file}: {} ranks, {} operations", program.ranks.len(), program.operations());
+    if !left_out.is_empty() {
+        what = format!("{what}; {left_out}");
+    }
     Ok((program, what))
 }
 

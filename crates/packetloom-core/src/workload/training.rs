@@ -134,6 +134,11 @@ fn check(values: &Values) -> Result<(), Complaint> {
             format!("{} data parallel ranks are no whole groups of {}", count("data"), count("experts"));
         return Err(Complaint::new("experts", message));
     }
+    for key in ["activations", "gradients"] {
+        if values.bytes(key) == 0 {
+            return Err(Complaint::new(key, "a message has 1 B at least; write more"));
+        }
+    }
     let factors = [count("tensor"), count("data"), count("layers"), count("microbatches"), 16];
     let operations = factors.into_iter().try_fold(1_u64, u64::checked_mul);
     if operations.is_none_or(|operations| operations > MOST_OPERATIONS) {

@@ -2,11 +2,12 @@
 
 use super::Outcome;
 use super::critical::{self, Bound, Carried, Paths};
-use super::stragglers::ranks;
+use super::stragglers::{RankRow, ranks};
 use super::timelines::timelines;
-use crate::job::{Program, Work};
+use crate::job::Work;
 use crate::measure::FlowRow;
-use crate::units::{Rate, Time};
+use crate::topology::Topology;
+use crate::units::Time;
 use crate::workload::job::{Exchange, Job, Operation, Plan, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ impl Outcome {
     /// Adds what came of jobs; `paths`: how flows found their paths, if operations are to be kept.
     pub(super) fn add_jobs(&mut self, jobs: &[Job], spans: &[RankSpans], paths: Option<&Paths>) {
         self.jobs = collectives(jobs, spans);
-        self.iterations = iterations(jobs, spans, self.topology.nic_rate());
         self.ranks = ranks(jobs, spans);
+        self.iterations = iterations(jobs, spans, &self.ranks, &self.topology);
         let Some(paths) = paths else { return };
         let carried = Carried::of(&self.topology, paths, &self.flows);
         carried.bound(jobs, &mut self.jobs);
@@ -114,10 +115,10 @@ pub struct IterationRow {
     /// The same repetition of the job by itself: when its first rank began, and how long it took, if it was measured and
     /// done.
     pub alone: Option<(Time, Time)>,
-    /// What the busiest rank computed.
+    /// For how long the busiest rank computed; two computations at once count once.
     pub compute: Time,
-    /// What the messages of the busiest rank to other servers take at its link's full rate, without headers: 8·S·f/B
-    /// for each collective operation, 8·S/B for each send.
+    /// What the messages of the busiest rank that take its NIC need at the full rate of all its ports, without headers:
+    /// 8·S·f/B for each collective operation, 8·S/B for each send.
     pub communication: Time,
 }
 
@@ -133,23 +134,29 @@ impl IterationRow {
         self.compute + self.communication
     }
 
-    /// Its time over the roofline.
+    /// Its time over the roofline, if that is any.
     pub fn ratio(&self) -> Option<f64> {
-        self.took().map(|took| took.as_ps() as f64 / self.roofline().as_ps().max(1) as f64)
+        over(self.took()?, self.roofline())
     }
 
     /// Its time over that of the same repetition of the job by itself.
     pub fn interference(&self) -> Option<f64> {
         let (_, alone) = self.alone?;
-        self.took().map(|took| took.as_ps() as f64 / alone.as_ps().max(1) as f64)
+        over(self.took()?, alone)
     }
 
     /// The part of the communication that took no time of its own, since ranks computed meanwhile: 1 − (JCT − C) /
-    /// communication.
+    /// communication. Nothing if there was none.
     pub fn overlap(&self) -> Option<f64> {
         let beyond = self.took()?.as_ps() as f64 - self.compute.as_ps() as f64;
-        Some(1.0 - beyond / self.communication.as_ps().max(1) as f64)
+        let communication = self.communication.as_ps() as f64;
+        (communication > 0.0).then(|| 1.0 - beyond / communication)
     }
+}
+
+/// How often a time has another in it; nothing if that is none.
+fn over(time: Time, other: Time) -> Option<f64> {
+    (other > Time::ZERO).then(|| time.as_ps() as f64 / other.as_ps() as f64)
 }
 
 /// An operation of a rank that was carried out once.
@@ -261,16 +268,31 @@ fn of_job(job: &Job, spans: &[RankSpans]) -> Vec<JobRow> {
     seen.into_iter().filter_map(row).collect()
 }
 
-/// The repetitions of all jobs; `rate` is that of a rank's link.
-pub fn iterations(jobs: &[Job], spans: &[RankSpans], rate: Rate) -> Vec<IterationRow> {
-    jobs.iter().flat_map(|job| iterations_of(job, spans, rate)).collect()
+/// The repetitions of all jobs; `ranks` are what each rank did in them.
+pub fn iterations(
+    jobs: &[Job],
+    spans: &[RankSpans],
+    ranks: &[RankRow],
+    topology: &Topology,
+) -> Vec<IterationRow> {
+    let of_job = |job: &Job| {
+        let ranks = ranks.iter().filter(|row| row.source == job.source);
+        let mut rows = iterations_of(job, spans, topology);
+        for rank in ranks {
+            let row = rows.get_mut(&rank.iteration).expect("it has what its ranks did");
+            row.compute = row.compute.max(rank.computed);
+        }
+        rows.into_values()
+    };
+    jobs.iter().flat_map(of_job).collect()
 }
 
-fn iterations_of(job: &Job, spans: &[RankSpans], rate: Rate) -> Vec<IterationRow> {
+/// The repetitions of a job, but for what its ranks computed.
+fn iterations_of(job: &Job, spans: &[RankSpans], topology: &Topology) -> BTreeMap<u32, IterationRow> {
     let program = &job.plan.program;
     let ranks = 0..program.ranks.len() as u32;
-    let compute = ranks.clone().map(|rank| compute(program, rank)).max().unwrap_or(Time::ZERO);
-    let communication = ranks.map(|rank| communication(&job.plan, rank, rate)).max().unwrap_or(Time::ZERO);
+    let communication =
+        ranks.map(|rank| communication(&job.plan, rank, topology)).max().unwrap_or(Time::ZERO);
     let mut rows: BTreeMap<u32, (IterationRow, usize)> = BTreeMap::new();
     for (_, rank, spans) in spans.iter().filter(|(source, ..)| *source == job.source) {
         for span in spans {
@@ -282,7 +304,7 @@ fn iterations_of(job: &Job, spans: &[RankSpans], rate: Rate) -> Vec<IterationRow
                 end: Time::ZERO,
                 last_rank: 0,
                 alone: None,
-                compute,
+                compute: Time::ZERO,
                 communication,
             };
             let (row, count) = rows.entry(span.iteration).or_insert((new, 0));
@@ -294,26 +316,23 @@ fn iterations_of(job: &Job, spans: &[RankSpans], rate: Rate) -> Vec<IterationRow
         }
     }
     let all = program.operations();
-    let finished = |(row, count): (IterationRow, usize)| {
+    let finished = |(iteration, (row, count)): (u32, (IterationRow, usize))| {
         let end = if count == all { row.end } else { Time::NEVER };
-        IterationRow { end, ..row }
+        (iteration, IterationRow { end, ..row })
     };
-    rows.into_values().map(finished).collect()
+    rows.into_iter().map(finished).collect()
 }
 
-fn compute(program: &Program, rank: u32) -> Time {
-    let operations = program.ranks[rank as usize].operations().iter();
-    let duration = |work| if let Work::Compute { duration } = work { duration } else { Time::ZERO };
-    operations.map(|operation| duration(operation.work)).fold(Time::ZERO, |sum, one| sum.saturating_add(one))
-}
-
-fn communication(plan: &Plan, rank: u32, rate: Rate) -> Time {
+fn communication(plan: &Plan, rank: u32, topology: &Topology) -> Time {
     let operations = plan.program.ranks[rank as usize].operations();
-    let stays = |ranks: &[u32]| plan.settings.share_a_server(ranks);
     let bytes = |(place, work): (u32, Work)| match work {
-        Work::Send { peer, .. } if stays(&[rank, peer]) => 0.0,
+        Work::Send { peer, .. } if stay_inside(plan, &[rank, peer], topology) => 0.0,
         Work::Send { bytes, .. } => bytes as f64,
-        Work::Collective { group, .. } if stays(&plan.program.groups[group as usize]) => 0.0,
+        Work::Collective { group, .. }
+            if stay_inside(plan, &plan.program.groups[group as usize], topology) =>
+        {
+            0.0
+        }
         Work::Collective { .. } => match plan.exchange(plan.exchange_of(rank, place)) {
             Exchange::Collective(operation) => operation.bytes as f64 * operation.bus_factor(),
             Exchange::Send { .. } => 0.0,
@@ -321,5 +340,14 @@ fn communication(plan: &Plan, rank: u32, rate: Rate) -> Time {
         Work::Compute { .. } | Work::Receive { .. } => 0.0,
     };
     let total: f64 = (0..).zip(operations).map(|(place, one)| bytes((place, one.work))).sum();
+    let rate = topology.rate_of(plan.settings.hosts[rank as usize]);
     Time((total * 8e12 / rate.as_bps() as f64).round() as u64)
+}
+
+/// Whether these ranks reach each other by the switch inside their server. Where there is none, those of a server have
+/// their NICs' links for each other, too.
+fn stay_inside(plan: &Plan, ranks: &[u32], topology: &Topology) -> bool {
+    let host = |rank: u32| plan.settings.hosts[rank as usize];
+    let is_inside = |one: u32, other: u32| topology.ports_between(one, other) != topology.nic_ports(one);
+    ranks.windows(2).all(|pair| is_inside(host(pair[0]), host(pair[1])))
 }

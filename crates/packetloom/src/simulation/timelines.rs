@@ -16,7 +16,8 @@ pub struct Timeline {
     pub iteration: u32,
     /// For Perfetto and Chrome, as JSON.
     pub chrome: Vec<u8>,
-    /// A Chakra trace of each rank; none where Chakra has no words for what the job does.
+    /// A Chakra trace of each rank, which says who is in its process groups; none where Chakra has no words for what the
+    /// job does.
     pub chakra: Vec<Vec<u8>>,
 }
 
@@ -42,7 +43,8 @@ fn of_iteration(job: &Job, iteration: u32, ranks: &[&RankSpans]) -> Timeline {
     let spans: Vec<job::Span> = ranks.iter().flat_map(of_rank).collect();
     let mut chrome = Vec::new();
     chrome_trace::write(&plan.program, &spans, &mut chrome).expect("memory can be written to");
-    let chakra = chakra::write(&plan.program, &spans).map(|written| written.files).unwrap_or_default();
+    let written = chakra::write(&plan.program, &spans);
+    let chakra = written.map(|written| written.with_groups(&plan.program)).unwrap_or_default();
     Timeline { source: job.source, iteration, chrome, chakra }
 }
 

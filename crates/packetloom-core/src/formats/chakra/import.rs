@@ -3,6 +3,7 @@
 use super::super::names::Names;
 use super::node::{Kind, Node};
 use super::report::{RankReport, Report};
+use super::wire::MOST_NUMBERS;
 use super::{
     AllGatherSize, Control, CpuCommunication, Groups, Loose, Missing, Options, Order, Source, TraceError,
 };
@@ -132,7 +133,14 @@ impl<'a> Importer<'a> {
         let content = unpacked(&source.content)?;
         let mut nodes: Vec<Node<'_>> = Vec::new();
         let before = self.program.operations();
-        let bound = |count: usize, node: &Node<'_>| {
+        let mut numbers = 0;
+        let mut bound = |count: usize, node: &Node<'_>| {
+            numbers += node.control.len() + node.data.len();
+            if numbers > MOST_NUMBERS {
+                return Err(node.error(format!(
+                    "there are too many dependencies; read are up to {MOST_NUMBERS} of a rank"
+                )));
+            }
             if count == MOST_NODES || before + count >= MOST_OPERATIONS {
                 return Err(node.error(format!(
                     "there are too many; read are up to {MOST_NODES} of a rank and {MOST_OPERATIONS} of all ranks"

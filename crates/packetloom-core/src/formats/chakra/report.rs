@@ -91,6 +91,22 @@ impl Report {
         Report { ranks, unmatched: unmatched(program), partial: partial(program, group_names) }
     }
 
+    /// What the trace does not say, or what was passed over of it, in words; empty if there is no such thing.
+    pub fn left_out(&self) -> String {
+        let sum = |of: fn(&RankReport) -> usize| self.ranks.iter().map(of).sum::<usize>();
+        let without_time = match sum(|one| one.without_time) {
+            0 => None,
+            1 => Some("1 computation has no time and takes none".to_owned()),
+            count => Some(format!("{count} computations have no time and take none")),
+        };
+        let dropped = match sum(|one| one.dropped) {
+            0 => None,
+            1 => Some("1 dependency on a node that is not there was dropped".to_owned()),
+            count => Some(format!("{count} dependencies on nodes that are not there were dropped")),
+        };
+        [without_time, dropped].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
     /// The first thing that is against the trace.
     pub fn problem(&self, options: &Options) -> Option<String> {
         if let Some(one) = self.partial.first() {

@@ -276,6 +276,21 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
+fn groups_that_files_name_themselves_are_read_back() {
+    let program = all_of_it();
+    let files = write(&program, &[]).expect("what Chakra can say").with_groups(&program);
+    let options = Options { loose: Loose::Keep, ..Options::default() };
+    let (read, _) = read_all(files, &options).expect("sound files");
+    assert_eq!(read.groups, program.groups);
+    for (read, rank) in read.ranks.iter().zip(&program.ranks) {
+        let (last, others) = read.operations().split_last().expect("operations");
+        assert_eq!((last.work, last.stream), (Work::Compute { duration: Time::ZERO }, None));
+        let works = |all: &[Operation]| all.iter().map(|one| one.work).collect::<Vec<_>>();
+        assert_eq!(works(others), works(rank.operations()));
+    }
+}
+
+#[test]
 fn what_chakra_cannot_say_is_not_written() {
     let mut program = all_of_it();
     let name = program.name("more");

@@ -2,6 +2,10 @@
 
 use super::super::FileError;
 
+/// So many numbers are read of a node's list, and of all lists of a file: as many as the largest file in JSON has room
+/// for, where each takes a digit and a comma.
+pub const MOST_NUMBERS: usize = 1 << 27;
+
 /// A stretch of a file that is read from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wire<'a> {
@@ -152,6 +156,11 @@ impl<'a> Field<'a> {
             Value::Varint(number) => all.push(number),
             Value::Bytes(mut packed) => {
                 while !packed.is_empty() {
+                    if all.len() == MOST_NUMBERS {
+                        return Err(
+                            self.error(format!("{what} are more than {MOST_NUMBERS}, the most that is read"))
+                        );
+                    }
                     all.push(packed.varint()?);
                 }
             }

@@ -74,6 +74,29 @@ pub fn write(program: &Program, spans: &[Span]) -> Result<Written, Problem> {
     Ok(Written { files, groups })
 }
 
+impl Written {
+    /// The files with who is in the groups: each ends with a METADATA node that names those of its rank, as traces of
+    /// PyTorch have it, so that nothing else is needed to read them.
+    pub fn with_groups(mut self, program: &Program) -> Vec<Vec<u8>> {
+        for (number, (file, rank)) in (0..).zip(self.files.iter_mut().zip(&program.ranks)) {
+            let own = program.groups.iter().enumerate().filter(|(_, ranks)| ranks.contains(&number));
+            if self.groups.is_some() {
+                let groups: serde_json::Value = own.map(|(place, ranks)| named(place, ranks)).collect();
+                let mut node = Node::default();
+                node.begin(rank.operations().len() as u32, "process groups", Kind::Metadata, &[]);
+                varint(&mut node.0, 8 << 3 | 2);
+                delimited(&mut node.0, &text(1, &groups.to_string()));
+                delimited(file, &node.0);
+            }
+        }
+        self.files
+    }
+}
+
+fn named(group: usize, ranks: &[u32]) -> serde_json::Value {
+    serde_json::json!({ "pg_name": group.to_string(), "ranks": ranks })
+}
+
 fn kind(operation: &Operation) -> Kind {
     match operation.work {
         Work::Compute { duration: Time::ZERO } if operation.stream.is_none() => Kind::Metadata,

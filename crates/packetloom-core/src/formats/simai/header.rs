@@ -161,6 +161,11 @@ impl Header {
         let values = Values::read(line)?;
         let given = values.numbers.get("all_gpus:").copied();
         let ranks = match (given, options.ranks) {
+            (Some(given), Some(ranks)) if given != u64::from(ranks) => {
+                return Err(
+                    line.error(format!("all_gpus: is {given}, but ranks is {ranks}; leave out ranks"))
+                );
+            }
             (Some(given), _) => u32::try_from(given).ok().filter(|&ranks| ranks > 0),
             (None, Some(ranks)) => Some(ranks),
             (None, None) => return Err(line.error("all_gpus: is missing; write how many ranks there are")),

@@ -44,13 +44,6 @@ pub struct Costs {
 }
 
 impl Settings {
-    /// Whether all these ranks are in one server.
-    pub fn share_a_server(&self, ranks: &[u32]) -> bool {
-        let Some(servers) = &self.servers else { return false };
-        let server = |rank: &u32| servers[*rank as usize];
-        ranks.windows(2).all(|pair| server(&pair[0]) == server(&pair[1]))
-    }
-
     /// Which of a group share servers, if these have equally many.
     fn seating(&self, group: &[u32]) -> Option<Seating> {
         let servers = self.servers.as_ref()?;
@@ -404,9 +397,12 @@ impl Patterns {
         };
         let strands = patterns.len() as u32;
         let (channels, chunks) = pieces;
+        let lanes = [chunks, strands].into_iter().try_fold(channels, u32::checked_mul);
+        let lanes = lanes.ok_or_else(|| {
+            format!("{} has more parts than can be numbered; write fewer channels or chunks", kind.name())
+        })?;
         let gate = (chunks > PIECES_UNDER_WAY).then_some(channels * strands * PIECES_UNDER_WAY);
         let slots = patterns.iter().map(|pattern| pattern.slots()).max().unwrap_or(0);
-        let lanes = channels * chunks * strands;
         Ok(Operation { kind, algorithm, group, ranks, bytes, lanes, gate, patterns, slots })
     }
 }

@@ -130,6 +130,17 @@ pub fn check(values: &Values) -> Result<(), Complaint> {
     Ok(())
 }
 
+/// Refuses to cut collective operations into parts where there are none that can be: `why`.
+///
+/// # Errors
+/// The first of the keys that says so.
+pub fn check_without_parts(values: &Values, why: &str) -> Result<(), Complaint> {
+    match ["channels", "chunks"].into_iter().find(|key| values.count(key) > 1) {
+        Some(key) => Err(Complaint::new(key, format!("{why}, not in parts; leave this out"))),
+        None => Ok(()),
+    }
+}
+
 /// What a job runs on.
 pub struct Site<'a> {
     /// The hosts that take part, in order.
@@ -170,13 +181,22 @@ pub fn settings(
     })
 }
 
+/// That so many ranks have hosts of their own.
+///
+/// # Errors
+/// By `key` if not.
+pub fn check_ranks(key: &str, ranks: u64, hosts: u64) -> Result<(), Complaint> {
+    if ranks > hosts {
+        return Err(Complaint::new(key, format!("{ranks} ranks among {hosts} hosts; write fewer")));
+    }
+    Ok(())
+}
+
 /// The host of each rank.
 fn place(values: &Values, ranks: u32, site: &Site<'_>, draws: &mut Stream) -> Result<Vec<HostId>, Complaint> {
     let mut hosts = site.hosts.to_vec();
-    if ranks as usize > hosts.len() {
-        let key = if values.entries.contains_key("ranks") { "ranks" } else { "placement" };
-        return Err(Complaint::new(key, format!("{ranks} ranks among {} hosts; write fewer", hosts.len())));
-    }
+    let key = if values.entries.contains_key("ranks") { "ranks" } else { "placement" };
+    check_ranks(key, u64::from(ranks), hosts.len() as u64)?;
     if let Some(list) = values.optional_list("placement") {
         return listed(&list, ranks, &hosts);
     }
