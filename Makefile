@@ -11,7 +11,7 @@ RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/d
 
 help:
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
-	@echo "make test       every check and test"
+	@echo "make test       every check, and all tests but the long ones"
 	@echo "make test-ray   campaigns on a Ray cluster of two nodes; installs Ray"
 	@echo "make lint       formatting, clippy, ruff, mypy"
 	@echo "make format     format all sources"

@@ -1,5 +1,5 @@
-//! Weighted max-min fair rates: no flow can have more per weight without another, that has no more per weight,
-//! having less. Progressive filling (Bertsekas and Gallager, Data Networks, §6.5.2).
+//! Weighted max-min fair rates: no flow's rate per weight can be raised without lowering that of a flow whose rate per
+//! weight is no higher. Progressive filling (Bertsekas and Gallager, Data Networks, §6.5.2).
 
 use super::Routes;
 use std::cmp::Ordering;

@@ -1,5 +1,5 @@
-//! Prefetching. The one place with `unsafe` code: on large networks a switch's packets and ports are scattered over
-//! memory, and prefetching them halves the cost of a packet-hop (docs/performance.md).
+//! Prefetching: on large networks a switch's packets and ports are scattered over memory, and prefetching them halves
+//! the cost of a packet-hop (docs/performance.md). It needs `unsafe` code; elsewhere only calls of users' classes do.
 #![allow(unsafe_code)]
 
 /// What memory is fetched by.

@@ -1,8 +1,9 @@
 //! Random streams keyed by (seed, purpose, entity).
 //!
-//! A component draws from a stream of its own, so adding one does not shift another's draws
-//! (DESIGN: determinism). The generator is xoshiro256++ (Blackman and Vigna, 2019), seeded by
-//! SplitMix64; logarithms come from `libm`, whose bits do not depend on the machine.
+//! A component draws from a stream of its own, so adding one does not shift another's draws, and
+//! the order in which components draw changes no result. The generator is xoshiro256++ (Blackman
+//! and Vigna, 2019), seeded by SplitMix64; logarithms come from `libm`, whose bits do not depend on
+//! the machine.
 
 /// What a stream is for. Two purposes never share a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Congestion controls that users write in Python: the loader that the simulator calls, and what compiled methods
-//! may call back.
+//! Classes that users write in Python (congestion controls, rate controls, queues' rules, choices of paths): the loader
+//! that the simulator calls, and what compiled methods may call back.
 //!
 //! The interpreter takes part only while a scenario is read. The addresses come from `packetloom.schemes.compiler`,
 //! which keeps what it compiled for as long as the process lives.

@@ -446,7 +446,7 @@ fn after_flows_start_or_stop_rates_are_near_the_optimum_within_the_published_tim
 
 /// The authors' scenario as it is. Here half of the events were over within 355 us, 95 % within 535 us.
 #[test]
-#[ignore = "takes a quarter of an hour; run by hand for its figures"]
+#[ignore = "takes long; `make validate` runs it"]
 fn the_published_convergence_scenario() {
     let scenario = SemiDynamic {
         fabric: Fabric { leaves: 8, hosts_per_leaf: 16, spines: 4 },

@@ -1,11 +1,11 @@
 //! The nodes that have something to do, window by window.
 //!
 //! Time is cut into windows no longer than the shortest latency between two nodes. Within a window nodes cannot
-//! affect each other and may be processed one by one (DESIGN, engine rule 8). For each of the windows ahead, the
-//! calendar holds the network's arrivals in the order in which they were sent, and one bit for each node that has a
-//! wake-up. A window's arrivals are sorted by node only when it is opened, in two passes. So an arrival that lies
-//! far ahead costs one sequential write, whatever the size of the network. A node's arrivals are then nearly in
-//! order of time, and cheap to sort.
+//! affect each other, and may be processed one by one in any order: what a node sends in a window arrives after it.
+//! For each of the windows ahead, the calendar holds the network's arrivals in the order in which they were sent, and
+//! one bit for each node that has a wake-up. A window's arrivals are sorted by node only when it is opened, in two
+//! passes. So an arrival that lies far ahead costs one sequential write, whatever the size of the network. A node's
+//! arrivals are then nearly in order of time, and cheap to sort.
 
 use super::arrival::Arrival;
 use super::clock::Clock;

@@ -1,5 +1,5 @@
-//! What the audit (`crate::audit`) reads between two windows: every packet put onto a link since the last
-//! inspection, where every other packet is, and which events are overdue.
+//! What the audit (`audit/` in the crate `packetloom`) reads between two windows: every packet put onto a link since
+//! the last inspection, where every other packet is, and which events are overdue.
 //!
 //! Nothing here runs unless it is called. The links gather the packets by their own means (`wires.rs`), so a
 //! simulation without an audit has none of this.

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 /// Added to a class's balance per turn: about one full packet, for the class of the smaller weight.
 const QUANTUM_BYTES: f64 = 1_500.0;
 
-/// A priority from here on says that the flow has no deadline to meet (`transport/priority.rs`).
+/// A priority from here on says that the flow has no deadline to meet (`packetloom-transport/src/priority.rs`).
 const NO_DEADLINE: u32 = 1 << 31;
 
 const COMPONENT: Component = Component {

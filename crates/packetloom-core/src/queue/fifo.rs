@@ -1,7 +1,7 @@
 //! First in, first out, without holding a packet.
 //!
 //! A FIFO port knows on arrival when a packet will leave, so the packet goes straight onto the link and only its
-//! departure is remembered: one event per packet-hop (DESIGN, engine rule 4).
+//! departure is remembered. So a packet-hop is one event: no second one when the packet leaves.
 
 use super::ring::Ring;
 use super::{Admission, Occupancy, Verdict};

@@ -1,5 +1,5 @@
-//! Max-min fair sharing of the hosts' links: at any time no flow can have more without another that has no more than
-//! it having less.
+//! Max-min fair sharing of the hosts' links: at any time no flow's rate can be raised without lowering that of a flow
+//! whose rate is no higher.
 
 use super::Job;
 use crate::control::{MaxMin, Pair, Routes};

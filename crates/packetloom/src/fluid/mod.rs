@@ -1,7 +1,9 @@
-//! Flow-level models of a fabric: only the hosts' links limit flows, and the fabric between them never does.
+//! Flow-level models of a fabric. In `srpt` and `max_min` only the hosts' links limit flows, and the fabric between
+//! them never does; in `on_links` every link of a flow's path does.
 //!
-//! Each host has a link out and a link in. A job is so much work to move from one host to another; work is stated as
-//! the time that it takes alone, at the full rate of the slower of its two links, so that the models know no bytes.
+//! In the first two each host has a link out and a link in. A job is so much work to move from one host to another;
+//! work is stated as the time that it takes alone, at the full rate of the slower of its two links, so that the models
+//! know no bytes.
 
 pub mod max_min;
 pub mod on_links;
