@@ -49,6 +49,10 @@ def _can_be_written(file: Path | None) -> Path | None:
     """Checked before the work, which may take hours."""
     if file and (file.is_dir() or not file.parent.is_dir()):
         raise typer.BadParameter(f"{file} is a folder" if file.is_dir() else f"there is no folder {file.parent}")
+    if file:
+        from packetloom.targets import check_target
+
+        check_target(file)
     return file
 
 
@@ -267,7 +271,9 @@ def search(
     from packetloom.progress import reporter_for
     from packetloom.scenario import read_plan
     from packetloom.search import Range, held_values, print_held, run_search, write_held
+    from packetloom.targets import check_target
 
+    check_target(json_file, scenario)
     range = Range.parse(vary)
     plan = read_plan(scenario, settings or ())
     for warning in plan.warnings:
@@ -317,7 +323,9 @@ def fidelity(
     from packetloom.fidelity import fidelity_errors, fidelity_plan, print_fidelity, run_fidelity
     from packetloom.progress import reporter_for
     from packetloom.storage import write_json
+    from packetloom.targets import check_target
 
+    check_target(json_file, scenario)
     plan, refusals = fidelity_plan(scenario, flows=flows, seeds=seeds, overrides=settings or ())
     for warning in plan.warnings:
         print(f"warning: {warning}", file=sys.stderr)
@@ -374,9 +382,12 @@ def report(
     ] = None,
 ) -> None:
     """Write one HTML page with the results table, all figures and the fabric: nothing is fetched from elsewhere."""
+    from packetloom.estimates import FILE
     from packetloom.report import write_report
     from packetloom.results import Results
+    from packetloom.targets import check_target
 
+    check_target(output, errors, *(folder / FILE for folder in folders))
     several = [Results(folder) for folder in folders]
     page = write_report(several, output or folders[0] / "report.html", errors=errors)
     print(f"wrote {page}")
@@ -399,7 +410,8 @@ def compare(
 ) -> None:
     """Say how two schemes of a folder, or two folders, differ, seed by seed, and how sure that is.
 
-    Two folders may be of two builds. The exit code is 1 if --worse-than is given and B is worse by more anywhere.
+    Two folders may be of two builds. The exit code is 1 if --worse-than is given and B is worse by more anywhere, or
+    has no value where A has one.
     """
     from packetloom.comparing import Comparison, Side, as_json, print_comparison
     from packetloom.storage import write_json
@@ -408,15 +420,18 @@ def compare(
     one = Side.parse(a)
     comparison = Comparison(one, Side.parse(b, one))
     rows = print_comparison(comparison, console(), by)
+    lacking = comparison.lacking(comparison.measure(by))
     if json_file:
-        write_json(json_file, as_json(rows), "the comparison")
+        write_json(json_file, as_json(rows, lacking), "the comparison")
     if worse_than is None:
         return
     worse = [row for row in rows if row.times_as_bad is not None and row.times_as_bad > worse_than]
     for row in worse:
         at = f" at {row.condition}" if row.condition else ""
         print(f"worse: {row.b}{at} is {row.times_as_bad:.3g} times as bad as {row.a}", file=sys.stderr)
-    if worse:
+    for one_lacking in lacking:
+        print(f"lacking: {one_lacking.text(comparison.names)}", file=sys.stderr)
+    if worse or lacking:
         raise typer.Exit(1)
     print(f"B is nowhere more than {worse_than:g} times as bad as A")
 
@@ -445,7 +460,9 @@ def plot(
     """Draw one figure for print, as wide as a paper's column (.pdf, .png, .svg)."""
     from packetloom.plots import save_figure
     from packetloom.results import Results
+    from packetloom.targets import check_target
 
+    check_target(output)
     options = {"load": load, "statistic": statistic, "bin": bin}
     given = {name: value for name, value in options.items() if value is not None}
     save_figure(figure, [Results(folder) for folder in folders], output, given)
@@ -455,7 +472,7 @@ def plot(
 @app.command()
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")],
+    output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Where the files go.")],
     format: Annotated[
         str, typer.Option(help="fct-hpcc, fct-conweave, flow-monitor, pcapng, chrome-trace or chakra.")
     ] = "fct-hpcc",
@@ -464,7 +481,9 @@ def export(
     from packetloom.exchange import export as write
     from packetloom.results import Results
 
-    for file in write(Results(folder), format, output):
+    if not output.strip():
+        raise PacketloomError('-o "": name the folder that the files go to, or . for this one')
+    for file in write(Results(folder), format, Path(output)):
         print(f"wrote {file}")
 
 
@@ -478,7 +497,9 @@ def list_command() -> None:
 
 @app.command()
 def explain(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name that `packetloom list` shows, or FILE.py:CLASS.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A component or section of scenarios, or FILE.py:CLASS; see `list`.")
+    ],
 ) -> None:
     """Explain a component: its parameters, their units, defaults and sources."""
     from packetloom.catalogue import print_explanation
@@ -507,7 +528,10 @@ def doctor(
     It prints a table and writes a page. The exit code is 1 if the class does not survive a situation.
     """
     from packetloom.doctor.command import run_doctor
+    from packetloom.schemes.named import named_class
+    from packetloom.targets import check_target
 
+    check_target(output, named_class(control)[0])
     try:
         survived = run_doctor(control, output, settings or ())
     except KeyboardInterrupt:
@@ -517,8 +541,13 @@ def doctor(
 
 
 @app.command()
-def check(scenario: ScenarioArgument, settings: SetOption = None) -> None:
-    """Check a scenario without running it: its cases, what they imply, and warnings; or a results folder's files."""
+def check(
+    scenario: Annotated[
+        Path, typer.Argument(metavar="SCENARIO", help="A scenario file, or a results folder: then its files, too.")
+    ],
+    settings: SetOption = None,
+) -> None:
+    """Check a scenario without running it: its cases, what they imply, and warnings. Of a folder: its files, too."""
     from packetloom.scenario import facts, read_plan
 
     if scenario.is_dir():
@@ -588,6 +617,9 @@ def bench(
     pairs: Annotated[int, typer.Option(help="With --against: how many.", min=1)] = 5,
 ) -> None:
     """Measure the simulator's speed and memory."""
+    from packetloom.targets import check_target
+
+    check_target(json_file, against)
     if against:
         from packetloom.bench_comparison import compare_builds
 
@@ -711,8 +743,10 @@ def validate(
     ] = None,
 ) -> None:
     """Compare with theory, other simulators, Linux's TCP. Exits with 1 if something differs beyond what is known."""
+    from packetloom.targets import check_target
     from packetloom.validate.command import run_validation
 
+    check_target(json_file, virtual_kernel, *(configs or ()))
     try:
         agreed = run_validation(
             against or [Against.THEORY, Against.PEERS],

@@ -5,10 +5,11 @@ It says what the report's page says (`findings`), of these two only. Its exit co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -17,7 +18,7 @@ from packetloom.build import builds_text
 from packetloom.errors import PacketloomError
 from packetloom.findings import sentences
 from packetloom.quantities import said_within
-from packetloom.questions import Condition, Measure, Question, names_in, question_of
+from packetloom.questions import Condition, Measure, Question, condition_of, entity_of, names_in, question_of
 from packetloom.results import Results, Snapshot
 from packetloom.rows import builds_of
 from packetloom.setting import setting_text
@@ -68,6 +69,21 @@ class Compared:
     seeds_needed: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """What A has and B lacks under a condition, such as when none of B's flows ended: no comparison finds it good."""
+
+    measure: str
+    condition: str
+    a: str
+    a_mean: float
+
+    def text(self, names: Mapping[str, str]) -> str:
+        """In words; `names` are those of A's folder."""
+        at = f" at {self.condition}" if self.condition else ""
+        return f"{names.get(self.a, self.a)}{at} has no value in B"
+
+
 class Comparison:
     """Two sides and how they differ."""
 
@@ -84,16 +100,41 @@ class Comparison:
         self.pairs, self.only = _pairs(a, b, self.several, is_one_folder)
         self.names = {shown: name for name, shown in names_in(a.results, self.several).items()}
         """A's schemes as they are called in its folder."""
-        self.answer = Answer(_restricted(question, self.pairs), self.pairs)
+        self.asked = question
+        """Of all that the two have, whether the other has it or not."""
+        restricted = _restricted(question, self.pairs)
+        if not restricted.conditions and not self._b_ran_what_a_has(restricted):
+            raise PacketloomError("the two have no load (or other point of the grid) in common")
+        self.answer = Answer(restricted, self.pairs)
 
     def measure(self, name: str | None) -> Measure:
         """The statistic of that name; without one, the one that the scenario is about."""
         measures = {one.name: one for one in self.answer.question.measures}
-        if name is None:
-            return self.answer.question.lead
-        if name not in measures:
+        if name is not None and name not in measures:
             raise PacketloomError(f"there is no statistic {name!r} to compare by; there are {', '.join(measures)}")
-        return measures[name]
+        measure = self.answer.question.lead if name is None else measures[name]
+        if not any(self.rows(measure)) and not self.lacking(measure):
+            raise PacketloomError(f"A has no {measure.title}, so there is nothing to compare")
+        return measure
+
+    def lacking(self, measure: Measure) -> list[Lacking]:
+        """What of A's has no value in B, scheme by scheme: those that B does not have, too."""
+        values = next(one.values for one in self.asked.measures if one.name == measure.name)
+        others: dict[str, str | None] = {name: None for name in self.only if name in self.names}
+        others |= dict(self.pairs)
+        return [
+            Lacking(measure.name, condition.text, one, float(np.mean(list(values[one, condition].values()))))
+            for condition in self.asked.conditions
+            for one, other in others.items()
+            if (one, condition) in values and (other, condition) not in values
+        ]
+
+    def _b_ran_what_a_has(self, question: Question) -> bool:
+        """Whether B has cases, without a value, where A has values."""
+        shown = names_in(self.b.results, self.several)
+        ran = {(shown[entity_of(row, row.label)], condition_of(row)) for row in self.b.results.rows()}
+        others = dict(self.pairs)
+        return any((others[one], condition) in ran for one, condition in question.lead.values if one in others)
 
     def rows(self, measure: Measure) -> Iterator[Compared]:
         """Each pair under each condition that both have."""
@@ -165,11 +206,11 @@ def _restricted(question: Question, pairs: Sequence[Pair]) -> Question:
     )
     entities = tuple(one for one in question.entities if one in wanted)
     conditions = tuple(
-        one for one in question.conditions if all((entity, one) in measures[0].values for entity in entities)
+        here
+        for here in question.conditions
+        if any((one, here) in measures[0].values and (other, here) in measures[0].values for one, other in pairs)
     )
-    if not conditions:
-        raise PacketloomError("the two have no load (or other point of the grid) in common")
-    seeds = max(map(len, measures[0].values.values()))
+    seeds = max(map(len, measures[0].values.values()), default=0)
     return replace(
         question,
         entities=entities,
@@ -199,7 +240,7 @@ def print_comparison(comparison: Comparison, console: Console, by: str | None = 
         console.print(same)
     console.print()
     setting = setting_text(comparison.several, answer.question.flows)
-    if len(comparison.pairs) == 1:
+    if len(comparison.pairs) == 1 and answer.question.conditions:
         for sentence in sentences(answer, setting):
             console.print(sentence.text)
     for one in [measure, *(other for other in answer.question.measures if other is not measure)]:
@@ -213,6 +254,8 @@ def print_comparison(comparison: Comparison, console: Console, by: str | None = 
             console.print(
                 f"{_title(one)}: {alike} {'more ' if different else ''}{what} the same in every seed", style="dim"
             )
+    for lacking in comparison.lacking(measure):
+        console.print(lacking.text(comparison.names), markup=False)
     console.print(_note(comparison, measure), style="dim")
     for name in comparison.only:
         console.print(f"only on one side: {name}", style="dim")
@@ -261,6 +304,7 @@ def _note(comparison: Comparison, measure: Measure) -> str:
     return f"paired by seed; told apart: at 95 %{holm}"
 
 
-def as_json(rows: Sequence[Compared]) -> list[dict[str, object]]:
-    """The rows for a file."""
-    return [asdict(row) for row in rows]
+def as_json(rows: Sequence[Compared], lacking: Sequence[Lacking] = ()) -> list[dict[str, object]]:
+    """The rows for a file; of what B lacks, all that takes B is null."""
+    nothing = dict.fromkeys(field.name for field in fields(Compared))
+    return [*(asdict(row) for row in rows), *(nothing | asdict(one) for one in lacking)]

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from packetloom import _core
 from packetloom.errors import InvariantError, PacketloomError
+from packetloom.inputs import must_be_as_read, must_be_as_read_at_its_end
 from packetloom.machine import usable_cores
 from packetloom.outcome import Outcome
 from packetloom.rows import row_label
@@ -115,13 +116,13 @@ class LocalExecutor:
     def _simulate(self, task: _Task) -> Outcome | None:
         if self._stop.is_set():
             return None
-        simulation = _core.Simulation(task.case)
+        simulation = simulation_of(task.case)
         task.started = time.monotonic()
         task.simulation = simulation
         if self._stop.is_set():  # it came between the question and the assignment
             simulation.cancel()
         core = simulation.run(threads=task.threads, audit=self._audit)
-        refuse_if_broken(task.case, core)
+        refuse_what_counts_for_nothing(task.case, core)
         return None if core.cancelled else Outcome.of(core)
 
 
@@ -130,10 +131,19 @@ def is_audit_asked() -> bool:
     return os.environ.get("PACKETLOOM_AUDIT", "") not in ("", "0")
 
 
-def refuse_if_broken(case: _core.Case, core: _core.Outcome) -> None:
-    """Results of a simulation that violated an invariant are not kept."""
+def simulation_of(case: _core.Case) -> _core.Simulation:
+    """A case's simulation, which has read the files that the scenario was read with."""
+    must_be_as_read(case)
+    simulation = _core.Simulation(case)
+    must_be_as_read(case)
+    return simulation
+
+
+def refuse_what_counts_for_nothing(case: _core.Case, core: _core.Outcome) -> None:
+    """Results of a simulation that violated an invariant, or read changed files, are not kept."""
     if core.violation:
         raise InvariantError(f"{row_label(case.parameters)}: {core.violation}")
+    must_be_as_read_at_its_end(case)
 
 
 def executor_for(workers: int | None, ray: str | None, audit: bool) -> Executor:

@@ -40,6 +40,16 @@ ESTIMATES = ("steady", "links", "flows")
 SEEDS = 3
 MOST_FLOWS = 60_000
 FEWEST_FLOWS = 2_000
+INSTEAD = {
+    "run.seeds": "give --seeds (from Python: seeds)",
+    "run.flows": "give --flows (from Python: flows)",
+    "run.fidelity": "leave it out, each estimate that holds is measured",
+    "run.warm_up": "leave it out, all flows count",
+    "run.cool_down": "leave it out, all flows count",
+    "run.precision": "leave it out, --seeds says how many there are",
+    "measure": "leave it out, nothing is recorded beside flows",
+}
+"""The keys that are replaced here, whatever a scenario has, and what to do instead of setting them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,7 @@ def fidelity_plan(
     "links" does not hold for is left out, unless it holds for none.
     """
     seeds = arguments.whole("seeds", seeds, 1, 1_000)
+    _refuse_what_is_replaced(arguments.settings(overrides))
     whole = read_plan(source, overrides)
     document = json.loads(whole.text) if whole.format == "json" else tomllib.loads(whole.text)
     document.pop("measure", None)
@@ -91,6 +102,14 @@ def fidelity_plan(
     rungs = [rung for rung in ESTIMATES if all(one in held[rung] for one in held[least])]
     run["fidelity"] = [PACKETS, *rungs]
     return _plan_of(whole, document), refusals
+
+
+def _refuse_what_is_replaced(overrides: Sequence[str]) -> None:
+    for setting in overrides:
+        key = ".".join(part.strip() for part in setting.partition("=")[0].split("."))
+        for replaced, instead in INSTEAD.items():
+            if key == replaced or key.startswith(f"{replaced}."):
+                raise PacketloomError(f"--set {setting}: fidelity sets {replaced} itself; {instead}")
 
 
 def _plan_of(whole: Plan, document: Mapping[str, Any]) -> Plan:

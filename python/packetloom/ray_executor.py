@@ -12,7 +12,7 @@ from packetloom import _core
 from packetloom.arguments import AUTO, LOCAL
 from packetloom.build import build_text, this_build
 from packetloom.errors import InvariantError, PacketloomError
-from packetloom.executor import Finished, Running, is_audit_asked, refuse_if_broken
+from packetloom.executor import Finished, Running, is_audit_asked, refuse_what_counts_for_nothing, simulation_of
 from packetloom.outcome import Outcome
 from packetloom.schemes import kept
 from packetloom.schemes.kept import Sources
@@ -37,8 +37,8 @@ def simulate(case_json: str, case_id: str, audit: bool, build: str, sources: Sou
             f"{socket.gethostname()} has {build_text(here.version, here.digest)}, and the machine that sends the cases "
             f"has build {build}: install the same build on every node"
         )
-    core = _core.Simulation(case).run(threads=1, audit=audit)
-    refuse_if_broken(case, core)
+    core = simulation_of(case).run(threads=1, audit=audit)
+    refuse_what_counts_for_nothing(case, core)
     return Outcome.of(core)
 
 

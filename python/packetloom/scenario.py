@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from packetloom import _core, arguments
 from packetloom.errors import PacketloomError, ScenarioError
+from packetloom.late_sources import late_sources
 from packetloom.plain import plain
 from packetloom.text_files import MOST_SCENARIO_BYTES, read_text
 
@@ -137,7 +138,8 @@ def _plan(text: str, format: Literal["toml", "json"], origin: str, overrides: Se
             raise ScenarioError(f"with {settings}: {error}") from None
     cases = tuple(scenario.cases())
     precision = Precision(*scenario.precision) if scenario.precision else None
-    return Plan(text, format, origin, tuple(overrides), cases, tuple(scenario.warnings), precision)
+    warnings = (*scenario.warnings, *late_sources(text, cases))
+    return Plan(text, format, origin, tuple(overrides), cases, warnings, precision)
 
 
 def _nearby(path: Path) -> str:

@@ -58,6 +58,19 @@ def test_overrides_have_a_folder_of_their_own(scenario: Path, tmp_path: Path, fi
         (["explain", "tpc"], 'did you mean "tcp"'),
         (["reproduce", "nature"], "there is no paper 'nature'"),
         (["bench", "nosuch"], "there is no benchmark 'nosuch'"),
+        (["export", "out", "-o", ""], "name the folder that the files go to"),
+        (["report", "out", "-o", "out/packetloom.json"], "packetloom.json belongs to the results in"),
+        (["report", "out", "-o", "out/plan.jsonl"], "plan.jsonl belongs to the results in"),
+        (["report", "out", "-o", "out/../out/scenario.toml"], "scenario.toml belongs to the results in"),
+        (["report", "out", "-o", "out/flows.parquet/page.html"], "flows.parquet belongs to the results in"),
+        (["report", "out", "-o", "errors.json", "--errors", "errors.json"], "is what this command reads"),
+        (["report", "out", "-o", "out/fidelity.json"], "is what this command reads"),
+        (["plot", "fct-cdf", "out", "-o", "out/ports.parquet/x.png"], "ports.parquet belongs to the results in"),
+        (["compare", "out:TCP", ":DCTCP", "--json", "out/packetloom.json"], "belongs to the results in"),
+        (["search", "small.toml", "--vary", "run.flows=1..9", "--json", "small.toml"], "is what this command reads"),
+        (["fidelity", "small.toml", "--json", "link.toml"], "is what this command reads"),
+        (["doctor", "good.py", "-o", "good.py"], "is what this command reads"),
+        (["doctor", "good.py:Good", "-o", "./good.py"], "is what this command reads"),
         (["rnu"], "rnu"),
     ],
 )
@@ -71,12 +84,22 @@ def test_mistakes(
     (tmp_path / "bad.toml").write_text("[tpology]\nk = 4\n")
     (tmp_path / "occupied").mkdir()
     (tmp_path / "occupied" / "file").write_text("")
+    (tmp_path / "good.py").write_text(
+        "from packetloom.schemes import CongestionControl\nclass Good(CongestionControl): 1\n"
+    )
+    (tmp_path / "link.toml").symlink_to("small.toml")
+    before = _held(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["packetloom", *arguments])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 2
     assert message in capsys.readouterr().err
+    assert _held(tmp_path) == before
+
+
+def _held(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 def test_mistake_in_a_process_of_its_own(tmp_path: Path) -> None:

@@ -193,6 +193,20 @@ def test_a_start_that_is_nonsense_is_an_answer_too(tmp_path: Path) -> None:
     assert "Early.start set the window to zero packets or fewer" in examination.failures(examination.own)["Incast"]
 
 
+def test_what_can_not_be_compiled_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    ack = "    def acknowledged(self, ack: Ack, window: Window) -> None:\n"
+    for body, message in [
+        (f"{ack}        raise ValueError('no')", "mine.py line 5: raise can't be compiled in acknowledged"),
+        (f"{ack}        yield 1", "mine.py line 5: yield can't be compiled in acknowledged"),
+        ("    g: int = 10**30", "mine.py line 4: g gets a whole number of 100 bits"),
+        (f"    g: int = {'-' * 50_000}1", "mine.py line 4: this is nested more than 150 deep"),
+    ]:
+        written(tmp_path, A=body)
+        done = doctor(tmp_path, "mine.py")
+        assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+        assert message in " ".join(done.stderr.replace("│", " ").split())
+
+
 def test_bad_input(tmp_path: Path) -> None:
     file = written(tmp_path, A='    g = number(0.5, least=0.0, most=1.0, doc="A number.")', B="    pass")
     for arguments, message in [

@@ -58,6 +58,21 @@ def test_errors_and_speed_of_every_rung(tmp_path: Path) -> None:
     assert any("these are estimates" in warning for warning in warnings)
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("run.seeds=9", "fidelity sets run.seeds itself; give --seeds"),
+        ("run.flows = 500", "fidelity sets run.flows itself; give --flows"),
+        ('run.fidelity="links"', "fidelity sets run.fidelity itself; leave it out"),
+        ("run.warm_up=1us", "all flows count"),
+        ("measure.queues=true", "nothing is recorded beside flows"),
+    ],
+)
+def test_a_setting_is_not_ignored(setting: str, message: str) -> None:
+    with pytest.raises(PacketloomError, match=f"--set {setting}: .*{message}"):
+        fidelity_plan(scenario(DCTCP), flows=10, overrides=["run.max_time=1s", setting])
+
+
 def test_schemes_that_a_rung_does_not_hold_for_are_left_out_with_the_reason() -> None:
     plan, refusals = fidelity_plan(scenario(DCTCP, NDP, IDEAL), flows=100, seeds=1)
     cases = [(case.parameters["scheme"], case.parameters["run.fidelity"]) for case in plan.cases]

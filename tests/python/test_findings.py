@@ -17,6 +17,7 @@ from packetloom.verdicts import Answer
 
 HERE = Condition(0.8)
 SIMPLE = {"topology": {"kind": "rack", "hosts": 6}}
+RUN = {"loads": [0.3, 0.7], "flows": 60, "seeds": 3}
 SCHEMES = [
     {"name": "TCP", "transport": "tcp", "queue": "drop-tail"},
     {"name": "DCTCP", "transport": "dctcp", "queue": "ecn"},
@@ -101,8 +102,7 @@ def test_references_are_best_at_nothing() -> None:
 
 def campaign(folder: Path, **changes: object) -> Results:
     base = {**SIMPLE, "workload": [{"sizes": "web-search"}], "scheme": SCHEMES}
-    run = {"loads": [0.3, 0.7], "flows": 60, "seeds": 3}
-    return packetloom.run({**base, "run": run, **changes}, folder, progress=False)
+    return packetloom.run({**base, "run": RUN, **changes}, folder, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -227,6 +227,41 @@ def test_compare_of_two_folders(loads: Results, tmp_path: Path) -> None:
     same = compared(loads.path, f"{other.path}:TCP", "--worse-than", "1")
     assert same.returncode == 0, same.stderr
     assert "have the same mean slowdown of all flows" in " ".join(same.stdout.split())
+
+
+def test_what_b_lacks_is_never_good(loads: Results, tmp_path: Path) -> None:
+    """Nothing of B has ended by its end; DCTCP and a load are not in it at all."""
+    nothing = campaign(tmp_path / "nothing", run={**RUN, "max_time": "1ns"})
+    file = tmp_path / "compared.json"
+    done = compared(loads.path, nothing.path, "--worse-than", "9", "--json", file)
+    assert done.returncode == 1, done.stdout + done.stderr
+    for scheme in ("TCP", "DCTCP", "MinTCP"):
+        assert f"lacking: {scheme} at load 0.7 has no value in B" in done.stderr
+        assert f"{scheme} at load 0.7 has no value in B" in done.stdout
+    rows = json.loads(file.read_text())
+    assert len(rows) == 6
+    assert all(row["a_mean"] > 1 and row["b_mean"] is None and row["times_as_bad"] is None for row in rows)
+    assert compared(loads.path, nothing.path).returncode == 0
+
+    part = campaign(tmp_path / "part", scheme=[SCHEMES[0], SCHEMES[2]], run={**RUN, "loads": [0.7]})
+    done = compared(loads.path, part.path, "--worse-than", "9", "--json", file)
+    assert done.returncode == 1, done.stderr
+    assert set(done.stderr.splitlines()) == {
+        *(f"lacking: {scheme} at load 0.3 has no value in B" for scheme in ("TCP", "DCTCP", "MinTCP")),
+        "lacking: DCTCP at load 0.7 has no value in B",
+    }
+    assert len(json.loads(file.read_text())) == 2 + 4
+    assert compared(part.path, loads.path, "--worse-than", "9").returncode == 0
+
+
+def test_what_shares_nothing_is_not_compared(loads: Results, tmp_path: Path) -> None:
+    other = campaign(tmp_path / "other", scheme=SCHEMES[:1], run={**RUN, "loads": [0.45]})
+    done = compared(loads.path, other.path, "--worse-than", "9")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the two have no load (or other point of the grid) in common" in done.stderr
+    nothing = campaign(tmp_path / "nothing", scheme=SCHEMES[:1], run={**RUN, "max_time": "1ns"})
+    done = compared(nothing.path, loads.path, "--worse-than", "9")
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 @pytest.mark.parametrize(

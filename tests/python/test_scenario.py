@@ -70,6 +70,37 @@ def test_error_after_an_override_names_it(scenario: Path) -> None:
         read_plan(scenario, ["tpology.k=4"])
 
 
+@pytest.mark.parametrize("arrivals", ["poisson", "periodic", "list"])
+@pytest.mark.parametrize("key", ["max_time", "duration"])
+def test_a_source_that_begins_after_the_end_is_warned_of(key: str, arrivals: str, tmp_path: Path) -> None:
+    """What is warned of is so: no flow starts."""
+    (tmp_path / "list.csv").write_text("src,dst,size_bytes,start_ns\n0,1,1000,0\n")
+    document = tomllib.loads(SCENARIO)
+    others: dict[str, Any] = {"loads": [0.2]} if arrivals == "poisson" else {}
+    others |= {} if arrivals == "list" else {"flows": 5}
+    source: dict[str, Any] = {"sizes": "web-search", "arrivals": {"kind": arrivals}}
+    if arrivals == "list":
+        source = {"arrivals": {"kind": "list", "file": str(tmp_path / "list.csv")}}
+    if arrivals == "periodic":
+        source["arrivals"]["interval"] = "1us"
+    document |= {"workload": [source | {"start": "2ms"}], "run": {key: "1ms", **others}}
+    plan = read_plan(document)
+    begins = "workload[0].start: it begins after 2ms, and"
+    assert plan.warnings == (f"{begins} run.{key} is 1ms: none of its flows starts",)
+    assert len(packetloom.run(document, tmp_path / "out", progress=False).flows) == 0
+    document["workload"][0]["start"] = "0.9ms"
+    assert read_plan(document).warnings == ()
+
+
+def test_a_job_goes_on_after_the_duration() -> None:
+    document = tomllib.loads(SCENARIO)
+    job = {"kind": "collective", "operation": "all-reduce", "size": "1MB"}
+    document |= {"workload": [{"arrivals": job, "start": "2ms"}], "run": {"duration": "1ms"}}
+    assert read_plan(document).warnings == ()
+    document["run"] = {"max_time": "2ms"}
+    assert len(read_plan(document).warnings) == 1
+
+
 def test_same_cases_from_a_file_a_dict_and_objects(scenario: Path, tmp_path: Path) -> None:
     tree = tomllib.loads(SCENARIO)
     objects = Scenario(

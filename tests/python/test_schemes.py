@@ -145,6 +145,56 @@ MISTAKES = [
 ]
 
 
+ACK = "    def acknowledged(self, ack, window):\n"
+MISTAKES += [
+    (f"{ACK}        raise ValueError('no')", 2, "raise can't be compiled in acknowledged: nothing can handle an"),
+    (f"{ACK}        if ack.una > 9:\n            assert ack.marked", 3, "assert can't be compiled"),
+    (f"{ACK}        try:\n            pass\n        except ValueError:\n            pass", 2, "try can't be compiled"),
+    (f"{ACK}        with window:\n            pass", 2, "with can't be compiled"),
+    (f"{ACK}        yield 1", 2, "yield can't be compiled"),
+    (f"{ACK}        async def wait():\n            pass", 2, "async def can't be compiled"),
+    (f"{ACK}        def inner(x):\n            return x", 2, "a def in another can't be compiled"),
+    (f"{ACK}        f = lambda x: x", 2, "lambda can't be compiled"),
+    (f"{ACK}        x = sum(i for i in range(3))", 2, "a generator can't be compiled"),
+    (f"{ACK}        match ack.una:\n            case 1:\n                pass", 2, "match can't be compiled"),
+    (f"{ACK}        x = 1\n        del x", 3, "del can't be compiled"),
+    (f"{ACK}        global HEAD", 2, "global can't be compiled"),
+    (f"{ACK}        import math", 2, "import can't be compiled"),
+    (
+        f"{ACK}        self.again(9)\n    def again(self, n):\n        self.again(n)",
+        4,
+        "again calls itself; there is no",
+    ),
+    (
+        f"{ACK}        self.a()\n    def a(self):\n        self.b()\n    def b(self):\n        self.a()",
+        6,
+        "a calls itself by way of b",
+    ),
+    ("    async def acknowledged(self, ack, window):\n        pass", 1, "is an async def, which is not called"),
+    (f"    if True:\n    {ACK}            pass", 1, "'if True:' has no effect in a class's body"),
+    ("    step: int = 2.9", 1, "step is declared int and gets a float, 2.9; write int(...), or declare it float"),
+    ("    table: list[int] = [0, 1.9]", 1, "table is declared int and gets a float, 1.9"),
+    ("    ready: bool = 0.5", 1, "ready is declared bool and gets a float"),
+    ("    ready: bool = 2", 1, "ready is declared bool and gets 2; write True or False"),
+    ("    g: int = 10**30", 1, "g gets a whole number of 100 bits; write one from -2**63 to 2**63 - 1"),
+    ("    g: float = 10**400", 1, "g gets a whole number of 1329 bits"),
+    (f"    n: int = 0\n{ACK}        x = self.n = 2.5", 3, "gets a float"),
+    (f"    n: int = 0\n{ACK}        x, self.n = 1.5, 2.5", 3, "gets a float"),
+    (f"    n: int = 0\n{ACK}        x, self.n = ack.una, ack", 3, ""),
+    (f"    n: int = 0\n{ACK}        for self.n in (0.5, 1.5):\n            pass", 3, "for can't count in self.n"),
+    (
+        f"    t: list[int] = [0] * 4\n{ACK}        self.t[4] = 1",
+        3,
+        "t has 4 elements, so there is no t[4]; write 0 to 3",
+    ),
+    (f"    t: list[int] = [0] * 4\n{ACK}        x = self.t[-5]", 3, "there is no t[-5]"),
+    (f"    t: int = 0\n{ACK}        x = self.t[0]", 3, "t is no list; write self.t"),
+    (f"{ACK}        x = window.cwnd = 2.5", 2, "window.cwnd is set by itself"),
+    (f"{ACK}        x = {'-' * 400}1", 2, "this is nested more than 150 deep"),
+    (f"{ACK}        x = {'-' * 50_000}1", 2, "this is nested more than 150 deep"),
+]
+
+
 @pytest.mark.parametrize(("body", "line", "message"), MISTAKES, ids=[one[0].strip()[:40] for one in MISTAKES])
 def test_a_mistake_is_reported_with_its_line(body: str, line: int, message: str, tmp_path: Path) -> None:
     file = tmp_path / "broken.py"
@@ -167,6 +217,27 @@ def test_a_mistake_is_reported_with_its_line(body: str, line: int, message: str,
         ),
         ("class Other: pass\n", "there is no class 'Broken' here; the classes are: Other"),
         ("import os\nclass Broken: pass\n", "line 1: os can't be imported here"),
+        ("x = 1\nimport random\nclass Broken: pass\n", "line 2: random can't be imported here"),
+        ("import numpy as np\nW = np.random.random()\n", "line 2: np.random.random can't be used here, for results"),
+        ("import numpy as np\nW = np.loadtxt('w.txt')\n", "line 2: np.loadtxt can't be used here"),
+        ("import numpy as np\nW = np.empty(3)\n", "line 2: np.empty can't be used here"),
+        ("import numpy as np\nf = np\n", "line 2: np is a module"),
+        ("from numpy.random import random\n", "line 1: numpy.random.random can't be used here"),
+        ("from numpy import random as r\n", "line 1: numpy.random can't be used here"),
+        ("from numpy import *\n", "line 1: write import numpy"),
+        ("import typing\nW = typing.sys.argv\n", "line 2: typing.sys.argv can't be used here"),
+        ("import numba\nf = numba.objmode\n", "line 2: numba.objmode can't be used here"),
+        ("os = __import__('os')\n", "line 1: __import__ can't be used here"),
+        ("W = open('w.txt').read()\n", "line 1: open can't be used here"),
+        ("W = eval('1')\n", "line 1: eval can't be used here"),
+        ("W = id(1)\n", "line 1: id can't be used here"),
+        ("W = ().__class__\n", "line 1: __class__ can't be used here"),
+        ("class Broken: pass\nraise SystemExit(0)\n", "line 2: SystemExit: 0"),
+        (f"{HEAD}@print\nclass Broken(CongestionControl): pass\n", "Broken can't have a decorator"),
+        (
+            f"{HEAD}class Broken(CongestionControl): pass\nBroken.lost = print\n",
+            "line 2: Broken.lost is set outside of the class",
+        ),
         ("from .other import x\nclass Broken: pass\n", "line 1: .other can't be imported here"),
     ],
 )
@@ -176,6 +247,51 @@ def test_a_file_that_is_wrong(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as raised:
         read_plan(scenario(mine("Broken", file)))
     assert message in str(raised.value)
+
+
+def test_a_function_of_the_file_is_held_to_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "broken.py"
+    body = f"class Broken(CongestionControl):\n{ACK}        window.cwnd = 3.0 + f(ack.una)\n"
+    for function, message in [
+        ("def f(n):\n    assert n\n    return n", "line 3: assert can't be compiled in f"),
+        ("def f(n):\n    return 0 if n < 0 else f(n - 1)", "line 3: f calls itself"),
+        ("def f(n):\n    return g(n)\ndef g(n):\n    return f(n)", "calls itself by way of"),
+        ("import numba\ndef f(n):\n    return g(n)\ng = numba.njit(f)", "calls itself by way of"),
+    ]:
+        file.write_text(f"{HEAD}{function}\n{body}")
+        with pytest.raises(ScenarioError) as raised:
+            read_plan(scenario(mine("Broken", file)))
+        assert message in str(raised.value)
+
+
+def test_what_a_file_may_hold(tmp_path: Path) -> None:
+    """Constants that are computed, helpers that no method calls, and a program beside the class."""
+    file = tmp_path / "whole.py"
+    file.write_text(
+        f'''import math
+import numpy as np
+{HEAD}TABLE = np.array([math.exp(-x) for x in np.linspace(0.0, 1.0, 5)])
+def checked(x):
+    assert x > 0
+    return x
+ONE = checked(1)
+def at(table: np.ndarray, place):
+    at = table[place]
+    return at
+class Whole(CongestionControl):
+    """A class."""
+    n: int = 0
+    table: list[int] = [0, True]
+    def acknowledged(self, ack: Ack, window: Window) -> None:
+        id = [one * 2 for one in range(3)]
+        self.n = self.table[0] = id[1]
+        self.table[1], self.n = self.n, self.table[0]
+        window.cwnd = 2.0 + at(TABLE, 1) + ONE
+if __name__ == "__main__":
+    print(open("another file").read())
+'''
+    )
+    assert len(read_plan(scenario(mine("Whole", file))).cases) == 1
 
 
 def test_another_process_takes_what_was_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +326,9 @@ NONSENSE = [
     ("window.cwnd = -3.5", "Mad.acknowledged set the window to zero packets or fewer"),
     ("window.cwnd = 1e3", "Mad.acknowledged set the window to 1000 packets, and it may be 20 at most"),
     ("window.ssthresh = -1.0", "Mad.acknowledged set ssthresh to what is negative"),
+    ("self.table[ack.una] = 1", "Mad.acknowledged set the window to what is not a number"),
+    ("self.table[0] = self.table[-1 - ack.una]", "Mad.acknowledged set the window to what is not a number"),
+    ("self.table[0] = [1, 2][ack.una]", "Mad.acknowledged set the window to what is not a number"),
     ("window.shrink(math.nan)", "Mad.acknowledged set the window to what is not a number"),
 ]
 
@@ -217,7 +336,7 @@ NONSENSE = [
 @pytest.mark.parametrize(("statement", "message"), NONSENSE, ids=[one[0] for one in NONSENSE])
 def test_nonsense_ends_the_run_with_method_flow_and_time(statement: str, message: str, tmp_path: Path) -> None:
     file = tmp_path / "mad.py"
-    body = f"    def acknowledged(self, ack: Ack, window: Window) -> None:\n        {statement}\n"
+    body = f"    table: list[int] = [0] * 4\n{ACK}        {statement}\n"
     file.write_text(f"import math\n{HEAD}class Mad(CongestionControl):\n{body}")
     source = scenario(mine("Mad", file, max_window=20), flows=20)
     with pytest.raises(PacketloomError) as raised:

@@ -184,6 +184,7 @@ NONSENSE = [
     ("pace.rate_bps = 0.0", "set the rate below 1 bit per second"),
     ("pace.rate_bps = -1e9", "set the rate below 1 bit per second"),
     ("pace.rate_bps = 2.0 * pace.line_rate_bps", "set the rate above the link's 10Gbps"),
+    ("self.table[answer.packets + 4] = 1.0", "set the rate to what is not a number"),
     ("pace.window_bytes = 0", "set the window to zero bytes or fewer"),
 ]
 
@@ -192,7 +193,8 @@ NONSENSE = [
 def test_a_rate_that_can_not_be_ends_the_run(statement: str, message: str, tmp_path: Path) -> None:
     file = tmp_path / "mad.py"
     body = (
-        f"class Mad(RateControl):\n    def answered(self, answer: Answer, pace: Pace) -> None:\n        {statement}\n"
+        "class Mad(RateControl):\n    table: list[float] = [0.0] * 4\n"
+        f"    def answered(self, answer: Answer, pace: Pace) -> None:\n        {statement}\n"
     )
     file.write_text(HEAD + body)
     mad = {"transport": mine(file, "Mad", "python-rate"), "queue": "drop-tail"}

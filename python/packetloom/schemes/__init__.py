@@ -1,7 +1,7 @@
 """Schemes of your own: a congestion control, a rate control, a queue's rule or a choice of paths is a Python class in a
 file beside the scenario.
 
-    from packetloom.schemes import Ack, CongestionControl, Window, number
+    from packetloom.schemes import CongestionControl, Loss, Window, number
 
     class Gentle(CongestionControl):
         \"\"\"TCP that keeps more than half of its window at a loss.\"\"\"
@@ -15,7 +15,8 @@ A scenario names it: `transport = { kind = "python", file = "gentle.py", class =
 the class when the scenario is read. docs/your-own-scheme.md is the guide.
 
 `declaration` has what a class is made of, `roles` what methods share with the simulator, `translate` turns methods into
-functions that numba knows, `compiler` compiles these, `loader` finds the file and says what is wrong with it.
+functions that numba knows, `compiler` compiles these, `loader` finds the file and says what is wrong with it. What a
+file may not hold is in `source` and `statements`.
 """
 
 from packetloom.schemes.declaration import (

@@ -7,6 +7,7 @@ of the file. The functions live as long as the process: the simulator has their 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
@@ -53,7 +54,7 @@ def compile_methods(
         if value is cbrt:
             namespace[name] = _compiled_cbrt
         elif isinstance(value, FunctionType) and value.__code__.co_filename == file and name not in entries.values():
-            namespace[name] = numba.njit(cache=True, error_model="numpy")(value)
+            namespace[name] = numba.njit(cache=True, error_model="numpy", boundscheck=True)(value)
     state = _state(fields)
     addresses: dict[str, int] = {}
     for name, hook in role.hooks.items():
@@ -181,6 +182,7 @@ def _compiled_cbrt(value: Any) -> Any:
 
 _OURS: dict[str, Any] = {
     f"{OURS}carray": carray,
+    f"{OURS}nan": math.nan,
     f"{OURS}whole": _whole,
     **_plain_methods("Pace"),
     **_plain_methods("Paths"),

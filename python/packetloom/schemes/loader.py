@@ -29,6 +29,8 @@ from packetloom.errors import ScenarioError
 from packetloom.schemes import declaration
 from packetloom.schemes.declaration import Parameter
 from packetloom.schemes.roles import ROLES, Role
+from packetloom.schemes.source import check_alone, parsed
+from packetloom.schemes.statements import check_body, check_statements
 from packetloom.schemes.translate import Declared, Field, TranslationError, translate
 from packetloom.storage import write_text
 from packetloom.text_files import MOST_SCENARIO_BYTES, read_text
@@ -38,11 +40,12 @@ _FRAMES = ("Failed in", "During:", "File ", "[", "- ", "^", "There are", ">>>")
 # Where the copies are while the cache is off.
 _PLACE = "PACKETLOOM_SCHEMES"
 # What numba keeps beside the copies is of this kind; of another it is not used, and classes are compiled again.
-_FORMAT = 2
-_IMPORTS = ("packetloom", "math", "numpy", "numba", "typing", "__future__")
+_FORMAT = 4
 # Fields are of these types, or lists of them, and begin with what a class gives them.
 _TYPES = {"int": int, "float": float, "bool": bool}
 _LISTS = {"list[int]": int, "list[float]": float}
+# Ints have 64 bits, as in the simulator.
+_INT_END = 1 << 63
 Value = int | float | bool
 
 
@@ -121,10 +124,11 @@ def _describe(copy: Path, source: str, class_name: str) -> dict[str, Any]:
     role = ROLES[base]
     parameters = {name: value for name, value in vars(found).items() if isinstance(value, Parameter)}
     fields = _fields(found, node, role)
-    methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+    methods = _methods(node)
     constants = _constants(found, node, role)
     declared = Declared(class_name, role, constants, parameters, fields, methods, {*namespace, *dir(builtins)})
     tree = translate(declared)
+    _check_methods(found, node, role)
     return {
         "base": base,
         "doc": _first_sentence(found),
@@ -160,23 +164,37 @@ def _layout(found: type, fields: dict[str, Field]) -> dict[str, Field]:
 
 def _module(copy: Path, source: str, class_name: str) -> tuple[dict[str, Any], ast.ClassDef]:
     """What a file defines, and where the class stands in it."""
-    try:
-        tree = ast.parse(source, str(copy))
-    except SyntaxError as error:
-        raise TranslationError(error.lineno or 1, error.msg) from None
-    _check_imports(tree)
+    tree = parsed(source, str(copy))
+    check_alone(tree)
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     if class_name not in classes:
         known = ", ".join(classes) or "none"
         raise TranslationError(1, f"there is no class {class_name!r} here; the classes are: {known}")
+    check_body(classes[class_name])
+    check_statements(tree, _methods(classes[class_name]))
     namespace = _namespace(copy, source)
     try:
         exec(compile(tree, str(copy), "exec"), namespace)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == str(copy) and frame.lineno]
         raise TranslationError(lines[-1] if lines else 1, f"{type(error).__name__}: {error}") from None
     return namespace, classes[class_name]
+
+
+def _methods(node: ast.ClassDef) -> dict[str, ast.FunctionDef]:
+    return {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+
+
+def _check_methods(found: type, node: ast.ClassDef, role: Role) -> None:
+    """What is translated is what stands in the class; a function that is put there later would be ignored."""
+    written = _methods(node)
+    for name in (*role.hooks, *written):
+        value = vars(found).get(name)
+        line = written[name].lineno if name in written else None
+        if value is not None and getattr(getattr(value, "__code__", None), "co_firstlineno", 0) != line:
+            message = f"{node.name}.{name} is set outside of the class, and not compiled; write it as a method there"
+            raise TranslationError(line or node.lineno, message)
 
 
 def _namespace(copy: Path, source: str) -> dict[str, Any]:
@@ -186,23 +204,6 @@ def _namespace(copy: Path, source: str) -> dict[str, Any]:
     module.__file__ = str(copy)
     sys.modules[module.__name__] = module
     return vars(module)
-
-
-def _check_imports(tree: ast.Module) -> None:
-    """What a file imports is not part of a case's identity, so it may not change."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = ["." * node.level + (node.module or "")]
-        else:
-            continue
-        for name in names:
-            if name.partition(".")[0] not in _IMPORTS:
-                known = ", ".join(_IMPORTS)
-                raise TranslationError(
-                    node.lineno, f"{name} can't be imported here, only {known}: the file has to be whole"
-                )
 
 
 def _constants(found: type, node: ast.ClassDef, role: Role) -> dict[str, int]:
@@ -236,12 +237,25 @@ def _field(name: str, written: str, value: Any, line: int) -> Field:
     if (kind := _LISTS.get(written)) is not None:
         if not (isinstance(value, list) and value and all(isinstance(one, int | float) for one in value)):
             raise TranslationError(line, f"{name} needs its initial values, such as {name}: {written} = [0] * 5")
-        return Field(kind, tuple(map(kind, value)), is_list=True)
+        return Field(kind, tuple(_initial(name, kind, one, line) for one in value), is_list=True)
     if (kind := _TYPES.get(written)) is None:
         raise TranslationError(line, f"{name} is {written}; a field is int, float or bool, list[int] or list[float]")
     if not isinstance(value, int | float):
         raise TranslationError(line, f"{name} needs an initial value, such as {name}: {written} = 0")
-    return Field(kind, (kind(value),))
+    return Field(kind, (_initial(name, kind, value, line),))
+
+
+def _initial(name: str, kind: type, value: float, line: int) -> float:
+    """An initial value as its field has it; nothing of it may be lost."""
+    if kind is not float and isinstance(value, float):
+        message = f"{name} is declared {kind.__name__} and gets a float, {value!r}; write int(...), or declare it float"
+        raise TranslationError(line, message)
+    if kind is bool and value not in (0, 1):
+        raise TranslationError(line, f"{name} is declared bool and gets {value}; write True or False")
+    if isinstance(value, int) and not -_INT_END <= value < _INT_END:
+        message = f"{name} gets a whole number of {value.bit_length()} bits; write one from -2**63 to 2**63 - 1"
+        raise TranslationError(line, f"{message}, or a float such as 1e20 for a field that is declared float")
+    return float(value) if kind is float else kind(value)
 
 
 def _name(target: ast.expr) -> str:

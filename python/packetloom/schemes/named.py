@@ -6,6 +6,8 @@ import ast
 from pathlib import Path
 
 from packetloom.errors import ScenarioError
+from packetloom.schemes.source import parsed
+from packetloom.schemes.translate import TranslationError
 from packetloom.text_files import MOST_SCENARIO_BYTES, read_text
 
 BASE = "CongestionControl"
@@ -41,10 +43,9 @@ def _classes(file: Path) -> tuple[list[str], list[str]]:
     """The classes that a file defines, and those of them that are congestion controls."""
     text = read_text(file, MOST_SCENARIO_BYTES)
     try:
-        tree = ast.parse(text, str(file))
-    except (SyntaxError, ValueError) as error:
-        line = getattr(error, "lineno", None) or 1
-        raise ScenarioError(f"{file} line {line}: {getattr(error, 'msg', error)}") from None
+        tree = parsed(text, str(file))
+    except TranslationError as error:
+        raise ScenarioError(f"{file} line {error.line}: {error.message}") from None
     known = {BASE}
     classes: list[str] = []
     controls: list[str] = []

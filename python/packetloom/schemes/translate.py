@@ -134,11 +134,21 @@ def _kind(argument: ast.arg) -> str | None:
     return name if name in TOOLS or name in EVENTS else None
 
 
+# What ends a run, where numba's own code raises an exception, such as for an index that is out of range: the simulator
+# refuses a window or a rate that is not a number, with the method, the flow and the time.
+_REFUSED = {
+    "Window": f"{OURS}window_set_cwnd(carray(tools, 1)[0], {OURS}nan)",
+    "Pace": f"carray(tools, 1)[0].rate_bps = {OURS}nan",
+}
+
+
 def _entry(declared: Declared, name: str, hook: Hook) -> ast.stmt:
     given = ("state", "event", "tools") if hook.event else ("state", "tools")
     records = ", ".join(f"carray({one}, 1)[0]" for one in given)
     call = f"{function_name(declared.name, name)}({records})"
     result = f"carray(tools, 1)[0].result = {OURS}whole({call})" if hook.returns else call
+    if (refused := _REFUSED.get(hook.tools)) is not None:
+        result = f"try:\n        {result}\n    except Exception:\n        {refused}"
     text = f"def {entry_name(declared.name, name)}(state, event, tools):\n    {result}\n"
     entry = ast.parse(text.replace("carray", f"{OURS}carray")).body[0]
     line = declared.methods[name].lineno
@@ -155,6 +165,15 @@ def _article(kind: str) -> str:
 def _loaded(target: ast.expr) -> ast.expr:
     """What is assigned to, as it is read."""
     return ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)
+
+
+def _constant(index: ast.expr) -> int | None:
+    match index:
+        case ast.Constant(int(value)):
+            return value
+        case ast.UnaryOp(ast.USub(), ast.Constant(int(value))):
+            return -value
+    return None
 
 
 class _Translator(ast.NodeTransformer):
@@ -194,11 +213,31 @@ class _Translator(ast.NodeTransformer):
                 raise TranslationError(node.lineno, f"{owner}.{name} can't be set")
         return node
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        match node.value:
+            case ast.Attribute(ast.Name(owner), name) if owner == self.self_name:
+                self._check_index(node, name)
+        self.generic_visit(node)
+        return node
+
+    def _check_index(self, node: ast.Subscript, name: str) -> None:
+        """An index that is written as a number is checked here."""
+        field = self.declared.fields.get(name)
+        index = _constant(node.slice)
+        if field is None or index is None:
+            return
+        length = len(field.initial)
+        if not field.is_list:
+            raise TranslationError(node.lineno, f"{name} is no list; write self.{name}")
+        if not -length <= index < length:
+            message = f"{name} has {length} elements, so there is no {name}[{index}]; write 0 to {length - 1}"
+            raise TranslationError(node.lineno, message)
+
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         if (target := self._guarded(node.targets[0])) is None:
             self.generic_visit(node)
-            if self._is_whole(node.targets[0]):
-                node.value = self._whole(node.value)
+            for one in node.targets:
+                node.value = self._kept_whole(one, node.value)
             return node
         if len(node.targets) > 1:
             raise TranslationError(node.lineno, f"{target[0]}.{target[1]} is set by itself; write two statements")
@@ -219,6 +258,13 @@ class _Translator(ast.NodeTransformer):
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
         return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        if self._has_whole(node.target):
+            message = f"for can't count in {ast.unparse(node.target)}; write a name of its own, and set the field to it"
+            raise TranslationError(node.lineno, message)
+        self.generic_visit(node)
+        return node
 
     def _guarded(self, target: ast.expr) -> tuple[str, str] | None:
         """Whose field is set, and which, if a function of the simulator sets it."""
@@ -243,6 +289,20 @@ class _Translator(ast.NodeTransformer):
     def _whole(self, value: ast.expr) -> ast.expr:
         return ast.copy_location(ast.Call(ast.Name(f"{OURS}whole", ast.Load()), [value], []), value)
 
+    def _kept_whole(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        """What is assigned to several targets, too, may be no float where one of them is an int."""
+        if self._is_whole(target):
+            return self._whole(value)
+        if not (isinstance(target, ast.Tuple | ast.List) and self._has_whole(target)):
+            return value
+        if not (isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts)):
+            raise TranslationError(target.lineno, f"{ast.unparse(target)} holds ints; write a statement for each")
+        value.elts = [self._kept_whole(one, its) for one, its in zip(target.elts, value.elts, strict=True)]
+        return value
+
+    def _has_whole(self, target: ast.expr) -> bool:
+        return any(isinstance(one, ast.expr) and self._is_whole(one) for one in ast.walk(target))
+
     def _set(self, node: ast.stmt, target: tuple[str, str], value: ast.expr) -> ast.stmt:
         owner, name = target
         function = ast.Name(f"{OURS}{self.given[owner].lower()}_set_{name}", ast.Load())
@@ -252,6 +312,8 @@ class _Translator(ast.NodeTransformer):
     def _of_tools(self, node: ast.Attribute, owner: str, kind: str) -> ast.expr:
         tools = TOOLS[kind]
         self._known(node, node.attr, tools.known, f"{_article(kind)} has no")
+        if isinstance(node.ctx, ast.Store) and node.attr in tools.guarded:
+            raise TranslationError(node.lineno, f"{owner}.{node.attr} is set by itself; write a statement for it alone")
         if node.attr in tools.comparisons:
             low, high = (self._read(node, owner, field) for field in tools.comparisons[node.attr])
             return ast.copy_location(ast.Compare(low, [ast.Lt()], [high]), node)
