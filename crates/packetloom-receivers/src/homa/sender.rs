@@ -53,6 +53,10 @@ impl Outbox {
     }
 }
 
+/// Up to which packet a level holds, in order. Few senders have any, so it is kept apart.
+#[derive(Clone, Debug, Default)]
+struct OwnLevels(VecDeque<(u32, u8)>);
+
 /// A message.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -66,9 +70,9 @@ pub struct Sender {
     granted: u32,
     /// The level of the last grant, once there was one.
     level: Option<u8>,
-    /// Where packets keep the levels of their grants: up to which packet each grant goes that has one to send, in
-    /// this order, and its level. Seldom more than one.
-    own_levels: VecDeque<(u32, u8)>,
+    /// Where packets keep the levels of their grants: the levels of granted packets that were not sent before the last
+    /// grant came, each up to which packet. Seldom any.
+    own_levels: Option<Box<OwnLevels>>,
     /// Packets that are to be sent again.
     again: SeqSet,
     turn: Option<Turn>,
@@ -88,7 +92,7 @@ impl Sender {
             next: 0,
             granted: blind,
             level: None,
-            own_levels: VecDeque::new(),
+            own_levels: None,
             again: SeqSet::default(),
             turn: None,
             stirred_at: now,
@@ -143,12 +147,22 @@ impl Sender {
     pub fn granted(&mut self, to: u32, level: u8, config: &Config, now: Time) {
         self.stirred_at = now;
         if to > self.granted {
+            if config.keeps_levels && self.level != Some(level) {
+                self.keep_level(self.granted, self.level);
+            }
             self.granted = to.min(self.packets);
             self.level = Some(level);
+        } else if config.keeps_levels {
+            self.keep_level(to, Some(level));
         }
-        if config.keeps_levels && to > self.next {
-            let place = self.own_levels.partition_point(|&(end, _)| end < to);
-            self.own_levels.insert(place, (to, level));
+    }
+
+    /// Packets up to this one that are still to be sent for the first time keep their level.
+    fn keep_level(&mut self, to: u32, level: Option<u8>) {
+        if let Some(level) = level.filter(|_| to > self.next) {
+            let OwnLevels(levels) = &mut **self.own_levels.get_or_insert_default();
+            let place = levels.partition_point(|&(end, _)| end < to);
+            levels.insert(place, (to, level));
         }
     }
 
@@ -215,10 +229,11 @@ impl Sender {
     /// it and it has come, or else the latest one's.
     #[inline]
     fn granted_level(&mut self, seq: u32) -> Option<u8> {
-        while self.own_levels.front().is_some_and(|&(end, _)| end <= seq) {
-            self.own_levels.pop_front();
+        let Some(OwnLevels(levels)) = self.own_levels.as_deref_mut() else { return self.level };
+        while levels.front().is_some_and(|&(end, _)| end <= seq) {
+            levels.pop_front();
         }
-        self.own_levels.front().map(|&(_, level)| level).or(self.level)
+        levels.front().map(|&(_, level)| level).or(self.level)
     }
 
     /// A packet's level, given that of its grant. In ns-3 the first grant's level holds for what is still to be sent

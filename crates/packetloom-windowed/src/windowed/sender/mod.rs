@@ -32,6 +32,8 @@ use crate::units::Time;
 pub struct Sender<C> {
     flow: Flow,
     subflow: u8,
+    /// After a timeout: of what is held lost, what has arrived is sent again, too.
+    resends_all: bool,
     packets: u32,
     /// The first packet not acknowledged.
     una: u32,
@@ -40,8 +42,6 @@ pub struct Sender<C> {
     sacked: SeqSet,
     lost_below: u32,
     retransmit_next: u32,
-    /// Below this packet what has arrived is sent again, too.
-    resend_all_below: u32,
     pipe: u32,
     window: Window,
     congestion: C,
@@ -71,13 +71,13 @@ impl<C: Congestion> Sender<C> {
         Sender {
             flow,
             subflow,
+            resends_all: false,
             packets,
             una: 0,
             next: 0,
             sacked: SeqSet::default(),
             lost_below: 0,
             retransmit_next: 0,
-            resend_all_below: 0,
             pipe: 0,
             window: config.window(),
             congestion: C::new(&config.values, &flow),
@@ -272,7 +272,7 @@ impl<C: Congestion> Sender<C> {
     #[inline]
     fn hole(&self) -> u32 {
         let from = self.retransmit_next;
-        if from < self.resend_all_below { from } else { self.sacked.first_absent(from) }
+        if self.resends_all && from < self.lost_below { from } else { self.sacked.first_absent(from) }
     }
 
     /// What to send. The round trip of a packet is timed only if it was never sent before (Karn's algorithm, RFC 6298

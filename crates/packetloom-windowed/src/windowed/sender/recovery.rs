@@ -32,6 +32,8 @@ impl<C: Congestion> Sender<C> {
         }
         let from = self.lost_below;
         self.lost_below = proof;
+        // What arrived beyond what timed out is not sent again.
+        self.resends_all = false;
         proof - from - self.sacked.count_in(from, proof)
     }
 

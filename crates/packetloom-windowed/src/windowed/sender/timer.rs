@@ -69,9 +69,7 @@ impl<C: Congestion> Sender<C> {
         } else {
             self.lost_below = self.next;
             self.retransmit_next = self.una;
-            if config.resends_all {
-                self.resend_all_below = self.next;
-            }
+            self.resends_all = config.resends_all;
             self.pipe = 0;
         }
     }
