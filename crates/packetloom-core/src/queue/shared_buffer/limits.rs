@@ -163,9 +163,9 @@ fn check_pause_time(queue: &Values, topology: &Topology, packet_bytes: u64) -> R
     } else if lasts < least {
         format!("is over before it can be repeated; write {least} or more, or leave it out")
     } else if lasts > most {
-        let rate = fastest(topology);
+        let (rate, quanta) = (fastest(topology), LinkMessage::MOST_QUANTA);
         format!(
-            "is more than the 65535 quanta that a PAUSE can say at {rate}; write {most} at most, or leave it out"
+            "is more than the {quanta} quanta that a PAUSE can say at {rate}; write {most} at most, or leave it out"
         )
     } else {
         return Ok(());
