@@ -326,9 +326,12 @@ NONSENSE = [
     ("window.cwnd = -3.5", "Mad.acknowledged set the window to zero packets or fewer"),
     ("window.cwnd = 1e3", "Mad.acknowledged set the window to 1000 packets, and it may be 20 at most"),
     ("window.ssthresh = -1.0", "Mad.acknowledged set ssthresh to what is negative"),
-    ("self.table[ack.una] = 1", "Mad.acknowledged set the window to what is not a number"),
-    ("self.table[0] = self.table[-1 - ack.una]", "Mad.acknowledged set the window to what is not a number"),
-    ("self.table[0] = [1, 2][ack.una]", "Mad.acknowledged set the window to what is not a number"),
+    ("self.table[ack.una] = 1", "Mad.acknowledged raised an exception; look for an index"),
+    (
+        "self.table[0] = self.table[-1 - ack.una]",
+        "Mad.acknowledged raised an exception; look for an index",
+    ),
+    ("self.table[0] = [1, 2][ack.una]", "Mad.acknowledged raised an exception; look for an index"),
     ("window.shrink(math.nan)", "Mad.acknowledged set the window to what is not a number"),
 ]
 

@@ -12,6 +12,7 @@ import pytest
 
 import packetloom
 from packetloom import ArgumentError, PacketloomError, ScenarioError, _core
+from packetloom.executor import simulation_of
 from packetloom.scenario import read_plan
 from packetloom.schemes import kept
 from packetloom.schemes.loader import load
@@ -184,7 +185,7 @@ NONSENSE = [
     ("pace.rate_bps = 0.0", "set the rate below 1 bit per second"),
     ("pace.rate_bps = -1e9", "set the rate below 1 bit per second"),
     ("pace.rate_bps = 2.0 * pace.line_rate_bps", "set the rate above the link's 10Gbps"),
-    ("self.table[answer.packets + 4] = 1.0", "set the rate to what is not a number"),
+    ("self.table[answer.packets + 4] = 1.0", "raised an exception; look for an index"),
     ("pace.window_bytes = 0", "set the window to zero bytes or fewer"),
 ]
 
@@ -200,6 +201,42 @@ def test_a_rate_that_can_not_be_ends_the_run(statement: str, message: str, tmp_p
     mad = {"transport": mine(file, "Mad", "python-rate"), "queue": "drop-tail"}
     with pytest.raises(PacketloomError, match=rf"Mad\.answered {message}.*\(flow \d+, host\d+ to host\d+, at "):
         packetloom.run(scenario(mad), output=tmp_path / "results")
+
+
+RULE = "class Mad(QueueRule):\n    table: list[int] = [0] * 4\n"
+CHOICE = "class Mad(PathChoice):\n    table: list[int] = [0] * 4\n"
+RAISING = {
+    "arrives": ("queue", f"{RULE}    def arrives(self, arrival, queue):\n        return self.table[queue.packets]\n"),
+    "next": ("queue", f"{RULE}    def next(self, queue):\n        return self.table[queue.packets]\n"),
+    "choose": (
+        "routing",
+        f"{CHOICE}    def choose(self, outgoing, paths):\n        return self.table[outgoing.number]\n",
+    ),
+    "judged": ("routing", f"{CHOICE}    def judged(self, fate, paths):\n        self.table[fate.path + 4] = 1\n"),
+    "label": (
+        "transport",
+        "class Mad(CongestionControl):\n    table: list[int] = [0] * 4\n    def label(self, data, labels):\n"
+        "        labels.priority = self.table[data.sent_bytes // 10_000]\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("method", list(RAISING))
+def test_an_exception_ends_the_run(method: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    part, text = RAISING[method]
+    file = tmp_path / "mad.py"
+    file.write_text(f"{HEAD}{text}".replace("import Answer,", "import Answer, CongestionControl,"))
+    mad: dict[str, Any] = {"transport": "uec" if part == "routing" else "tcp", "queue": "drop-tail"}
+    source = scenario(mad | {part: mine(file, "Mad")})
+    said = rf"Mad\.{method} raised an exception; .*\(flow \d+, host\d+ to host\d+, at "
+    with pytest.raises(PacketloomError, match=said) as first:
+        packetloom.run(source, output=tmp_path / "results")
+    assert "ignored" not in capfd.readouterr().err
+    (case,) = read_plan(source).cases
+    for threads in (1, 2):
+        with pytest.raises(PacketloomError) as again:
+            simulation_of(case).run(threads=threads)
+        assert str(again.value) == str(first.value)
 
 
 MISTAKES = [

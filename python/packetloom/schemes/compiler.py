@@ -61,7 +61,7 @@ def compile_methods(
         if (entry := namespace.get(entries[name])) is not None:
             records = (state, _record(EVENTS[hook.event] if hook.event else {}), _record(TOOLS[hook.tools].record))
             pointers = [_pointer(record) for record in records]
-            function = numba.cfunc(types.void(*pointers), cache=True, error_model="numpy")(entry)
+            function = numba.cfunc(types.int64(*pointers), cache=True, error_model="numpy")(entry)
             _KEPT.append(function)
             addresses[name] = int(function.address or 0)
     return addresses

@@ -351,6 +351,10 @@ class CongestionControl:
     def acknowledged(self, ack: Ack, window: Window) -> None:
         """An acknowledgement came, outside of loss recovery. By default the window grows as in RFC 5681."""
 
+    def acknowledged_in_recovery(self, ack: Ack, window: Window) -> None:
+        """An acknowledgement came in loss recovery: the one with which the loss was found, after `lost`, and those
+        until all that was sent before is acknowledged. By default nothing changes."""
+
     def lost(self, loss: Loss, window: Window) -> None:
         """A loss was found; loss recovery begins. By default the window is halved."""
 

@@ -104,6 +104,7 @@ ROLES: Mapping[str, Role] = {
             "start": Hook("Flow", "Window"),
             "resumed": Hook("Flow", "Window"),
             "acknowledged": Hook("Ack", "Window"),
+            "acknowledged_in_recovery": Hook("Ack", "Window"),
             "lost": Hook("Loss", "Window"),
             "recovered": Hook(None, "Window"),
             "timed_out": Hook("Loss", "Window"),

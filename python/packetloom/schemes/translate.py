@@ -134,22 +134,14 @@ def _kind(argument: ast.arg) -> str | None:
     return name if name in TOOLS or name in EVENTS else None
 
 
-# What ends a run, where numba's own code raises an exception, such as for an index that is out of range: the simulator
-# refuses a window or a rate that is not a number, with the method, the flow and the time.
-_REFUSED = {
-    "Window": f"{OURS}window_set_cwnd(carray(tools, 1)[0], {OURS}nan)",
-    "Pace": f"carray(tools, 1)[0].rate_bps = {OURS}nan",
-}
-
-
 def _entry(declared: Declared, name: str, hook: Hook) -> ast.stmt:
     given = ("state", "event", "tools") if hook.event else ("state", "tools")
     records = ", ".join(f"carray({one}, 1)[0]" for one in given)
     call = f"{function_name(declared.name, name)}({records})"
     result = f"carray(tools, 1)[0].result = {OURS}whole({call})" if hook.returns else call
-    if (refused := _REFUSED.get(hook.tools)) is not None:
-        result = f"try:\n        {result}\n    except Exception:\n        {refused}"
-    text = f"def {entry_name(declared.name, name)}(state, event, tools):\n    {result}\n"
+    # numba's own code raises exceptions, such as for an index that is out of range. The simulator ends the run.
+    body = f"    try:\n        {result}\n    except Exception:\n        return 1\n    return 0\n"
+    text = f"def {entry_name(declared.name, name)}(state, event, tools):\n{body}"
     entry = ast.parse(text.replace("carray", f"{OURS}carray")).body[0]
     line = declared.methods[name].lineno
     for node in ast.walk(entry):

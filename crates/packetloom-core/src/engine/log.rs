@@ -83,13 +83,15 @@ impl std::fmt::Display for RateError {
     }
 }
 
-/// What a scheme that is not packetloom's own may set to what can't be.
+/// What a scheme that is not packetloom's own may do wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemeError {
     /// A congestion window.
     Window(WindowError),
     /// A rate.
     Rate(RateError),
+    /// A method raised an exception.
+    Exception,
 }
 
 impl From<WindowError> for SchemeError {
@@ -109,17 +111,28 @@ impl std::fmt::Display for SchemeError {
         match self {
             SchemeError::Window(error) => error.fmt(f),
             SchemeError::Rate(error) => error.fmt(f),
+            SchemeError::Exception => {
+                write!(f, "raised an exception; look for an index that is out of range")
+            }
         }
     }
 }
 
-/// What a congestion control that is not packetloom's own did wrong.
+/// What a class that is not packetloom's own did wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlError {
+    /// The class.
+    pub class: &'static str,
     /// Which of its methods.
     pub method: &'static str,
     /// What it left behind.
     pub error: SchemeError,
+}
+
+impl std::fmt::Display for ControlError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{} {}", self.class, self.method, self.error)
+    }
 }
 
 /// Something that happened to a flow.
@@ -150,7 +163,7 @@ pub enum Event {
         /// When.
         at: Time,
     },
-    /// Its congestion control made an error, so that the run is worth nothing.
+    /// A user's class made an error for it, so that the run is worth nothing.
     Refused {
         /// Which flow.
         flow: FlowId,

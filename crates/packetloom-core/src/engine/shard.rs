@@ -17,6 +17,7 @@ use crate::measure::{FlowSamples, QueueRecorder, Reordering};
 use crate::packets::Packets;
 use crate::prefetch::prefetch_whole;
 use crate::units::Time;
+use crate::user_class::raised;
 use crate::workload::job::Walker;
 use crate::workload::{Chain, Query, Triggers};
 
@@ -144,6 +145,9 @@ impl<T: Transport> Shard<T> {
                     switch.run_window((start, end), ports, wires, (arrivals, routed), tally);
                 }
             }
+        }
+        if let Some((at, flow, error)) = raised::take() {
+            log.refused(flow, at, error);
         }
     }
 

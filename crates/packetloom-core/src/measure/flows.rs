@@ -109,7 +109,7 @@ impl Collector {
         }
     }
 
-    /// Keeps the first error of a congestion control; of several at one time, that of the first flow.
+    /// Keeps the first error of a user's class; of several at one time, that of the first flow.
     fn refuse(&mut self, flow: FlowId, at: Time, error: ControlError) {
         let is_first = self.refused.is_none_or(|(at_before, before, _)| (at, flow) < (at_before, before));
         if is_first {
@@ -117,7 +117,7 @@ impl Collector {
         }
     }
 
-    /// The first error of a congestion control: when, of which flow, and what.
+    /// The first error of a user's class: when, of which flow, and what.
     pub fn refused(&self) -> Option<(Time, FlowId, ControlError)> {
         self.refused
     }

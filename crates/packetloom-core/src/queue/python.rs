@@ -5,11 +5,13 @@
 
 use super::list::List;
 use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, Site};
+use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
 use crate::spec::{Component, Made, Values, anything};
-use crate::user_class::{Code, Method, PLACE, Role, named, signed};
+use crate::units::Time;
+use crate::user_class::{Code, Hook, Method, PLACE, Role, named, raised, signed};
 
 const BASE: &str = "QueueRule";
 
@@ -147,6 +149,7 @@ fn of_lane(tools: &QueueTools, number: i64) -> Lane {
 /// A port's packets, its state, and what works on that.
 #[derive(Clone, Debug)]
 pub struct Ruled {
+    class: &'static str,
     arrives: Option<Method<Arrives>>,
     next: Option<Method<Chooses>>,
     /// The class's parameters, then its fields.
@@ -164,6 +167,7 @@ impl Ruled {
         let code = code(values);
         let lanes = code.constant("lanes").clamp(1, 255) as usize;
         Ruled {
+            class: code.name,
             arrives: code.method(),
             next: code.method(),
             state: code.state(values),
@@ -195,20 +199,28 @@ impl Ruled {
     fn judge<H>(&mut self, packet: &Packet<H>, random: &mut Stream) -> QueueTools {
         let mut tools = self.tools(random);
         if let Some(arrives) = self.arrives {
-            arrives.call(&mut self.state, &ArrivalView::of(packet), &mut tools);
+            let done = arrives.call(&mut self.state, &ArrivalView::of(packet), &mut tools);
+            done.unwrap_or_else(|error| raised::note(subject(packet), (self.class, Arrives::NAME), error));
         }
         tools
     }
 
-    /// The lane to send from: the one that the class says, or the first after it that has packets, round the end.
-    fn choose(&mut self, random: &mut Stream) -> Option<usize> {
+    /// The next packet: of the lane that the class says, or of the first after it that has any, round the end.
+    fn choose<H: Copy + Default>(
+        &mut self,
+        packets: &mut Packets<H>,
+        random: &mut Stream,
+    ) -> Option<(usize, PacketId)> {
         let mut tools = self.tools(random);
-        if let Some(next) = self.next {
-            next.call(&mut self.state, &(), &mut tools);
-        }
+        let done = self.next.map_or(Ok(()), |next| next.call(&mut self.state, &(), &mut tools));
         let first = self.lane(tools.result);
         let others = (first..self.lanes.len()).chain(0..first);
-        others.into_iter().find(|&lane| !self.lanes[lane].is_empty())
+        let lane = others.into_iter().find(|&lane| !self.lanes[lane].is_empty())?;
+        let id = self.lanes[lane].pop_front(packets)?;
+        done.unwrap_or_else(|error| {
+            raised::note(subject(packets.get(id)), (self.class, Chooses::NAME), error);
+        });
+        Some((lane, id))
     }
 
     fn lane(&self, number: i64) -> usize {
@@ -220,6 +232,11 @@ impl Ruled {
         packet.size_bytes = packet.size_bytes.min(self.trim_to_bytes);
         packet.ecn_capable = self.leads_to_host;
     }
+}
+
+/// When a packet came, and whose it is.
+fn subject<H>(packet: &Packet<H>) -> (Time, FlowId) {
+    (packet.time, packet.flow)
 }
 
 impl ArrivalView {
@@ -276,8 +293,7 @@ impl Holds for Ruled {
         packets: &mut Packets<H>,
         (random, _): (&mut Stream, &mut Counts),
     ) -> Option<PacketId> {
-        let lane = self.choose(random)?;
-        let id = self.lanes[lane].pop_front(packets)?;
+        let (lane, id) = self.choose(packets, random)?;
         let size_bytes = packets.get(id).size_bytes;
         self.queued.remove(size_bytes);
         self.waits[lane].bytes -= i64::from(size_bytes);

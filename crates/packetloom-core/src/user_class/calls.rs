@@ -67,7 +67,11 @@ macro_rules! hooks {
     };
 }
 
-type Call<E, T> = unsafe extern "C" fn(*mut u64, *const E, *mut T);
+type Call<E, T> = unsafe extern "C" fn(*mut u64, *const E, *mut T) -> i64;
+
+/// A method raised an exception, such as for an index that is out of range. It ended there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exception;
 
 /// A compiled method.
 pub struct Method<H: Hook> {
@@ -91,10 +95,14 @@ impl<H: Hook> Copy for Method<H> {}
 
 impl<H: Hook> Method<H> {
     /// Calls it with a state that its class's code made.
+    ///
+    /// # Errors
+    /// It raised an exception.
     #[inline]
-    pub fn call(self, state: &mut [u64], event: &H::Event, tools: &mut H::Tools) {
+    pub fn call(self, state: &mut [u64], event: &H::Event, tools: &mut H::Tools) -> Result<(), Exception> {
         // SAFETY: the contracts of `Methods::at` and of the hook; nothing else refers to the three while it runs.
-        unsafe { (self.call)(state.as_mut_ptr(), event, tools) }
+        let raised = unsafe { (self.call)(state.as_mut_ptr(), event, tools) };
+        if raised == 0 { Ok(()) } else { Err(Exception) }
     }
 }
 
@@ -112,8 +120,8 @@ impl Methods {
     ///
     /// # Safety
     /// At each address is a function of C's calling convention that takes pointers to a state as large as the class
-    /// declares, to the event and to the tools of the hook of this name, that writes to nothing else, can be called
-    /// from any thread, and stays for as long as the process.
+    /// declares, to the event and to the tools of the hook of this name, that returns 0, or 1 if it raised an exception,
+    /// writes to nothing else, can be called from any thread, and stays for as long as the process.
     pub unsafe fn at(addresses: BTreeMap<String, usize>) -> Methods {
         Methods(addresses)
     }

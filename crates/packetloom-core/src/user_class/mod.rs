@@ -7,8 +7,9 @@
 //! What a class can be is a [`Role`]; its methods are [`Hook`]s, which the module that calls them declares.
 
 mod calls;
+pub(crate) mod raised;
 
-pub use calls::{Hook, Layout, Method, Methods, symbols};
+pub use calls::{Exception, Hook, Layout, Method, Methods, symbols};
 
 use crate::spec::{Component, Fallback, Kind, Param, Value, Values};
 use std::collections::BTreeMap;
@@ -73,6 +74,8 @@ pub struct ClassParam {
 pub struct Code {
     /// Its role's component, completed by its own parameters.
     pub component: Component,
+    /// The class's name.
+    pub name: &'static str,
     base: &'static str,
     class: Class,
 }
@@ -115,7 +118,7 @@ fn loaded(roles: &[&Role], place: Place<'_>) -> Result<&'static Code, String> {
     let class = loader(place)?;
     let role = roles.iter().find(|role| role.base == class.base);
     let role = role.ok_or_else(|| of_another_role(roles, place, &class.base))?;
-    let code: &'static Code = Box::leak(Box::new(Code::of(role, class)));
+    let code: &'static Code = Box::leak(Box::new(Code::of(role, place.class, class)));
     let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
     Ok(loaded.entry(key).or_insert(code))
 }
@@ -148,7 +151,7 @@ pub const PLACE: &[Param] = &[
 ];
 
 impl Code {
-    fn of(role: &Role, class: Class) -> Code {
+    fn of(role: &Role, name: &str, class: Class) -> Code {
         let own: Vec<Param> = class.params.iter().map(ClassParam::leaked).collect();
         let all = role.component.params.iter().copied().chain([&*own.leak()]);
         let component = Component {
@@ -157,7 +160,7 @@ impl Code {
             params: all.collect::<Vec<_>>().leak(),
             ..role.component
         };
-        Code { component, base: role.base, class }
+        Code { component, name: leaked(name), base: role.base, class }
     }
 
     /// What the class declares for all scenarios under a name; 0 if nothing.

@@ -121,10 +121,11 @@ impl Pace {
     }
 
     /// Lets a method look at an answer's telemetry.
-    pub(super) fn with_hops(&mut self, hops: &[Hop], work: impl FnOnce(&mut Pace)) {
+    pub(super) fn with_hops<R>(&mut self, hops: &[Hop], work: impl FnOnce(&mut Pace) -> R) -> R {
         (self.hop_count, self.hops) = (hops.len() as i64, hops.as_ptr());
-        work(self);
+        let done = work(self);
         (self.hop_count, self.hops) = (0, std::ptr::null());
+        done
     }
 
     /// Says what of it can't be, if anything, and makes that something that can.

@@ -11,11 +11,11 @@ use super::control::{AckInfo, Control, FlowPath, Loss};
 use super::header::Header;
 use super::hpcc::{Hop, Hops, MOST_HOPS, Telemetry};
 use super::params::{DATA_CLASS, Defaults, check, core, default_of};
-use crate::engine::{ControlError, Leaving, Moment, PathNeeds, PortAgent, PortInfo};
+use crate::engine::{ControlError, Leaving, Moment, PathNeeds, PortAgent, PortInfo, SchemeError};
 use crate::packet::Packet;
 use crate::spec::{Component, Fallback, Kind, Param, Values};
 use crate::units::{Rate, Time};
-use crate::user_class::{Code, Method, PLACE, Role, named, signed};
+use crate::user_class::{Code, Exception, Method, PLACE, Role, named, signed};
 use calls::{
     AnswerView, Answered, BASE, ClockView, DropView, Lost, Pace, Passed, RouteView, Sent, SentView, Start,
     TELEMETRY_BASE,
@@ -174,6 +174,7 @@ struct Methods {
 /// A class and what a scenario sets of it.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    class: &'static str,
     methods: Methods,
     state: Box<[u64]>,
     moves_pending: bool,
@@ -189,7 +190,7 @@ impl Settings {
             sent: code.method(),
         };
         let moves_pending = code.constant("moves_pending") != 0;
-        Settings { methods, state: code.state(values), moves_pending }
+        Settings { class: code.name, methods, state: code.state(values), moves_pending }
     }
 }
 
@@ -233,8 +234,8 @@ impl<T: Written> Control for PythonControl<T> {
         let (state, pace) = (settings.state.clone(), Pace::of(path));
         let mut new = PythonControl { state, pace, error: None, written: PhantomData };
         if let Some(start) = settings.methods.start {
-            start.call(&mut new.state, &RouteView::of(path), &mut new.pace);
-            new.look_at("start");
+            let done = start.call(&mut new.state, &RouteView::of(path), &mut new.pace);
+            new.look_at(settings, "start", done);
         }
         new
     }
@@ -246,8 +247,8 @@ impl<T: Written> Control for PythonControl<T> {
     fn sent(&mut self, settings: &Settings, now: Time, wire_bytes: u16) {
         if let Some(sent) = settings.methods.sent {
             let packet = SentView { size_bytes: wire_bytes.into(), now_ps: signed(now.as_ps()) };
-            sent.call(&mut self.state, &packet, &mut self.pace);
-            self.look_at("sent");
+            let done = sent.call(&mut self.state, &packet, &mut self.pace);
+            self.look_at(settings, "sent", done);
         }
     }
 
@@ -255,22 +256,23 @@ impl<T: Written> Control for PythonControl<T> {
         let Some(answered) = settings.methods.answered else { return };
         let answer = AnswerView::of(ack, Some(fields.sent_at).filter(|&at| at != Time::NEVER));
         let state = &mut self.state;
-        self.pace.with_hops(fields.written.hops(), |pace| answered.call(state, &answer, pace));
-        self.look_at("answered");
+        let done = self.pace.with_hops(fields.written.hops(), |pace| answered.call(state, &answer, pace));
+        self.look_at(settings, "answered", done);
     }
 
     fn lost(&mut self, settings: &Settings, now: Time, loss: Loss) {
         if let Some(lost) = settings.methods.lost {
             let drop = DropView { timeout: (loss == Loss::Timeout).into(), now_ps: signed(now.as_ps()) };
-            lost.call(&mut self.state, &drop, &mut self.pace);
-            self.look_at("lost");
+            let done = lost.call(&mut self.state, &drop, &mut self.pace);
+            self.look_at(settings, "lost", done);
         }
     }
 
     fn advance(&mut self, settings: &Settings, now: Time) {
         if let Some(passed) = settings.methods.passed {
-            passed.call(&mut self.state, &ClockView { now_ps: signed(now.as_ps()) }, &mut self.pace);
-            self.look_at("passed");
+            let done =
+                passed.call(&mut self.state, &ClockView { now_ps: signed(now.as_ps()) }, &mut self.pace);
+            self.look_at(settings, "passed", done);
         }
     }
 
@@ -288,9 +290,11 @@ impl<T: Written> Control for PythonControl<T> {
 }
 
 impl<T> PythonControl<T> {
-    fn look_at(&mut self, method: &'static str) {
-        if let Some(error) = self.pace.repair() {
-            self.error = Some(ControlError { method, error: error.into() });
+    fn look_at(&mut self, settings: &Settings, method: &'static str, done: Result<(), Exception>) {
+        let repaired = self.pace.repair().map(SchemeError::from);
+        let raised = done.err().map(|Exception| SchemeError::Exception);
+        if let Some(error) = raised.or(repaired) {
+            self.error = Some(ControlError { class: settings.class, method, error });
         }
     }
 }

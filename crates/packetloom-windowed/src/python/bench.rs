@@ -29,7 +29,6 @@ const FLOW: Flow = Flow {
 pub struct Bench {
     control: PythonControl,
     window: Window,
-    class: String,
     ecn: bool,
     min_rto: Time,
     rtt: Time,
@@ -56,9 +55,7 @@ struct Round {
 pub enum BenchError {
     /// A method left a window that can't be one. The flow ends there, as in a simulation.
     Control {
-        /// The class, and what it did.
-        class: String,
-        /// Which method, and what it set.
+        /// Which method of which class, and what it did.
         error: ControlError,
         /// The event, counted from 1; 0 is the flow's start.
         event: u32,
@@ -77,8 +74,8 @@ pub enum BenchError {
 impl fmt::Display for BenchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BenchError::Control { class, error: ControlError { method, error }, event, at } => {
-                write!(f, "{class}.{method} {error} (event {event}, at {at})")
+            BenchError::Control { error, event, at } => {
+                write!(f, "{error} (event {event}, at {at})")
             }
             BenchError::NotSent { packets, in_flight } => write!(
                 f,
@@ -97,7 +94,6 @@ impl Bench {
             ecn,
             control: PythonControl::new(values, &FLOW),
             window: config.window(),
-            class: values.text("class"),
             min_rto: values.time("min_rto"),
             rtt,
             now: Time::ZERO,
@@ -250,8 +246,8 @@ impl Bench {
     /// After a method: reports what it did wrong, or sends what the window allows.
     fn settle(&mut self) -> Result<(), BenchError> {
         if let Some(error) = self.control.take_error() {
-            let (class, event, at) = (self.class.clone(), self.events, self.now);
-            self.broken = Some(BenchError::Control { class, error, event, at });
+            let (event, at) = (self.events, self.now);
+            self.broken = Some(BenchError::Control { error, event, at });
             return self.whole();
         }
         self.next = self.next.max(self.una.saturating_add(self.window.packets()));

@@ -81,8 +81,10 @@ packetloom_core::hooks! {
     pub Start = "start"(FlowView, Window);
     /// When a connection goes on with another flow.
     pub Resumed = "resumed"(FlowView, Window);
-    /// When an acknowledgement comes.
+    /// When an acknowledgement comes, outside of loss recovery.
     pub Acknowledged = "acknowledged"(AckView, Window);
+    /// When one comes in loss recovery.
+    pub AcknowledgedInRecovery = "acknowledged_in_recovery"(AckView, Window);
     /// When a loss is found.
     pub Lost = "lost"(LossView, Window);
     /// When loss recovery ends.

@@ -11,15 +11,15 @@ pub use calls::{LAYOUTS, symbols};
 
 use super::tcp::NewReno;
 use super::windowed::{Acked, Congestion, Header, Window, Windowed, check, core, default_of};
-use crate::engine::ControlError;
+use crate::engine::{ControlError, SchemeError};
 use crate::flow::Flow;
 use crate::packet::Packet;
 use crate::spec::{Component, Values};
 use crate::units::Time;
-use crate::user_class::{Code, Method, PLACE, Role, named, signed};
+use crate::user_class::{Code, Exception, Hook, Method, PLACE, Role, named, signed};
 use calls::{
-    AckView, Acknowledged, DataView, FlowView, Label, Labels, LossView, Lost, Recovered, Resumed, Start,
-    TimedOut,
+    AckView, Acknowledged, AcknowledgedInRecovery, DataView, FlowView, Label, Labels, LossView, Lost,
+    Recovered, Resumed, Start, TimedOut,
 };
 
 /// The name of the transport.
@@ -44,9 +44,11 @@ pub struct PythonControl {
 
 #[derive(Clone, Copy, Debug)]
 struct Methods {
+    class: &'static str,
     start: Option<Method<Start>>,
     resumed: Option<Method<Resumed>>,
     acknowledged: Option<Method<Acknowledged>>,
+    acknowledged_in_recovery: Option<Method<AcknowledgedInRecovery>>,
     lost: Option<Method<Lost>>,
     recovered: Option<Method<Recovered>>,
     timed_out: Option<Method<TimedOut>>,
@@ -55,10 +57,17 @@ struct Methods {
 
 impl Methods {
     fn of(code: &Code) -> Methods {
-        let (start, acknowledged) = (code.method(), code.method());
-        let (lost, timed_out) = (code.method(), code.method());
-        let (resumed, recovered, label) = (code.method(), code.method(), code.method());
-        Methods { start, resumed, acknowledged, lost, recovered, timed_out, label }
+        Methods {
+            class: code.name,
+            start: code.method(),
+            resumed: code.method(),
+            acknowledged: code.method(),
+            acknowledged_in_recovery: code.method(),
+            lost: code.method(),
+            recovered: code.method(),
+            timed_out: code.method(),
+            label: code.method(),
+        }
     }
 }
 
@@ -86,16 +95,16 @@ impl Congestion for PythonControl {
 
     fn started(&mut self, window: &mut Window) {
         if let (Some(start), Some(flow)) = (self.methods.start, self.flow.take()) {
-            start.call(&mut self.state, &flow, window);
-            self.look_at(window, "start");
+            let done = start.call(&mut self.state, &flow, window);
+            self.look_at(window, "start", done);
         }
     }
 
     fn resumed(&mut self, _: &Values, flow: &Flow, window: &mut Window) {
         self.flow = None;
         if let Some(resumed) = self.methods.resumed {
-            resumed.call(&mut self.state, &FlowView::of(flow), window);
-            self.look_at(window, "resumed");
+            let done = resumed.call(&mut self.state, &FlowView::of(flow), window);
+            self.look_at(window, "resumed", done);
         }
     }
 
@@ -103,17 +112,24 @@ impl Congestion for PythonControl {
     fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
         match self.methods.acknowledged {
             Some(method) => {
-                method.call(&mut self.state, &AckView::of(&acked), window);
-                self.look_at(window, "acknowledged");
+                let done = method.call(&mut self.state, &AckView::of(&acked), window);
+                self.look_at(window, "acknowledged", done);
             }
             None => NewReno.acknowledged(acked, window),
         }
     }
 
+    fn acknowledged_in_recovery(&mut self, acked: Acked, window: &mut Window) {
+        if let Some(method) = self.methods.acknowledged_in_recovery {
+            let done = method.call(&mut self.state, &AckView::of(&acked), window);
+            self.look_at(window, "acknowledged_in_recovery", done);
+        }
+    }
+
     fn lost(&mut self, in_flight: u32, window: &mut Window) {
         if let Some(method) = self.methods.lost {
-            method.call(&mut self.state, &LossView::of(in_flight, false), window);
-            self.look_at(window, "lost");
+            let done = method.call(&mut self.state, &LossView::of(in_flight, false), window);
+            self.look_at(window, "lost", done);
         } else {
             NewReno.lost(in_flight, window);
         }
@@ -122,15 +138,15 @@ impl Congestion for PythonControl {
     #[inline]
     fn recovered(&mut self, window: &mut Window) {
         if let Some(method) = self.methods.recovered {
-            method.call(&mut self.state, &(), window);
-            self.look_at(window, "recovered");
+            let done = method.call(&mut self.state, &(), window);
+            self.look_at(window, "recovered", done);
         }
     }
 
     fn timed_out(&mut self, in_flight: u32, again: bool, window: &mut Window) {
         if let Some(method) = self.methods.timed_out {
-            method.call(&mut self.state, &LossView::of(in_flight, again), window);
-            self.look_at(window, "timed_out");
+            let done = method.call(&mut self.state, &LossView::of(in_flight, again), window);
+            self.look_at(window, "timed_out", done);
         } else {
             NewReno.timed_out(in_flight, again, window);
         }
@@ -146,7 +162,9 @@ impl Congestion for PythonControl {
         let Some(method) = self.methods.label else { return };
         let data = DataView { sent_bytes: signed(sent_bytes), size_bytes: packet.size_bytes.into() };
         let mut labels = Labels { traffic_class: packet.class.into(), priority: packet.priority.into() };
-        method.call(&mut self.state, &data, &mut labels);
+        if method.call(&mut self.state, &data, &mut labels).is_err() {
+            self.note(Label::NAME, SchemeError::Exception);
+        }
         packet.class = labels.traffic_class.clamp(0, u8::MAX.into()) as u8;
         packet.priority = labels.priority.clamp(0, u32::MAX.into()) as u32;
     }
@@ -159,10 +177,18 @@ impl Congestion for PythonControl {
 
 impl PythonControl {
     #[inline]
-    fn look_at(&mut self, window: &mut Window, method: &'static str) {
+    fn look_at(&mut self, window: &mut Window, method: &'static str, done: Result<(), Exception>) {
         if let Some(error) = window.repair() {
-            self.error = Some(ControlError { method, error: error.into() });
+            self.note(method, error.into());
         }
+        if done.is_err() {
+            self.note(method, SchemeError::Exception);
+        }
+    }
+
+    #[cold]
+    fn note(&mut self, method: &'static str, error: SchemeError) {
+        self.error = Some(ControlError { class: self.methods.class, method, error });
     }
 }
 

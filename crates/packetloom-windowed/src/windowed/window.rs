@@ -301,6 +301,10 @@ pub trait Congestion: Sized + Send {
         }
     }
 
+    /// An acknowledgement came in loss recovery, where the window stays by default.
+    #[inline]
+    fn acknowledged_in_recovery(&mut self, _acked: Acked, _window: &mut Window) {}
+
     /// Later packets' acknowledgements proved a loss, while so many packets were in flight.
     fn lost(&mut self, in_flight: u32, window: &mut Window) {
         window.halve_threshold(in_flight, self.least_threshold());

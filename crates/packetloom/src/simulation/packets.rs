@@ -307,20 +307,18 @@ impl Setting {
         };
         let refused = collector.refused().map(|(at, flow, error)| {
             let pair = collector.pair(flow).unwrap_or_default();
-            self.refusal(at, flow, pair, error)
+            refusal(at, flow, pair, error)
         });
         let audit = audit.filter(|_| refused.is_none());
         let violation =
             violation.or_else(|| audit.and_then(|audit| audit.finish(engine.reports().into_iter()).err()));
         End { is_wanted, stalled, violation, refused }
     }
+}
 
-    /// What a congestion control did wrong, for the user.
-    fn refusal(&self, at: Time, flow: FlowId, (src, dst): (HostId, HostId), error: ControlError) -> String {
-        let class = self.case.scheme.component("transport").text("class");
-        let ControlError { method, error } = error;
-        format!("{class}.{method} {error} (flow {flow}, host{src} to host{dst}, at {at})")
-    }
+/// What a user's class did wrong.
+fn refusal(at: Time, flow: FlowId, (src, dst): (HostId, HostId), error: ControlError) -> String {
+    format!("{error} (flow {flow}, host{src} to host{dst}, at {at})")
 }
 
 /// Whether the case waits for flows. For one that its sender is done with, and that is not whole, nothing more comes.

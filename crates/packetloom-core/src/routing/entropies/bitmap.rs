@@ -2,6 +2,7 @@
 
 use super::oblivious::Walk;
 use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
+use crate::flow::FlowId;
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
@@ -96,8 +97,8 @@ impl Bitmap {
 }
 
 impl Select for Bitmap {
-    fn start(&mut self, random: &mut Stream) {
-        self.walk.start(random);
+    fn start(&mut self, flow: FlowId, random: &mut Stream) {
+        self.walk.start(flow, random);
     }
 
     fn next(&mut self, _: Time, random: &mut Stream) -> u16 {

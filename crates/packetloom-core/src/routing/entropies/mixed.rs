@@ -3,6 +3,7 @@
 use super::bitmap::{Bitmap, PENALTIES, check_penalties};
 use super::reps_legacy::Recycled;
 use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way};
+use crate::flow::FlowId;
 use crate::random::Stream;
 use crate::routing::Judged;
 use crate::spec::{Component, Made, Values};
@@ -34,8 +35,8 @@ impl Mixed {
 }
 
 impl Select for Mixed {
-    fn start(&mut self, random: &mut Stream) {
-        self.bitmap.start(random);
+    fn start(&mut self, flow: FlowId, random: &mut Stream) {
+        self.bitmap.start(flow, random);
     }
 
     fn next(&mut self, now: Time, random: &mut Stream) -> u16 {

@@ -57,7 +57,7 @@ fn draw_among(last: u16, fits: &mut Fits<'_>, random: &mut Stream) -> Option<u16
 /// How a flow chooses.
 trait Select {
     /// A flow begins.
-    fn start(&mut self, _random: &mut Stream) {}
+    fn start(&mut self, _flow: FlowId, _random: &mut Stream) {}
 
     /// The entropy of its next packet.
     fn next(&mut self, now: Time, random: &mut Stream) -> u16;
@@ -95,9 +95,9 @@ macro_rules! ways {
         }
 
         impl Select for Selector {
-            fn start(&mut self, random: &mut Stream) {
+            fn start(&mut self, flow: FlowId, random: &mut Stream) {
                 match self {
-                    $(Selector::$name(way) => way.start(random)),*
+                    $(Selector::$name(way) => way.start(flow, random)),*
                 }
             }
 
@@ -213,7 +213,7 @@ impl Entropies {
     #[inline(never)]
     fn begin(&mut self, flow: FlowId) {
         let mut selector = self.template.clone();
-        selector.start(&mut self.random);
+        selector.start(flow, &mut self.random);
         self.flows.insert(flow, selector);
     }
 
@@ -279,7 +279,7 @@ mod testing {
         values.entries.extend(own.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
         let mut random = Stream::new(1, Purpose::Paths, 0);
         let mut selector = (made.how.build)(&values);
-        selector.start(&mut random);
+        selector.start(1, &mut random);
         (selector, random)
     }
 

@@ -1,6 +1,7 @@
 //! Oblivious spraying: all entropies in turn, in an order that is scrambled anew for each round.
 
 use super::{ENTROPIES, Fits, Select, Selector, Way, check};
+use crate::flow::FlowId;
 use crate::random::Stream;
 use crate::routing::Judged;
 use crate::spec::{Component, Made, Values};
@@ -54,7 +55,7 @@ impl Walk {
 }
 
 impl Select for Walk {
-    fn start(&mut self, random: &mut Stream) {
+    fn start(&mut self, _: FlowId, random: &mut Stream) {
         self.scramble = random.bits() as u16 & self.mask;
     }
 

@@ -4,6 +4,7 @@
 //! data in flight until it ends.
 
 use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
+use crate::flow::FlowId;
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{Component, Fallback, Kind, Made, Param, Values};
@@ -100,7 +101,7 @@ impl Plb {
 }
 
 impl Select for Plb {
-    fn start(&mut self, random: &mut Stream) {
+    fn start(&mut self, _: FlowId, random: &mut Stream) {
         self.entropy = random.bits() as u16 & self.last;
     }
 

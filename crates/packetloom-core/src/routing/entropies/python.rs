@@ -3,11 +3,12 @@
 #![allow(unsafe_code)]
 
 use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
+use crate::flow::FlowId;
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
 use crate::spec::{Component, Made, Values};
 use crate::units::Time;
-use crate::user_class::{Code, Method, PLACE, Role, named, signed};
+use crate::user_class::{Code, Hook, Method, PLACE, Role, named, raised, signed};
 
 const BASE: &str = "PathChoice";
 
@@ -99,6 +100,8 @@ unsafe extern "C" fn random_bits(tools: *mut PathTools) -> i64 {
 /// A flow's state, and what works on it.
 #[derive(Clone, Debug)]
 pub struct Chosen {
+    class: &'static str,
+    flow: FlowId,
     choose: Option<Method<Chooses>>,
     judges: Option<Method<Judges>>,
     /// The class's parameters, then its fields.
@@ -115,6 +118,8 @@ impl Chosen {
     fn of(values: &Values) -> Chosen {
         let code = code(values);
         Chosen {
+            class: code.name,
+            flow: 0,
             choose: code.method(),
             judges: code.method(),
             state: code.state(values),
@@ -132,11 +137,16 @@ impl Chosen {
 }
 
 impl Select for Chosen {
+    fn start(&mut self, flow: FlowId, _: &mut Stream) {
+        self.flow = flow;
+    }
+
     fn next(&mut self, now: Time, random: &mut Stream) -> u16 {
         if let Some(choose) = self.choose {
             let mut tools = self.tools(random);
             let packet = Outgoing { number: self.sent, now_ps: signed(now.as_ps()) };
-            choose.call(&mut self.state, &packet, &mut tools);
+            let done = choose.call(&mut self.state, &packet, &mut tools);
+            done.unwrap_or_else(|error| raised::note((now, self.flow), (self.class, Chooses::NAME), error));
             self.last = tools.result as u16 & self.mask;
         }
         self.sent += 1;
@@ -164,7 +174,8 @@ impl Select for Chosen {
                 sent_ps: signed(feedback.sent_at.as_ps()),
                 now_ps: signed(now.as_ps()),
             };
-            judges.call(&mut self.state, &fate, &mut tools);
+            let done = judges.call(&mut self.state, &fate, &mut tools);
+            done.unwrap_or_else(|error| raised::note((now, self.flow), (self.class, Judges::NAME), error));
         }
     }
 

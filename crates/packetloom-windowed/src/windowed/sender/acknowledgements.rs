@@ -34,16 +34,18 @@ impl<C: Congestion> Sender<C> {
         if let Some(prr) = self.repair.as_mut().and_then(|repair| repair.prr.as_mut()) {
             prr.acknowledged(packets, self.pipe, advanced && found.lost == 0);
         }
-        if self.recovery.is_none() {
-            let acked = Acked {
-                packets,
-                advanced: advanced && !self.is_reducing(),
-                echo: header.echo,
-                una: self.una,
-                next: self.next,
-                now: context.now,
-                rtt: self.rto.smoothed().unwrap_or(Time::ZERO),
-            };
+        let acked = Acked {
+            packets,
+            advanced: advanced && !self.is_reducing(),
+            echo: header.echo,
+            una: self.una,
+            next: self.next,
+            now: context.now,
+            rtt: self.rto.smoothed().unwrap_or(Time::ZERO),
+        };
+        if self.recovery.is_some() {
+            self.congestion.acknowledged_in_recovery(acked, &mut self.window);
+        } else {
             let before = self.window.packets();
             self.congestion.acknowledged(acked, &mut self.window);
             if config.prr && self.window.packets() < before {
