@@ -134,3 +134,36 @@ def test_missing_and_unreadable_files(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(PacketloomError, match="not a text file"):
         read_plan(tmp_path / "binary.toml")
+
+
+IDEAL = {"scheme": [{"name": "ideal", "transport": "ideal", "queue": "drop-tail", "routing": "ecmp"}]}
+DOWN = {"fault": [{"kind": "link-down", "between": ["host0", "edge0"], "at": "2ms"}]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"workload": [{"sizes": "web-search", "arrivals": "at-once"}]}, ["run.loads: changes nothing"]),
+        ({"measure": {"operations": True}}, ["measure.operations: records nothing: no source is a job"]),
+        ({"measure": {"pauses": True}}, ["measure.pauses: records nothing: no scheme has a queue that pauses"]),
+        (IDEAL, ["scheme[0].queue: changes nothing: ideal has no packets", "scheme[0].routing: changes nothing"]),
+        (
+            {"scheme": [{"name": "ideal", "transport": "ideal"}], "measure": {"queues": True}},
+            ["measure.queues: records nothing: no scheme has packets"],
+        ),
+        (DOWN, []),
+        (DOWN | {"run": {"loads": [0.2], "flows": 5, "max_time": "2ms"}}, ["fault[0].at: changes nothing: 2ms"]),
+    ],
+)
+def test_what_changes_nothing_is_warned_of(changes: dict[str, Any], expected: list[str]) -> None:
+    plain = {
+        "topology": {"kind": "fat-tree", "k": 4},
+        "workload": [{"sizes": "web-search"}],
+        "scheme": [{"name": "tcp", "transport": "tcp", "queue": "drop-tail"}],
+        "run": {"loads": [0.2], "flows": 5},
+    }
+    warnings = read_plan(plain | changes).warnings
+    assert len(warnings) == len(expected)
+    for warning, begins in zip(warnings, expected, strict=True):
+        assert begins in warning

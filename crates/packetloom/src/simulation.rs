@@ -86,7 +86,8 @@ const FLUID_MODELS: &[Made<Model>] = &[
 /// Their components.
 pub const FLUID_COMPONENTS: &[Component] = &spec::components::<_, { FLUID_MODELS.len() }>(FLUID_MODELS);
 
-fn is_fluid(transport: &str) -> bool {
+/// Whether a transport is a flow-level model.
+pub(crate) fn is_fluid(transport: &str) -> bool {
     FLUID_COMPONENTS.iter().any(|fluid| fluid.kind == transport)
 }
 

@@ -1,7 +1,7 @@
 //! When flows start.
 
 use crate::spec::Fallback::{Absent, Required, Value as Default};
-use crate::spec::{Complaint, Component, Kind, Param, Values, anything};
+use crate::spec::{Complaint, Component, Kind, Param, Value, Values, anything};
 use crate::units::Time;
 
 /// Kinds of arrivals that are read from a file, hosts and sizes and all.
@@ -10,6 +10,16 @@ pub const LISTS: [&str; 3] = ["list", "hpcc", "htsim"];
 /// Whether arrivals of a kind have hosts and sizes of their own.
 pub fn have_all(kind: &str) -> bool {
     LISTS.contains(&kind) || super::jobs::is_job(kind)
+}
+
+/// Whether a source with these arrivals takes its rate from the run's load.
+pub fn follow_load(arrivals: &Values) -> bool {
+    let own = match arrivals.kind.as_str() {
+        "poisson" => "rate_per_second",
+        "periodic" => "interval",
+        _ => return false,
+    };
+    arrivals.entries.get(own).is_none_or(|value| *value == Value::Absent)
 }
 
 /// What a scenario can write as `arrivals`.
@@ -226,10 +236,5 @@ impl Arrivals {
             kind if super::jobs::is_job(kind) => Arrivals::Job,
             other => panic!("no arrivals are called {other}"),
         }
-    }
-
-    /// Whether the source takes its rate from the run's load.
-    pub fn follow_load(&self) -> bool {
-        matches!(self, Arrivals::Poisson { rate_per_second: None } | Arrivals::Periodic { interval: None })
     }
 }

@@ -1,6 +1,6 @@
 //! From a `[[workload]]` section to a source of flows, or to chains.
 
-use super::arrivals::Arrivals;
+use super::arrivals::{Arrivals, follow_load};
 use super::chain::{Chain, ChainPlan};
 use super::deadlines::Deadlines;
 use super::entity;
@@ -38,11 +38,11 @@ pub fn check_together(specs: &[Values], env: &Environment) -> Result<(), Complai
         return Err(Complaint::new("workload", "more than 256 sources; write fewer [[workload]] sections"));
     }
     check_background(specs)?;
-    let follow_load = |spec: &&Values| Arrivals::build(&spec.component("arrivals")).follow_load();
+    let follows = |spec: &&Values| follow_load(&spec.component("arrivals"));
     // A source with hosts of its own shares their links with no other.
     let shares_links = |spec: &&Values| spec.optional_number("hosts").is_none();
     let shares: f64 =
-        specs.iter().filter(follow_load).filter(shares_links).map(|spec| spec.number("share")).sum();
+        specs.iter().filter(follows).filter(shares_links).map(|spec| spec.number("share")).sum();
     if shares > 1.0 + SHARE_TOLERANCE {
         let message = format!(
             "the sources' shares of the load add up to {shares}; give each [[workload]] a share so that they add up to 1"

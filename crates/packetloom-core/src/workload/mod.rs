@@ -16,7 +16,7 @@ mod experts;
 mod facts;
 mod generator;
 pub mod job;
-mod jobs;
+pub mod jobs;
 mod kv_cache;
 pub mod library;
 pub mod list;
@@ -41,7 +41,7 @@ pub use spread::Spread;
 
 use crate::spec::Fallback::{Absent, Value as Default};
 use crate::spec::{Complaint, Component, Kind, Param, Values};
-use arrivals::Arrivals;
+use arrivals::follow_load;
 
 const PARTS: [&[Component]; 6] = [
     &[WORKLOAD],
@@ -184,7 +184,7 @@ fn check_workload(values: &Values) -> Result<(), Complaint> {
     if share == 0.0 {
         return Err(Complaint::new("share", "0 offers nothing; leave the whole source out instead"));
     }
-    if share != 1.0 && !Arrivals::build(&arrivals).follow_load() {
+    if share != 1.0 && !follow_load(&arrivals) {
         let message =
             format!("these {} arrivals do not follow the run's load; leave the share out", arrivals.kind);
         return Err(Complaint::new("share", message));

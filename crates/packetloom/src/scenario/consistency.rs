@@ -4,6 +4,7 @@ use super::assemble::section_tables;
 use super::grid::Scenario;
 use super::problem::{self, Problem};
 use super::read::{MOST_CASES, Reader};
+use super::unused::unused;
 use super::variant::Variant;
 use crate::queue;
 use crate::simulation;
@@ -91,6 +92,9 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
     let doubts =
         runs.flat_map(|run| schemes().flat_map(|scheme| simulation::doubts(run, scheme, &workloads)));
     for (key, message) in doubts.collect::<BTreeSet<_>>() {
+        warn(&key, message);
+    }
+    for (key, message) in unused(scenario) {
         warn(&key, message);
     }
     for (index, variants) in scenario.schemes.iter().enumerate() {

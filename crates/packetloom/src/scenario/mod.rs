@@ -27,6 +27,7 @@ mod suggest;
 mod testing;
 mod tree;
 mod unique;
+mod unused;
 mod variant;
 
 pub use case::Case;
