@@ -74,6 +74,10 @@ impl Congestion for D2tcpControl {
         });
         self.marks = marks;
     }
+
+    fn acknowledged_in_recovery(&mut self, acked: Acked, _: &mut Window) {
+        self.marks.count(acked);
+    }
 }
 
 impl D2tcpControl {

@@ -36,4 +36,8 @@ impl Congestion for DctcpControl {
     fn acknowledged(&mut self, acked: Acked, window: &mut Window) {
         self.0.acknowledged(acked, window);
     }
+
+    fn acknowledged_in_recovery(&mut self, acked: Acked, _: &mut Window) {
+        self.0.count(acked);
+    }
 }

@@ -73,12 +73,7 @@ impl MarkedShare {
         window: &mut Window,
         penalty: impl FnOnce(u64, &Window) -> u64,
     ) {
-        self.acked += acked.packets;
-        self.marked += if acked.echo { acked.packets } else { 0 };
-        if acked.una > self.observed_until {
-            self.observe();
-            self.observed_until = acked.next;
-        }
+        self.count(acked);
         if !acked.echo {
             if acked.advanced {
                 window.grow();
@@ -86,6 +81,17 @@ impl MarkedShare {
         } else if acked.una > self.reduced_until {
             window.shrink(penalty(self.alpha, window) / 2);
             self.reduced_until = acked.next;
+        }
+    }
+
+    /// Every acknowledgement counts, in loss recovery, too (RFC 8257 §3.3, steps 1 to 8).
+    #[inline]
+    pub fn count(&mut self, acked: Acked) {
+        self.acked += acked.packets;
+        self.marked += if acked.echo { acked.packets } else { 0 };
+        if acked.una > self.observed_until {
+            self.observe();
+            self.observed_until = acked.next;
         }
     }
 
@@ -120,5 +126,22 @@ mod tests {
         assert!((11..=110).all(|una| after(una) == 50));
         assert_eq!(after(111), 50, "packet 110 was sent with the last of the old window");
         assert_eq!(after(112), 25);
+    }
+
+    #[test]
+    fn marks_in_loss_recovery_count() {
+        let mut share =
+            MarkedShare { alpha: 0, g: ONE / 16, acked: 0, marked: 0, observed_until: 10, reduced_until: 0 };
+        let (now, rtt) = (Time::ZERO, Time::ZERO);
+        let acked = |una, echo| Acked { packets: 1, advanced: true, echo, una, next: 40, now, rtt };
+        let mut window = Window::of_packets(100);
+        for una in 3..=10 {
+            share.count(acked(una, true));
+        }
+        assert_eq!(share.alpha, 0, "within a round trip");
+        share.acknowledged(acked(11, false), &mut window);
+        // Eight of nine were marked.
+        assert_eq!(share.alpha, ONE * 8 / 9 / 16);
+        assert_eq!(window.packets(), 100);
     }
 }

@@ -83,6 +83,10 @@ impl Congestion for PiasControl {
         self.share.acknowledged(acked, window);
     }
 
+    fn acknowledged_in_recovery(&mut self, acked: Acked, _: &mut Window) {
+        self.share.count(acked);
+    }
+
     fn starving(&mut self) {
         if self.ages {
             self.forgotten_bytes = self.sent_bytes;

@@ -405,9 +405,9 @@ fn balancing_is_pinned_and_does_not_depend_on_windows_nor_threads() {
             "dctcp",
             ECN,
             r#"{ kind = "hedera", interval = "100us", delay = "10us", placement = "global-first-fit" }"#,
-            "75b6928f439e6162",
+            "949d367a99b1fd08",
         ),
-        ("dctcp", ECN, r#"{ kind = "plb", rounds = 2 }"#, "f9e466a0901f2f06"),
+        ("dctcp", ECN, r#"{ kind = "plb", rounds = 2 }"#, "f1e5cd78ed913841"),
         ("tcp", DROP_TAIL, r#"{ kind = "plb" }"#, "5f4000efd7e0ff48"),
         (
             "dctcp",

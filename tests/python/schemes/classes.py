@@ -46,12 +46,7 @@ class Dctcp(CongestionControl):
         self.reduced_until = 0
 
     def acknowledged(self, ack: Ack, window: Window) -> None:
-        self.acked += ack.packets
-        if ack.marked:
-            self.marked += ack.packets
-        if ack.una > self.observed_until:
-            self.observe()
-            self.observed_until = ack.next
+        self.count(ack)
         if not ack.marked:
             if ack.advanced:
                 window.grow()
@@ -59,12 +54,18 @@ class Dctcp(CongestionControl):
             window.shrink((self.alpha // 2) / ONE)
             self.reduced_until = ack.next
 
-    def observe(self) -> None:
-        g = int(self.g * ONE)
-        share = ONE * self.marked // max(self.acked, 1)
-        self.alpha = self.alpha - self.alpha * g // ONE + share * g // ONE
-        self.acked = 0
-        self.marked = 0
+    def acknowledged_in_recovery(self, ack: Ack, window: Window) -> None:
+        self.count(ack)
+
+    def count(self, ack: Ack) -> None:
+        self.acked += ack.packets
+        self.marked += ack.packets if ack.marked else 0
+        if ack.una > self.observed_until:
+            g = int(self.g * ONE)
+            share = ONE * self.marked // max(self.acked, 1)
+            self.alpha = self.alpha - self.alpha * g // ONE + share * g // ONE
+            self.acked, self.marked = 0, 0
+            self.observed_until = ack.next
 
 
 class Cubic(CongestionControl):
