@@ -21,6 +21,7 @@ from packetloom.rows import CaseRow, builds_of
 from packetloom.scenario import Plan
 from packetloom.schedule import Schedule, Shard
 from packetloom.standings import Standings
+from packetloom.start import end_command
 from packetloom.storage import explain_os_error
 
 POLL_S = 0.2
@@ -193,12 +194,17 @@ class _Campaign:
 
 @contextmanager
 def _stop_on_signals(stop: threading.Event) -> Iterator[None]:
-    """Ctrl-C or a polite kill ask to stop, so that neither can fall into the writing of a file."""
+    """Ctrl-C or a polite kill ask to stop, so that neither can fall into the writing of a file.
+
+    A second one ends the command, as a kill would: a method of a user's class may never return.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def ask(_signal: int, _frame: object) -> None:
+        if stop.is_set():
+            end_command()
         stop.set()
 
     previous = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}

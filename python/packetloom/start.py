@@ -7,6 +7,10 @@ import os
 
 INTERRUPTED = 130
 NOTHING_BEGAN = b"stopped before anything began\n"
+AT_ONCE = b"stopped at once; what is finished is kept\n"
+
+# Whether the process is this command: another program, such as a notebook, does not end with a campaign.
+_is_command = False
 
 
 def _stop_at_once(_signal: int = 0, _frame: object = None) -> None:
@@ -21,8 +25,17 @@ except KeyboardInterrupt:
     _stop_at_once()
 
 
+def end_command() -> None:
+    """Ends the process if it is this command, whatever its threads do."""
+    if _is_command:
+        os.write(2, AT_ONCE)
+        os._exit(INTERRUPTED)
+
+
 def main() -> None:
     """Loads the command line and runs it."""
+    global _is_command
+    _is_command = True
     asked = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else it is ignored, and stays so
     if asked:
         signal.signal(signal.SIGINT, _stop_at_once)

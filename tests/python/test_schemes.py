@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import linecache
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time as clock
 from pathlib import Path
 from typing import Any
 
@@ -347,6 +350,25 @@ def test_nonsense_ends_the_run_with_method_flow_and_time(statement: str, message
     assert message in str(raised.value)
     assert "(flow " in str(raised.value)
     assert " at " in str(raised.value)
+
+
+def test_a_second_ctrl_c_ends_a_method_that_never_returns(tmp_path: Path) -> None:
+    endless = "        while self.table[0] < 1:\n            self.table[1] += 1\n"
+    (tmp_path / "mad.py").write_text(
+        f"{HEAD}class Mad(CongestionControl):\n    table: list[int] = [0] * 2\n{ACK}{endless}"
+    )
+    (tmp_path / "mad.json").write_text(json.dumps(scenario("tcp", mine("Mad", Path("mad.py")), flows=20)))
+    command = [sys.executable, "-m", "packetloom", "run", "mad.json", "-o", "out", "--workers", "1"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert any("done: scheme 0" in line for line in process.stderr)
+    for _ in range(2):
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        clock.sleep(1)
+    _, said = process.communicate(timeout=20)
+    assert (process.returncode, said) == (130, "stopped at once; what is finished is kept\n")
+    assert len(packetloom.Results(tmp_path / "out").cases) == 1
 
 
 def test_below_a_packet_one_goes_at_a_time_so_that_no_class_falls_silent(tmp_path: Path) -> None:

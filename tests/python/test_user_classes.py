@@ -239,6 +239,25 @@ def test_an_exception_ends_the_run(method: str, tmp_path: Path, capfd: pytest.Ca
         assert str(again.value) == str(first.value)
 
 
+LABELS = [
+    # What the class declares, what the method sets, and what is said.
+    ("classes = 2", "traffic_class = 2", "set the traffic class to 2; write 0 to 1, or declare more than classes = 2"),
+    ("classes = 2", "traffic_class = -1", "set the traffic class to -1; write 0 to 1"),
+    ("ecn = False", "traffic_class = 1", "set the traffic class to 1, and the class has none; write classes = 2"),
+    ("ecn = False", "priority = -1", "set the priority to -1; write 0 to 4294967295"),
+]
+
+
+@pytest.mark.parametrize(("declared", "statement", "said"), LABELS, ids=[one[1] for one in LABELS])
+def test_a_label_that_can_not_be_ends_the_run(declared: str, statement: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "mad.py"
+    text = f"class Mad(CongestionControl):\n    {declared}\n    def label(self, data, labels):\n"
+    file.write_text(f"from packetloom.schemes import CongestionControl\n{text}        labels.{statement}\n")
+    mad = {"transport": mine(file, "Mad"), "queue": {"kind": "classes", "strict": 2}}
+    with pytest.raises(PacketloomError, match=rf"Mad\.label {said}.*\(flow \d+, host\d+ to host\d+, at "):
+        packetloom.run(scenario(mad), output=tmp_path / "results")
+
+
 MISTAKES = [
     # A scheme's part, what its class is, and what is said.
     ("queue", "class A(QueueRule):\n    def arrives(self, arrival, queue):\n        return 0.5\n", "gets a float"),
@@ -259,6 +278,7 @@ MISTAKES = [
     ("routing", "class A(PathChoice):\n    def choose(self, outgoing, paths):\n        paths.count = 2\n", "count"),
     ("routing", "class B(PathChoice): pass\nclass A(B): pass\n", "line 3: write A as a class of PathChoice alone"),
     ("routing", "class A(PathChoice):\n    x: list[int] = []\n", "needs its initial values"),
+    ("routing", "class A(PathChoice):\n    x: list[int] = [0] * 65_537\n", "x makes the fields 65,537 numbers"),
     (
         "routing",
         "class A(PathChoice):\n    x: list[int] = [0, 1]\n    def choose(self, outgoing, paths):\n        self.x = 1\n",

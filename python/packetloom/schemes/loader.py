@@ -46,6 +46,8 @@ _TYPES = {"int": int, "float": float, "bool": bool}
 _LISTS = {"list[int]": int, "list[float]": float}
 # Ints have 64 bits, as in the simulator.
 _INT_END = 1 << 63
+# As many numbers as a state holds: half a megabyte for each flow or port.
+_MOST_NUMBERS = 65_536
 Value = int | float | bool
 
 
@@ -230,6 +232,9 @@ def _fields(found: type, node: ast.ClassDef, role: Role) -> dict[str, Field]:
         if isinstance(one, ast.Assign):
             raise TranslationError(one.lineno, f"what is {name}? Write its type, such as {name}: float = 0.0")
         fields[name] = _field(name, ast.unparse(one.annotation), getattr(found, name, None), one.lineno)
+        if (count := sum(len(field.initial) for field in fields.values())) > _MOST_NUMBERS:
+            message = f"{name} makes the fields {count:,} numbers, and each flow or port has its own"
+            raise TranslationError(one.lineno, f"{message}; write {_MOST_NUMBERS:,} at most")
     return fields
 
 

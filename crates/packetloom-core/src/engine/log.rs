@@ -83,6 +83,40 @@ impl std::fmt::Display for RateError {
     }
 }
 
+/// What of a packet's labels can't be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelError {
+    /// Its traffic class.
+    Class {
+        /// What it was set to.
+        class: i64,
+        /// How many classes there are.
+        classes: u16,
+    },
+    /// Its priority.
+    Priority(i64),
+}
+
+impl std::fmt::Display for LabelError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LabelError::Class { class, classes: 0 } => {
+                write!(f, "set the traffic class to {class}, and the class has none; write classes = 2")
+            }
+            LabelError::Class { class, classes } => {
+                let last = classes - 1;
+                write!(
+                    f,
+                    "set the traffic class to {class}; write 0 to {last}, or declare more than classes = {classes}"
+                )
+            }
+            LabelError::Priority(priority) => {
+                write!(f, "set the priority to {priority}; write 0 to {}", u32::MAX)
+            }
+        }
+    }
+}
+
 /// What a scheme that is not packetloom's own may do wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemeError {
@@ -90,6 +124,8 @@ pub enum SchemeError {
     Window(WindowError),
     /// A rate.
     Rate(RateError),
+    /// What its packets carry.
+    Label(LabelError),
     /// A method raised an exception.
     Exception,
 }
@@ -111,6 +147,7 @@ impl std::fmt::Display for SchemeError {
         match self {
             SchemeError::Window(error) => error.fmt(f),
             SchemeError::Rate(error) => error.fmt(f),
+            SchemeError::Label(error) => error.fmt(f),
             SchemeError::Exception => {
                 write!(f, "raised an exception; look for an index that is out of range")
             }

@@ -44,7 +44,7 @@ pub use deadlock::PauseCycle;
 pub use due::Due;
 pub use endpoint::{Context, FlowStatus, Transport};
 pub use inspection::{BalancedSwitch, Held, Inspection, LinkCharge, LinkState, Passage, SharedBuffer};
-pub use log::{ControlError, Event, Log, RateError, Report, SchemeError, WindowError};
+pub use log::{ControlError, Event, LabelError, Log, RateError, Report, SchemeError, WindowError};
 pub use port::{Port, PortCounters};
 pub use sending::Sending;
 

@@ -11,7 +11,7 @@ pub use calls::{LAYOUTS, symbols};
 
 use super::tcp::NewReno;
 use super::windowed::{Acked, Congestion, Header, Window, Windowed, check, core, default_of};
-use crate::engine::{ControlError, SchemeError};
+use crate::engine::{ControlError, LabelError, SchemeError};
 use crate::flow::Flow;
 use crate::packet::Packet;
 use crate::spec::{Component, Values};
@@ -53,6 +53,8 @@ struct Methods {
     recovered: Option<Method<Recovered>>,
     timed_out: Option<Method<TimedOut>>,
     label: Option<Method<Label>>,
+    /// How many classes `label` sorts packets into; none if it leaves that to the workload.
+    classes: u16,
 }
 
 impl Methods {
@@ -67,6 +69,7 @@ impl Methods {
             recovered: code.method(),
             timed_out: code.method(),
             label: code.method(),
+            classes: code.constant("classes").clamp(0, 256) as u16,
         }
     }
 }
@@ -165,8 +168,10 @@ impl Congestion for PythonControl {
         if method.call(&mut self.state, &data, &mut labels).is_err() {
             self.note(Label::NAME, SchemeError::Exception);
         }
-        packet.class = labels.traffic_class.clamp(0, u8::MAX.into()) as u8;
-        packet.priority = labels.priority.clamp(0, u32::MAX.into()) as u32;
+        match labels.checked(packet.class, self.methods.classes) {
+            Ok(found) => (packet.class, packet.priority) = found,
+            Err(error) => self.note(Label::NAME, SchemeError::Label(error)),
+        }
     }
 
     #[inline]
@@ -189,6 +194,22 @@ impl PythonControl {
     #[cold]
     fn note(&mut self, method: &'static str, error: SchemeError) {
         self.error = Some(ControlError { class: self.methods.class, method, error });
+    }
+}
+
+impl Labels {
+    /// The class and the priority, if they can be those of a packet whose flow is of `class`.
+    #[inline]
+    fn checked(&self, class: u8, classes: u16) -> Result<(u8, u32), LabelError> {
+        let is_one = match classes {
+            0 => self.traffic_class == i64::from(class),
+            _ => (0..i64::from(classes)).contains(&self.traffic_class),
+        };
+        if !is_one {
+            return Err(LabelError::Class { class: self.traffic_class, classes });
+        }
+        let priority = u32::try_from(self.priority).map_err(|_| LabelError::Priority(self.priority))?;
+        Ok((self.traffic_class as u8, priority))
     }
 }
 
