@@ -65,6 +65,8 @@ struct Crossing {
     link: u32,
     /// Its place among the link's flows.
     place: u32,
+    /// The share of the flow's rate that goes by the link.
+    share: f64,
     /// For how long this link was the flow's bottleneck.
     held: Time,
 }
@@ -84,7 +86,11 @@ struct LinkState {
     /// In bits per ps.
     capacity: f64,
     members: Vec<Member>,
+    /// How many of them are watched.
+    watched: u32,
     is_due: bool,
+    /// How much more its flows may want until it has a level, where it has none.
+    slack: f64,
 }
 
 /// Links, and the flows that share them.
@@ -108,7 +114,10 @@ pub struct Sharing {
 impl Sharing {
     /// Links of these rates in bits per second, without flows.
     pub fn new(rates: impl Iterator<Item = u64>) -> Sharing {
-        let link = |bps: u64| LinkState { capacity: bps as f64 / 1e12, members: Vec::new(), is_due: false };
+        let link = |bps: u64| {
+            let capacity = bps as f64 / 1e12;
+            LinkState { capacity, members: Vec::new(), watched: 0, is_due: false, slack: capacity }
+        };
         let links: Vec<LinkState> = rates.map(link).collect();
         Sharing {
             levels: vec![f64::INFINITY; links.len()],
@@ -140,14 +149,18 @@ impl Sharing {
         let is_watched = self.watch.as_ref().is_some_and(|watch| watch.concerns(transfer));
         let mut links = Vec::with_capacity(transfer.links.len());
         for (&(link, share), nth) in transfer.links.iter().zip(0..) {
-            let members = &mut self.links[link as usize].members;
-            links.push(Crossing { link, place: members.len() as u32, held: Time::ZERO });
+            let LinkState { members, watched, .. } = &mut self.links[link as usize];
+            *watched += u32::from(is_watched);
+            links.push(Crossing { link, place: members.len() as u32, share, held: Time::ZERO });
             members.push(Member { slot, nth, is_watched, share });
-            self.make_due(link);
+        }
+        let lowest = Lowest::of(&links, &self.levels);
+        for &(link, share) in &transfer.links {
+            self.want(link, lowest.without(link) * share);
         }
         let active = Active {
             id: transfer.id,
-            lowest: Lowest::of(&links, &self.levels),
+            lowest,
             links,
             left: transfer.bits,
             rate: 0.0,
@@ -214,19 +227,37 @@ impl Sharing {
         let flow = &mut self.flows[slot as usize];
         flow.looked_at = Time::NEVER;
         flow.note_bottleneck(self.now);
-        let (id, crossings) = (flow.id, std::mem::take(&mut flow.links));
+        let (id, lowest, crossings) = (flow.id, flow.lowest, std::mem::take(&mut flow.links));
         if let Some(watch) = &mut self.watch {
             watch.left(id, self.now, &crossings);
         }
-        for Crossing { link, place, .. } in crossings {
-            let members = &mut self.links[link as usize].members;
-            members.swap_remove(place as usize);
+        for Crossing { link, place, share, .. } in crossings {
+            let LinkState { members, watched, .. } = &mut self.links[link as usize];
+            *watched -= u32::from(members.swap_remove(place as usize).is_watched);
             if let Some(&Member { slot: moved, nth, .. }) = members.get(place as usize) {
                 self.flows[moved as usize].links[usize::from(nth)].place = place;
             }
-            self.make_due(link);
+            self.want(link, -lowest.without(link) * share);
         }
         self.free.push(slot);
+    }
+
+    /// A flow wants so much more of a link, or less. A link without a level stays so as long as there is room.
+    fn want(&mut self, link: u32, more: f64) {
+        let state = &mut self.links[link as usize];
+        if state.is_due {
+            return;
+        }
+        if self.levels[link as usize] == f64::INFINITY {
+            state.slack -= more;
+            if state.slack >= 0.0 {
+                if let Some(watch) = &mut self.watch {
+                    watch.look_at(link);
+                }
+                return;
+            }
+        }
+        self.make_due(link);
     }
 
     fn make_due(&mut self, link: u32) {
@@ -276,7 +307,7 @@ impl Sharing {
     /// The level of a link, given those of the others.
     fn level_of(&mut self, link: u32) -> f64 {
         let Sharing { links, flows, elsewhere, .. } = self;
-        let LinkState { capacity, members, .. } = &links[link as usize];
+        let LinkState { capacity, members, slack, .. } = &mut links[link as usize];
         elsewhere.clear();
         let mut wanted = 0.0;
         for member in members {
@@ -284,24 +315,26 @@ impl Sharing {
             wanted += most * member.share;
             elsewhere.push((most, member.share));
         }
-        if wanted <= capacity * (1.0 + TOLERANCE) { f64::INFINITY } else { water(*capacity, elsewhere) }
+        *slack = *capacity * (1.0 + TOLERANCE) - wanted;
+        if *slack >= 0.0 { f64::INFINITY } else { water(*capacity, elsewhere) }
     }
 
     /// Marks what a changed level concerns: the link's flows, and those of their other links where it may matter.
     fn pass_on(&mut self, link: u32, old: f64, new: f64) {
         for place in 0..self.links[link as usize].members.len() {
-            let slot = self.links[link as usize].members[place].slot;
+            let Member { slot, nth, .. } = self.links[link as usize].members[place];
             self.touch(slot);
             let flow = &mut self.flows[slot as usize];
-            let matters = old.min(new) < flow.lowest.without(link);
-            flow.lowest = Lowest::of(&flow.links, &self.levels);
-            if !matters {
+            let before = flow.lowest;
+            flow.lowest.change((link, nth.into()), old, new, (&flow.links, &self.levels));
+            let after = flow.lowest;
+            if old.min(new) >= before.without(link) {
                 continue;
             }
             for nth in 0..flow.links.len() {
-                let other = self.flows[slot as usize].links[nth].link;
+                let Crossing { link: other, share, .. } = self.flows[slot as usize].links[nth];
                 if other != link {
-                    self.make_due(other);
+                    self.want(other, (after.without(other) - before.without(other)) * share);
                 }
             }
         }
@@ -337,7 +370,7 @@ impl Sharing {
         let mut open: Vec<f64> = vec![0.0; left.len()];
         self.levels.fill(f64::INFINITY);
         for (link, open) in self.links.iter_mut().zip(&mut open) {
-            link.is_due = false;
+            (link.is_due, link.slack) = (false, f64::NEG_INFINITY);
             *open = link.members.iter().map(|member| member.share).sum();
         }
         loop {
@@ -351,9 +384,8 @@ impl Sharing {
                     continue;
                 }
                 for crossing in &self.flows[slot as usize].links {
-                    let share = self.links[crossing.link as usize].members[crossing.place as usize].share;
-                    left[crossing.link as usize] -= level * share;
-                    open[crossing.link as usize] -= share;
+                    left[crossing.link as usize] -= level * crossing.share;
+                    open[crossing.link as usize] -= crossing.share;
                 }
             }
             open[link] = 0.0;

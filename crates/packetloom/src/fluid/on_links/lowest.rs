@@ -27,6 +27,30 @@ impl Lowest {
         lowest
     }
 
+    /// One of the links' level changes from `old`; the levels have the new one.
+    #[inline]
+    pub(super) fn change(
+        &mut self,
+        (link, nth): (u32, u32),
+        old: f64,
+        new: f64,
+        (links, levels): (&[Crossing], &[f64]),
+    ) {
+        if link == self.link {
+            if new < self.second {
+                self.level = new;
+                return;
+            }
+        } else if new < self.level {
+            *self = Lowest { level: new, link, nth, second: self.level };
+            return;
+        } else if new > self.level && (new <= self.second || old > self.second) {
+            self.second = self.second.min(new);
+            return;
+        }
+        *self = Lowest::of(links, levels);
+    }
+
     /// The lowest level of the links but one.
     #[inline]
     pub(super) fn without(&self, link: u32) -> f64 {

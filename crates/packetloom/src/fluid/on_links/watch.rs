@@ -1,7 +1,7 @@
 //! What is noted of some flows while links are shared: which link held each of them back the longest, and what the rest
 //! of its path would have left it, had one of its links had no part in that.
 
-use super::{Crossing, Sharing, TOLERANCE, Transfer, water};
+use super::{Crossing, LinkState, Sharing, TOLERANCE, Transfer, water};
 use crate::flow::FlowId;
 use crate::units::Time;
 use std::collections::BTreeMap;
@@ -47,8 +47,12 @@ pub(super) struct Watch {
     flows: Vec<bool>,
     /// Without which links of its path is asked for.
     without: Vec<bool>,
-    /// Links that have been worked out since the last note.
+    /// Links for whose flows something may have changed since the last note.
     looked_at: Vec<u32>,
+    is_looked_at: Vec<bool>,
+    /// How often notes have been taken, and when that was last done of each flow, by number.
+    round: u32,
+    noted: Vec<u32>,
     /// What was noted last.
     last: BTreeMap<(FlowId, u32), f64>,
     notes: Notes,
@@ -61,9 +65,16 @@ impl Watch {
         self.flows[transfer.id as usize] && transfer.links.iter().any(is_asked_for)
     }
 
-    /// A link's level was worked out, so that something has changed for its flows.
+    /// Whether nothing has been noted of a flow in this round.
+    fn begins(&mut self, flow: FlowId) -> bool {
+        std::mem::replace(&mut self.noted[flow as usize], self.round) != self.round
+    }
+
+    /// Something may have changed for a link's flows.
     pub(super) fn look_at(&mut self, link: u32) {
-        self.looked_at.push(link);
+        if !std::mem::replace(&mut self.is_looked_at[link as usize], true) {
+            self.looked_at.push(link);
+        }
     }
 
     /// A flow is over.
@@ -87,7 +98,9 @@ impl Sharing {
     /// Has something noted of these flows, by number; of what is left without one of their links, for these links.
     pub fn watch(&mut self, flows: Vec<bool>, without: Vec<bool>) {
         let (looked_at, last, notes) = (Vec::new(), BTreeMap::new(), Notes::default());
-        self.watch = Some(Box::new(Watch { flows, without, looked_at, last, notes }));
+        let (noted, is_looked_at) = (vec![0; flows.len()], vec![false; without.len()]);
+        let watch = Watch { flows, without, looked_at, is_looked_at, round: 0, noted, last, notes };
+        self.watch = Some(Box::new(watch));
     }
 
     /// What was noted.
@@ -99,12 +112,15 @@ impl Sharing {
     pub(super) fn note_what_is_left(&mut self) {
         let Some(mut watch) = self.watch.take() else { return };
         let mut looked_at = std::mem::take(&mut watch.looked_at);
-        looked_at.sort_unstable();
-        looked_at.dedup();
+        watch.round += 1;
         for link in looked_at.drain(..) {
+            watch.is_looked_at[link as usize] = false;
+            if self.links[link as usize].watched == 0 {
+                continue;
+            }
             for place in 0..self.links[link as usize].members.len() {
                 let member = self.links[link as usize].members[place];
-                if member.is_watched {
+                if member.is_watched && watch.begins(self.flows[member.slot as usize].id) {
                     self.note_flow(member.slot, &mut watch);
                 }
             }
@@ -149,21 +165,34 @@ impl Sharing {
     /// The least that a flow would get at any of its links but one, where it wanted all that it can get and the others
     /// wanted what they do; and what that link could carry.
     fn left_without(&mut self, slot: u32, without: u32) -> (f64, f64) {
-        let Sharing { links, flows, elsewhere, .. } = self;
-        let at = |link: u32, elsewhere: &mut Vec<(f64, f64)>| {
-            elsewhere.clear();
-            for member in &links[link as usize].members {
-                let is_itself = member.slot == slot;
-                let most =
-                    if is_itself { f64::INFINITY } else { flows[member.slot as usize].lowest.without(link) };
-                elsewhere.push((most, member.share));
+        let mut least = (f64::INFINITY, f64::INFINITY);
+        for nth in 0..self.flows[slot as usize].links.len() {
+            let link = self.flows[slot as usize].links[nth].link;
+            let left = if link == without { f64::INFINITY } else { self.left_at(slot, link) };
+            if left < least.0 {
+                least = (left, self.links[link as usize].capacity);
             }
-            let capacity = links[link as usize].capacity;
-            (water(capacity, elsewhere), capacity)
-        };
-        let rest = flows[slot as usize].links.iter().filter(|crossing| crossing.link != without);
-        let least = |a: (f64, f64), b: (f64, f64)| if b.0 < a.0 { b } else { a };
-        rest.map(|crossing| at(crossing.link, elsewhere)).fold((f64::INFINITY, f64::INFINITY), least)
+        }
+        least
+    }
+
+    /// What a flow would get at a link, if it wanted all that it can get there.
+    fn left_at(&mut self, slot: u32, link: u32) -> f64 {
+        let Sharing { links, flows, levels, elsewhere, .. } = self;
+        let level = levels[link as usize];
+        // The link holds it back already.
+        if flows[slot as usize].lowest.without(link) >= level {
+            return level;
+        }
+        let LinkState { capacity, members, .. } = &links[link as usize];
+        elsewhere.clear();
+        for member in members {
+            let is_itself = member.slot == slot;
+            let most =
+                if is_itself { f64::INFINITY } else { flows[member.slot as usize].lowest.without(link) };
+            elsewhere.push((most, member.share));
+        }
+        water(*capacity, elsewhere)
     }
 }
 
