@@ -7,7 +7,6 @@ of the file. The functions live as long as the process: the simulator has their 
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Mapping
 from types import FunctionType
 from typing import Any
@@ -182,7 +181,6 @@ def _compiled_cbrt(value: Any) -> Any:
 
 _OURS: dict[str, Any] = {
     f"{OURS}carray": carray,
-    f"{OURS}nan": math.nan,
     f"{OURS}whole": _whole,
     **_plain_methods("Pace"),
     **_plain_methods("Paths"),

@@ -165,12 +165,12 @@ impl Congestion for PythonControl {
         let Some(method) = self.methods.label else { return };
         let data = DataView { sent_bytes: signed(sent_bytes), size_bytes: packet.size_bytes.into() };
         let mut labels = Labels { traffic_class: packet.class.into(), priority: packet.priority.into() };
-        if method.call(&mut self.state, &data, &mut labels).is_err() {
-            self.note(Label::NAME, SchemeError::Exception);
-        }
-        match labels.checked(packet.class, self.methods.classes) {
+        let done = method.call(&mut self.state, &data, &mut labels);
+        let done = done.map_err(|Exception| SchemeError::Exception);
+        let checked = || labels.checked(packet.class, self.methods.classes).map_err(SchemeError::Label);
+        match done.and_then(|()| checked()) {
             Ok(found) => (packet.class, packet.priority) = found,
-            Err(error) => self.note(Label::NAME, SchemeError::Label(error)),
+            Err(error) => self.note(Label::NAME, error),
         }
     }
 
