@@ -23,7 +23,7 @@ MOST_WORKERS = 4096
 def with_values(arguments: Sequence[str]) -> list[str]:
     """`--ray` alone, or before what is no address, means Ray on this machine."""
     written: list[str] = []
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, following in zip(arguments, [*arguments, ""][1:], strict=True):
         alone = argument == "--ray" and not (following in (AUTO, LOCAL) or ADDRESS.fullmatch(following))
         written.append(f"--ray={LOCAL}" if alone else argument)
     return written

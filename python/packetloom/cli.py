@@ -104,7 +104,7 @@ def main() -> None:
     _print_what_it_can()
     try:
         try:
-            app(with_values(sys.argv[1:]))
+            app(with_values(sys.argv[1:]), prog_name="packetloom")
         finally:
             _flush()
     except PacketloomError as error:
