@@ -31,9 +31,14 @@ help:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "packetloom needs Python 3.11 or later; name it: make demo PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "python3 -m venv failed: on Debian, apt install python3-venv" >&2; exit 1; }
 
+# Of the packages only what commands load is compiled; pip would compile all there is. It is done as they are installed, since
+# an environment may have Python keep nothing (PYTHONDONTWRITEBYTECODE), and each command would take a CPU-second more.
+LOADED := matplotlib.pyplot, numba, polars, pyarrow.compute, pyarrow.parquet, rich.live, rich.table, scipy.stats, tomlkit
+
 .venv/.tools: requirements.txt .venv/pyvenv.cfg
 	@echo "installing the pinned Python packages"
 	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -r requirements.txt
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c "import $(LOADED)"
 	@touch $@
 
 .venv/.dev-tools: requirements-dev.txt .venv/.tools
@@ -56,6 +61,8 @@ help:
 	@command -v cargo >/dev/null || { echo "packetloom needs Rust (cargo) to be built: see the README" >&2; exit 1; }
 	@echo "building the simulator (once; a minute or two)"
 	@. $(BIN)/activate && maturin develop --release --locked
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q python/packetloom
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/packetloom check examples/dumbbell.toml >/dev/null
 	@touch $@
 
 demo: .venv/.installed
