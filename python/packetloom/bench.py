@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from packetloom import _core
 from packetloom.errors import PacketloomError
+from packetloom.suggest import meant
 
 if TYPE_CHECKING:
     from packetloom.circumstances import Circumstances
@@ -47,7 +48,7 @@ def run_benchmarks(names: Sequence[str], json_file: Path | None) -> list[dict[st
     known = _core.bench_names()
     for name in names:
         if name not in known:
-            raise PacketloomError(f"there is no benchmark {name!r}; there are {', '.join(known)}")
+            raise PacketloomError(f"there is no benchmark {name!r}; {meant(name, known)}")
     circumstances = Circumstances()
     figures = []
     for name in names or known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -11,30 +12,87 @@ from rich.table import Table
 from rich.text import Text
 
 from packetloom import _core, terminal
-from packetloom.errors import ScenarioError
-from packetloom.fabric_bench.catalogue import all_tests
-from packetloom.figures import FIGURES
-from packetloom.reproduce import PAPERS
+from packetloom.errors import PacketloomError, ScenarioError
+from packetloom.suggest import meant
+
+Entries = Mapping[str, str]
+"""What can be named, each with what it is."""
 
 
-def print_catalogue() -> None:
-    """All components by section, then distributions, figures, papers, tests and benchmarks, a line each."""
-    console = terminal.console()
-    sections: dict[str, dict[str, str]] = {}
+def _figures() -> Entries:
+    from packetloom.figures import FIGURES
+
+    return {name: figure.shows for name, figure in FIGURES.items()}
+
+
+def _papers() -> Entries:
+    from packetloom.reproduce import PAPERS
+
+    return {name: paper.title for name, paper in PAPERS.items()}
+
+
+def _tests() -> Entries:
+    from packetloom.fabric_bench.catalogue import all_tests
+
+    return {test.id: test.measures for test in all_tests()}
+
+
+OTHERS: dict[str, tuple[str, Callable[[], Entries]]] = {
+    "distributions": ("flow sizes (workload.sizes)", lambda: dict.fromkeys(_core.distributions(), "")),
+    "figures": ("packetloom plot", _figures),
+    "papers": ("packetloom reproduce", _papers),
+    "tests": ("of AI fabrics: packetloom fabric-bench run", _tests),
+    "benchmarks": ("packetloom bench", lambda: dict.fromkeys(_core.bench_names(), "")),
+}
+"""What is no component of a scenario: by section, what it is for, and what it has."""
+
+
+def _components() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
     for component in json.loads(_core.registry()):
-        sections.setdefault(component["section"], {})[component["kind"]] = component["doc"]
-    sections["distributions of flow sizes (workload.sizes)"] = dict.fromkeys(_core.distributions(), "")
-    sections["figures (packetloom plot)"] = {name: figure.shows for name, figure in FIGURES.items()}
-    sections["papers (packetloom reproduce)"] = {name: paper.title for name, paper in PAPERS.items()}
-    sections["tests of AI fabrics (packetloom fabric-bench run)"] = {test.id: test.measures for test in all_tests()}
-    sections["benchmarks (packetloom bench)"] = dict.fromkeys(_core.bench_names(), "")
-    for section, entries in sections.items():
-        console.print(f"\n{section}", style="bold")
+        found.setdefault(component["section"], {})[component["kind"]] = component["doc"]
+    return found
+
+
+def sections() -> list[str]:
+    """All that `list` can be asked for."""
+    return [*_components(), *OTHERS]
+
+
+def entries(section: str) -> Entries:
+    """What a section has."""
+    if section not in sections():
+        raise PacketloomError(f"there is no section {section!r} to list; {meant(section, sections())}")
+    return OTHERS[section][1]() if section in OTHERS else _components()[section]
+
+
+def print_catalogue(section: str | None = None, text: str | None = None) -> None:
+    """A section or all, a line for each of its names; with a text, those that have it in their name or description."""
+    console = terminal.console()
+    found = {one: _with(text, entries(one)) for one in ([section] if section else sections())}
+    if not any(found.values()):
+        where = f"section {section}" if section else "catalogue"
+        raise PacketloomError(f"nothing in the {where} has {text!r} in its name or description")
+    for name, kept in found.items():
+        if not kept:
+            continue
+        use = f" ({OTHERS[name][0]})" if name in OTHERS else ""
+        console.print(f"\n{name}{use}", style="bold")
         table = Table(box=None, show_header=False, padding=(0, 2), pad_edge=True)
-        for name, doc in entries.items():
-            table.add_row(name, doc)
+        for one, doc in kept.items():
+            table.add_row(one, Text(doc))
         console.print(table)
-    console.print("\npacketloom explain NAME lists a component's parameters.", style="dim")
+    hints = (
+        "" if section or text else "\npacketloom list SECTION shows one of these, --search TEXT what has a word in it."
+    )
+    console.print(f"{hints}\npacketloom explain NAME lists a component's parameters.", style="dim")
+
+
+def _with(text: str | None, all_entries: Entries) -> Entries:
+    if text is None:
+        return all_entries
+    asked = text.lower()
+    return {name: doc for name, doc in all_entries.items() if asked in name.lower() or asked in doc.lower()}
 
 
 def _explanation(name: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from packetloom import start
+from packetloom import completion, start
 from packetloom.arguments import MOST_WORKERS, with_values
 from packetloom.errors import Interrupted, InvariantError, PacketloomError
 from packetloom.start import INTERRUPTED
@@ -450,7 +450,12 @@ def view(
 
 @app.command()
 def plot(
-    figure: Annotated[str, typer.Argument(metavar="FIGURE", help="A figure that `packetloom list` names.")],
+    figure: Annotated[
+        str,
+        typer.Argument(
+            metavar="FIGURE", help="A figure that `packetloom list figures` names.", autocompletion=completion.figures
+        ),
+    ],
     folders: FoldersArgument,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Its extension sets the format.")],
     load: Annotated[float | None, typer.Option(help="The load to show, in figures of one load.")] = None,
@@ -488,17 +493,35 @@ def export(
 
 
 @app.command("list")
-def list_command() -> None:
+def list_command(
+    section: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SECTION]",
+            help="transport, queue, figures ...; all if not given.",
+            autocompletion=completion.sections,
+        ),
+    ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option("-s", "--search", metavar="TEXT", help="Only what has this in its name or description."),
+    ] = None,
+) -> None:
     """List what a scenario can name, and the figures, papers and benchmarks there are."""
     from packetloom.catalogue import print_catalogue
 
-    print_catalogue()
+    print_catalogue(section, search)
 
 
 @app.command()
 def explain(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A component or section of scenarios, or FILE.py:CLASS; see `list`.")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A component or section of scenarios, or FILE.py:CLASS; see `list`.",
+            autocompletion=completion.components,
+        ),
     ],
 ) -> None:
     """Explain a component: its parameters, their units, defaults and sources."""
@@ -572,7 +595,12 @@ def schema() -> None:
 
 @app.command()
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="A paper that `packetloom list` names.")],
+    paper: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAPER", help="A paper that `packetloom list papers` names.", autocompletion=completion.papers
+        ),
+    ],
     figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure and the claims it shows.")] = None,
     scale: Annotated[
         Literal["quick", "full"], typer.Option(help="quick takes minutes; full has enough flows for every tail.")

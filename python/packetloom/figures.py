@@ -16,6 +16,7 @@ from packetloom.curves import SomeResults, Style, style_at
 from packetloom.errors import PacketloomError
 from packetloom.estimates import Errors, estimated_by, measured_errors, with_bands
 from packetloom.statistics import ALL_SIZES, over_seeds
+from packetloom.suggest import meant
 
 Choice = str | float | None
 Shape = Literal["points", "line", "step", "dots"]
@@ -580,5 +581,5 @@ FIGURES: dict[str, Figure] = {
 def chart(name: str, results: SomeResults) -> Chart:
     """The figure of that name of these results."""
     if name not in FIGURES:
-        raise PacketloomError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}")
+        raise PacketloomError(f"there is no figure {name!r}; {meant(name, FIGURES)}")
     return FIGURES[name].of(results, measured_errors(curves.as_list(results)))

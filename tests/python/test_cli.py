@@ -50,7 +50,11 @@ def test_overrides_have_a_folder_of_their_own(scenario: Path, tmp_path: Path, fi
         (["run", "small.toml", "--workers", "0"], "--workers"),
         (["report", "occupied"], "not a results folder"),
         (["report", "nowhere"], "no such folder"),
-        (["plot", "pie", "out", "-o", "x.png"], "there is no figure 'pie'"),
+        (["plot", "pie", "out", "-o", "x.png"], "there is no figure 'pie'; there are: slowdown-by-load"),
+        (["plot", "fct_cfd", "out", "-o", "x.png"], "there is no figure 'fct_cfd'; did you mean 'fct-cdf'"),
+        (["plot", "fct", "out", "-o", "x.png"], "there is no figure 'fct'; did you mean"),
+        (["list", "figure"], "there is no section 'figure' to list; did you mean 'figures'?"),
+        (["list", "figures", "--search", "zebra"], "nothing in the section figures has 'zebra'"),
         (["plot", "fct-cdf", "out", "-o", "x.doc"], "end the name in one of"),
         (["plot", "fct-cdf", "out", "-o", "x.png", "--load", "0.5"], "there are 0.2, 0.8"),
         (["plot", "fct-cdf", "out", "-o", "x.png", "--bin", "all"], "fct-cdf has no option --bin"),
@@ -203,6 +207,12 @@ def test_list_explain_and_schema() -> None:
     listed = packetloom("list").stdout
     assert "ecn" in listed
     assert "slowdown-by-load" in listed
+    of_figures = packetloom("list", "figures").stdout
+    assert "slowdown-by-load" in of_figures
+    assert "dctcp" not in of_figures
+    found = packetloom("list", "-s", "dragonfly").stdout
+    assert "Groups of routers" in found
+    assert "fat-tree" not in found
     explained = packetloom("explain", "ecn").stdout
     assert "mark_above" in explained
     assert "22.5KB" in explained

@@ -101,6 +101,8 @@ def until(terminal: int, end: str) -> str:
 def test_bash(environment: dict[str, str]) -> None:
     assert in_bash("packetloom r", environment) == ["run", "report", "reproduce"]
     assert "new" in in_bash("packetloom ", environment)
+    assert in_bash("packetloom plot slowdown-by-s", environment) == ["slowdown-by-size"]
+    assert "transport" in in_bash("packetloom list ", environment)
 
 
 def test_fish(environment: dict[str, str]) -> None:

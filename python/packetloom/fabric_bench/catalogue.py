@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from packetloom.errors import PacketloomError
+from packetloom.suggest import meant
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,11 +104,7 @@ def chosen_tests(ids: Iterable[str]) -> tuple[Test, ...]:
     known = {test.id for test in tests} | set(DRAFTS)
     for one in wanted:
         if one not in known:
-            import difflib
-
-            near = difflib.get_close_matches(one, sorted(known), 1)
-            hint = f"did you mean {near[0]!r}?" if near else "`packetloom fabric-bench list` names them"
-            raise PacketloomError(f"there is no test {one!r}; {hint}")
+            raise PacketloomError(f"there is no test {one!r}; {meant(one, sorted(known))}")
     return tuple(test for test in tests if not wanted or test.id in wanted or test.draft in wanted)
 
 

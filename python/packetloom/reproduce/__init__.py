@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from packetloom.errors import PacketloomError
+from packetloom.suggest import meant
 
 if TYPE_CHECKING:
     from packetloom.charts import Panel
@@ -185,8 +186,7 @@ def check_verdicts(name: str, figure: str | None, scale: Scale, findings: list[F
 def find_paper(name: str) -> Paper:
     """The paper of that name."""
     if name not in PAPERS:
-        known = ", ".join(PAPERS) or "none yet"
-        raise PacketloomError(f"there is no paper {name!r} to reproduce; there are: {known}")
+        raise PacketloomError(f"there is no paper {name!r} to reproduce; {meant(name, PAPERS)}")
     return PAPERS[name].load()
 
 

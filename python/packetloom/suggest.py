@@ -1,0 +1,21 @@
+"""What was meant by a name that there is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+MOST = 4
+
+
+def meant(name: str, known: Iterable[str], else_: str = "there are") -> str:
+    """A hint: the names that are near or have this in them, or else all."""
+    import difflib
+
+    names = list(known)
+    asked = name.lower().strip()
+    near = difflib.get_close_matches(asked, names, MOST, cutoff=0.7)
+    near += [one for one in names if asked and asked in one and one not in near]
+    if near:
+        *others, last = [repr(one) for one in near[:MOST]]
+        return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
+    return f"{else_}: {', '.join(names) or 'none'}"
