@@ -7,9 +7,10 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help demo test compiled-tests test-ray lint format fast bench bench-parts bench-compare docs wheel validate verdicts reproduce fuzz clean
+.PHONY: help install demo test compiled-tests test-ray lint format fast bench bench-parts bench-compare docs wheel validate verdicts reproduce fuzz clean
 
 help:
+	@echo "make install    build the simulator and its command, .venv/bin/packetloom"
 	@echo "make demo       build, run examples/demo.toml, show the table, write the report"
 	@echo "make test       every check, and all tests but the long ones"
 	@echo "make test-ray   campaigns on a Ray cluster of two nodes; installs Ray"
@@ -64,6 +65,9 @@ LOADED := matplotlib.pyplot, numba, polars, pyarrow.compute, pyarrow.parquet, ri
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q python/packetloom
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/packetloom check examples/dumbbell.toml >/dev/null
 	@touch $@
+
+install: .venv/.installed
+	@echo "the command is $(BIN)/packetloom; after \`. $(BIN)/activate\` it is packetloom"
 
 demo: .venv/.installed
 	@$(BIN)/packetloom run examples/demo.toml -o results/demo
@@ -156,10 +160,12 @@ docs: .venv/.docs .venv/.installed
 
 # Linked by zig against the glibc of 2014, so that it runs on any Linux since. Not profile-guided: zig does not link what
 # has counters.
-wheel: .venv/.wheel .venv/.installed
+# The engine is built once: the test beside this clone's own build is left out where there is none.
+wheel: .venv/.wheel
+	@command -v cargo >/dev/null || { echo "packetloom needs Rust (cargo) to be built: see the README" >&2; exit 1; }
 	@rm -rf dist
 	@. $(BIN)/activate && CARGO_TARGET_DIR=target/wheel maturin build --release --locked --zig --compatibility manylinux2014 --out dist
-	$(BIN)/pytest -m wheel
+	PYTHONPATH=python $(BIN)/pytest -m wheel tests/python/test_wheel.py
 
 # Not part of the tests: it needs a nightly toolchain and cargo-fuzz (cargo install cargo-fuzz).
 FUZZ_SECONDS ?= 60

@@ -46,24 +46,44 @@ def test_there_is_no_rust(clean: tuple[Path, dict[str, str]]) -> None:
             subprocess.run([tool, "--version"], env=environment, check=False)
 
 
-def test_it_runs_and_computes_the_same(clean: tuple[Path, dict[str, str]], scenario: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def own_build() -> None:
+    """This clone's own build of the same sources."""
+    if subprocess.run(
+        ["make", "--question", ".venv/.installed"], cwd=ROOT, capture_output=True, check=False
+    ).returncode:
+        pytest.skip("this clone has no build of its own, or one of other sources: make install")
+
+
+def test_it_runs(clean: tuple[Path, dict[str, str]], scenario: Path, tmp_path: Path) -> None:
+    there = run_there(clean, scenario, tmp_path / "wheel")
+    report = [str(clean[0] / "packetloom"), "report", str(there)]
+    subprocess.run(report, env=clean[1], check=True)
+    assert "new Fabric(" in (there / "report.html").read_text()
+
+
+@pytest.mark.usefixtures("own_build")
+def test_it_computes_the_same(clean: tuple[Path, dict[str, str]], scenario: Path, tmp_path: Path) -> None:
+    there = packetloom.Results(run_there(clean, scenario, tmp_path / "wheel"))
+    here = packetloom.run(scenario, tmp_path / "here", progress=False)
+    assert there.cases["fingerprint"].equals(here.cases["fingerprint"])
+
+
+def run_there(clean: tuple[Path, dict[str, str]], scenario: Path, folder: Path) -> Path:
+    """The results folder of a run of the wheel's command."""
     commands, environment = clean
-    arguments = ["run", str(scenario), "-o", str(tmp_path / "wheel")]
-    done = subprocess.run([str(commands / "packetloom"), *arguments], env=environment, capture_output=True, text=True)
+    command = [str(commands / "packetloom"), "run", str(scenario), "-o", str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Slowdown at load 0.8" in done.stdout
-    here = packetloom.run(scenario, tmp_path / "here", progress=False)
-    there = packetloom.Results(tmp_path / "wheel")
-    assert there.cases["fingerprint"].equals(here.cases["fingerprint"])
-    report = [str(commands / "packetloom"), "report", str(there.path)]
-    subprocess.run(report, env=environment, check=True)
-    assert "new Fabric(" in (there.path / "report.html").read_text()
+    return folder
 
 
 def test_the_readmes_first_commands_work_with_it(clean: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
     commands, environment = clean
-    first, *others = first_commands()
-    assert first.startswith("pip install dist/packetloom-*.whl")
+    install, activate, *others = first_commands()
+    assert install.startswith("make install")
+    assert activate.startswith("source .venv/bin/activate")
     for command in others:
         words = [str(commands / "packetloom"), *command.partition("#")[0].split()[1:]]
         done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
