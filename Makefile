@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 RUST := Cargo.toml Cargo.lock $(shell find crates workloads benches -type f 2>/dev/null)
 
-.PHONY: help install demo test compiled-tests test-ray lint format fast bench bench-parts bench-compare docs wheel validate verdicts reproduce fuzz clean
+.PHONY: help install demo test compiled-tests test-ray lint format fast bench bench-parts bench-compare docs wheel validate verdicts stale reproduce fuzz clean
 
 help:
 	@echo "make install    build the simulator and its command, .venv/bin/packetloom"
@@ -21,7 +21,8 @@ help:
 	@echo "make bench-parts   the speed of the engine's parts"
 	@echo "make bench-compare BASE=main~1   speed beside another revision's, in pairs of runs"
 	@echo "make validate   the long comparisons with theory and other simulators; every paper's verdicts"
-	@echo "make verdicts   redo every paper quickly, and hold its verdicts against the committed ones"
+	@echo "make verdicts   redo every paper (SCALE=quick), and hold its verdicts against the committed ones; ACCEPT=1 commits"
+	@echo "make stale      name the committed verdicts that are of other code; MARK=1 has them say so"
 	@echo "make reproduce  redo one paper (PAPER=pfabric SCALE=quick)"
 	@echo "make fuzz       throw broken files at every reader (FUZZ_SECONDS=60 each)"
 	@echo "make docs       the documentation as a site in target/site; the Rust reference in target/doc"
@@ -140,15 +141,20 @@ validate: test-ray | results
 	$(BIN)/packetloom validate theory peers kernel --json results/validate.json
 	@$(MAKE) --no-print-directory verdicts
 
-# Every paper at once, so that one whose verdicts changed hides no other.
+# Every paper at once, so that one whose verdicts changed hides no other. With ACCEPT=1 today's are committed.
 PAPERS ?= $(patsubst papers/%/README.md,%,$(wildcard papers/*/README.md))
+SCALE ?= quick
 verdicts: .venv/.installed | results
 	@changed=; for paper in $(PAPERS); do \
-	  $(BIN)/packetloom reproduce $$paper --scale quick --json results/$$paper-quick.json || changed="$$changed $$paper"; \
+	  $(BIN)/packetloom reproduce $$paper --scale $(SCALE) --json results/$$paper-$(SCALE).json $(if $(ACCEPT),--accept) \
+	    || changed="$$changed $$paper"; \
 	done; test -z "$$changed" || { echo "reproduce failed, see above:$$changed" >&2; exit 1; }
 
+# Which committed verdicts are of other code than this, in seconds.
+stale: .venv/.installed
+	@$(BIN)/python -m packetloom.reproduce.fingerprints $(if $(MARK),--mark)
+
 PAPER ?= pfabric
-SCALE ?= quick
 reproduce: .venv/.installed | results
 	@$(BIN)/packetloom reproduce $(PAPER) --scale $(SCALE) --json results/$(PAPER)-$(SCALE).json
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from packetloom.errors import PacketloomError
 from packetloom.results import Results
-from packetloom.storage import write_json
 
 Verdict = Literal["holds", "differs", "not comparable"]
 
@@ -109,6 +108,7 @@ class Finding:
             "paper": self.claim.paper,
             "measured": self._by_name(lambda one: one.value),
             "interval": self._by_name(_interval),
+            "bands": self._by_name(lambda one: [_finite(end) for end in one.band]),
             "band": self.claim.band,
             "verdict": self.verdict,
             **({"outside": self.outside} if self.outside else {}),
@@ -171,11 +171,6 @@ def tally(findings: Sequence[Finding]) -> str:
     return f"{holding} of {len(findings)} claims hold"
 
 
-def write_findings(findings: Sequence[Finding], path: Path) -> None:
-    """The claims as a JSON list."""
-    write_json(path, [finding.to_dict() for finding in findings], "the claims")
-
-
 def value_of(results: Results, label: str, load: float | None, bin: str, statistic: str) -> tuple[float, float, float]:
     """A slowdown statistic with its interval, for use in `measure`; `NotComparable` where there are no such flows."""
     import polars as pl
@@ -200,6 +195,11 @@ def value_of(results: Results, label: str, load: float | None, bin: str, statist
 
 def _interval(one: Measured) -> list[float | None] | None:
     return None if one.low is None else [one.low, one.high]
+
+
+def _finite(end: float) -> float | None:
+    """JSON has no infinity: an open end is null."""
+    return end if math.isfinite(end) else None
 
 
 def _number(one: Measured) -> dict[str, Any]:

@@ -4,11 +4,13 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from conftest import SCENARIO
 from packetloom import reproduce
+from packetloom.build import this_build
 from packetloom.charts import Panel
 from packetloom.claims import Claim, Measured, NotComparable, judge, value_of
 from packetloom.cli import main
@@ -19,9 +21,11 @@ from packetloom.reproduce import (
     Paper,
     PaperEntry,
     PaperFigure,
+    Scale,
     check_acceptable,
     check_verdicts,
     find_paper,
+    fingerprints,
     reproduce_paper,
     tables,
 )
@@ -35,8 +39,9 @@ from packetloom.reproduce.tables import (
     readme_with_table,
     with_table,
 )
-from packetloom.reproduce.verdicts import committed_verdicts, verdicts_file
+from packetloom.reproduce.verdicts import Committed, committed_file, committed_verdicts, stale, verdicts_file
 from packetloom.results import Results
+from packetloom.scenario import plan_from_text
 
 
 def never(_: object) -> list[Measured]:
@@ -82,10 +87,16 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_claims_as_table_json_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reproduce_paper("toy", None, "quick", tmp_path / "toy.json", tmp_path / "out")
-    rows = json.loads((tmp_path / "toy.json").read_text())
+    written = json.loads((tmp_path / "toy.json").read_text())
+    assert set(written) == {"build", "date", "fingerprints", "claims"}
+    assert written["build"] == str(this_build())
+    assert list(written["fingerprints"]) == ["main"], "what no claim needs has none"
+    rows = written["claims"]
     assert [row["id"] for row in rows] == ["T1", "T2", "T3"]
     assert [row["verdict"] for row in rows] == ["holds", "differs", "not comparable"]
-    assert set(rows[0]) == {"id", "claim", "paper", "measured", "interval", "band", "verdict"}
+    assert set(rows[0]) == {"id", "claim", "paper", "measured", "interval", "bands", "band", "verdict"}
+    assert rows[0]["bands"] == [1.0, 1000.0]
+    assert rows[1]["bands"] == {"a": [1, 1], "b": [2, 2]}
     assert rows[0]["interval"][0] < rows[0]["measured"] < rows[0]["interval"][1]
     assert rows[1]["measured"] == {"a": 1, "b": 3}
     assert rows[1]["outside"] == ["b"]
@@ -146,10 +157,11 @@ def test_verdicts_are_held_against_the_committed_ones(tmp_path: Path, capsys: py
     committed = accepted(tmp_path)
     capsys.readouterr()
     assert check_verdicts("toy", None, "quick", findings, accept=False)
-    assert "every verdict is the committed one" in capsys.readouterr().out
-    rows = json.loads(committed.read_text())
+    assert "every verdict is the committed one, and every number within its interval" in capsys.readouterr().out
+    content = json.loads(committed.read_text())
+    rows = content["claims"]
     rows[0]["verdict"] = "differs"
-    committed.write_text(json.dumps([*rows[:2], rows[2] | {"id": "T9"}]))
+    committed.write_text(json.dumps(content | {"claims": [*rows[:2], rows[2] | {"id": "T9"}]}))
     assert not check_verdicts("toy", None, "quick", findings, accept=False)
     said = capsys.readouterr().out
     assert "T1: differs is committed, holds today" in said
@@ -160,10 +172,88 @@ def test_verdicts_are_held_against_the_committed_ones(tmp_path: Path, capsys: py
     assert "of 1 of 3 claims: a figure was chosen" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("number", "interval", "said"),
+    [
+        (3.1, [2.9, 3.3], None),
+        (3.1, [3.05, 3.2], "T2, b: 3.1 (3.05 to 3.2) is committed, 3 today"),
+        (3.001, None, "T2, b: 3.001 is committed, 3 today"),
+        (3.0, None, None),
+    ],
+)
+def test_numbers_are_held_within_their_intervals(
+    number: float, interval: list[float] | None, said: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    committed = accepted(tmp_path)
+    findings = reproduce_paper("toy", None, "quick", None, tmp_path / "out")
+    content = json.loads(committed.read_text())
+    content["claims"][1]["measured"]["b"] = number
+    content["claims"][1]["interval"]["b"] = interval
+    committed.write_text(json.dumps(content))
+    capsys.readouterr()
+    assert check_verdicts("toy", None, "quick", findings, accept=False) is (said is None)
+    assert said is None or said in capsys.readouterr().out
+
+
+def test_numbers_that_are_not_measured_any_more_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    committed = accepted(tmp_path)
+    findings = reproduce_paper("toy", None, "quick", None, tmp_path / "out")
+    content = json.loads(committed.read_text())
+    content["claims"][2]["beside"]["with 300 KB"] = content["claims"][2]["beside"].pop("with 200 KB")
+    committed.write_text(json.dumps(content))
+    capsys.readouterr()
+    assert not check_verdicts("toy", None, "quick", findings, accept=False)
+    printed = capsys.readouterr().out
+    assert "T3, with 300 KB: is not measured any more" in printed
+    assert "T3, with 200 KB: no number is committed" in printed
+
+
+def run_fingerprints(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> object:
+    fingerprints._first_moments.cache_clear()
+    monkeypatch.setattr(sys, "argv", ["fingerprints", "toy", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        fingerprints.main()
+    return ended.value.code
+
+
+def test_verdicts_of_another_scenario_are_stale_until_they_are_redone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    committed = accepted(tmp_path)
+    assert run_fingerprints(monkeypatch) == 0
+    assert "toy, quick: of this code" in capsys.readouterr().out
+    scenario = tmp_path / "papers" / "toy" / "scenarios" / "main.toml"
+    scenario.write_text(SCENARIO.replace("225KB", "220KB"))
+    assert scenario.read_text() != SCENARIO
+    assert run_fingerprints(monkeypatch) == 1
+    assert "toy, quick: stale: main" in capsys.readouterr().out
+    assert run_fingerprints(monkeypatch, "--mark") == 0
+    assert "the code has changed what comes of: main." in json.loads(committed.read_text())["stale"]
+    assert "**`quick` is stale.**" in tables.readme_of("toy").read_text()
+    assert readme_with_table("toy") == tables.readme_of("toy").read_text()
+    assert run_fingerprints(monkeypatch) == 0
+    assert "stale: main, as its file says" in capsys.readouterr().out
+
+
+def test_verdicts_of_other_code_are_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted(tmp_path)
+    assert run_fingerprints(monkeypatch) == 0
+    outcome = fingerprints._outcome
+    monkeypatch.setattr(fingerprints, "_outcome", lambda case: ["another", *outcome(case)[1:]])
+    assert run_fingerprints(monkeypatch) == 1
+
+
+def test_a_fingerprint_is_of_what_a_claim_measures_as_well() -> None:
+    (case, *_) = plan_from_text(SCENARIO, "toml", "", ()).cases
+    outcome = fingerprints._outcome(case)
+    assert len(outcome) == 1 + len(fingerprints.COUNTED)
+    assert fingerprints._outcome(case) == outcome
+
+
 def test_damaged_committed_verdicts_are_named(tmp_path: Path) -> None:
     findings = reproduce_paper("toy", "2", "quick", None, tmp_path / "out")
     committed = accepted(tmp_path)
-    for text, said in (("[", "not JSON"), ("{}", "not a list of claims"), ('[{"id": "T1"}]', "not a list of claims")):
+    for text, said in (("[", "not JSON"), ("{}", "not a paper's verdicts"), ('[{"id": "T1"}]', "not a paper's")):
         committed.write_text(text)
         with pytest.raises(PacketloomError, match=f"quick.json: {said}"):
             check_verdicts("toy", "2", "quick", findings, accept=False)
@@ -204,8 +294,16 @@ def test_a_table_of_two_scales() -> None:
 
     quick = [row("A", "differs", reason="too short."), row("B", "holds"), row("C", "differs", reason="x.")]
     full = [row("A", "holds"), row("B", "holds", interval=[1.45, 1.55]), row("C", "not comparable", reason="y.")]
-    lines = claims_table({"quick": quick, "full": full}).splitlines()
-    assert lines[0].startswith("At `--scale quick` 1 of 3 claims hold, at `--scale full` 2 of 3 claims hold.")
+    of_both = {
+        "quick": Committed("a build", "2026-11-26", {}, quick),
+        "full": Committed("another", "2026-11-20", {}, full, stale="It is old."),
+    }
+    lines = claims_table(of_both).splitlines()
+    assert lines[0].startswith(
+        "At `--scale quick` 1 of 3 claims hold (2026-11-26), at `--scale full` 2 of 3 claims hold (stale)."
+    )
+    assert "**`full` is stale.** It is old." in lines
+    assert "|  | Claim | Paper | Quick | Full (stale) | Verdict and why |" in lines
     assert lines[-3:] == [
         r"| A | a \| b | 1 | **1.5** | 1.5 | differs at `quick`, holds at `full`: too short. |",
         r"| B | a \| b | 1 | 1.5 | 1.50 ± 0.05 | holds |",
@@ -288,3 +386,34 @@ def test_every_paper_has_committed_verdicts_and_its_readme_their_table(
     link = readme_of(paper).with_name("verdicts")
     assert link.is_symlink()
     assert link.resolve() == verdicts_file(paper, "quick").parent
+
+
+@pytest.mark.parametrize("paper", [*PAPERS])
+def test_committed_verdicts_are_of_this_code_or_say_that_they_are_not(
+    paper: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    for scale in get_args(Scale):
+        committed = committed_file(paper, scale)
+        assert committed is not None
+        if committed.stale:
+            continue
+        assert stale(committed, fingerprints.fingerprints(paper, scale)) == [], (
+            f"make verdicts PAPERS={paper} SCALE={scale} ACCEPT=1 redoes these; make stale MARK=1 says so on their face"
+        )
+
+
+@pytest.mark.parametrize("paper", [*PAPERS])
+def test_every_number_that_decides_has_its_band(paper: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    for scale in get_args(Scale):
+        committed = committed_file(paper, scale)
+        assert committed is not None
+        if committed.stale:
+            continue
+        for row in committed.claims:
+            measured, bands = row["measured"], row["bands"]
+            pairs = [(measured[name], bands[name]) for name in measured] if isinstance(measured, dict) else []
+            pairs += [] if measured is None or isinstance(measured, dict) else [(measured, bands)]
+            holds = all((low is None or low <= one) and (high is None or one <= high) for one, (low, high) in pairs)
+            assert row["verdict"] == ("not comparable" if not pairs else "holds" if holds else "differs"), row["id"]

@@ -26,13 +26,17 @@ PAPERS_FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A scenario in the paper's folder, and what `--set` changes at each scale; a search runs what it needs of it."""
+    """A scenario in the paper's folder, and what `--set` changes at each scale; a search runs what it needs of it.
+
+    Up to the simulated time `tiny` its outcome is worked out whenever it has to be known whether verdicts are stale.
+    """
 
     name: str
     scenario: str
     quick: tuple[str, ...] = ()
     full: tuple[str, ...] = ()
     search: Range | None = None
+    tiny: str = "1ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +137,13 @@ def reproduce_paper(
     keep_older: bool = False,
 ) -> list[Finding]:
     """Runs what a paper (or one of its figures) needs, judges its claims, and prints and writes the outcome."""
-    from packetloom.claims import judge, print_findings, write_findings
+    from packetloom.claims import judge, print_findings
+    from packetloom.reproduce.fingerprints import fingerprints
+    from packetloom.reproduce.verdicts import write_verdicts
 
     paper = find_paper(name)
     claims, figures = chosen_parts(paper, figure)
-    needed = {need for claim in claims for need in claim.needs} | {need for one in figures for need in one.needs}
+    needed = needed_experiments(claims, figures)
     folder = output or Path("results") / "reproduce" / f"{name}-{scale}"
     results = {
         experiment.name: run_experiment(paper, experiment, scale, folder, workers, keep_older)
@@ -150,7 +156,7 @@ def reproduce_paper(
         if note := result.build_note():
             print(f"{experiment}: {note}")
     if json_file:
-        write_findings(findings, json_file)
+        write_verdicts(json_file, findings, fingerprints(name, scale, figure))
     drawn = [(figure, figure.panels(results)) for figure in figures]
     save_plots(drawn, folder)
     page = write_page(paper, scale, findings, drawn, results, folder / "index.html")
@@ -170,15 +176,15 @@ def check_acceptable(name: str, figure: str | None) -> None:
 
 def check_verdicts(name: str, figure: str | None, scale: Scale, findings: list[Finding], *, accept: bool) -> bool:
     """Whether the verdicts are the committed ones; or commits them, and writes the README's table."""
-    from packetloom.claims import write_findings
+    from packetloom.reproduce.fingerprints import fingerprints
     from packetloom.reproduce.tables import write_readme
-    from packetloom.reproduce.verdicts import hold_against_committed, verdicts_file
+    from packetloom.reproduce.verdicts import hold_against_committed, verdicts_file, write_verdicts
 
     if not accept:
         return hold_against_committed(name, scale, findings, whole=figure is None)
     file = verdicts_file(name, scale)
     file.parent.mkdir(exist_ok=True)
-    write_findings(findings, file)
+    write_verdicts(file, findings, fingerprints(name, scale))
     print(f"accepted: {file}; {write_readme(name)}")
     return True
 
@@ -204,6 +210,11 @@ def chosen_parts(paper: Paper, figure: str | None) -> tuple[list[Claim], list[Pa
         known = ", ".join(one.number for one in paper.figures)
         raise PacketloomError(f"{paper.name} has no figure {figure!r} here; there are: {known}")
     return [claim for claim in paper.claims if figure in claim.figures], figures
+
+
+def needed_experiments(claims: Sequence[Claim], figures: Sequence[PaperFigure]) -> set[str]:
+    """What these are made of, by name."""
+    return {need for claim in claims for need in claim.needs} | {need for one in figures for need in one.needs}
 
 
 def run_experiment(

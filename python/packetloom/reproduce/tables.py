@@ -15,7 +15,7 @@ from typing import get_args
 from packetloom.claims import BESIDE
 from packetloom.errors import PacketloomError
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER, Scale, find_paper
-from packetloom.reproduce.verdicts import ClaimRow, committed_verdicts
+from packetloom.reproduce.verdicts import ClaimRow, Committed, committed_file
 from packetloom.storage import write_text
 
 BEGIN = "<!-- claims: written by `packetloom reproduce --accept`; what stands between these lines is replaced -->"
@@ -46,8 +46,8 @@ def readme_with_table(paper: str) -> str:
     path = readme_of(paper)
     if not path.is_file():
         raise PacketloomError(f"{path}: there is no such file: verdicts are committed in packetloom's source tree")
-    by_scale = {scale: committed_verdicts(paper, scale) for scale in get_args(Scale)}
-    table = claims_table({scale: rows for scale, rows in by_scale.items() if rows is not None})
+    by_scale = {scale: committed_file(paper, scale) for scale in get_args(Scale)}
+    table = claims_table({scale: one for scale, one in by_scale.items() if one is not None})
     return with_table(path.read_text(encoding="utf-8"), table, path)
 
 
@@ -62,13 +62,13 @@ def with_table(text: str, table: str, path: Path) -> str:
     return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 
-def claims_table(by_scale: Mapping[str, Sequence[ClaimRow]]) -> str:
+def claims_table(by_scale: Mapping[str, Committed]) -> str:
     """How many claims hold, and each with what was measured at each scale, in Markdown."""
     if not by_scale:
         return "No verdicts are committed."
-    found = {scale: {row["id"]: row for row in rows} for scale, rows in by_scale.items()}
+    found = {scale: {row["id"]: row for row in one.claims} for scale, one in by_scale.items()}
     claims = {id: row for rows in found.values() for id, row in rows.items()}
-    header = ["", "Claim", "Paper", *(scale.capitalize() for scale in found), "Verdict and why"]
+    header = ["", "Claim", "Paper", *(_heading(scale, one) for scale, one in by_scale.items()), "Verdict and why"]
     lines = [_line(header), "|" + "---|" * len(header)]
     for id, row in claims.items():
         here = {scale: rows[id] for scale, rows in found.items() if id in rows}
@@ -77,14 +77,17 @@ def claims_table(by_scale: Mapping[str, Sequence[ClaimRow]]) -> str:
     return "\n".join([tally_text(by_scale), "", *lines])
 
 
-def tally_text(by_scale: Mapping[str, Sequence[ClaimRow]]) -> str:
-    """How many claims hold at each scale."""
+def tally_text(by_scale: Mapping[str, Committed]) -> str:
+    """How many claims hold at each scale, and what is stale."""
     counts = [
-        f"at `--scale {scale}` {sum(row['verdict'] == 'holds' for row in rows)} of {len(rows)} claims hold"
-        for scale, rows in by_scale.items()
+        f"at `--scale {scale}` {sum(row['verdict'] == 'holds' for row in one.claims)} of {len(one.claims)} claims hold"
+        + (" (stale)" if one.stale else f" ({one.date})")
+        for scale, one in by_scale.items()
     ]
     text = ", ".join(counts)
-    return f"{text[0].upper()}{text[1:]}. Means and their 95 % intervals over seeds; **bold** is outside the band."
+    text = f"{text[0].upper()}{text[1:]}. Means and their 95 % intervals over seeds; **bold** is outside the band."
+    stale = [f"**`{scale}` is stale.** {one.stale}" for scale, one in by_scale.items() if one.stale]
+    return "\n\n".join([text, *stale])
 
 
 def verdict_text(by_scale: Mapping[str, ClaimRow]) -> str:
@@ -98,6 +101,10 @@ def verdict_text(by_scale: Mapping[str, ClaimRow]) -> str:
         each = ", ".join(f"{row['verdict']} at `{scale}`" for scale, row in by_scale.items())
         return _sentence(each, reasons.pop())
     return "; ".join(f"`{scale}`: {text}" for scale, text in texts.items())
+
+
+def _heading(scale: str, committed: Committed) -> str:
+    return scale.capitalize() + (" (stale)" if committed.stale else "")
 
 
 def numbers_text(row: ClaimRow) -> str:

@@ -12,15 +12,15 @@ from packetloom.reproduce.balance.figures import FIGURES
 WEB_SEARCH_QUICK = ("run.seeds=2", "run.duration=10ms", "run.warm_up=1ms")
 
 EXPERIMENTS = (
-    Experiment("rdma", "rdma.toml", quick=("run.seeds=3", "run.duration=5ms", "run.warm_up=1ms")),
-    Experiment("rdma-web-search", "rdma-web-search.toml", WEB_SEARCH_QUICK),
-    Experiment("slow-link", "slow-link.toml", quick=("run.seeds=3", "run.duration=100ms")),
-    Experiment("failed-link", "failed-link.toml", quick=("run.seeds=3", "run.duration=100ms")),
-    Experiment("drill", "drill.toml", quick=("run.seeds=3",)),
-    Experiment("permutation", "permutation.toml"),
-    Experiment("slow-uplink", "slow-uplink.toml"),
-    Experiment("dead-link", "dead-link.toml"),
-    Experiment("hedera", "hedera.toml"),
+    Experiment("rdma", "rdma.toml", quick=("run.seeds=3", "run.duration=5ms", "run.warm_up=1ms"), tiny="50us"),
+    Experiment("rdma-web-search", "rdma-web-search.toml", WEB_SEARCH_QUICK, tiny="200us"),
+    Experiment("slow-link", "slow-link.toml", quick=("run.seeds=3", "run.duration=100ms"), tiny="1ms"),
+    Experiment("failed-link", "failed-link.toml", quick=("run.seeds=3", "run.duration=100ms"), tiny="1ms"),
+    Experiment("drill", "drill.toml", quick=("run.seeds=3",), tiny="1ms"),
+    Experiment("permutation", "permutation.toml", tiny="100us"),
+    Experiment("slow-uplink", "slow-uplink.toml", tiny="100us"),
+    Experiment("dead-link", "dead-link.toml", tiny="200us"),
+    Experiment("hedera", "hedera.toml", tiny="10ms"),
 )
 
 PAPER = Paper(

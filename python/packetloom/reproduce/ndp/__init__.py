@@ -12,16 +12,18 @@ from packetloom.reproduce.ndp.figures import FIGURES
 THREE_SEEDS = "run.seeds=3"
 
 EXPERIMENTS = (
-    Experiment("fat-trees", "fat-trees.toml"),
-    Experiment("background", "background.toml", quick=(THREE_SEEDS,)),
-    Experiment("load-balancing", "load-balancing.toml", quick=(THREE_SEEDS,)),
-    Experiment("initial-window", "initial-window.toml", quick=("run.flows=500",)),
-    Experiment("flow-size", "flow-size.toml", quick=("run.flows=500",)),
-    Experiment("arrival-rate", "arrival-rate.toml", quick=("run.flows=1000",)),
-    Experiment("web-search", "web-search.toml", quick=("run.duration=200ms",), full=("run.duration=500ms",)),
-    Experiment("incast", "incast.toml"),
-    Experiment("outcast", "outcast.toml"),
-    Experiment("priorities", "priorities.toml", quick=(THREE_SEEDS,)),
+    Experiment("fat-trees", "fat-trees.toml", tiny="200us"),
+    Experiment("background", "background.toml", quick=(THREE_SEEDS,), tiny="10ms"),
+    Experiment("load-balancing", "load-balancing.toml", quick=(THREE_SEEDS,), tiny="10ms"),
+    Experiment("initial-window", "initial-window.toml", quick=("run.flows=500",), tiny="20ms"),
+    Experiment("flow-size", "flow-size.toml", quick=("run.flows=500",), tiny="5ms"),
+    Experiment("arrival-rate", "arrival-rate.toml", quick=("run.flows=1000",), tiny="5ms"),
+    Experiment(
+        "web-search", "web-search.toml", quick=("run.duration=200ms",), full=("run.duration=500ms",), tiny="5ms"
+    ),
+    Experiment("incast", "incast.toml", tiny="100ms"),
+    Experiment("outcast", "outcast.toml", tiny="50ms"),
+    Experiment("priorities", "priorities.toml", quick=(THREE_SEEDS,), tiny="20ms"),
 )
 
 PAPER = Paper(

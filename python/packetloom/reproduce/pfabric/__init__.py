@@ -27,19 +27,22 @@ TIMEOUTS_QUICK = (
 )
 
 EXPERIMENTS = (
-    Experiment("web-search", "web-search.toml", quick=(FEW_LOADS, *WEB_SEARCH_QUICK)),
-    Experiment("data-mining", "data-mining.toml", quick=(FEW_LOADS, *DATA_MINING_QUICK)),
-    Experiment("ecmp", "ecmp.toml", quick=("run.loads=[0.8]", *WEB_SEARCH_QUICK), full=("run.loads=[0.8]",)),
-    Experiment("timeouts", "timeouts.toml", quick=TIMEOUTS_QUICK, full=("run.flows=4000",)),
+    Experiment("web-search", "web-search.toml", quick=(FEW_LOADS, *WEB_SEARCH_QUICK), tiny="1ms"),
+    Experiment("data-mining", "data-mining.toml", quick=(FEW_LOADS, *DATA_MINING_QUICK), tiny="1ms"),
+    Experiment(
+        "ecmp", "ecmp.toml", quick=("run.loads=[0.8]", *WEB_SEARCH_QUICK), full=("run.loads=[0.8]",), tiny="1ms"
+    ),
+    Experiment("timeouts", "timeouts.toml", quick=TIMEOUTS_QUICK, full=("run.flows=4000",), tiny="500us"),
     Experiment(
         "deadlines",
         "deadlines.toml",
         quick=("run.loads=[0.4, 0.8]", "run.flows=6000"),
         full=("run.flows=12000",),
+        tiny="200us",
     ),
-    Experiment("classes", "classes.toml"),
-    Experiment("data-mining-sizes", "data-mining-sizes.toml"),
-    Experiment("web-search-sizes", "web-search-sizes.toml"),
+    Experiment("classes", "classes.toml", tiny="2ms"),
+    Experiment("data-mining-sizes", "data-mining-sizes.toml", tiny="5us"),
+    Experiment("web-search-sizes", "web-search-sizes.toml", tiny="5us"),
     *steady.experiments(),
 )
 

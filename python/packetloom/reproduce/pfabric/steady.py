@@ -33,9 +33,15 @@ QUICK = {
 
 def experiments() -> tuple[Experiment, ...]:
     """Longer runs of both workloads, and many seeds of their models."""
-    longer = [Experiment(f"{one}-steady", f"{one}.toml", QUICK[one], FULL[one]) for one in WORKLOADS]
+    longer = [Experiment(f"{one}-steady", f"{one}.toml", QUICK[one], FULL[one], tiny="1ms") for one in WORKLOADS]
     models = [
-        Experiment(f"{one}-models", f"{one}-models.toml", (*QUICK[one], "run.seeds=16"), (*FULL[one], "run.seeds=200"))
+        Experiment(
+            f"{one}-models",
+            f"{one}-models.toml",
+            (*QUICK[one], "run.seeds=16"),
+            (*FULL[one], "run.seeds=200"),
+            tiny="1ms",
+        )
         for one in WORKLOADS
     ]
     return (*longer, *models)

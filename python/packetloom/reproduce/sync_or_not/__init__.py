@@ -13,24 +13,30 @@ SHORT = ("run.duration=100ms", "run.warm_up=30ms")
 ONE_SEED = "run.seeds=1"
 
 EXPERIMENTS = (
-    Experiment("uniform", "uniform.toml", quick=("run.loads=[0.1, 0.4, 0.6, 0.8, 0.9]", ONE_SEED, *SHORT)),
+    Experiment("uniform", "uniform.toml", quick=("run.loads=[0.1, 0.4, 0.6, 0.8, 0.9]", ONE_SEED, *SHORT), tiny="2ms"),
     # Long enough for queues to have grown to what they stay at.
     Experiment(
         "throughput",
         "throughput.toml",
         quick=(ONE_SEED, "run.duration=600ms", "run.warm_up=300ms"),
+        tiny="2ms",
     ),
-    Experiment("incast", "incast.toml", quick=("run.loads=[0.2, 0.6, 0.8]", "run.seeds=2", "run.duration=16s")),
+    Experiment(
+        "incast", "incast.toml", quick=("run.loads=[0.2, 0.6, 0.8]", "run.seeds=2", "run.duration=16s"), tiny="100ms"
+    ),
     Experiment(
         "lengths",
         "lengths.toml",
         quick=("run.loads=[0.1, 0.4, 0.6, 0.9]", ONE_SEED, "run.duration=250ms", "run.warm_up=100ms"),
+        tiny="500us",
     ),
-    Experiment("alternating", "alternating.toml", quick=(ONE_SEED,)),
-    Experiment("traces", "traces.toml"),
-    Experiment("estimators", "estimators.toml", quick=("run.loads=[0.1, 0.8]", ONE_SEED, *SHORT), full=SHORT),
-    Experiment("imperfect", "imperfect.toml", quick=(ONE_SEED, *SHORT), full=SHORT),
-    Experiment("given-out", "given-out.toml", quick=(ONE_SEED, *SHORT), full=SHORT),
+    Experiment("alternating", "alternating.toml", quick=(ONE_SEED,), tiny="5ms"),
+    Experiment("traces", "traces.toml", tiny="2ms"),
+    Experiment(
+        "estimators", "estimators.toml", quick=("run.loads=[0.1, 0.8]", ONE_SEED, *SHORT), full=SHORT, tiny="1ms"
+    ),
+    Experiment("imperfect", "imperfect.toml", quick=(ONE_SEED, *SHORT), full=SHORT, tiny="500us"),
+    Experiment("given-out", "given-out.toml", quick=(ONE_SEED, *SHORT), full=SHORT, tiny="500us"),
 )
 
 PAPER = Paper(
