@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from packetloom.errors import PacketloomError
 from packetloom.results import Results
+from packetloom.storage import write_json
 
 Verdict = Literal["holds", "differs", "not comparable"]
 
@@ -169,6 +171,11 @@ def tally(findings: Sequence[Finding]) -> str:
     """How many claims hold."""
     holding = sum(finding.verdict == "holds" for finding in findings)
     return f"{holding} of {len(findings)} claims hold"
+
+
+def write_findings(findings: Sequence[Finding], path: Path) -> None:
+    """The claims as a JSON list."""
+    write_json(path, [finding.to_dict() for finding in findings], "the claims")
 
 
 def value_of(results: Results, label: str, load: float | None, bin: str, statistic: str) -> tuple[float, float, float]:

@@ -137,9 +137,7 @@ def reproduce_paper(
     keep_older: bool = False,
 ) -> list[Finding]:
     """Runs what a paper (or one of its figures) needs, judges its claims, and prints and writes the outcome."""
-    from packetloom.claims import judge, print_findings
-    from packetloom.reproduce.fingerprints import fingerprints
-    from packetloom.reproduce.verdicts import write_verdicts
+    from packetloom.claims import judge, print_findings, write_findings
 
     paper = find_paper(name)
     claims, figures = chosen_parts(paper, figure)
@@ -156,7 +154,7 @@ def reproduce_paper(
         if note := result.build_note():
             print(f"{experiment}: {note}")
     if json_file:
-        write_verdicts(json_file, findings, fingerprints(name, scale, figure))
+        write_findings(findings, json_file)
     drawn = [(figure, figure.panels(results)) for figure in figures]
     save_plots(drawn, folder)
     page = write_page(paper, scale, findings, drawn, results, folder / "index.html")

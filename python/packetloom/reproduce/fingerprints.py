@@ -19,7 +19,7 @@ from typing import Any, get_args
 
 from packetloom import _core
 from packetloom.errors import PacketloomError
-from packetloom.reproduce import PAPERS, Experiment, Scale, chosen_parts, find_paper, needed_experiments, paper_folder
+from packetloom.reproduce import PAPERS, Experiment, Scale, find_paper, needed_experiments, paper_folder
 from packetloom.scenario import plan_from_text
 from packetloom.text_files import read_text
 
@@ -30,10 +30,10 @@ COUNTED = ("packet_hops", "drops", "marks", "trims", "returns", "lost", "pauses"
 MOST_BYTES = 10**6
 
 
-def fingerprints(name: str, scale: Scale, figure: str | None = None) -> dict[str, str]:
-    """Those of all experiments that a paper's claims and figures need, or one figure's."""
+def fingerprints(name: str, scale: Scale) -> dict[str, str]:
+    """Those of all experiments that a paper's claims and figures need."""
     paper = find_paper(name)
-    needed = needed_experiments(*chosen_parts(paper, figure))
+    needed = needed_experiments(paper.claims, paper.figures)
     return {one.name: _fingerprint(name, one, scale) for one in paper.experiments if one.name in needed}
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from packetloom.claims import Finding
     from packetloom.reproduce import Scale
 
-# One claim, as `--json` writes it.
+# One claim, as `packetloom reproduce --json` lists it, too.
 ClaimRow = dict[str, Any]
 # Of numbers that nothing was drawn for: what another machine's arithmetic may change.
 SAME = 1e-6
@@ -77,14 +77,14 @@ def committed_verdicts(paper: str, scale: Scale) -> list[ClaimRow] | None:
 
 
 def read_verdicts(path: Path) -> Committed:
-    """What `packetloom reproduce --json` wrote."""
+    """What `packetloom reproduce --accept` wrote."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise PacketloomError(f"{path}: cannot read the verdicts: {error.strerror}") from None
     except ValueError as error:
-        raise PacketloomError(f"{path}: not JSON ({error}); write it with `packetloom reproduce --json`") from None
-    wrong = PacketloomError(f"{path}: not a paper's verdicts; write it with `packetloom reproduce --json`")
+        raise PacketloomError(f"{path}: not JSON ({error}); write it with `packetloom reproduce --accept`") from None
+    wrong = PacketloomError(f"{path}: not a paper's verdicts; write it with `packetloom reproduce --accept`")
     if not isinstance(content, dict):
         raise wrong
     texts = [content.get(key) for key in ("build", "date")]
