@@ -20,15 +20,18 @@ def flows(*fcts_us: list[float]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["seed", "fct_us"], orient="row")
 
 
-def test_ours_is_the_mean_over_seeds_with_its_interval() -> None:
+def test_ours_is_the_mean_over_seeds_with_the_interval_of_the_difference() -> None:
     statistics = fct_statistics(pl.col("fct_us"))
-    mean, last = figure_rows("peer", "", {"fct_mean": 2.0, "fct_last": 4.0}, flows([1, 3], [2, 2.1]), statistics)
-    assert mean.measured == pytest.approx((2 + 2.05) / 2)
+    ours = flows([1, 3], [2, 2.04], [2, 1.98], [1, 3.02])
+    theirs = {"fct_mean": [2.0, 2.01, 1.99], "fct_last": 4.0}
+    mean, last = figure_rows("peer", "", theirs, ours, statistics)
+    assert mean.measured == pytest.approx((2 + 2.02 + 1.99 + 2.01) / 4)
+    assert mean.expected[0] == pytest.approx(2.0)
     assert mean.interval is not None
     assert mean.interval[0] < mean.measured < mean.interval[1]
     assert mean.verdict == "holds"
-    assert last.measured == pytest.approx(2.55)
-    assert last.verdict == "differs"
+    assert last.measured == pytest.approx((3 + 2.04 + 2 + 3.02) / 4)
+    assert last.verdict == "undecided"
     assert last.id == "peer-fct-last"
 
 
@@ -76,7 +79,8 @@ def test_what_is_quick_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert run_validation(["peers"], Path("peers.json"), quick=True)
     rows = json.loads(Path("peers.json").read_text())
     assert len(rows) > 30
-    known = {row["id"] for row in rows if row["verdict"] == "differs as known"}
-    # Theirs are single draws of paths, or hang on the order of events of one instant.
-    assert all(id.startswith("homa-") for id in known)
-    assert {row["verdict"] for row in rows if row["id"] not in known} == {"holds"}
+    verdicts = {row["id"]: row["verdict"] for row in rows}
+    assert set(verdicts.values()) <= {"holds", "differs as known", "undecided"}
+    known = {id for id, verdict in verdicts.items() if verdict == "differs as known"}
+    assert known == {"homa-micro-oc1-1-mb-and-1-mb", "htsim-eqds-alone-between-pods-10000-b-least"}
+    assert list(verdicts.values()).count("holds") > 0.8 * len(verdicts)

@@ -12,8 +12,9 @@ import pytest
 from packetloom.errors import PacketloomError
 from packetloom.validate.command import KINDS, run_validation
 from packetloom.validate.comparison import Comparison
+from packetloom.validate.draws import Draws
 from packetloom.validate.peers import flow_lists
-from packetloom.validate.peers.agreement import P99_WITHIN, PEERS_FOLDER, Deviation, agreement
+from packetloom.validate.peers.agreement import PEERS_FOLDER, Deviation, agreement, drawn
 from packetloom.validate.peers.flow_lists import (
     PEERS,
     PeerList,
@@ -163,18 +164,66 @@ def test_what_is_known_is_told_with_its_bounds_and_when_it_is_true_no_longer(
     assert "reason" not in found["row-99.0"]
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours", "verdict"),
+    [
+        # Alike, and the interval of the difference within 3 %.
+        ((100.0, 101, 99, 100), (100.0, 100.5, 99.5, 101), "holds"),
+        # The means agree to the digit: what may be between them reaches beyond 3 %.
+        ((100.0, 140, 60, 100), (100.0, 60, 140, 100), "undecided"),
+        # The more chance there is, the less can hold: one draw beside many that spread.
+        ((100.0,), tuple(map(float, range(80, 121, 2))), "undecided"),
+        ((100.0,), (100.0,) * 20, "holds"),
+        ((100.0,), (104.0, 104.1, 103.9, 104, 104), "differs"),
+        ((100.0, 101, 99, 100), (110.0, 111, 109, 110), "differs"),
+        # Equal means, and two times in place of one: told by the distributions.
+        ((100.0,) * 40, (10.0, 190.0) * 20, "differs"),
+        # Theirs is among ours, and 10 % from their mean.
+        ((110.0,), (90.0, 95, 100, 105, 110, 100), "undecided"),
+    ],
+)
+def test_where_chance_decides_both_sides_draws_are_compared(
+    theirs: tuple[float, ...], ours: tuple[float, ...], verdict: str
+) -> None:
+    row = drawn("x", "x", "made up", Draws(theirs, ours), 0.03)
+    assert row.verdict == verdict
+    assert row.to_dict()["draws"] == {"theirs": len(theirs), "ours": len(ours)}
+
+
+def test_the_interval_of_a_difference_is_student_s() -> None:
+    from scipy.stats import ttest_ind
+
+    theirs, ours = (3.0, 5.0, 4.0, 9.0), (4.0, 7.0, 6.0, 1.0, 8.0, 3.0)
+    low, high = ttest_ind(ours, theirs).confidence_interval(0.95)
+    mean = sum(theirs) / len(theirs)
+    assert Draws(theirs, ours).reach == pytest.approx((mean + low, mean + high))
+
+
+def test_undecided_rows_fail_nothing_and_do_not_hold(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = drawn("x", "x", "made up", Draws((100.0,), (80.0, 100.0, 120.0)), 0.03)
+    monkeypatch.setitem(KINDS, "peers", ("theirs", lambda: [Comparison("x", lambda _: {}, lambda _: [row])]))
+    assert run_validation(["peers"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "0 of 1 hold, 1 undecided" in said
+    assert "x: one draw of theirs, 3 draws of ours: the difference may lie within the bound or beyond it" in said
+
+
 def test_goodputs_that_differ_as_known_have_points() -> None:
     row = agreement("x", "", "", 50.0, 60.0, 1.5, Deviation("", (1.2, 1.2)), points=True)
     assert row.known
     assert row.known.band == (58.5, 61.5)
 
 
-def test_every_deviation_is_of_a_size_range_and_lies_beyond_what_holds() -> None:
-    for peer in PEERS:
-        for expected in peer.schemes:
-            assert set(expected.p99_deviations) <= {one.name for one in flow_lists.SIZE_RANGES}
-            for deviation in expected.p99_deviations.values():
-                assert deviation.ratio[1] > 1 + P99_WITHIN
+def test_means_and_tails_that_chance_moves_are_not_compared_at_one_link_delay(tmp_path: Path) -> None:
+    (tcp,) = (expected for expected in NS2.schemes if expected.scheme == "TCP")
+    rows = flow_lists._rows(NS2, tcp, paired(read_list(NS2), ours(NS2, "TCP", 1.2), "TCP"))
+    assert [row.id.split("-tcp-")[1].split("-")[0] for row in rows] == ["flows"] * 4
+    (pfabric,) = (expected for expected in NS2.schemes if expected.scheme == "pFabric")
+    rows = flow_lists._rows(NS2, pfabric, paired(read_list(NS2), ours(NS2, "pFabric", 1.2), "pFabric"))
+    assert len(rows) == 4 + 4 + 3
+    assert {row.verdict for row in rows} == {"differs"}
 
 
 def peers_file(peer: PeerList) -> Path:

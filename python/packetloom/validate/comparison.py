@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 from collections import Counter
@@ -16,11 +17,11 @@ from packetloom.results import Results
 from packetloom.rows import MARKER
 from packetloom.scenario import ScenarioSource, read_plan
 from packetloom.storage import write_json
+from packetloom.validate.draws import LEVEL, Draws, Span
 
 FOLDER = Path("results") / "validate"
 
-Span = tuple[float, float]
-Verdict = Literal["holds", "differs as known", "differs"]
+Verdict = Literal["holds", "differs as known", "undecided", "differs"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
@@ -44,6 +45,9 @@ class Row:
     It holds if the measured value lies in the `band`; `rule` says in words how the band was made. Where it is `known`
     to differ, it lies in another band, or something has changed. `why` is what can be said of a row that nothing is
     known of, and excuses nothing.
+
+    Where chance decides, `draws` has both sides' runs: the row holds if all that the difference may be lies in the
+    band, differs if none of it does or the two are not of one distribution, and is undecided otherwise.
     """
 
     id: str
@@ -56,13 +60,26 @@ class Row:
     rule: str
     known: Known | None = None
     why: str = ""
+    draws: Draws | None = None
 
     @property
     def verdict(self) -> Verdict:
         """Whether the measured value lies in the band, or in the one of what is known."""
-        if self._lies_in(self.band):
+        outcome = self._by_value() if self.draws is None else self._by_draws(self.draws)
+        if outcome == "differs" and self.known and _lies_in(self.known.band, self.measured):
+            return "differs as known"
+        return outcome
+
+    def _by_value(self) -> Verdict:
+        return "holds" if _lies_in(self.band, self.measured) else "differs"
+
+    def _by_draws(self, draws: Draws) -> Verdict:
+        low, high = draws.reach
+        if not math.isfinite(self.measured) or high < self.band[0] or low > self.band[1]:
+            return "differs"
+        if self.band[0] <= low and high <= self.band[1]:
             return "holds"
-        return "differs as known" if self.known and self._lies_in(self.known.band) else "differs"
+        return "differs" if draws.p < LEVEL else "undecided"
 
     @property
     def known_no_longer(self) -> bool:
@@ -72,6 +89,8 @@ class Row:
     @property
     def reason(self) -> str:
         """What is known or can be said of why it does not hold."""
+        if self.draws and self.verdict == "undecided":
+            return f"{self.draws.text()}: the difference may lie within the bound or beyond it"
         if self.known and self.verdict == "differs":
             return f"beyond {span_text(self.known.band)}, which would be known: {self.known.reason}"
         return self.known.reason if self.known else self.why
@@ -86,14 +105,17 @@ class Row:
             "expected": low if low == high else [low, high],
             "measured": self.measured,
             "interval": None if self.interval is None else list(self.interval),
+            "band": list(self.band),
             "rule": self.rule,
             "verdict": self.verdict,
+            **({"draws": {"theirs": len(self.draws.theirs), "ours": len(self.draws.ours)}} if self.draws else {}),
             **({"known": {"band": list(self.known.band), "rule": self.known.rule}} if self.known else {}),
             **({"reason": self.reason} if self.verdict != "holds" and self.reason else {}),
         }
 
-    def _lies_in(self, band: Span) -> bool:
-        return band[0] <= self.measured <= band[1]
+
+def _lies_in(band: Span, value: float) -> bool:
+    return band[0] <= value <= band[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +149,7 @@ def print_rows(title: str, theirs: str, rows: Sequence[Row]) -> None:
 
     from packetloom.terminal import console
 
-    colours = {"holds": "green", "differs as known": "yellow", "differs": "red"}
+    colours = {"holds": "green", "differs as known": "yellow", "undecided": "yellow", "differs": "red"}
     screen = console()
     table = Table(title=title, title_justify="left", header_style="bold", show_lines=True)
     for heading in ("what", theirs, "measured", "interval", "holds if", "holds?"):

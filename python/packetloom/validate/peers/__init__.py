@@ -40,4 +40,4 @@ def config_comparison(file: Path) -> Comparison:
     """The comparison of one `config.txt` of HPCC's simulator, or of ConWeave's, which has a key for who balances."""
     comparison = comparison_of(file)
     settings = read_settings(file)
-    return balanced_comparison_of(settings) if "LB_MODE" in settings.keys else comparison
+    return balanced_comparison_of(settings.name, [settings]) if "LB_MODE" in settings.keys else comparison

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from packetloom.validate.comparison import Known, Row, Span, span_text
+from packetloom.validate.comparison import Known, Row, span_text
+from packetloom.validate.draws import Draws, Span
 
 # What others measured comes with the source tree, as the papers' scenarios do.
 PEERS_FOLDER = Path(__file__).parents[4] / "validation"
@@ -45,22 +46,45 @@ def agreement(
     deviation: Deviation | None = None,
     *,
     points: bool = False,
-    interval: Span | None = None,
+    few: float = 0.0,
+    draws: Draws | None = None,
 ) -> Row:
-    """Holds if ours is within the tolerance of theirs: a fraction of it, or percentage points."""
-    slack = tolerance if points else abs(theirs) * tolerance
+    """Holds if ours is within the tolerance of theirs: a fraction of it (of `few` at least), or percentage points.
+
+    With `draws`, of which these are the means, the interval of the difference has to lie within it.
+    """
+    slack = tolerance if points else max(abs(theirs), few) * tolerance
     rule = f"within {tolerance:g} points" if points else f"within {tolerance * 100:g} %"
+    rule += f" (of {few:g} at least)" if few else ""
+    rule += ", with the interval of the difference" if draws else ""
     return Row(
         id=as_id(id),
         what=what,
         source=source,
         expected=(theirs, theirs),
         measured=ours,
-        interval=interval,
+        interval=None if draws is None else draws.reach,
         band=(theirs - slack, theirs + slack),
         rule=rule,
+        draws=draws,
         known=None if deviation is None else _known(deviation, theirs, slack, rule),
     )
+
+
+def drawn(
+    id: str,
+    what: str,
+    source: str,
+    draws: Draws,
+    tolerance: float,
+    deviation: Deviation | None = None,
+    *,
+    points: bool = False,
+    few: float = 0.0,
+) -> Row:
+    """The same of what chance decides."""
+    theirs, ours = draws.means
+    return agreement(id, what, source, theirs, ours, tolerance, deviation, points=points, few=few, draws=draws)
 
 
 def _known(deviation: Deviation, theirs: float, slack: float, rule: str) -> Known:

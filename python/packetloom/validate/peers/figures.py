@@ -1,4 +1,4 @@
-"""Figures that a peer's single run gave, held against the mean of ours over seeds."""
+"""Figures that a peer's runs gave, held against those of ours over seeds."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from packetloom.confidence import half_interval
 from packetloom.errors import PacketloomError
 from packetloom.validate.comparison import Row
+from packetloom.validate.draws import Draws
 from packetloom.validate.peers.agreement import (
     MEAN_WITHIN,
     NONE,
@@ -19,6 +19,7 @@ from packetloom.validate.peers.agreement import (
     PEERS_FOLDER,
     Deviations,
     agreement,
+    drawn,
 )
 
 
@@ -70,25 +71,36 @@ def figure_rows(
     statistics: Mapping[str, Statistic],
     deviations: Deviations = NONE,
 ) -> list[Row]:
-    """A row for each statistic that the peer has a figure of."""
+    """A row for each statistic that the peer has a figure of: a number, or one for each of its draws."""
     rows = []
     for name, statistic in statistics.items():
         if name not in theirs:
             continue
-        per_seed: list[float] = flows.group_by("seed").agg(statistic.of.alias("value"))["value"].to_list()
-        ours = sum(per_seed) / len(per_seed)
-        half = half_interval(per_seed)
-        rows.append(
-            agreement(
-                f"{case} {name}",
-                f"{case}: {statistic.title}",
-                source,
-                theirs[name],
-                ours,
+        texts = (f"{case} {name}", f"{case}: {statistic.title}", source)
+        of_theirs = draws_of(theirs[name])
+        of_ours = per_seed(flows, statistic.of)
+        if len(of_theirs) == len(of_ours) == 1:
+            row = agreement(
+                *texts,
+                of_theirs[0],
+                of_ours[0],
                 statistic.within,
                 deviations.get(name),
                 points=statistic.points,
-                interval=(ours - half, ours + half) if len(per_seed) > 1 else None,
             )
-        )
+        else:
+            draws = Draws(of_theirs, of_ours)
+            row = drawn(*texts, draws, statistic.within, deviations.get(name), points=statistic.points)
+        rows.append(row)
     return rows
+
+
+def draws_of(figure: float | list[float]) -> tuple[float, ...]:
+    """What a file has of a peer: a figure of one run, or a list of those of several."""
+    return tuple(map(float, figure)) if isinstance(figure, list) else (float(figure),)
+
+
+def per_seed(table: pl.DataFrame, statistic: pl.Expr) -> tuple[float, ...]:
+    """A statistic of each seed's part of a table."""
+    values = table.group_by("seed", maintain_order=True).agg(value=statistic)["value"]
+    return tuple(float(value) for value in values)

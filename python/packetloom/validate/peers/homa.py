@@ -18,7 +18,9 @@ from packetloom.results import Results
 from packetloom.statistics import polars_frame
 from packetloom.storage import explain_os_error, write_text
 from packetloom.validate.comparison import Comparison, Known, Row
-from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, Deviation, agreement, as_id
+from packetloom.validate.draws import Draws
+from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, agreement, as_id, drawn
+from packetloom.validate.peers.figures import per_seed
 
 FOLDER = PEERS_FOLDER / "homa_ns3"
 # Paths are drawn: theirs is one draw, ours so many.
@@ -66,10 +68,6 @@ MICROS = (
 )
 # The most that waited before any host, in bytes without PPP: in eight messages of 100 KB from one rack, and under W4.
 PEAKS = {"micro": 79_500, "micro_oc1": 73_500, "W4_50": 36_000, "W4_80": 36_040}
-WHY_QUEUE = (
-    "The largest of 144 ports: in each draw the second largest has 36.6 KB, as theirs, and in three of five one port "
-    "has a window of seven packets more"
-)
 
 
 def homa_comparisons() -> list[Comparison]:
@@ -192,7 +190,7 @@ def _micro(name: str, overcommitment: int) -> Comparison:
             title = f"{case}: FCT of the last message in ns"
             found.append(agreement(f"{id} last", title, _file(source), theirs_last, ours_last, 0.001))
         title = f"Homa on ns-3, overcommitment {overcommitment}: largest queue before a host in bytes"
-        peak = _largest_queue(results)
+        (peak,) = _largest_queues(results)
         return [*found, agreement(f"homa {name} queue", title, _file(source), PEAKS[name], peak, 0.001)]
 
     return _comparison(name, lambda: read_messages(FOLDER / source), rows, overcommitment=overcommitment)
@@ -215,34 +213,27 @@ def list_comparison(path: Path, peak: int | None = None) -> Comparison:
             part = table.filter(pl.col("size") > above, pl.col("size") <= up_to)
             if not part.height:
                 continue
-            slowdown = {who: pl.col(column) / pl.col("ideal_ns") for who, column in _COLUMNS.items()}
             case = f"Homa on ns-3, {name}, {above} B < size <= {up_to} B"
             id = f"homa {name} {above} to {up_to}"
-            of_both = part.select(**{who: value.mean() for who, value in slowdown.items()})
-            mean, ours = of_both.row(0)
-            found.append(agreement(f"{id} mean", f"{case}: mean slowdown", _file(path.name), mean, ours, MEAN_WITHIN))
+            texts = (f"{id} mean", f"{case}: mean slowdown", _file(path.name))
+            found.append(drawn(*texts, _draws(part, lambda slowdown: slowdown.mean()), MEAN_WITHIN))
             if part.height >= P99_NEEDS_MESSAGES:
-                tails = _tails(part)
-                found.append(agreement(f"{id} p99", f"{case}: p99 slowdown", _file(path.name), *tails, P99_WITHIN))
+                texts = (f"{id} p99", f"{case}: p99 slowdown", _file(path.name))
+                found.append(drawn(*texts, _draws(part, lambda one: one.quantile(0.99, "linear")), P99_WITHIN))
         if peak is not None:
             title = f"Homa on ns-3, {name}: largest queue before a host in bytes"
-            known = Deviation(WHY_QUEUE, (1.0, 1.36), measured=True, always=False)
-            largest = _largest_queue(results)
-            found.append(agreement(f"homa {name} queue", title, _file(path.name), peak, largest, QUEUE_WITHIN, known))
+            draws = Draws((float(peak),), _largest_queues(results))
+            found.append(drawn(f"homa {name} queue", title, _file(path.name), draws, QUEUE_WITHIN))
         return found
 
     return _comparison(name, lambda: read_messages(path), rows, seeds=DRAWS)
 
 
-_COLUMNS = {"theirs": "fct_ns", "ours": "ours"}
-
-
-def _tails(part: pl.DataFrame) -> tuple[float, float]:
-    """Their p99, and the mean of those of our draws."""
-    first = part.filter(seed=part["seed"].min())
-    theirs = first.select((pl.col("fct_ns") / pl.col("ideal_ns")).quantile(0.99, "linear")).item()
-    each = part.group_by("seed").agg((pl.col("ours") / pl.col("ideal_ns")).quantile(0.99, "linear").alias("p99"))
-    return theirs, each.select(pl.col("p99").mean()).item()
+def _draws(part: pl.DataFrame, statistic: Callable[[pl.Expr], pl.Expr]) -> Draws:
+    """A statistic of the slowdowns: of their one draw, and of each of ours."""
+    ideal = pl.col("ideal_ns")
+    theirs = part.filter(seed=part["seed"].min()).select(statistic(pl.col("fct_ns") / ideal)).item()
+    return Draws((float(theirs),), per_seed(part, statistic(pl.col("ours") / ideal)))
 
 
 def _paired(theirs: pl.DataFrame, results: Results) -> pl.DataFrame:
@@ -257,15 +248,15 @@ def _paired(theirs: pl.DataFrame, results: Results) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _largest_queue(results: Results) -> float:
-    """The mean over draws of the most that waited before any host, without the ring, and without PPP's headers."""
+def _largest_queues(results: Results) -> tuple[float, ...]:
+    """Of each draw the most that waited before any host, without the ring, and without PPP's headers."""
     largest = []
     for _, table in results.partitions("ports", ("peer", "queue_max_bytes")):
         ports = polars_frame(table).filter(pl.col("peer").str.starts_with("host"))
         frame_bytes = 1_500 + PPP_BYTES
         most = float(ports.select(pl.col("queue_max_bytes").max()).item()) - frame_bytes
         largest.append(most * 1_500 / frame_bytes)
-    return sum(largest) / len(largest)
+    return tuple(largest)
 
 
 def _file(name: str) -> str:

@@ -2,8 +2,8 @@
 
 Who is dropped at a full drop-tail queue changes with every nanosecond (Floyd and Jacobson 1992, "phase effects"), and
 with it the tail of all flows, in ns-2 as here; a packet whose timeout doubles nine times can decide the mean of a run.
-So the figures of many runs are compared by their medians. ns-2's are in `validation/ns2/link_delays.csv`, a row for
-each run and size range: mean and p99 of the normalised FCT.
+So the figures of many runs are compared, as draws on both sides. ns-2's are in `validation/ns2/link_delays.csv`, a row
+for each run and size range: mean and p99 of the normalised FCT.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import polars as pl
@@ -20,7 +19,8 @@ import polars as pl
 from packetloom.errors import PacketloomError
 from packetloom.results import Results
 from packetloom.validate.comparison import Comparison, Row
-from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, Deviation, agreement
+from packetloom.validate.draws import Draws
+from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, drawn
 from packetloom.validate.peers.flow_lists import (
     PEERS,
     Pair,
@@ -40,7 +40,7 @@ NAMES = ("ns2-web-search", "ns2-data-mining")
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """A figure of a run by size range, and how near the medians must be to each other."""
+    """A figure of a run by size range, and how near the means over runs must be to each other."""
 
     column: str
     title: str
@@ -52,18 +52,6 @@ STATISTICS = (
     Statistic("mean", "mean normalised FCT", MEAN_WITHIN, means),
     Statistic("p99", "p99 of the normalised FCT", P99_WITHIN, p99s),
 )
-
-# Ours in each of the first 17 runs, over ns-2's median of them (docs/validation.md).
-DOUBLED = (
-    "A flow of one packet, or of five, from the host whose own link the longest flow fills decides it: its timeout "
-    "doubles 5 to 10 times in 16 of 33 runs here, in 10 of 33 of ns-2's (Fisher's exact test: p = 0.2)"
-)
-DEVIATIONS = {
-    "ns2-data-mining": {
-        ("mean", "all"): Deviation(DOUBLED, (0.982, 3.263), measured=True, always=False),
-        ("mean", "≤ 100 KB"): Deviation(DOUBLED, (0.990, 3.566), measured=True, always=False),
-    }
-}
 
 
 def link_delay_comparisons() -> list[Comparison]:
@@ -90,32 +78,30 @@ def scenario(peer: PeerList, folder: Path) -> dict[str, Any]:
     return replay
 
 
-def medians(theirs: pl.DataFrame, ours: pl.DataFrame) -> dict[tuple[str, str], float]:
-    """Of the flows of a list and of ours, case by case: the median of the cases for each statistic and size range."""
+def figures(theirs: pl.DataFrame, ours: pl.DataFrame) -> dict[tuple[str, str], tuple[float, ...]]:
+    """Of the flows of a list and of ours, case by case: each case's figure for each statistic and size range."""
     of_runs: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for run in ours.partition_by("case_id"):
         flows = paired(theirs, run, SCHEME)
         for statistic in STATISTICS:
             for pair in statistic.of(flows):
                 of_runs[statistic.column, pair.name].append(pair.ours)
-    return {key: median(figures) for key, figures in of_runs.items()}
+    return {key: tuple(found) for key, found in of_runs.items()}
 
 
 def _comparison(peer: PeerList) -> Comparison:
     name = f"{peer.name}-link-delays"
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
-        runs, ours = read_runs(peer), medians(read_list(peer), results["replayed"].to_polars())
-        case = f"{peer.title}, {SCHEME}, {_delays(runs)}, median of runs"
+        runs, ours = read_runs(peer), figures(read_list(peer), results["replayed"].to_polars())
+        case = f"{peer.title}, {SCHEME}, {_delays(runs)}, mean of runs"
         return [
-            agreement(
+            drawn(
                 f"{name} {SCHEME} {statistic.column} {sizes}",
                 f"{case}: {statistic.title}, {sizes}",
                 f"validation/{FIGURES}",
-                median(part[statistic.column]),
-                ours[statistic.column, sizes],
+                Draws(tuple(part[statistic.column]), ours[statistic.column, sizes]),
                 statistic.within,
-                DEVIATIONS.get(peer.name, {}).get((statistic.column, sizes)),
             )
             for statistic in STATISTICS
             for (sizes,), part in runs.drop_nulls(statistic.column).group_by("sizes", maintain_order=True)

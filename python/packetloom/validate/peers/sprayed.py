@@ -7,20 +7,26 @@ from typing import Any
 
 import polars as pl
 
-from packetloom.confidence import half_interval
 from packetloom.results import Results
 from packetloom.validate.comparison import Comparison, Row
-from packetloom.validate.peers.agreement import MEAN_WITHIN, PEERS_FOLDER, agreement
-from packetloom.validate.peers.figures import read_figures
+from packetloom.validate.draws import Draws
+from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, PEERS_FOLDER, Deviation, agreement, drawn
+from packetloom.validate.peers.figures import draws_of, per_seed, read_figures
 
 SOURCE = "htsim/uec.toml"
 # htsim prints six digits of most times.
 SIX_DIGITS = 5.1e-6
 COUNTS_WITHIN = 0.10
-# A count of a few is one draw's: what would be within the tolerance of many is within so many of few.
+# What would be within the tolerance of many is within so many of few.
 FEW = 60
 SEEDS = 20
+# Which of a flow's last packets share a path is drawn: a short last one may overtake.
+ALONE_SEEDS = 24
 LINK = {"rate": "100Gbps", "delay": "1us"}
+# Theirs is 14.3603 in 4 of 24 draws, ours 14.3651 in 4 of 24; nothing of the same draws under UEC differs.
+LEAST_OF_EQDS = Deviation(
+    "Where the short last packet overtakes, 4.8 ns more than htsim: why is not known", (1.000334,) * 2
+)
 EQDS_PATHS = {"kind": "bitmap", "entropies": 64, "penalty_trim": 1, "penalty_max": 1, "skip": "each"}
 FCT_US = pl.col("sender_fct_ns") / 1e3
 
@@ -64,19 +70,20 @@ def _alone(table: list[Mapping[str, Any]]) -> Comparison:
             "arrivals": "at-once",
             "pattern": {"kind": "pair", "src": 0, "dst": dst},
         }
-        # Which of a flow's last packets share a path is drawn: a short last one may overtake.
-        seeds = 24 if theirs["size"] == 10_000 else 1
+        seeds = ALONE_SEEDS if theirs["size"] == 10_000 else 1
         return fat_tree(4, workload, scheme(theirs["transport"], "mixed"), flows=1, seeds=seeds)
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
-        found = []
-        for theirs in table:
-            for (dst, where), fct_us in zip(ends.items(), theirs["fct"], strict=True):
-                case = f"htsim, {theirs['transport']} alone {where}, {theirs['size']} B"
-                draws = results[name(theirs, dst)].to_polars().select(fct=FCT_US)["fct"].unique().to_list()
-                nearest = min(draws, key=lambda ours: abs(ours - fct_us))
-                found.append(agreement(case, f"{case}: FCT in us", SOURCE, fct_us, nearest, SIX_DIGITS))
-        return found
+        return [
+            row
+            for theirs in table
+            for (dst, where), fct_us in zip(ends.items(), theirs["fct"], strict=True)
+            for row in _alone_rows(
+                f"htsim, {theirs['transport']} alone {where}, {theirs['size']} B",
+                draws_of(fct_us),
+                per_seed(results[name(theirs, dst)].to_polars(), FCT_US.max()),
+            )
+        ]
 
     scenarios = {name(theirs, dst): scenario(theirs, dst) for theirs in table for dst in ends}
     return Comparison("htsim-sprayed-alone", lambda _: scenarios, rows, quick=True)
@@ -91,46 +98,43 @@ def _many(theirs: Mapping[str, Any], k: int, what: str, file: str) -> Comparison
     def rows(results: Mapping[str, Results]) -> list[Row]:
         flows, ports = results["it"].to_polars(), results["it"].to_polars("ports")
         found = []
-        for key, title, statistic in (
-            ("fct_mean", "mean FCT in us", FCT_US.mean()),
-            ("fct_last", "FCT of the last flow in us", FCT_US.max()),
+        for key, title, table, statistic in (
+            ("fct_mean", "mean FCT in us", flows, FCT_US.mean()),
+            ("fct_last", "FCT of the last flow in us", flows, FCT_US.max()),
+            ("trims", "packets trimmed", ports, pl.col("trims").sum()),
+            ("marks", "packets marked", ports, pl.col("marks").sum()),
         ):
-            found.append(_of_times(case, title, theirs[key], _per_seed(flows, statistic)))
-        for key, title in (("trims", "packets trimmed"), ("marks", "packets marked")):
-            found.append(_of_counts(case, title, theirs[key], _per_seed(ports, pl.col(key).sum())))
+            texts = (f"{case} {title}", f"{case}: {title}", SOURCE)
+            draws = Draws(draws_of(theirs[key]), per_seed(table, statistic))
+            within, few = WITHIN[key]
+            found.append(drawn(*texts, draws, within, few=few))
         return found
 
     return Comparison(f"htsim-{transport}-{what}-{routing}", lambda _: {"it": scenario}, rows, quick=k == 4)
 
 
-def _per_seed(table: pl.DataFrame, statistic: pl.Expr) -> list[float]:
-    return [float(value) for value in table.group_by("seed").agg(value=statistic)["value"].to_list()]
+# How near means must come, and of how many at least.
+WITHIN = {
+    "fct_mean": (MEAN_WITHIN, 0.0),
+    "fct_last": (P99_WITHIN, 0.0),
+    "trims": (COUNTS_WITHIN, FEW),
+    "marks": (COUNTS_WITHIN, FEW),
+}
 
 
-def _of_times(case: str, title: str, theirs: float, ours: list[float]) -> Row:
-    mean, half = sum(ours) / len(ours), half_interval(ours) or 0.0
-    interval = (mean - half, mean + half)
-    return agreement(f"{case} {title}", f"{case}: {title}", SOURCE, theirs, mean, MEAN_WITHIN, interval=interval)
-
-
-def _of_counts(case: str, title: str, theirs: float, ours: list[float]) -> Row:
-    """Holds if the mean of our draws is near theirs, or if theirs, a single draw, is like one of ours.
-
-    How 64 entropies fall onto a few paths is drawn once for each flow: over 16 of its own seeds htsim's EQDS trims 4 to
-    177 packets of the permutation.
-    """
-    mean, half = sum(ours) / len(ours), half_interval(ours) or 0.0
-    slack = COUNTS_WITHIN * max(theirs, FEW)
-    low, high = theirs - slack, theirs + slack
-    if min(ours) <= theirs <= max(ours):
-        low, high = min(low, mean), max(high, mean)
-    return Row(
-        id=f"{case} {title}".lower().replace(" ", "-").replace(",", ""),
-        what=f"{case}: {title}",
-        source=SOURCE,
-        expected=(theirs, theirs),
-        measured=mean,
-        interval=(mean - half, mean + half),
-        band=(low, high),
-        rule=f"within {COUNTS_WITHIN * 100:g} % (of {FEW} at least), or theirs among our draws",
-    )
+def _alone_rows(case: str, theirs: tuple[float, ...], ours: tuple[float, ...]) -> list[Row]:
+    """To six digits; where a draw decides which of two times it is, the less and the greater of as many draws."""
+    if len(theirs) == 1:
+        return [agreement(case, f"{case}: FCT in us", SOURCE, theirs[0], ours[0], SIX_DIGITS)]
+    return [
+        agreement(
+            f"{case} {which}",
+            f"{case}: {which} FCT in us",
+            SOURCE,
+            one(theirs),
+            one(ours),
+            SIX_DIGITS,
+            LEAST_OF_EQDS if case.startswith("htsim, eqds") and which == "least" else None,
+        )
+        for which, one in (("least", min), ("greatest", max))
+    ]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from packetloom.confidence import half_interval
-from packetloom.validate.comparison import Row, Span
+from packetloom.validate.comparison import Row
+from packetloom.validate.draws import Span
 
 # With thirty rows at 95 % one or two would differ by chance alone; at 99.9 % one does in 3 % of all tables.
 CONFIDENCE = 0.999

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +19,26 @@ from packetloom.validate.peers.conweave.scenario import replay_scenario
 from packetloom.validate.peers.hpcc.settings import Settings, read_settings
 
 FOLDER = "conweave_ns3"
-# Theirs is one draw of hashes, paths and marks; ours so many: of few flows, and of many.
+# Hashes, paths and marks are drawn; ours so many times: of few flows, and of many.
 DRAWS, DRAWS_OF_MANY = 20, 10
 
 
 def conweave_comparisons() -> list[Comparison]:
-    """All that lie in `validation/`."""
+    """All that lie in `validation/`; draws of one setting, whose names end with `_s1`, `_s2` .., are one."""
     files = sorted((PEERS_FOLDER / FOLDER / "cfg").glob("*.txt"))
-    return [balanced_comparison_of(read_settings(file)) for file in files]
+    by_setting = groupby(files, lambda file: re.sub(r"_s\d+$", "", file.stem))
+    return [balanced_comparison_of(name, [read_settings(file) for file in draws]) for name, draws in by_setting]
 
 
-def balanced_comparison_of(settings: Settings) -> Comparison:
-    """The comparison of one `config.txt`."""
-    is_large = len(settings.flows) >= MANY_FLOWS
+def balanced_comparison_of(name: str, theirs: Sequence[Settings]) -> Comparison:
+    """The comparison of one `config.txt`, or of several that differ in their seed alone."""
+    first = theirs[0]
+    is_large = len(first.flows) >= MANY_FLOWS
 
     def scenarios(folder: Path) -> dict[str, Any]:
-        return {"replayed": replay_scenario(settings, folder, DRAWS_OF_MANY if is_large else DRAWS)}
+        return {"replayed": replay_scenario(first, folder, DRAWS_OF_MANY if is_large else DRAWS)}
 
     def rows(results: Mapping[str, Results]) -> Sequence[Row]:
-        return rows_of(settings, results["replayed"])
+        return rows_of(name, theirs, results["replayed"])
 
-    # Of a setting's draws the first is quick.
-    another_draw = re.search(r"_s[2-9]$", settings.name)
-    return Comparison(f"conweave-{settings.name}", scenarios, rows, quick=not is_large and not another_draw)
+    return Comparison(f"conweave-{name}", scenarios, rows, quick=not is_large)

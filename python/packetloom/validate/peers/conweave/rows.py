@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import polars as pl
 
 from packetloom.errors import PacketloomError
 from packetloom.results import Results
-from packetloom.validate.comparison import Known, Row, Span
-from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, agreement
-from packetloom.validate.peers.conweave.scenario import ECMP, SCHEMES, scheme_of
+from packetloom.validate.comparison import Row
+from packetloom.validate.draws import Draws
+from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, agreement, drawn
+from packetloom.validate.peers.conweave.scenario import SCHEMES, scheme_of
 from packetloom.validate.peers.conweave.uplinks import imbalance, imbalances
 from packetloom.validate.peers.hpcc.measured import FCT, table_of
 from packetloom.validate.peers.hpcc.rows import CLASSES, p99
 from packetloom.validate.peers.hpcc.settings import Settings
 
 MANY_FLOWS = 100
-# Where balancers draw: the mean of ours of their one draw.
-DRAWN_WITHIN = 0.10
 IMBALANCE_WITHIN = 0.15
-# Where theirs lies outside all our draws: what ours may be of theirs, and why.
-ONE_DRAW = "Marks are drawn: this one of their four draws is 7 % above the mean of the others, and above all of ours"
-# Of 24 of our draws, with p99s from 11.8 to 14.1, one is below theirs; of its flows 93 % lie within ours, where 92 % of
-# another draw of ours would.
-TAIL = "Paths are the same, marks are drawn; theirs is one draw, and would be the second lowest of 25 with 24 of ours"
-LARGEST = "Of 29 flows this is the slowest, in one draw"
-OUTSIDE: dict[tuple[str, str], tuple[str, Span]] = {
-    ("two_collide_ecmp_s2", "FCT of the last to end, in us"): (ONE_DRAW, (0.93, 0.97)),
-    ("two_collide_conga_s2", "FCT of the last to end, in us"): (ONE_DRAW, (0.93, 0.97)),
-    ("ws50_sym_ecmp", "p99 of the slowdown, all"): (TAIL, (1.02, 1.12)),
-    ("ws50_sym_conweave", "p99 of the slowdown, > 10 MB"): (LARGEST, (0.75, 1.1)),
-}
 
 
-def rows_of(settings: Settings, results: Results) -> list[Row]:
-    """All that was measured of a setting."""
-    flows = paired(settings, results)
-    if len(settings.flows) >= MANY_FLOWS:
-        return [*_slowdowns(settings, flows), *_imbalance(settings, results)]
-    if settings.name.startswith("lone"):
-        return list(_lone_flows(settings, flows))
-    return list(_two_flows(settings, flows))
+def rows_of(name: str, theirs: Sequence[Settings], results: Results) -> list[Row]:
+    """All that was measured of a setting, whose draws `theirs` are."""
+    first = theirs[0]
+    if len(first.flows) >= MANY_FLOWS:
+        return [*_slowdowns(first, paired(first, results)), *_imbalance(first, results)]
+    if first.name.startswith("lone"):
+        return list(_lone_flows(first, paired(first, results)))
+    return list(_two_flows(name, theirs, results))
 
 
 def completions(settings: Settings) -> pl.DataFrame:
@@ -70,33 +56,29 @@ def _nth(*of: str, by: str) -> pl.Expr:
 def _lone_flows(settings: Settings, flows: pl.DataFrame) -> Iterator[Row]:
     first = flows.filter(pl.col("seed") == flows["seed"].min())
     for size, theirs, ours in first.sort("size_bytes").select("size_bytes", "theirs", "ours").iter_rows():
-        yield _row(settings, f"FCT in ns of {size} B", theirs, [ours], 0.0)
+        yield agreement(*_texts(settings.name, settings, f"FCT in ns of {size} B"), theirs, _number(ours), 0.0)
 
 
-def _two_flows(settings: Settings, flows: pl.DataFrame) -> Iterator[Row]:
-    """By outcome: theirs has to be among ours, which are many draws."""
-    per_seed = [part.select(pl.col("theirs", "ours").sort() / 1e3) for part in flows.partition_by("seed")]
+def _two_flows(name: str, theirs: Sequence[Settings], results: Results) -> Iterator[Row]:
+    """Of each draw, the flow that ends first and the one that ends last."""
+    of_theirs = [completions(one)["fct_ns"].sort() / 1e3 for one in theirs]
+    ours = paired(theirs[0], results).partition_by("seed")
+    of_ours = [part["ours"].sort() / 1e3 for part in ours]
     for what, place in (("the first to end", 0), ("the last to end", -1)):
-        ours = [_number(one["ours"][place]) for one in per_seed]
-        theirs = _number(per_seed[0]["theirs"][place])
-        row = _row(
-            settings, f"FCT of {what}, in us", theirs, [min(ours, key=lambda one: abs(one - theirs))], MEAN_WITHIN
-        )
-        yield replace(row, rule=f"the nearest of our {len(ours)} draws within {MEAN_WITHIN * 100:g} %")
+        draws = Draws(*(tuple(_number(one[place]) for one in side) for side in (of_theirs, of_ours)))
+        yield drawn(*_texts(name, theirs[0], f"FCT of {what}, in us"), draws, MEAN_WITHIN)
 
 
 def _slowdowns(settings: Settings, flows: pl.DataFrame) -> Iterator[Row]:
     """Over the peer's own ideal, and no less than 1, as it has them."""
     size = pl.col("size_bytes")
     slowdowns = flows.select("seed", size, pl.col("theirs", "ours").truediv(pl.col("ideal_ns")).clip(1))
-    is_drawn = scheme_of(settings) != ECMP
-    mean_within, tail_within = (DRAWN_WITHIN, DRAWN_WITHIN) if is_drawn else (MEAN_WITHIN, P99_WITHIN)
     for name, (above, up_to) in CLASSES.items():
         per_seed = slowdowns.filter(size > above, size <= up_to).partition_by("seed")
-        theirs = per_seed[0]["theirs"]
-        mean, tail = [one["ours"].mean() for one in per_seed], [p99(one["ours"]) for one in per_seed]
-        yield _row(settings, f"mean slowdown, {name}", theirs.mean(), mean, mean_within)
-        yield _row(settings, f"p99 of the slowdown, {name}", p99(theirs), tail, tail_within)
+        theirs, ours = per_seed[0]["theirs"], [one["ours"] for one in per_seed]
+        mean, tail = [one.mean() for one in ours], [p99(one) for one in ours]
+        yield _row(settings, f"mean slowdown, {name}", theirs.mean(), mean, MEAN_WITHIN)
+        yield _row(settings, f"p99 of the slowdown, {name}", p99(theirs), tail, P99_WITHIN)
 
 
 def _imbalance(settings: Settings, results: Results) -> Iterator[Row]:
@@ -107,27 +89,15 @@ def _imbalance(settings: Settings, results: Results) -> Iterator[Row]:
 
 
 def _row(settings: Settings, what: str, theirs: object, ours: Sequence[object], tolerance: float) -> Row:
-    """Ours is the mean over its draws; where theirs, which is one draw, is among ours, that is known."""
-    draws = [_number(one) for one in ours]
-    expected, mean = _number(theirs), sum(draws) / len(draws)
+    """Ours are as many draws of paths and marks, theirs is one."""
+    draws = Draws((_number(theirs),), tuple(map(_number, ours)))
+    return drawn(*_texts(settings.name, settings, what), draws, tolerance)
+
+
+def _texts(name: str, settings: Settings, what: str) -> tuple[str, str, str]:
     scheme = SCHEMES[scheme_of(settings)]
-    row = agreement(
-        f"conweave {settings.name} {what}",
-        f"ConWeave's simulator, {scheme}, {settings.name}: {what}",
-        f"{settings.folder.name}/cfg/{settings.path.name}",
-        expected,
-        mean,
-        tolerance,
-    )
-    if outside := OUTSIDE.get((settings.name, what)):
-        reason, (low, high) = outside
-        band = (low * expected, high * expected)
-        return replace(row, known=Known(reason, band, f"{low:g} to {high:g} times theirs", always=False))
-    if len(draws) == 1 or not min(draws) <= expected <= max(draws):
-        return row
-    reason = f"{settings.name}: theirs is one draw of paths and marks, ours the mean of several"
-    rule = f"theirs is among our {len(draws)} draws"
-    return replace(row, known=Known(reason, (min(draws), max(draws)), rule, always=False))
+    source = f"{settings.folder.name}/cfg/{settings.path.name}"
+    return f"conweave {name} {what}", f"ConWeave's simulator, {scheme}, {name}: {what}", source
 
 
 def _number(value: object) -> float:

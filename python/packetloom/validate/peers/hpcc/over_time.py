@@ -44,6 +44,12 @@ def apart(pairs: pl.DataFrame, draw: str) -> float:
     return float(total.item())
 
 
+def apart_from_the_others(pairs: pl.DataFrame, draw: str) -> float:
+    """How far a draw of ours is from the mean of the other ones, as `apart` has it."""
+    others = pl.mean_horizontal(one for one in draws_of(pairs) if one != draw)
+    return apart(pairs.with_columns(ours=others), draw)
+
+
 def draws_of(pairs: pl.DataFrame) -> list[str]:
     """The columns that have a draw of ours each."""
     return [name for name in pairs.columns if name.startswith(DRAW)]

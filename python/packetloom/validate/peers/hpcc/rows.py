@@ -9,8 +9,9 @@ import polars as pl
 
 from packetloom.errors import PacketloomError
 from packetloom.results import Results
-from packetloom.validate.comparison import Known, Row, Span
-from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, agreement
+from packetloom.validate.comparison import Known, Row
+from packetloom.validate.draws import Draws
+from packetloom.validate.peers.agreement import MEAN_WITHIN, P99_WITHIN, agreement, drawn
 from packetloom.validate.peers.hpcc import measured, over_time
 from packetloom.validate.peers.hpcc.scenario import start_of
 from packetloom.validate.peers.hpcc.settings import MODES, Settings
@@ -167,36 +168,34 @@ def _rates(settings: Settings, results: Results) -> Iterator[Row]:
 
 
 def _row(settings: Settings, what: str, theirs: object, ours: Sequence[object], tolerance: float) -> Row:
-    """Ours is the mean over its draws; where marks are drawn and theirs is among ours, that is known."""
-    draws = [_number(one) for one in ours]
-    expected, mean = _number(theirs), sum(draws) / len(draws)
-    row = agreement(f"hpcc {settings.name} {what}", _what(settings, what), _source(settings), expected, mean, tolerance)
+    """Where marks are drawn, ours are as many draws, and theirs is one."""
+    texts = (f"hpcc {settings.name} {what}", _what(settings, what), _source(settings))
+    expected, found = _number(theirs), tuple(map(_number, ours))
+    if len(found) > 1:
+        return drawn(*texts, Draws((expected,), found), tolerance)
+    row = agreement(*texts, expected, found[0], tolerance)
     if order := ORDERS.get((settings.name, what)):
         reason, value = order
         band = (value * (1 - KNOWN_WITHIN), value * (1 + KNOWN_WITHIN))
         return replace(row, known=Known(reason, band, f"as it is in our order, within {KNOWN_WITHIN * 100:g} %"))
-    if len(draws) == 1 or not min(draws) <= expected <= max(draws):
-        return row
-    return replace(row, known=_known(settings, (min(draws), max(draws)), f"theirs is among our {len(draws)} draws"))
+    return row
 
 
 def _apart(settings: Settings, what: str, pairs: Sequence[pl.DataFrame], within: float) -> Row:
     """What is compared at each moment: the differences' sum over that of theirs, of the worst of several pairs.
 
-    Where marks are drawn, theirs may be as far from the mean of ours as the farthest of ours is.
+    Where marks are drawn: how far theirs is from the mean of ours, beside how far each of ours is from the others'.
     """
-    percent = max(over_time.apart(one, "theirs") for one in pairs)
-    row = _row(settings, f"{what}: apart, %", 0.0, [percent], 0.0)
-    row = replace(row, band=(0.0, within * 100), rule=f"up to {within * 100:g} %")
     draws = over_time.draws_of(pairs[0])
     if len(draws) == 1:
-        return row
-    farthest = max(over_time.apart(one, draw) for one in pairs for draw in draws)
-    return replace(row, known=_known(settings, (0.0, farthest), f"as far as the farthest of our {len(draws)} draws"))
-
-
-def _known(settings: Settings, band: Span, rule: str) -> Known:
-    return Known(f"{settings.name}: theirs is one draw of marks, ours the mean of several", band, rule, always=False)
+        percent = max(over_time.apart(one, "theirs") for one in pairs)
+        row = _row(settings, f"{what}: apart, %", 0.0, [percent], 0.0)
+        return replace(row, band=(0.0, within * 100), rule=f"up to {within * 100:g} %")
+    theirs = max(over_time.apart(one, "theirs") for one in pairs)
+    ours = tuple(max(over_time.apart_from_the_others(one, draw) for one in pairs) for draw in draws)
+    case = f"{what}: from our mean, %"
+    texts = (f"hpcc {settings.name} {case}", _what(settings, case), _source(settings))
+    return drawn(*texts, Draws((theirs,), ours), within * 100, points=True)
 
 
 def _what(settings: Settings, what: str) -> str:
