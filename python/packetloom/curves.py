@@ -17,6 +17,7 @@ from packetloom.quantities import axis_text
 from packetloom.results import Results, Snapshot
 from packetloom.rows import CaseRow
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, by_seed, over_seeds, polars_frame
+from packetloom.steadiness.column import with_steadiness
 
 SomeResults = Results | Sequence[Results]
 FRACTIONS = np.concatenate([np.linspace(0, 0.99, 150), 1 - np.geomspace(0.01, 1e-4, 50)])
@@ -79,7 +80,11 @@ def loads(results: SomeResults) -> list[float | None]:
 
 def all_summaries(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:
     """`summary` of one or several results, with distinct labels."""
-    return over_seeds(all_seed_values(results, bins))
+    several = as_list(results)
+    summary = over_seeds(all_seed_values(several, bins))
+    for one in several:
+        summary = with_steadiness(summary, one, bins, renaming(one, several))
+    return summary
 
 
 def all_seed_values(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:

@@ -13,9 +13,10 @@ from packetloom.curves import SomeResults
 from packetloom.paired import MOST_SEEDS
 from packetloom.quantities import said, said_within
 from packetloom.questions import Condition, Measure, Question, question_of
+from packetloom.steadiness.words import drift_of, how_steady, not_steady
 from packetloom.verdicts import Answer, Verdict, comparison_text
 
-Answers = Literal["compared", "best", "sure", "more"]
+Answers = Literal["steady", "compared", "best", "sure", "more"]
 MOST_NAMED = 6
 MOST_PAIRS_TOLD = 2
 SUGGESTED_SEEDS = 5
@@ -77,6 +78,8 @@ def _plain(part: Part) -> str:
 def sentences(answer: Answer, setting: str = "") -> Iterator[Sentence]:
     """What was compared; what is best and by how much; how sure that is; what else came out."""
     question = answer.question
+    if parts := tuple(_not_steady(question)):
+        yield Sentence("steady", parts)
     yield Sentence("compared", tuple(_compared(question, setting)))
     lead, here = question.lead, question.hardest
     yield Sentence("best", tuple(_best(answer, lead, here)))
@@ -84,6 +87,8 @@ def sentences(answer: Answer, setting: str = "") -> Iterator[Sentence]:
     # The best of the flows that finished may have finished the fewest.
     if question.unfinished:
         yield Sentence("sure", tuple(_unfinished(question)))
+    if text := how_steady(question):
+        yield Sentence("sure", (text,))
     for measure in question.measures[1:]:
         if answer.ranked(measure, here):
             yield Sentence("more", tuple(_best(answer, measure, here, is_first=False)))
@@ -94,12 +99,25 @@ def sentences(answer: Answer, setting: str = "") -> Iterator[Sentence]:
 
 
 def told_briefly(results: SomeResults) -> list[str]:
-    """What is best, by how much, how sure that is and what it leaves out, where several are compared; for below a
-    table."""
+    """Whether it is steady; what is best, by how much, how sure that is and what it leaves out, where several are
+    compared; for below a table."""
     question = question_of(results)
-    if question is None or len(question.rivals) < 2:
+    if question is None:
         return []
-    return [one.text for one in sentences(Answer(question)) if one.answers in ("best", "sure")]
+    if len(question.rivals) < 2:
+        warning = "".join(text for _, text, _ in not_steady(question))
+        return [text for text in (warning, how_steady(question)) if text]
+    return [one.text for one in sentences(Answer(question)) if one.answers in ("steady", "best", "sure")]
+
+
+def steadiness_row(entity: str, condition: Condition) -> Row:
+    """The row that says how far the slowdowns of a scheme drift."""
+    return Row("steady", condition, entity)
+
+
+def _not_steady(question: Question) -> Iterator[Part]:
+    for kind, text, place in not_steady(question):
+        yield Name(text) if kind == "name" else Number(text, steadiness_row(*place)) if place else text
 
 
 def _compared(question: Question, setting: str) -> Iterator[Part]:
@@ -161,6 +179,9 @@ def _best(answer: Answer, measure: Measure, here: Condition, *, is_first: bool =
         yield value
         yield "."
         return
+    if drifting := _within_drift(answer, measure, here):
+        yield from _no_best(answer, measure, here, drifting)
+        return
     if is_first:
         yield f"{_capital(where)}, " if where else ""
         yield from _names(best)
@@ -181,6 +202,37 @@ def _best(answer: Answer, measure: Measure, here: Condition, *, is_first: bool =
         yield "; "
         yield from _beside(answer, measure, here, others[-1], first, has=" has ")
     yield "."
+
+
+def _within_drift(answer: Answer, measure: Measure, here: Condition) -> str:
+    """Of the best and the next, which drifts further than they are apart; empty if neither does."""
+    ranked, best = answer.ranked(measure, here), answer.best(measure, here)
+    others = [(one, mean) for one, mean in ranked if one not in best]
+    if not others:
+        return ""
+    (first, mean), (other, next_mean) = ranked[0], others[0]
+    drifts = {one: drift_of(answer.question, measure, one, here) for one in (first, other)}
+    further = max(drifts, key=lambda one: drifts[one])
+    least = min(abs(mean), abs(next_mean))
+    return further if drifts[further] and abs(mean - next_mean) <= drifts[further] * least else ""
+
+
+def _no_best(answer: Answer, measure: Measure, here: Condition, drifting: str) -> Iterator[Part]:
+    ranked, best = answer.ranked(measure, here), answer.best(measure, here)
+    other = next(one for one, _ in ranked if one not in best)
+    drift = drift_of(answer.question, measure, drifting, here)
+    where = f" {here.where}" if here.where else ""
+    mean = measure.mean(best[0], here)
+    assert mean is not None
+    yield f"By the {measure.title}{where}, no scheme is called best: "
+    yield Name(best[0])
+    yield " has "
+    yield Number(said_within(mean, measure.half(best[0], here), measure.unit), Row(measure.name, here, best[0]))
+    yield " and "
+    yield from _beside(answer, measure, here, other, best[0], has=" ")
+    yield ", while "
+    yield Name(drifting)
+    yield f" drifts by {100 * drift:.2g} % of its mean."
 
 
 def _capped(question: Question, measure: Measure, best: Sequence[str]) -> Iterator[Part]:
@@ -289,7 +341,7 @@ def _untold(
 
 def _elsewhere(answer: Answer, measure: Measure) -> Iterator[Part]:
     """Whether the same is best under the other conditions."""
-    conditions = answer.question.conditions[:-1]
+    conditions = [one for one in answer.question.conditions[:-1] if not _within_drift(answer, measure, one)]
     if not conditions or len(answer.question.rivals) < 2:
         return
     last = answer.best(measure, answer.question.hardest)

@@ -27,6 +27,7 @@ from packetloom.rows import EVERY_CASE_HAS, CaseRow, TableName
 from packetloom.scenario import Parameter
 from packetloom.search import Sought, held_by_seed, sought
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, polars_frame
+from packetloom.steadiness.diagnosis import Steadiness, diagnosed
 
 FAN_IN = "pattern.fan_in"
 WORK = ("workload", "topology", "run", "fault", "measure")
@@ -96,6 +97,8 @@ class Measure:
     values: Mapping[tuple[str, Condition], BySeed]
     lower_is_better: bool = True
     by_ratio: bool = True
+    bin: str = ALL_SIZES
+    """Of which flows it is a statistic."""
 
     def mean(self, entity: str, condition: Condition) -> float | None:
         """The mean over seeds."""
@@ -126,6 +129,8 @@ class Question:
     sought: Sought | None = None
     capped: frozenset[str] = frozenset()
     """Of a search: what held even at the end of the range, in some seed."""
+    steadiness: Mapping[tuple[str, Condition], Mapping[str, Steadiness]] = field(default_factory=dict)
+    """By size bin, where flows start by the clock."""
 
     @property
     def lead(self) -> Measure:
@@ -175,7 +180,19 @@ def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
         max(len(values) for values in measures[0].values.values()),
         found.flows,
         {entity: share for entity, share in worst.items() if share > 0},
+        steadiness=_steadiness(several, found.places, bins),
     )
+
+
+def _steadiness(
+    several: Sequence[Results], places: Places, bins: Sequence[SizeBin]
+) -> dict[tuple[str, Condition], dict[str, Steadiness]]:
+    known: dict[tuple[str, Condition], dict[str, Steadiness]] = {}
+    for one in several:
+        renamed = renaming(one, several)
+        for found in diagnosed(one, bins):
+            known.setdefault(places[renamed.get(found.label, found.label), found.load], {})[found.bin] = found
+    return known
 
 
 def _measures(
@@ -246,7 +263,7 @@ class _Statistics:
         for label, load, seed, value in chosen.select("label", "load", "seed", "value").iter_rows():
             values.setdefault(self.places[label, load], {})[seed or 0] = value
         is_share = unit == "share"
-        return Measure(name, title, heading, unit, values, lower_is_better=not is_share, by_ratio=not is_share)
+        return Measure(name, title, heading, unit, values, lower_is_better=not is_share, by_ratio=not is_share, bin=bin)
 
 
 def _jobs(several: Sequence[Results]) -> Iterator[Measure]:

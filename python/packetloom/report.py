@@ -24,6 +24,7 @@ from packetloom.results import Results, Snapshot
 from packetloom.rows import CaseRow, builds_of
 from packetloom.setting import setting_text
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, check_bins
+from packetloom.steadiness.page import write_steadiness
 from packetloom.tables import Column, best_cells, results_columns, results_lines
 from packetloom.verdicts import Answer
 from packetloom.waits import write_waits
@@ -59,6 +60,7 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
             answer = Answer(question)
             write_answer(page, answer, setting_text(finished, question.flows), looks_of(question, finished))
             write_comparisons(page, answer)
+            write_steadiness(page, question)
         if statistics.filter(pl.col("metric") == "slowdown").is_empty():
             page.text("No measured flow has finished, so there are no completion times to show.")
         _figures(page, finished, bins, measured)

@@ -102,9 +102,13 @@ def summary(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.Data
     Metrics: `slowdown` and `fct_ns` (of finished flows: mean, percentiles, and `cv`, the coefficient of variation),
     `goodput_gbps` (mean), `met_deadline` (the fraction of flows with a deadline that met it), `unfinished` (the
     fraction never finished), `server_share` (of all flows; `jain`: Jain's index over senders, see `jain_of_servers`).
-    `low` and `high` are null with one seed.
+    `steady` (`verdict`: 1 if the slowdown does not drift over the run, 0 if it does, null if the run is too short to
+    tell; `drift`: the last third of the flows less the first, as a fraction of the mean). `low` and `high` are null
+    with one seed, except those of the drift.
     """
-    return over_seeds(by_seed(results, bins))
+    from packetloom.steadiness.column import with_steadiness
+
+    return with_steadiness(over_seeds(by_seed(results, bins)), results, bins)
 
 
 def by_seed(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.DataFrame:

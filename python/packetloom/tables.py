@@ -31,6 +31,8 @@ class Column:
             return "dead-\nlines\nmet"
         if self.metric == "unfinished":
             return "un-\nfin-\nished"
+        if self.metric == "steady":
+            return "st-\nea-\ndy"
         if self.statistic != "mean":
             return f"\n\n{self.statistic}"
         over = "all\nflows" if self.bin == ALL_SIZES else self.bin.replace(", ", ",\n")
@@ -60,6 +62,8 @@ def results_columns(statistics: pl.DataFrame, bins: Sequence[SizeBin] = DEFAULT_
         columns.append(Column(ALL_SIZES, "met_deadline", "mean"))
     if everything.filter((pl.col("metric") == "unfinished") & (pl.col("value") > 0)).height:
         columns.append(Column(ALL_SIZES, "unfinished", "mean"))
+    if everything.filter(pl.col("metric") == "steady").height:
+        columns.append(Column(ALL_SIZES, "steady", "verdict"))
     return columns
 
 
@@ -85,7 +89,7 @@ def best_cells(lines: Sequence[Line], columns: Sequence[Column], without: Collec
     for load in {line.load for line in lines}:
         here = [(place, line) for place, line in enumerate(lines) if line.load == load and line.label not in without]
         for at, column in enumerate(columns):
-            if column.statistic == "cv":  # neither more nor less of it is better
+            if column.statistic == "cv" or column.metric == "steady":  # neither more nor less of it is better
                 continue
             found = {place: value for place, line in here if (value := line.values[at]) is not None}
             if len(set(found.values())) > 1:
@@ -96,6 +100,8 @@ def best_cells(lines: Sequence[Line], columns: Sequence[Column], without: Collec
 
 def cell_text(cell: dict[str, float | None] | None, column: Column, intervals: bool) -> str:
     """A value, and half its interval where there is one."""
+    if cell is not None and column.metric == "steady":
+        return "?" if cell["value"] is None else "yes" if cell["value"] else "no"
     if cell is None or cell["value"] is None:
         return "–"
     value, low = cell["value"], cell["low"]

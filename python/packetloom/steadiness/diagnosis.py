@@ -1,0 +1,235 @@
+"""The diagnosis of each scheme under each condition: what its flows' slowdowns do over the times at which they start.
+
+Judged are the flows that count, of sources whose flows start by the clock. Closed loops, flows that start together and
+jobs have no arrivals that could be steady.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packetloom.columns import numbers_of
+from packetloom.paired import holm
+from packetloom.results import Results, Snapshot
+from packetloom.rows import CaseRow
+from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
+from packetloom.steadiness.transient import mean_over_seeds, truncation
+from packetloom.steadiness.trend import BATCHES, Contrast, batch_means, contrasts
+
+FloatArray = NDArray[np.float64]
+State = Literal["steady", "starting", "drifting", "growing", "draining", "cut off", "too short"]
+
+BY_THE_CLOCK = ("poisson", "periodic", "list", "hpcc")
+FEWEST_FLOWS = 10 * BATCHES
+"""Measured flows of each seed: with fewer nothing is said."""
+LEVEL = 0.02
+"""Of both tests of all cases together: one page in fifty says of something steady that it is not."""
+TESTS = 2
+"""Of each case: the last third against the first, and the first tenth against the rest."""
+RESOLUTION = 0.25
+"""A drift of this part of the mean has to be seen: where its interval is wider to either side, the run is too short."""
+MOST_CUT = 0.05
+"""Of the flows' lifetimes after the last arrival, and of the flows that never finished."""
+STILL_GROWING = 0.5
+"""What rises as much, or half as much, from the middle third to the last as before settles at nothing yet."""
+UNKNOWN = Contrast(0.0, math.inf, 1.0)
+"""Where in every seed none of a whole batch of flows finished."""
+COLUMNS = ("start_ns", "fct_ns", "best_fct_ns", "size_bytes", "slowdown", "measured", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class Steadiness:
+    """What is known of the flows of one size of a scheme, at a load and point of the grid, over all its seeds."""
+
+    label: str
+    load: float | None
+    bin: str
+    seeds: int
+    flows: int
+    """The fewest measured flows of a seed."""
+    first: float
+    """The mean slowdown of the first third, in order of start."""
+    last: float
+    drift: Contrast
+    """The last third's mean less the first's, as a fraction of the mean."""
+    start: Contrast
+    """The first tenth's mean less that of the rest, as a fraction of the mean."""
+    is_growing: bool
+    """Whether it rose from the middle third to the last nearly as much as from the first to the middle."""
+    transient_ns: float
+    """Where the transient at the start ends, by MSER-5, since the case began."""
+    warm_up_ns: float
+    """When the first measured flow started."""
+    arrivals_ns: float
+    """For how long flows started."""
+    unfinished: float
+    """The share of measured flows that never finished."""
+    hopeless: float
+    """The share that could not have finished even alone, so late did they start."""
+    drained: float
+    """The share of the flows' lifetimes that lies after the last arrival, where less and less traffic is left."""
+    p: float
+    """Of both tests together, after Holm's correction over all cases of these flow sizes."""
+
+    @property
+    def state(self) -> State:
+        """What to call it."""
+        if self.unfinished > MOST_CUT or self.drift is UNKNOWN:
+            return "cut off"
+        if self.p <= LEVEL:
+            if self.drift.p > self.start.p and self.start.value:
+                return "starting"
+            return "growing" if self.is_growing else "drifting"
+        if self.drained > MOST_CUT:
+            return "draining"
+        return "too short" if self.drift.half > RESOLUTION else "steady"
+
+    @property
+    def steady(self) -> bool | None:
+        """Whether it is; None if the run is too short to tell."""
+        state = self.state
+        return None if state == "too short" else state == "steady"
+
+    @property
+    def size(self) -> float:
+        """How far the drift goes, as a fraction of the mean: no smaller difference is named."""
+        if self.steady is not False:
+            return 0.0
+        # What the first tenth is off by, the mean is off by a tenth of.
+        return max(abs(self.drift.value), abs(self.start.value) / 10, self.drained, self.unfinished)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seed:
+    """The flows of one case that start by the clock, in order of start."""
+
+    start_ns: FloatArray
+    fct_ns: FloatArray
+    best_fct_ns: FloatArray
+    size_bytes: FloatArray
+    slowdown: FloatArray
+    measured: NDArray[Any]
+
+    def of(self, bin: SizeBin | None) -> _Seed:
+        """Those of a size."""
+        if bin is None:
+            return self
+        chosen = (self.size_bytes > bin.above_bytes) & (self.size_bytes <= bin.up_to_bytes)
+        return _Seed(*(getattr(self, name)[chosen] for name in self.__slots__))
+
+
+def diagnosed(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> tuple[Steadiness, ...]:
+    """Each case of enough flows that start by the clock: of all flows first, then of each size that has enough."""
+    if isinstance(results, Snapshot):
+        return _kept(results, tuple(bins))
+    return tuple(_diagnosed(results, bins))
+
+
+@lru_cache(maxsize=8)
+def _kept(results: Snapshot, bins: tuple[SizeBin, ...]) -> tuple[Steadiness, ...]:
+    return tuple(_diagnosed(results, bins))
+
+
+def _diagnosed(results: Results, bins: Sequence[SizeBin]) -> Iterator[Steadiness]:
+    points: dict[tuple[str, float | None], list[_Seed]] = {}
+    for row, seed in _seeds(results):
+        points.setdefault((row.label, row.load), []).append(seed)
+    for bin in (None, *bins):
+        found = [
+            one
+            for (label, load), seeds in points.items()
+            if (one := _diagnosis((label, load), bin, [seed.of(bin) for seed in seeds], seeds)) is not None
+        ]
+        corrected = holm([one.p for one in found])
+        yield from (replace(one, p=p) for one, p in zip(found, corrected, strict=True) if p is not None)
+
+
+def _seeds(results: Results) -> Iterator[tuple[CaseRow, _Seed]]:
+    cases = {line["id"]: line for line in results.plan_lines() if "case" in line}
+    if not any(_open_sources(line) for line in cases.values()):
+        return
+    for row, table in results.partitions("flows", COLUMNS):
+        line = cases.get(row.case_id)
+        sources = _open_sources(line) if line else ()
+        columns = {name: numbers_of(table[name].combine_chunks()).astype(float) for name in COLUMNS}
+        chosen = np.flatnonzero(np.isin(columns.pop("source"), sources))
+        order = chosen[np.argsort(columns["start_ns"][chosen], kind="stable")]
+        inside = {name: columns[name][order] for name in _Seed.__slots__}
+        yield row, _Seed(**inside | {"measured": inside["measured"] == 1})
+
+
+def _open_sources(line: Mapping[str, Any]) -> list[int]:
+    """The sources whose flows start by the clock, and count."""
+    workloads = json.loads(line["case"])["workloads"]
+    return [
+        place
+        for place, one in enumerate(workloads)
+        if one["arrivals"]["kind"] in BY_THE_CLOCK and not one.get("background")
+    ]
+
+
+def _diagnosis(
+    point: tuple[str, float | None], bin: SizeBin | None, seeds: Sequence[_Seed], whole: Sequence[_Seed]
+) -> Steadiness | None:
+    flows = min(int(one.measured.sum()) for one in seeds)
+    if flows < FEWEST_FLOWS:
+        return None
+    batches = np.array([batch_means(one.slowdown[one.measured]) for one in seeds])
+    if np.isnan(batches).all():
+        return None
+    whole_seeds = batches[~np.isnan(batches).any(axis=1)]
+    drift, start = contrasts(whole_seeds) if len(whole_seeds) else (UNKNOWN, UNKNOWN)
+    thirds = mean_over_seeds(list(batches)).reshape(3, -1).mean(axis=1)
+    ends = [float(one.start_ns[-1]) for one in whole]
+    return Steadiness(
+        *point,
+        bin=ALL_SIZES if bin is None else bin.label,
+        seeds=len(seeds),
+        flows=flows,
+        first=float(thirds[0]),
+        last=float(thirds[2]),
+        drift=drift,
+        start=start,
+        is_growing=bool(drift.value > 0 and thirds[2] - thirds[1] >= STILL_GROWING * (thirds[1] - thirds[0])),
+        transient_ns=_transient_ns(seeds),
+        warm_up_ns=_mean(float(one.start_ns[one.measured][0]) for one in seeds),
+        arrivals_ns=_mean(ends),
+        unfinished=_mean(float(np.isnan(one.fct_ns[one.measured]).mean()) for one in seeds),
+        hopeless=_mean(map(_hopeless, seeds)),
+        drained=_mean(_drained(one, end) for one, end in zip(seeds, ends, strict=True)),
+        p=min(1.0, TESTS * min(drift.p, start.p)),
+    )
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
+
+
+def _transient_ns(seeds: Sequence[_Seed]) -> float:
+    """The start of the first flow that MSER-5 keeps, of all that started, measured or not."""
+    means = mean_over_seeds([one.slowdown for one in seeds])
+    places = np.flatnonzero(~np.isnan(means))
+    cut = truncation(means[places])
+    return _mean(float(one.start_ns[places[cut]]) for one in seeds) if cut else 0.0
+
+
+def _hopeless(seed: _Seed) -> float:
+    """The share of measured flows that did not finish and had less time than they take alone."""
+    end = np.nanmax(seed.start_ns + seed.fct_ns) if not np.isnan(seed.fct_ns).all() else math.inf
+    late = np.isnan(seed.fct_ns) & (seed.start_ns + seed.best_fct_ns > end)
+    return float(late[seed.measured].mean())
+
+
+def _drained(seed: _Seed, last_arrival_ns: float) -> float:
+    fct = seed.fct_ns[seed.measured]
+    after = np.clip(seed.start_ns[seed.measured] + fct - last_arrival_ns, 0.0, fct)
+    share = (after / fct)[~np.isnan(fct)]
+    return float(share.mean()) if share.size else 0.0
