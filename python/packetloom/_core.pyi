@@ -17,6 +17,9 @@ class Scenario:
     @property
     def precision(self) -> tuple[str, float, int] | None:
         """Statistic, fraction of its mean, and how many seeds to start with; None if all cases are to run."""
+    @property
+    def alike(self) -> float:
+        """Below which fraction a difference between schemes is called none."""
     def cases(self) -> list[Case]: ...
 
 class Case:

@@ -396,7 +396,18 @@ def report(
 @app.command()
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A results folder, or DIR:SCHEME for one scheme of it.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The same; :SCHEME is another scheme of A's folder.")],
+    b: Annotated[
+        str | None, typer.Argument(metavar="[B]", help="The same; :SCHEME is another scheme of A's folder.")
+    ] = None,
+    along: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AXIS", help="Instead of B: what the values of an axis of A's grid cost, such as oversubscription."
+        ),
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option("--from", metavar="VALUE", help="With --along: what to begin at, if not the first.")
+    ] = None,
     worse_than: Annotated[
         float | None,
         typer.Option(
@@ -408,19 +419,30 @@ def compare(
     ] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Say how two schemes of a folder, or two folders, differ, seed by seed, and how sure that is.
+    """Say how two schemes, two folders, or the values of an axis differ, seed by seed, and how sure that is.
 
     Two folders may be of two builds. The exit code is 1 if --worse-than is given and B is worse by more anywhere, or
     has no value where A has one.
     """
-    from packetloom.comparing import Comparison, Side, as_json, print_comparison
+    from packetloom.comparing import Comparison, Side, as_json, print_along, print_comparison, times_said
     from packetloom.storage import write_json
     from packetloom.terminal import console
 
-    one = Side.parse(a)
-    comparison = Comparison(one, Side.parse(b, one))
-    rows = print_comparison(comparison, console(), by)
-    lacking = comparison.lacking(comparison.measure(by))
+    if (b is None) == (along is None):
+        raise PacketloomError("write B, or --along AXIS: one of the two is compared with A")
+    names: dict[str, str] = {}
+    if along is not None:
+        from packetloom.along import along as values_along
+        from packetloom.results import Results, Snapshot
+
+        rows, lacking = print_along(values_along(Snapshot(Results(a)), along, base), console(), by)
+    else:
+        if base is not None:
+            raise PacketloomError("--from goes with --along")
+        one = Side.parse(a)
+        comparison = Comparison(one, Side.parse(str(b), one))
+        rows = print_comparison(comparison, console(), by)
+        lacking, names = comparison.lacking(comparison.measure(by)), comparison.names
     if json_file:
         write_json(json_file, as_json(rows, lacking), "the comparison")
     if worse_than is None:
@@ -428,12 +450,14 @@ def compare(
     worse = [row for row in rows if row.times_as_bad is not None and row.times_as_bad > worse_than]
     for row in worse:
         at = f" at {row.condition}" if row.condition else ""
-        print(f"worse: {row.b}{at} is {row.times_as_bad:.3g} times as bad as {row.a}", file=sys.stderr)
+        print(f"worse: {row.b}{at} is {times_said(row.times_as_bad)} as bad as {row.a}", file=sys.stderr)
     for one_lacking in lacking:
-        print(f"lacking: {one_lacking.text(comparison.names)}", file=sys.stderr)
+        print(f"lacking: {one_lacking.text(names)}", file=sys.stderr)
     if worse or lacking:
         raise typer.Exit(1)
-    print(f"B is nowhere more than {worse_than:g} times as bad as A")
+    print(
+        "B is nowhere worse than A" if worse_than == 1 else f"B is nowhere more than {worse_than:g} times as bad as A"
+    )
 
 
 @app.command()
@@ -461,16 +485,26 @@ def plot(
     load: Annotated[float | None, typer.Option(help="The load to show, in figures of one load.")] = None,
     statistic: Annotated[str | None, typer.Option(help="mean, p99, ...; for queues mean, p99, max.")] = None,
     bin: Annotated[str | None, typer.Option(help="For figures by load: a size bin, like '(0, 100KB]'.")] = None,
+    axis: Annotated[str | None, typer.Option(help="For `along`: the axis of the grid.")] = None,
+    operation: Annotated[str | None, typer.Option(help="For figures of jobs: the kind of operation.")] = None,
+    scheme: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this scheme; may be given several times.")
+    ] = None,
+    columns: Annotated[int, typer.Option(help="Of a paper in two columns: how many it is wide.", min=1, max=2)] = 1,
+    width: Annotated[float | None, typer.Option(help="Instead: how many inches it is wide.", min=1, max=50)] = None,
+    font: Annotated[str | None, typer.Option(help="A font's name, such as 'Times New Roman', or serif.")] = None,
+    font_size: Annotated[float, typer.Option(help="In points.", min=3, max=40)] = 8.0,
 ) -> None:
-    """Draw one figure for print, as wide as a paper's column (.pdf, .png, .svg)."""
-    from packetloom.plots import save_figure
+    """Draw one figure for print, as wide as a paper's column (.pdf, .pgf, .png, .svg)."""
+    from packetloom.plots import Sheet, save_figure
     from packetloom.results import Results
     from packetloom.targets import check_target
 
     check_target(output)
-    options = {"load": load, "statistic": statistic, "bin": bin}
+    options = {"load": load, "statistic": statistic, "bin": bin, "axis": axis, "operation": operation}
     given = {name: value for name, value in options.items() if value is not None}
-    save_figure(figure, [Results(folder) for folder in folders], output, given)
+    sheet = Sheet(columns, width, font, font_size, tuple(scheme or ()))
+    save_figure(figure, [Results(folder) for folder in folders], output, given, sheet)
     print(f"wrote {output}")
 
 
@@ -792,14 +826,12 @@ def validate(
 
 def _exit_if_stalled(results: Results) -> None:
     """A stalled case is no success: what its flows wait for is reported, and the exit code is 3."""
-    from packetloom.rows import stalled_rows
+    from packetloom.warned import stalls_said
 
-    stalled = stalled_rows(results.rows())
-    for row in stalled:
-        seed = "" if row.seed is None else f", seed {row.seed}"
-        for warning in row.warnings:
-            print(f"stalled: {row.label}{seed}: {warning}", file=sys.stderr)
-    if stalled:
+    stalls = stalls_said(results.rows())
+    for line in stalls:
+        print(f"stalled: {line}", file=sys.stderr)
+    if stalls:
         raise typer.Exit(STALLED)
 
 
@@ -809,12 +841,17 @@ def _print_results(results: Results) -> None:
     from packetloom.results import Snapshot
     from packetloom.tables import print_results
     from packetloom.terminal import console
+    from packetloom.waits.speeds import has_only_jobs, print_jobs, speeds
 
     snapshot = Snapshot(results)
     if not snapshot.rows():
         print("no case is finished")
         return
-    print_results(all_summaries(snapshot), console())
+    jobs = speeds(snapshot)
+    if jobs:
+        print_jobs(jobs, console())
+    if not jobs or not has_only_jobs([snapshot]):
+        print_results(all_summaries(snapshot), console())
     for sentence in told_briefly(snapshot):
         console().print(sentence)
     if note := results.build_note():

@@ -14,6 +14,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from packetloom.along import Along, point_of, sentences_along, table_along
 from packetloom.build import builds_text
 from packetloom.errors import PacketloomError
 from packetloom.findings import sentences
@@ -77,10 +78,13 @@ class Lacking:
     condition: str
     a: str
     a_mean: float
+    b: str | None = None
 
     def text(self, names: Mapping[str, str]) -> str:
         """In words; `names` are those of A's folder."""
         at = f" at {self.condition}" if self.condition else ""
+        if self.b is not None:
+            return f"{self.b}{at} did not finish, and {self.a} did"
         return f"{names.get(self.a, self.a)}{at} has no value in B"
 
 
@@ -229,6 +233,13 @@ def _times_as_bad(measure: Measure, a: float, b: float) -> float | None:
     return bad / good if good > 0 else float("inf")
 
 
+def times_said(times: float | None) -> str:
+    """How many times as bad, in as many digits as it takes to see that it is not once: 1.0004 times."""
+    assert times is not None
+    digits = next((digits for digits in range(3, 12) if float(f"{times:.{digits}g}") != 1), 12)
+    return f"{times:.{digits}g} times"
+
+
 def print_comparison(comparison: Comparison, console: Console, by: str | None = None) -> list[Compared]:
     """What there is to say, and a table; gives the rows of the statistic that decides."""
     measure = comparison.measure(by)
@@ -302,6 +313,63 @@ def _note(comparison: Comparison, measure: Measure) -> str:
     tests = comparison.answer.tested(measure)
     holm = f", Holm's correction over {tests} comparisons of each statistic" if tests > 1 else ""
     return f"paired by seed; told apart: at 95 %{holm}"
+
+
+def rows_along(found: Along, measure: Measure) -> Iterator[Compared]:
+    """Each scheme at each further value of an axis (B), beside itself at the first (A)."""
+    for here in found.answer.question.conditions:
+        for value in found.others:
+            a, b = measure.mean(found.base, here), measure.mean(value, here)
+            verdict = found.verdict(value, here, measure)
+            if a is None or b is None or verdict is None:
+                continue
+            own = verdict.found
+            worse = _times_as_bad(measure, a, b)
+            if own.is_ratio:
+                worse = own.value if measure.lower_is_better else 1 / own.value
+            needed = None if verdict.is_told else verdict.seeds_needed
+            bounds = own.value, own.low, own.high, verdict.corrected
+            names = (measure.name, here.text, found.base, value, a, b)
+            yield Compared(*names, *bounds, own.is_same, verdict.is_told, worse, own.seeds, needed)
+
+
+def lacking_along(found: Along, measure: Measure) -> list[Lacking]:
+    """Where a scheme has a value at the first value of the axis, and did not finish at another."""
+    return [
+        Lacking(measure.name, here.text, found.base, mean, value)
+        for here in found.answer.question.conditions
+        for value in found.others
+        if (mean := measure.mean(found.base, here)) is not None
+        and ((value, here) in found.answer.question.stopped or measure.mean(value, here) is None)
+        and (value, here) in found.there
+    ]
+
+
+def print_along(found: Along, console: Console, by: str | None = None) -> tuple[list[Compared], list[Lacking]]:
+    """What the values of an axis cost, and a table; gives the rows of the statistic that decides."""
+    measures = {one.name: one for one in found.answer.question.measures}
+    if by is not None and by not in measures:
+        raise PacketloomError(f"there is no statistic {by!r} to compare by; there are {', '.join(measures)}")
+    measure = found.measure if by is None else measures[by]
+    found = found.by(measure)
+    for sentence in sentences_along(found):
+        console.print(sentence.text, markup=False)
+    table = Table(title=_title(measure), box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    points = [point_of(here).text for here in found.answer.question.conditions]
+    for heading in ["scheme", *(["at"] if any(points) else [])]:
+        table.add_column(heading, overflow="fold", min_width=8)
+    compared = f"over that\nat {found.base}" if measure.by_ratio else f"less that\nat {found.base}"
+    for heading in (found.name, measure.heading, compared, "95 % interval"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("told apart")
+    for cells in table_along(found, measure):
+        table.add_row(*(cells if any(points) else [cells[0], *cells[2:]]))
+    console.print(table)
+    tests = found.answer.tested(measure)
+    note = f"paired by seed; told apart: at 95 %{f', Holm over {tests} comparisons' if tests > 1 else ''}"
+    one_seed = "one seed: nothing can be said about how sure this is (run.seeds)"
+    console.print(note if found.answer.question.seeds > 1 else one_seed, style="dim")
+    return list(rows_along(found, measure)), lacking_along(found, measure)
 
 
 def as_json(rows: Sequence[Compared], lacking: Sequence[Lacking] = ()) -> list[dict[str, object]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from packetloom import arguments
 from packetloom.errors import PacketloomError
+from packetloom.operations import bus_gbps, operations_of
 from packetloom.quantities import axis_text
 from packetloom.results import Results, Snapshot
 from packetloom.rows import CaseRow
@@ -240,21 +241,24 @@ def by_fan_in(results: SomeResults) -> pl.DataFrame:
 
 
 def operations(results: SomeResults) -> pl.DataFrame:
-    """Operations among hosts, a row per case, means over the repetitions that were done: label, seed, jct_ns, bus_gbps,
-    flows (how many repetitions)."""
+    """Operations among hosts, a row per case and kind of operation, means over the repetitions that were done: label,
+    seed, operation (with its network, where there are several), jct_ns, bus_gbps, flows (how many repetitions)."""
     several = as_list(results)
-    rows = []
+    found = []
     for one in several:
         renamed = renaming(one, several)
-        for row, table in one.partitions("jobs", ("jct_ns", "bus_gbps")):
-            done = polars_frame(table).filter(pl.col("jct_ns").is_not_nan())
-            if done.height:
-                means = done.select(pl.col("jct_ns", "bus_gbps").mean()).row(0)
-                rows.append((renamed.get(row.label, row.label), row.seed, *means, done.height))
-    if not rows:
+        for row, table in one.partitions("jobs"):
+            label = renamed.get(row.label, row.label)
+            found += [(label, row.seed, kind, own) for kind, own in operations_of(polars_frame(table))]
+    if not found:
         raise PacketloomError('no operation among hosts: arrivals = { kind = "collective", ... } has them')
+    has_networks = len({kind.network for _, _, kind, _ in found}) > 1
+    rows = [
+        (label, seed, kind.text(has_networks=has_networks), own["jct_ns"].mean(), bus_gbps(own), own.height)
+        for label, seed, kind, own in found
+    ]
     numbers = dict.fromkeys(("jct_ns", "bus_gbps"), pl.Float64)
-    schema = {"label": pl.String, "seed": pl.Int64, **numbers, "flows": pl.Int64}
+    schema = {"label": pl.String, "seed": pl.Int64, "operation": pl.String, **numbers, "flows": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

@@ -52,9 +52,13 @@ class Figure:
     shape: Shape = "points"
     looks: Callable[[SomeResults], dict[str, Style]] = curves.styles
     has_bands: bool = False
+    own: Callable[[Figure, SomeResults], Chart] | None = None
+    """What makes the figure, if it is no table with axes of its own."""
 
     def of(self, results: SomeResults, errors: Errors = ()) -> Chart:
         """The figure of these results; `errors` are those that were measured of estimates."""
+        if self.own is not None:
+            return self.own(self, results)
         numbers = self.table(results)
         if self.has_bands and errors:
             estimated = estimated_by(curves.as_list(results))
@@ -288,7 +292,9 @@ def _by_fan_in(results: SomeResults) -> pl.DataFrame:
 
 
 def _operations(results: SomeResults, *, column: str, per: float) -> pl.DataFrame:
-    frame = over_seeds(curves.operations(results).select("label", "seed", pl.col(column).alias("value"), "flows"))
+    frame = over_seeds(
+        curves.operations(results).select("label", "operation", "seed", pl.col(column).alias("value"), "flows")
+    )
     sides = [(pl.col(side) / per).alias(side) for side in ("low", "high")]
     return _renamed(frame.with_columns(sides, x=pl.col("label")), x="x", y_per=per)
 
@@ -313,6 +319,16 @@ def _of_classes(results: SomeResults, measure: timelines.ClassMeasure, y_per: fl
     frame = timelines.classes_over_time(results, measure)
     used = frame.filter(pl.col("value").max().over("class") > 0)
     return _renamed(used if used.height else frame, x="time_ns", x_per=NS_PER_MS, y_per=y_per)
+
+
+def _along(figure: Figure, results: SomeResults) -> Chart:
+    from packetloom.along_chart import chart_along  # which makes charts, too
+
+    return chart_along(figure, results)
+
+
+def _no_table(results: SomeResults) -> pl.DataFrame:
+    raise AssertionError("the figure has panels of its own")
 
 
 OF_BANDS = "Shaded beside an estimate: where packets would be, by the error that `packetloom fidelity` measured."
@@ -398,13 +414,24 @@ FIGURES: dict[str, Figure] = {
             looks=curves.fan_in_styles,
         ),
         Figure(
+            "along",
+            "What values of the grid cost",
+            "The statistic that the scenario is about, over that at the first value of an axis: what a fault, an "
+            "oversubscription or a buffer costs each scheme. Whiskers: 95 % intervals over seeds.",
+            Axis(""),
+            Axis(""),
+            _no_table,
+            choices=("axis",),
+            own=_along,
+        ),
+        Figure(
             "operation-time",
             "Operation time",
             "From an operation's first flow to its last byte: the mean of its repetitions. Whiskers: 95 % intervals.",
             Axis(""),
             Axis("operation time (ms)"),
             partial(_operations, column="jct_ns", per=NS_PER_MS),
-            choices=(),
+            choices=("operation",),
             shape="dots",
         ),
         Figure(
@@ -414,7 +441,7 @@ FIGURES: dict[str, Figure] = {
             Axis(""),
             Axis("bus bandwidth (Gb/s)"),
             partial(_operations, column="bus_gbps", per=1.0),
-            choices=(),
+            choices=("operation",),
             shape="dots",
         ),
         Figure(

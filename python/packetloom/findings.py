@@ -13,11 +13,13 @@ from packetloom.curves import SomeResults
 from packetloom.paired import MOST_SEEDS
 from packetloom.quantities import said, said_within
 from packetloom.questions import Condition, Measure, Question, question_of
-from packetloom.steadiness.words import drift_of, how_steady, not_steady
+from packetloom.steadiness.words import how_steady, not_steady
 from packetloom.verdicts import Answer, Verdict, comparison_text
 
 Answers = Literal["steady", "compared", "best", "sure", "more"]
 MOST_NAMED = 6
+MOST_EXCEPTIONS = 4
+MOST_VALUES = 8
 MOST_PAIRS_TOLD = 2
 SUGGESTED_SEEDS = 5
 
@@ -76,22 +78,31 @@ def _plain(part: Part) -> str:
 
 
 def sentences(answer: Answer, setting: str = "") -> Iterator[Sentence]:
-    """What was compared; what is best and by how much; how sure that is; what else came out."""
+    """What was compared; what is best and by how much; where it is not so; how sure that is; what else came out."""
     question = answer.question
     if parts := tuple(_not_steady(question)):
         yield Sentence("steady", parts)
     yield Sentence("compared", tuple(_compared(question, setting)))
-    lead, here = question.lead, question.hardest
+    lead = question.lead
+    here = answer.typical(lead)
     yield Sentence("best", tuple(_best(answer, lead, here)))
+    if parts := tuple(_exceptions(answer, lead)):
+        yield Sentence("best", parts)
+    if question.stopped:
+        yield Sentence("best", tuple(_stopped(question)))
     yield Sentence("sure", tuple(_sure(answer, lead, here)))
+    for twins in question.twins:
+        if parts := tuple(_twins(question, twins)):
+            yield Sentence("sure", parts)
     # The best of the flows that finished may have finished the fewest.
     if question.unfinished:
         yield Sentence("sure", tuple(_unfinished(question)))
     if text := how_steady(question):
         yield Sentence("sure", (text,))
     for measure in question.measures[1:]:
-        if answer.ranked(measure, here):
-            yield Sentence("more", tuple(_best(answer, measure, here, is_first=False)))
+        there = answer.typical(measure)
+        if answer.ranked(measure, there):
+            yield Sentence("more", tuple(_best(answer, measure, there, is_first=False)))
     if parts := tuple(_elsewhere(answer, lead)):
         yield Sentence("more", parts)
     if parts := tuple(_references(answer, lead, here)):
@@ -157,15 +168,20 @@ def _without_repeats(texts: Sequence[str]) -> list[str]:
 
 
 def _best(answer: Answer, measure: Measure, here: Condition, *, is_first: bool = True) -> Iterator[Part]:
-    ranked, best = answer.ranked(measure, here), answer.best(measure, here)
-    where = here.where
-    if not ranked:
-        yield f"The {measure.title} is not known{where and f' {where}'}."
+    """What is best under a condition, as under how many others, and how far the next and the last are from it."""
+    ranked, outcome = answer.ranked(measure, here), answer.outcome(measure, here)
+    if outcome.kind == "nothing":
+        stopped = answer.question.stopped
+        yield f"{_capital(here.where)}, none" if here.where else "None"
+        yield " finished." if stopped else f" has a {measure.title}."
         return
     first, mean = ranked[0][0], measure.mean(ranked[0][0], here)
     assert mean is not None
-    value = Number(said_within(mean, measure.half(first, here), measure.unit), Row(measure.name, here, first))
-    if len(ranked) == 1:
+    is_range = outcome.kind == "alike" and any(_up_to(measure, here, outcome.leaders))
+    half = None if is_range else measure.half(first, here)
+    value = Number(said_within(mean, half, measure.unit), Row(measure.name, here, first))
+    where = f"{here.where}{_as_elsewhere(answer, measure)}"
+    if outcome.kind == "alone":
         yield f"{_capital(where)}, the " if where else "The "
         yield f"{measure.title} of "
         yield Name(first)
@@ -173,66 +189,149 @@ def _best(answer: Answer, measure: Measure, here: Condition, *, is_first: bool =
         yield value
         yield "."
         return
-    if len(best) == len(ranked):
-        yield f"{_capital(where)}, all" if where else "All"
-        yield f" {len(ranked)} have the same {measure.title}: "
-        yield value
-        yield "."
-        return
-    if drifting := _within_drift(answer, measure, here):
-        yield from _no_best(answer, measure, here, drifting)
+    if outcome.kind == "drifting":
+        yield from _no_best(answer, measure, here)
         return
     if is_first:
         yield f"{_capital(where)}, " if where else ""
-        yield from _names(best)
-        yield f" {'are' if len(best) > 1 else 'is'} best: the {measure.title} is "
     else:
         yield f"By the {measure.title}{where and f' {where}'}, "
-        yield from _names(best)
-        yield f" {'are' if len(best) > 1 else 'is'} best: "
+    is_all = len(outcome.leaders) == len(ranked)
+    yield from _headline(answer, measure, here, is_capital=is_first and not where)
+    starts = is_first and not where and outcome.kind == "one seed"
+    quantity = f"{'The' if starts else 'the'} {measure.title}" if is_first else "it"
+    if outcome.kind in ("untold", "one seed"):
+        yield f"{quantity} is {'lowest' if measure.lower_is_better else 'highest'} with "
+        yield Name(first)
+        yield ", "
+    else:
+        yield f"{quantity} is "
     yield value
-    yield from _capped(answer.question, measure, best)
-    others = [one for one, _ in ranked if one not in best]
+    if outcome.kind == "alike":
+        yield from _up_to(measure, here, outcome.leaders)
+    yield from _capped(answer.question, measure, outcome.leaders)
+    others = [one for one, _ in ranked if one not in outcome.leaders]
+    if outcome.kind == "untold":
+        rival = next(one for one in outcome.leaders[1:] if not answer.is_small(measure, here, one, first))
+        yield "; "
+        yield from _beside(answer, measure, here, rival, first, has=" has ")
+        yield ", which may be chance"
+        if is_all and ranked[-1][0] != rival:
+            others = [ranked[-1][0]]
     if len(others) > 1:
         yield "; next is "
         yield from _beside(answer, measure, here, others[0], first)
+    if len(others) > 1 or (others and outcome.kind == "untold"):
         yield "; worst is "
         yield from _beside(answer, measure, here, others[-1], first)
-    else:
+    elif others:
         yield "; "
         yield from _beside(answer, measure, here, others[-1], first, has=" has ")
     yield "."
 
 
-def _within_drift(answer: Answer, measure: Measure, here: Condition) -> str:
-    """Of the best and the next, which drifts further than they are apart; empty if neither does."""
-    ranked, best = answer.ranked(measure, here), answer.best(measure, here)
-    others = [(one, mean) for one, mean in ranked if one not in best]
-    if not others:
-        return ""
-    (first, mean), (other, next_mean) = ranked[0], others[0]
-    drifts = {one: drift_of(answer.question, measure, one, here) for one in (first, other)}
-    further = max(drifts, key=lambda one: drifts[one])
-    least = min(abs(mean), abs(next_mean))
-    return further if drifts[further] and abs(mean - next_mean) <= drifts[further] * least else ""
-
-
-def _no_best(answer: Answer, measure: Measure, here: Condition, drifting: str) -> Iterator[Part]:
-    ranked, best = answer.ranked(measure, here), answer.best(measure, here)
-    other = next(one for one, _ in ranked if one not in best)
-    drift = drift_of(answer.question, measure, drifting, here)
+def _no_best(answer: Answer, measure: Measure, here: Condition) -> Iterator[Part]:
+    first, other = answer.outcome(measure, here).leaders[:2]
+    drifting, drift = answer.drift(measure, here, first, other)
     where = f" {here.where}" if here.where else ""
-    mean = measure.mean(best[0], here)
+    mean = measure.mean(first, here)
     assert mean is not None
     yield f"By the {measure.title}{where}, no scheme is called best: "
-    yield Name(best[0])
+    yield Name(first)
     yield " has "
-    yield Number(said_within(mean, measure.half(best[0], here), measure.unit), Row(measure.name, here, best[0]))
+    yield Number(said_within(mean, measure.half(first, here), measure.unit), Row(measure.name, here, first))
     yield " and "
-    yield from _beside(answer, measure, here, other, best[0], has=" ")
+    yield from _beside(answer, measure, here, other, first, has=" ")
     yield ", while "
     yield Name(drifting)
     yield f" drifts by {100 * drift:.2g} % of its mean."
+
+
+def _headline(answer: Answer, measure: Measure, here: Condition, *, is_capital: bool) -> Iterator[Part]:
+    """Which are best, alike, or not told apart, up to where the value comes."""
+    outcome, ranked = answer.outcome(measure, here), answer.ranked(measure, here)
+    is_all = len(outcome.leaders) == len(ranked)
+    if outcome.kind == "best":
+        yield from _names(outcome.leaders)
+        yield " is best: "
+    elif outcome.kind in ("same", "alike"):
+        if is_all and len(ranked) > 2:
+            yield f"{'All' if is_capital else 'all'} {len(ranked)}"
+        else:
+            yield from _names(outcome.leaders)
+        what = " are the same" if outcome.kind == "same" else f" are alike, within {100 * answer.question.alike:g} %"
+        yield what + (": " if is_all else ", and best: ")
+    elif outcome.kind == "untold":
+        yield f"{'None' if is_capital else 'none'} is shown to be best: "
+
+
+def _up_to(measure: Measure, here: Condition, alike: Sequence[str]) -> Iterator[Part]:
+    """The other end of what is alike, where it reads otherwise."""
+    means = [(mean, one) for one in alike if (mean := measure.mean(one, here)) is not None]
+    last = max(means) if measure.lower_is_better else min(means)
+    if said(last[0], measure.unit) != said((min if measure.lower_is_better else max)(means)[0], measure.unit):
+        yield " to "
+        yield Number(said(last[0], measure.unit), Row(measure.name, here, last[1]))
+
+
+def _as_elsewhere(answer: Answer, measure: Measure) -> str:
+    """At how many of the other conditions it is the same: `, as at 3 of the 4 other points`."""
+    others, alike = len(answer.question.conditions) - 1, answer.alike(measure)[0][1][:-1]
+    if not alike:
+        return ""
+    if len(alike) == 1:
+        return f", as {alike[0].where}"
+    return f", as at {f'all {others}' if len(alike) == others else f'{len(alike)} of the {others}'} other points"
+
+
+def _exceptions(answer: Answer, measure: Measure) -> Iterator[Part]:
+    """Where something else came out than where it is told first."""
+    others = answer.alike(measure)[1:]
+    for place, (outcome, conditions) in enumerate(others[:MOST_EXCEPTIONS]):
+        yield "Not so " if place == 0 else "; "
+        yield f"{_conditions_text(conditions)}: "
+        if outcome.kind in ("nothing", "alone"):
+            yield "none finished" if outcome.kind == "nothing" else "there is only "
+            yield from _names(outcome.leaders) if outcome.leaders else ()
+            continue
+        if outcome.kind in ("untold", "one seed", "drifting"):
+            yield (
+                "none is shown to be best, and lowest is "
+                if measure.lower_is_better
+                else ("none is shown to be best, and highest is ")
+            )
+            yield from _names(outcome.leaders[:1])
+        else:
+            yield from _names(outcome.leaders)
+            yield " is best" if outcome.kind == "best" else " are the same" if outcome.kind == "same" else " are alike"
+        yield " ("
+        yield from _values(measure, outcome.leaders[0], conditions[-MOST_EXCEPTIONS:])
+        yield ")"
+    if len(others) > MOST_EXCEPTIONS:
+        yield f"; and otherwise at {sum(len(where) for _, where in others[MOST_EXCEPTIONS:])} more points"
+    yield from (["."] if others else [])
+
+
+def _stopped(question: Question) -> Iterator[Part]:
+    """What did not finish, and where."""
+    by_what: dict[tuple[str, str], list[Condition]] = {}
+    for (entity, condition), stopped in question.stopped.items():
+        by_what.setdefault((entity, stopped.text), []).append(condition)
+    for place, ((entity, text), conditions) in enumerate(list(by_what.items())[:MOST_NAMED]):
+        yield "" if place == 0 else "; "
+        yield Name(entity)
+        where = _conditions_text(sorted(conditions, key=lambda one: one.rank))
+        yield f" {text}{where and f', {where}'}"
+    more = len(by_what) - MOST_NAMED
+    yield f"; and {more} more. " if more > 0 else ". "
+    yield "What did not finish is best at nothing there."
+
+
+def _twins(question: Question, twins: Sequence[str]) -> Iterator[Part]:
+    """Schemes that came out the same to the last bit: what sets them apart never had an effect."""
+    if set(twins) <= set(question.rivals):
+        yield from _names(twins)
+        yield " gave the same flows to the last bit: what sets them apart never came into play."
 
 
 def _capped(question: Question, measure: Measure, best: Sequence[str]) -> Iterator[Part]:
@@ -282,10 +381,11 @@ def _sure(answer: Answer, measure: Measure, here: Condition) -> Iterator[Part]:
     if len(ranked) < 2:
         yield f"± is half a 95 % interval over {_count(question.seeds, 'seed')}."
         return
-    best = answer.best(measure, here)
-    others = [one for one, _ in ranked if one not in best]
-    found = {one: answer.verdict(measure, here, one, best[0]) for one in others}
+    best = ranked[0][0]
+    others = [one for one, _ in ranked if one != best]
+    found = {one: answer.verdict(measure, here, one, best) for one in others}
     known = {one: verdict for one, verdict in found.items() if verdict is not None and not verdict.found.is_same}
+    alike = [one for one in known if answer.is_small(measure, here, one, best)]
     told = [one for one, verdict in known.items() if verdict.is_told]
     untold = [one for one in known if one not in told]
     tests = answer.tested(measure)
@@ -293,26 +393,37 @@ def _sure(answer: Answer, measure: Measure, here: Condition) -> Iterator[Part]:
     if not known:
         yield f"With {_count(question.seeds, 'seed')} nothing differs that could be told apart."
         return
+    if len(alike) == len(known):
+        yield f"What differs by less than {100 * question.alike:g} % is called alike (run.alike), sure or not."
+        return
+    known = {one: verdict for one, verdict in known.items() if one not in alike}
+    told, untold = ([one for one in names if one in known] for names in (told, untold))
     if all(verdict.found.is_exact for verdict in known.values()):
         yield f"All {question.seeds} seeds gave exactly the same {'ratios' if measure.by_ratio else 'differences'}."
         return
     yield f"{_capital(_count(question.seeds, 'seed'))} "
     if told:
         yield "tell "
-        yield from _names(best[:1])
+        yield Name(best)
         yield " from " + (
-            "" if untold or len(told) == 1 else "both others" if len(told) == 2 else f"all {len(told)} others"
+            ""
+            if untold or len(told) == 1
+            else "both others"
+            if len(told) == len(others) == 2
+            else f"all {len(told)} others"
+            if len(told) == len(others)
+            else ""
         )
-        if untold or len(told) == 1:
+        if untold or len(told) == 1 or len(told) < len(others):
             yield from _names(told)
         yield corrected
         yield ", but not from " if untold else "."
     else:
         yield "do not tell "
-        yield from _names(best[:1])
+        yield Name(best)
         yield " from "
     if untold:
-        yield from _untold(answer, measure, here, known, untold, best[0])
+        yield from _untold(answer, measure, here, known, untold, best)
         yield "." if told else f"{corrected}."
 
 
@@ -340,30 +451,15 @@ def _untold(
 
 
 def _elsewhere(answer: Answer, measure: Measure) -> Iterator[Part]:
-    """Whether the same is best under the other conditions."""
-    conditions = [one for one in answer.question.conditions[:-1] if not _within_drift(answer, measure, one)]
-    if not conditions or len(answer.question.rivals) < 2:
+    """What the first has under the other conditions that show the same."""
+    outcome, conditions = answer.alike(measure)[0]
+    if len(conditions) < 2 or len(answer.question.rivals) < 2 or not outcome.leaders:
         return
-    last = answer.best(measure, answer.question.hardest)
-    by_best: dict[tuple[str, ...], list[Condition]] = {}
-    for condition in conditions:
-        if best := tuple(answer.best(measure, condition)):
-            by_best.setdefault(best, []).append(condition)
-    if not by_best:
-        return
-    if list(by_best) == [tuple(last)]:
-        yield from _names(last)
-        yield f" {'are' if len(last) > 1 else 'is'} best {_conditions_text(conditions)}, too: "
-        yield from _values(measure, last[0], conditions)
-        yield "."
-        return
-    for place, (best, where) in enumerate(by_best.items()):
-        text = _conditions_text(where)
-        yield f"{_capital(text) if place == 0 else f'; {text}'} the best {'are' if len(best) > 1 else 'is'} "
-        yield from _names(best)
-        yield " ("
-        yield from _values(measure, best[0], where)
-        yield ")"
+    shown = conditions[:-1][-MOST_VALUES:]
+    yield f"The {measure.title} of "
+    yield Name(outcome.leaders[0])
+    yield f" {_conditions_text(shown)}: "
+    yield from _values(measure, outcome.leaders[0], shown)
     yield "."
 
 
@@ -392,7 +488,8 @@ def _unfinished(question: Question) -> Iterator[Part]:
     yield Name(worst)
     yield " left up to "
     yield Number(f"{100 * question.unfinished[worst]:.3g}", unfinished_row(worst))
-    yield " % of its own. Completion times and slowdowns are those of the flows that did."
+    yield " % of its own, those that never started among them. "
+    yield "Completion times and slowdowns are those of the flows that did."
 
 
 def _names(names: Sequence[str]) -> Iterator[Part]:

@@ -145,6 +145,7 @@ class ResultsFolder:
             "origin": str(Path(plan.origin).absolute()) if plan.origin else "",
             "set": list(plan.overrides),
             "precision": plan.precision and asdict(plan.precision),
+            "alike": plan.alike,
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         lines = [{"id": case.id, "parameters": case.parameters, "case": case.json} for case in plan.cases]

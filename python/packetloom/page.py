@@ -109,6 +109,11 @@ class Page:
         self._parts.append("</section>")
         self._charts.append(chart)
 
+    @property
+    def charts(self) -> Sequence[dict[str, Any]]:
+        """The figures so far."""
+        return self._charts
+
     def place(self, name: str, kind: str) -> None:
         """Where a script puts something of its own."""
         self._parts.append(f'<section id="{name}" class="{kind}"></section>')

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import re
+import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
 from matplotlib.backend_bases import FigureCanvasBase
-from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import AutoMinorLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
 from packetloom import arguments
 from packetloom.charts import Curve, Dots, HeatMap, Panel, Stack, errors_of
@@ -30,10 +36,19 @@ OPEN_BAND = 5.0
 """How many times its lower end a band without an upper one is drawn up to."""
 HATCHES = ("", "///", "...", "xxx", "\\\\\\")
 SIZE_INCHES = (6.4, 4.2)
-COLUMN_INCHES = 3.33
-"""Wide: a column of a paper in two columns."""
-AXES_INCHES, LEGEND_LINE_INCHES = 2.2, 0.15
+COLUMNS_INCHES = {1: 3.33, 2: 7.0}
+"""Wide: a column of a paper in two columns, and both."""
+AXES_INCHES, LEAST_INCHES, LEGEND_LINE_INCHES, NAME_LINE_INCHES = 2.2, 1.2, 0.15, 0.135
 """High."""
+LEAST_SPAN = 0.05
+"""Numbers that differ by less than this share of them would be stretched over the whole axis, so it begins at zero."""
+NAMES_SHARE = 0.42
+"""The part of a figure's width that names may take."""
+PATHS = re.compile(
+    r"\b(?:topology|workload|scheme|fault|run|measure|transport|queue|routing|nic|arrivals|pattern)\.(?:[0-9]+\.)?"
+)
+"""What stands before a key's own name."""
+GENERIC_FONTS = ("serif", "sans-serif", "monospace")
 PRINT: dict[Any, Any] = {
     "font.size": 8,
     "axes.titlesize": 8,
@@ -66,25 +81,98 @@ def plot(figure: str, results: SomeResults, ax: Axes | None = None, **choices: C
     return ax
 
 
-def save_figure(name: str, results: SomeResults, output: Path, choices: Mapping[str, Choice]) -> None:
-    """Draws a figure into a file, as wide as a paper's column; its ending says the format."""
-    panel = _panel(name, results, choices)
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """How a figure is printed."""
+
+    columns: int = 1
+    """Of a paper in two columns: how many the figure takes."""
+    width_inches: float | None = None
+    """Instead: how wide it is."""
+    font: str | None = None
+    font_size: float = 8.0
+    schemes: tuple[str, ...] = ()
+    """Only these, each with all its variants; all if none is named."""
+
+    @property
+    def width(self) -> float:
+        """In inches."""
+        return COLUMNS_INCHES[self.columns] if self.width_inches is None else self.width_inches
+
+    def settings(self) -> dict[Any, Any]:
+        """For matplotlib."""
+        font = {} if self.font is None else {"font.family": self.font, "pgf.rcfonts": False}
+        return PRINT | {"font.size": self.font_size, "axes.titlesize": self.font_size} | font
+
+
+def save_figure(
+    name: str, results: SomeResults, output: Path, choices: Mapping[str, Choice], sheet: Sheet | None = None
+) -> None:
+    """Draws a figure into a file, as wide as a paper's column unless `sheet` says so; its ending says the format."""
+    sheet = sheet or Sheet()
+    panel = _of_schemes(_panel(name, results, choices), sheet.schemes)
     formats = FigureCanvasBase.get_supported_filetypes()
     if output.suffix.lstrip(".").lower() not in formats:
         raise PacketloomError(
             f"{output}: end the name in one of {', '.join(f'.{ending}' for ending in sorted(formats))}"
         )
-    with mpl.rc_context(PRINT):
-        figure, ax = plt.subplots(figsize=(COLUMN_INCHES, AXES_INCHES), layout="constrained")
+    _check_font(sheet.font)
+    with mpl.rc_context(sheet.settings()):
+        figure, ax = plt.subplots(figsize=(sheet.width, AXES_INCHES), layout="constrained")
         draw(panel, ax)
-        lines = _legend_above(figure, [ax], columns=2)
-        figure.set_figheight(AXES_INCHES + lines * LEGEND_LINE_INCHES)
+        lines = _legend_above(figure, [ax], columns=2 * sheet.columns)
+        figure.set_figheight(_height(panel, sheet.width) + lines * LEGEND_LINE_INCHES)
         try:
             figure.savefig(output, dpi=300, **_undated(output))
         except OSError as error:
             raise PacketloomError(f"{output}: {error.strerror}") from None
+        except RuntimeError as error:
+            if output.suffix.lower() != ".pgf":
+                raise
+            reason = str(error).splitlines()[0] if str(error) else "it failed"
+            raise PacketloomError(
+                f"{output}: PGF is measured by LaTeX ({mpl.rcParams['pgf.texsystem']}): {reason}"
+            ) from None
         finally:
             plt.close(figure)
+
+
+def _check_font(font: str | None) -> None:
+    if font is None or font in GENERIC_FONTS:
+        return
+    known = sorted({one.name for one in font_manager.fontManager.ttflist})
+    if font not in known:
+        near = get_close_matches(font, known) or known
+        raise PacketloomError(f"there is no font {font!r} here; there are {', '.join((*GENERIC_FONTS, *near[:8]))}")
+
+
+def _of_schemes(panel: Panel, schemes: Sequence[str]) -> Panel:
+    """Only the marks of these schemes, with whatever sets their variants apart."""
+    if not schemes:
+        return panel
+    labels = [mark.label for mark in panel.marks if isinstance(mark, Curve | Dots)]
+    for scheme in schemes:
+        if not any(_is_of(label, scheme) for label in labels):
+            raise PacketloomError(f"there is no scheme {scheme!r} in this figure; there are {', '.join(labels)}")
+    kept = [
+        mark
+        for mark in panel.marks
+        if not isinstance(mark, Curve | Dots) or any(_is_of(mark.label, scheme) for scheme in schemes)
+    ]
+    return replace(panel, marks=kept)
+
+
+def _is_of(label: str, scheme: str) -> bool:
+    return label == scheme or label.startswith((f"{scheme}, ", f"{scheme} ["))
+
+
+def _height(panel: Panel, width: float) -> float:
+    """In inches: of dots beside their names, what these take."""
+    names = _names_beside([mark for mark in panel.marks if isinstance(mark, Dots)])
+    if not names:
+        return AXES_INCHES
+    lines = sum(name.count("\n") + 1 for name in _wrapped(names, width))
+    return max(LEAST_INCHES, 0.5 + lines * NAME_LINE_INCHES + 0.05 * len(names))
 
 
 def plot_panels(panels: Sequence[Panel], columns: int) -> Figure:
@@ -139,7 +227,12 @@ def _legend_above(figure: Figure, axes: Sequence[Axes], columns: int) -> int:
 
 def draw(panel: Panel, ax: Axes) -> None:
     """Draws a panel on axes, all but its legend."""
-    _draw_dots([mark for mark in panel.marks if isinstance(mark, Dots)], ax)
+    dots = [mark for mark in panel.marks if isinstance(mark, Dots)]
+    is_beside = bool(_names_beside(dots))
+    if is_beside:
+        _draw_beside(dots, ax)
+    else:
+        _draw_dots(dots, ax)
     for mark in panel.marks:
         match mark:
             case Curve():
@@ -154,18 +247,47 @@ def draw(panel: Panel, ax: Axes) -> None:
             case HeatMap():
                 image = ax.imshow(mark.rows, origin="lower", aspect="auto", interpolation="nearest")
                 ax.figure.colorbar(image, ax=ax, label=mark.unit)
+    values, set_scale, set_ends = (
+        (ax.xaxis, ax.set_xscale, ax.set_xlim) if is_beside else (ax.yaxis, ax.set_yscale, ax.set_ylim)
+    )
     if panel.log_x:
         ax.set_xscale("log")
         log_ticks(ax.xaxis)
     if panel.log_y:
-        ax.set_yscale("log")
-        log_ticks(ax.yaxis)
+        set_scale("log")
+    if (ends := _ends(panel)) is not None:
+        set_ends(*ends)
+    if panel.log_y:
+        log_ticks(values)
     ax.set_title(panel.title)
-    ax.set_xlabel(panel.x_title)
-    ax.set_ylabel(panel.y_title)
+    titles = (panel.x_title, _log_title(panel.y_title, panel.log_y))
+    x_title, y_title = titles[::-1] if is_beside else (_log_title(titles[0], panel.log_x), titles[1])
+    ax.set_xlabel(x_title)
+    ax.set_ylabel(y_title)
     if not any(isinstance(mark, HeatMap) for mark in panel.marks):
         ax.grid(visible=True, alpha=0.3)
     ax.set_axisbelow(True)
+
+
+def _log_title(title: str, is_log: bool) -> str:
+    return f"{title}, log scale" if is_log and title else title
+
+
+def _ends(panel: Panel) -> tuple[float, float] | None:
+    """The ends of an axis of values that would else stretch a small difference over all of it."""
+    numbers = [
+        value
+        for mark in panel.marks
+        if isinstance(mark, Curve | Dots)
+        for value in (*mark.y, *mark.low, *mark.high)
+        if value is not None and math.isfinite(value)
+    ]
+    if not numbers or min(numbers) <= 0:
+        return None
+    low, high = min(numbers), max(numbers)
+    if panel.log_y:
+        return (low / 1.2, high * 1.2) if high < 1.1 * low else None
+    return (0.0, 1.2 * high) if high - low < LEAST_SPAN * (low + high) / 2 else None
 
 
 def _draw_curve(mark: Curve, ax: Axes) -> None:
@@ -176,22 +298,55 @@ def _draw_curve(mark: Curve, ax: Axes) -> None:
 
 
 def _draw_dots(dots: Sequence[Dots], ax: Axes) -> None:
-    """Beside each other above each name, which stands below; what has a name of its own is not in the legend too."""
+    """Beside each other above each name, which stands below."""
     names = list(dict.fromkeys(name for mark in dots for name in mark.x))
-    alone = all(list(mark.x) == [mark.label] for mark in dots)
-    width = 0.0 if alone else 0.7 / max(len(dots), 1)
+    width = 0.7 / max(len(dots), 1)
     for place, mark in enumerate(dots):
         aside = (place - (len(dots) - 1) / 2) * width
         positions = np.array([names.index(name) for name in mark.x]) + aside
         look = line_look(mark.look) | {"linestyle": "none"}
-        label = "_nolegend_" if alone else literal(mark.label)
         _draw_bands(mark, positions.tolist(), ax)
-        ax.errorbar(positions, mark.y, yerr=errors_of(mark), label=label, **look)
+        ax.errorbar(positions, mark.y, yerr=errors_of(mark), label=literal(mark.label), **look)
     if names:
         ax.set_xticks(range(len(names)), [literal(name).replace(" to ", "\nto ") for name in names])
         ax.set_xlim(-0.6, len(names) - 0.4)
-        if len(names) > MANY_NAMES or alone:
+        if len(names) > MANY_NAMES:
             plt.setp(ax.get_xticklabels(), rotation=40, ha="right", rotation_mode="anchor")
+
+
+def _names_beside(dots: Sequence[Dots]) -> list[str]:
+    """The names of dots that have a line each, as in a list; none where dots share names."""
+    if not dots or not all(list(mark.x) == [mark.label] for mark in dots):
+        return []
+    return [mark.label for mark in dots]
+
+
+def _draw_beside(dots: Sequence[Dots], ax: Axes) -> None:
+    """A line for each, beside its name: names of any length can be read, and what is further to the right is more."""
+    names = _wrapped([mark.label for mark in dots], _width_of(ax))
+    for place, mark in enumerate(dots):
+        look = line_look(mark.look) | {"linestyle": "none"}
+        for band in mark.bands:
+            if band is not None:
+                low, high = band
+                top = OPEN_BAND * low if high is None else high
+                ax.hlines(place, low, top, color=mark.look.colour, linewidth=BAND_WIDTH, alpha=0.3)
+        ax.errorbar(mark.y, [place], xerr=errors_of(mark), label="_nolegend_", **look)
+    ax.set_yticks(range(len(dots)), [literal(name) for name in names])
+    ax.set_ylim(len(dots) - 0.4, -0.6)
+
+
+def _width_of(ax: Axes) -> float:
+    figure = ax.get_figure(root=True)
+    return COLUMNS_INCHES[1] if figure is None else float(figure.get_figwidth())
+
+
+def _wrapped(names: Sequence[str], width: float) -> list[str]:
+    """Names in lines that leave the greater part of a figure to its numbers; without the sections that keys are of."""
+    short = [PATHS.sub("", name) for name in names]
+    short = short if len(set(short)) == len(set(names)) else list(names)
+    letters = max(14, int(NAMES_SHARE * width * LETTERS_PER_INCH))
+    return ["\n".join(textwrap.wrap(name, letters)) or name for name in short]
 
 
 def _draw_bands(mark: Curve | Dots, places: Sequence[float], ax: Axes) -> None:
@@ -213,16 +368,18 @@ def line_look(look: Style) -> dict[str, Any]:
 
 
 def log_ticks(axis: Axis) -> None:
-    """A logarithmic axis whose labels read 1, 2, 5, 10, 1k, not as powers; 1, 10, 100 where it is long. A short one has
-    ticks as if it were linear, so that no axis has but one."""
+    """A logarithmic axis whose labels read 1, 2, 5, 10, 1k, not as powers; 1, 10, 100 where it is long; between
+    them minor ticks. A short one has ticks as if it were linear, so that no axis has but one."""
     low, high = axis.get_view_interval()
     long = LONG_X_AXIS if isinstance(axis, XAxis) else LONG_Y_AXIS
     locator: Locator = LogLocator(subs=(1.0, 2.0, 5.0) if high <= long * low else (1.0,))
+    minor: Locator = LogLocator(subs=range(2, 10), numticks=50)
     if sum(low <= tick <= high for tick in locator.tick_values(low, high)) < 2:
-        locator = MaxNLocator(4, steps=[1, 2, 5, 10])
+        locator, minor = MaxNLocator(4, steps=[1, 2, 5, 10]), AutoMinorLocator()
     axis.set_major_locator(locator)
-    axis.set_minor_locator(NullLocator())
+    axis.set_minor_locator(minor)
     axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def tick_text(value: float) -> str:

@@ -14,6 +14,8 @@ from packetloom.rows import CaseRow, row_label
 from packetloom.standings import Standings
 
 LOG_PERIOD_S = 10.0
+LONGEST_WARNING = 110
+"""Letters of a warning in the line of its case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +142,17 @@ def opening(total: int, resumed: int, cached: int, folder: Path) -> str:
 
 def outcome_text(row: CaseRow) -> str:
     """A finished case in a line."""
-    mean = row.counters.get("slowdown_mean")
+    # Messages of jobs have slowdowns near 1, whatever their jobs take.
+    mean = None if "iterations" in row.tables else row.counters.get("slowdown_mean")
     slowdown = "" if mean is None else f"mean slowdown {mean:.3g}, "
-    warning = "".join(f"; {text}" for text in row.warnings)
+    warning = "".join(f"; {_short(text)}" for text in row.warnings)
     flows = row.counters.get("flows_started", 0)
     return f"{flows:,} flows, {slowdown}{row.counters.get('wall_s', 0.0):.1f} s{warning}"
+
+
+def _short(warning: str) -> str:
+    """A warning's beginning: the row of its case has all of it, and so have the page and the end of the run."""
+    return warning if len(warning) <= LONGEST_WARNING else f"{warning[:LONGEST_WARNING].rpartition(' ')[0]} ..."
 
 
 def rate_text(snapshot: Snapshot) -> str:

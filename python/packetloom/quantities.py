@@ -49,6 +49,28 @@ def axis_text(axis: str, value: object) -> str:
     return f"{short} {value}"
 
 
+SCALES_OF_AXES = {"bytes": ("KB", 1e3), "ns": ("us", 1e3), "gbps": ("Gb/s", 1.0), "packets": ("packets", 1.0)}
+
+
+def axis_scale(axis: str) -> tuple[str, float]:
+    """What an axis of the grid is called in a figure, with its unit, and how many of the axis' own are one of it."""
+    short = ".".join(axis.split(".")[-2:])
+    name, _, unit = short.rpartition("_")
+    if unit not in SCALES_OF_AXES:
+        return short, 1.0
+    shown, per = SCALES_OF_AXES[unit]
+    return f"{name} ({shown})", per
+
+
+def axis_value_text(axis: str, value: object) -> str:
+    """A value on an axis of the grid, without the axis' name."""
+    text = axis_text(axis, value)
+    unit = axis.rpartition("_")[2]
+    if unit == "packets":
+        return text.removesuffix(" packets").rpartition(" ")[2] + " packets"
+    return text.partition(" ")[2]
+
+
 def _scaled(value: float, units: tuple[tuple[str, float], ...], smallest: str) -> str:
     for unit, factor in units:
         if value >= factor:

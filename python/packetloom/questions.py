@@ -8,28 +8,32 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
 from packetloom.columns import numbers_of
 from packetloom.confidence import half_interval
 from packetloom.curves import SomeResults, all_seed_values, as_list, renaming
 from packetloom.errors import PacketloomError
 from packetloom.interference import factor
+from packetloom.operations import Kind, bus_gbps, exposed_ns, operations_of
 from packetloom.quantities import axis_text
 from packetloom.results import Results, Snapshot
 from packetloom.rows import EVERY_CASE_HAS, CaseRow, TableName
-from packetloom.scenario import Parameter
+from packetloom.scenario import ALIKE, Parameter
 from packetloom.search import Sought, held_by_seed, sought
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, polars_frame
 from packetloom.steadiness.diagnosis import Steadiness, diagnosed
 
 FAN_IN = "pattern.fan_in"
+SCHEME = "the scheme"
+"""The axis of a condition that holds a scheme, where values of the grid are compared instead."""
 WORK = ("workload", "topology", "run", "fault", "measure")
 OF_THE_SCHEME = ("arrivals.algorithm",)
 """Keys of the workload that say how something is done, not what: their values compete."""
@@ -62,6 +66,11 @@ class Condition:
         axes = ", ".join(map(_axis, self.axes))
         return " ".join(part for part in (at, f"with {axes}" if axes else "") if part)
 
+    def without(self, axis: str) -> Condition:
+        """The same but for an axis of the grid: its load, or another."""
+        load = None if axis == "load" else self.load
+        return Condition(load, tuple(one for one in self.axes if one[0] != axis))
+
     @property
     def _load(self) -> str:
         return "" if self.load is None else f"load {self.load:g}"
@@ -74,6 +83,8 @@ class Condition:
 
 def _axis(axis: tuple[str, Parameter]) -> str:
     name, value = axis
+    if name == SCHEME:
+        return str(value)
     if name.endswith(FAN_IN) and isinstance(value, int | float):
         return f"{value:g} senders"
     return axis_text(name, value).removeprefix("topology.")
@@ -112,6 +123,24 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
+class Stopped:
+    """In how many of its seeds a scheme did not finish under a condition."""
+
+    seeds: int
+    of: int
+    stalled: bool
+    """Whether its flows could not go on; else its time was over, and nothing had ended that is asked for."""
+
+    @property
+    def text(self) -> str:
+        """In words, of a scheme."""
+        what = "stalled" if self.stalled else "did not finish"
+        return (
+            what if self.of == 1 else f"{what} in {'all' if self.seeds == self.of else self.seeds} of {self.of} seeds"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """What is compared, under which conditions, and by which statistics, the one that matters most first."""
 
@@ -126,6 +155,12 @@ class Question:
     """The fewest measured flows of a case."""
     unfinished: Mapping[str, float] = field(default_factory=dict)
     """The largest share of its flows that a scheme left unfinished under any condition, where it left any."""
+    alike: float = ALIKE
+    """Schemes that differ by less than this fraction are called alike."""
+    stopped: Mapping[tuple[str, Condition], Stopped] = field(default_factory=dict)
+    """What did not finish, and where: it is best at nothing there."""
+    twins: tuple[tuple[str, ...], ...] = ()
+    """Schemes whose flows are the same to the last bit, wherever they were run."""
     sought: Sought | None = None
     capped: frozenset[str] = frozenset()
     """Of a search: what held even at the end of the range, in some seed."""
@@ -165,8 +200,10 @@ def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
     measures = tuple(one for one in measures if one.values)
     if not measures:
         return None
-    pairs = list(measures[0].values)
-    entities, conditions = tuple(dict.fromkeys(e for e, _ in pairs)), {condition for _, condition in pairs}
+    stopped = _stopped(several, measures[0])
+    pairs = [*measures[0].values, *stopped]
+    known = {name for name, _ in pairs}
+    entities = tuple(dict.fromkeys(one for one, _ in found.places.values() if one in known))
     unfinished = found.measure("unfinished", "", "", ("unfinished", "mean"))
     worst: dict[str, float] = {}
     for (entity, _), shares in unfinished.values.items():
@@ -175,13 +212,65 @@ def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
         kind,
         entities,
         _references(several) & frozenset(entities),
-        tuple(sorted(conditions, key=lambda one: one.rank)),
+        tuple(sorted({condition for _, condition in pairs}, key=lambda one: one.rank)),
         measures,
         max(len(values) for values in measures[0].values.values()),
         found.flows,
         {entity: share for entity, share in worst.items() if share > 0},
+        alike=max(one.alike for one in several),
+        stopped=stopped,
+        twins=_twins(several),
         steadiness=_steadiness(several, found.places, bins),
     )
+
+
+def _stopped(several: Sequence[Results], lead: Measure) -> dict[tuple[str, Condition], Stopped]:
+    """What did not finish: cases that stalled, and those without a value of what is asked for."""
+    undone = set(_undone(several))
+    counts: dict[tuple[str, Condition], list[bool]] = {}
+    of: dict[tuple[str, Condition], int] = {}
+    for row, entity in _competing(several):
+        key = entity, condition_of(row)
+        of[key] = of.get(key, 0) + 1
+        is_stalled = bool(row.counters.get("stalled"))
+        if is_stalled or (*key, row.seed) in undone or (row.seed or 0) not in lead.values.get(key, {}):
+            counts.setdefault(key, []).append(is_stalled)
+    return {key: Stopped(len(stalls), of[key], any(stalls)) for key, stalls in counts.items()}
+
+
+def _undone(several: Sequence[Results]) -> Iterator[tuple[str, Condition, int | None]]:
+    """Cases in which some repetition of a job was not done: the mean of the others says nothing of all."""
+    for one in several:
+        renamed = renaming(one, several)
+        for row, part in one.partitions("iterations", ["jct_ns"]):
+            if np.isnan(numbers_of(part["jct_ns"].combine_chunks()).astype(float)).any():
+                yield entity_of(row, renamed.get(row.label, row.label)), condition_of(row), row.seed
+
+
+def _twins(several: Sequence[Results]) -> tuple[tuple[str, ...], ...]:
+    """Schemes that have the same fingerprints, at least in one case each, and in all that any of them has."""
+    prints: dict[str, dict[tuple[Condition, int | None], str]] = {}
+    for row, entity in _competing(several):
+        if row.fingerprint:
+            prints.setdefault(entity, {})[condition_of(row), row.seed] = row.fingerprint
+    alike: dict[frozenset[tuple[tuple[Condition, int | None], str]], list[str]] = {}
+    for entity, own in prints.items():
+        alike.setdefault(frozenset(own.items()), []).append(entity)
+    return tuple(tuple(names) for names in alike.values() if len(names) > 1)
+
+
+def _competing(several: Sequence[Results]) -> Iterator[tuple[CaseRow, str]]:
+    """Every finished case, and what competes in it."""
+    for row, label in renamed_rows(several):
+        yield row, entity_of(row, label)
+
+
+def renamed_rows(several: Sequence[Results]) -> Iterator[tuple[CaseRow, str]]:
+    """Every finished case, and its label as it is shown."""
+    for one in several:
+        renamed = renaming(one, several)
+        for row in one.rows():
+            yield row, renamed.get(row.label, row.label)
 
 
 def _steadiness(
@@ -267,24 +356,45 @@ class _Statistics:
 
 
 def _jobs(several: Sequence[Results]) -> Iterator[Measure]:
-    """Of jobs of several operations the time of a repetition; then operation time, bus bandwidth, interference."""
-    names = {name for one in several for _, table in one.partitions("jobs", ["operation"]) for name in _texts(table)}
+    """Of jobs of several operations the time of a repetition; then each kind of operation by itself, as its network
+    and its size are its own; then interference."""
     if _are_programs(several):
-        times = _job_means(several, "iterations", "jct_ns")
+        times = _job_means(several, "iterations", lambda own: _mean_of(own["jct_ns"]))
         yield Measure("iteration-time", "time of a repetition", "repetition", "ns", times)
-        ratios = _job_means(several, "iterations", "jct_ratio")
+        ratios = _job_means(several, "iterations", lambda own: _mean_of(own["jct_ratio"]))
         yield Measure("jct-ratio", "time over the roofline", "over the roofline", "ratio", ratios)
-    what = f"time of the {names.pop()}" if len(names) == 1 else "time of an operation"
-    if times := _job_means(several, "jobs", "jct_ns"):
-        yield Measure("operation-time", what, "operation time", "ns", times)
-        rates = _job_means(several, "jobs", "bus_gbps")
-        yield Measure("bus-bandwidth", "bus bandwidth", "bus bandwidth", "gbps", rates, lower_is_better=False)
+        exposed = _job_means(several, "iterations", lambda own: _mean_of(exposed_ns(own)))
+        title = "exposed communication"
+        yield Measure("exposed-communication", title, title, "ns", exposed)
+    kinds = list(dict.fromkeys(kind for one in several for kind in _kinds_in(one)))
+    has_networks = len({kind.network for kind in kinds}) > 1
+    for kind in kinds:
+        text = kind.text(has_networks=has_networks)
+        name, of = (
+            ("", "") if len(kinds) == 1 else (f"-{re.sub('[^a-z0-9]+', '-', text).strip('-')}", f" of the {text}")
+        )
+        times = _job_means(several, "jobs", partial(_of_kind, kind, lambda own: _mean_of(own["jct_ns"])))
+        yield Measure(f"operation-time{name}", f"time of the {text}", "operation time", "ns", times)
+        rates = _job_means(several, "jobs", partial(_of_kind, kind, bus_gbps))
+        title = f"bus bandwidth{of}"
+        yield Measure(f"bus-bandwidth{name}", title, "bus bandwidth", "gbps", rates, lower_is_better=False)
     if factors := _interference(several):
         yield Measure("interference", "interference factor", "interference", "ratio", factors)
 
 
-def _texts(table: pa.Table) -> list[str]:
-    return list(table["operation"].to_pylist())
+def _kinds_in(one: Results) -> Iterator[Kind]:
+    for _, part in one.partitions("jobs"):
+        yield from (kind for kind, _ in operations_of(polars_frame(part)))
+
+
+def _of_kind(kind: Kind, value: Callable[[pl.DataFrame], float], table: pl.DataFrame) -> float:
+    return next((value(own) for there, own in operations_of(table) if there == kind), math.nan)
+
+
+def _mean_of(values: pl.Series) -> float:
+    """The mean of what there is, as of the repetitions that were done."""
+    known = values.drop_nans()
+    return float(known.to_numpy().mean()) if len(known) else math.nan
 
 
 def _are_programs(several: Sequence[Results]) -> bool:
@@ -297,17 +407,18 @@ def _rows(several: Sequence[Results], table: TableName) -> int:
     return sum(int(part.num_rows) for one in several for _, part in one.partitions(table, ["source"]))
 
 
-def _job_means(several: Sequence[Results], table: TableName, column: str) -> dict[tuple[str, Condition], BySeed]:
-    """The mean of a column over the repetitions that were done, seed by seed."""
+def _job_means(
+    several: Sequence[Results], table: TableName, value: Callable[[pl.DataFrame], float]
+) -> dict[tuple[str, Condition], BySeed]:
+    """A number of each case's table, where it has one."""
     values: dict[tuple[str, Condition], BySeed] = {}
     for one in several:
         renamed = renaming(one, several)
-        for row, part in one.partitions(table, [column]):
+        for row, part in one.partitions(table):
             key = entity_of(row, renamed.get(row.label, row.label)), condition_of(row)
-            numbers = numbers_of(part[column].combine_chunks()).astype(float)
-            done = numbers[~np.isnan(numbers)]
-            if done.size:
-                values.setdefault(key, {})[row.seed or 0] = float(done.mean())
+            found = value(polars_frame(part))
+            if not math.isnan(found):
+                values.setdefault(key, {})[row.seed or 0] = found
     return values
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from packetloom import _core, arguments, curves, findings
+from packetloom.along_chart import write_along
 from packetloom.answer import looks_of, write_answer, write_comparisons
 from packetloom.build import build_text, builds_text, this_build
 from packetloom.charts import look_json
@@ -28,6 +29,7 @@ from packetloom.steadiness.page import write_steadiness
 from packetloom.tables import Column, best_cells, results_columns, results_lines
 from packetloom.verdicts import Answer
 from packetloom.waits import write_waits
+from packetloom.warned import warnings_said
 
 INNOCENT_SHOWN = 20
 BEST = "Bold: the best of its column at its load."
@@ -63,6 +65,8 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
             write_steadiness(page, question)
         if statistics.filter(pl.col("metric") == "slowdown").is_empty():
             page.text("No measured flow has finished, so there are no completion times to show.")
+        if question and question.kind != "search":
+            write_along(page, finished, FIGURES["along"])
         _figures(page, finished, bins, measured)
         write_waits(page, finished)
         if not statistics.is_empty():
@@ -95,7 +99,7 @@ def _opening(page: Page, several: Sequence[Results]) -> None:
             page.text(f"{one.name}: {note}. This page was made by {_here()}.")
     if not any(one.rows() for one in several):
         page.text("No case is finished yet, so there is nothing to show.")
-    warnings = dict.fromkeys(warning for one in several for row in one.rows() for warning in row.warnings)
+    warnings = dict.fromkeys(line for one in several for line in warnings_said(one.rows()))
     page.list([*(f"passed over: {problem}" for one in several for problem in one.problems), *warnings])
 
 
@@ -282,6 +286,8 @@ def _figures(page: Page, several: Sequence[Results], bins: Sequence[SizeBin], er
     missing = []
     with page.group("figures"):
         for figure in FIGURES.values():
+            if figure.own is not None:  # in a section of its own
+                continue
             try:
                 chart = figure.of(several, errors).to_json()
             except PacketloomError as problem:

@@ -24,6 +24,7 @@ from packetloom.rows import (
     read_rows,
     row_in,
 )
+from packetloom.scenario import ALIKE
 from packetloom.storage import (
     DamageError,
     as_type,
@@ -63,6 +64,11 @@ class Results:
     def name(self) -> str:
         """The folder's own name."""
         return self.path.resolve().name
+
+    @property
+    def alike(self) -> float:
+        """Schemes that differ by less than this fraction are called alike."""
+        return float(self.marker.get("alike", ALIKE))
 
     def rows(self) -> list[CaseRow]:
         """The finished cases, in the scenario's order."""

@@ -64,6 +64,10 @@ def _is_empty(value: object) -> bool:
     return isinstance(value, list | tuple | dict) and not value
 
 
+ALIKE = 0.01
+"""`run.alike` of results that do not say it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Precision:
     """When the seeds of a point of the grid are enough; `[run.precision]` of the scenario."""
@@ -84,6 +88,8 @@ class Plan:
     cases: tuple[_core.Case, ...]
     warnings: tuple[str, ...]
     precision: Precision | None = None
+    alike: float = ALIKE
+    """Schemes that differ by less than this fraction are called alike."""
 
     @property
     def name(self) -> str:
@@ -139,7 +145,7 @@ def _plan(text: str, format: Literal["toml", "json"], origin: str, overrides: Se
     cases = tuple(scenario.cases())
     precision = Precision(*scenario.precision) if scenario.precision else None
     warnings = (*scenario.warnings, *late_sources(text, cases))
-    return Plan(text, format, origin, tuple(overrides), cases, warnings, precision)
+    return Plan(text, format, origin, tuple(overrides), cases, warnings, precision, scenario.alike)
 
 
 def _nearby(path: Path) -> str:

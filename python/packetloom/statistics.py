@@ -119,7 +119,8 @@ def by_seed(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.Data
     statistics: list[tuple[int, Statistic]] = []
     for place, (row, flows) in enumerate(results.partitions("flows", FLOW_COLUMNS)):
         rows.append(row)
-        statistics += [(place, statistic) for statistic in _statistics_of(flows, bins)]
+        never_started = int(row.counters.get("flows_never_started", 0))
+        statistics += [(place, statistic) for statistic in _statistics_of(flows, bins, never_started)]
     if not rows:
         what = "no finished case can be read" if results.problems else "no case is finished yet"
         raise PacketloomError(f"{results.path}: {what}, so there is nothing to sum up")
@@ -154,8 +155,8 @@ def _parameters(rows: Sequence[CaseRow], types: Mapping[str, type | None]) -> pl
     return pl.DataFrame(columns | {"seed": pl.Series([row.seed for row in rows], dtype=pl.Int64)})
 
 
-def _statistics_of(flows: pa.Table, bins: Sequence[SizeBin]) -> list[Statistic]:
-    """The statistics of one case."""
+def _statistics_of(flows: pa.Table, bins: Sequence[SizeBin], never_started: int) -> list[Statistic]:
+    """The statistics of one case. Flows that never started are of no size, and unfinished among all."""
     columns = {name: numbers_of(flows[name].combine_chunks()).astype(float) for name in FLOW_COLUMNS}
     measured = columns.pop("measured") == 1
     columns = {name: values[measured] for name, values in columns.items()}
@@ -164,7 +165,16 @@ def _statistics_of(flows: pa.Table, bins: Sequence[SizeBin]) -> list[Statistic]:
     for bin in bins:
         inside = (size > bin.above_bytes) & (size <= bin.up_to_bytes)
         parts.append((bin.label, {name: values[inside] for name, values in columns.items()}))
-    return [statistic for label, part in parts for statistic in _statistics_in(label, part)]
+    found = [statistic for label, part in parts for statistic in _statistics_in(label, part)]
+    return [_with_never_started(one, never_started) for one in found] if never_started else found
+
+
+def _with_never_started(statistic: Statistic, never_started: int) -> Statistic:
+    bin, metric, name, value, flows = statistic
+    if bin != ALL_SIZES or metric != "unfinished":
+        return statistic
+    every = flows + never_started
+    return bin, metric, name, ((value or 0.0) * flows + never_started) / every, every
 
 
 def _statistics_in(label: str, flows: Mapping[str, FloatArray]) -> Iterator[Statistic]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from packetloom import _core
 from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.rows import FORMAT, FORMATS_READ, MARKER, PLAN
-from packetloom.scenario import Plan, Precision, plan_from_text
+from packetloom.scenario import ALIKE, Plan, Precision, plan_from_text
 from packetloom.schemes import kept as schemes
 from packetloom.storage import DamageError, must_be_a_file, unreadable
 
@@ -74,6 +74,7 @@ MARKER_KEYS: dict[str, Callable[[Any], bool]] = {
     "origin": lambda value: isinstance(value, str),
     "set": lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
     "precision": _is_precision,
+    "alike": lambda value: value is ... or (isinstance(value, int | float) and not isinstance(value, bool)),
 }
 
 
@@ -99,7 +100,8 @@ def stored_plan(folder: Path, overrides: Sequence[str] = ()) -> Plan:
         return replace(plan_from_text(text, format, marker["origin"], ()), overrides=tuple(marker["set"]))
     stored = marker["precision"]
     precision = Precision(**stored) if stored else None
-    return Plan(text, format, marker["origin"], tuple(marker["set"]), cases, (), precision)
+    alike = marker.get("alike", ALIKE)
+    return Plan(text, format, marker["origin"], tuple(marker["set"]), cases, (), precision, alike)
 
 
 def stored_scenario(folder: Path, marker: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ class Runs(Results):
     def __init__(self, *cases: Case, table: TableName = "flows") -> None:
         self.made = cases
         self.made_table = table
+        self.marker = {}
 
     def partitions(self, name: TableName, columns: Sequence[str] | None = None) -> Iterator[tuple[CaseRow, pa.Table]]:
         assert name == self.made_table

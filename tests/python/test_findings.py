@@ -10,8 +10,11 @@ import polars as pl
 import pytest
 
 import packetloom
+from packetloom.along import along, point_of, scheme_of
+from packetloom.comparing import times_said
 from packetloom.findings import Number, sentences
-from packetloom.questions import Condition, Measure, Question, question_of
+from packetloom.questions import Condition, Measure, Question, Stopped, question_of
+from packetloom.report import report_page
 from packetloom.results import Results
 from packetloom.verdicts import Answer
 
@@ -45,7 +48,10 @@ def test_what_is_told_from_the_best_and_what_is_not() -> None:
     asked = question({"A": [1.0, 1.1, 1.2], "B": [1.01, 1.09, 1.215], "C": [3.0, 3.3, 3.61]})
     found = told(asked)
     assert found["compared"] == "Compared: A, B and C, at load 0.8; 3 seeds."
-    assert found["best"].startswith("At load 0.8, A is best: the mean slowdown of all flows is 1.10 ± 0.25; next is B")
+    assert found["best"].startswith(
+        "At load 0.8, none is shown to be best: the mean slowdown of all flows is lowest with A, 1.10 ± 0.25; "
+        "B has 1.00 times that (0.975 to 1.03), which may be chance; worst is C"
+    )
     assert "worst is C with 3.00 times that (2.99 to 3.01)" in found["best"]
     assert found["sure"].startswith("3 seeds tell A from C (95 %, Holm over 3 comparisons), but not from B (about ")
     assert found["sure"].endswith(" seeds would).")
@@ -53,23 +59,71 @@ def test_what_is_told_from_the_best_and_what_is_not() -> None:
 
 def test_one_seed_says_nothing_about_how_sure_it_is() -> None:
     found = told(question({"A": [1.0], "B": [2.0]}))
-    assert found["best"] == "At load 0.8, A is best: the mean slowdown of all flows is 1.00; B has 2.00 times that."
+    assert found["best"] == (
+        "At load 0.8, the mean slowdown of all flows is lowest with A, 1.00; B has 2.00 times that."
+    )
     assert "cannot be said from one seed" in found["sure"]
     assert "--set run.seeds=5" in found["sure"]
 
 
 def test_those_that_are_equally_good() -> None:
-    found = told(question({"A": [2.0, 2.5], "B": [2.0, 2.5], "C": [4.0, 5.5]}))
-    assert found["best"].startswith("At load 0.8, A and B are best: ")
+    found = told(question({"A": [2.0, 2.5], "B": [2.0, 2.5], "C": [4.0, 5.0]}))
+    assert found["best"].startswith("At load 0.8, A and B are the same, and best: ")
     assert "; C has " in found["best"]
     same = told(question({"A": [2.0, 2.5], "B": [2.0, 2.5]}))
-    assert same["best"] == "At load 0.8, all 2 have the same mean slowdown of all flows: 2.25 ± 3.18."
+    assert same["best"] == "At load 0.8, A and B are the same: the mean slowdown of all flows is 2.25 ± 3.18."
+
+
+def test_what_differs_by_less_than_is_worth_a_word_is_alike() -> None:
+    """A is before B in every seed, by 0.5 %: told from chance, and not worth naming a winner."""
+    values = {"A": [2.0, 2.5, 2.2], "B": [2.01, 2.5126, 2.2111]}
+    found = told(question(values))
+    assert found["best"].startswith(
+        "At load 0.8, A and B are alike, within 1 %: the mean slowdown of all flows is 2.23 to 2.24."
+    )
+    assert found["sure"] == "What differs by less than 1 % is called alike (run.alike), sure or not."
+    assert told(question(values, alike=0.001))["best"].startswith("At load 0.8, A is best: ")
+    third = told(question(values | {"C": [4.0, 5.0, 4.41]}))
+    assert third["best"].startswith("At load 0.8, A and B are alike, within 1 %, and best: ")
+    assert "; C has 2.0" in third["best"]
+
+
+def test_the_headline_is_what_most_conditions_show_and_exceptions_are_named() -> None:
+    loads = [Condition(load) for load in (0.2, 0.4, 0.6, 0.8)]
+    a, b = {1: 1.0, 2: 1.1, 3: 1.2}, {1: 2.0, 2: 2.2, 3: 2.41}
+    values = {("A", here): a for here in loads[:3]} | {("B", here): b for here in loads[:3]}
+    values |= {("A", loads[3]): b, ("B", loads[3]): a}
+    measure = Measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", "ratio", values)
+    asked = Question("slowdown", ("A", "B"), frozenset(), tuple(loads), (measure,), 3)
+    best = [one.text for one in sentences(Answer(asked)) if one.answers == "best"]
+    assert best[0].startswith(
+        "At load 0.6, as at 2 of the 3 other points, A is best: the mean slowdown of all flows is 1.10"
+    )
+    assert best[1] == "Not so at load 0.8: B is best (1.10)."
+
+
+def test_what_did_not_finish_is_no_gap_and_best_at_nothing() -> None:
+    values = {("A", HERE): {1: 1.0, 2: 1.1}, ("B", HERE): {1: 2.0, 2: 2.2}, ("C", HERE): {1: 0.5}}
+    measure = Measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", "ratio", values)
+    stopped = {("C", HERE): Stopped(1, 2, stalled=True), ("D", HERE): Stopped(2, 2, stalled=False)}
+    asked = Question("slowdown", tuple("ABCD"), frozenset(), (HERE,), (measure,), 2, stopped=stopped)
+    best = [one.text for one in sentences(Answer(asked)) if one.answers == "best"]
+    assert best[0].startswith("At load 0.8, A is best") or "lowest with A" in best[0]
+    assert best[1] == (
+        "C stalled in 1 of 2 seeds, at load 0.8; D did not finish in all of 2 seeds, at load 0.8. "
+        "What did not finish is best at nothing there."
+    )
+
+
+def test_schemes_that_never_differed_are_said_to() -> None:
+    found = [one.text for one in sentences(Answer(question({"A": [2.0], "B": [2.0]}, twins=(("A", "B"),))))]
+    assert "A and B gave the same flows to the last bit: what sets them apart never came into play." in found
 
 
 def test_schemes_are_ranked_by_the_seeds_that_all_of_them_have() -> None:
     """The third seed is an easy one, and only B has it."""
     found = told(question({"A": [2.0, 2.4], "B": [2.1, 2.5, 1.0]}))
-    assert found["best"].startswith("At load 0.8, A is best: the mean slowdown of all flows is 2.20 ± ")
+    assert "the mean slowdown of all flows is lowest with A, 2.20 ± " in found["best"]
     assert "B has 1.05 times that" in found["best"]
 
 
@@ -146,7 +200,8 @@ def test_deadlines_lead_with_the_share_that_was_met(tmp_path: Path) -> None:
     measured = results.to_polars("flows").filter("measured")
     shares = measured.filter(load=0.7).group_by("scheme", "seed").agg(pl.col("met_deadline").cast(float).mean())
     means = {scheme: own["met_deadline"].to_numpy().mean() for (scheme,), own in shares.group_by("scheme")}
-    assert told(asked)["best"].startswith(f"At load 0.7, {max(means, key=lambda one: means[one])} is best")
+    best = max(means, key=lambda one: means[one])
+    assert f"{best} is best" in told(asked)["best"] or f"is highest with {best}, " in told(asked)["best"]
 
 
 def test_collectives_lead_with_operation_time_and_bus_bandwidth(tmp_path: Path) -> None:
@@ -182,8 +237,6 @@ def test_searches_lead_with_the_limit_found(tmp_path: Path) -> None:
 
 
 def test_every_number_is_in_a_table(loads: Results) -> None:
-    from packetloom.report import report_page
-
     asked = question_of(loads)
     assert asked
     numbers = [part for one in sentences(Answer(asked)) for part in one.parts if isinstance(part, Number)]
@@ -202,7 +255,8 @@ def test_compare_says_it_of_two_schemes_and_its_exit_code_tells(loads: Results, 
     assert done.returncode == 1, done.stderr
     assert "worse: TCP at load 0.7 is" in done.stderr
     text = " ".join(done.stdout.split())
-    assert "At load 0.7, MinTCP is best: the mean slowdown of all flows is" in text
+    assert "the mean slowdown of all flows is" in text
+    assert "MinTCP is best: " in text or "is lowest with MinTCP, " in text
     rows = {row["condition"]: row for row in json.loads(file.read_text())}
     flows = loads.to_polars("flows").filter("measured", pl.col("slowdown").is_not_nan(), pl.col("load") == 0.7)
     means = {}
@@ -226,7 +280,8 @@ def test_compare_of_two_folders(loads: Results, tmp_path: Path) -> None:
     assert "Mean slowdown of all flows: 4 more rows are the same in every seed" in text
     same = compared(loads.path, f"{other.path}:TCP", "--worse-than", "1")
     assert same.returncode == 0, same.stderr
-    assert "have the same mean slowdown of all flows" in " ".join(same.stdout.split())
+    assert " are the same: the mean slowdown of all flows is " in " ".join(same.stdout.split())
+    assert "B is nowhere worse than A" in same.stdout
 
 
 def test_what_b_lacks_is_never_good(loads: Results, tmp_path: Path) -> None:
@@ -300,6 +355,109 @@ def test_a_job_of_several_operations_is_about_its_repetition(tmp_path: Path) -> 
     }
     asked = question_of(packetloom.run(scenario, tmp_path / "out", progress=False))
     assert asked is not None
-    names = ["iteration-time", "jct-ratio", "operation-time", "bus-bandwidth"]
+    names = ["iteration-time", "jct-ratio", "exposed-communication", "operation-time", "bus-bandwidth"]
     assert (asked.kind, [one.name for one in asked.measures]) == ("jobs", names)
     assert asked.lead.unit == "ns"
+
+
+OVERSUBSCRIBED = {
+    "topology": {"kind": "leaf-spine", "leaves": 2, "hosts_per_leaf": 4, "spines": [4, 1]},
+    "workload": [{"sizes": {"kind": "constant", "size": "300KB"}, "pattern": "permutation", "arrivals": "at-once"}],
+    "scheme": SCHEMES[1:],
+    "run": {"seeds": 3},
+}
+
+
+@pytest.fixture(scope="module")
+def spines(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return packetloom.run(OVERSUBSCRIBED, tmp_path_factory.mktemp("spines") / "spines", progress=False)
+
+
+def test_compare_along_an_axis_says_what_a_value_costs(spines: Results, tmp_path: Path) -> None:
+    file = tmp_path / "along.json"
+    done = compared(spines.path, "--along", "spines", "--json", file)
+    assert done.returncode == 0, done.stderr
+    rows = {row["condition"]: row for row in json.loads(file.read_text())}
+    flows = spines.to_polars("flows").filter("measured")
+    for scheme in ("DCTCP", "MinTCP"):
+        logs = []
+        for seed in (1, 2, 3):
+            own = flows.filter(scheme=scheme, seed=seed)
+            few, many = (own.filter(pl.col("topology.spines") == spines)["slowdown"].to_numpy() for spines in (1, 4))
+            logs.append(np.log(few.mean() / many.mean()))
+        assert rows[scheme]["ratio_or_difference"] == pytest.approx(np.exp(np.mean(logs)))
+        assert (rows[scheme]["a"], rows[scheme]["b"]) == ("4", "1")
+        assert rows[scheme]["ratio_or_difference"] > 1
+    assert "Spines 1 over 4, mean slowdown of all flows: DCTCP " in " ".join(done.stdout.split())
+    back = compared(spines.path, "--along", "topology.spines", "--from", "1", "--worse-than", "1", "--json", file)
+    assert back.returncode == 0, back.stdout + back.stderr
+    turned = {row["condition"]: row for row in json.loads(file.read_text())}
+    assert turned["DCTCP"]["ratio_or_difference"] == pytest.approx(1 / rows["DCTCP"]["ratio_or_difference"])
+    assert compared(spines.path, "--along", "spines", "--worse-than", "1").returncode == 1
+
+
+def test_an_axis_of_the_scheme_and_the_load_are_axes_too(tmp_path: Path) -> None:
+    early = {"name": "DCTCP", "transport": "dctcp", "queue": {"kind": "ecn", "mark_above": ["5KB", "50KB"]}}
+    results = campaign(tmp_path / "marks", scheme=[SCHEMES[0], early])
+    found = along(results, "mark_above")
+    assert [scheme_of(here) for here in found.answer.question.conditions] == ["DCTCP", "DCTCP"]
+    assert [point_of(here).text for here in found.answer.question.conditions] == ["load 0.3", "load 0.7"]
+    assert (found.base, found.others) == ("5KB", ["50KB"])
+    by_load = along(results, "load")
+    schemes = [scheme_of(here) for here in by_load.answer.question.conditions]
+    assert schemes == ["TCP", "DCTCP, queue.mark_above 5KB", "DCTCP, queue.mark_above 50KB"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["{}", "--along", "buffer"],
+            "there is no axis 'buffer' of the grid to compare along; there are topology.spines",
+        ),
+        (["{}", "--along", "spines", "--from", "3"], "topology.spines has no value '3'; there are 4, 1"),
+        (["{}"], "write B, or --along AXIS"),
+        (["{}:DCTCP", ":MinTCP", "--from", "3"], "--from goes with --along"),
+    ],
+)
+def test_mistakes_along_an_axis(arguments: list[str], message: str, spines: Results) -> None:
+    done = compared(*(argument.format(spines.path) for argument in arguments))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_the_page_has_what_values_cost(spines: Results) -> None:
+    page = report_page([spines]).render()
+    assert "What values of the grid cost" in page
+    assert "Spines 1 over 4" in page
+    assert "along-" in page
+
+
+def test_how_often_as_bad_is_told_from_once() -> None:
+    assert times_said(1.0004) == "1.0004 times"
+    assert times_said(2.0) == "2 times"
+    assert times_said(float("inf")) == "inf times"
+
+
+def test_a_stall_is_in_every_comparison_and_counts_what_never_started(tmp_path: Path) -> None:
+    """The link of a host dies for good: a transport that only probes never ends, at one point of the grid of two."""
+    fault = {"kind": "link-down", "between": ["host0", "switch0"], "at": "100us"}
+    base = {
+        "topology": {"kind": "rack", "hosts": 4},
+        "workload": [{"sizes": "web-search"}],
+        "run": {"loads": [0.5], "flows": 40, "seeds": 2, "max_time": "1s"},
+        "scheme": [
+            {"name": "TCP", "transport": "tcp", "queue": "drop-tail"},
+            {"name": "DCTCP", "transport": {"kind": "dctcp", "max_rto": "1ms"}, "queue": "ecn"},
+        ],
+    }
+    whole = packetloom.run(base, tmp_path / "whole", progress=False)
+    broken = packetloom.run({**base, "fault": [fault]}, tmp_path / "broken", progress=False)
+    assert not question_of(whole).stopped  # type: ignore[union-attr]
+    asked = question_of(broken)
+    assert asked
+    stalled = {row.scheme for row in broken.rows() if row.counters["stalled"]}
+    assert {entity for entity, _ in asked.stopped} >= stalled
+    for (entity, here), stopped in asked.stopped.items():
+        assert stopped.of == 2
+        assert entity not in [one for one, _ in Answer(asked).ranked(asked.lead, here)]

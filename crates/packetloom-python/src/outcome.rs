@@ -73,6 +73,7 @@ impl Outcome {
             ("timeouts", flows(|row| row.report.timeouts)),
             ("flows_started", core.flows.len() as u64),
             ("flows_finished", flows(|row| u32::from(row.fct().is_some()))),
+            ("flows_never_started", core.never_started),
             ("stalled", u64::from(core.stalled.is_some())),
         ];
         let counters = PyDict::new(py);
@@ -241,6 +242,7 @@ impl Outcome {
         columns.add_texts("name", |row| row.name.clone())?;
         columns.add_texts("operation", |row| row.operation.kind.name().to_owned())?;
         columns.add_texts("algorithm", |row| row.operation.algorithm.name().to_owned())?;
+        columns.add_texts("network", |row| row.network().to_owned())?;
         columns.add("ranks", |row| row.operation.ranks)?;
         columns.add("size_bytes", |row| row.operation.bytes)?;
         columns.add("start_ns", |row| ns(row.start))?;

@@ -39,6 +39,12 @@ impl Scenario {
         Some((precision.statistic, precision.within, precision.first_seeds))
     }
 
+    /// Below which fraction a difference is called none.
+    #[getter]
+    fn alike(&self) -> f64 {
+        self.0.alike
+    }
+
     fn cases(&self) -> Vec<Case> {
         self.0.cases().map(Case::from).collect()
     }

@@ -415,6 +415,7 @@ impl Setting {
             simulated,
             helpers_took: Duration::ZERO,
             warnings,
+            never_started: 0,
             stalled: None,
             violation: None,
             refused: None,

@@ -20,10 +20,10 @@ const PATIENCE_FOR_BACKGROUND: u64 = 100;
 const LONGEST_WAIT: Time = Time::from_us(100_000);
 
 /// Flows named where a cycle holds them.
-const NAMED_IN_CYCLES: usize = 20;
+const NAMED_IN_CYCLES: usize = 5;
 
 /// Flows named in a message.
-const NAMED: usize = 5;
+const NAMED: usize = 2;
 
 /// Detects whether a case comes nearer to its end.
 #[derive(Debug)]
@@ -221,9 +221,9 @@ mod tests {
         let statuses: Vec<FlowStatus> = (0..7).map(|flow| status(flow, 5)).collect();
         let text = message("nothing is left to happen", Time::from_us(3), &statuses, |flow| Some((flow, 9)));
         assert!(
-            text.contains("flow 4 (host 4 to host 9): 5 of 100 packets arrived; waits for an answer"),
+            text.contains("flow 1 (host 1 to host 9): 5 of 100 packets arrived; waits for an answer"),
             "{text}"
         );
-        assert!(!text.contains("flow 5") && text.ends_with("; and 2 more"), "{text}");
+        assert!(!text.contains("flow 2") && text.ends_with("; and 5 more"), "{text}");
     }
 }

@@ -342,6 +342,19 @@ fn the_roofline_has_what_crosses_all_ports_of_a_nic() {
 }
 
 #[test]
+fn operations_are_of_the_network_that_their_ranks_need() {
+    let of = |ranks: u32, more: &str| {
+        let arrivals =
+            format!("kind = \"collective\", operation = \"all-reduce\", size = \"9MB\", ranks = {ranks}");
+        let rails = format!("kind = \"rail-optimised\"\nservers = 2\naccelerators = 2\n{more}");
+        let rails = text(4, &arrivals).replace("kind = \"rack\"\nhosts = 4", &rails).replace(NDP, ROCE);
+        run(&rails).jobs[0].network()
+    };
+    let scale_up = "scale_up = { rate = \"800Gbps\", delay = \"0.5us\" }\n";
+    assert_eq!([of(2, scale_up), of(4, scale_up), of(2, "")], ["scale-up", "fabric", "fabric"]);
+}
+
+#[test]
 fn computations_at_once_count_once() {
     write_file(
         "jobs-at-once.goal",

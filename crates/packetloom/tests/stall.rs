@@ -112,6 +112,21 @@ fn a_time_to_stop_just_before_a_timer_is_no_stall() {
 }
 
 #[test]
+fn flows_whose_time_had_not_come_are_counted() {
+    let cut_short =
+        scenario("1MB", "", r#""tcp""#, "[run]\nflows = 100\nmax_time = \"2ms\"\nloads = [0.5]\n")
+            .replace("arrivals = \"at-once\"\n", "")
+            .replace("{ kind = \"pair\", src = 1, dst = 0 }", "\"all-to-all\"");
+    let outcome = run(&cut_short);
+    assert!(outcome.never_started > 0 && !outcome.flows.is_empty());
+    assert_eq!(outcome.never_started + outcome.flows.len() as u64, 100);
+    let said = format!("{} flows never started, as the case ended before", outcome.never_started);
+    assert!(outcome.warnings.contains(&said), "{:?}", outcome.warnings);
+    let whole = run(&cut_short.replace("max_time = \"2ms\"\n", ""));
+    assert_eq!((whole.never_started, whole.flows.len()), (0, 100));
+}
+
+#[test]
 fn a_fault_that_will_be_lifted_is_waited_for() {
     let until = DEAD.to_owned() + "until = \"3s\"\n";
     let outcome = run(&scenario("1MB", &until, r#"{ kind = "line-rate", rto = "40us" }"#, ""));

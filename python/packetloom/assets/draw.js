@@ -106,8 +106,8 @@ function logTicks(low, high, count) {
   return ticks.length > 1 ? ticks.slice(0, Math.max(2, count)) : [low, high];
 }
 
-/** Numbers that differ by less than this share of them read the same, so they are drawn as one. */
-const LEAST_SPAN = 0.005;
+/** Numbers that differ by less than this share of them would be stretched over the whole axis, so it begins at zero. */
+const LEAST_SPAN = 0.05;
 
 /** What an axis spans: no axis has one tick, and a linear one begins at zero unless all there is to see is far above. */
 function domain(values, isLog, fromZero = true) {

@@ -11,6 +11,7 @@ from packetloom.interference import interference
 from packetloom.page import Page
 from packetloom.quantities import said, significant, size_said
 from packetloom.results import Results
+from packetloom.waits.speeds import notes_of, speeds, table_of
 from packetloom.waits.tables import bounds, stragglers, time_spent
 from packetloom.waits.timeline import timeline
 
@@ -24,6 +25,10 @@ def write_waits(page: Page, several: Sequence[Results]) -> None:
     """What jobs waited for; where operations were not kept, how to have that."""
     if not any(True for one in several for _ in one.partitions("iterations", ["source"])):
         return
+    found = speeds(several)
+    page.heading("Jobs")
+    page.table(*table_of(found))
+    page.text(" ".join(notes_of(found)), note=True)
     _write_interference(page, interference(several))
     spent = time_spent(several)
     page.heading("What jobs waited for")

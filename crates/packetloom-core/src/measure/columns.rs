@@ -103,6 +103,7 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("repetition", "Which repetition of the job, counted from 0"),
     ("operation", "What the ranks did together"),
     ("algorithm", "How"),
+    ("network", "scale-up, where its ranks reach each other by the switch inside their server; else fabric"),
     ("ranks", "How many ranks took part"),
     (
         "jct_ns",
@@ -181,6 +182,10 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("events", "Events processed: arrivals, departures from buffers, timers, flow starts"),
     ("flows_started", "Flows handed to their senders"),
     ("flows_finished", "Flows that completed"),
+    (
+        "flows_never_started",
+        "Flows that were still to start when the case ended: what they wait for did not come, or there was no time left",
+    ),
     (
         "estimated",
         "1 where flows' times are estimates (run.fidelity); cases of packets have no such column, or none here",

@@ -287,6 +287,13 @@ impl Workload {
         self.waiting
     }
 
+    /// How many flows are still to start by the clock, where their number was given and the case waits for them.
+    pub fn left_by_clock(&self) -> u64 {
+        let starts =
+            |open: &OpenLoop| open.shares_limit && !open.is_background && open.source.peek_start().is_some();
+        if self.shared_left < u64::MAX && self.open.iter().any(starts) { self.shared_left } else { 0 }
+    }
+
     /// The shortest time that a trigger takes to start a flow at another host, where there are such triggers.
     pub fn trigger_delay(&self) -> Time {
         self.trigger_delay

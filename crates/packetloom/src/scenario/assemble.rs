@@ -84,6 +84,7 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
         description,
         warnings: Vec::new(),
         precision: None,
+        alike: 0.0,
         source: source.to_owned(),
         tree,
         topology: topology?,

@@ -28,6 +28,8 @@ pub struct Scenario {
     pub warnings: Vec<String>,
     /// Whether all cases are needed, or only those that this takes.
     pub precision: Option<Precision>,
+    /// Schemes that differ by less than this fraction are alike. No case depends on it.
+    pub alike: f64,
     pub(super) source: String,
     pub(super) tree: Node,
     pub(super) topology: Vec<Variant<Values>>,

@@ -79,6 +79,12 @@ pub const RUN: Component = Component {
             "Add seeds to those of `seeds` until the results are this precise.",
         ),
         param(
+            "alike",
+            Kind::Number(0.0, 1.0),
+            Fallback::Value("0.01"),
+            "Schemes that differ by less than this fraction are called alike, however sure the difference is.",
+        ),
+        param(
             "flows",
             Kind::Count(1),
             Fallback::Absent,

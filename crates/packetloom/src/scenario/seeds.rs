@@ -34,6 +34,9 @@ pub(super) fn take_loads_and_seeds(reader: &mut Reader<'_>, scenario: &mut Scena
             Some(Value::List(seeds)) => seeds.iter().filter_map(as_seed).collect(),
             _ => Vec::new(),
         };
+        if let Some(Value::Number(alike)) = entries.remove("alike") {
+            scenario.alike = alike;
+        }
         if let Some(Value::Component(precision)) = entries.remove("precision") {
             scenario.precision = Some(take_precision(&precision, scenario.seeds.len()));
             let most = precision.count("max_seeds").min(MOST_SEEDS as u64 + 1) as usize;
@@ -41,6 +44,7 @@ pub(super) fn take_loads_and_seeds(reader: &mut Reader<'_>, scenario: &mut Scena
         }
     }
     check_precision(reader, scenario);
+    check_alike(reader, scenario);
     for (key, length) in [("run.loads", scenario.loads.len()), ("run.seeds", scenario.seeds.len())] {
         if length == 0 {
             reader.report(scenario.tree.line_of(key), key, "is empty; write at least one");
@@ -106,6 +110,13 @@ fn check_precision(reader: &mut Reader<'_>, scenario: &Scenario) {
     }
 }
 
+fn check_alike(reader: &mut Reader<'_>, scenario: &Scenario) {
+    if scenario.run.iter().any(|run| run.axes.iter().any(|axis| axis.name == "run.alike")) {
+        let message = "spans no grid: no case depends on it; write one value".to_owned();
+        reader.report(scenario.tree.line_of("run.alike"), "run.alike", message);
+    }
+}
+
 fn as_load(value: &Value) -> Option<f64> {
     match value {
         Value::Number(load) => Some(*load),
@@ -139,6 +150,18 @@ mod tests {
         assert_eq!(scenario.seeds, [7, 3, 8, 9, 10]);
         let precision = scenario.precision.unwrap();
         assert_eq!((precision.statistic.as_str(), precision.within, precision.first_seeds), ("p99", 0.1, 2));
+    }
+
+    #[test]
+    fn what_is_called_alike_leaves_a_case_what_it_was() {
+        assert_eq!(scenario(&with("seeds = 2")).alike, 0.01);
+        assert_eq!(scenario(&with("seeds = 2\nalike = 0.05")).alike, 0.05);
+        let id = |run: &str| scenario(&with(run)).cases().next().unwrap().identity();
+        assert_eq!(id("seeds = 2"), id("seeds = 2\nalike = 0.05"));
+        assert_eq!(
+            said("[0.5]", "[0.5]\nalike = [0.01, 0.02]").lines().next().unwrap_or_default(),
+            "fabric.toml:16: run.alike: spans no grid: no case depends on it; write one value"
+        );
     }
 
     #[test]

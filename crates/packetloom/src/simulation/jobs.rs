@@ -18,7 +18,7 @@ pub type RankSpans = (u8, u32, Vec<Span>);
 impl Outcome {
     /// Adds what came of jobs; `paths`: how flows found their paths, if operations are to be kept.
     pub(super) fn add_jobs(&mut self, jobs: &[Job], spans: &[RankSpans], paths: Option<&Paths>) {
-        self.jobs = collectives(jobs, spans);
+        self.jobs = collectives(jobs, spans, &self.topology);
         self.ranks = ranks(jobs, spans);
         self.iterations = iterations(jobs, spans, &self.ranks, &self.topology);
         let Some(paths) = paths else { return };
@@ -31,7 +31,7 @@ impl Outcome {
 }
 
 /// So many of the ranks that wait are named.
-const MOST_NAMED: usize = 5;
+const MOST_NAMED: usize = 2;
 
 /// What the ranks that have not ended wait for, for people.
 pub fn waiting(jobs: &[Job], spans: &[RankSpans]) -> String {
@@ -76,6 +76,8 @@ pub struct JobRow {
     pub end: Time,
     /// Its number among the exchanges of the program.
     pub exchange: u32,
+    /// Whether its ranks reach each other by the switch inside their server.
+    pub inside: bool,
     /// The link that bounds it, if that was measured.
     pub bound: Option<Bound>,
 }
@@ -89,6 +91,11 @@ impl JobRow {
     /// Its bytes over its time in Gb/s, if it was done.
     pub fn algorithm_gbps(&self) -> Option<f64> {
         self.completion_time().map(|took| self.operation.bytes as f64 * 8.0 / took.as_ns_f64())
+    }
+
+    /// The network that it goes by: one that leaves a server goes by the fabric, whatever else it goes by.
+    pub fn network(&self) -> &'static str {
+        if self.inside { "scale-up" } else { "fabric" }
     }
 
     /// What of that each rank's link carried in Gb/s.
@@ -212,8 +219,8 @@ fn operation(plan: &Plan, source: u8, rank: u32, span: Span, flows: &[FlowRow]) 
 }
 
 /// The collective operations of all jobs, in order of source, repetition and number.
-pub fn collectives(jobs: &[Job], spans: &[RankSpans]) -> Vec<JobRow> {
-    jobs.iter().flat_map(|job| of_job(job, spans)).collect()
+pub fn collectives(jobs: &[Job], spans: &[RankSpans], topology: &Topology) -> Vec<JobRow> {
+    jobs.iter().flat_map(|job| of_job(job, spans, topology)).collect()
 }
 
 /// What is known of a collective operation from some of its ranks.
@@ -223,18 +230,17 @@ struct Seen {
     end: Time,
     ranks: u32,
     name: u32,
+    group: u32,
 }
 
-fn of_job(job: &Job, spans: &[RankSpans]) -> Vec<JobRow> {
+fn of_job(job: &Job, spans: &[RankSpans], topology: &Topology) -> Vec<JobRow> {
     let plan = &job.plan;
     let mut seen: BTreeMap<(u32, u32), Seen> = BTreeMap::new();
     for (_, rank, spans) in spans.iter().filter(|(source, ..)| *source == job.source) {
         let operations = plan.program.ranks[*rank as usize].operations();
         for span in spans {
             let operation = &operations[span.place as usize];
-            if !matches!(operation.work, Work::Collective { .. }) {
-                continue;
-            }
+            let Work::Collective { group, .. } = operation.work else { continue };
             let key = (span.iteration, plan.exchange_of(*rank, span.place));
             let one = seen.entry(key).or_insert(Seen {
                 start: Time::NEVER,
@@ -242,6 +248,7 @@ fn of_job(job: &Job, spans: &[RankSpans]) -> Vec<JobRow> {
                 end: Time::ZERO,
                 ranks: 0,
                 name: operation.name,
+                group: group.into(),
             });
             one.start = one.start.min(span.begin);
             one.last = one.last.max((span.begin, *rank));
@@ -262,6 +269,7 @@ fn of_job(job: &Job, spans: &[RankSpans]) -> Vec<JobRow> {
             last_rank: seen.last.1,
             end: if is_whole { seen.end } else { Time::NEVER },
             exchange,
+            inside: stay_inside(plan, &plan.program.groups[seen.group as usize], topology),
             bound: None,
         })
     };

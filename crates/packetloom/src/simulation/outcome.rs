@@ -115,6 +115,9 @@ pub struct Outcome {
     pub helpers_took: Duration,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// Flows that were still to start when the case ended: what they wait for did not come, or the case stalled, or
+    /// its time was over.
+    pub never_started: u64,
     /// Why the case could not go on, if it could not: which flows wait, and for what.
     pub stalled: Option<String>,
     /// The invariant that was violated, if one was: then the run ended there, and its results are void.

@@ -137,7 +137,9 @@ impl Setting {
             spans.iter_mut().flat_map(|(.., spans)| spans).for_each(|span| steady.restore_span(span));
         }
         outcome.add_jobs(workload.jobs(), &spans, paths.as_ref());
-        outcome.warnings.extend(never_started(workload.waiting()));
+        let (waiting, by_clock) = (workload.waiting(), if is_wanted { workload.left_by_clock() } else { 0 });
+        outcome.never_started = waiting + by_clock;
+        outcome.warnings.extend(never_started(waiting, by_clock));
         // The last operation may be no message.
         let last = outcome.iterations.iter().map(|row| row.end).filter(|end| *end != Time::NEVER).max();
         outcome.simulated = outcome.simulated.max(last.unwrap_or(Time::ZERO)).min(end);

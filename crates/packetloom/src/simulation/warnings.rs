@@ -19,9 +19,11 @@ pub(super) fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<Str
     ))
 }
 
-pub(super) fn never_started(waiting: u64) -> Option<String> {
-    let message = format!("{waiting} flows never started, as what they wait for did not come");
-    (waiting > 0).then_some(message)
+/// Flows that never started: those that waited for others, and those whose time had not come when the case ended.
+pub(super) fn never_started(waiting: u64, by_clock: u64) -> Vec<String> {
+    let reasons = [(waiting, "what they wait for did not come"), (by_clock, "the case ended before")];
+    let of_any = reasons.into_iter().filter(|(flows, _)| *flows > 0);
+    of_any.map(|(flows, reason)| format!("{flows} flows never started, as {reason}")).collect()
 }
 
 /// Flows that were to be sampled, of which there was none.
@@ -38,7 +40,7 @@ pub(super) fn unsampled(watched: &FlowWatch, flows: &[FlowRow]) -> Option<String
 }
 
 /// So many of the flows that could not be finished are named.
-const MOST_NAMED: usize = 5;
+const MOST_NAMED: usize = 2;
 
 /// Which flows were not finished, and why, where that is known.
 pub(super) fn unfinished(
