@@ -38,15 +38,25 @@ class Case:
     def facts(self) -> tuple[list[str], list[str], list[str]]:
         """What the network comes to; what the case's traffic does, a line for each source; and what is not in the
         scenario but follows for the case's scheme: marking thresholds of other rates."""
+    def demand(self) -> tuple[float, float] | None:
+        """Flows, and data packets times links, of what the case has the network carry; None where that depends on how
+        long flows take."""
 
 class Simulation:
     def __init__(self, case: Case) -> None: ...
     def run(self, threads: int, audit: bool = False) -> Outcome:
         """Simulates, without holding the interpreter's lock; returns early when cancelled, or when an audit
         finds an invariant violated."""
-    def progress(self) -> tuple[float, int]:
-        """The fraction done, 0 to 1, and the packet-hops so far; callable from another thread."""
+    def progress(self) -> tuple[float, int, float]:
+        """The fraction done, 0 to 1, the packet-hops so far, and the simulated nanoseconds; callable from another
+        thread."""
     def cancel(self) -> None: ...
+
+class Trial:
+    def __init__(self, case: Case) -> None:
+        """Runs the beginning of a case, to see what the cases of its scheme cost."""
+    def cost_of(self, case: Case) -> tuple[float, float, float] | None:
+        """Flows, packet-hops and processor seconds of a case of this scheme; None where they can't be known."""
 
 class Outcome:
     @property

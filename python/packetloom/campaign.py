@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -14,8 +14,9 @@ from packetloom.cache import ResultCache, open_cache
 from packetloom.errors import Interrupted, PacketloomError
 from packetloom.executor import Executor, Finished, executor_for
 from packetloom.folder import ResultsFolder
+from packetloom.forecast import forecast, told
 from packetloom.pace import RateMeter, RemainingTime
-from packetloom.progress import Reporter, Snapshot, case_label, opening
+from packetloom.progress import Reporter, RunningCase, SilentReporter, Snapshot, case_label, opening
 from packetloom.results import Results
 from packetloom.rows import CaseRow, builds_of
 from packetloom.scenario import Plan
@@ -67,6 +68,7 @@ class _Campaign:
         shard: Shard | None,
         cache: ResultCache | None,
     ) -> None:
+        self.plan = plan
         self.folder = folder
         self.executor = executor
         self.reporter = reporter
@@ -84,7 +86,7 @@ class _Campaign:
 
     def run(self) -> None:
         known = self.cached_ids.intersection(self.schedule.waiting_ids())
-        text = opening(self.schedule.total, self.schedule.finished, len(known), self.folder.path)
+        text = opening(self.schedule.total, self.schedule.finished, len(known), self._cost(known), self.folder.path)
         self.reporter.start(f"{self._of_other_builds()}{text}", self.schedule.total)
         with _stop_on_signals(self.stop):
             try:
@@ -96,6 +98,14 @@ class _Campaign:
                 self.reporter.close([] if self.stop.is_set() else self.schedule.imprecise())
         if self.stop.is_set():
             raise Interrupted(self._kept())
+
+    def _cost(self, known: Collection[str]) -> Sequence[str]:
+        """What is left to compute will cost, where somebody reads it."""
+        ids = set(self.schedule.waiting_ids()).difference(known)
+        cases = [case for case in self.plan.cases if case.id in ids]
+        if not cases or isinstance(self.reporter, SilentReporter):
+            return ()
+        return told(forecast(cases, self.executor.workers), self.plan)
 
     def _of_other_builds(self) -> str:
         """Which finished cases another build computed, and what happens to them."""
@@ -176,7 +186,7 @@ class _Campaign:
         return Snapshot(
             total=self.schedule.total,
             finished=self.schedule.finished,
-            running=[(case_label(one.case), one.fraction) for one in running],
+            running=[RunningCase(case_label(one.case), one.fraction, one.simulated_ns) for one in running],
             hops_per_s=self.hop_rate.add(hops),
             cases_per_s=self.case_rate.add(self.schedule.finished),
             remaining_s=self.remaining.estimate_s(

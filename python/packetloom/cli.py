@@ -604,7 +604,9 @@ def check(
     ],
     settings: SetOption = None,
 ) -> None:
-    """Check a scenario without running it: its cases, what they imply, and warnings. Of a folder: its files, too."""
+    """Check a scenario without running it: its cases, what they imply and cost, and warnings. Of a folder: its files,
+    too."""
+    from packetloom.forecast import forecast, told
     from packetloom.scenario import facts, read_plan
 
     if scenario.is_dir():
@@ -616,6 +618,8 @@ def check(
         print(f"warning: {warning}")
     for fact in facts(plan.cases):
         print(fact)
+    for line in told(forecast(plan.cases), plan):
+        print(line)
     print(f"{scenario}: {len(plan.cases)} case{'s' if len(plan.cases) != 1 else ''}, no mistakes")
 
 

@@ -22,12 +22,13 @@ Finished = tuple[_core.Case, Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A case on its way; fraction and packet-hops are 0 where they can't be seen from here."""
+    """A case on its way; the rest is 0 where it can't be seen from here."""
 
     case: _core.Case
     elapsed_s: float
     fraction: float
     packet_hops: int
+    simulated_ns: float
 
 
 class Executor(Protocol):

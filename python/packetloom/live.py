@@ -63,11 +63,10 @@ class View:
     def _running(self, most: int) -> Table:
         lines = Table.grid(padding=(0, 1))
         running = self._snapshot.running
-        for label, fraction in running[:most]:
-            percent = f"{100 * fraction:3.0f}%" if fraction else ""
-            lines.add_row(ProgressBar(total=1.0, completed=fraction, width=24), percent, label)
+        for one in running[:most]:
+            lines.add_row(ProgressBar(total=1.0, completed=one.fraction, width=24), one.text)
         if len(running) > most:
-            lines.add_row("", "", f"and {len(running) - most} more", style="dim")
+            lines.add_row("", f"and {len(running) - most} more", style="dim")
         return lines
 
     def _table(self, most: int) -> Table:

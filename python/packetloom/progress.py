@@ -10,12 +10,30 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from packetloom import _core
+from packetloom.quantities import said
 from packetloom.rows import CaseRow, row_label
 from packetloom.standings import Standings
 
 LOG_PERIOD_S = 10.0
 LONGEST_WARNING = 110
 """Letters of a warning in the line of its case."""
+FEW_RUNNING = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCase:
+    """A case that runs: what it is, the fraction done, and the time that was simulated."""
+
+    label: str
+    fraction: float
+    simulated_ns: float
+
+    @property
+    def text(self) -> str:
+        """How far it is, and what it is."""
+        done = f"{100 * self.fraction:3.0f}%" if self.fraction else ""
+        simulated = f"{said(self.simulated_ns, 'ns')} simulated" if self.simulated_ns else ""
+        return " ".join(part for part in (done, self.label, simulated and f"({simulated})") if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +42,7 @@ class Snapshot:
 
     total: int
     finished: int
-    running: list[tuple[str, float]]
+    running: list[RunningCase]
     hops_per_s: float
     cases_per_s: float
     remaining_s: float | None
@@ -39,7 +57,7 @@ class Snapshot:
     @property
     def done(self) -> float:
         """Cases done, a running one counted by its part."""
-        return self.finished + sum(fraction for _, fraction in self.running)
+        return self.finished + sum(one.fraction for one in self.running)
 
     @property
     def text(self) -> str:
@@ -48,6 +66,12 @@ class Snapshot:
             f"{self.finished} of {self.total} cases done, {len(self.running)} running, {self.waiting} waiting; "
             f"{rate_text(self)}; {duration_text(self.remaining_s)} left"
         )
+
+    @property
+    def log_text(self) -> str:
+        """All of it in a line, with what runs, where that is one case or two."""
+        few = self.running if len(self.running) <= FEW_RUNNING else []
+        return "; ".join([self.text, *(one.text.strip() for one in few)])
 
 
 class Reporter(Protocol):
@@ -91,7 +115,7 @@ class LogReporter:
     def update(self, snapshot: Snapshot) -> None:
         if time.monotonic() - self._logged_at >= LOG_PERIOD_S:
             self._logged_at = time.monotonic()
-            self._say(snapshot.text)
+            self._say(snapshot.log_text)
 
     def finished(self, row: CaseRow) -> None:
         self._say(f"done: {row_label(row.parameters)}: {outcome_text(row)}")
@@ -133,11 +157,11 @@ def case_label(case: _core.Case) -> str:
     return row_label(case.parameters)
 
 
-def opening(total: int, resumed: int, cached: int, folder: Path) -> str:
-    """The first line of a campaign."""
+def opening(total: int, resumed: int, cached: int, cost: Sequence[str], folder: Path) -> str:
+    """The first line of a campaign, and what there is to know of its cost."""
     again = f", {resumed} of them finished before" if resumed else ""
     known = f", {cached} known from earlier runs (--no-cache recomputes them)" if cached else ""
-    return f"{total} case{'s' if total != 1 else ''}{again}{known}; results in {folder}"
+    return "\n".join([f"{total} case{'s' if total != 1 else ''}{again}{known}; results in {folder}", *cost])
 
 
 def outcome_text(row: CaseRow) -> str:

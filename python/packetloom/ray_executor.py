@@ -86,7 +86,7 @@ class RayExecutor:
         """The oldest, as many as there are processors: how far they are can't be seen from here."""
         now = time.monotonic()
         oldest = list(self._tasks.values())[: self.workers]
-        return [Running(task.case, now - task.submitted, 0.0, 0) for task in oldest]
+        return [Running(task.case, now - task.submitted, 0.0, 0, 0.0) for task in oldest]
 
     def cancel(self) -> list[Finished]:
         for reference in self._tasks:

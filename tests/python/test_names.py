@@ -17,7 +17,7 @@ from packetloom import claims, live, notebook
 from packetloom.cli import main
 from packetloom.exchange import export
 from packetloom.plots import plot, save_figure
-from packetloom.progress import Snapshot
+from packetloom.progress import RunningCase, Snapshot
 from packetloom.report import report_page
 from packetloom.results import Results
 from packetloom.scenario import read_plan
@@ -72,7 +72,7 @@ def test_the_live_view() -> None:
     plan = read_plan(SCENARIO)
     standings = Standings(plan.cases)
     keys = dict.fromkeys(standings._lines, 1)
-    running = [(name, 0.5) for name in NAMES]
+    running = [RunningCase(name, 0.5, 0.0) for name in NAMES]
     snapshot = Snapshot(len(NAMES), 0, running, 0.0, 0.0, None, standings, keys)
     screen = io.StringIO()
     reporter = live.TerminalReporter()

@@ -110,6 +110,16 @@ impl Case {
         let of_traffic = simulation.facts().iter().map(ToString::to_string).collect();
         Ok((simulation.network_facts(), of_traffic, simulation.scheme_facts()))
     }
+
+    /// Flows, and data packets times links, of what the case has the network carry; nothing where that depends on how
+    /// long flows take.
+    fn demand(&self, py: Python<'_>) -> PyResult<Option<(f64, f64)>> {
+        py.detach(|| {
+            let built = simulation::Simulation::new(self.core.clone())
+                .map_err(|complaint| complaint_error(&complaint))?;
+            Ok(built.demand().map(|demand| (demand.flows, demand.packet_hops)))
+        })
+    }
 }
 
 /// A complaint that came up only as the case was built.

@@ -3,7 +3,7 @@
 use crate::outcome::Outcome;
 use crate::scenario::{Case, complaint_error};
 use cpu_time::ThreadTime;
-use packetloom::simulation::{Monitor, Simulation as Core};
+use packetloom::simulation::{Demand, Monitor, Simulation as Core};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::sync::Mutex;
@@ -39,11 +39,44 @@ impl Simulation {
         })
     }
 
-    fn progress(&self) -> (f64, u64) {
-        self.monitor.progress()
+    fn progress(&self) -> (f64, u64, f64) {
+        let progress = self.monitor.progress();
+        (progress.share, progress.packet_hops, progress.now.as_ns_f64())
     }
 
     fn cancel(&self) {
         self.monitor.cancel();
+    }
+}
+
+/// What cases of a scheme will cost, by the beginning of one.
+#[pyclass(frozen, module = "packetloom._core")]
+pub struct Trial {
+    core: packetloom::simulation::Trial,
+    demand: Option<Demand>,
+}
+
+#[pymethods]
+impl Trial {
+    /// Runs the beginning of a case.
+    #[new]
+    fn new(py: Python<'_>, case: &Case) -> PyResult<Trial> {
+        py.detach(|| {
+            let built = || Core::new(case.core.clone()).map_err(|complaint| complaint_error(&complaint));
+            let demand = built()?.demand();
+            let core = built()?.trial().map_err(|complaint| complaint_error(&complaint))?;
+            Ok(Trial { core, demand })
+        })
+    }
+
+    /// Flows, packet-hops and processor seconds of a case of this scheme, as far as they can be known.
+    fn cost_of(&self, py: Python<'_>, case: &Case) -> PyResult<Option<(f64, f64, f64)>> {
+        py.detach(|| {
+            let other =
+                Core::new(case.core.clone()).map_err(|complaint| complaint_error(&complaint))?.demand();
+            let flows = other.map_or(0.0, |demand| demand.flows);
+            let cost = self.core.cost_of_other(self.demand, other);
+            Ok(cost.map(|cost| (flows, cost.packet_hops, cost.cpu_s)))
+        })
     }
 }

@@ -3,6 +3,7 @@
 mod alone;
 mod checks;
 mod critical;
+mod demand;
 mod fidelity;
 mod flow_level;
 mod flow_rung;
@@ -16,15 +17,18 @@ mod planned;
 mod steady;
 mod stragglers;
 mod timelines;
+mod trial;
 mod warnings;
 
 pub use critical::{Bound, MessageOnPath, PathRow, Spent};
+pub use demand::Demand;
 pub use fidelity::{FIDELITY_COMPONENTS, doubts};
 pub use jobs::{IterationRow, JobRow, OperationRow};
-pub use monitor::Monitor;
+pub use monitor::{Monitor, Progress};
 pub use outcome::{ClassSample, Control, FlowSample, Outcome, PortRow};
 pub use stragglers::RankRow;
 pub use timelines::Timeline;
+pub use trial::{Cost, Trial};
 
 use crate::audit::{Violation, check_rows};
 use crate::central;
@@ -370,10 +374,10 @@ impl Setting {
     }
 
     /// What there is to do.
-    fn goal(&self) -> Goal {
+    fn goal(&self, workload: &Workload) -> Goal {
         let run = &self.case.run;
         let end = run.optional_time("max_time").or(run.optional_time("duration"));
-        Goal { flows: run.optional_count("flows"), end }
+        Goal { flows: run.optional_count("flows").or(workload.known_flows()), end }
     }
 
     /// How long a flow takes on the slower of its hosts' links.

@@ -88,6 +88,11 @@ impl Chain {
         self.plan.start
     }
 
+    /// How many flows it has, where that does not depend on how long they take.
+    pub fn flows(&self) -> Option<u64> {
+        (self.most_flows != u64::MAX && self.plan.end == Time::NEVER).then_some(self.most_flows)
+    }
+
     /// The next flow, taken at the chain's [`start`](Chain::start) and then whenever its last flow has ended; it
     /// starts a think time after `now` (the first one at once). `None` when the chain is done.
     ///

@@ -66,6 +66,8 @@ pub struct Workload {
     planned: FlowId,
     /// For each source, whether its flows are requested by queries.
     is_queried: Vec<bool>,
+    /// For each source, whether its flows wait for others by triggers.
+    is_triggered: Vec<bool>,
     /// How many of the flows that the case waits for are still to start, of those that wait for others or for a
     /// query.
     waiting: u64,
@@ -124,6 +126,7 @@ impl Workload {
         let (mut open, mut chains, mut facts): (Vec<OpenLoop>, Vec<Chain>, _) =
             (Vec::new(), Vec::new(), Vec::new());
         let mut is_queried = vec![false; specs.len()];
+        let mut is_triggered = is_queried.clone();
         let mut planned = AllPlanned { trigger_delay: Time::NEVER, ..AllPlanned::default() };
         for (index, (spec, members)) in specs.iter().zip(members::choose(specs, env)?).enumerate() {
             let among = members.describe(env.hosts);
@@ -141,6 +144,7 @@ impl Workload {
                 }
                 Built::Planned(more, fact) => {
                     planned.add(&more);
+                    is_triggered[index] = true;
                     fact
                 }
                 Built::Job(more, fact) => {
@@ -173,6 +177,7 @@ impl Workload {
             dependencies,
             planned: next_id,
             is_queried,
+            is_triggered,
             waiting,
             trigger_delay,
             triggered,
@@ -203,6 +208,7 @@ impl Workload {
             dependencies: Dependencies::default(),
             planned: 0,
             is_queried: vec![false],
+            is_triggered: vec![false],
             waiting: 0,
             trigger_delay: Time::NEVER,
             triggered: BTreeMap::new(),
@@ -362,6 +368,27 @@ impl Workload {
         }
     }
 
+    /// How many flows, or messages of jobs, the case waits for, where each source that it waits for has a number of its
+    /// own.
+    pub fn known_flows(&self) -> Option<u64> {
+        let awaited = self.facts.iter().zip(&self.background).filter(|(_, is_background)| !*is_background);
+        awaited.map(|(facts, _)| facts.flows).sum()
+    }
+
+    /// How many flows go by the clock at most, where that is known; `flow_limit` is the run's.
+    pub fn most_by_clock(&self, flow_limit: Option<u64>) -> Option<u64> {
+        most_by_clock(&self.open, flow_limit)
+    }
+
+    /// What the sources come to whose flows wait for others by triggers.
+    pub fn triggered_sources(&self) -> impl Iterator<Item = &SourceFacts> {
+        self.facts
+            .iter()
+            .zip(&self.is_triggered)
+            .filter(|(_, is_triggered)| **is_triggered)
+            .map(|(facts, _)| facts)
+    }
+
     /// The closed loops' chains, in order of their number; each belongs to its sending host from now on.
     pub fn take_chains(&mut self) -> Vec<Chain> {
         std::mem::take(&mut self.chains)
@@ -442,8 +469,8 @@ fn check_count(facts: &[SourceFacts], env: &Environment) -> Result<(), Complaint
     Err(Complaint::new(key, message))
 }
 
-/// Above every flow that goes by the clock: how many there are at most, or else a number that they stay below.
-fn first_chain_id(open: &[OpenLoop], flow_limit: Option<u64>) -> FlowId {
+/// How many flows go by the clock at most, where that is known.
+fn most_by_clock(open: &[OpenLoop], flow_limit: Option<u64>) -> Option<u64> {
     let total = |shares_limit: bool| {
         let sources = open.iter().filter(|source| source.shares_limit == shares_limit);
         sources.map(|source| source.count).try_fold(0_u64, |sum, count| sum.checked_add(count?))
@@ -452,6 +479,11 @@ fn first_chain_id(open: &[OpenLoop], flow_limit: Option<u64>) -> FlowId {
         (Some(total), Some(limit)) => Some(total.min(limit)),
         (total, limit) => total.or(limit),
     };
-    let all = total(false).zip(shared).and_then(|(own, shared)| own.checked_add(shared));
-    all.and_then(|all| FlowId::try_from(all).ok()).map_or(HIGH_BASE, |all| all.min(HIGH_BASE))
+    total(false).zip(shared).and_then(|(own, shared)| own.checked_add(shared))
+}
+
+/// Above every flow that goes by the clock: how many there are at most, or else a number that they stay below.
+fn first_chain_id(open: &[OpenLoop], flow_limit: Option<u64>) -> FlowId {
+    let all = most_by_clock(open, flow_limit).and_then(|all| FlowId::try_from(all).ok());
+    all.map_or(HIGH_BASE, |all| all.min(HIGH_BASE))
 }

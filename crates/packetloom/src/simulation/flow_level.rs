@@ -38,7 +38,7 @@ pub(super) fn run_fluid(simulation: Simulation, model: Model, monitor: &Monitor)
             collector.finish(flow, at + latency);
         }
         finished += 1;
-        monitor.report(0, f64::from(finished) / flows.len() as f64);
+        monitor.report(0, f64::from(finished) / flows.len() as f64, at);
     });
     let tally = Tally { packet_hops: 0, events: 2 * flows.len() as u64 };
     setting.outcome(collector, &[], tally)

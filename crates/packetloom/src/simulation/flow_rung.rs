@@ -38,7 +38,7 @@ impl Ends<'_> {
             self.collector.finish(flow, end);
         }
         let done = self.collector.finished() as f64 / self.goal.max(1) as f64;
-        self.is_wanted = self.monitor.report(0, done.min(1.0));
+        self.is_wanted = self.monitor.report(0, done.min(1.0), at);
     }
 }
 

@@ -203,7 +203,7 @@ impl Setting {
         mut audit: Option<Audit<'_>>,
         monitor: &Monitor,
     ) -> End {
-        let (goal, mut max_time) = (self.goal(), self.max_time());
+        let (goal, mut max_time) = (self.goal(workload), self.max_time());
         let has_background = workload.background().contains(&true);
         let mut cycles = CycleWatch::new(
             self.case.scheme.optional_component("queue").is_some_and(|queue| queue::may_deadlock(&queue)),
@@ -227,7 +227,7 @@ impl Setting {
                 let dated = steady.as_ref().map_or(now, |steady| steady.jumps().restored(now));
                 if tally.packet_hops >= reports_at {
                     reports_at = tally.packet_hops + HOPS_BETWEEN_REPORTS;
-                    monitor.report(tally.packet_hops, goal.share_done(finished, dated));
+                    monitor.report(tally.packet_hops, goal.share_done(finished, dated), dated);
                 }
                 is_wanted = monitor.is_wanted();
                 looks_at_rates = steady.as_mut().is_some_and(|one| one.is_due(now, (started, finished)));

@@ -426,7 +426,8 @@ impl Operation {
         numbers.ok_or_else(|| format!("{} has more messages than can be numbered", self.kind.name()))
     }
 
-    fn messages(&self) -> u64 {
+    /// How many messages its ranks send.
+    pub fn messages(&self) -> u64 {
         let of = |lane| self.pattern(lane).messages(self.ranks);
         (0..self.patterns.len() as u32).map(of).sum::<u64>() * u64::from(self.lanes)
             / self.patterns.len() as u64

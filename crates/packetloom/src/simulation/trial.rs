@@ -1,0 +1,118 @@
+//! What a case will cost: its first packets are simulated to see what a packet costs here, and how many bytes cross
+//! links for each.
+
+use super::fidelity::Fidelity;
+use super::{Demand, Monitor, Simulation};
+use crate::flow::Flow;
+use crate::spec::Complaint;
+use crate::workload::Workload;
+use cpu_time::ThreadTime;
+use std::time::Duration;
+
+/// A trial goes on for so many packet-hops at least,
+const FEWEST_HOPS: u64 = 400_000;
+/// and for so many for each host: until acknowledgements are as frequent as data.
+const HOPS_PER_HOST: u64 = 500;
+/// But for no longer than this, whatever it simulates.
+const LONGEST: Duration = Duration::from_millis(1500);
+/// Of flow-level models, which nothing ends, so many flows are tried.
+const MOST_FLUID_FLOWS: usize = 5_000;
+/// A share done tells what the whole costs from here on.
+const LEAST_SHARE: f64 = 0.002;
+
+/// The beginning of a case.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    packet_hops: u64,
+    wire_bytes: u64,
+    took: Duration,
+    share_done: f64,
+    is_whole: bool,
+    goes_by_packets: bool,
+    /// How many flows were tried, if they were not all.
+    flows: Option<f64>,
+}
+
+/// What a case costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Packets times links.
+    pub packet_hops: f64,
+    /// Processor time of the simulation.
+    pub cpu_s: f64,
+}
+
+impl Simulation {
+    /// Runs the beginning of the case.
+    ///
+    /// # Errors
+    /// What of the case can't be simulated.
+    pub fn trial(mut self) -> Result<Trial, Complaint> {
+        self.setting.threads = 1;
+        self.setting.is_audited = false;
+        let rung = Fidelity::of(&self.setting.case.run);
+        let hops = FEWEST_HOPS.max(HOPS_PER_HOST * u64::from(self.hosts()));
+        let flows = self.shorten_if_fluid();
+        let monitor = Monitor::until(hops, LONGEST);
+        let clock = ThreadTime::now();
+        let outcome = self.run_together(&monitor)?;
+        let took = clock.elapsed() + outcome.helpers_took;
+        let wire_bytes = outcome.ports.iter().map(|row| row.counters.bytes).sum();
+        Ok(Trial {
+            packet_hops: outcome.tally.packet_hops,
+            wire_bytes,
+            took,
+            share_done: monitor.progress().share,
+            is_whole: !outcome.cancelled && flows.is_none(),
+            goes_by_packets: rung == Fidelity::Packets && wire_bytes > 0,
+            flows,
+        })
+    }
+
+    /// Leaves the first flows alone, if a model would simulate all of them without a pause.
+    fn shorten_if_fluid(&mut self) -> Option<f64> {
+        if !super::is_fluid(&self.transport().kind) {
+            return None;
+        }
+        let drawn = std::iter::from_fn(|| self.workload.next_flow()).take(MOST_FLUID_FLOWS + 1);
+        let mut flows: Vec<Flow> = drawn.collect();
+        let is_short = flows.len() > MOST_FLUID_FLOWS;
+        flows.truncate(MOST_FLUID_FLOWS);
+        flows.iter_mut().zip(0..).for_each(|(flow, number)| flow.id = number);
+        self.workload = Workload::of_flows(flows);
+        is_short.then_some(MOST_FLUID_FLOWS as f64)
+    }
+}
+
+impl Trial {
+    /// What the case costs that was tried.
+    pub fn cost(&self, demand: Option<Demand>) -> Option<Cost> {
+        let (packet_hops, cpu_s) = (self.packet_hops as f64, self.took.as_secs_f64());
+        if self.is_whole {
+            return Some(Cost { packet_hops, cpu_s });
+        }
+        if let Some(flows) = self.flows {
+            return demand.map(|demand| Cost { packet_hops, cpu_s: cpu_s * demand.flows / flows });
+        }
+        match demand.filter(|_| self.goes_by_packets) {
+            Some(demand) => Some(self.cost_of(&demand)),
+            None => (self.share_done >= LEAST_SHARE)
+                .then(|| Cost { packet_hops: packet_hops / self.share_done, cpu_s: cpu_s / self.share_done }),
+        }
+    }
+
+    /// What another case costs whose scheme is the same, by what it has the network carry beside the case that was
+    /// tried.
+    pub fn cost_of_other(&self, own: Option<Demand>, other: Option<Demand>) -> Option<Cost> {
+        let here = self.cost(own)?;
+        let (Some(own), Some(other)) = (own, other) else { return Some(here) };
+        let times = if own.wire_bytes > 0.0 { other.wire_bytes / own.wire_bytes } else { 1.0 };
+        Some(Cost { packet_hops: here.packet_hops * times, cpu_s: here.cpu_s * times })
+    }
+
+    fn cost_of(&self, demand: &Demand) -> Cost {
+        let hops = self.packet_hops as f64;
+        let all = (demand.wire_bytes * hops / self.wire_bytes as f64).max(hops);
+        Cost { packet_hops: all, cpu_s: self.took.as_secs_f64() * all / hops }
+    }
+}

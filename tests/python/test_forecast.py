@@ -1,0 +1,115 @@
+"""What a campaign will cost, against what it did: packet-hops, which do not depend on how busy the machine is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import packetloom
+from packetloom import _core
+from packetloom.errors import PacketloomError
+from packetloom.forecast import ANSWERS, Forecast, forecast, hops_text, told
+from packetloom.progress import RunningCase
+from packetloom.scenario import read_plan
+
+WITHIN = 1.5
+
+LEAF_SPINE = {"kind": "leaf-spine", "spines": 2, "leaves": 4, "hosts_per_leaf": 4}
+ECN = {"kind": "ecn", "capacity": "225KB", "mark_above": "30KB"}
+DCTCP = {"name": "DCTCP", "transport": {"kind": "dctcp", "min_rto": "1ms"}, "queue": ECN}
+NDP = {"name": "NDP", "transport": "ndp", "queue": "ndp"}
+HOMA = {"name": "Homa", "transport": "homa", "queue": {"kind": "priority", "capacity": "1MB"}}
+IDEAL = {"name": "Ideal", "transport": "ideal"}
+POISSON = {"sizes": "web-search"}
+ALL_REDUCE = {"arrivals": {"kind": "collective", "operation": "all-reduce", "size": "8MB", "repeat": 3}}
+ALL_TO_ALL = {"arrivals": {"kind": "collective", "operation": "all-to-all", "size": "16MB"}}
+CLOSED = {"sizes": {"kind": "constant", "size": "300KB"}, "arrivals": "closed"}
+
+
+def scenario(workload: dict[str, Any], *schemes: dict[str, Any], **run: Any) -> dict[str, Any]:
+    return {"topology": LEAF_SPINE, "workload": [workload], "scheme": list(schemes), "run": {"seeds": 2, **run}}
+
+
+@pytest.mark.parametrize(
+    ("workload", "run"),
+    [
+        (POISSON, {"loads": [0.3, 0.7], "flows": 200}),
+        (ALL_REDUCE, {}),
+        (ALL_TO_ALL, {}),
+        (CLOSED, {"flows": 300}),
+    ],
+    ids=["poisson", "all-reduce", "all-to-all", "closed"],
+)
+def test_packet_hops_are_foreseen(workload: dict[str, Any], run: dict[str, Any], tmp_path: Path) -> None:
+    plan = read_plan(scenario(workload, DCTCP, NDP, **run))
+    expected = forecast(plan.cases, 1)
+    results = packetloom.run(scenario(workload, DCTCP, NDP, **run), tmp_path / "out")
+    hops = sum(row.counters["packet_hops"] for row in results.rows())
+    assert not expected.unknown
+    assert hops / WITHIN < expected.packet_hops < hops * WITHIN
+
+
+def test_a_trial_tells_more_than_how_many_packets_are_acknowledged(tmp_path: Path) -> None:
+    """NDP's pulls make three packets of one, which a trial sees."""
+    given = scenario(POISSON, NDP, loads=[0.5], flows=2000, seeds=1)
+    (case,) = read_plan(given).cases
+    demand = case.demand()
+    cost = _core.Trial(case).cost_of(case)
+    assert demand is not None
+    assert cost is not None
+    hops = sum(row.counters["packet_hops"] for row in packetloom.run(given, tmp_path / "out").rows())
+    assert abs(cost[1] / hops - 1) < abs(ANSWERS * demand[1] / hops - 1)
+    assert hops / WITHIN < cost[1] < hops * WITHIN
+
+
+def test_a_trial_is_short_whatever_the_case(tmp_path: Path) -> None:
+    given = scenario(POISSON, DCTCP, IDEAL, loads=[0.5], flows=1_000_000, seeds=1)
+    cost = forecast(read_plan(given).cases, 2)
+    assert cost.cpu_s > 60
+    assert cost.wall_s >= cost.cpu_s / 2
+    assert cost.packet_hops > 1e9
+
+
+def test_what_lasts_until_others_are_done_is_not_foreseen_but_by_its_share(tmp_path: Path) -> None:
+    endless = {**CLOSED, "background": True}
+    given = scenario(POISSON, DCTCP, loads=[0.3], flows=100_000) | {"workload": [POISSON, endless]}
+    case = read_plan(given).cases[0]
+    assert case.demand() is None
+
+
+def test_a_long_campaign_is_warned_of_with_what_would_take_less() -> None:
+    given = scenario(POISSON, DCTCP, loads=[0.5], flows=500)
+    plan = read_plan(given)
+    long = Forecast(1e10, 3600.0, 1800.0, 1e9, 1e6, (), 2)
+    lines = told(long, plan)
+    assert lines[0].startswith(
+        "cost: about 1 h 00 min of processor time, 30 min 00 s on 2 cores; 10 billion packet-hops"
+    )
+    assert "run.fidelity=" in lines[1]
+    assert "run.seeds=1" in lines[1]
+    of_jobs = told(long, read_plan(scenario(ALL_REDUCE, DCTCP, seeds=1)))
+    assert "run.flows" not in of_jobs[1]
+    assert len(told(Forecast(1e6, 0.1, 0.1, 1e8, 1e5, (), 2), plan)) == 1
+
+
+def test_every_suggestion_can_be_followed() -> None:
+    """The estimate that is named is one that the scenario allows."""
+    for workload, run in ((POISSON, {"loads": [0.5], "flows": 500}), (ALL_REDUCE, {})):
+        given = scenario(workload, DCTCP, **run)
+        lines = told(Forecast(1e10, 3600.0, 1800.0, 1e9, 1e6, (), 2), read_plan(given))
+        named = [word for word in lines[1].split() if word.startswith("run.fidelity=")]
+        try:
+            assert [read_plan(given, [one]) for one in named]
+        except PacketloomError as error:
+            pytest.fail(str(error))
+
+
+def test_what_runs_says_how_far_it_is() -> None:
+    assert RunningCase("DCTCP", 0.25, 1.5e6).text == " 25% DCTCP (1.50 ms simulated)"
+    assert RunningCase("DCTCP", 0.0, 0.0).text == "DCTCP"
+
+
+def test_counts_as_people_say_them() -> None:
+    assert [hops_text(count) for count in (120.0, 2.5e6, 4e10)] == ["120", "2.5 million", "40 billion"]
