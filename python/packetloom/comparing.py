@@ -23,6 +23,7 @@ from packetloom.questions import Condition, Measure, Question, condition_of, ent
 from packetloom.results import Results, Snapshot
 from packetloom.rows import builds_of
 from packetloom.setting import setting_text
+from packetloom.steadiness.words import warning
 from packetloom.verdicts import Answer, Pair, comparison_text
 
 
@@ -254,6 +255,8 @@ def print_comparison(comparison: Comparison, console: Console, by: str | None = 
     if len(comparison.pairs) == 1 and answer.question.conditions:
         for sentence in sentences(answer, setting):
             console.print(sentence.text)
+    elif told := warning(answer.question):
+        console.print(told)
     for one in [measure, *(other for other in answer.question.measures if other is not measure)]:
         rows = list(comparison.rows(one))
         different = [row for row in rows if not row.same]

@@ -13,7 +13,7 @@ from packetloom.curves import SomeResults
 from packetloom.paired import MOST_SEEDS
 from packetloom.quantities import said, said_within
 from packetloom.questions import Condition, Measure, Question, question_of
-from packetloom.steadiness.words import how_steady, not_steady
+from packetloom.steadiness.words import how_steady, not_steady, warning
 from packetloom.verdicts import Answer, Verdict, comparison_text
 
 Answers = Literal["steady", "compared", "best", "sure", "more"]
@@ -116,8 +116,7 @@ def told_briefly(results: SomeResults) -> list[str]:
     if question is None:
         return []
     if len(question.rivals) < 2:
-        warning = "".join(text for _, text, _ in not_steady(question))
-        return [text for text in (warning, how_steady(question)) if text]
+        return [text for text in (warning(question), how_steady(question)) if text]
     return [one.text for one in sentences(Answer(question)) if one.answers in ("steady", "best", "sure")]
 
 

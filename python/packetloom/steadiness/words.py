@@ -19,7 +19,11 @@ Piece = tuple[Literal["text", "name", "number"], str, tuple[str, Condition] | No
 def points(question: Question, bin: str = ALL_SIZES) -> list[Point]:
     """What is known of each competitor under each condition, the hardest first."""
     places = {condition: place for place, condition in enumerate(question.conditions)}
-    found = [(*key, by_bin[bin]) for key, by_bin in question.steadiness.items() if bin in by_bin and key[1] in places]
+    found = [
+        (*key, by_bin[bin])
+        for key, by_bin in question.steadiness.items()
+        if bin in by_bin and key[0] in question.entities and key[1] in places
+    ]
     return sorted(found, key=lambda point: -places[point[1]])
 
 
@@ -71,6 +75,11 @@ def _what(one: Steadiness, place: tuple[str, Condition]) -> Iterator[Piece]:
 def percent(share: float) -> str:
     """A share with its sign."""
     return f"{100 * share:+.2g} %".replace("-", "−")
+
+
+def warning(question: Question) -> str:
+    """The same as plain text; empty if nothing drifts."""
+    return "".join(text for _, text, _ in not_steady(question))
 
 
 def how_steady(question: Question) -> str:
