@@ -159,14 +159,29 @@ def _options(
 @app.command()
 def new(
     file: Annotated[Path, typer.Argument(metavar="[FILE]", help="The scenario to write.")] = Path("scenario.toml"),
-    fabric: Annotated[str | None, typer.Option(metavar="KIND", help="leaf-spine, fat-tree, rack ...")] = None,
+    fabric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="leaf-spine, rail-optimised ... or a file of HPCC's or htsim's simulator.",
+            autocompletion=completion.fabrics,
+        ),
+    ] = None,
     workload: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A distribution of flow sizes, permutation, incast, all-reduce ..."),
+        typer.Option(
+            metavar="NAME",
+            help="A distribution of flow sizes, a file of your own sizes, incast, all-reduce, training ...",
+            autocompletion=completion.workloads,
+        ),
     ] = None,
     scheme: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME,...", help="Transports to compare, each with a queue and a routing that suit it."),
+        typer.Option(
+            metavar="NAME,...",
+            help="Transports to compare, each with a queue and a routing that suit it; or FILE.py:CLASS.",
+            autocompletion=completion.schemes,
+        ),
     ] = None,
     load: Annotated[
         list[str] | None, typer.Option(metavar="LOAD,...", help="Fractions of the hosts' link, such as 0.3,0.6.")
@@ -174,6 +189,12 @@ def new(
     flows: Annotated[int | None, typer.Option(help="How many flows a case has.", min=1, max=10_000_000)] = None,
     seeds: Annotated[int | None, typer.Option(help="How often each case is repeated.", min=1, max=1000)] = None,
     rate: Annotated[str | None, typer.Option(metavar="RATE", help="Of every link, such as 10Gbps.")] = None,
+    oversubscription: Annotated[
+        list[str] | None, typer.Option(metavar="RATIO,...", help="What hosts can send over what uplinks carry.")
+    ] = None,
+    failed_link: Annotated[
+        bool, typer.Option("--failed-link", help="Compare the whole fabric with one that lacks an uplink.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if there is one.")] = False,
 ) -> None:
     """Write a commented scenario that runs as it is. In a terminal, without options, it asks a few questions."""
@@ -185,6 +206,8 @@ def new(
     given: dict[str, Any] = {"fabric": fabric, "workload": workload, "rate": rate, "flows": flows, "seeds": seeds}
     given["schemes"] = choices.schemes("--scheme", scheme) if scheme else None
     given["loads"] = choices.loads("--load", load) if load else None
+    given["oversubscription"] = choices.ratios("--oversubscription", oversubscription) if oversubscription else None
+    given["failed_link"] = failed_link or None
     given = {name: value for name, value in given.items() if value is not None}
     if not given and sys.stdin.isatty():
         from packetloom.new.questions import ask_all

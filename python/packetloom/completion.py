@@ -38,3 +38,25 @@ def components(incomplete: str) -> Offered:
 
     kinds = [component["kind"] for component in json.loads(_core.registry())]
     return _begins(list(dict.fromkeys(kinds)), incomplete)
+
+
+def fabrics(incomplete: str) -> Offered:
+    """What `new` can lay out; a file's name is completed by hand."""
+    from packetloom.new.fabrics import FABRICS
+
+    return _begins(list(FABRICS), incomplete)
+
+
+def workloads(incomplete: str) -> Offered:
+    """What `new` can send over it."""
+    from packetloom.new import choices
+
+    return _begins(list(choices.workloads()), incomplete)
+
+
+def schemes(incomplete: str) -> Offered:
+    """What `new` has recipes for; of several with commas between, the last is completed."""
+    from packetloom.new.recipes import ALIASES, RECIPES
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{one}" for one in _begins([*RECIPES, *ALIASES], last)]

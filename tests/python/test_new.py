@@ -19,23 +19,29 @@ from packetloom.cli import main
 from packetloom.errors import PacketloomError
 from packetloom.new import choices
 from packetloom.new.command import write_scenario
+from packetloom.new.fabrics import FABRICS
 from packetloom.new.questions import ask_all
-from packetloom.new.recipes import RECIPES
+from packetloom.new.recipes import ALIASES, RECIPES
 from packetloom.new.text import Answers, scenario_text
-from packetloom.scenario import facts, plan_from_text
+from packetloom.scenario import facts, plan_from_text, read_plan
 
-OPERATIONS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
+JOBS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "training", "moe", "kv-cache")
 WITHOUT_JOBS = ("ideal", "max-min", "syn", "asy")
+OF_ONE_LINK = {"flowtune", "fastpass", "rcp", "d3", "pdq", "daq", "numfabric", "ideal", "max-min", "asy"}
+"""What knows of one link at each host, and accelerators have one to their server's others, too."""
 SCHEMA = jsonschema.Draft202012Validator(json.loads(_core.schema()))
+ROOT = Path(__file__).parents[2]
 RATES = ("1Gbps", "100Gbps", "400Gbps")
 FEW = ("web-search", "permutation", "incast", "all-reduce")
 
 
 def go_together(fabric: str, workload: str, scheme: str) -> bool:
-    """Flow-level models and controllers run no collectives, and SYN's controller knows leaves and spines only."""
-    return not (workload in OPERATIONS and scheme in WITHOUT_JOBS) and not (
-        scheme == "syn" and fabric in ("fat-tree", "dumbbell")
-    )
+    """Flow-level models and controllers run no jobs, and SYN's controller knows leaves and spines only."""
+    if workload in JOBS and scheme in WITHOUT_JOBS:
+        return False
+    if scheme == "syn":
+        return fabric in ("leaf-spine", "rack")
+    return fabric != "rail-optimised" or scheme not in OF_ONE_LINK
 
 
 def answers(fabric: str, workload: str, schemes: list[str], rate: str = "10Gbps") -> Answers:
@@ -47,7 +53,7 @@ def compatible(fabric: str, workload: str) -> list[str]:
     return [scheme for scheme in RECIPES if go_together(fabric, workload, scheme)]
 
 
-@pytest.mark.parametrize("fabric", choices.fabrics())
+@pytest.mark.parametrize("fabric", FABRICS)
 def test_every_combination_passes_check_and_fits_the_schema(fabric: str) -> None:
     distributions = _core.distributions()
     others = [name for name in choices.workloads() if name not in distributions]
@@ -63,7 +69,7 @@ def test_every_combination_passes_check_and_fits_the_schema(fabric: str) -> None
         assert max(map(len, text.splitlines())) < 200
 
 
-@pytest.mark.parametrize("fabric", choices.fabrics())
+@pytest.mark.parametrize("fabric", FABRICS)
 @pytest.mark.parametrize("workload", ["web-search", "all-reduce"])
 def test_every_scheme_can_be_begun(fabric: str, workload: str, tmp_path: Path) -> None:
     said = write_scenario(tmp_path / "new.toml", answers(fabric, workload, compatible(fabric, workload)))
@@ -74,7 +80,7 @@ def test_every_scheme_can_be_begun(fabric: str, workload: str, tmp_path: Path) -
     ("fabric", "workload", "scheme"),
     [
         (fabric, workload, scheme)
-        for fabric, workload, scheme in itertools.product(choices.fabrics(), FEW, RECIPES)
+        for fabric, workload, scheme in itertools.product(FABRICS, FEW, RECIPES)
         if not go_together(fabric, workload, scheme)
     ],
 )
@@ -112,6 +118,78 @@ def test_what_is_written_runs_at_once(workload: str, tmp_path: Path) -> None:
     assert started["flows_finished"].to_list() == started["flows_started"].to_list()
 
 
+SIZES = "1000,0.5\n20000,0.9\n1000000,1\n"
+
+
+@pytest.mark.parametrize("first_line", ["", "# bytes, cumulative probability\n"])
+def test_sizes_of_ones_own(first_line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sizes.csv").write_text(first_line + SIZES)
+    Path("runs").mkdir()
+    for file, named in (("new.toml", "sizes.csv"), ("runs/new.toml", "../sizes.csv")):
+        write_scenario(Path(file), Answers(workload="sizes.csv", schemes=["tcp"], loads=[0.5]))
+        assert tomllib.loads(Path(file).read_text())["workload"][0]["sizes"] == named
+        said = " ".join(facts(read_plan(file).cases))
+        assert "mean 557" in said, said
+    with pytest.raises(PacketloomError, match=r"--workload other.csv: there is no such file"):
+        Answers(workload="other.csv").checked()
+
+
+def test_a_class_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = ROOT / "examples/table_driven.py"
+    write_scenario(Path("new.toml"), Answers(schemes=["dctcp", f"{own}:TableDriven"], loads=[0.5], seeds=1))
+    assert [case.parameters["scheme"] for case in read_plan("new.toml").cases] == ["DCTCP", "TableDriven"]
+    with pytest.raises(PacketloomError, match="which class of it"):
+        Answers(schemes=[str(own)]).chosen  # noqa: B018
+    with pytest.raises(PacketloomError, match="there is no such file"):
+        Answers(schemes=["mine.py:Mine"]).chosen  # noqa: B018
+
+
+def test_names_that_papers_use() -> None:
+    for name, kind in ALIASES.items():
+        assert Answers(schemes=[name]).checked().chosen[0].kind == kind
+
+
+def test_a_network_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("topology.txt").write_text("4 1 3\n3\n0 3 10Gbps 1000ns 0\n1 3 10Gbps 1000ns 0\n2 3 10Gbps 1000ns 0\n")
+    write_scenario(Path("new.toml"), Answers(fabric="./topology.txt", schemes=["tcp", "dcqcn"], workload="permutation"))
+    topology = tomllib.loads(Path("new.toml").read_text())["topology"]
+    assert topology == {"kind": "hpcc", "file": "topology.txt"}
+
+
+def test_roce_beside_uec_is_told_to_be_like_it() -> None:
+    """1.23 times the best had come of packets of 1000 B beside 4096 B."""
+    for rate, added in (("10Gbps", "10Mbps"), ("100Gbps", "100Mbps"), ("400Gbps", "400Mbps")):
+        text = scenario_text(Answers(workload="all-reduce", schemes=["roce", "dcqcn", "uec"], rate=rate), "x.toml")
+        roce, dcqcn, uec = tomllib.loads(text)["scheme"]
+        assert roce["transport"] == {"kind": "roce", "mss": "4096B", "ack_class": 0, "ack_every": 4}
+        assert dcqcn["transport"]["additive_increase"] == added
+        assert uec["transport"] == "uec"  # packets of 4096 B, acknowledgements for 16384 B
+        assert ("queue_pairs" in str(roce["routing"])) == (rate != "10Gbps")
+
+
+def test_the_engineers_question_needs_no_toml(tmp_path: Path) -> None:
+    file = tmp_path / "rails.toml"
+    asked = Answers(
+        fabric="rail-optimised",
+        workload="training",
+        schemes=["dcqcn", "uec"],
+        rate="400Gbps",
+        oversubscription=[1, 2],
+        failed_link=True,
+        seeds=1,
+    )
+    write_scenario(file, asked)
+    plan = read_plan(file)
+    assert plan.warnings == ()
+    assert len(plan.cases) == 8
+    small = ["workload.0.arrivals.layers=2", "workload.0.arrivals.microbatches=1", "workload.0.arrivals.repeat=1"]
+    cases = packetloom.run(file, tmp_path / "out", overrides=small, progress=False).to_polars("cases")
+    assert cases["flows_finished"].to_list() == cases["flows_started"].to_list()
+
+
 def packetloom_new(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "packetloom", "new", *arguments]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False, stdin=subprocess.DEVNULL)
@@ -143,10 +221,17 @@ def test_it_says_how_to_run_it_and_how_an_editor_completes_it(tmp_path: Path) ->
     ("arguments", "message"),
     [
         (["--fabric", "leafspine"], "--fabric leafspine: there is no such choice; did you mean 'leaf-spine'?"),
-        (["--fabric", "ring"], "--fabric ring: there is no such choice; choose one of: fat-tree, "),
+        (["--fabric", "ring"], "--fabric ring: there is no such choice; choose one of: leaf-spine, fat-tree, "),
         (["--workload", "web"], "--workload web: there is no such choice"),
         (["--scheme", "tcp,dctpc"], "--scheme dctpc: there is no such choice; did you mean 'dctcp'?"),
         (["--scheme", "tcp", "--scheme", "tcp"], "--scheme tcp: it is named twice"),
+        (["--scheme", "mine.py"], "--scheme mine.py: which class of it? Write mine.py:CLASS"),
+        (["--workload", "mine.csv"], "--workload mine.csv: there is no such file"),
+        (["--fabric", "mine.txt"], "--fabric mine.txt: there is no such file"),
+        (["--oversubscription", "two"], "--oversubscription two: it is what hosts can send"),
+        (["--oversubscription", "3"], "--oversubscription 3: four hosts a leaf have 4, 2 or 1 spines"),
+        (["--oversubscription", "2", "--fabric", "rack"], "--oversubscription: rack has none to set; these have: leaf"),
+        (["--failed-link", "--fabric", "rack"], "--failed-link: rack has no link that others stand in for"),
         (["--load", "80"], "--load 80: a load is a fraction of the hosts' link, such as 0.6"),
         (["--load", "nan"], "--load nan: a load"),
         (["--load", "0.3,"], "--load : a load"),

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from packetloom import _core
 from packetloom.errors import PacketloomError
-from packetloom.new.recipes import RECIPES
+from packetloom.new.recipes import ALIASES, CLASSES, RECIPES, Recipe
+from packetloom.suggest import meant
 
-SMALL: dict[str, dict[str, int]] = {
-    "leaf-spine": {"spines": 4, "leaves": 4, "hosts_per_leaf": 4},
-    "fat-tree": {"k": 4},
-    "rack": {"hosts": 16},
-    "dumbbell": {"left": 8, "right": 8},
-}
-"""The fabrics to choose from, if the catalogue has them, with sixteen hosts each: a first run takes seconds."""
-BOTTLENECK = 4
-"""A dumbbell's, in links of hosts: half of what the hosts of one side can send."""
 RATE = re.compile(r"(\d+(?:\.\d+)?) *([MGT])bps")
 GBPS = {"M": 0.001, "G": 1.0, "T": 1000.0}
 
@@ -34,6 +27,7 @@ class Traffic:
     doc: str
     table: Mapping[str, Any]
     loads: bool = False
+    is_job: bool = False
     run: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -48,21 +42,15 @@ def doc(section: str, kind: str) -> str:
     return text
 
 
-def fabrics() -> list[str]:
-    """The topologies to choose from."""
-    return [kind for kind in _components("topology") if kind in SMALL]
-
-
 def other_topologies(fabric: str) -> list[str]:
     """All that the catalogue has beside this one."""
     return [kind for kind in _components("topology") if kind != fabric]
 
 
-def sizes_of(fabric: str) -> dict[str, tuple[int, str]]:
-    """A fabric's numbers of switches and hosts, each with what it counts."""
-    component = _components("topology")[fabric]
-    written = {name: (size, _named(component, name)) for name, size in SMALL[fabric].items()}
-    return {name: (size, one["doc"].rstrip(".") if one else "") for name, (size, one) in written.items()}
+def doc_of_key(section: str, kind: str, name: str) -> str:
+    """What the catalogue says of a component's parameter, if anything."""
+    parameter = _named(_components(section)[kind], name)
+    return parameter["doc"].rstrip(".") if parameter else ""
 
 
 def _named(component: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
@@ -70,13 +58,9 @@ def _named(component: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
 
 
 def workloads() -> dict[str, Traffic]:
-    """Flow-size distributions at a load; a permutation, an incast; collective operations."""
+    """Flow-size distributions at a load; a permutation, an incast; collective operations; training and inference."""
     found = {
-        name: Traffic(
-            "flow sizes of a distribution, between random pairs, at a load",
-            {"sizes": name, "arrivals": "poisson", "pattern": "random-pairs"},
-            loads=True,
-        )
+        name: _at_a_load(name, "flow sizes of a distribution, between random pairs, at a load")
         for name in _core.distributions()
     }
     found["permutation"] = Traffic(
@@ -94,8 +78,60 @@ def workloads() -> dict[str, Traffic]:
     )
     for operation in _operations():
         table = {"kind": "collective", "operation": operation, "size": "8MB", "repeat": 2}
-        found[operation] = Traffic("a collective operation of all hosts, 8 MB, twice", {"arrivals": table})
-    return found
+        found[operation] = Traffic("a collective operation of all hosts, 8 MB, twice", {"arrivals": table}, is_job=True)
+    return found | {name: Traffic(doc, {"arrivals": table}, is_job=True) for name, (doc, table) in JOBS.items()}
+
+
+def _at_a_load(sizes: str, doc: str) -> Traffic:
+    return Traffic(doc, {"sizes": sizes, "arrivals": "poisson", "pattern": "random-pairs"}, loads=True)
+
+
+def traffic(name: str, folder: Path = Path()) -> Traffic:
+    """The workload of that name; or flows of the sizes in a file, named as from the scenario's folder."""
+    if not _is_file(name):
+        return workloads()[chosen("--workload", name, workloads(), "; or a file of sizes, such as sizes.csv")]
+    sizes = from_folder("--workload", name, folder)
+    sizes = sizes if _is_file(sizes) else f"./{sizes}"
+    return _at_a_load(sizes, "flow sizes of a file of your own, between random pairs, at a load")
+
+
+def _is_file(name: str) -> bool:
+    """As scenarios have it: names have no dots and no folders."""
+    return any(letter in name for letter in "./\\")
+
+
+def from_folder(flag: str, name: str, folder: Path) -> str:
+    """The file as a scenario in this folder names it."""
+    if not Path(name).is_file():
+        raise PacketloomError(f"{flag} {name}: there is no such file")
+    return os.path.relpath(name, folder)
+
+
+JOBS: dict[str, tuple[str, dict[str, Any]]] = {
+    "training": (
+        "two steps of training on 16 accelerators: tensor, data and pipeline parallel",
+        {
+            "kind": "training",
+            "tensor": 2,
+            "data": 4,
+            "pipeline": 2,
+            "layers": 8,
+            "microbatches": 4,
+            "forward": "200us",
+            "activations": "2MB",
+            "gradients": "10MB",
+            "repeat": 2,
+        },
+    ),
+    "moe": (
+        "tokens go to 16 experts and back, two to a token",
+        {"kind": "moe", "experts": 16, "top_k": 2, "tokens": 128, "bytes_per_token": "14336B", "repeat": 2},
+    ),
+    "kv-cache": (
+        "eight ranks send caches of 4 MB to eight others",
+        {"kind": "kv-cache", "prefill": 8, "decode": 8, "size": "4MB"},
+    ),
+}
 
 
 def _operations() -> list[str]:
@@ -110,14 +146,45 @@ def transports() -> dict[str, str]:
     return {kind: doc("transport", kind) for kind in RECIPES}
 
 
-def chosen(flag: str, value: str, names: Iterable[str]) -> str:
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A scheme that was asked for: its transport's kind, what the scenario says of that, its recipe, what it is."""
+
+    kind: str
+    transport: Mapping[str, Any]
+    recipe: Recipe
+    label: str
+    doc: str
+
+
+def scheme(name: str, folder: Path = Path()) -> Chosen:
+    """The scheme of that name; or a transport that is a class in Python, "FILE.py:CLASS"."""
+    file, colon, class_name = name.rpartition(":")
+    if colon and file.endswith(".py"):
+        return _of_class(file, class_name, folder)
+    if name.endswith(".py"):
+        raise PacketloomError(f"--scheme {name}: which class of it? Write {name}:CLASS")
+    kind = ALIASES.get(name, name)
+    recipe = RECIPES[chosen("--scheme", kind, RECIPES, "; or a class of your own, FILE.py:CLASS")]
+    return Chosen(kind, recipe.transport, recipe, recipe.label, doc("transport", kind))
+
+
+def _of_class(file: str, class_name: str, folder: Path) -> Chosen:
+    from_there = from_folder("--scheme", file, folder)
+    (component,) = json.loads(_core.explain_class(file, class_name))
+    if (recipe := CLASSES.get(component["kind"])) is None or component["section"] != "transport":
+        what = f"it is a {component['section']}, and these are transports"
+        raise PacketloomError(f"--scheme {file}:{class_name}: {what}; write it beside one in the file")
+    return Chosen(component["kind"], {"file": from_there, "class": class_name}, recipe, class_name, component["doc"])
+
+
+def chosen(flag: str, value: str, names: Iterable[str], more: str = "") -> str:
     """The value, if it is one of the names."""
     known = list(names)
     if value in known:
         return value
-    near = difflib.get_close_matches(value.lower(), known, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"choose one of: {', '.join(known)}"
-    raise PacketloomError(f"{flag} {value}: there is no such choice; {hint}")
+    hint = meant(value, known, "choose one of")
+    raise PacketloomError(f"{flag} {value}: there is no such choice; {hint}{'' if hint.endswith('?') else more}")
 
 
 def gbps(flag: str, value: str) -> float:
@@ -144,9 +211,26 @@ def _load(flag: str, text: str) -> float:
 
 
 def schemes(flag: str, values: Iterable[str]) -> list[str]:
-    """Transports, each named once."""
-    named = [chosen(flag, part.strip(), RECIPES) for value in values for part in value.split(",")]
+    """Schemes, each named once."""
+    named = [part.strip() for value in values for part in value.split(",")]
+    for name in named:
+        if not name.rpartition(":")[0].endswith(".py") and not name.endswith(".py"):
+            chosen(flag, ALIASES.get(name, name), RECIPES, "; or a class of your own, FILE.py:CLASS")
     twice = next((name for name in named if named.count(name) > 1), None)
     if twice:
         raise PacketloomError(f"{flag} {twice}: it is named twice; name each once")
     return named
+
+
+def ratios(flag: str, values: Iterable[str]) -> list[float]:
+    """Oversubscriptions as numbers."""
+    found = []
+    for part in (part for value in values for part in value.split(",")):
+        try:
+            ratio = float(part)
+        except ValueError:
+            ratio = 0.0
+        if not 1 <= ratio <= 100:
+            raise PacketloomError(f"{flag} {part}: it is what hosts can send over what uplinks carry, such as 2")
+        found.append(ratio)
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from packetloom import _core
@@ -26,8 +27,9 @@ def check_can_write(file: Path, force: bool) -> None:
 
 def write_scenario(file: Path, answers: Answers) -> list[str]:
     """Writes the file; gives what to say of it."""
+    answers = replace(answers, folder=file.parent)
     text = scenario_text(answers.checked(), shlex.quote(str(file)))
-    cases = _cases(text, answers)
+    cases = _cases(text, file, answers)
     file.write_text(text, encoding="utf-8")
     schema = shlex.quote(str(file.parent / SCHEMA))
     return [
@@ -38,16 +40,16 @@ def write_scenario(file: Path, answers: Answers) -> list[str]:
     ]
 
 
-def _cases(text: str, answers: Answers) -> Sequence[_core.Case]:
+def _cases(text: str, file: Path, answers: Answers) -> Sequence[_core.Case]:
     """The scenario's cases. Each scheme is begun once, as some schemes do not go with every fabric or workload."""
     try:
-        cases = plan_from_text(text, "toml", "", ()).cases
+        cases = plan_from_text(text, "toml", str(file), ()).cases
         for case in {case.parameters["scheme"]: case for case in cases}.values():
             simulation = _core.Simulation(case)
             simulation.cancel()
             simulation.run(1)
     except ScenarioError as error:
         asked = f"--fabric {answers.fabric} --workload {answers.workload} --scheme {','.join(answers.schemes)}"
-        reason = str(error).removeprefix("scenario:").lstrip("0123456789: ")
+        reason = str(error).removeprefix(f"{file}:").lstrip("0123456789: ")
         raise PacketloomError(f"{asked}: these do not go together: {reason}") from None
     return cases

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from packetloom import terminal
 from packetloom.errors import PacketloomError
-from packetloom.new import choices
+from packetloom.new import choices, fabrics
 from packetloom.new.text import LOADS, SEEDS, Answers
 
 T = TypeVar("T")
@@ -21,11 +21,11 @@ def ask_all(ask: Ask = input) -> Answers:
     """Asks until there is an answer to each question; Enter takes the default."""
     terminal.console().print("Enter takes the value in brackets; ? shows the choices.", markup=False)
     usual = Answers()
-    fabrics = {kind: choices.doc("topology", kind) for kind in choices.fabrics()}
+    known = {kind: choices.doc("topology", kind) for kind in fabrics.FABRICS}
     traffics = {name: traffic.doc for name, traffic in choices.workloads().items()}
-    fabric = _ask(ask, "Fabric", usual.fabric, lambda text: choices.chosen("fabric", text, fabrics), fabrics)
+    fabric = _ask(ask, "Fabric", usual.fabric, fabrics.checked, known)
     rate = _ask(ask, "Rate of the links", usual.rate, _rate)
-    workload = _ask(ask, "Workload", usual.workload, lambda text: choices.chosen("workload", text, traffics), traffics)
+    workload = _ask(ask, "Workload", usual.workload, _workload, traffics)
     schemes = _ask(
         ask,
         "Schemes, with commas between",
@@ -34,7 +34,7 @@ def ask_all(ask: Ask = input) -> Answers:
         choices.transports(),
     )
     loads = None
-    if choices.workloads()[workload].loads:
+    if choices.traffic(workload).loads:
         loads = _ask(ask, "Loads", ", ".join(map(str, LOADS)), lambda text: choices.loads("load", [text]))
     seeds = _ask(ask, "Seeds", str(SEEDS), _seeds)
     return Answers(fabric=fabric, workload=workload, schemes=schemes, loads=loads, seeds=seeds, rate=rate)
@@ -61,6 +61,11 @@ def _show(known: Mapping[str, str] | None) -> None:
     for name, doc in known.items():
         table.add_row(name, Text(doc))
     console.print(table)
+
+
+def _workload(text: str) -> str:
+    choices.traffic(text)
+    return text
 
 
 def _rate(text: str) -> str:

@@ -18,6 +18,21 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class OfAllPorts:
+    """A buffer that all ports of a switch share: so much for each of them."""
+
+    each: Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A queue's length that marks: HPCC's run.py has it in proportion to the rate; then what is deployed."""
+
+    size: int
+    deployed: int
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """A scheme that makes sense as it stands: what `[[scheme]]` says beside the transport's kind."""
 
@@ -32,12 +47,15 @@ DROP_TAIL = {"kind": "drop-tail", "capacity": Buffer(225_000)}
 UNBOUNDED = {"kind": "drop-tail"}
 MARKING = {"kind": "ecn", "capacity": Buffer(225_000), "mark_above": Buffer(22_500)}
 PFABRIC = {"kind": "pfabric", "capacity": Buffer(22_500)}
-LOSSLESS = {"kind": "shared-buffer", "buffer": "12MB"}
-MARKING_LOSSLESS = LOSSLESS | {"ecn_min": Buffer(40_000), "ecn_max": Buffer(160_000)}
-STRICT = {"kind": "classes", "strict": 8, "queue": "drop-tail"}
+LOSSLESS = {"kind": "shared-buffer", "buffer": OfAllPorts(Buffer(225_000))}
+MARKING_LOSSLESS = LOSSLESS | {"ecn_min": Threshold(40_000, 150_000), "ecn_max": Threshold(160_000, 1_500_000)}
+STRICT = {"kind": "classes", "strict": 8, "queue": "drop-tail", "port": DROP_TAIL}
 PIAS = {"kind": "classes", "strict": 3, "queue": "drop-tail"}
 PIAS_PORT = {"kind": "ecn", "capacity": Buffer(225_000), "mark_above": Buffer(90_000)}
 UEC = {"kind": "ndp", "capacity": Buffer(36_000), "ecn_min": Buffer(7_500), "ecn_max": Buffer(29_000)}
+
+DEPLOYED_GBPS = 100
+"""From this rate on RDMA is set up as it is deployed; see `equal`."""
 
 RECIPES: dict[str, Recipe] = {
     "tcp": Recipe("TCP", DROP_TAIL),
@@ -58,7 +76,7 @@ RECIPES: dict[str, Recipe] = {
     "d3": Recipe("D3", DROP_TAIL),
     "pdq": Recipe("PDQ", DROP_TAIL, {"kind": "ecmp", "symmetric": True}),
     "daq": Recipe("DAQ", {"kind": "daq"}),
-    "numfabric": Recipe("NUMFabric", {"kind": "weighted-fair"}),
+    "numfabric": Recipe("NUMFabric", {"kind": "weighted-fair", "capacity": Buffer(225_000)}),
     "roce": Recipe("RoCE (PFC alone)", LOSSLESS),
     "dcqcn": Recipe("DCQCN", MARKING_LOSSLESS),
     "timely": Recipe("TIMELY", LOSSLESS),
@@ -75,11 +93,29 @@ RECIPES: dict[str, Recipe] = {
 """By the transport's kind, in the order of the catalogue."""
 
 
-def scaled(value: Any, gbps: float) -> Any:
-    """A value of a recipe as the scenario has it, on links of this rate."""
+ALIASES = {"pfabric": "line-rate", "ultra-ethernet": "uec", "srpt": "ideal"}
+"""What else transports are called, where a paper's name is a queue's or nobody's."""
+CLASSES: dict[str, Recipe] = {
+    "python": Recipe("", MARKING),
+    "python-rate": Recipe("", MARKING_LOSSLESS),
+    "python-telemetry": Recipe("", LOSSLESS),
+}
+"""By what a class in Python is."""
+
+
+def scaled(value: Any, gbps: float, ports: int) -> Any:
+    """A value of a recipe as the scenario has it, on links of this rate, where switches have up to so many ports."""
     if isinstance(value, Mapping):
-        return {key: scaled(inner, gbps) for key, inner in value.items()}
+        return {key: scaled(inner, gbps, ports) for key, inner in value.items()}
     if isinstance(value, Buffer):
-        size = round(value.size * max(gbps / REFERENCE_GBPS, 1))
-        return f"{size / 1000:g}KB"
+        return _size(value.size * max(gbps / REFERENCE_GBPS, 1))
+    if isinstance(value, OfAllPorts):
+        return _size(value.each.size * max(gbps / REFERENCE_GBPS, 1) * ports)
+    if isinstance(value, Threshold):
+        in_proportion = value.size * max(gbps / REFERENCE_GBPS, 1)
+        return _size(value.deployed if gbps >= DEPLOYED_GBPS else in_proportion)
     return value
+
+
+def _size(size: float) -> str:
+    return f"{round(size) / 1000:g}KB"

@@ -6,15 +6,20 @@ import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from packetloom.errors import PacketloomError
-from packetloom.new import choices
-from packetloom.new.recipes import RECIPES, scaled
+from packetloom.new import choices, equal, fabrics
+from packetloom.new.choices import Chosen, Traffic
+from packetloom.new.recipes import DEPLOYED_GBPS, scaled
 
 SCHEMA = "packetloom.schema.json"
 """The file that the scenario's first line tells an editor to complete by."""
 FLOWS = 1000
+WHOLE, AT = "100s", " # 100s: when all is over, so that the network is whole"
+MOST_BESIDE = 80
+"""A longer explanation does not stand beside its key."""
 LOADS = (0.3, 0.6)
 SEEDS = 3
 
@@ -30,13 +35,36 @@ class Answers:
     flows: int | None = None
     seeds: int = SEEDS
     rate: str = "10Gbps"
+    oversubscription: Sequence[float] = ()
+    failed_link: bool = False
+    folder: Path = Path()
+    """The scenario's, which the files that it names are sought from."""
+
+    @property
+    def gbps(self) -> float:
+        """The links' rate as a number."""
+        return choices.gbps("--rate", self.rate)
+
+    @property
+    def traffic(self) -> Traffic:
+        """The workload."""
+        return choices.traffic(self.workload, self.folder)
+
+    @property
+    def chosen(self) -> list[Chosen]:
+        """The schemes."""
+        return [choices.scheme(name, self.folder) for name in self.schemes]
 
     def checked(self) -> Answers:
         """The same, if it can be; raises `PacketloomError` with what to write instead."""
-        choices.chosen("--fabric", self.fabric, choices.fabrics())
-        traffic = choices.workloads()[choices.chosen("--workload", self.workload, choices.workloads())]
+        fabrics.checked(self.fabric)
+        traffic = self.traffic
         choices.schemes("--scheme", self.schemes)
         choices.gbps("--rate", self.rate)
+        if self.oversubscription:
+            fabrics.oversubscribed(self.fabric, self.oversubscription)
+        if self.failed_link:
+            fabrics.failing_link(self.fabric)
         for flag, given in (("--load", self.loads), ("--flows", self.flows)):
             if given is not None and not traffic.loads:
                 raise PacketloomError(f"{flag}: the workload {self.workload!r} has none; leave it out")
@@ -46,21 +74,22 @@ class Answers:
 def scenario_text(answers: Answers, file: str) -> str:
     """The scenario, with a comment for each choice that one may want to change."""
     parts = [_head(answers, file), _topology(answers), _workload(answers)]
-    parts += [_scheme(kind, answers) for kind in answers.schemes]
+    parts += _schemes(answers)
+    if answers.failed_link:
+        parts.append(_fault(answers))
     parts += [_run(answers), _measure(answers)]
     return "\n".join(parts)
 
 
 def _measure(answers: Answers) -> str:
     lines = ["[measure]", "queues = true # each port's queue: its mean, p99 and maximum"]
-    arrivals = choices.workloads()[answers.workload].table.get("arrivals")
-    if isinstance(arrivals, dict) and arrivals["kind"] == "collective":
+    if answers.traffic.is_job:
         lines.append("operations = true # what ranks waited for, and which links bound operations")
     return "\n".join([*lines, ""])
 
 
 def _head(answers: Answers, file: str) -> str:
-    names = [RECIPES[kind].label for kind in answers.schemes]
+    names = [one.label for one in answers.chosen]
     compared = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     about = f"{compared}: workload {answers.workload}, fabric {answers.fabric}. Written by `packetloom new`."
     return (
@@ -72,41 +101,86 @@ def _head(answers: Answers, file: str) -> str:
 
 
 def _topology(answers: Answers) -> str:
-    others = ", ".join(choices.other_topologies(answers.fabric))
-    about = f"{choices.doc('topology', answers.fabric)} Other kinds: {others}."
-    lines = ["[topology]", *_comment(about), f"kind = {_value(answers.fabric)}"]
-    lines += [f"{name} = {size} # {doc}" for name, (size, doc) in choices.sizes_of(answers.fabric).items()]
+    kind, fabric = fabrics.kind(answers.fabric), fabrics.fabric(answers.fabric)
+    others = ", ".join(choices.other_topologies(kind))
+    about = f"{choices.doc('topology', kind)} Other kinds: {others}."
+    lines = ["[topology]", *_comment(about), f"kind = {_value(kind)}"]
+    if fabrics.is_file(answers.fabric):
+        file = choices.from_folder("--fabric", answers.fabric, answers.folder)
+        return "\n".join([*lines, f"file = {_value(file)}"]) + "\n"
+    sizes = dict(fabric.sizes)
+    if answers.oversubscription:
+        sizes |= fabrics.oversubscribed(answers.fabric, answers.oversubscription)
+    for name, size in sizes.items():
+        doc = choices.doc_of_key("topology", kind, name)
+        lines.append(f"{name} = {_value(size)}" + (f" # {doc}" if len(doc) < MOST_BESIDE else ""))
     link = {"rate": answers.rate.replace(" ", ""), "delay": "1us"}
     lines.append(f"link = {_value(link)} # every link, unless others are named")
-    if answers.fabric == "dumbbell":
-        shared = link | {"rate": f"{choices.gbps('--rate', answers.rate) * choices.BOTTLENECK:g}Gbps"}
-        lines.append(f"bottleneck = {_value(shared)} # between the two switches")
+    lines += [f"{name} = {_value(value)}" for name, value in fabric.links(answers.gbps).items()]
     return "\n".join(lines) + "\n"
 
 
 def _workload(answers: Answers) -> str:
-    traffic = choices.workloads()[answers.workload]
+    traffic = answers.traffic
     lines = [f"{key} = {_value(value)}" for key, value in traffic.table.items()]
     return "\n".join(["[[workload]]", *_comment(f"{answers.workload}: {traffic.doc}."), *lines]) + "\n"
 
 
-def _scheme(kind: str, answers: Answers) -> str:
-    recipe = RECIPES[kind]
-    transport = {"kind": kind, **recipe.transport} if recipe.transport else kind
-    queue = scaled(recipe.queue, choices.gbps("--rate", answers.rate))
+def _schemes(answers: Answers) -> list[str]:
+    """A table for each scheme; what is no scheme's own they all have alike."""
+    chosen, gbps = answers.chosen, answers.gbps
+    told = equal.alike([one.kind for one in chosen], gbps)
+    return [_scheme(one, told[one.kind] | _repair(one.kind, answers), answers) for one in chosen]
+
+
+def _repair(kind: str, answers: Answers) -> dict[str, str]:
+    """What a link that fails loses must come again, which RoCE's go-back-n only sees to after a timeout."""
+    return {"rto": "4ms"} if answers.failed_link and equal.is_rdma(kind) else {}
+
+
+def _scheme(one: Chosen, told: Mapping[str, Any], answers: Answers) -> str:
+    recipe, gbps = one.recipe, answers.gbps
+    own = {**one.transport, **told}
+    queue = scaled(recipe.queue, gbps, fabrics.fabric(answers.fabric).ports)
+    if answers.failed_link and recipe.queue.get("kind") == "shared-buffer":
+        queue |= {"pause_time": _pause_time(answers)}  # or a lost RESUME would stall a link
     keys = {
-        "name": recipe.label,
-        "transport": transport,
+        "name": one.label,
+        "transport": {"kind": one.kind, **own} if own else one.kind,
         "queue": (queue if len(queue) > 1 else queue["kind"]) if queue else None,
-        "routing": recipe.routing,
+        "routing": equal.queue_pairs(one.kind, recipe.routing, gbps, answers.traffic.is_job),
         "nic": recipe.nic,
     }
+    about = one.doc
+    if equal.is_rdma(one.kind) and gbps >= DEPLOYED_GBPS:
+        about += f" {equal.DEPLOYED}"
     lines = [f"{key} = {_value(value)}" for key, value in keys.items() if value is not None]
-    return "\n".join(["[[scheme]]", *_comment(choices.doc("transport", kind)), *lines]) + "\n"
+    return "\n".join(["[[scheme]]", *_comment(about), *lines]) + "\n"
+
+
+def _pause_time(answers: Answers) -> str:
+    """50 us, or what a PAUSE can say on the fastest link: 65535 times what 512 bits take."""
+    fastest = answers.gbps * (fabrics.SCALE_UP if "scale_up" in fabrics.fabric(answers.fabric).links(1.0) else 1)
+    return f"{min(50, int(65535 * 512 / fastest / 1000))}us"
+
+
+def _fault(answers: Answers) -> str:
+    about = (
+        "The whole network, and one in which a link is down from the start, as routing knows. With a later `at`, and "
+        '`learn_after = "1ms"`, what is lost until it knows counts, too.'
+    )
+    keys = {
+        "kind": "link-down",
+        "between": list(fabrics.failing_link(answers.fabric)),
+        "at": [WHOLE, "0us"],
+        "learn_after": "0us",
+    }
+    lines = [f"{key} = {_value(value)}" + (AT if key == "at" else "") for key, value in keys.items()]
+    return "\n".join(["[[fault]]", *_comment(about), *lines]) + "\n"
 
 
 def _run(answers: Answers) -> str:
-    traffic = choices.workloads()[answers.workload]
+    traffic = answers.traffic
     lines = ["[run]"]
     if traffic.loads:
         flows = answers.flows or FLOWS
