@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 
 from made_results import Runs, failing, runs, values
-from packetloom.claims import Claim, judge
+from packetloom.claims import Claim, NotComparable, judge
 from packetloom.reproduce import PAPERS, PAPERS_FOLDER
 from packetloom.reproduce.rdma import PAPER, claims, measure
 from packetloom.reproduce.rdma.claims import DCQCN, HPCC, PFC, TIMELY
+from packetloom.reproduce.readings import times_as_many
 from packetloom.rows import CaseRow, TableName
 from packetloom.scenario import read_plan
 
@@ -179,8 +180,22 @@ def test_fixed_points_are_over_starts_and_first_rates() -> None:
         case(TIMELY, {"scheme.transport.ack_every": packets}, host1_to_leaf0=[5] * 5, host2_to_leaf0=[other] * 5)
         for packets, other in ((16, 5), (16, 1), (64, 5))
     ]
-    found = judge(claim_of("RD8"), runs(starts=Sampled(*made), segments=Sampled(*segments)))
-    beside = {one.what: one.value for one in found.beside if "a rate for each" in one.what}
+    own = [
+        case(scheme, {"workload[1].start_ns": at_ns}, host1_to_leaf0=[ours] * 5, host2_to_leaf0=[1.0] * 5)
+        # Of each scheme only the start at which the first flow has come to 7 Gb/s counts.
+        for scheme, at_ns, ours in (
+            *((one, at_ns, 4.0 if one == TIMELY else 1.0) for one, at_ns in claims.SEVEN_GBPS_NS.items()),
+            (TIMELY, 580_000, 99.0),
+        )
+    ]
+    of_both = {"starts": Sampled(*made), "segments": Sampled(*segments)}
+    found = judge(claim_of("RD8"), {**runs(**of_both), "seven-and-three": Sampled(*own)})
+    assert values(found.beside)["TIMELY, from 7 and 3 Gb/s: Jain's index"] == round(25 / 34, 9)
+    even = [at(scheme, 0.0, 5.0, (5, 5)) for scheme in (TIMELY, DCQCN)]
+    only_own = {**runs(starts=Sampled(*even), segments=Sampled(*segments)), "seven-and-three": Sampled(*own)}
+    of_own = judge(claim_of("RD8"), only_own)
+    assert values(of_own.deciding)["TIMELY: range of Jain's index"] == round(1 - 25 / 34, 9)
+    beside = {one.what: one.value for one in found.beside if "a rate for each" in one.what and "7" not in one.what}
     assert beside == {
         "TIMELY, a rate for each 16 KB: least of Jain's index": pytest.approx(36 / 52),
         "TIMELY, a rate for each 64 KB: least of Jain's index": 1.0,
@@ -195,8 +210,14 @@ def test_fixed_points_are_over_starts_and_first_rates() -> None:
 
 def test_recovery_is_held_by_mean_slowdowns() -> None:
     schemes = {claims.IRN: 2.0, claims.IRN_LOSSLESS: 2.1, claims.GO_BACK_N: 4.0, claims.GO_BACK_N_LOSSY: 4.4}
-    made = Runs(*(({"scheme": one}, {"slowdown": [mean - 1, mean + 1]}) for one, mean in schemes.items()))
+    schemes |= {claims.IRN_UNPAUSED: 2.0, claims.IRN_PATIENT: 2.2}
+    sizes = [1_000, 1_001]
+    flows = {one: {"slowdown": [mean - 1, mean + 1], "size_bytes": sizes} for one, mean in schemes.items()}
+    made = Runs(*(({"scheme": one}, of) for one, of in flows.items()))
     found = judge(claim_of("RD9"), runs(irn=made))
+    beside = values(found.beside)
+    assert beside["IRN, PFC, a longer timeout / without PFC"] == 1.1
+    assert beside["flows of one packet: IRN, PFC / without PFC"] == 1.1
     assert values(found.deciding) == {
         "IRN / go-back-N with PFC": 0.5,
         "IRN with PFC / without": 1.05,
@@ -229,6 +250,23 @@ def test_loss_is_held_against_a_tenth_of_that_with_a_floor(lost: int, verdict: s
     found = judge(claim_of("RD10"), runs(swift=Incasts(*made, drops=[lost, 200])))
     assert values(found.deciding)["1000:1: of the link"] == 0.96
     assert found.verdict == verdict
+
+
+def test_nothing_lost_is_not_held_against_nothing_lost() -> None:
+    full = {"leaf0_to_host0": [12_000.0] * 5}
+    axis = {"workload.0.pattern.fan_in": 100}
+    made = [case(claims.SWIFT, axis, **full), case(claims.SWIFT_FLOOR, axis, **full)]
+    found = judge(claim_of("RD10"), runs(swift=Incasts(*made, drops=[0, 0])))
+    assert list(values(found.deciding)) == ["100:1: of the link"]
+    assert values(found.beside)["100:1: % lost"] == 0
+
+
+def test_a_ratio_to_what_did_not_occur_is_no_number() -> None:
+    assert times_as_many(30, 3, "a pause") == 10
+    assert times_as_many(30, 0, "a pause") == 30
+    assert times_as_many(0, 3, "a pause") == 0
+    with pytest.raises(NotComparable, match="a pause did not occur on either side"):
+        times_as_many(0, 0, "a pause")
 
 
 def test_experiments_are_there_and_every_scenario_stands() -> None:

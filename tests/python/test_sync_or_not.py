@@ -110,10 +110,20 @@ def test_one_rule_for_slots_decides_of_bimodal_and_facebook_web_lengths(judged: 
     assert {one.what: one.value for one in finding.beside}["FBW / bimodal at 0.9, packed"] == 0.75
 
 
-def test_the_index_that_the_paper_does_not_define_decides_nothing(judged: Judge) -> None:
-    finding = judged("SA1", {of.__name__: {MMF: 0.9, "ASY": 0.8} for of in measure.JAINS.values()})
-    assert finding.verdict == "not comparable"
-    assert [one.value for one in finding.beside] == pytest.approx([-0.1] * 2 * len(measure.JAINS))
+def test_an_index_that_the_paper_does_not_define_is_judged_by_every_reading(judged: Judge) -> None:
+    names = [of.__name__ for of in measure.JAINS.values()]
+
+    def of_asy(*values: float) -> Finding:
+        return judged("SA1", {name: {MMF: 0.9, "ASY": value} for name, value in zip(names, values, strict=True)})
+
+    finding = of_asy(*(0.8 for _ in names))
+    assert finding.verdict == "differs"
+    assert len(finding.deciding) == 2
+    assert [one.value for one in finding.beside] == pytest.approx([-0.1] * 2 * (len(names) - 1))
+    assert of_asy(*(0.89 for _ in names)).verdict == "holds"
+    hangs = of_asy(*(0.89 if place == 3 else 0.8 for place, _ in enumerate(names)))
+    assert hangs.verdict == "not comparable"
+    assert "differs with of a sender's flows' shares of their best" in hangs.reason
 
 
 @pytest.mark.parametrize("experiment", PAPER.experiments, ids=lambda experiment: experiment.name)

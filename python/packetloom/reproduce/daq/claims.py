@@ -12,7 +12,7 @@ import polars as pl
 
 from packetloom.claims import Claim, Measured
 from packetloom.reproduce.daq import measure
-from packetloom.reproduce.daq.choices import Numbers, unless_it_hangs, whatever_q
+from packetloom.reproduce.daq.choices import whatever_q
 from packetloom.reproduce.daq.measure import (
     CAPACITY_BYTES,
     D3,
@@ -25,7 +25,8 @@ from packetloom.reproduce.daq.measure import (
     RCP_TIMEOUT,
     WEIGHT_RATIO,
 )
-from packetloom.reproduce.measure import NO_LIMIT, Interval, Runs, interval_of, listed
+from packetloom.reproduce.measure import NO_LIMIT, Interval, Runs, above, interval_of, listed
+from packetloom.reproduce.readings import Numbers, unless_it_hangs
 from packetloom.statistics import polars_frame
 
 # One queue.
@@ -43,8 +44,8 @@ STEADY_NS = (0.1e9, 1.5e9)
 TURN = 1_500 * 101 / ((STEADY_NS[1] - STEADY_NS[0]) / 8)
 # Who meets fewer deadlines has collapsed, and nothing is gained over it.
 COLLAPSED = 0.5
-# "Up to 37 %", "up to 33 %": a largest gain beyond 60 % is another claim.
-HEADLINE = (0.25, 0.6)
+# Of "up to 37 %" and "up to 33 %".
+HEADLINE = (0.25, NO_LIMIT)
 
 
 def threshold(runs: Runs) -> Numbers:
@@ -165,22 +166,18 @@ def long_flows(runs: Runs) -> Numbers:
     """DQ6."""
     points = measure.long_gbps_by(runs["background"], FAN_IN)
 
-    def numbers_of(daq: str, others: Sequence[str] = OTHERS) -> Numbers:
-        return [
-            measure.ratio(points[daq][workers], points[scheme][workers], scheme).measured(
-                f"DAQ / {scheme}, {workers:g} workers", (1.0, NO_LIMIT)
-            )
-            for workers in points[daq]
-            for scheme in others
-        ]
+    def over(one: str, other: str, workers: float) -> tuple[Interval, str]:
+        found = measure.ratio(points[one][workers], points[other][workers], other)
+        return found, f"{one.partition(' (Q')[0]} / {other}, {workers:g} workers"
 
-    fitted = [
-        measure.ratio(points[DAQ_FITTED][workers], points[scheme][workers], scheme).beside(
-            f"DAQ (fitted) / {scheme}, {workers:g} workers"
-        )
-        for workers in points[DAQ_FITTED]
-        for scheme in FITTED
-    ]
+    def numbers_of(daq: str) -> Numbers:
+        pairs = [(daq, scheme) for scheme in OTHERS] + [(D3, RCP)]
+        found = [over(*pair, workers) for workers in points[daq] for pair in pairs]
+        return [ratio.measured(what, above(1.0)) for ratio, what in found]
+
+    of_fitted = [(DAQ_FITTED, scheme) for scheme in FITTED] + [FITTED]
+    found = [over(*pair, workers) for workers in points[DAQ_FITTED] for pair in of_fitted]
+    fitted = [ratio.beside(what) for ratio, what in found]
     return whatever_q(numbers_of, fitted)
 
 
@@ -413,10 +410,14 @@ CLAIMS = (
         "DQ6",
         "Figure 7b: long flows get most under DAQ",
         "DAQ highest, D3 slightly lower",
-        "order",
+        "order: DAQ above D3, D3 above RCP",
         ("background",),
         listed(long_flows),
         ("7",),
+        explanation=(
+            "With their own papers' constants long flows get less under D3 than under RCP; fitted, they get six times "
+            "as much (beside, the same experiment)."
+        ),
         choices=(
             f"One query in 1.6 s, so that 40 answers are section III-B.2's 0.3 % of the link. {DEADLINES} {WEIGHT} "
             f"{Q_IS_OURS}"
@@ -456,7 +457,7 @@ CLAIMS = (
         "DQ9",
         "up to 37 % more throughput for long flows and up to 33 % more application throughput",
         "37 %; 33 %",
-        'a run that shows at least 25 % each; "up to": the largest gain at most 60 %',
+        "a run that shows at least 25 % each",
         ("incast", "background", "poisson"),
         listed(headline),
         ("6", "7", "8"),

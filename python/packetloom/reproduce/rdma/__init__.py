@@ -22,6 +22,7 @@ EXPERIMENTS = (
     Experiment("web-search-incast", "web-search-incast.toml", quick=("run.seeds=2", "run.duration=4ms"), tiny="100us"),
     Experiment("starts", "starts.toml", tiny="2ms"),
     Experiment("segments", "segments.toml", tiny="2ms"),
+    Experiment("seven-and-three", "seven-and-three.toml", tiny="20ms"),
     Experiment("irn", "irn.toml", quick=("run.seeds=4", "run.duration=2ms"), tiny="100us"),
     Experiment("swift", "swift.toml", tiny="1ms"),
 )

@@ -1,0 +1,54 @@
+"""The part of docs/validation.md that counts is what `validation/rows.json` has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from packetloom.errors import PacketloomError
+from packetloom.validate import page
+from packetloom.validate.draws import Draws
+from packetloom.validate.peers.agreement import agreement, drawn
+
+HOLDS = agreement("a", "a flow alone", "htsim/figures.toml", 10.0, 10.0, 0.0)
+NEAR = agreement("b", "a mean", "hpcc_ns3/cfg/x.txt", 10.0, 10.1, 0.03)
+CHANCE = drawn("c", "what | varies", "validation/ns2/x.tsv", Draws((10.0,), (9.0, 11.0, 10.3)), 0.03)
+ROWS = [row.to_dict() for row in (HOLDS, NEAR, CHANCE)]
+
+
+def test_the_page_is_what_the_rows_say() -> None:
+    kept = json.loads(page.ROWS.read_text())
+    text = page.PAGE.read_text()
+    assert text == page.with_part(text, page.page_part(kept), page.PAGE), "python -m packetloom.validate.page"
+
+
+def test_rows_are_counted_by_what_they_are_against_and_shown_where_they_do_not_hold() -> None:
+    part = page.page_part(page.kept_rows(ROWS, {}))
+    lines = [line.split(" | ") for line in part.splitlines()]
+    counts = {line[0].removeprefix("| "): line[1:7] for line in lines if len(line) == 8}
+    assert counts["htsim: NDP, EQDS, Ultra Ethernet"] == ["1", "1", "1", "0", "0", "0"]
+    assert counts["HPCC's ns-3"] == ["1", "0", "1", "0", "0", "0"]
+    assert counts["ns-2: pFabric, DCTCP, TCP"] == ["1", "0", "0", "0", "1", "0"]
+    assert counts["all"] == ["3", "1", "2", "0", "1", "0"]
+    assert "| what \\| varies | 10 | 10.1 (5.058 to 15.14) | 9.7 to 10.3 | undecided: 1 and 3 draws |" in part
+    assert "a flow alone" not in part
+
+
+def test_what_was_not_run_again_stays() -> None:
+    kept = page.kept_rows(ROWS, {"yaps": {"build": "old", "date": "2026-01-01", "rows": []}, "htsim": {}})
+    assert kept["yaps"]["date"] == "2026-01-01"
+    assert len(kept["htsim"]["rows"]) == 1
+
+
+def test_a_theorem_and_the_kernel_are_no_folders() -> None:
+    row: dict[str, Any] = {"id": "theory-md1", "source": "Pollaczek and Khinchine"}
+    assert page.against(row) == "theory"
+    assert page.against(row | {"id": "reno", "source": "Linux 6.18"}) == "kernel"
+
+
+def test_a_page_needs_both_marks() -> None:
+    with pytest.raises(PacketloomError, match="put these two lines"):
+        page.with_part(f"{page.END} {page.BEGIN}", "x", Path("validation.md"))
