@@ -52,6 +52,9 @@ pub trait Scheme: Transport {
     /// several links.
     const NEEDS_WHOLE: Option<&'static str> = None;
 
+    /// The parameter after which silence it takes packets for lost, where nothing else tells it that they are.
+    const LOST_AFTER: Option<&'static str> = None;
+
     /// Reads its parameters.
     fn configure(values: &Values) -> Self::Config;
 
@@ -161,6 +164,8 @@ pub struct Entry {
     pub goes_by_marks: fn(&Values) -> bool,
     /// Whether its senders wait for answers.
     pub is_answered: fn(&Values) -> bool,
+    /// The parameter after which silence it takes packets for lost, if that is how it tells.
+    pub lost_after: Option<&'static str>,
     /// How many traffic classes it sorts its packets into, if it does.
     pub classes: fn(&Values) -> Option<u64>,
     /// How many traffic classes it has weights for, if it goes by them.
@@ -195,6 +200,7 @@ impl Entry {
             },
             goes_by_marks: T::goes_by_marks,
             is_answered: T::is_answered,
+            lost_after: T::LOST_AFTER,
             classes: T::classes,
             weighted_classes: T::weighted_classes,
             check_network: T::check_network,

@@ -418,6 +418,71 @@ fn what_small_buffers_drop_is_asked_for_again() {
 }
 
 #[test]
+fn a_message_that_waits_for_a_shorter_one_is_not_lost() {
+    // 40 ms each on the link, forty times as long as a receiver waits for what is lost: all the while the second has a
+    // window at the switch, behind the first.
+    const MB_50: u64 = 50_000_000;
+    let list = [[1, 0, MB_50, 0], [2, 0, MB_50, 0]];
+    // In ns-3 the two take turns at being ahead, and the first level is whose turn it is: of the one that ends first, a
+    // few packets are left at the second level behind the other, which is longer now. These are requested once.
+    for (variant, window, most_again) in
+        [("simulator", 10_000, 0), ("linux", 133_333 * 21 / 20, 0), ("homa-ns3", 7 * 1_504, 7)]
+    {
+        let keys = homa(&format!("variant = {variant:?}, resend_after = \"1ms\""));
+        let outcome = messages(&format!("waits-{variant}"), RACK, &keys, LEVELS, &list);
+        let again: u32 = outcome.flows.iter().map(|row| row.report.retransmissions).sum();
+        assert!(again <= most_again, "{variant}: {again}");
+        assert_eq!(outcome.warnings.len(), usize::from(again > 0), "{variant}: {:?}", outcome.warnings);
+        let queue = port(&outcome, "switch0", "host0").queue.as_ref().expect("watched").largest_bytes();
+        assert!(queue <= 2 * window, "{variant}: {queue}");
+        // Hardly a packet goes twice, so the link is done when both have crossed it once.
+        let last = outcome.flows.iter().map(fct).max().expect("two");
+        assert!(last < Time::from_us(84_500), "{variant}: {last}");
+    }
+}
+
+#[test]
+fn of_a_host_that_is_always_busy_long_messages_lose_nothing_and_short_ones_recover() {
+    // Host 0's link is full for 20 ms: a long message, and a packet of another host every 25 us. Of a second long
+    // message everything waits. A third's blind packets are lost, as its sender's link is down when it starts.
+    let shorts = (0..800).map(|nth| [3 + nth % 8, 0, 1_000, nth * 25_000]);
+    let list: Vec<[u64; 4]> = [[1, 0, 12_000_000, 0], [2, 0, 13_000_000, 0]]
+        .into_iter()
+        .chain(shorts)
+        .chain([[12, 0, 5_000, 19_990_000]])
+        .collect();
+    let file = "homa-busy.csv";
+    let rows = list.iter().map(|[src, dst, size, start]| format!("{src},{dst},{size},{start}\n"));
+    write_file(file, &format!("src,dst,size_bytes,start_ns\n{}", rows.collect::<String>()));
+    let outcome = run(&format!(
+        "topology = {RACK}\n[[workload]]\narrivals = {{ kind = \"list\", file = \"{file}\" }}\n\
+         [[scheme]]\nname = \"it\"\ntransport = {{ kind = \"homa\", cutoffs = [\"2KB\"] }}\nqueue = {LEVELS}\nnic = \"drop-tail\"\n\
+         [[fault]]\nkind = \"link-down\"\nbetween = [\"host12\", \"switch0\"]\nat = \"19980us\"\nuntil = \"20010us\"\n\
+         [run]\nmax_time = \"1s\"\n"
+    ));
+    let again = |bytes: u64| -> u32 {
+        let those = outcome.flows.iter().filter(|row| row.flow.size_bytes == bytes);
+        those.map(|row| row.report.retransmissions).sum()
+    };
+    assert_eq!([12_000_000, 13_000_000, 1_000, 5_000].map(again), [0, 0, 0, 4]);
+    let lost = outcome.flows.iter().find(|row| row.flow.size_bytes == 5_000).expect("it started");
+    // Its sender asks after 2 ms.
+    assert!(fct(lost) < Time::from_us(2_100), "{}", fct(lost));
+}
+
+#[test]
+fn what_is_sent_again_though_nothing_was_lost_is_warned_of() {
+    // Both links to host 0's switch carry a quarter of what hosts' do, so packets wait before it, not before the host.
+    let topology = r#"{ kind = "leaf-spine", leaves = 2, hosts_per_leaf = 4, spines = 1, host_link = { rate = "10Gbps", delay = "250ns" }, link = { rate = "1Gbps", delay = "250ns" } }"#;
+    let list: Vec<[u64; 4]> = (4..8).map(|src| [src, src - 4, 1_000_000, 0]).collect();
+    let outcome = messages("vain", topology, &homa(r#"resend_after = "20us""#), LEVELS, &list);
+    let warning = "none was lost: they waited for longer than scheme.transport.resend_after; raise it";
+    assert!(outcome.warnings.iter().any(|one| one.ends_with(warning)), "{:?}", outcome.warnings);
+    let patient = messages("patient", topology, &homa(r#"resend_after = "10ms""#), LEVELS, &list);
+    assert!(patient.warnings.is_empty(), "{:?}", patient.warnings);
+}
+
+#[test]
 fn a_host_that_learns_ends_with_the_cutoffs_of_the_workload() {
     let slowdowns = |keys: &str| {
         let outcome = loaded("homa_W3_google_allrpc", &homa(keys), LEVELS, 40_000, 0.6);

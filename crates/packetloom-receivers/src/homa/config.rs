@@ -15,6 +15,9 @@ const fn own(name: &'static str, kind: Holds, doc: &'static str, source: &'stati
     Param { name, kind, default: Fallback::Absent, doc, source }
 }
 
+/// A request that brings nothing new is repeated after up to 2 to this power times as long.
+const MOST_DOUBLINGS: u32 = 4;
+
 /// More than any switch has.
 const MOST_LEVELS: u64 = 64;
 
@@ -253,8 +256,8 @@ pub const PARAMS: &[Param] = &[
     own(
         "resend_after",
         Holds::Time,
-        "A receiver that has received nothing for this long requests what is missing; a sender that has received nothing for twice as long requests a status. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
-        "Homa §3.7: a few milliseconds; HomaModule: resend_ticks 5; the simulator loses nothing",
+        "A receiver that has received nothing of a message for this long requests what is missing, unless its link was busy all the while with what goes before it; a sender that has received nothing for twice as long requests a status. Each request that brings nothing new waits for twice as long as the one before, up to 16 times. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
+        "Homa §3.7: a few milliseconds; HomaModule: resend_ticks 5; the simulator loses nothing; what is late, and the doubling: packetloom",
     ),
 ];
 
@@ -330,6 +333,22 @@ impl Config {
     /// After so long a silence a sender requests a status.
     pub fn patience(&self) -> Time {
         self.resend_after.times(2)
+    }
+
+    /// The time after which to ask again, doubled for each time that nothing new came of it.
+    #[inline]
+    pub fn after_requests(&self, first: Time, requests: u32) -> Time {
+        first.times(1 << requests.min(MOST_DOUBLINGS))
+    }
+
+    /// More than passes between two packets of a sender that waits for an answer.
+    pub fn longest_silence(&self) -> Time {
+        self.after_requests(self.patience(), MOST_DOUBLINGS).times(2)
+    }
+
+    /// The size of a packet that is full, without framing.
+    pub fn full_packet_bytes(&self) -> u64 {
+        self.layout.payload_bytes + self.layout.header_bytes
     }
 
     /// After so long a silence a sender forgets a message that it has sent, where receivers do not acknowledge.
@@ -524,4 +543,39 @@ fn check_levels(values: &Values) -> Result<(), Complaint> {
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+pub mod testing {
+    use super::*;
+
+    /// The simulator's, with four levels for granted packets.
+    pub fn config(keeps_levels: bool) -> Config {
+        Config {
+            layout: Layout {
+                payload_bytes: 1_456,
+                header_bytes: 44,
+                blind_header_bytes: 14,
+                blind_bytes: 9_328,
+                framing_bytes: 38,
+                control_bytes: 46,
+            },
+            levels: 8,
+            scheduled_levels: 4,
+            unscheduled_levels: 4,
+            cutoffs: Vec::new(),
+            learns: false,
+            by_packet: true,
+            tail_bytes: 0,
+            overcommitment: 4,
+            from_top: false,
+            window_bytes: 10_000,
+            grants: Grants::Packets,
+            order: SenderOrder::Left,
+            keeps_levels,
+            is_ns3: false,
+            acknowledges: true,
+            resend_after: Time::from_us(1_000),
+        }
+    }
 }

@@ -167,7 +167,7 @@ impl Scheduler {
         config: &Config,
         context: &mut Context<'_, Header>,
     ) {
-        let bytes = message.grant(to, config);
+        let bytes = message.grant(to, level, config, context.now);
         self.incoming_bytes += bytes;
         self.since_fifo += bytes;
         context.send(config.control(message.flow, message.src, Header::Grant { to, level }));

@@ -31,8 +31,8 @@ pub enum Header {
     Busy,
     /// The sender has received nothing for long: how much of the message has arrived?
     Ask {
-        /// How many of its packets were sent without a grant.
-        blind: u32,
+        /// The message's size, which says what was sent of it without a grant.
+        size_bytes: u64,
     },
     /// All of the message is there.
     Done,

@@ -7,6 +7,7 @@
 
 mod config;
 mod cutoffs;
+mod downlink;
 mod grants;
 mod header;
 mod layout;
@@ -24,6 +25,7 @@ use crate::spec::{Component, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use config::Config;
+use downlink::Downlink;
 use grants::Scheduler;
 use header::Header;
 use receiver::Receiver;
@@ -48,6 +50,7 @@ pub struct Homa {
     serves_at: Time,
     receivers: FlowTable<Receiver>,
     scheduler: Scheduler,
+    downlink: Downlink,
     /// How many messages have begun to come.
     begun: u64,
     finished: Finished,
@@ -67,6 +70,8 @@ impl Scheme for Homa {
     type Config = Config;
     const NEEDS_WHOLE: Option<&'static str> =
         Some("its receivers share out their links among all who send to them");
+
+    const LOST_AFTER: Option<&'static str> = Some("resend_after");
 
     fn configure(values: &Values) -> Config {
         Config::of(values)
@@ -94,8 +99,9 @@ impl Scheme for Homa {
             serves_at: Time::NEVER,
             receivers: FlowTable::default(),
             scheduler: Scheduler::default(),
+            downlink: Downlink::new(config.levels, config.resend_after),
             begun: 0,
-            finished: Finished::new(config.patience().times(4)),
+            finished: Finished::new(config.longest_silence()),
             seen: config.learns.then(Box::default),
         }
     }
@@ -119,13 +125,19 @@ impl Transport for Homa {
     }
 
     fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
+        let left_bytes = match packet.header {
+            Header::Data { .. } => self.receivers.get(packet.flow).map_or(0, Receiver::left),
+            _ => 0,
+        };
+        let takes = context.nic_time_for(packet.size_bytes.into());
+        self.downlink.came(packet.class, left_bytes, takes, context.now);
         match packet.header {
             Header::Data { seq, size_bytes } if packet.kind == Kind::Data => {
                 self.arrived(&packet, seq, size_bytes, context);
             }
             // This transport doesn't know trimming: to it the packet is lost.
             Header::Data { .. } => {}
-            Header::Ask { blind } => self.status_requested(&packet, blind, context),
+            Header::Ask { size_bytes } => self.status_requested(&packet, size_bytes, context),
             Header::Busy => {
                 if let Some(message) = self.receivers.get_mut(packet.flow) {
                     message.bear(context.now);
@@ -297,21 +309,36 @@ impl Homa {
     }
 
     /// A sender has received nothing for long. If its message is known here, the receiver's timers request what is
-    /// missing.
-    fn status_requested(&mut self, packet: &Packet<Header>, blind: u32, context: &mut Context<'_, Header>) {
+    /// missing. If not, its blind packets are lost, unless they may still wait before this host's link.
+    fn status_requested(
+        &mut self,
+        packet: &Packet<Header>,
+        size_bytes: u64,
+        context: &mut Context<'_, Header>,
+    ) {
         let answer = if self.finished.packets(packet.flow).is_some() {
             Header::Done
-        } else if self.receivers.get(packet.flow).is_none() {
-            Header::Resend { from: 0, to: blind }
+        } else if self.receivers.get(packet.flow).is_none() && self.is_lost(size_bytes, context) {
+            Header::Resend { from: 0, to: self.config.layout.blind(size_bytes) }
         } else {
             return;
         };
         context.send(self.config.control(packet.flow, packet.src, answer));
     }
 
+    /// Whether the blind packets of a message are lost of which none has come, and whose sender has been silent for
+    /// `patience`.
+    fn is_lost(&self, size_bytes: u64, context: &Context<'_, Header>) -> bool {
+        let level = self.config.level_without_grant(size_bytes, size_bytes);
+        let takes = context.nic_time_for(self.config.full_packet_bytes());
+        self.downlink.was_free_for(level, size_bytes, takes, context.now)
+    }
+
     fn look_for_losses(&mut self, flow: FlowId, context: &mut Context<'_, Header>) {
         let Some(message) = self.receivers.get_mut(flow) else { return };
-        let again_at = match message.is_late(&self.config, context.now) {
+        let takes = context.nic_time_for(self.config.full_packet_bytes());
+        let was_free = self.downlink.was_free_for(message.level, message.left(), takes, context.now);
+        let again_at = match message.is_late(was_free, &self.config, context.now) {
             Err(later) => later,
             Ok(()) => {
                 for (from, to) in message.missing() {

@@ -24,8 +24,13 @@ pub struct Receiver {
     pub(super) number: u64,
     /// Its rank among those that need grants.
     pub(super) rank: Option<Rank>,
+    /// The level of what was granted last, or of what needs no grant.
+    pub(super) level: u8,
     have: Reassembly,
-    heard_at: Time,
+    /// Since when something should come and nothing has.
+    silent_since: Time,
+    /// How often what is missing was requested since anything new came.
+    requests: u32,
 }
 
 impl Receiver {
@@ -48,17 +53,20 @@ impl Receiver {
             on_wire: config.layout.wire_bytes(blind, size_bytes),
             number,
             rank: None,
+            level: config.level_without_grant(size_bytes, size_bytes),
             have: Reassembly::default(),
-            heard_at: now,
+            silent_since: now,
+            requests: 0,
         }
     }
 
     /// Takes in a packet; returns whether it is new.
     pub fn note(&mut self, seq: u32, config: &Config, now: Time) -> bool {
-        self.heard_at = now;
+        self.silent_since = now;
         if seq < self.have.next() || self.have.above().contains(seq) {
             return false;
         }
+        self.requests = 0;
         self.have.add(seq, seq + 1 == self.packets);
         let layout = &config.layout;
         self.arrived += 1;
@@ -70,7 +78,7 @@ impl Receiver {
 
     /// The sender is busy with others.
     pub fn bear(&mut self, now: Time) {
-        self.heard_at = now;
+        self.silent_since = now;
     }
 
     #[inline]
@@ -89,8 +97,13 @@ impl Receiver {
         self.size_bytes - config.layout.before(self.granted, self.size_bytes)
     }
 
-    /// Grants up to a packet; returns how many bytes more that is.
-    pub fn grant(&mut self, to: u32, config: &Config) -> u64 {
+    /// Grants up to a packet, at this level; returns how many bytes more that is.
+    pub fn grant(&mut self, to: u32, level: u8, config: &Config, now: Time) -> u64 {
+        if self.arrived == self.granted {
+            // Until now nothing should have come.
+            self.silent_since = now;
+        }
+        self.level = level;
         let layout = &config.layout;
         let before = layout.before(self.granted, self.size_bytes);
         let wire = |packets| layout.wire_bytes(packets, self.size_bytes);
@@ -104,16 +117,28 @@ impl Receiver {
         config.layout.before(self.granted, self.size_bytes).saturating_sub(self.arrived_bytes)
     }
 
-    /// Whether what should have come is late: nothing has come for too long. Otherwise when to look again.
-    pub fn is_late(&mut self, config: &Config, now: Time) -> Result<(), Time> {
-        let patient_until = self.heard_at + config.resend_after;
+    /// How much of it has not come.
+    #[inline]
+    pub fn left(&self) -> u64 {
+        self.size_bytes - self.arrived_bytes
+    }
+
+    /// Whether what should have come is late: nothing has come for too long, though lately the link was free for it, so
+    /// it does not wait behind what goes before it. Otherwise when to look again. Where requests bring nothing new, each
+    /// waits for twice as long as the one before.
+    pub fn is_late(&mut self, was_free: bool, config: &Config, now: Time) -> Result<(), Time> {
+        let patient_until = self.silent_since + config.after_requests(config.resend_after, self.requests);
         if patient_until > now {
-            return Err(patient_until);
+            return Err(patient_until.min(now + config.resend_after));
         }
         if self.arrived == self.granted {
             return Err(now + config.resend_after);
         }
-        self.heard_at = now;
+        if !was_free {
+            return Err(now + Time((config.resend_after.as_ps() / 2).max(1)));
+        }
+        self.silent_since = now;
+        self.requests += 1;
         Ok(())
     }
 
@@ -126,5 +151,70 @@ impl Receiver {
             next = above.first_absent(to);
             (from < granted).then_some((from, to))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::testing::config;
+    use super::*;
+
+    const fn us(us: u64) -> Time {
+        Time::from_us(us)
+    }
+
+    /// A message of twenty packets, the first of which came at 0. Packets are late after 1 ms.
+    fn message(config: &Config) -> Receiver {
+        let mut message = Receiver::new((1, 2), 28_000, 0, config, Time::ZERO);
+        message.note(0, config, Time::ZERO);
+        message
+    }
+
+    #[test]
+    fn what_waits_behind_others_is_not_late() {
+        let config = config(true);
+        let mut message = message(&config);
+        assert_eq!(message.is_late(true, &config, us(500)), Err(us(1_000)), "too early");
+        // The link carries what goes before it, as long as that takes.
+        assert_eq!(message.is_late(false, &config, us(1_000)), Err(us(1_500)));
+        assert_eq!(message.is_late(false, &config, us(30_000)), Err(us(30_500)));
+        assert_eq!(message.is_late(true, &config, us(30_500)), Ok(()));
+    }
+
+    #[test]
+    fn each_request_that_brings_nothing_waits_for_twice_as_long() {
+        let config = config(true);
+        let mut message = message(&config);
+        let mut requests = Vec::new();
+        let mut now = Time::ZERO;
+        while now < us(80_000) {
+            now = match message.is_late(true, &config, now) {
+                Err(later) => later,
+                Ok(()) => {
+                    requests.push(now.as_ps() / us(1_000).as_ps());
+                    now + us(1_000)
+                }
+            };
+        }
+        assert_eq!(requests, [1, 3, 7, 15, 31, 47, 63, 79]);
+        // What came already is no news; what is new begins it anew.
+        message.note(0, &config, us(80_000));
+        assert!(message.is_late(true, &config, us(90_000)).is_err());
+        message.note(1, &config, us(91_000));
+        assert_eq!(message.is_late(true, &config, us(92_000)), Ok(()));
+    }
+
+    #[test]
+    fn what_was_just_granted_is_not_late() {
+        let config = config(true);
+        let mut message = message(&config);
+        (1..7).for_each(|seq| {
+            message.note(seq, &config, Time::ZERO);
+        });
+        assert!(message.is_late(true, &config, us(5_000)).is_err(), "nothing should come");
+        message.grant(9, 4, &config, us(5_000));
+        assert_eq!(message.is_late(true, &config, us(5_000)), Err(us(6_000)));
+        assert_eq!(message.is_late(true, &config, us(6_000)), Ok(()));
+        assert_eq!(message.missing().collect::<Vec<_>>(), [(7, 9)]);
     }
 }

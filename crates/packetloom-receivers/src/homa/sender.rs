@@ -78,6 +78,8 @@ pub struct Sender {
     turn: Option<Turn>,
     /// When something last happened to it.
     stirred_at: Time,
+    /// How often its receiver was asked since an answer came.
+    requests: u32,
     report: Report,
 }
 
@@ -96,6 +98,7 @@ impl Sender {
             again: SeqSet::default(),
             turn: None,
             stirred_at: now,
+            requests: 0,
             report: Report::default(),
         }
     }
@@ -145,7 +148,7 @@ impl Sender {
 
     /// A grant came; grants may overtake each other.
     pub fn granted(&mut self, to: u32, level: u8, config: &Config, now: Time) {
-        self.stirred_at = now;
+        (self.stirred_at, self.requests) = (now, 0);
         if to > self.granted {
             if config.keeps_levels && self.level != Some(level) {
                 self.keep_level(self.granted, self.level);
@@ -168,7 +171,7 @@ impl Sender {
 
     /// Packets are to be sent again; returns whether others than these go first, which the receiver should know.
     pub fn resend(&mut self, from: u32, to: u32, now: Time) {
-        self.stirred_at = now;
+        (self.stirred_at, self.requests) = (now, 0);
         let to = to.min(self.packets);
         self.granted = self.granted.max(to);
         if from < to.min(self.next) {
@@ -179,19 +182,20 @@ impl Sender {
     /// The status request, if one is due: the message has waited long for a grant or an acknowledgement. Otherwise
     /// when to check again.
     pub fn status_request(&mut self, config: &Config, now: Time) -> Result<Header, Time> {
-        let patient_until = self.stirred_at + config.patience();
+        let patient_until = self.stirred_at + config.after_requests(config.patience(), self.requests);
         if self.has_packet() {
             return Err(now + config.patience());
         }
         if patient_until > now {
-            return Err(patient_until);
+            return Err(patient_until.min(now + config.patience()));
         }
         if !config.acknowledges && self.next == self.packets {
             return Err(self.stirred_at + config.forget_after());
         }
         self.stirred_at = now;
+        self.requests += 1;
         self.report.timeouts += 1;
-        Ok(Header::Ask { blind: self.blind })
+        Ok(Header::Ask { size_bytes: self.flow.size_bytes })
     }
 
     /// Whether all was sent, receivers do not acknowledge, and the silence was so long that everything must have
@@ -252,38 +256,8 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Grants;
-    use super::super::layout::Layout;
+    use super::super::config::testing::config;
     use super::*;
-
-    fn config(keeps_levels: bool) -> Config {
-        Config {
-            layout: Layout {
-                payload_bytes: 1_456,
-                header_bytes: 44,
-                blind_header_bytes: 14,
-                blind_bytes: 9_328,
-                framing_bytes: 38,
-                control_bytes: 46,
-            },
-            levels: 8,
-            scheduled_levels: 4,
-            unscheduled_levels: 4,
-            cutoffs: Vec::new(),
-            learns: false,
-            by_packet: true,
-            tail_bytes: 0,
-            overcommitment: 4,
-            from_top: false,
-            window_bytes: 10_000,
-            grants: Grants::Packets,
-            order: SenderOrder::Left,
-            keeps_levels,
-            is_ns3: false,
-            acknowledges: true,
-            resend_after: Time::from_us(1_000),
-        }
-    }
 
     /// The levels of the seven blind packets, and of those that such grants then let go at once.
     fn levels(grants: &[(u32, u8)], keeps_levels: bool) -> Vec<u8> {

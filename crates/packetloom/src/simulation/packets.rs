@@ -4,7 +4,7 @@ use super::critical::Paths;
 use super::fidelity::Fidelity;
 use super::jobs;
 use super::steady::{Stand, Steady};
-use super::warnings::{never_started, unsampled, useless_threshold};
+use super::warnings::{never_started, sent_again_in_vain, unsampled, useless_threshold};
 use super::{Monitor, Outcome, PortRow, Setting, Simulation, queues};
 use crate::audit::{Audit, Terms, Violation};
 use crate::engine::{AfterWindow, AnyEngine, ControlError, Engine, FlowStatus, Plan, Transport};
@@ -15,7 +15,7 @@ use crate::queue;
 use crate::routing;
 use crate::spec::Value;
 use crate::stall::{self, CycleWatch, StallWatch};
-use crate::transport::PacketFormat;
+use crate::transport::{self, PacketFormat};
 use crate::units::Time;
 use crate::workload::Workload;
 
@@ -129,6 +129,7 @@ impl Setting {
         let max_time = self.max_time();
         let keeps_operations = self.case.measure.flag("operations");
         let paths = keeps_operations.then(|| Paths::of(&self));
+        let lost_after = transport::find(&plan.transport.kind).and_then(|one| one.lost_after);
         let mut outcome = self.outcome(collector, &statuses, tally);
         outcome.violation = violation;
         outcome.refused = refused;
@@ -157,6 +158,7 @@ impl Setting {
             PortRow { link, counters, pauses: None, queue: queue.filter(|_| is_watched), sent }
         };
         outcome.ports = ports.map(row).collect();
+        outcome.warnings.extend(sent_again_in_vain(lost_after, &outcome.flows, &outcome.ports));
         for (link, records) in engine.pauses(until) {
             outcome.ports[link].pauses = Some(Box::new(records));
         }

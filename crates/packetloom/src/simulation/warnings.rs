@@ -5,6 +5,7 @@ use crate::fault::Faults;
 use crate::flow::FlowId;
 use crate::measure::{FlowRow, FlowWatch};
 use crate::queue;
+use crate::simulation::outcome::PortRow;
 use crate::spec::Values;
 use crate::topology::Topology;
 use crate::units::Time;
@@ -17,6 +18,24 @@ pub(super) fn useless_threshold(queue: &Values, flows: &[FlowRow]) -> Option<Str
     Some(format!(
         "every flow is urgent: the threshold, {threshold}, is beyond the longest deadline, {longest}"
     ))
+}
+
+/// Packets were sent again where none was lost; `lost_after` is the parameter that took them for lost.
+pub(super) fn sent_again_in_vain(
+    lost_after: Option<&str>,
+    flows: &[FlowRow],
+    ports: &[PortRow],
+) -> Option<String> {
+    let key = lost_after?;
+    let again: u64 = flows.iter().map(|row| u64::from(row.report.retransmissions)).sum();
+    let is_lost = |row: &PortRow| {
+        row.counters.drops + row.counters.trims + row.counters.corrupted + row.counters.lost > 0
+    };
+    (again > 0 && !ports.iter().any(is_lost)).then(|| {
+        format!(
+            "{again} packets were sent again, and none was lost: they waited for longer than scheme.transport.{key}; raise it"
+        )
+    })
 }
 
 /// Flows that never started: those that waited for others, and those whose time had not come when the case ended.
