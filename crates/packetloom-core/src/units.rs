@@ -109,6 +109,16 @@ impl Rate {
         let rate = u128::from(self.0);
         Time(((bit_ps + rate / 2) / rate) as u64)
     }
+
+    /// How long `bytes` take at this rate as ns-3.17 and ns-3.19 compute it: seconds in a double, cut off to 64
+    /// fractional bits, times 10^9, cut off to whole nanoseconds. What takes a whole number of them by arithmetic comes
+    /// out as one less, unless a double holds it: 8448 bits at 1 Gb/s are 8447 ns.
+    pub fn time_in_cut_ns(self, bytes: u64) -> Time {
+        const NS_IN_S: u128 = 1_000_000_000;
+        let seconds = (bytes * 8) as f64 / self.0 as f64;
+        let in_2_64ths = (seconds * 2_f64.powi(64)) as u128;
+        Time::from_ns(((in_2_64ths * NS_IN_S) >> 64) as u64)
+    }
 }
 
 /// What a byte takes at a rate, as whatever sends computes it: with 16 fractional bits of a picosecond, so that a
@@ -214,6 +224,14 @@ mod tests {
         }
         let slowest = ByteTime::in_whole_ns(ByteTime::SLOWEST_IN_WHOLE_NS);
         assert_eq!(slowest.of(65_535), Time::from_us(524_280));
+    }
+
+    #[test]
+    fn ns3_cuts_a_double_off_to_nanoseconds() {
+        let ns = |gbps: u64, bytes| Rate::from_gbps(gbps).time_in_cut_ns(bytes).as_ps() / 1_000;
+        // 1056 B are 8448 ns at 1 Gb/s, 84.48 at 100 Gb/s; 1 B is 8 ns. A second and its half are doubles themselves.
+        assert_eq!([ns(1, 1_056), ns(100, 1_056), ns(1, 1)], [8_447, 84, 7]);
+        assert_eq!([ns(1, 125_000_000), ns(1, 62_500_000)], [1_000_000_000, 500_000_000]);
     }
 
     #[test]

@@ -180,7 +180,8 @@ fn a_packet_may_exceed_the_window_and_then_acknowledgements_let_the_others_go() 
 
 #[test]
 fn packets_leave_at_the_pace_of_the_rate_to_the_nanosecond() {
-    for (rate, gap) in [("10Gbps", 838), ("37Gbps", 226), ("1Gbps", 8_384)] {
+    // 1048 B have 8384 ns at 1 Gb/s, of which ns-3 makes 8383: it cuts off a double.
+    for (rate, gap) in [("10Gbps", 838), ("37Gbps", 226), ("1Gbps", 8_383)] {
         let transport = format!("{{ kind = \"roce\", initial_rate = {rate:?} }}");
         assert_eq!(
             fcts(&transport, "rdma-pace.csv", &[[1, 0, 100_000, 0]]),

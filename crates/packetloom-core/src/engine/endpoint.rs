@@ -15,7 +15,7 @@ use crate::packet::Packet;
 use crate::packets::PacketId;
 use crate::random::Stream;
 use crate::routing::{Fate, Feedback, PathChoice};
-use crate::units::{ByteTime, Rate, Time};
+use crate::units::{Rate, Time};
 
 /// A transport scheme, as it runs on one host.
 pub trait Transport: Send {
@@ -241,10 +241,11 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         self.nic.is_free_for(&Packet { time, src, ..*packet })
     }
 
-    /// How long bytes take at a rate of the transport's choice, by the clock of the network (`whole_ns`).
+    /// How long bytes take at a rate of the transport's choice, by the clock of the network (`whole_ns`): then as HPCC's
+    /// simulator paces, on ns-3.17 (RdmaHw::UpdateNextAvail).
     #[inline]
     pub fn time_at(&self, rate: Rate, bytes: u64) -> Time {
-        if self.wires.whole_ns { ByteTime::in_whole_ns(rate).of(bytes) } else { rate.time_for(bytes) }
+        if self.wires.whole_ns { rate.time_in_cut_ns(bytes) } else { rate.time_for(bytes) }
     }
 
     /// The rate of the host's link, or of all of them together.
