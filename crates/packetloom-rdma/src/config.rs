@@ -200,9 +200,9 @@ impl Config {
         match self.recovery {
             Recovery::GoBackN { .. } | Recovery::None => u32::MAX,
             Recovery::Selective { cap: Some(cap), .. } => cap,
-            Recovery::Selective { cap: None, .. } => {
-                (bdp_bytes(path.rate, path.base_rtt) / self.format.data.mss_bytes).clamp(1, 1 << 30) as u32
-            }
+            Recovery::Selective { cap: None, .. } => bdp_bytes(path.rate, path.base_rtt)
+                .div_ceil(self.format.data.mss_bytes)
+                .clamp(1, 1 << 30) as u32,
         }
     }
 }

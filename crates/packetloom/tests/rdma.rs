@@ -293,6 +293,20 @@ fn a_timeout_is_not_counted_again_before_its_packet_went() {
 
 /// Data of 1060 B take 84 ns, their round trip 4176 ns.
 #[test]
+fn what_may_be_in_flight_by_default_fills_the_link() {
+    // The round trip is 3.23 packets of 4096 B long: four have to be in flight.
+    let short = r#"{ kind = "rack", hosts = 2, link = { rate = "100Gbps", delay = "100ns" } }"#;
+    for transport in
+        [r#"{ kind = "swift", mss = "4096B" }"#, r#"{ kind = "roce", recovery = "irn", mss = "4096B" }"#]
+    {
+        let toml = scenario(short, transport, "\"drop-tail\"", "fills.csv", &[[1, 0, 40_960_000, 0]]);
+        let took = fct(&run(&toml).flows[0]);
+        // 10 000 packets of 4156 B at most.
+        assert!(took < Time::from_ns(10_000 * 333 + 5_000), "{transport}: {took}");
+    }
+}
+
+#[test]
 fn swifts_gap_below_one_packet_ends_as_the_window_comes_to_one() {
     // The first acknowledgement adds a whole packet; then a packet more in each round trip.
     let found = fcts(r#"{ kind = "swift", initial_window = 0.001 }"#, "gaps.csv", &[[1, 0, 10_000, 0]]);
