@@ -180,6 +180,19 @@ def _explain(page: Page, answer: Answer) -> None:
 
 
 def _table(page: Page, answer: Answer, measure: Measure) -> None:
+    header, rows, holds = _lines_of(answer, measure)
+    has_condition = "at" in header
+    page.table(header, rows, text_columns=2 if has_condition else 1, holds=holds)
+
+
+def table_lines(answer: Answer, measure: Measure) -> tuple[list[str], list[list[str]]]:
+    """The table of a statistic as text."""
+    header, rows, _ = _lines_of(answer, measure)
+    return header, [[cell.text if isinstance(cell, Cell) else cell for cell in row] for row in rows]
+
+
+def _lines_of(answer: Answer, measure: Measure) -> tuple[list[str], list[list[str | Cell]], list[Row]]:
+    """Headings, a line for each scheme at each point, and which numbers of sentences each has."""
     question = answer.question
     has_condition, has_seeds = len(question.conditions) > 1 or bool(question.hardest.text), question.seeds > 1
     compared = "times\nthe best" if measure.by_ratio else "from\nthe best"
@@ -215,7 +228,7 @@ def _table(page: Page, answer: Answer, measure: Measure) -> None:
     own = 3 if has_condition else 2
     kept = [place for place in range(len(header)) if place < own or any(row[place] for row in rows)]
     header, rows = [header[place] for place in kept], [[row[place] for place in kept] for row in rows]
-    page.table(header, rows, text_columns=2 if has_condition else 1, holds=holds)
+    return header, rows, holds
 
 
 def _cells(verdict: Verdict | None, measure: Measure, has_seeds: bool) -> list[str]:

@@ -403,6 +403,12 @@ def report(
             help="What `fidelity` measured, to be shown beside estimates; if not given, fidelity.json in each DIR.",
         ),
     ] = None,
+    sheet: Annotated[
+        Path | None,
+        typer.Option(
+            "--pdf", metavar="FILE", help="What came out on one sheet of paper, too.", callback=_can_be_written
+        ),
+    ] = None,
 ) -> None:
     """Write one HTML page with the results table, all figures and the fabric: nothing is fetched from elsewhere."""
     from packetloom.estimates import FILE
@@ -414,6 +420,10 @@ def report(
     several = [Results(folder) for folder in folders]
     page = write_report(several, output or folders[0] / "report.html", errors=errors)
     print(f"wrote {page}")
+    if sheet is not None:
+        from packetloom.one_page import write_one_page
+
+        print(f"wrote {write_one_page(several, sheet)}")
 
 
 @app.command()

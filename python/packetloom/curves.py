@@ -109,9 +109,10 @@ def _kept_by_seed(one: Snapshot, bins: tuple[SizeBin, ...]) -> pl.DataFrame:
 
 
 def slowdown_by_size(results: SomeResults, points: int = 20) -> pl.DataFrame:
-    """Slowdown in bins of equally many flows: label, load, size_bytes (the bin's mean), mean, p50, p95, p99, flows."""
+    """Slowdown in bins of equally many flows: label, load, size_bytes (the bin's mean), statistic (mean, p50, p95,
+    p99), value, low, high, flows. A statistic is computed within each seed; its interval is that over seeds."""
     samples = _flow_samples(results, ("size_bytes", "slowdown", "measured"))
-    rows: list[tuple[str | float | None, ...]] = []
+    frames = []
     for load in loads(results):
         here = [(label, frame) for label, at, frame in samples if at == load]
         sizes = [frame["size_bytes"].to_numpy() for _, frame in here]
@@ -119,12 +120,36 @@ def slowdown_by_size(results: SomeResults, points: int = 20) -> pl.DataFrame:
             continue
         edges = np.unique(np.quantile(np.concatenate(sizes).astype(float), np.linspace(0, 1, points + 1)))
         for label in dict.fromkeys(label for label, _ in here):
-            frame = pl.concat([frame for name, frame in here if name == label])
-            rows += [(label, load, *point) for point in _by_size(frame, edges)]
-    if not rows:
+            of_seeds = [frame for name, frame in here if name == label and frame.height]
+            rows = [row for seed, frame in enumerate(of_seeds) for row in _by_size(seed, frame, edges)]
+            if rows:
+                frames.append(_over_seeds_by_size(rows, label, load))
+    if not frames:
         raise PacketloomError("no measured flow has finished, so there is no slowdown to show")
-    numbers = dict.fromkeys(("load", "size_bytes", *SIZE_STATISTICS), pl.Float64)
-    return pl.DataFrame(rows, schema={"label": pl.String, **numbers, "flows": pl.Int64}, orient="row")
+    return pl.concat(frames)
+
+
+def _over_seeds_by_size(
+    rows: Sequence[tuple[int, int, float, str, float, int]], label: str, load: float | None
+) -> pl.DataFrame:
+    per_seed = pl.DataFrame(rows, schema=["seed", "place", "bytes", "statistic", "value", "flows"], orient="row")
+    flows = pl.col("flows").sum()
+    sizes = (
+        per_seed.group_by("place")
+        .agg((pl.col("bytes") * pl.col("flows")).sum() / flows)
+        .rename({"bytes": "size_bytes"})
+    )
+    found = over_seeds(per_seed.drop("bytes")).join(sizes, on="place").sort("place", maintain_order=True)
+    return found.select(
+        pl.lit(label).alias("label"),
+        pl.lit(load, pl.Float64).alias("load"),
+        "size_bytes",
+        "statistic",
+        "value",
+        "low",
+        "high",
+        "flows",
+    )
 
 
 def distribution(results: SomeResults, column: str) -> pl.DataFrame:
@@ -331,12 +356,15 @@ def _flow_samples(results: SomeResults, columns: Sequence[str]) -> list[tuple[st
     return samples
 
 
-def _by_size(frame: pl.DataFrame, edges: NDArray[np.float64]) -> Iterator[tuple[float, ...]]:
-    """Mean size, the statistics of slowdown, and flows, of each bin that has any."""
+def _by_size(
+    seed: int, frame: pl.DataFrame, edges: NDArray[np.float64]
+) -> Iterator[tuple[int, int, float, str, float, int]]:
+    """Of one seed and each bin that has any flows: seed, bin, their mean size, a statistic, its value, and flows."""
     size, slowdown = frame["size_bytes"].to_numpy().astype(float), frame["slowdown"].to_numpy()
     place = np.maximum(np.searchsorted(edges, size, side="left"), 1)
     for index in np.unique(place):
         chosen = place == index
         here = slowdown[chosen]
-        percentiles = [float(one) for one in np.quantile(here, (0.5, 0.95, 0.99))]
-        yield float(size[chosen].mean()), float(here.mean()), *percentiles, int(chosen.sum())
+        values = (here.mean(), *np.quantile(here, (0.5, 0.95, 0.99)))
+        for statistic, value in zip(SIZE_STATISTICS, values, strict=True):
+            yield seed, int(index), float(size[chosen].mean()), statistic, float(value), int(chosen.sum())

@@ -230,11 +230,11 @@ def _deadlines_met(results: SomeResults) -> pl.DataFrame:
 
 
 def _by_size(results: SomeResults) -> pl.DataFrame:
-    keys = ("label", "load", "size_bytes")
-    frame = curves.slowdown_by_size(results).select(*keys, *curves.SIZE_STATISTICS)
+    frame = curves.slowdown_by_size(results).drop("flows").with_columns(pl.max_horizontal("low", 1.0).alias("low"))
+    frame = frame.with_columns(pl.when(pl.col("high").is_null()).then(None).otherwise(pl.col("low")).alias("low"))
     if frame["size_bytes"].n_unique() < 2:
         raise PacketloomError("all flows are of one size")
-    return _renamed(_by_statistic(frame, keys), x="size_bytes")
+    return _renamed(frame, x="size_bytes")
 
 
 def _queue_by_tier(results: SomeResults) -> pl.DataFrame:
@@ -352,7 +352,8 @@ FIGURES: dict[str, Figure] = {
         Figure(
             "slowdown-by-size",
             "Slowdown by flow size",
-            "Slowdown against the size of flows. Each point stands for equally many of them.",
+            "Slowdown against the size of flows. Each point stands for equally many of them. Whiskers: 95 % intervals "
+            "over seeds.",
             Axis("flow size (bytes)", log=True),
             Axis("slowdown", log=True),
             _by_size,

@@ -91,6 +91,8 @@ def sentences(answer: Answer, setting: str = "") -> Iterator[Sentence]:
     if question.stopped:
         yield Sentence("best", tuple(_stopped(question)))
     yield Sentence("sure", tuple(_sure(answer, lead, here)))
+    if question.estimated & set(question.rivals):
+        yield Sentence("sure", tuple(_estimates(question)))
     for twins in question.twins:
         if parts := tuple(_twins(question, twins)):
             yield Sentence("sure", parts)
@@ -324,6 +326,15 @@ def _stopped(question: Question) -> Iterator[Part]:
     more = len(by_what) - MOST_NAMED
     yield f"; and {more} more. " if more > 0 else ". "
     yield "What did not finish is best at nothing there."
+
+
+def _estimates(question: Question) -> Iterator[Part]:
+    """Estimates beside packets differ by the estimate's error, too."""
+    names = [one for one in question.rivals if one in question.estimated]
+    yield "Estimates beside packets: "
+    yield from _names(names)
+    yield f" {'was' if len(names) == 1 else 'were'} not run packet by packet, and intervals leave the estimate's error "
+    yield "out; `packetloom fidelity` measures it."
 
 
 def _twins(question: Question, twins: Sequence[str]) -> Iterator[Part]:

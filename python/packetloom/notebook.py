@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 UPDATE_PERIOD_S = 0.5
 MOST_LINES = 30
+MOST_SENTENCES = 4
 NUMBERS = "text-align: right"
 WORDS = "text-align: left"
 
@@ -67,13 +68,26 @@ class NotebookReporter:
 
 
 def results_html(results: Results) -> str:
-    """A results folder as a notebook shows it: its summary by load, in the cells of the terminal's table."""
-    from packetloom.statistics import summary
-    from packetloom.tables import results_columns, results_lines
+    """A results folder as a notebook shows it: the terminal's tables, and below them what they come to."""
+    from packetloom.findings import told_briefly
+    from packetloom.waits.speeds import has_only_jobs, notes_of, speeds, table_of
 
     text = paragraph(repr(results))
     if not results.rows():
         return text
+    jobs = speeds(results)
+    if jobs:
+        text += table(*table_of(jobs)) + "".join(map(paragraph, notes_of(jobs)))
+    if not jobs or not has_only_jobs([results]):
+        text += _slowdowns(results)
+    verdict = "".join(f"<p><b>{html.escape(line)}</b></p>" for line in told_briefly(results)[:MOST_SENTENCES])
+    return text + verdict + "".join(map(paragraph, filter(None, [results.build_note()])))
+
+
+def _slowdowns(results: Results) -> str:
+    from packetloom.statistics import summary
+    from packetloom.tables import results_columns, results_lines
+
     statistics = summary(results)
     columns = results_columns(statistics)
     header = ["load", "scheme", *(column.heading.replace("\n", " ").strip() for column in columns)]
@@ -82,8 +96,7 @@ def results_html(results: Results) -> str:
         for line in results_lines(statistics, columns)
     ]
     note = "slowdown = completion time / that of the flow alone on an empty network; ± 95 % confidence over seeds"
-    notes = [note, *filter(None, [results.build_note()])]
-    return text + table(header, rows, text_columns=2) + "".join(map(paragraph, notes))
+    return table(header, rows, text_columns=2) + paragraph(note)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> str:

@@ -42,6 +42,8 @@ AXES_INCHES, LEAST_INCHES, LEGEND_LINE_INCHES, NAME_LINE_INCHES = 2.2, 1.2, 0.15
 """High."""
 LEAST_SPAN = 0.05
 """Numbers that differ by less than this share of them would be stretched over the whole axis, so it begins at zero."""
+LONGEST_TITLE = 32
+"""Letters of an axis' title in a line."""
 NAMES_SHARE = 0.42
 """The part of a figure's width that names may take."""
 PATHS = re.compile(
@@ -263,7 +265,7 @@ def draw(panel: Panel, ax: Axes) -> None:
     titles = (panel.x_title, _log_title(panel.y_title, panel.log_y))
     x_title, y_title = titles[::-1] if is_beside else (_log_title(titles[0], panel.log_x), titles[1])
     ax.set_xlabel(x_title)
-    ax.set_ylabel(y_title)
+    ax.set_ylabel("\n".join(textwrap.wrap(y_title, LONGEST_TITLE)) if "$" not in y_title else y_title)
     if not any(isinstance(mark, HeatMap) for mark in panel.marks):
         ax.grid(visible=True, alpha=0.3)
     ax.set_axisbelow(True)

@@ -159,6 +159,8 @@ class Question:
     """Schemes that differ by less than this fraction are called alike."""
     stopped: Mapping[tuple[str, Condition], Stopped] = field(default_factory=dict)
     """What did not finish, and where: it is best at nothing there."""
+    estimated: frozenset[str] = frozenset()
+    """Schemes some of whose times are estimates, where others' are of packets."""
     twins: tuple[tuple[str, ...], ...] = ()
     """Schemes whose flows are the same to the last bit, wherever they were run."""
     sought: Sought | None = None
@@ -219,6 +221,7 @@ def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
         {entity: share for entity, share in worst.items() if share > 0},
         alike=max(one.alike for one in several),
         stopped=stopped,
+        estimated=_estimated(several),
         twins=_twins(several),
         steadiness=_steadiness(several, found.places, bins),
     )
@@ -245,6 +248,15 @@ def _undone(several: Sequence[Results]) -> Iterator[tuple[str, Condition, int | 
         for row, part in one.partitions("iterations", ["jct_ns"]):
             if np.isnan(numbers_of(part["jct_ns"].combine_chunks()).astype(float)).any():
                 yield entity_of(row, renamed.get(row.label, row.label)), condition_of(row), row.seed
+
+
+def _estimated(several: Sequence[Results]) -> frozenset[str]:
+    """What was estimated; nothing where all was, as then none is beside packets."""
+    found: dict[str, bool] = {}
+    for row, entity in _competing(several):
+        found[entity] = found.get(entity, False) or bool(row.counters.get("estimated"))
+    estimates = frozenset(entity for entity, is_one in found.items() if is_one)
+    return frozenset() if len(estimates) == len(found) else estimates
 
 
 def _twins(several: Sequence[Results]) -> tuple[tuple[str, ...], ...]:

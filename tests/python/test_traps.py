@@ -1,0 +1,256 @@
+"""Comparisons that one can get wrong: each draws its warning, or its "alike", and names no winner it should not.
+
+An entry is what was compared, what has to be said, and what must not be. Add one for each new way to be wrong.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import packetloom
+from packetloom.findings import sentences
+from packetloom.questions import Condition, Measure, Question, Stopped, question_of
+from packetloom.results import Results
+from packetloom.search import Range, Sought
+from packetloom.verdicts import Answer
+from packetloom.waits.speeds import notes_of, speeds
+
+HERE = Condition(0.8)
+LEAD = Measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", "ratio", {})
+Told = Sequence[str]
+
+
+def question(values: Mapping[str, Sequence[float]], unit: str = "ratio", **changes: Any) -> Question:
+    """Values at one load: a list of seeds for each scheme."""
+    by_seed = {(name, HERE): dict(enumerate(own, 1)) for name, own in values.items()}
+    is_share = unit == "share"
+    lead = replace(LEAD, values=by_seed, unit=unit, lower_is_better=not is_share, by_ratio=not is_share)
+    seeds = max(map(len, values.values()))
+    made = Question("slowdown", tuple(values), frozenset(), (HERE,), (lead,), seeds)
+    return replace(made, **changes)
+
+
+def told(asked: Question) -> Told:
+    return [one.text for one in sentences(Answer(asked)) if one.answers in ("steady", "best", "sure")]
+
+
+FAR = {"A": [1.0, 1.1, 1.2], "B": [2.0, 2.2, 2.41]}
+CLEAR = {"A": [1.00, 1.10, 1.20, 1.05], "B": [1.30, 1.43, 1.55, 1.37]}
+
+
+def loads(best_of: Sequence[str]) -> Question:
+    conditions = tuple(Condition(round(0.2 * (place + 1), 1)) for place in range(len(best_of)))
+    good, bad = ({1: 1.0, 2: 1.1, 3: 1.2}, {1: 2.0, 2: 2.2, 3: 2.41})
+    values = {
+        (one, here): good if one == best else bad
+        for here, best in zip(conditions, best_of, strict=True)
+        for one in "AB"
+    }
+    return Question("slowdown", ("A", "B"), frozenset(), conditions, (replace(LEAD, values=values),), 3)
+
+
+def capped() -> Question:
+    limit = Measure("limit", "largest fan_in", "largest", "count", {}, lower_is_better=False, by_ratio=False)
+    asked = question({"A": [80.0, 80.0, 80.0], "B": [40.0, 44.0, 42.0]})
+    sought = Sought(Range.parse("workload.0.pattern.fan_in=1..80"), 0.99)
+    measure = replace(limit, values=asked.lead.values)
+    return replace(asked, kind="search", measures=(measure,), sought=sought, capped=frozenset({"A"}))
+
+
+MADE: dict[str, tuple[Callable[[], Question], str, str]] = {
+    "chance at 1.00": (
+        lambda: question({"A": [2.0, 2.5, 2.2], "B": [2.1, 2.41, 2.21]}),
+        "which may be chance",
+        " is best",
+    ),
+    "0.5 % in every seed": (
+        lambda: question({"A": [2.0, 2.5, 2.2], "B": [2.01, 2.5125, 2.211]}),
+        "are alike, within 1 %",
+        " is best",
+    ),
+    "0.4 points of deadlines": (
+        lambda: question({"A": [0.996, 0.995, 0.997], "B": [0.992, 0.991, 0.993]}, unit="share"),
+        "are alike, within 1 %",
+        " is best",
+    ),
+    "the same to the last bit": (
+        lambda: question({"A": [2.0, 2.5], "B": [2.0, 2.5]}, twins=(("A", "B"),)),
+        "what sets them apart never came into play",
+        " is best",
+    ),
+    "luck of ECMP's hashes in three seeds": (
+        lambda: question({"ECMP": [1.9, 1.2, 1.3], "flowlets": [1.3, 1.25, 1.2]}),
+        "3 seeds do not tell flowlets from ECMP",
+        "flowlets is best",
+    ),
+    "one seed": (lambda: question({"A": [1.0], "B": [2.0]}), "cannot be said from one seed", " is best"),
+    "two seeds, by a little": (
+        lambda: question({"A": [1.0, 1.2], "B": [1.1, 1.25]}),
+        "2 seeds do not tell A from B",
+        " is best",
+    ),
+    "six schemes, and one p of 0.03": (
+        lambda: question(
+            {"A": [1.0, 1.1, 1.2, 1.05], "B": [1.1, 1.14, 1.3, 1.13]}
+            | {f"C{place}": [1.1 + place / 50, 1.0, 1.3, 1.1 - place / 50] for place in range(4)}
+        ),
+        "none is shown to be best",
+        " is best",
+    ),
+    "a scheme whose other seeds stalled": (
+        lambda: question(CLEAR | {"C": [0.5]}, stopped={("C", HERE): Stopped(3, 4, stalled=True)}),
+        "C stalled in 3 of 4 seeds, at load 0.8",
+        "C is best",
+    ),
+    "a scheme of which nothing ended": (
+        lambda: replace(question(CLEAR), entities=("A", "B", "C"), stopped={("C", HERE): Stopped(4, 4, stalled=False)}),
+        "C did not finish in all of 4 seeds",
+        "C is best",
+    ),
+    "the best of the flows that finished": (
+        lambda: question(FAR, unfinished={"A": 0.25}),
+        "A left up to 25 % of its own",
+        "nothing",
+    ),
+    "an estimate beside packets": (
+        lambda: question(FAR, estimated=frozenset({"A"})),
+        "Estimates beside packets: A was not run packet by packet",
+        "nothing",
+    ),
+    "a reference without packets": (
+        lambda: question({"Ideal": [1.0, 1.0, 1.0]} | FAR, references=frozenset({"Ideal"})),
+        "A is best",
+        "Ideal is best",
+    ),
+    "another winner at the last load alone": (
+        lambda: loads("AAAB"),
+        "Not so at load 0.8: B is best",
+        "At load 0.8, B is best",
+    ),
+    "a limit at the end of what was searched": (capped, "so the true limit is higher", "nothing"),
+    "an easy seed that one alone has": (
+        lambda: question({"A": [2.0, 2.4, 2.2], "B": [2.1, 2.5, 2.31, 0.5]}),
+        "A is best: the mean slowdown of all flows is 2.20",
+        "B is best",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_comparison_that_one_can_get_wrong_is_not(name: str) -> None:
+    made, says, never = MADE[name]
+    found = " ".join(told(made()))
+    assert says in found
+    assert never not in found
+
+
+def test_what_is_clear_is_still_said() -> None:
+    """The warnings mean something only if a difference that is there is named."""
+    assert told(question(CLEAR))[0].startswith("At load 0.8, A is best: ")
+
+
+BASE = {
+    "topology": {"kind": "rack", "hosts": 4},
+    "scheme": [
+        {"name": "TCP", "transport": "tcp", "queue": "drop-tail"},
+        {"name": "DCTCP", "transport": "dctcp", "queue": "ecn"},
+    ],
+}
+
+
+def run(folder: Path, **changes: Any) -> Results:
+    return packetloom.run({**BASE, **changes}, folder, progress=False)
+
+
+def test_tails_that_the_end_cut_off_are_counted_with_what_never_started(tmp_path: Path) -> None:
+    workload = [{"sizes": {"kind": "constant", "size": "1MB"}}]
+    cut = {"loads": [0.9], "flows": 100, "seeds": 2, "max_time": "3ms"}
+    results = run(tmp_path / "cut", workload=workload, run=cut)
+    asked = question_of(results)
+    assert asked
+    never = sum(row.counters["flows_never_started"] for row in results.rows())
+    assert never > 0
+    for scheme, share in asked.unfinished.items():
+        rows = [row for row in results.rows() if row.scheme == scheme]
+        left = [100 - row.counters["flows_finished"] for row in rows]
+        assert share == pytest.approx(sum(left) / (100 * len(rows)))
+    assert "Not every flow finished" in " ".join(told(asked))
+
+
+def test_overloaded_links_are_not_steady(tmp_path: Path) -> None:
+    """Two spines for eight hosts a leaf: at load 0.9 the queues grow until arrivals end."""
+    results = run(
+        tmp_path / "overloaded",
+        topology={"kind": "leaf-spine", "leaves": 2, "hosts_per_leaf": 4, "spines": 1, "link": {"rate": "10Gbps"}},
+        workload=[{"sizes": {"kind": "constant", "size": "100KB"}}],
+        run={"loads": [0.9], "flows": 1500, "seeds": 2},
+    )
+    asked = question_of(results)
+    assert asked
+    assert told(asked)[0].startswith("Not steady: ")
+
+
+def test_flowlets_whose_gap_never_occurs_are_said_to_be_the_same(tmp_path: Path) -> None:
+    fabric = {"kind": "leaf-spine", "leaves": 2, "hosts_per_leaf": 2, "spines": 2}
+    routings = [{"kind": "letflow", "flowlet_gap": gap} for gap in ("1s", "2s")]
+    schemes = [
+        {"name": f"{place}", "transport": "dctcp", "queue": "ecn", "routing": routing}
+        for place, routing in enumerate(routings)
+    ]
+    workload = [{"sizes": {"kind": "constant", "size": "100KB"}}]
+    few = {"loads": [0.4], "flows": 30}
+    asked = question_of(run(tmp_path / "flowlets", topology=fabric, workload=workload, scheme=schemes, run=few))
+    assert asked
+    assert asked.twins == (("0", "1"),)
+    assert "what sets them apart never came into play" in " ".join(told(asked))
+
+
+RAILS = {
+    "topology": {
+        "kind": "rail-optimised",
+        "servers": 2,
+        "accelerators": 4,
+        "scale_up": {"rate": "800Gbps", "delay": "0.5us"},
+        "link": {"rate": "100Gbps", "delay": "1us"},
+    },
+    "workload": [
+        {
+            "arrivals": {
+                "kind": "training",
+                "data": 2,
+                "tensor": 4,
+                "layers": 2,
+                "forward": "20us",
+                "activations": "100KB",
+                "gradients": "900KB",
+            }
+        }
+    ],
+    "scheme": [
+        {"name": "RoCE", "transport": "roce", "queue": {"kind": "shared-buffer", "buffer": "16MB"}},
+    ],
+}
+
+
+def test_networks_are_never_averaged_and_the_roofline_is_explained(tmp_path: Path) -> None:
+    results = packetloom.run(RAILS, tmp_path / "rails", progress=False)
+    (speed,) = speeds(results)
+    jobs = results.to_polars("jobs")
+    assert {kind.network for kind in speed.buses} == {"scale-up", "fabric"}
+    for kind, (value,) in speed.buses.items():
+        own = jobs.filter(operation=kind.operation, network=kind.network)
+        carried = (own["bus_gbps"].to_numpy() * own["jct_ns"].to_numpy()).sum() / own["jct_ns"].to_numpy().sum()
+        assert value == pytest.approx(carried)
+    asked = question_of(results)
+    assert asked
+    names = [one.name for one in asked.measures if one.name.startswith("bus-bandwidth")]
+    assert names == ["bus-bandwidth-all-reduce-scale-up", "bus-bandwidth-all-reduce-fabric"]
+    assert any("below 1 is overlap" in note for note in notes_of([speed]))
+
+
+def test_there_are_twenty() -> None:
+    own = [name for name in globals() if name.startswith("test_") and "one_can_get_wrong" not in name]
+    assert len(MADE) + len(own) - 2 >= 20
