@@ -49,7 +49,7 @@ def write_one_page(several: Sequence[Results], output: Path) -> Path:
             top = _text(figure, title, list(_lines(told)))
             top = _panels(figure, shown, top, len(panels) - len(shown))
             _table(figure, answer, top)
-            footer = f"packetloom {build_text(_core.version(), this_build().digest)}"
+            footer = f"{build_text(_core.version(), this_build().digest)}"
             figure.text(0.08, 0.03, footer, fontsize=6, color="#666666")
             figure.savefig(output, metadata={"CreationDate": None} if output.suffix.lower() == ".pdf" else None)
         except (OSError, ValueError) as error:
@@ -103,7 +103,7 @@ def _panels(figure: Figure, panels: Sequence[Panel], top: float, left_out: int) 
         )
     if left_out:
         figure.text(0.08, (top - height + 0.02) / A4_INCHES[1], f"{left_out} more panels are on the page.", fontsize=7)
-    return top - height - 0.1
+    return top - height - 0.45
 
 
 def _table(figure: Figure, answer: Answer, top: float) -> None:
@@ -120,11 +120,13 @@ def _table(figure: Figure, answer: Answer, top: float) -> None:
     for width in widths:
         places.append(at)
         at += 0.0092 * min(width, LONGEST_CELL) + 0.02
-    for nth, row in enumerate([[head.replace("\n", " ") for head in header], *shown]):
+    for place, head in zip(places, header, strict=True):
+        figure.text(place, (top + 0.06) / A4_INCHES[1], head, fontsize=7, va="bottom", fontweight="bold")
+    for nth, row in enumerate(shown):
         y = (top - nth * LINE_INCHES) / A4_INCHES[1]
         for place, text in zip(places, row, strict=True):
-            cell = textwrap.shorten(text, LONGEST_CELL, placeholder=" ...") if nth else text
-            figure.text(place, y, literal(cell), fontsize=7, va="top", fontweight=None if nth else "bold")
+            cell = textwrap.shorten(text, LONGEST_CELL, placeholder=" ...")
+            figure.text(place, y, literal(cell), fontsize=7, va="top")
     if len(shown) < len(rows):
-        y = (top - (len(shown) + 1) * LINE_INCHES) / A4_INCHES[1]
+        y = (top - len(shown) * LINE_INCHES) / A4_INCHES[1]
         figure.text(0.08, y, f"and {len(rows) - len(shown)} more lines on the page", fontsize=7, va="top")

@@ -18,7 +18,7 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
 from matplotlib.backend_bases import FigureCanvasBase
-from matplotlib.ticker import AutoMinorLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
 from packetloom import arguments
 from packetloom.charts import Curve, Dots, HeatMap, Panel, Stack, errors_of
@@ -377,7 +377,7 @@ def log_ticks(axis: Axis) -> None:
     locator: Locator = LogLocator(subs=(1.0, 2.0, 5.0) if high <= long * low else (1.0,))
     minor: Locator = LogLocator(subs=range(2, 10), numticks=50)
     if sum(low <= tick <= high for tick in locator.tick_values(low, high)) < 2:
-        locator, minor = MaxNLocator(4, steps=[1, 2, 5, 10]), AutoMinorLocator()
+        locator, minor = MaxNLocator(4, steps=[1, 2, 5, 10]), MaxNLocator(16, steps=[1, 2, 5, 10])
     axis.set_major_locator(locator)
     axis.set_minor_locator(minor)
     axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))

@@ -7,18 +7,23 @@ import threading
 from pathlib import Path
 from urllib.request import urlopen
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
 import polars as pl
 import pytest
 
 import packetloom
 from packetloom import curves
-from packetloom.charts import Curve, Panel, Stack
+from packetloom.answer import lead_panels, looks_of
+from packetloom.charts import Curve, Dots, Panel, Stack
 from packetloom.curves import style_at
 from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view, topology
 from packetloom.figures import FIGURES, chart
 from packetloom.folding import fold
-from packetloom.plots import plot_panels, save_figure
+from packetloom.one_page import write_one_page
+from packetloom.plots import PRINT, Sheet, draw, plot_panels, save_figure
+from packetloom.questions import question_of
 from packetloom.results import Results
 from packetloom.view import server
 
@@ -83,7 +88,7 @@ def test_a_pdf_is_as_wide_as_a_column_and_has_its_fonts(incast: Results, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plot", "pie", "-o", "x.pdf"], f"there is no figure 'pie'; there are {', '.join(FIGURES)}"),
+        (["plot", "pie", "-o", "x.pdf"], f"there is no figure 'pie'; there are: {', '.join(FIGURES)}"),
         (["plot", "fct-cdf", "-o", "x.docx"], "end the name in one of"),
         (["plot", "fct-cdf", "-o", "x.pdf", "--statistic", "p99"], "the figure fct-cdf has no option --statistic"),
         (["view", "--port", "99999999"], "there is no port 99999999: ports are from 0 to 65535"),
@@ -252,3 +257,63 @@ def test_no_printed_axis_has_one_tick(numbers: tuple[float, float]) -> None:
     texts = [tick.label1.get_text() for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
     assert len(texts) >= 2
     assert len(set(texts)) == len(texts)
+
+
+LONG = "DCQCN, topology.link.delay 5us, workload.0.arrivals.algorithm halving-doubling"
+
+
+def test_long_names_leave_the_greater_part_of_a_printed_figure_to_its_numbers() -> None:
+    names = [LONG, LONG.replace("5us", "1us"), "RoCE"]
+    dots = [Dots(name, style_at(place), [name], [1.0 + place]) for place, name in enumerate(names)]
+    with mpl.rc_context(PRINT):
+        figure, ax = plt.subplots(figsize=(3.33, 2.0), layout="constrained")
+        draw(Panel("", "", "operation time (ms)", dots), ax)
+        figure.canvas.draw()
+        assert ax.get_position().width > 0.5
+        assert ax.get_xlabel() == "operation time (ms)"
+        assert len({text.get_text() for text in ax.get_yticklabels()}) == 3
+    plt.close(figure)
+
+
+def test_a_logarithmic_axis_says_so_and_has_minor_ticks() -> None:
+    line = Curve("line", style_at(0), [1, 10, 100], [2.0, 5.0, 30.0])
+    ax = plot_panels([Panel("", "size", "slowdown", [line], log_x=True, log_y=True)], 1).axes[0]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("size, log scale", "slowdown, log scale")
+    assert len(ax.get_yticks(minor=True)) > 5
+
+
+def test_a_small_difference_is_not_stretched_over_an_axis() -> None:
+    names = [Dots(name, style_at(0), [name], [value]) for name, value in (("A", 1.0), ("B", 1.006))]
+    ends = plot_panels([Panel("", "", "slowdown", names)], 1).axes[0].get_xlim()
+    assert ends[0] == 0.0
+    assert ends[1] > 1.1
+
+
+def test_how_a_figure_is_printed_can_be_chosen(incast: Results, tmp_path: Path) -> None:
+    def width(name: str, sheet: Sheet) -> float:
+        save_figure("incast-by-fan-in", incast, tmp_path / f"{name}.svg", {}, sheet)
+        found = re.search(r'width="([0-9.]+)pt"', (tmp_path / f"{name}.svg").read_text())
+        assert found
+        return float(found.group(1)) / POINTS_PER_INCH
+
+    assert width("two", Sheet(columns=2)) == pytest.approx(7.0, abs=0.01)
+    assert width("wide", Sheet(width_inches=5.0, font="serif", font_size=10)) == pytest.approx(5.0, abs=0.01)
+    with pytest.raises(PacketloomError, match="there is no scheme 'UDP' in this figure; there are DCTCP, pFabric"):
+        width("none", Sheet(schemes=("UDP",)))
+    with pytest.raises(PacketloomError, match="there is no font 'Nonesuch Grotesk' here"):
+        width("none", Sheet(font="Nonesuch Grotesk"))
+
+
+def test_the_first_screen_is_on_one_sheet(incast: Results, tmp_path: Path) -> None:
+    sheet = write_one_page([incast], tmp_path / "sheet.pdf").read_bytes()
+    assert sheet.startswith(b"%PDF")
+    assert sheet.count(b"/Type /Page\n") + sheet.count(b"/Type /Page ") == 1
+
+
+def test_the_front_figure_has_every_condition(incast: Results) -> None:
+    asked = question_of(incast)
+    assert asked
+    panels, left_out = lead_panels(asked, looks_of(asked, [incast]))
+    assert not left_out
+    lines = [mark for panel in panels for mark in panel.marks if isinstance(mark, Curve)]
+    assert [(line.label, list(line.x)) for line in lines] == [("DCTCP", [2, 4, 8]), ("pFabric", [2, 4, 8])]

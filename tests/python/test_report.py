@@ -98,13 +98,13 @@ def test_plots_draw_on_the_axes_they_are_given(results: Results) -> None:
         assert ax.get_legend_handles_labels()[1]
 
 
-def test_one_load_gives_dots_with_their_names_below(scenario: Path, tmp_path: Path) -> None:
+def test_one_load_gives_dots_with_their_names_beside(scenario: Path, tmp_path: Path) -> None:
     results = packetloom.run(scenario, tmp_path / "one", overrides=["run.loads=[0.5]"], progress=False)
     axes = packetloom.plot("slowdown-by-load", results)
-    assert axes.get_yscale() == "log"
+    assert axes.get_xscale() == "log"
     assert not axes.patches  # a bar on a logarithmic axis is as long as one likes
     assert len(axes.containers) == 2
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["TCP", "DCTCP"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["TCP", "DCTCP"]
     packetloom.write_report(results, tmp_path / "report.html")
 
 
