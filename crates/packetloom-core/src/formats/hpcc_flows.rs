@@ -1,7 +1,7 @@
 //! The flows of the HPCC and ConWeave simulators on ns-3: `flow.txt`.
 //!
 //! The first line has the number of flows; then a line per flow: source, destination, priority group, destination
-//! port, bytes, and the start in seconds. They are in order of start.
+//! port, bytes, and the start in seconds. They are in order of start. ConWeave's files have no destination ports.
 
 use super::FileError;
 use super::fields::{self, Line, last_line, lines};
@@ -35,8 +35,11 @@ pub fn read(text: &str) -> Result<Vec<Flow>, FileError> {
     first.expect("count")?;
     let count: u64 = first.count(0, "the number of flows")?;
     let mut flows: Vec<Flow> = Vec::new();
+    let mut names = None;
     for line in lines {
-        let flow = flow(&line)?;
+        let names =
+            *names.get_or_insert(if line.fields.len() == CONWEAVES_FIELDS { CONWEAVES } else { HPCCS });
+        let flow = flow(&line, names)?;
         if flows.last().is_some_and(|last| last.start > flow.start) {
             return Err(line.error("it starts before the flow in the line above; sort the lines by start"));
         }
@@ -56,15 +59,24 @@ pub fn read(text: &str) -> Result<Vec<Flow>, FileError> {
     Ok(flows)
 }
 
-fn flow(line: &Line<'_>) -> Result<Flow, FileError> {
-    line.expect("src dst pg dport size_bytes start_s")?;
-    line.count::<u16>(3, "dport")?;
+/// What a line has in a file of each simulator's; the first line of a flow says which it is.
+const HPCCS: &str = "src dst pg dport size_bytes start_s";
+const CONWEAVES: &str = "src dst pg size_bytes start_s";
+const CONWEAVES_FIELDS: usize = 5;
+
+fn flow(line: &Line<'_>, names: &str) -> Result<Flow, FileError> {
+    line.expect(names)?;
+    let has_port = names == HPCCS;
+    if has_port {
+        line.count::<u16>(3, "dport")?;
+    }
+    let last = 3 + usize::from(has_port);
     Ok(Flow {
         src: line.count(0, "src")?,
         dst: line.count(1, "dst")?,
         group: line.count(2, "pg")?,
-        size_bytes: line.count(4, "size_bytes")?,
-        start: fields::seconds(line.fields[5], "start_s").map_err(|message| line.error(message))?,
+        size_bytes: line.count(last, "size_bytes")?,
+        start: fields::seconds(line.fields[last + 1], "start_s").map_err(|message| line.error(message))?,
         line: line.number,
     })
 }
@@ -86,6 +98,18 @@ mod tests {
         assert_eq!(flows[1], second);
         assert_eq!(flows[2].size_bytes, 5_000_000_000);
         assert_eq!(read(&SOUND.replace('\n', "\r\n")), read(SOUND));
+    }
+
+    #[test]
+    fn a_file_of_conweaves_has_no_ports() {
+        let text = SOUND.replace(" 3 100 ", " 3 ").replace(" 3 200 ", " 3 ");
+        assert_eq!(read(&text), read(SOUND));
+        // Lines of both in one file.
+        let error = read(&SOUND.replacen(" 3 100 ", " 3 ", 1)).expect_err("mixed");
+        assert!(
+            error.at == At::Line(3) && error.message.contains("6 fields where there should be 5"),
+            "{error:?}"
+        );
     }
 
     #[test]

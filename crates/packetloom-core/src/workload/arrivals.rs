@@ -114,9 +114,9 @@ pub const COMPONENTS: &[Component] = &[
         section: "arrivals",
         kind: "hpcc",
         doc: "The flows of a flow.txt of the HPCC or ConWeave simulator: their number, then a line each: \
-              src dst pg dport size_bytes start_s, in order of start. Nodes are numbered as in the topology's file; the \
-              priority group is the traffic class.",
-        source: "HPCC's ns-3 simulator",
+              src dst pg dport size_bytes start_s, in order of start; ConWeave's have no dport. Nodes are numbered as in \
+              the topology's file; the priority group is the traffic class.",
+        source: "HPCC's ns-3 simulator; ConWeave's",
         params: &[&[Param {
             name: "file",
             kind: Kind::Text,
