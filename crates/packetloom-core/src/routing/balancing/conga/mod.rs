@@ -62,6 +62,13 @@ pub const ROUTING: Made<Routing> = Made {
                     "CONGA §3.3: 10 ms; ConWeave's ns-3 simulator: 500 us",
                 ),
                 Param::value(
+                    "ageing",
+                    Kind::Choice(&["exact", "ticks"]),
+                    "exact",
+                    "When a path's age is looked at: whenever it is considered; or once in max_age from the switch's first packet on, so that what it knows may be up to twice as old.",
+                    "CONGA §3.3; ConWeave's ns-3 simulator, AgingEvent: ticks",
+                ),
+                Param::value(
                     "candidates",
                     Kind::Count(0),
                     "0",
@@ -98,6 +105,9 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if values.time("dre_interval") == Time::ZERO {
         return Err(Complaint::new("dre_interval", "write a time, such as \"32us\""));
     }
+    if values.text("ageing") == "ticks" && values.time("max_age") == Time::ZERO {
+        return Err(Complaint::new("max_age", "is the time between two ticks; write one, such as \"500us\""));
+    }
     if values.count("bits") > 8 {
         return Err(Complaint::new("bits", "write from 1 to 8 bits"));
     }
@@ -115,10 +125,27 @@ struct Conga {
     changes: VecDeque<(Time, Vec<Rate>)>,
     to_leaf: ToLeaf,
     from_leaf: FromLeaf,
+    /// When what they know is looked at for its age, if not always.
+    ticks: Option<Ticks>,
     candidates: u32,
     stays: bool,
     data_only: bool,
     random: Stream,
+}
+
+/// Moments as far apart from each other, the first one so long after the first packet.
+#[derive(Clone, Copy, Debug)]
+struct Ticks {
+    from: Option<Time>,
+    every: Time,
+}
+
+impl Ticks {
+    /// The last of them; before the first, when they begin.
+    fn last(&mut self, now: Time) -> Time {
+        let from = *self.from.get_or_insert(now);
+        from + self.every.times(now.since(from).as_ps() / self.every.as_ps())
+    }
 }
 
 impl Conga {
@@ -136,6 +163,8 @@ impl Conga {
             changes: home.changes(),
             to_leaf: ToLeaf::new(values.time("max_age")),
             from_leaf: FromLeaf::new(values.time("max_age")),
+            ticks: (values.text("ageing") == "ticks")
+                .then(|| Ticks { from: None, every: values.time("max_age") }),
             candidates: values.count("candidates").try_into().unwrap_or(0),
             stays: values.flag("stays"),
             data_only: values.text("balances") == "data",
@@ -152,10 +181,16 @@ impl Conga {
     }
 
     /// How congested a path is: here, or further on according to feedback.
-    fn congestion(&self, packet: &Passing, path: u16, ways: Ways<'_>) -> u8 {
+    fn congestion(&mut self, packet: &Passing, path: u16, ways: Ways<'_>) -> u8 {
         let port = self.paths.port(packet, Some(path), ways);
         let here = self.links[port as usize].metric(packet.now, &self.estimate);
-        here.max(self.to_leaf.congestion(packet.now, self.paths.edge_of(packet.dst), path))
+        let looked_at = self.looked_at(packet.now);
+        here.max(self.to_leaf.congestion(looked_at, self.paths.edge_of(packet.dst), path))
+    }
+
+    /// When what is known was last looked at for its age.
+    fn looked_at(&mut self, now: Time) -> Time {
+        self.ticks.as_mut().map_or(now, |ticks| ticks.last(now))
     }
 
     /// The path of a packet that comes from its sender.
@@ -215,9 +250,11 @@ impl Balancer for Conga {
             return Pass::By(packet.ecmp);
         }
         self.learn(packet.now);
+        self.looked_at(packet.now);
         if self.paths.is_at(packet.src) {
             let path = self.choose(packet, ways);
-            let feedback = self.from_leaf.next(packet.now, self.paths.edge_of(packet.dst));
+            let looked_at = self.looked_at(packet.now);
+            let feedback = self.from_leaf.next(looked_at, self.paths.edge_of(packet.dst));
             *tag = Tag { path, feedback, ..Tag::default() };
         } else if self.paths.is_at(packet.dst) {
             let leaf = self.paths.edge_of(packet.src);
@@ -255,6 +292,7 @@ mod tests {
             ("bits", Value::Count(3)),
             ("cap", Value::Flag(true)),
             ("max_age", Value::Time(Time::from_us(10_000))),
+            ("ageing", Value::Text("exact".to_owned())),
             ("candidates", Value::Count(0)),
             ("stays", Value::Flag(true)),
             ("balances", Value::Text("all".to_owned())),
@@ -304,6 +342,28 @@ mod tests {
         }
         ports.sort_unstable();
         assert_eq!(ports, [4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn by_ticks_what_is_known_may_be_twice_as_old() {
+        let us = Time::from_us;
+        let mut ticks = Ticks { from: None, every: us(500) };
+        let times = [7, 506, 507, 1_006, 1_007, 3_000].map(|now| ticks.last(us(now)));
+        assert_eq!(times, [7, 7, 507, 507, 1_007, 2_507].map(us));
+        // Known at 10 us: exactly it is too old from 510 us on; by ticks, which are at 1, 501 and 1001 us, from 1001 on.
+        let topology = network();
+        let known_until = |ageing: &str| {
+            let entries = [("max_age", Value::Time(us(500))), ("ageing", Value::Text(ageing.to_owned()))];
+            let mut leaf = conga(&topology, 8, &entries);
+            leaf.looked_at(us(1));
+            leaf.to_leaf.note(us(10), 9, 0, 5);
+            let is_known = |now: &u64| {
+                let looked_at = leaf.looked_at(us(*now));
+                leaf.to_leaf.congestion(looked_at, 9, 0) == 5
+            };
+            (10..2_000).take_while(is_known).last()
+        };
+        assert_eq!((known_until("exact"), known_until("ticks")), (Some(510), Some(1_000)));
     }
 
     #[test]
