@@ -177,8 +177,16 @@ mod tests {
 
     /// A host that takes 8 Gb/s, a byte in a nanosecond, from 1 us to 100 us.
     fn intake(pause_time: Value) -> Intake {
-        let absent =
-            ["reserve", "alpha", "alpha_by_rate", "egress_alpha", "resume_offset", "headroom", "watchdog"];
+        let absent = [
+            "reserve",
+            "alpha",
+            "alpha_by_rate",
+            "pause_above",
+            "egress_alpha",
+            "resume_offset",
+            "headroom",
+            "watchdog",
+        ];
         let entries = absent.map(|key| (key, Value::Absent)).into_iter().chain([
             ("mmu", Value::Text("hpcc-ns3".to_owned())),
             ("buffer", Value::Bytes(SHARED + RESERVE + HEADROOM)),

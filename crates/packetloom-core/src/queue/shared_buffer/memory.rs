@@ -55,6 +55,8 @@ pub struct Memory {
     reserve: u64,
     resume_offset: u64,
     egress_alpha_q16: Option<u64>,
+    /// What a lossless class of a link may have at most before it is paused, where that does not go by what is free.
+    pause_above: Option<u64>,
     lossless: u8,
     /// Used of the shared part; with [`Sharing::Pools`] all that is in the buffer.
     used: u64,
@@ -93,6 +95,7 @@ impl Memory {
             reserve: reserve(queue),
             resume_offset: queue.optional_bytes("resume_offset").unwrap_or(offset),
             egress_alpha_q16: egress_alpha.map(q16),
+            pause_above: queue.optional_bytes("pause_above"),
             lossless: lossless(queue),
             used: 0,
             links: links.iter().map(ingress).collect(),
@@ -101,9 +104,13 @@ impl Memory {
         }
     }
 
-    /// The threshold of a link: its alpha times what is free of the shared part.
-    fn threshold(&self, link: usize) -> u64 {
+    /// The threshold of a link's class: its alpha times what is free of the shared part; or so many bytes, as long as
+    /// the shared part has them.
+    fn threshold(&self, link: usize, class: usize) -> u64 {
         let free = self.shared_limit.saturating_sub(self.used);
+        if let Some(bytes) = self.pause_above.filter(|_| self.is_lossless(class)) {
+            return bytes.min(self.beyond(link, class) + free);
+        }
         ((u128::from(free) * u128::from(self.links[link].alpha_q16)) >> 16) as u64
     }
 
@@ -162,7 +169,10 @@ impl Memory {
         self.sharing == Sharing::Thresholds
             && self.is_lossless(class)
             && (*paused, headroom) == (0, 0)
-            && u128::from(size + beyond) < (u128::from(free) * u128::from(*alpha_q16)) >> 16
+            && match self.pause_above {
+                Some(bytes) => size + beyond < bytes && size < free,
+                None => u128::from(size + beyond) < (u128::from(free) * u128::from(*alpha_q16)) >> 16,
+            }
     }
 
     /// A packet that came by a link has left. Returns the signals to send to the link.
@@ -230,7 +240,7 @@ impl Memory {
         let headroom = if self.is_lossless(class) { *headroom_limit } else { 0 };
         let fits_headroom = size + charge.headroom <= headroom;
         let is_in_time = match self.sharing {
-            Sharing::Thresholds => size + self.beyond(link, class) <= self.threshold(link),
+            Sharing::Thresholds => size + self.beyond(link, class) <= self.threshold(link, class),
             Sharing::Pools => {
                 let is_guaranteed = charge.bytes + size <= self.reserve || bytes + size <= self.reserve;
                 self.used + size <= self.buffer && (is_guaranteed || self.used <= self.shared_limit)
@@ -248,7 +258,7 @@ impl Memory {
     }
 
     fn charge_by_threshold(&mut self, link: usize, class: usize, size: u64) {
-        let threshold = self.threshold(link);
+        let threshold = self.threshold(link, class);
         let reserve = self.reserve;
         let is_lossless = self.is_lossless(class);
         let charge = self.charge_mut(link, class);
@@ -298,8 +308,8 @@ impl Memory {
             let charge = self.charge(link, class);
             let beyond = self.beyond(link, class);
             match self.sharing {
-                Sharing::Thresholds => charge.headroom > 0 || beyond >= self.threshold(link),
-                Sharing::Pools => beyond > 0 && (charge.headroom > 0 || beyond > self.threshold(link)),
+                Sharing::Thresholds => charge.headroom > 0 || beyond >= self.threshold(link, class),
+                Sharing::Pools => beyond > 0 && (charge.headroom > 0 || beyond > self.threshold(link, class)),
             }
         };
         self.classes(candidates & self.lossless & !self.links[link].paused, is_over)
@@ -309,7 +319,8 @@ impl Memory {
         let is_under = |class: usize| {
             let charge = self.charge(link, class);
             let beyond = self.beyond(link, class);
-            charge.headroom == 0 && (beyond == 0 || beyond + self.resume_offset <= self.threshold(link))
+            charge.headroom == 0
+                && (beyond == 0 || beyond + self.resume_offset <= self.threshold(link, class))
         };
         self.classes(candidates & self.links[link].paused, is_under)
     }

@@ -8,7 +8,8 @@ const LINK: Rate = Rate::from_gbps(100);
 /// A buffer of this size with links of these rates, all with the same headroom; beside what is given here all is as
 /// the simulator of that name has it.
 fn memory(mmu: &str, buffer: u64, headroom: u64, rates: &[Rate], others: &[(&str, Value)]) -> Memory {
-    let absent = ["reserve", "alpha", "alpha_by_rate", "egress_alpha", "resume_offset", "headroom"];
+    let absent =
+        ["reserve", "alpha", "alpha_by_rate", "pause_above", "egress_alpha", "resume_offset", "headroom"];
     let mut entries: std::collections::BTreeMap<String, Value> =
         absent.map(|key| (key.to_owned(), Value::Absent)).into();
     entries.insert("mmu".to_owned(), Value::Text(mmu.to_owned()));
@@ -44,6 +45,30 @@ fn a_link_alone_is_paused_at_a_ninth_of_what_is_shared_and_one_four_times_as_fas
         let expected = shared / share;
         assert!((expected..expected + u64::from(PACKET)).contains(&at), "{at} B instead of {expected} B");
     }
+}
+
+#[test]
+fn with_a_threshold_in_bytes_each_link_is_paused_at_it_however_much_is_free() {
+    let above = |bytes| [("pause_above", Value::Bytes(bytes))];
+    for mmu in ["hpcc-ns3", "conweave-ns3"] {
+        let mut memory = memory(mmu, 9_000_000, 100_000, &[LINK; 4], &above(60_000));
+        for link in 0..4 {
+            let at = paused_at(&mut memory, link, if mmu == "hpcc-ns3" { 4_096 } else { 2_096 });
+            assert!((60_000..=61_000).contains(&at), "{mmu} {link}: {at}");
+        }
+        // Resumed when 3072 B less than that wait, or a byte.
+        let mut left = 1;
+        while memory.leave(0, 3, PACKET) == Signals::default() {
+            left += 1;
+        }
+        assert_eq!(left, if mmu == "hpcc-ns3" { 4 } else { 1 }, "{mmu}");
+    }
+    // The shared part has 40 KB for all: the second link is paused when the first has left it nothing.
+    let mut memory = memory("hpcc-ns3", 40_000 + 2 * (50_000 + 4_096), 50_000, &[LINK; 2], &above(30_000));
+    let of_links = [0, 1].map(|link| paused_at(&mut memory, link, 4_096));
+    assert!((30_000..=31_000).contains(&of_links[0]) && of_links[1] < 12_000, "{of_links:?}");
+    // All that is under way then goes into the headroom.
+    (0..49).for_each(|_| assert!(memory.arrive(1, 3, PACKET, 0).0));
 }
 
 #[test]

@@ -94,6 +94,13 @@ const COMPONENT: Component = Component {
                 source: "HPCC's ns-3 simulator, third.cc",
             },
             Param {
+                name: "pause_above",
+                kind: Kind::Bytes,
+                default: Fallback::Absent,
+                doc: "Instead of alpha: a lossless class of a link is paused when it has this much beyond what it may always have, however much is free; sooner only where the shared part is full. Left out: by alpha.",
+                source: "IEEE 802.1Qbb: thresholds are the switch's; htsim's lossless queues: 15 packets",
+            },
+            Param {
                 name: "egress_alpha",
                 kind: Kind::Number(0.000_1, 1024.0),
                 default: Fallback::Absent,
@@ -166,10 +173,20 @@ fn check(values: &Values) -> Result<(), Complaint> {
             format!("there is no class {class}; write classes from 1 to 7: class 0 is never paused");
         return Err(Complaint::new("lossless", message));
     }
-    let meaningless = ["headroom", "pause_time", "watchdog"];
+    let meaningless = ["headroom", "pause_above", "pause_time", "watchdog"];
     let meaningless = meaningless.into_iter().find(|key| *values.get(key) != Value::Absent);
     if let Some(key) = meaningless.filter(|_| classes.is_empty()) {
         return Err(Complaint::new(key, "has no meaning where no class is lossless; leave it out"));
+    }
+    if values.optional_bytes("pause_above") == Some(0) {
+        return Err(Complaint::new(
+            "pause_above",
+            "every link would be paused for ever; write a size above zero",
+        ));
+    }
+    let by_alpha = ["alpha", "alpha_by_rate"].into_iter().find(|key| *values.get(key) != Value::Absent);
+    if let Some(key) = by_alpha.filter(|_| values.optional_bytes("pause_above").is_some()) {
+        return Err(Complaint::new(key, "pause_above says when links are paused; leave one of the two out"));
     }
     Ok(())
 }
