@@ -21,6 +21,8 @@ pub enum Dialect {
     Ns2,
     /// The mean on the first line, then `bytes 0..1`, as HomaSimulation has it.
     Homa,
+    /// A size on each line, such as a measurement has them: each as likely as every other.
+    Sizes,
     /// Not a file: points given in a scenario.
     Points,
 }
@@ -35,6 +37,7 @@ impl Dialect {
                 "packets of 1460 B, an ignored column and cumulative fraction (the dialect of ns-2 and YAPS)"
             }
             Dialect::Homa => "the mean, then bytes and cumulative fraction (the dialect of HomaSimulation)",
+            Dialect::Sizes => "a size on each line, each as likely",
             Dialect::Points => "points of bytes and cumulative fraction, given in the scenario",
         }
     }
@@ -115,7 +118,7 @@ pub struct Cdf {
 }
 
 impl Cdf {
-    /// Reads a distribution in any of the four dialects; `#` starts a comment, and a comment that names the
+    /// Reads a distribution in any of the five dialects; the first line may name the columns, `#` starts a comment, and a comment that names the
     /// sampling rule (`sampling: step`, `sampling in origin: linear interpolation`) sets it.
     ///
     /// # Errors

@@ -21,6 +21,9 @@ fn error<T>(line: usize, message: impl Into<String>) -> Result<T, CdfError> {
 pub(super) fn read(text: &str) -> Result<Cdf, CdfError> {
     let mut rows = rows(text)?;
     let dialect = recognise(&rows)?;
+    if dialect == Dialect::Sizes {
+        return of_sizes(text, &rows);
+    }
     let stated_mean = (dialect == Dialect::Homa).then(|| rows.remove(0).numbers[0]);
     let columns = if dialect == Dialect::Ns2 { 3 } else { 2 };
     if let Some(row) = rows.iter().find(|row| row.numbers.len() != columns) {
@@ -45,18 +48,56 @@ pub(super) fn read(text: &str) -> Result<Cdf, CdfError> {
     Ok(Cdf { points, dialect, interpolation, rounding, stated_mean })
 }
 
-/// The lines that hold numbers; blank lines and comments are left out.
+/// A distribution from a size on each line, in any order.
+fn of_sizes(text: &str, rows: &[Row]) -> Result<Cdf, CdfError> {
+    for row in rows {
+        let (&[size], line) = (&row.numbers[..], row.line) else {
+            let found = row.numbers.len();
+            return error(
+                row.line,
+                format!("{found} numbers where the lines before have a size alone; write one"),
+            );
+        };
+        if !(1.0..=LARGEST_BYTES).contains(&size) {
+            return error(line, format!("a size of {size} bytes; write one between 1 and 2^53 bytes"));
+        }
+    }
+    let mut sizes: Vec<f64> = rows.iter().map(|row| row.numbers[0]).collect();
+    sizes.sort_by(f64::total_cmp);
+    let count = sizes.len() as f64;
+    let mut points: Vec<(f64, f64)> = Vec::new();
+    for (index, size) in sizes.into_iter().enumerate() {
+        let up_to_here = (index + 1) as f64 / count;
+        match points.last_mut() {
+            Some(last) if last.0 == size => last.1 = up_to_here,
+            _ => points.push((size, up_to_here)),
+        }
+    }
+    let (interpolation, rounding) = rule(text, Dialect::Sizes);
+    Ok(Cdf { points, dialect: Dialect::Sizes, interpolation, rounding, stated_mean: None })
+}
+
+/// The lines that hold numbers; blank lines and comments are left out, and a first line that names the columns.
 fn rows(text: &str) -> Result<Vec<Row>, CdfError> {
     let mut rows = Vec::new();
+    let mut has_names = false;
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let content = line.split('#').next().unwrap_or_default();
-        let words = content.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
-        let numbers = words.map(|word| number(index + 1, word)).collect::<Result<Vec<f64>, CdfError>>()?;
+        let words = || content.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
+        if rows.is_empty() && !has_names && words().next().is_some_and(|_| words().all(is_no_number)) {
+            has_names = true;
+            continue;
+        }
+        let numbers = words().map(|word| number(index + 1, word)).collect::<Result<Vec<f64>, CdfError>>()?;
         if !numbers.is_empty() {
             rows.push(Row { line: index + 1, numbers });
         }
     }
     Ok(rows)
+}
+
+fn is_no_number(word: &str) -> bool {
+    word.parse::<f64>().is_err()
 }
 
 fn number(line: usize, word: &str) -> Result<f64, CdfError> {
@@ -86,10 +127,11 @@ fn recognise(rows: &[Row]) -> Result<Dialect, CdfError> {
         );
     };
     match first.numbers.len() {
-        1 if rows.len() > 1 => Ok(Dialect::Homa),
+        1 if rows.get(1).is_some_and(|second| second.numbers.len() > 1) => Ok(Dialect::Homa),
+        1 if rows.len() > 1 => Ok(Dialect::Sizes),
         1 => error(
             first.line,
-            "a single number; write a line for each point: `bytes cumulative_probability`, the last ending in 1",
+            "a single number; write a line for each point, `bytes cumulative_probability`, the last ending in 1; or many sizes, one on each line",
         ),
         2 if rows[rows.len() - 1].numbers.get(1).is_some_and(|&last| last > 1.0 + END_TOLERANCE) => {
             Ok(Dialect::Percent)
@@ -158,7 +200,7 @@ fn rule(text: &str, dialect: Dialect) -> (Interpolation, Rounding) {
         text.lines().filter_map(|line| line.split_once('#')).map(|(_, comment)| comment.to_lowercase());
     let stated = comments.filter_map(|comment| Some(comment.split_once("sampling")?.1.to_owned())).next();
     let (own_interpolation, own_rounding) = match dialect {
-        Dialect::Homa => (Interpolation::Step, Rounding::None),
+        Dialect::Homa | Dialect::Sizes => (Interpolation::Step, Rounding::None),
         Dialect::Ns2 => (Interpolation::Linear, Rounding::UpToPackets(NS2_PACKET_BYTES)),
         _ => (Interpolation::Linear, Rounding::None),
     };

@@ -111,6 +111,25 @@ fn what_pfabric_says_of_web_search() {
 }
 
 #[test]
+fn a_first_line_may_name_the_columns() {
+    let plain = Cdf::read("0 0\n1000 0.5\n3000 1\n").unwrap();
+    for names in ["bytes,probability\n", "# mine\n\nsize_bytes cdf\n", "\"size\",\"F(size)\"\n"] {
+        let named = Cdf::read(&format!("{names}0,0\n1000,0.5\n3000,1\n")).unwrap();
+        assert_eq!(named.points, plain.points, "{names}");
+    }
+}
+
+#[test]
+fn a_size_on_each_line_is_what_was_measured() {
+    for text in ["3000\n1000\n1000\n2000\n", "size_bytes\n1000\n1000\n2000\n3000\n"] {
+        let cdf = Cdf::read(text).unwrap();
+        assert_eq!((cdf.dialect, cdf.interpolation), (Dialect::Sizes, Interpolation::Step));
+        assert_eq!(cdf.points, [(1000.0, 0.5), (2000.0, 0.75), (3000.0, 1.0)]);
+        assert_eq!(cdf.mean_bytes(), 1750.0);
+    }
+}
+
+#[test]
 fn the_four_dialects_are_told_apart() {
     let percent = Cdf::read("0 0\n1000 50\n3000 100\n").unwrap();
     let fraction = Cdf::read("0 0\r\n1000 0.5\r\n3000 1\r\n").unwrap();
@@ -165,7 +184,11 @@ fn a_fault_is_named_with_its_line_and_what_to_write() {
         ("1 2 3 4\n", 1, "4 numbers"),
         ("0 0\n1e300 1\n", 2, "between 0 and 2^53"),
         ("0 0\n1e999 1\n", 2, "too large"),
-        ("bytes,cdf\n10,1\n", 1, "`bytes` is not a number"),
+        ("bytes,cdf\n10,one\n", 2, "`one` is not a number"),
+        ("bytes,cdf\nbytes,cdf\n10,1\n", 2, "`bytes` is not a number"),
+        ("0 0\nbytes cdf\n10 1\n", 2, "`bytes` is not a number"),
+        ("100\n200\n300 1\n", 3, "a size alone"),
+        ("100\n0\n", 2, "between 1 and 2^53"),
         ("0 0.5\n0 1\n", 2, "at least one byte"),
     ] {
         let error = Cdf::read(text).unwrap_err();
