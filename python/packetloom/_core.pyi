@@ -42,6 +42,10 @@ class Case:
         """Flows, and data packets times links, of what the case has the network carry; None where that depends on how
         long flows take."""
 
+def unequal(cases: list[Case]) -> list[tuple[str, list[tuple[str, str]], list[str], bool]]:
+    """In what the schemes of these cases differ beside themselves: what it is, each scheme with what it has, the
+    settings that make all alike, and whether it belongs to none of them."""
+
 class Simulation:
     def __init__(self, case: Case) -> None: ...
     def run(self, threads: int, audit: bool = False) -> Outcome:

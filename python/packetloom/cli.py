@@ -639,6 +639,7 @@ def check(
 ) -> None:
     """Check a scenario without running it: its cases, what they imply and cost, and warnings. Of a folder: its files,
     too."""
+    from packetloom import footing
     from packetloom.forecast import forecast, told
     from packetloom.scenario import facts, read_plan
 
@@ -649,9 +650,7 @@ def check(
     plan = read_plan(scenario, settings or ())
     for warning in plan.warnings:
         print(f"warning: {warning}")
-    for fact in facts(plan.cases):
-        print(fact)
-    for line in told(forecast(plan.cases), plan):
+    for line in (*facts(plan.cases), *footing.lines(footing.unequal(plan.cases)), *told(forecast(plan.cases), plan)):
         print(line)
     print(f"{scenario}: {len(plan.cases)} case{'s' if len(plan.cases) != 1 else ''}, no mistakes")
 

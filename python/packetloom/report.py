@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from packetloom import _core, arguments, curves, findings
+from packetloom import _core, arguments, curves, findings, footing
 from packetloom.along_chart import write_along
 from packetloom.answer import looks_of, write_answer, write_comparisons
 from packetloom.build import build_text, builds_text, this_build
@@ -17,6 +17,7 @@ from packetloom.errors import PacketloomError
 from packetloom.estimates import Errors, estimate_lines, estimated_by, measured_errors
 from packetloom.fabric import fabric_view
 from packetloom.figures import FIGURES
+from packetloom.footing_page import write_footing
 from packetloom.page import Cell, Page
 from packetloom.pauses import innocent_flows
 from packetloom.quantities import said, significant, size_said
@@ -63,6 +64,7 @@ def report_page(several: Sequence[Results], bins: Sequence[SizeBin] = DEFAULT_BI
             write_answer(page, answer, setting_text(finished, question.flows), looks_of(question, finished))
             write_comparisons(page, answer)
             write_steadiness(page, question)
+        write_footing(page, finished)
         if statistics.filter(pl.col("metric") == "slowdown").is_empty():
             page.text("No measured flow has finished, so there are no completion times to show.")
         if question and question.kind != "search":
@@ -99,8 +101,12 @@ def _opening(page: Page, several: Sequence[Results]) -> None:
             page.text(f"{one.name}: {note}. This page was made by {_here()}.")
     if not any(one.rows() for one in several):
         page.text("No case is finished yet, so there is nothing to show.")
-    warnings = dict.fromkeys(line for one in several for line in warnings_said(one.rows()))
-    page.list([*(f"passed over: {problem}" for one in several for problem in one.problems), *warnings])
+    foreign = [thing for one in several for thing in footing.unequal_as_stored(one.plan_lines()) if thing.is_foreign]
+    warnings = [
+        *(footing.warning(thing) for thing in foreign),
+        *(line for one in several for line in warnings_said(one.rows())),
+    ]
+    page.list([*(f"passed over: {problem}" for one in several for problem in one.problems), *dict.fromkeys(warnings)])
 
 
 def _made_by(page: Page, several: Sequence[Results]) -> None:

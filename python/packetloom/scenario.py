@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from packetloom import _core, arguments
+from packetloom import _core, arguments, footing
 from packetloom.errors import PacketloomError, ScenarioError
 from packetloom.late_sources import late_sources
 from packetloom.plain import plain
@@ -144,7 +144,7 @@ def _plan(text: str, format: Literal["toml", "json"], origin: str, overrides: Se
             raise ScenarioError(f"with {settings}: {error}") from None
     cases = tuple(scenario.cases())
     precision = Precision(*scenario.precision) if scenario.precision else None
-    warnings = (*scenario.warnings, *late_sources(text, cases))
+    warnings = (*scenario.warnings, *late_sources(text, cases), *footing.warnings(cases))
     return Plan(text, format, origin, tuple(overrides), cases, warnings, precision, scenario.alike)
 
 

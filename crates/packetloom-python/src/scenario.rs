@@ -122,6 +122,17 @@ impl Case {
     }
 }
 
+/// In what the schemes of these cases differ beside themselves: of each such thing what it is, each scheme with what it
+/// has, what to write so that all are alike, and whether it belongs to none of them.
+#[pyfunction]
+pub fn unequal(cases: Vec<PyRef<'_, Case>>) -> Vec<Unequal> {
+    let cases: Vec<packetloom::scenario::Case> = cases.iter().map(|case| case.core.clone()).collect();
+    let found = simulation::unequal(&cases).into_iter();
+    found.map(|one| (one.what, one.values, one.remedy, one.is_foreign)).collect()
+}
+
+type Unequal = (&'static str, Vec<(String, String)>, Vec<String>, bool);
+
 /// A complaint that came up only as the case was built.
 pub fn complaint_error(complaint: &packetloom::spec::Complaint) -> PyErr {
     ScenarioError::new_err(format!("{}: {}", complaint.key, complaint.message))

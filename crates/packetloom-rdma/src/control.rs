@@ -5,6 +5,7 @@ use super::header::Header;
 use crate::engine::{ControlError, PortAgent};
 use crate::spec::{Component, Values};
 use crate::units::{Rate, Time};
+use packetloom_transport::FixedRate;
 
 /// What a queue pair knows of its path at its start.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +79,11 @@ pub trait Control: Sized + Send {
     /// How receivers report marks; where they do, packets may be marked.
     fn notification(_values: &Values) -> Notification {
         Notification::None
+    }
+
+    /// Rates that are as they are whatever the link's, of those that a scenario leaves out.
+    fn fixed_rates(_values: &Values) -> Vec<FixedRate> {
+        Vec::new()
     }
 
     /// The most switches that fit into its header.

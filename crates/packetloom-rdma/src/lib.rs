@@ -55,7 +55,9 @@ use network::Network;
 use packetloom_core::{engine, flow, packet, random, spec, topology, units, user_class};
 use packetloom_transport::finished::Finished;
 use packetloom_transport::flow_table::FlowTable;
-use packetloom_transport::{Scheme, Sending, finished, packet_format, pool, priority, reassembly, seq_set};
+use packetloom_transport::{
+    FixedRate, Scheme, Sending, finished, packet_format, pool, priority, reassembly, seq_set,
+};
 use pair::Pair;
 use plans::Plans;
 use rota::Rota;
@@ -143,6 +145,10 @@ impl<C: Control> Scheme for Rdma<C> {
 
     fn goes_by_marks(values: &Values) -> bool {
         C::notification(values) != Notification::None
+    }
+
+    fn fixed_rates(values: &Values) -> Vec<FixedRate> {
+        C::fixed_rates(values)
     }
 
     fn configure(values: &Values) -> Arc<Setup<C>> {

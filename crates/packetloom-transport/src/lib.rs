@@ -28,6 +28,7 @@ use packetloom_core::packet::Packet;
 use packetloom_core::routing::Judged;
 use packetloom_core::spec::{Complaint, Component, Values};
 use packetloom_core::topology::Topology;
+use packetloom_core::units::Rate;
 use packetloom_core::{flow, measure, packet, prefetch, spec, topology, units};
 
 /// A transport with all that a simulation needs to set it up.
@@ -96,6 +97,11 @@ pub trait Scheme: Transport {
         false
     }
 
+    /// Rates that are as they are whatever the link's, of those that a scenario leaves out.
+    fn fixed_rates(_values: &Values) -> Vec<FixedRate> {
+        Vec::new()
+    }
+
     /// Whether senders wait for their receivers' answers. One that does not is done with a flow when its last packet
     /// has left, and packets that are lost never come.
     fn is_answered(_values: &Values) -> bool {
@@ -119,6 +125,17 @@ pub trait Scheme: Transport {
     fn number(_packet: &Packet<Self::Header>) -> Option<u32> {
         None
     }
+}
+
+/// A rate that a transport goes by whatever the link's, such as what a step of increase adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedRate {
+    /// The parameter that sets it.
+    pub key: &'static str,
+    /// What it is where the parameter is left out.
+    pub value: Rate,
+    /// The line rate that its source chose it for.
+    pub line_rate: Rate,
 }
 
 /// An operation on a scheme whose type is known, for callers that wrap the type in another.
@@ -162,6 +179,8 @@ pub struct Entry {
     pub needs: Needs,
     /// Whether it goes by marks, so that some queue has to set them.
     pub goes_by_marks: fn(&Values) -> bool,
+    /// Its rates that are as they are whatever the link's.
+    pub fixed_rates: fn(&Values) -> Vec<FixedRate>,
     /// Whether its senders wait for answers.
     pub is_answered: fn(&Values) -> bool,
     /// The parameter after which silence it takes packets for lost, if that is how it tells.
@@ -199,6 +218,7 @@ impl Entry {
                 shortens: T::SHORTENS,
             },
             goes_by_marks: T::goes_by_marks,
+            fixed_rates: T::fixed_rates,
             is_answered: T::is_answered,
             lost_after: T::LOST_AFTER,
             classes: T::classes,

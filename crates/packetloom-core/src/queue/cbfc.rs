@@ -91,6 +91,7 @@ pub const QUEUE: Made<Queue> = Made {
     how: Queue {
         // Lossless classes are bounded by the credit of all links of a switch, which no single port knows.
         most_bytes: |_, _| Some(LARGEST_BUFFER),
+        is_sized_by_design: |_| true,
         marks: |values| values.optional_bytes("ecn_max").is_some(),
         classes: |_| Some(CLASSES as u64),
         check: check_size,

@@ -69,6 +69,10 @@ pub const QUEUE: Made<Queue> = Made {
     component: COMPONENT,
     how: Queue {
         most_bytes,
+        is_sized_by_design: |values| {
+            let port = values.optional_component("port");
+            super::is_sized_by_design(&port.unwrap_or_else(|| values.component("queue")))
+        },
         marks: |values| {
             let port = values.optional_component("port");
             port.is_some_and(|port| super::marks(&port)) || super::marks(&values.component("queue"))

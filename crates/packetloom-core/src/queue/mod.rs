@@ -59,6 +59,9 @@ pub struct Queue {
     build: fn(&Values) -> Built,
     /// The most bytes that may wait, if packets have up to so many, the pool of its switch aside; `None`: any.
     most_bytes: fn(&Values, u64) -> Option<u64>,
+    /// Whether how much it holds is part of what it does (which packets it drops, trims or pauses), so that another size
+    /// would make another queue.
+    is_sized_by_design: fn(&Values) -> bool,
     /// Whether it marks packets.
     marks: fn(&Values) -> bool,
     /// Whether it goes by the weights in packets.
@@ -81,6 +84,7 @@ impl Queue {
         Queue {
             build,
             most_bytes: |_, _| None,
+            is_sized_by_design: |_| false,
             marks: |_| false,
             weighs: |_| false,
             trims_to_bytes: |_| None,
@@ -200,6 +204,17 @@ pub fn default_nic(queue: &Values) -> Values {
 /// its switch aside; `None`: there is no bound.
 pub fn most_bytes(values: &Values, packet_bytes: u64) -> Option<u64> {
     (Queue::of(values).most_bytes)(values, packet_bytes)
+}
+
+/// Whether how much a queue holds is part of what it does.
+pub fn is_sized_by_design(values: &Values) -> bool {
+    (Queue::of(values).is_sized_by_design)(values)
+}
+
+/// The bytes that all ports of a switch share, where they share all that they have.
+pub fn switch_bytes(values: &Values) -> Option<u64> {
+    pool_bytes(values)
+        .or_else(|| (values.kind == shared_buffer::QUEUE.component.kind).then(|| values.bytes("buffer")))
 }
 
 /// What a parameter allows in bytes, if packets have `packet_bytes`; `None`: any number.

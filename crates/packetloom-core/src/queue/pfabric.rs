@@ -45,6 +45,7 @@ pub const QUEUE: Made<Queue> = Made {
     component: COMPONENT,
     how: Queue {
         most_bytes: |values, packet| limit(values, "capacity", packet),
+        is_sized_by_design: |_| true,
         check: |values, packet| has_room(values, "capacity", packet),
         ..Queue::new(|values| Built::Held(Buffer::PFabric(PFabric::build(values))))
     },

@@ -33,6 +33,7 @@ pub const QUEUE: Made<Queue> = Made {
     how: Queue {
         // Nobody knows, and it may drop what it likes.
         most_bytes: |_, _| Some(u64::MAX),
+        is_sized_by_design: |_| true,
         marks: |values| code(values).constant("marks") != 0,
         trims_to_bytes: |values| {
             u64::try_from(code(values).constant("trim_to_bytes")).ok().filter(|&to| to > 0)

@@ -109,6 +109,7 @@ pub const QUEUE: Made<Queue> = Made {
         most_bytes: |values, packet| {
             Some(limit(values, "capacity", packet)? + limit(values, "header_capacity", packet)?)
         },
+        is_sized_by_design: |values| values.flag("trimming"),
         marks: |values| values.optional_bytes("ecn_max").is_some(),
         trims_to_bytes: |values| values.flag("trimming").then(|| values.bytes("trim_to")),
         returns_to_sender: |values| values.flag("return_to_sender"),

@@ -2,6 +2,7 @@
 
 use crate::spec::Values;
 use crate::units::{Rate, Time};
+use packetloom_transport::FixedRate;
 
 /// Whose machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +81,18 @@ impl Constants {
         clamp_target_rate: false,
         rate_on_first_cnp: 1.0,
     };
+
+    /// The rates that a step of increase adds, where a scenario leaves them out. The paper's are its testbed's, of 40 Gb/s
+    /// (§5); HPCC's run.py has 5 and 50 Mb/s for each 25 Gb/s, and so others at each rate.
+    pub fn fixed_rates(values: &Values) -> Vec<FixedRate> {
+        let (own, line_rate) = match Variant::of(values) {
+            Variant::Paper => (Constants::PAPER, Rate::from_gbps(40)),
+            Variant::Mellanox => (Constants::MELLANOX, Rate::from_gbps(100)),
+        };
+        let rates = [("additive_increase", own.additive_increase), ("hyper_increase", own.hyper_increase)];
+        let left_out = rates.into_iter().filter(|(key, _)| values.optional_rate(key).is_none());
+        left_out.map(|(key, value)| FixedRate { key, value, line_rate }).collect()
+    }
 
     /// Those of a scenario.
     pub fn of(values: &Values) -> Constants {

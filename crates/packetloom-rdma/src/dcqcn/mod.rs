@@ -17,6 +17,7 @@ use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
 use crate::units::{Rate, Time};
 use machine::{Constants, Variant};
 use mellanox::Mellanox;
+use packetloom_transport::FixedRate;
 use paper::Paper;
 
 /// DCQCN.
@@ -140,6 +141,10 @@ impl Control for DcqcnControl {
 
     fn settings(values: &Values) -> Constants {
         Constants::of(values)
+    }
+
+    fn fixed_rates(values: &Values) -> Vec<FixedRate> {
+        Constants::fixed_rates(values)
     }
 
     fn notification(values: &Values) -> Notification {

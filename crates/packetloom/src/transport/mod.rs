@@ -2,7 +2,7 @@
 //! `packetloom-transport`. This is the list of families.
 
 pub use packetloom_transport::{
-    Entry, FORMAT_PARAMS, Needs, PacketFormat, Scheme, Sending, WithScheme, check_format,
+    Entry, FORMAT_PARAMS, FixedRate, Needs, PacketFormat, Scheme, Sending, WithScheme, check_format,
 };
 
 pub use packetloom_rdma::{CONNECTION_COMPONENTS as QUEUE_PAIR_COMPONENTS, python as python_rate};

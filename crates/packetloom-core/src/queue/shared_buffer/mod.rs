@@ -153,6 +153,7 @@ pub const QUEUE: Made<Queue> = Made {
     component: COMPONENT,
     how: Queue {
         most_bytes: |values, _| Some(values.bytes("buffer")),
+        is_sized_by_design: |values| lossless(values) != 0,
         marks: |values| values.optional_bytes("ecn_max").is_some(),
         classes: |_| Some(CLASSES as u64),
         ..Queue::new(|values| Built::Held(Buffer::Shared(Box::new(SharedPort::build(values)))))

@@ -1,0 +1,65 @@
+"""What schemes differ in beside themselves: warned of, listed side by side, gone once it is set as a warning says."""
+
+import re
+import shlex
+from pathlib import Path
+
+import packetloom
+from packetloom import footing
+from packetloom.report import write_report
+from packetloom.scenario import plan_from_text, read_plan
+
+SCENARIO = """\
+[topology]
+kind = "leaf-spine"
+spines = 2
+leaves = 2
+hosts_per_leaf = 2
+link = { rate = "400Gbps", delay = "1us" }
+
+[[workload]]
+arrivals = { kind = "collective", operation = "all-reduce", size = "1MB" }
+
+[[scheme]]
+name = "DCQCN"
+transport = "dcqcn"
+queue = { kind = "shared-buffer", buffer = "12MB", ecn_min = "40KB", ecn_max = "160KB" }
+
+[[scheme]]
+name = "Ultra Ethernet"
+transport = "uec"
+queue = { kind = "ndp", capacity = "36KB", ecn_min = "7.5KB", ecn_max = "29KB" }
+routing = "reps"
+"""
+FOREIGN = ["payload of a packet", "acknowledgements", "line rate that constants were made for"]
+
+
+def test_each_is_warned_of_and_what_the_warnings_say_mends_it() -> None:
+    warnings = plan_from_text(SCENARIO, "toml", "", ()).warnings
+    assert [one.split(": ")[1] for one in warnings] == FOREIGN
+    settings = [word for one in warnings for word in shlex.split(one.partition("alike with ")[2]) if word != "--set"]
+    assert "scheme.DCQCN.transport.ack_every=4" in settings
+    mended = plan_from_text(SCENARIO, "toml", "", settings)
+    assert mended.warnings == ()
+    left = footing.unequal(mended.cases)
+    assert [one.what for one in left] == ["header of a packet", "buffer of a switch's port"]
+
+
+def test_one_scheme_is_compared_with_none() -> None:
+    alone = re.sub(r"\[\[scheme\]\]\nname = \"Ultra.*", "", SCENARIO, flags=re.DOTALL)
+    assert plan_from_text(alone, "toml", "", ()).warnings == ()
+
+
+def test_a_seed_or_a_load_makes_no_difference() -> None:
+    cases = plan_from_text(SCENARIO + "[run]\nseeds = 3\n", "toml", "", ()).cases
+    assert [one.what for one in footing.unequal(cases) if one.is_foreign] == FOREIGN
+
+
+def test_the_page_lists_it_and_says_it_first(tmp_path: Path) -> None:
+    file = tmp_path / "rails.toml"
+    file.write_text(SCENARIO)
+    results = packetloom.run(file, tmp_path / "out", progress=False)
+    page = write_report(results, tmp_path / "page.html").read_text()
+    assert "What else differs" in page
+    assert page.index("may decide between them: payload of a packet") < page.rindex("What came out")
+    assert read_plan(tmp_path / "out").cases
