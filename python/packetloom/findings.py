@@ -498,7 +498,8 @@ def _unfinished(question: Question) -> Iterator[Part]:
     yield Name(worst)
     yield " left up to "
     yield Number(f"{100 * question.unfinished[worst]:.3g}", unfinished_row(worst))
-    yield " % of its own, those that never started among them. "
+    has_stalled = any(one.stalled for one in question.stopped.values())
+    yield f" % of its own{', what a stall kept from starting among them' if has_stalled else ''}. "
     yield "Completion times and slowdowns are those of the flows that did."
 
 

@@ -119,7 +119,8 @@ def by_seed(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> pl.Data
     statistics: list[tuple[int, Statistic]] = []
     for place, (row, flows) in enumerate(results.partitions("flows", FLOW_COLUMNS)):
         rows.append(row)
-        never_started = int(row.counters.get("flows_never_started", 0))
+        # A stall kept them from starting; where the run's time was over, they are no part of it.
+        never_started = int(row.counters.get("flows_never_started", 0)) if row.counters.get("stalled") else 0
         statistics += [(place, statistic) for statistic in _statistics_of(flows, bins, never_started)]
     if not rows:
         what = "no finished case can be read" if results.problems else "no case is finished yet"

@@ -2,18 +2,23 @@
 
 import math
 import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import stats
 
 import packetloom
 from conftest import SCENARIO
+from made_results import Runs
 from packetloom.errors import PacketloomError
 from packetloom.results import Results
-from packetloom.statistics import DEFAULT_BINS, jain_of_servers, over_seeds, size_bins
+from packetloom.rows import CaseRow, TableName
+from packetloom.statistics import DEFAULT_BINS, by_seed, jain_of_servers, over_seeds, size_bins
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +136,23 @@ def test_nothing_finished_yet(scenario: Path, tmp_path: Path) -> None:
     ResultsFolder(tmp_path / "empty", read_plan(scenario)).close()
     with pytest.raises(PacketloomError, match="no case is finished"):
         packetloom.summary(Results(tmp_path / "empty"))
+
+
+class Short(Runs):
+    """Cases two of whose flows never started."""
+
+    stalled = 1
+
+    def partitions(self, name: TableName, columns: Sequence[str] | None = None) -> Iterator[tuple[CaseRow, pa.Table]]:
+        for row, table in super().partitions(name, columns):
+            yield replace(row, counters={"stalled": self.stalled, "flows_never_started": 2}), table
+
+
+def test_what_a_stall_kept_from_starting_is_unfinished() -> None:
+    flows = {"size_bytes": [1e3, 1e3], "fct_ns": [1e3, float("nan")], "slowdown": [1.0, float("nan")]}
+    flows |= {"goodput_gbps": [1.0, float("nan")], "deadline_ns": [float("nan")] * 2, "met_deadline": [False] * 2}
+    for stalled, share in ((1, 0.75), (0, 0.5)):
+        short = Short(({"scheme": "A"}, flows))
+        short.stalled = stalled
+        row = by_seed(short).filter(pl.col("metric") == "unfinished", pl.col("bin") == "all")
+        assert row["value"].to_list() == [share]
