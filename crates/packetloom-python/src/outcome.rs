@@ -365,9 +365,11 @@ impl Outcome {
     /// The same as Chakra traces, a row for each rank.
     #[getter]
     fn traces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut rows: Vec<(u8, u32, u32, &[u8])> = Vec::new();
-        for Timeline { source, iteration, chakra, .. } in &self.core.timelines {
-            rows.extend((0..).zip(chakra).map(|(rank, file)| (*source, *iteration, rank, &file[..])));
+        let mut rows: Vec<(u8, u32, u32, &[u8], &str)> = Vec::new();
+        for Timeline { source, iteration, chakra, groups, .. } in &self.core.timelines {
+            let of_rank = |rank: u32| if rank == 0 { groups.as_str() } else { "" };
+            let files = (0..).zip(chakra);
+            rows.extend(files.map(|(rank, file)| (*source, *iteration, rank, &file[..], of_rank(rank))));
         }
         let columns = Columns { rows: &rows, table: PyDict::new(py) };
         if !rows.is_empty() {
@@ -376,6 +378,8 @@ impl Outcome {
             columns.add("rank", |row| row.2)?;
             let files: Vec<_> = rows.iter().map(|row| PyBytes::new(py, row.3)).collect();
             columns.table.set_item("chakra", files)?;
+            let groups: Vec<&str> = rows.iter().map(|row| row.4).collect();
+            columns.table.set_item("groups", groups)?;
         }
         Ok(columns.table)
     }

@@ -86,9 +86,12 @@ def _timelines(results: Results) -> Iterator[tuple[CaseRow, str, bytes]]:
 
 
 def _traces(results: Results) -> Iterator[tuple[CaseRow, str, bytes]]:
-    for row, table in results.partitions("traces", ["source", "iteration", "rank", "chakra"]):
+    for row, table in results.partitions("traces", ["source", "iteration", "rank", "chakra", "groups"]):
         for one in table.to_pylist():
-            yield row, f"job{one['source']}-{one['iteration']}.{one['rank']}.et", one["chakra"]
+            name = f"job{one['source']}-{one['iteration']}"
+            yield row, f"{name}.{one['rank']}.et", one["chakra"]
+            if one["groups"]:
+                yield row, f"{name}.groups.json", one["groups"].encode()
 
 
 KEPT: dict[str, Callable[[Results], Iterator[tuple[CaseRow, str, bytes]]]] = {

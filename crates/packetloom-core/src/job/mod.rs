@@ -28,6 +28,9 @@ pub struct Program {
     pub matrices: Vec<Vec<u64>>,
     /// The names of operations, for people.
     pub names: Vec<String>,
+    /// Whether a send ends, and frees its stream, when its sender knows that the message has arrived, and not when it
+    /// was handed to the transport.
+    pub sends_block: bool,
 }
 
 /// The operations of one rank, each with what it depends on.
@@ -37,6 +40,9 @@ pub struct Rank {
     dependencies: Vec<Dependency>,
     /// Where each operation's dependencies end.
     ends: Vec<u32>,
+    /// Of operations that wait for one stream, the one with the lowest number here goes first. Empty: the one that was
+    /// ready first.
+    turns: Vec<u32>,
 }
 
 /// An operation of a rank.
@@ -44,8 +50,8 @@ pub struct Rank {
 pub struct Operation {
     /// What is done.
     pub work: Work,
-    /// The operations of one stream are executed one at a time, in the order in which they become ready. Left out:
-    /// it shares nothing.
+    /// The operations of one stream are executed one at a time, in the order in which they become ready, or in that of
+    /// [`Rank::take_turns`]. Left out: it shares nothing.
     pub stream: Option<u16>,
     /// Its name, as an index into [`Program::names`].
     pub name: u32,
@@ -60,7 +66,7 @@ pub enum Work {
         duration: Time,
     },
     /// Holds its stream for the host's cost of a message; then the message is handed to the transport. Whether it
-    /// ends there or when the message was acknowledged is the job's choice.
+    /// ends there [`Program::sends_block`] says.
     Send {
         /// To which rank.
         peer: u32,
@@ -149,6 +155,18 @@ impl Rank {
         self.dependencies.extend(dependencies);
         self.ends.push(u32::try_from(self.dependencies.len()).expect("fewer than 2^32 dependencies"));
         place
+    }
+
+    /// Of operations that wait for one stream, the one with the lowest number goes first: a number for each, no two the
+    /// same.
+    pub fn take_turns(&mut self, turns: Vec<u32>) {
+        debug_assert_eq!(turns.len(), self.operations.len());
+        self.turns = turns;
+    }
+
+    /// The number of an operation among those that wait for one stream, where they have such.
+    pub fn turn(&self, place: u32) -> Option<u32> {
+        self.turns.get(place as usize).copied()
     }
 
     /// All operations, by place.

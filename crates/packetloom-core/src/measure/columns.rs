@@ -177,6 +177,10 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ("link_used", "The share of that link's rate that was used meanwhile"),
     ("chrome_trace", "What every rank did, for Perfetto and Chrome, as JSON"),
     ("chakra", "What the rank did, as a Chakra trace"),
+    (
+        "groups",
+        "Who is in the process groups that the Chakra traces of all ranks name, as a JSON file for them; empty but for rank 0",
+    ),
     ("pcapng", "What the captured ports sent, as a pcapng file"),
     ("packet_hops", "Packets that reached the far end of a link, of any kind, each counted once per link"),
     ("events", "Events processed: arrivals, departures from buffers, timers, flow starts"),

@@ -39,8 +39,9 @@ pub fn plan(
     if values.kind == "collective" {
         settings.algorithms.extend([collective::algorithm(values)]);
     }
-    // Chakra's and SimAI's senders are busy until a message has arrived, as in astra-sim; MPI's and GOAL's are not.
-    settings.sends_block = matches!(values.kind.as_str(), "chakra" | "simai");
+    if values.kind == "goal" {
+        settings.costs.eager = values.optional_bytes("eager");
+    }
     let key = if values.kind == "collective" { "algorithm" } else { "repeat" };
     let plan = Plan::new(program, settings).map_err(|message| Complaint::new(key, message))?;
     Ok((plan, what))

@@ -12,8 +12,8 @@ pub const GOAL: Component = Component {
     section: "arrivals",
     kind: "goal",
     doc: "A schedule in GOAL, as text or packed by LogGOPSim's txt2bin. Operations of one cpu are executed one at a \
-          time; a send holds it for send_cost, and a receive for receive_cost once its message is there. The numbers \
-          after nic are not used.",
+          time; a send holds it for send_cost, and a receive for receive_cost once its message is there. Messages of one \
+          sender and tag are received in the order in which they were sent. The numbers after nic are not used.",
     source: "Hoefler et al., LogGOPSim 2010",
     params: &[
         &[
@@ -31,6 +31,14 @@ pub const GOAL: Component = Component {
                 doc: "What one of calc takes.",
                 source: "LogGOPSim's defaults are in ns",
             },
+            Param {
+                name: "eager",
+                kind: Kind::Bytes,
+                default: Absent,
+                doc: "LogGOPS's S: a send of more bytes ends when its receiver has said, by a message of 1 B, that a \
+                      receive has taken the message. Left out: a send ends when it was handed to the transport.",
+                source: "Hoefler et al., LogGOPSim 2010, where that word takes no time",
+            },
         ],
         settings::PLACEMENT_PARAMS,
         settings::ALGORITHM_PARAMS,
@@ -43,7 +51,8 @@ pub const CHAKRA: Component = Component {
     section: "arrivals",
     kind: "chakra",
     doc: "Chakra execution traces, a file for each rank: PREFIX.0.et and so on, packed by gzip or not, or PREFIX.0.json. \
-          A rank's CPU, its GPU's computing and its GPU's communication each do one thing at a time.",
+          A rank's CPU, its GPU's computing and its GPU's communication each do one thing at a time, of what is ready the \
+          node with the lowest id; a send until its sender knows that the message has arrived.",
     source: "MLCommons Chakra; astra-sim",
     params: &[
         &[
@@ -71,10 +80,10 @@ pub const CHAKRA: Component = Component {
             },
             Param {
                 name: "all_gather_size",
-                kind: Kind::Choice(&["total", "per-rank"]),
-                default: Default("total"),
-                doc: "Whether the size of an all-gather is what each rank has afterwards, or before.",
-                source: "astra-sim; the schema leaves it open",
+                kind: Kind::Choice(&["per-rank", "total"]),
+                default: Default("per-rank"),
+                doc: "Whether the size of an all-gather is what each rank has before, or afterwards.",
+                source: "astra-sim (Ring.cc, HalvingDoubling.cc) and Chakra's converter: per-rank; the schema leaves it open",
             },
             Param {
                 name: "cpu_communication",
@@ -208,7 +217,7 @@ fn chakra_options(values: &Values) -> chakra::Options {
         is_cpu_op: values.flag("is_cpu_op"),
         all_gather_size: values.meaning(
             "all_gather_size",
-            &[("total", AllGatherSize::Total), ("per-rank", AllGatherSize::PerRank)],
+            &[("per-rank", AllGatherSize::PerRank), ("total", AllGatherSize::Total)],
         ),
         cpu_communication: values.meaning(
             "cpu_communication",

@@ -214,7 +214,8 @@ fn operation(plan: &Plan, source: u8, rank: u32, span: Span, flows: &[FlowRow]) 
         },
         stream: operation.stream,
         span,
-        message_from: span.message.and_then(sender),
+        // A send may keep its own message's number.
+        message_from: span.message.and_then(sender).filter(|&from| from != rank),
     }
 }
 

@@ -16,9 +16,10 @@ pub struct Timeline {
     pub iteration: u32,
     /// For Perfetto and Chrome, as JSON.
     pub chrome: Vec<u8>,
-    /// A Chakra trace of each rank, which says who is in its process groups; none where Chakra has no words for what the
-    /// job does.
+    /// A Chakra trace of each rank; none where Chakra has no words for what the job does.
     pub chakra: Vec<Vec<u8>>,
+    /// Who is in the process groups that these name, as a file for them; empty if they name none.
+    pub groups: String,
 }
 
 /// The timelines of all jobs, in order of source and repetition.
@@ -43,9 +44,9 @@ fn of_iteration(job: &Job, iteration: u32, ranks: &[&RankSpans]) -> Timeline {
     let spans: Vec<job::Span> = ranks.iter().flat_map(of_rank).collect();
     let mut chrome = Vec::new();
     chrome_trace::write(&plan.program, &spans, &mut chrome).expect("memory can be written to");
-    let written = chakra::write(&plan.program, &spans);
-    let chakra = written.map(|written| written.with_groups(&plan.program)).unwrap_or_default();
-    Timeline { source: job.source, iteration, chrome, chakra }
+    let written = chakra::write(&plan.program, &spans).ok();
+    let (chakra, groups) = written.map(|written| (written.files, written.groups)).unwrap_or_default();
+    Timeline { source: job.source, iteration, chrome, chakra, groups: groups.unwrap_or_default() }
 }
 
 fn converted(plan: &Plan, rank: u32, span: &Span) -> job::Span {

@@ -1,7 +1,7 @@
 //! From the nodes of all ranks to a program.
 
 use super::super::names::Names;
-use super::node::{Kind, Node};
+use super::node::{About, Kind, Node, SENDS};
 use super::report::{RankReport, Report};
 use super::wire::MOST_NUMBERS;
 use super::{
@@ -148,7 +148,7 @@ impl<'a> Importer<'a> {
             }
             Ok(())
         };
-        if source.name.ends_with(".json") {
+        let about = if source.name.ends_with(".json") {
             if content.len() > MOST_JSON_BYTES {
                 let most = MOST_JSON_BYTES >> 20;
                 return Err(FileError::whole(format!(
@@ -159,25 +159,32 @@ impl<'a> Importer<'a> {
                 bound(nodes.len(), &node)?;
                 nodes.push(node);
                 Ok(())
-            })?;
+            })?
         } else {
             protobuf::read(&content, |node| {
                 bound(nodes.len(), &node)?;
                 nodes.push(node);
                 Ok(())
-            })?;
-        }
-        self.nodes(number, &mut nodes)
+            })?
+        };
+        self.nodes(number, &mut nodes, about)
     }
 
-    fn nodes(&mut self, number: u32, nodes: &mut [Node<'_>]) -> Result<(), FileError> {
+    fn nodes(&mut self, number: u32, nodes: &mut [Node<'_>], about: About) -> Result<(), FileError> {
+        let blocks = about.sends_block.unwrap_or(true);
+        if number > 0 && blocks != self.program.sends_block {
+            return Err(FileError::whole(format!("its {SENDS} is another than that of rank 0")));
+        }
+        self.program.sends_block = blocks;
         if self.options.order == Order::Start {
             nodes.sort_by_key(|node| node.start_micros);
         }
         let mut report = RankReport::of(nodes);
         let own_groups = self.own_groups(nodes)?;
         let mut graph = self.graph(nodes, &mut report)?;
-        let streams = by_stream(nodes, self.options.is_cpu_op);
+        // What packetloom wrote has all the dependencies that there were.
+        let is_own = about.sends_block.is_some();
+        let streams = if is_own { Vec::new() } else { by_stream(nodes, self.options.is_cpu_op) };
         report.note_loose(nodes, streams.iter().flat_map(|stream| loose(stream, &graph)));
         if self.options.loose == Loose::ChainStreams {
             chain(&streams, &mut graph);
@@ -186,12 +193,14 @@ impl<'a> Importer<'a> {
         let mut rank = Rank::default();
         for (node, dependencies) in nodes.iter().zip(&graph.dependencies) {
             let (work, stream) = self.work(number, node, &own_groups)?;
+            let stream = node.attributes.own_stream.unwrap_or(stream);
             if let Work::Collective { operation, .. } = work {
                 *report.collectives.entry(operation).or_default() += 1;
             }
             let name = self.names.place(&node.name);
             rank.add(Operation { work, stream, name }, dependencies.iter().map(|&on| Dependency::on_end(on)));
         }
+        rank.take_turns(turns(nodes));
         self.program.ranks.push(rank);
         self.reports.push(report);
         self.ids.push(nodes.iter().map(|node| node.id).collect());
@@ -327,6 +336,9 @@ impl<'a> Importer<'a> {
         let members = self.program.groups[group as usize].len() as u64;
         let bytes = match operation {
             Collective::Barrier => 0,
+            Collective::AllGather if node.attributes.total_bytes.is_some() => {
+                node.attributes.total_bytes.unwrap_or_default()
+            }
             Collective::AllGather if self.options.all_gather_size == AllGatherSize::PerRank => {
                 size(node)?.checked_mul(members).ok_or_else(|| node.error("comm_size is too large"))?
             }
@@ -346,7 +358,7 @@ impl<'a> Importer<'a> {
                 let found = own_groups.get(name).or_else(|| self.given_groups.get(name));
                 let members = found.ok_or_else(|| {
                     node.error(format!(
-                        "no METADATA node says who is in process group {name:?}; give a file of groups that does"
+                        "no METADATA node says who is in process group {name:?}; write groups = \"FILE\", a file of groups that does"
                     ))
                 })?;
                 (name.to_owned(), members.clone())
@@ -364,6 +376,17 @@ impl<'a> Importer<'a> {
         self.used.insert(name, place);
         Ok(place)
     }
+}
+
+/// Where each node stands among all by its id.
+fn turns(nodes: &[Node<'_>]) -> Vec<u32> {
+    let mut places: Vec<u32> = (0..nodes.len() as u32).collect();
+    places.sort_unstable_by_key(|&place| nodes[place as usize].id);
+    let mut turns = vec![0; nodes.len()];
+    for (turn, place) in (0..).zip(places) {
+        turns[place as usize] = turn;
+    }
+    turns
 }
 
 fn size(node: &Node<'_>) -> Result<u64, FileError> {

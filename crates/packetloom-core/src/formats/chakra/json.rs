@@ -3,18 +3,19 @@
 //! reads.
 
 use super::super::{At, FileError};
-use super::node::{Attributes, Kind, Node, Value};
+use super::node::{About, Attributes, Kind, Node, Value};
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
 
-/// Reads the nodes of a file, in its order.
+/// Reads the nodes of a file, in its order; returns what it says of itself.
 ///
 /// # Errors
 /// What is wrong, with the line, the byte or the node; and what `each` returns.
 pub fn read(
     text: &str,
     mut each: impl FnMut(Node<'static>) -> Result<(), FileError>,
-) -> Result<(), FileError> {
+) -> Result<About, FileError> {
+    let mut about = About::default();
     let mut objects = serde_json::Deserializer::from_str(text).into_iter::<Json>();
     let mut is_first = true;
     loop {
@@ -31,10 +32,13 @@ pub fn read(
         } else if object.contains_key("schema") {
             let message = "PyTorch's own execution trace; Chakra's converter makes a Chakra trace of it";
             return Err(FileError::whole(message));
+        } else {
+            attributes(object.remove("attr"), |name, value| about.note(name, &value))
+                .map_err(|message| FileError::at_byte(at, message))?;
         }
         is_first = false;
     }
-    if is_first { Err(FileError::at_byte(0, "the file is empty")) } else { Ok(()) }
+    if is_first { Err(FileError::at_byte(0, "the file is empty")) } else { Ok(about) }
 }
 
 /// What is wrong with the JSON itself.
@@ -96,17 +100,28 @@ fn message(mut object: Map<String, Json>) -> Result<Node<'static>, String> {
     let duration_micros = integer(&object, "durationMicros")?.unwrap_or(0);
     let values = object.get_mut("inputs").and_then(|inputs| inputs.as_object_mut()?.remove("values"));
     let values = text(values, "the inputs' values")?;
-    let mut attributes = Attributes::default();
-    match object.remove("attr") {
-        None => {}
-        Some(Json::Array(all)) => all.into_iter().try_for_each(|one| attribute(one, &mut attributes))?,
-        Some(_) => return Err("attr is no list".to_owned()),
-    }
-    let at = At::Whole;
+    let mut own = Attributes::default();
+    attributes(object.remove("attr"), |name, value| own.note(name, value))?;
+    let (attributes, at) = (own, At::Whole);
     Ok(Node { id, name, kind, control, data, start_micros, duration_micros, values, attributes, at })
 }
 
-fn attribute(one: Json, attributes: &mut Attributes<'static>) -> Result<(), String> {
+/// Notes each of a list of attributes.
+fn attributes(
+    list: Option<Json>,
+    mut note: impl FnMut(&str, Value<'static>) -> Result<(), String>,
+) -> Result<(), String> {
+    match list {
+        None => Ok(()),
+        Some(Json::Array(all)) => all.into_iter().try_for_each(|one| attribute(one, &mut note)),
+        Some(_) => Err("attr is no list".to_owned()),
+    }
+}
+
+fn attribute(
+    one: Json,
+    note: &mut impl FnMut(&str, Value<'static>) -> Result<(), String>,
+) -> Result<(), String> {
     let Json::Object(one) = one else { return Err("an attribute is not an object in braces".to_owned()) };
     let name = one.get("name").and_then(Json::as_str).unwrap_or_default().to_owned();
     for (key, value) in one {
@@ -123,7 +138,7 @@ fn attribute(one: Json, attributes: &mut Attributes<'static>) -> Result<(), Stri
             }
             _ => Value::Other,
         };
-        attributes.note(&name, value)?;
+        note(&name, value)?;
     }
     Ok(())
 }

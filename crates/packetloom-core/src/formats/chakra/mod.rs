@@ -4,8 +4,15 @@
 //! Executed as by astra-sim (`astra-sim/workload/Workload.cc` and `HardwareResource.cc`): a node begins when the
 //! nodes that it depends on have ended and its resource is free. A rank has three, which are streams here: the CPU
 //! (0), the GPU's computation (1) and its communication (2), which memory nodes of the GPU hold too. `COMM_RECV`
-//! holds none. Computation and memory nodes take their `duration_micros`; nothing is worked out from `num_ops`, and
-//! 0 is 0 where astra-sim takes a nanosecond. `METADATA` takes no time and holds nothing.
+//! holds none. Of nodes that wait for one resource, the lowest id goes first, as in astra-sim and in Chakra's feeder. A
+//! `COMM_SEND` holds its resource until its sender knows that the message has arrived: a way back later than in
+//! astra-sim's analytical network, where senders know it at once, and as in its ns-3 network, where a queue pair
+//! ends with its last acknowledgement (`network_frontend/ns3/entry.h`). Computation and memory nodes take their
+//! `duration_micros`; nothing is worked out from `num_ops`, and 0 is 0 where astra-sim takes a nanosecond.
+//! `METADATA` takes no time and holds nothing.
+//!
+//! `comm_size` of an all-gather is what each rank contributes: astra-sim sends so much at each step
+//! (`collective_algorithm/Ring.cc` and the like), and Chakra's converter writes the bytes of the inputs.
 //!
 //! Messages are matched by source, destination and tag, in order; astra-sim compares sizes too. `BROADCAST` and
 //! `REDUCE` have no root in the schema: it is the group's first rank. `GATHER` and `SCATTER` are refused.
@@ -57,11 +64,11 @@ pub struct Options {
 /// What `comm_size` of an all-gather is; the schema does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AllGatherSize {
-    /// What each rank has afterwards, as in astra-sim.
+    /// What each rank has before, as in astra-sim and in what Chakra's converter writes.
     #[default]
-    Total,
-    /// What each rank has before.
     PerRank,
+    /// What each rank has afterwards.
+    Total,
 }
 
 /// What becomes of communication nodes of the CPU. Older converters mark so the call that starts the GPU's.

@@ -118,12 +118,50 @@ pub struct Attributes<'a> {
     pub num_ops: Option<u64>,
     /// The exact duration in picoseconds, which packetloom writes where it is not in whole microseconds.
     pub duration_ps: Option<u64>,
+    /// The bytes that all ranks of an all-gather have together, which packetloom writes where ranks have unequal parts.
+    pub total_bytes: Option<u64>,
+    /// The stream, `Some(None)` if it holds none, which packetloom writes where the node's kind does not tell it.
+    pub own_stream: Option<Option<u16>>,
     /// Whether a dimension of the network is left out.
     pub leaves_out_dimension: bool,
 }
 
 /// The name of the attribute with the exact duration.
 pub const DURATION_PS: &str = "packetloom_duration_ps";
+/// The name of the attribute with the bytes of all ranks.
+pub const TOTAL_BYTES: &str = "packetloom_total_bytes";
+/// The name of the attribute with the stream; -1 is none.
+pub const STREAM: &str = "packetloom_stream";
+/// The name of the attribute of a file that says when its sends end. Files that packetloom wrote have it.
+pub const SENDS: &str = "packetloom_sends";
+
+/// When a send ends, as [`SENDS`] says.
+pub fn sends(block: bool) -> &'static str {
+    if block { "acknowledged" } else { "handed-over" }
+}
+
+/// What a file says of itself as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// Whether its sends block, if packetloom wrote it.
+    pub sends_block: Option<bool>,
+}
+
+impl About {
+    /// Notes an attribute of the whole file.
+    pub fn note(&mut self, name: &str, value: &Value<'_>) -> Result<(), String> {
+        if name != SENDS {
+            return Ok(());
+        }
+        let Value::Text(text) = value else { return Err(format!("{SENDS} is no text")) };
+        let found = [true, false].into_iter().find(|&block| sends(block) == text.as_ref());
+        self.sends_block =
+            Some(found.ok_or_else(|| {
+                format!("{SENDS} is {text:?}; write {:?} or {:?}", sends(true), sends(false))
+            })?);
+        Ok(())
+    }
+}
 
 impl<'a> Attributes<'a> {
     /// Notes an attribute. Those that are not used are passed over: traces carry many for other tools.
@@ -148,6 +186,17 @@ impl<'a> Attributes<'a> {
                 self.leaves_out_dimension = dimensions.contains(&false);
                 return Ok(());
             }
+            STREAM => {
+                let stream = match value {
+                    Value::Integer(-1) => Some(None),
+                    Value::Integer(number) => u16::try_from(number).ok().map(Some),
+                    _ => None,
+                };
+                let stream =
+                    stream.ok_or_else(|| format!("{STREAM} is no stream; write -1 to {}", u16::MAX))?;
+                self.own_stream = Some(stream);
+                return Ok(());
+            }
             "comm_type" => &mut self.comm_type,
             "comm_size" => &mut self.comm_size,
             "comm_src" => &mut self.comm_src,
@@ -156,6 +205,7 @@ impl<'a> Attributes<'a> {
             "stream" => &mut self.stream,
             "num_ops" => &mut self.num_ops,
             DURATION_PS => &mut self.duration_ps,
+            TOTAL_BYTES => &mut self.total_bytes,
             _ => return Ok(()),
         };
         let Value::Integer(number) = value else { return Err(format!("{name} is no integer")) };

@@ -1,28 +1,28 @@
 //! Traces in Protocol Buffers: messages with their length before them, first one about the whole, then the nodes.
 
 use super::super::{At, FileError};
-use super::node::{Attributes, Kind, Node, Value};
+use super::node::{About, Attributes, Kind, Node, Value};
 use super::wire::{self, Field, Wire};
 use std::borrow::Cow;
 
-/// Reads the nodes of a file, in its order.
+/// Reads the nodes of a file, in its order; returns what it says of itself.
 ///
 /// # Errors
 /// What is wrong, with the byte; and what `each` returns.
 pub fn read<'a>(
     content: &'a [u8],
     mut each: impl FnMut(Node<'a>) -> Result<(), FileError>,
-) -> Result<(), FileError> {
+) -> Result<About, FileError> {
     let mut wire = Wire::new(content);
     if wire.is_empty() {
         return Err(FileError::at_byte(0, "the file is empty"));
     }
-    check_metadata(wire.delimited("a message")?)?;
+    let about = about(wire.delimited("a message")?)?;
     while !wire.is_empty() {
         let message = wire.delimited("a message")?;
         if message.is_empty() {
             return match wire.is_empty() {
-                true => Ok(()),
+                true => Ok(about),
                 false => {
                     Err(FileError::at_byte(wire.at(), "more after a message of length 0, which ends a trace"))
                 }
@@ -30,19 +30,23 @@ pub fn read<'a>(
         }
         each(node(message)?)?;
     }
-    Ok(())
+    Ok(about)
 }
 
-/// The first message: a version and attributes, none of which is used.
-fn check_metadata(mut message: Wire<'_>) -> Result<(), FileError> {
+/// The first message: a version and attributes.
+fn about(mut message: Wire<'_>) -> Result<About, FileError> {
+    let mut about = About::default();
     while let Some(field) = message.field()? {
         match field.number {
             1 => drop(field.text("the version")?),
-            2 => drop(attribute(field.message("an attribute")?)?),
+            2 => {
+                let (name, value) = attribute(field.message("an attribute")?)?;
+                about.note(name, &value).map_err(|message| field.error(message))?;
+            }
             _ => {}
         }
     }
-    Ok(())
+    Ok(about)
 }
 
 fn node(mut message: Wire<'_>) -> Result<Node<'_>, FileError> {

@@ -121,8 +121,8 @@ impl Report {
         let (rank, one) = self.ranks.iter().enumerate().find(|(_, one)| one.loose > 0)?;
         Some(format!(
             "rank {rank}: nothing depends on {} nodes of the GPU, the first of them node {}, though their streams go \
-             on: what followed them could begin too early; loose = \"chain-streams\" lets each depend on the one before \
-             it, loose = \"keep\" leaves them alone",
+             on: what followed them could begin too early; repair = \"chain-streams\" lets each depend on the one before \
+             it, repair = \"keep\" leaves them alone",
             one.loose,
             one.first_loose.unwrap_or_default()
         ))

@@ -80,7 +80,10 @@ fn the_smallest_trace_is_read_and_written() {
     }
     assert_eq!(report.to_string(), "ranks 0 to 3: 1 nodes, 1 all-reduce\n");
     let written = write(&program, &[]).expect("a program of collectives");
-    assert_eq!(written, Written { files: vec![ALL_REDUCE.to_vec(); 4], groups: None });
+    assert_eq!(written.groups, None);
+    let said = b"\x2a\x0a\x050.0.4\x12\x21\x0a\x10packetloom_sends\xea\x01\x0cacknowledged";
+    assert_eq!(written.files, vec![[&said[..], &ALL_REDUCE[8..]].concat(); 4]);
+    assert_eq!(read_back(written), program);
 }
 
 #[test]
@@ -165,7 +168,7 @@ fn process_groups_are_those_of_nodes_or_of_a_file() {
     assert_eq!(refused("5"), "t.0.et: at byte 2: node 1: rank 0 is not in process group \"5\"");
     assert_eq!(
         refused("6"),
-        "t.0.et: at byte 2: node 1: no METADATA node says who is in process group \"6\"; give a file of groups that does"
+        "t.0.et: at byte 2: node 1: no METADATA node says who is in process group \"6\"; write groups = \"FILE\", a file of groups that does"
     );
     let wrong = read_groups(b"{\"4\": 7}").expect_err("no list");
     assert_eq!(wrong, FileError::whole("write groups by name with their ranks, as in {\"0\": [0, 1, 2, 3]}"));
@@ -220,11 +223,11 @@ fn spans(program: &Program) -> Vec<Span> {
     spans
 }
 
-/// A program with all that Chakra can say.
+/// A program with all that Chakra can say, and what packetloom's own attributes say beyond that: streams that are not
+/// their nodes' usual ones, and an all-gather with unequal parts.
 fn all_of_it() -> Program {
     let mut program = Program { groups: vec![vec![0, 1, 2], vec![0, 2]], ..Program::default() };
-    let names = ["metadata", "cpu", "gpu", "memory", "send", "recv", "collective"];
-    let names = names.map(|name| program.name(name));
+    let names = ["cpu", "gpu", "memory", "send", "recv", "collective"].map(|name| program.name(name));
     let mut ranks = vec![Rank::default(), Rank::default(), Rank::default()];
     for (number, rank) in (0_u32..).zip(&mut ranks) {
         let compute = |duration| Work::Compute { duration };
@@ -232,62 +235,137 @@ fn all_of_it() -> Program {
             let operation = Operation { work, stream, name: names[name] };
             rank.add(operation, on.iter().map(|&on| Dependency::on_end(on)))
         };
-        add(compute(Time::ZERO), None, 0, &[]);
-        add(compute(Time::from_us(300)), Some(0), 1, &[0]);
-        add(compute(Time(1_500_001)), Some(1), 2, &[0, 1]);
-        add(compute(Time::from_us(2)), Some(2), 3, &[2]);
+        add(compute(Time::from_us(300)), Some(0), 0, &[]);
+        add(compute(Time(1_500_001)), Some(1), 1, &[0]);
+        add(compute(Time::from_us(2)), Some(2), 2, &[1]);
         let (next, before) = ((number + 1) % 3, (number + 2) % 3);
-        add(Work::Send { peer: next, bytes: 1 << 40, tag: u32::MAX }, Some(2), 4, &[3]);
-        add(Work::Receive { peer: Some(before), bytes: 1 << 40, tag: Some(u32::MAX) }, None, 5, &[]);
+        add(Work::Send { peer: next, bytes: 1 << 40, tag: u32::MAX }, Some(2), 3, &[2]);
+        add(Work::Receive { peer: Some(before), bytes: 1 << 40, tag: Some(u32::MAX) }, None, 4, &[]);
         let all = [Collective::AllReduce, Collective::Reduce, Collective::AllGather, Collective::Broadcast];
         let more = [Collective::AllToAll, Collective::ReduceScatter];
-        for operation in all.into_iter().chain(more) {
-            add(collective(operation, 0, 12345), Some(2), 6, &[4, 5]);
+        for (operation, stream) in all.into_iter().chain(more).zip([None, Some(1), Some(3), Some(2), Some(0)])
+        {
+            add(collective(operation, 0, 12346), stream, 5, &[3, 4]);
         }
-        add(collective(Collective::Barrier, 0, 0), Some(2), 6, &[4, 5]);
+        add(collective(Collective::Barrier, 0, 0), Some(2), 5, &[3, 4]);
         if number != 1 {
-            add(collective(Collective::AllReduce, 1, 7), Some(2), 6, &[]);
+            add(collective(Collective::AllGather, 1, 8), Some(2), 5, &[]);
         }
+        add(compute(Time::from_us(1)), None, 1, &[]);
+        add(Work::Send { peer: next, bytes: 1, tag: 0 }, Some(0), 3, &[]);
+        add(Work::Receive { peer: Some(before), bytes: 1, tag: Some(0) }, Some(65535), 4, &[]);
     }
     program.ranks = ranks;
     program
 }
 
-#[test]
-fn what_is_written_is_read_back() {
-    let program = all_of_it();
-    assert_eq!(program.check(), Ok(()));
-    for spans in [Vec::new(), spans(&program)] {
-        let written = write(&program, &spans).expect("what Chakra can say");
-        assert_eq!(written.groups.as_deref(), Some(r#"{"1":[0,2]}"#));
-        let groups = read_groups(written.groups.unwrap_or_default().as_bytes()).expect("sound groups");
-        let sources = written
-            .files
-            .into_iter()
-            .zip(0..)
-            .map(|(content, rank)| Ok(Source { name: format!("t.{rank}.et"), content }));
-        let options = Options { loose: Loose::Keep, ..Options::default() };
-        let (read, report) = read("t", 3, sources, &groups, &options).expect("sound files");
-        assert_eq!(read, program);
-        assert_eq!((report.ranks[0].nodes, report.ranks[1].nodes), (14, 13));
-        // Nothing waits for the seven collective operations before the last.
-        assert_eq!(report.ranks[0].loose, if spans.is_empty() { 0 } else { 7 });
-    }
+/// What was written, as it is read.
+fn read_back(written: Written) -> Program {
+    let groups =
+        written.groups.map_or(Groups::new(), |groups| read_groups(groups.as_bytes()).expect("sound groups"));
+    let ranks = written.files.len() as u32;
+    let sources = written
+        .files
+        .into_iter()
+        .zip(0..)
+        .map(|(content, rank)| Ok(Source { name: format!("t.{rank}.et"), content }));
+    let (read, report) = read("t", ranks, sources, &groups, &Options::default()).expect("sound files");
+    assert_eq!(report.ranks[0].loose, 0);
+    read
 }
 
 #[test]
-fn groups_that_files_name_themselves_are_read_back() {
-    let program = all_of_it();
-    let files = write(&program, &[]).expect("what Chakra can say").with_groups(&program);
-    let options = Options { loose: Loose::Keep, ..Options::default() };
-    let (read, _) = read_all(files, &options).expect("sound files");
-    assert_eq!(read.groups, program.groups);
-    for (read, rank) in read.ranks.iter().zip(&program.ranks) {
-        let (last, others) = read.operations().split_last().expect("operations");
-        assert_eq!((last.work, last.stream), (Work::Compute { duration: Time::ZERO }, None));
-        let works = |all: &[Operation]| all.iter().map(|one| one.work).collect::<Vec<_>>();
-        assert_eq!(works(others), works(rank.operations()));
+fn what_is_written_is_read_back() {
+    for sends_block in [false, true] {
+        let mut program = Program { sends_block, ..all_of_it() };
+        assert_eq!(program.check(), Ok(()));
+        for spans in [Vec::new(), spans(&program)] {
+            let written = write(&program, &spans).expect("what Chakra can say");
+            assert_eq!(written.groups.as_deref(), Some(r#"{"2":[0,2]}"#));
+            for rank in &mut program.ranks {
+                rank.take_turns((0..rank.operations().len() as u32).collect());
+            }
+            assert_eq!(read_back(written), program);
+        }
     }
+}
+
+/// astra-sim takes group "0" for that of all, whatever the file of groups says, and stops at METADATA.
+#[test]
+fn what_is_written_runs_on_astra_sim_as_it_is() {
+    let mut program = Program { groups: vec![vec![0, 1], vec![2, 3]], ..Program::default() };
+    let name = program.name("any");
+    for number in 0..4 {
+        let mut rank = Rank::default();
+        let mut add = |work, stream, on: &[u32]| {
+            let on = on.iter().map(|&on| Dependency::on_end(on));
+            rank.add(Operation { work, stream, name }, on)
+        };
+        add(Work::Compute { duration: Time::ZERO }, None, &[4, 2]);
+        add(collective(Collective::AllGather, number / 2, 4096), Some(2), &[0]);
+        add(Work::Compute { duration: Time::from_us(3) }, Some(1), &[]);
+        add(Work::Compute { duration: Time::from_us(4) }, Some(0), &[]);
+        add(Work::Compute { duration: Time::ZERO }, None, &[3]);
+        program.ranks.push(rank);
+    }
+    let written = write(&program, &[]).expect("what Chakra can say");
+    assert_eq!(written.groups.as_deref(), Some(r#"{"1":[0,1],"2":[2,3]}"#));
+    let mut nodes = Vec::new();
+    protobuf::read(&written.files[3], |node| {
+        nodes.push((
+            node.kind,
+            node.id,
+            node.data.clone(),
+            node.attributes.comm_size,
+            node.attributes.pg_name,
+        ));
+        Ok(())
+    })
+    .expect("a sound file");
+    // The size of an all-gather is each rank's.
+    let gather = (node::Kind::CommColl, 1, vec![2, 3], Some(2048), Some("2".into()));
+    assert_eq!(
+        nodes,
+        [gather, (node::Kind::Comp, 2, vec![], None, None), (node::Kind::Comp, 3, vec![], None, None)]
+    );
+    let read = read_back(written);
+    assert_eq!(read.groups, program.groups);
+    assert_eq!(read.ranks[3].operations()[0].work, collective(Collective::AllGather, 1, 4096));
+}
+
+#[test]
+fn nodes_are_numbered_in_the_order_in_which_they_began() {
+    let mut program = Program { ranks: vec![Rank::default()], ..Program::default() };
+    let name = program.name("any");
+    for us in [5, 3, 0, 7] {
+        let work = Work::Compute { duration: Time::from_us(us) };
+        program.ranks[0].add(Operation { work, stream: Some(1), name }, []);
+    }
+    let span = |operation, start, end| Span {
+        rank: 0,
+        operation,
+        name,
+        start: Time::from_us(start),
+        end: Time::from_us(end),
+        stream: Some(1),
+    };
+    // In order of their ends, as a run has them; the last did not end.
+    let spans = [span(2, 0, 0), span(1, 0, 3), span(0, 3, 8)];
+    let read = read_back(write(&program, &spans).expect("what Chakra can say"));
+    assert_eq!([0, 1, 2, 3].map(|place| read.ranks[0].turn(place)), [2, 1, 0, 3].map(Some));
+    // What was read is written in the same order again.
+    assert_eq!(read_back(write(&read, &[]).expect("what Chakra can say")), read);
+}
+
+#[test]
+fn files_of_one_trace_agree_on_when_sends_end() {
+    let file = |sends_block| {
+        let program = Program { sends_block, ranks: vec![Rank::default()], ..Program::default() };
+        write(&program, &[]).expect("nothing").files.remove(0)
+    };
+    let files = vec![file(false), file(true)];
+    let error = read_all(files, &Options::default()).expect_err("two kinds of sends");
+    assert_eq!(error, "t.1.et: its packetloom_sends is another than that of rank 0");
 }
 
 #[test]
@@ -302,16 +380,16 @@ fn what_chakra_cannot_say_is_not_written() {
     };
     assert_eq!(
         refused(Work::Compute { duration: Time::ZERO }, Some(Dependency::on_begin(0))),
-        "rank 2, operation 14: it depends on the beginning of another; Chakra has dependencies on ends alone"
+        "rank 2, operation 15: it depends on the beginning of another; Chakra has dependencies on ends alone"
     );
     assert_eq!(
         refused(Work::Receive { peer: None, bytes: 1, tag: Some(0) }, None),
-        "rank 2, operation 14: it receives from any rank or with any tag; Chakra has no word for it"
+        "rank 2, operation 15: it receives from any rank or with any tag; Chakra has no word for it"
     );
     let sizes = Sizes::Matrix(0);
     assert_eq!(
         refused(Work::Collective { operation: Collective::AllToAll, group: 0, sizes }, None),
-        "rank 2, operation 14: it has a size for each pair; Chakra has one for all"
+        "rank 2, operation 15: it has a size for each pair; Chakra has one for all"
     );
 }
 
@@ -526,8 +604,8 @@ fn gpu_nodes_without_children_are_refused_chained_or_kept() {
     assert_eq!(
         read(Loose::Refuse).expect_err("a loose node"),
         "t: rank 0: nothing depends on 1 nodes of the GPU, the first of them node 3, though their streams go on: what \
-         followed them could begin too early; loose = \"chain-streams\" lets each depend on the one before it, \
-         loose = \"keep\" leaves them alone"
+         followed them could begin too early; repair = \"chain-streams\" lets each depend on the one before it, \
+         repair = \"keep\" leaves them alone"
     );
     let (kept, report) = read(Loose::Keep).expect("a sound file");
     assert_eq!((kept.ranks[0].dependencies(2), report.ranks[0].loose), (&[][..], 1));

@@ -1,10 +1,10 @@
 //! Programs as Chakra traces.
 
-use super::import::{CPU, GPU_COMMUNICATION};
-use super::node::{DURATION_PS, Kind};
-use crate::job::{Collective, Event, Operation, Problem, Program, Sizes, Span, Work};
+use super::import::{CPU, GPU, GPU_COMMUNICATION};
+use super::node::{DURATION_PS, Kind, SENDS, STREAM, TOTAL_BYTES, sends};
+use crate::job::{Collective, Event, Operation, Problem, Program, Rank, Sizes, Span, Work};
 use crate::units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is written of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,86 +25,149 @@ enum AttributeKind {
     Bool = 27,
 }
 
-/// Writes a program, with the times of a run where `spans` has them: a node's id is the operation's place.
+/// Writes a program, with the times of a run where `spans` has them, so that astra-sim executes it as it is, and reads
+/// come back to the same program.
 ///
-/// A computation on stream 0 is the CPU's; on any other it is the GPU's, and the attribute `stream` has the number
-/// if it is not 1. Operations on no stream that take no time are METADATA. Times are in whole microseconds, rounded
-/// down; where a computation has more digits, `packetloom_duration_ps` has all. The size of an all-gather is the
-/// total.
+/// Nodes have their ids in the order in which they began, so that where the lowest id goes first each stream executes
+/// them in that order again. A computation on stream 0 is the CPU's; on any other it is the GPU's. Times are in whole
+/// microseconds, rounded down. Groups are numbered from 1: to astra-sim "0" is the group of all. Operations on no stream
+/// that take no time are left out, since astra-sim stops at METADATA: what waits for one waits for what that waited for.
+///
+/// Attributes of packetloom's own, which other tools pass over, say what Chakra has no word for: a computation's time to
+/// the picosecond, a stream other than that of the node's kind, the size of an all-gather whose ranks have unequal parts,
+/// and when sends end.
 ///
 /// # Errors
 /// The first operation for which Chakra has no words: it depends on the beginning of another, receives from any rank
 /// or with any tag, or has a size for each pair.
 pub fn write(program: &Program, spans: &[Span]) -> Result<Written, Problem> {
-    let times: BTreeMap<(u32, u32), Span> =
-        spans.iter().map(|span| ((span.rank, span.operation), *span)).collect();
+    let mut times: BTreeMap<(u32, u32), (usize, Span)> = BTreeMap::new();
+    times.extend(spans.iter().enumerate().map(|(nth, span)| ((span.rank, span.operation), (nth, *span))));
     let everyone: Vec<u32> = (0..program.ranks.len() as u32).collect();
     // The first group of all has no name; another of the same ranks needs one, because it is another.
     let unnamed = program.groups.iter().position(|group| *group == everyone);
     let mut files = Vec::new();
     for (number, rank) in (0..).zip(&program.ranks) {
         let mut file = Vec::new();
-        delimited(&mut file, &text(1, "0.0.4"));
+        let about = [text(1, SENDS), text(29, sends(program.sends_block))].concat();
+        delimited(&mut file, &[text(1, "0.0.4"), field(2, &about)].concat());
+        let ids = ids(rank, |place| times.get(&(number, place)).map(|(nth, span)| (span.start, *nth)));
+        let awaited = Awaited::of(rank);
         for (place, operation) in (0..).zip(rank.operations()) {
-            let span = times.get(&(number, place));
+            let span = times.get(&(number, place)).map(|(_, span)| span);
             let name = program.names.get(operation.name as usize).map_or("", String::as_str);
             let mut node = Node::default();
-            let dependencies = rank.dependencies(place);
-            let written = if dependencies.iter().any(|dependency| dependency.event == Event::Begins) {
+            let written = if rank.dependencies(place).iter().any(|one| one.event == Event::Begins) {
                 Err("it depends on the beginning of another; Chakra has dependencies on ends alone")
             } else {
-                let dependencies = dependencies.iter().map(|dependency| u64::from(dependency.on));
-                node.begin(place, name, kind(operation), &dependencies.collect::<Vec<_>>());
+                let mut on: Vec<u64> = awaited.by(rank, place).iter().map(|&on| ids[on as usize]).collect();
+                on.sort_unstable();
+                node.begin(ids[place as usize], name, kind(operation), &on);
                 node.times(operation, span);
-                node.attributes(number, operation, unnamed)
+                node.attributes(number, operation, program, unnamed)
             };
             written.map_err(|message| Problem {
                 rank: number,
                 operation: Some(place),
                 message: message.to_owned(),
             })?;
-            delimited(&mut file, &node.0);
+            if !is_left_out(operation) {
+                delimited(&mut file, &node.0);
+            }
         }
         files.push(file);
     }
-    let named = program.groups.iter().enumerate().filter(|&(place, _)| Some(place) != unnamed);
+    let of_all = program.ranks.iter().flat_map(Rank::operations);
+    let used: BTreeSet<usize> = of_all.filter_map(|operation| group(operation.work)).collect();
+    let named = program.groups.iter().enumerate();
+    let named = named.filter(|&(place, _)| used.contains(&place) && Some(place) != unnamed);
     let groups: serde_json::Map<_, _> =
-        named.map(|(place, ranks)| (place.to_string(), ranks.clone().into())).collect();
+        named.map(|(place, ranks)| (group_name(place), ranks.clone().into())).collect();
     let groups = (!groups.is_empty()).then(|| serde_json::Value::Object(groups).to_string());
     Ok(Written { files, groups })
 }
 
-impl Written {
-    /// The files with who is in the groups: each ends with a METADATA node that names those of its rank, as traces of
-    /// PyTorch have it, so that nothing else is needed to read them.
-    pub fn with_groups(mut self, program: &Program) -> Vec<Vec<u8>> {
-        for (number, (file, rank)) in (0..).zip(self.files.iter_mut().zip(&program.ranks)) {
-            let own = program.groups.iter().enumerate().filter(|(_, ranks)| ranks.contains(&number));
-            if self.groups.is_some() {
-                let groups: serde_json::Value = own.map(|(place, ranks)| named(place, ranks)).collect();
-                let mut node = Node::default();
-                node.begin(rank.operations().len() as u32, "process groups", Kind::Metadata, &[]);
-                varint(&mut node.0, 8 << 3 | 2);
-                delimited(&mut node.0, &text(1, &groups.to_string()));
-                delimited(file, &node.0);
-            }
-        }
-        self.files
-    }
+fn group(work: Work) -> Option<usize> {
+    if let Work::Collective { group, .. } = work { Some(group as usize) } else { None }
 }
 
-fn named(group: usize, ranks: &[u32]) -> serde_json::Value {
-    serde_json::json!({ "pg_name": group.to_string(), "ranks": ranks })
+fn group_name(place: usize) -> String {
+    (place + 1).to_string()
+}
+
+/// Whether an operation does nothing but wait.
+fn is_left_out(operation: &Operation) -> bool {
+    operation.stream.is_none() && matches!(operation.work, Work::Compute { duration: Time::ZERO })
+}
+
+/// The nodes' ids: in the order in which they began, then those that did not, in the order of their turns or places.
+fn ids(rank: &Rank, began: impl Fn(u32) -> Option<(Time, usize)>) -> Vec<u64> {
+    let mut places: Vec<u32> = (0..rank.operations().len() as u32).collect();
+    places.sort_by_key(|&place| {
+        let (at, nth) = began(place).unwrap_or((Time::NEVER, usize::MAX));
+        (at, nth, rank.turn(place).unwrap_or(place))
+    });
+    let mut ids = vec![0; places.len()];
+    for (id, place) in (0..).zip(places) {
+        ids[place as usize] = id;
+    }
+    ids
+}
+
+/// What each operation that is left out waits for, among those that are not.
+struct Awaited(BTreeMap<u32, Vec<u32>>);
+
+impl Awaited {
+    fn of(rank: &Rank) -> Awaited {
+        let mut awaited = Awaited(BTreeMap::new());
+        let left_out = |place: &u32| rank.operations().get(*place as usize).is_some_and(is_left_out);
+        for place in (0..rank.operations().len() as u32).filter(left_out) {
+            let mut stack = vec![place];
+            while let Some(&top) = stack.last() {
+                let before = stack.len();
+                let on = rank.dependencies(top).iter().map(|one| one.on).filter(left_out);
+                stack.extend(on.filter(|on| !awaited.0.contains_key(on)));
+                if stack.len() == before {
+                    let by = awaited.by(rank, top);
+                    awaited.0.insert(top, by);
+                    stack.pop();
+                }
+            }
+        }
+        awaited
+    }
+
+    /// What an operation waits for, once each.
+    fn by(&self, rank: &Rank, place: u32) -> Vec<u32> {
+        let mut all = Vec::new();
+        for one in rank.dependencies(place) {
+            match self.0.get(&one.on) {
+                Some(instead) => all.extend(instead),
+                None => all.push(one.on),
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
 }
 
 fn kind(operation: &Operation) -> Kind {
     match operation.work {
-        Work::Compute { duration: Time::ZERO } if operation.stream.is_none() => Kind::Metadata,
-        Work::Compute { .. } if operation.stream == Some(GPU_COMMUNICATION) => Kind::MemLoad,
         Work::Compute { .. } => Kind::Comp,
         Work::Send { .. } => Kind::CommSend,
         Work::Receive { .. } => Kind::CommRecv,
         Work::Collective { .. } => Kind::CommColl,
+    }
+}
+
+/// The stream that a node of this kind holds where nothing else is said.
+fn usual_stream(operation: &Operation) -> Option<u16> {
+    match operation.work {
+        Work::Compute { .. } if operation.stream == Some(CPU) => Some(CPU),
+        Work::Compute { .. } => Some(GPU),
+        Work::Send { .. } | Work::Collective { .. } => Some(GPU_COMMUNICATION),
+        Work::Receive { .. } => None,
     }
 }
 
@@ -125,15 +188,14 @@ fn comm_type(operation: Collective) -> u64 {
 struct Node(Vec<u8>);
 
 impl Node {
-    fn begin(&mut self, id: u32, name: &str, kind: Kind, dependencies: &[u64]) {
-        self.integer(1, u64::from(id));
+    fn begin(&mut self, id: u64, name: &str, kind: Kind, dependencies: &[u64]) {
+        self.integer(1, id);
         self.0.extend(text(2, name));
         self.integer(3, kind as u64);
         if !dependencies.is_empty() {
             let mut packed = Vec::new();
             dependencies.iter().for_each(|&id| varint(&mut packed, id));
-            varint(&mut self.0, 5 << 3 | 2);
-            delimited(&mut self.0, &packed);
+            self.0.extend(field(5, &packed));
         }
     }
 
@@ -155,12 +217,14 @@ impl Node {
         &mut self,
         rank: u32,
         operation: &Operation,
+        program: &Program,
         unnamed: Option<usize>,
     ) -> Result<(), &'static str> {
         let is_cpu_op = matches!(operation.work, Work::Compute { .. }) && operation.stream == Some(CPU);
         self.attribute("is_cpu_op", AttributeKind::Bool, u64::from(is_cpu_op));
-        if let Some(stream) = operation.stream.filter(|&stream| stream > GPU_COMMUNICATION) {
-            self.attribute("stream", AttributeKind::Int64, u64::from(stream));
+        if operation.stream != usual_stream(operation) {
+            // -1 in two's complement, as Protocol Buffers have it.
+            self.attribute(STREAM, AttributeKind::Int64, operation.stream.map_or(u64::MAX, u64::from));
         }
         match operation.work {
             Work::Compute { .. } => {}
@@ -174,11 +238,15 @@ impl Node {
             }
             Work::Collective { operation, group, sizes: Sizes::Whole(bytes) } => {
                 self.attribute("comm_type", AttributeKind::Int64, comm_type(operation));
-                self.attribute("comm_size", AttributeKind::Int64, bytes);
+                let ranks = program.groups.get(group as usize).map_or(1, |ranks| ranks.len().max(1) as u64);
+                let parts = if operation == Collective::AllGather { ranks } else { 1 };
+                self.attribute("comm_size", AttributeKind::Int64, bytes.div_ceil(parts));
+                if !bytes.is_multiple_of(parts) {
+                    self.attribute(TOTAL_BYTES, AttributeKind::Uint64, bytes);
+                }
                 if Some(group as usize) != unnamed {
-                    let name = [text(1, "pg_name"), text(29, &group.to_string())].concat();
-                    varint(&mut self.0, 10 << 3 | 2);
-                    delimited(&mut self.0, &name);
+                    let name = [text(1, "pg_name"), text(29, &group_name(group as usize))].concat();
+                    self.0.extend(field(10, &name));
                 }
             }
         }
@@ -199,8 +267,7 @@ impl Node {
         let mut attribute = text(1, name);
         varint(&mut attribute, (kind as u64) << 3);
         varint(&mut attribute, value);
-        varint(&mut self.0, 10 << 3 | 2);
-        delimited(&mut self.0, &attribute);
+        self.0.extend(field(10, &attribute));
     }
 
     /// A field, which is left out where it is 0.
@@ -212,12 +279,16 @@ impl Node {
     }
 }
 
-fn text(field: u64, text: &str) -> Vec<u8> {
+/// A text, which is left out where it is empty.
+fn text(number: u64, text: &str) -> Vec<u8> {
+    if text.is_empty() { Vec::new() } else { field(number, text.as_bytes()) }
+}
+
+/// A field of any length.
+fn field(number: u64, content: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    if !text.is_empty() {
-        varint(&mut bytes, field << 3 | 2);
-        delimited(&mut bytes, text.as_bytes());
-    }
+    varint(&mut bytes, number << 3 | 2);
+    delimited(&mut bytes, content);
     bytes
 }
 

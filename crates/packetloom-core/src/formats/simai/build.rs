@@ -26,7 +26,8 @@ pub fn program(header: &Header, layers: &[Layer], options: &Options) -> Result<P
         slices,
         names: Names::default(),
         groups: BTreeMap::new(),
-        program: Program::default(),
+        // As in astra-sim.
+        program: Program { sends_block: true, ..Program::default() },
         labels: Vec::new(),
     };
     builder.label();

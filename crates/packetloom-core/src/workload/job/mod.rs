@@ -16,7 +16,7 @@ mod tests;
 mod walker;
 
 pub use pattern::Algorithm;
-pub use plan::{Costs, Exchange, Located, Operation, Plan, Settings};
+pub use plan::{ANSWER, Costs, Exchange, Located, MESSAGE, Operation, Plan, Settings};
 pub use round::Round;
 pub use span::Span;
 pub use walker::Walker;

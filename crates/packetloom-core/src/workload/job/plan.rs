@@ -6,9 +6,9 @@
 use super::pattern::{self, Algorithm, Message, Pairs, Pattern, Reordered, Shares};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::job::{Collective, Event, Program, Sizes, Work};
-use crate::units::Time;
-use std::collections::BTreeMap;
+use crate::units::{Rate, Time};
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How a program is executed.
@@ -30,17 +30,50 @@ pub struct Settings {
     pub chunks: u32,
     /// What a host takes to send a message, and to receive one; it does one at a time of each.
     pub costs: Costs,
-    /// Whether a send ends when its message was acknowledged, and not when it was handed to the transport.
-    pub sends_block: bool,
 }
 
-/// What a host takes for a message.
+/// What a host takes for a message: the parameters of LogGOPS that are not the network's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// To send it.
+    /// To send it: o.
     pub send: Time,
-    /// To receive it.
+    /// To receive it: o.
     pub receive: Time,
+    /// To send or receive each byte after the first: O.
+    pub per_byte: Time,
+    /// Between two messages that its NIC sends, and between two that it receives: g, and the rate at which the bytes
+    /// themselves pass.
+    pub gap: Option<(Time, Rate)>,
+    /// A send of more bytes ends when its receiver has said that a receive has taken the message: S.
+    pub eager: Option<u64>,
+}
+
+impl Costs {
+    fn bytes(&self, bytes: u64) -> Time {
+        Time(self.per_byte.as_ps().saturating_mul(bytes.saturating_sub(1)))
+    }
+
+    /// What the host takes to send a message.
+    pub fn to_send(&self, bytes: u64) -> Time {
+        self.send.saturating_add(self.bytes(bytes))
+    }
+
+    /// What it takes to receive one.
+    pub fn to_receive(&self, bytes: u64) -> Time {
+        self.receive.saturating_add(self.bytes(bytes))
+    }
+
+    /// How long the NIC has to do with a message before the next; nothing where messages have no gap.
+    pub fn occupied(&self, bytes: u64) -> Time {
+        let Some((gap, rate)) = self.gap else { return Time::ZERO };
+        let bytes = u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.as_bps().max(1));
+        gap.saturating_add(Time(u64::try_from(bytes).unwrap_or(u64::MAX)))
+    }
+
+    /// Whether the sender waits for the receiver's word.
+    pub fn is_answered(&self, bytes: u64) -> bool {
+        self.eager.is_some_and(|eager| bytes > eager)
+    }
 }
 
 impl Settings {
@@ -118,6 +151,11 @@ pub struct Operation {
     slots: u32,
 }
 
+/// Of a send's numbers the message's, and that of its receiver's word that it was taken, if there is such.
+pub const MESSAGE: u32 = 0;
+/// See [`MESSAGE`].
+pub const ANSWER: u32 = 1;
+
 /// A message, as its number tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Located {
@@ -163,11 +201,21 @@ pub struct Plan {
     messages: u64,
     /// For each rank and operation, the exchange; `u32::MAX` if it has none.
     exchange_of: Vec<Vec<u32>>,
+    /// Of each exchange that is a send: which one of its channel.
+    nths: Vec<u32>,
+    /// The sends of one rank to another with one tag, where there are several.
+    channels: BTreeMap<Channel, Vec<u32>>,
+    /// Those of them, and of those that have one send, in which any is so large that its sender waits for an answer. All
+    /// in such a channel are answered.
+    answered: BTreeSet<Channel>,
     /// Each group's members in order of rank, with their places in the group.
     places: Vec<Vec<(u32, u32)>>,
     dependents: Vec<Dependents>,
     base: FlowId,
 }
+
+/// Sender, receiver and tag.
+type Channel = (u32, u32, u32);
 
 const NO_EXCHANGE: u32 = u32::MAX;
 
@@ -191,6 +239,9 @@ impl Plan {
                 .map(|rank| vec![NO_EXCHANGE; rank.operations().len()])
                 .collect(),
             exchanges: Vec::new(),
+            nths: Vec::new(),
+            channels: BTreeMap::new(),
+            answered: BTreeSet::new(),
             firsts: Vec::new(),
             span: 0,
             messages: 0,
@@ -198,7 +249,9 @@ impl Plan {
             program,
             settings,
         };
+        plan.note_answered();
         plan.number_messages()?;
+        plan.number_channels();
         if u64::from(plan.span) * u64::from(plan.settings.repeat) > u64::from(FlowId::MAX / 2) {
             return Err("it has more messages than can be numbered; repeat it less often".to_owned());
         }
@@ -213,8 +266,11 @@ impl Plan {
             let mut done: BTreeMap<u32, usize> = BTreeMap::new();
             for place in 0..self.program.ranks[rank].operations().len() {
                 let exchange = match self.program.ranks[rank].operations()[place].work {
-                    Work::Send { .. } => {
-                        self.add(Exchange::Send { rank: rank as u32, place: place as u32 }, 1, 1)?
+                    Work::Send { peer, tag, .. } => {
+                        let is_answered = self.answered.contains(&(rank as u32, peer, tag));
+                        let messages = if is_answered { 2 } else { 1 };
+                        let send = Exchange::Send { rank: rank as u32, place: place as u32 };
+                        self.add(send, messages, messages.into())?
                     }
                     Work::Collective { operation, group, sizes } => {
                         let nth = done.entry(group).or_default();
@@ -237,6 +293,38 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    fn note_answered(&mut self) {
+        if self.settings.costs.eager.is_none() {
+            return;
+        }
+        for (number, rank) in (0..).zip(&self.program.ranks) {
+            for operation in rank.operations() {
+                if let Work::Send { peer, bytes, tag } = operation.work
+                    && self.settings.costs.is_answered(bytes)
+                {
+                    self.answered.insert((number, peer, tag));
+                }
+            }
+        }
+    }
+
+    /// Numbers the sends of each channel.
+    fn number_channels(&mut self) {
+        for (exchange, one) in (0..).zip(&self.exchanges) {
+            let mut nth = 0;
+            if let &Exchange::Send { rank, place } = one
+                && let Work::Send { peer, tag, .. } =
+                    self.program.ranks[rank as usize].operations()[place as usize].work
+            {
+                let channel = self.channels.entry((rank, peer, tag)).or_default();
+                nth = channel.len() as u32;
+                channel.push(exchange);
+            }
+            self.nths.push(nth);
+        }
+        self.channels.retain(|_, sends| sends.len() > 1);
     }
 
     fn add(&mut self, exchange: Exchange, numbers: u32, messages: u64) -> Result<u32, String> {
@@ -269,10 +357,11 @@ impl Plan {
         for exchange in &self.exchanges {
             match exchange {
                 &Exchange::Send { rank, place } => {
-                    if let Work::Send { bytes, .. } =
+                    if let Work::Send { peer, bytes, tag } =
                         self.program.ranks[rank as usize].operations()[place as usize].work
                     {
                         sizes.push(bytes);
+                        sizes.extend(self.answered.contains(&(rank, peer, tag)).then_some(1));
                     }
                 }
                 Exchange::Collective(operation) => operation.sizes(&mut sizes, most),
@@ -291,9 +380,30 @@ impl Plan {
         self.exchange_of[rank as usize][place as usize]
     }
 
+    /// The sends of a rank to another with a tag, where there are several. Which of them is the first is known only when
+    /// it is sent: then it takes the first one's number, so that a message's number says where it stands.
+    pub fn channel(&self, rank: u32, peer: u32, tag: u32) -> Option<&[u32]> {
+        self.channels.get(&(rank, peer, tag)).map(Vec::as_slice)
+    }
+
+    /// Where a message of this number stands among those of its sender and tag.
+    pub fn nth_of_channel(&self, exchange: u32) -> u32 {
+        self.nths[exchange as usize]
+    }
+
     /// The exchange of this number.
     pub fn exchange(&self, exchange: u32) -> &Exchange {
         &self.exchanges[exchange as usize]
+    }
+
+    /// Of an exchange that is a send: the sender, the bytes, and whether the receiver answers. Where a rank sends several
+    /// messages of one channel in another order than the program has them, the bytes are another's of them: who receives
+    /// does not know more.
+    pub fn send(&self, exchange: u32) -> Option<(u32, u64, bool)> {
+        let &Exchange::Send { rank, place } = self.exchange(exchange) else { return None };
+        let work = self.program.ranks[rank as usize].operations()[place as usize].work;
+        let Work::Send { peer, bytes, tag } = work else { return None };
+        Some((rank, bytes, self.answered.contains(&(rank, peer, tag))))
     }
 
     /// What a flow is, if it is one of these.

@@ -7,6 +7,7 @@ use crate::job::Collective;
 use crate::random::Stream;
 use crate::spec::Fallback::{Absent, Value as Default};
 use crate::spec::{Complaint, Kind, Param, Value, Values};
+use crate::units::{Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which hosts have which ranks, how often a job is executed, and what messages cost: what every job has.
@@ -69,6 +70,21 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         default: Default("0us"),
         doc: "The same for each message that it receives, before the rank has it.",
         source: "Culler et al., PPoPP 1993",
+    },
+    Param {
+        name: "byte_cost",
+        kind: Kind::Time,
+        default: Default("0us"),
+        doc: "What is added to send_cost and receive_cost for each byte of a message after the first: LogGOPS's O.",
+        source: "Hoefler et al., LogGOPSim 2010",
+    },
+    Param {
+        name: "gap",
+        kind: Kind::Time,
+        default: Default("0us"),
+        doc: "How long a host's NIC rests after a message before it sends the next, and between two that it receives: \
+              LogP's g. The host computes meanwhile.",
+        source: "Culler et al., PPoPP 1993; LogGOPSim: sends and receives have a gap each",
     },
 ];
 
@@ -147,6 +163,8 @@ pub struct Site<'a> {
     pub hosts: &'a [HostId],
     /// How many neighbours share a server.
     pub server: Option<u32>,
+    /// The rate at which every host is connected, if they are alike.
+    pub rate: Option<Rate>,
 }
 
 /// From the components' values, for so many ranks.
@@ -176,8 +194,22 @@ pub fn settings(
         algorithms: algorithms.filter_map(named).collect::<BTreeMap<_, _>>(),
         channels: values.count("channels") as u32,
         chunks: values.count("chunks") as u32,
-        costs: Costs { send: values.time("send_cost"), receive: values.time("receive_cost") },
-        sends_block: false,
+        costs: costs(values, site)?,
+    })
+}
+
+fn costs(values: &Values, site: &Site<'_>) -> Result<Costs, Complaint> {
+    let rate = || {
+        let message = "hosts are connected at several rates, so messages have no one time; leave this out";
+        site.rate.ok_or_else(|| Complaint::new("gap", message))
+    };
+    let gap = Some(values.time("gap")).filter(|&gap| gap > Time::ZERO);
+    Ok(Costs {
+        send: values.time("send_cost"),
+        receive: values.time("receive_cost"),
+        per_byte: values.time("byte_cost"),
+        gap: gap.map(|gap| Ok((gap, rate()?))).transpose()?,
+        eager: None,
     })
 }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::flow::HostId;
 use crate::job::{Collective, Dependency, Operation as Step, Program, Rank, Sizes, Work};
 use crate::random::{Purpose, Stream};
+use crate::units::Rate;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -32,7 +33,6 @@ fn settings(ranks: u32) -> Settings {
         channels: 1,
         chunks: 1,
         costs: Costs::default(),
-        sends_block: false,
     }
 }
 
@@ -100,7 +100,7 @@ fn compute(us: u64) -> Work {
 
 fn program(ranks: Vec<Rank>) -> Program {
     let groups = vec![(0..ranks.len() as u32).collect()];
-    Program { ranks, groups, matrices: Vec::new(), names: vec!["any".to_owned()] }
+    Program { ranks, groups, names: vec!["any".to_owned()], ..Program::default() }
 }
 
 /// Begin and end of each operation in us after the job's start, by place.
@@ -127,6 +127,25 @@ fn a_stream_executes_one_operation_at_a_time_in_the_order_in_which_they_become_r
 }
 
 #[test]
+fn where_operations_have_turns_the_lowest_that_is_ready_goes_first() {
+    let mut rank = Rank::default();
+    rank.add(step(compute(3), Some(0)), []);
+    // Ready at 0, 2 and 3: when the stream is free for the first time, the last of them goes, then the second.
+    rank.add(step(compute(4), Some(0)), []);
+    rank.add(step(compute(2), Some(1)), []);
+    rank.add(step(compute(1), Some(0)), [Dependency::on_end(2)]);
+    rank.add(step(compute(5), Some(0)), [Dependency::on_end(0)]);
+    // What takes no time lets those that wait for it be compared, too.
+    rank.add(step(compute(0), Some(0)), [Dependency::on_end(4)]);
+    rank.add(step(compute(1), Some(0)), [Dependency::on_end(5)]);
+    rank.take_turns(vec![0, 9, 1, 8, 2, 3, 4]);
+    let (spans, _) = execute(program(vec![rank]), settings(1));
+    let expected =
+        [(0, (0, 3)), (2, (0, 2)), (4, (3, 8)), (5, (8, 8)), (6, (8, 9)), (3, (9, 10)), (1, (10, 14))];
+    assert_eq!(times(&spans[0]), expected.into());
+}
+
+#[test]
 fn messages_cost_their_hosts_time() {
     let send = |peer| Work::Send { peer, bytes: 1_000, tag: 7 };
     let mut sender = Rank::default();
@@ -135,7 +154,7 @@ fn messages_cost_their_hosts_time() {
     let mut receiver = Rank::default();
     receiver.add(step(Work::Receive { peer: Some(0), bytes: 1_000, tag: Some(7) }, Some(0)), []);
     receiver.add(step(Work::Receive { peer: None, bytes: 1_000, tag: None }, Some(0)), []);
-    let costs = Costs { send: Time::from_us(2), receive: Time::from_us(3) };
+    let costs = Costs { send: Time::from_us(2), receive: Time::from_us(3), ..Costs::default() };
     let (spans, flows) =
         execute(program(vec![sender.clone(), receiver.clone()]), Settings { costs, ..settings(2) });
     assert_eq!(times(&spans[0]), [(0, (0, 2)), (1, (2, 4))].into());
@@ -143,9 +162,79 @@ fn messages_cost_their_hosts_time() {
     assert_eq!(times(&spans[1]), [(0, (4, 7)), (1, (7, 10))].into());
     assert_eq!((flows[0].src, flows[0].dst, flows[0].source), (10, 11, 3));
     // Where a send ends with its acknowledgement, so late does the next begin.
-    let (spans, _) =
-        execute(program(vec![sender, receiver]), Settings { sends_block: true, costs, ..settings(2) });
+    let blocking = Program { sends_block: true, ..program(vec![sender, receiver]) };
+    let (spans, _) = execute(blocking, Settings { costs, ..settings(2) });
     assert_eq!(times(&spans[0]), [(0, (0, 5)), (1, (5, 10))].into());
+}
+
+#[test]
+fn messages_of_one_sender_and_tag_are_received_in_the_order_in_which_they_were_sent() {
+    let message = |bytes| Work::Send { peer: 1, bytes, tag: 7 };
+    let receive = |bytes| Work::Receive { peer: Some(0), bytes, tag: Some(7) };
+    // The second is there long before the first; and the last of the program is sent before the others.
+    let mut sender = Rank::default();
+    sender.add(step(message(2_000), Some(0)), [Dependency::on_end(3)]);
+    sender.add(step(message(100_000), Some(0)), [Dependency::on_end(0)]);
+    sender.add(step(message(1_000), Some(0)), [Dependency::on_end(1)]);
+    sender.add(step(message(50_000), Some(0)), []);
+    let mut receiver = Rank::default();
+    for (place, bytes) in (0..).zip([50_000, 2_000, 100_000, 100_000]) {
+        receiver.add(step(receive(bytes), Some(0)), (0..place).map(Dependency::on_end));
+    }
+    let (spans, flows) = execute(program(vec![sender, receiver]), settings(2));
+    assert_eq!(flows.iter().map(|flow| flow.size_bytes).collect::<Vec<_>>(), [50_000, 2_000, 100_000, 1_000]);
+    // The network has 1 us of latency, and each byte takes a nanosecond of its own message alone.
+    let ends: Vec<u64> = times(&spans[1]).values().map(|&(_, end)| end).collect();
+    assert_eq!(ends, [51, 51, 101, 101]);
+}
+
+#[test]
+fn bytes_cost_hosts_time_and_messages_have_gaps() {
+    let mut sender = Rank::default();
+    for _ in 0..2 {
+        sender.add(step(Work::Send { peer: 1, bytes: 1_001, tag: 7 }, Some(0)), []);
+    }
+    sender.add(step(compute(1), Some(0)), []);
+    let mut receiver = Rank::default();
+    for _ in 0..2 {
+        let work = Work::Receive { peer: Some(0), bytes: 1_001, tag: Some(7) };
+        receiver.add(step(work, Some(0)), []);
+    }
+    let costs = Costs {
+        send: Time::from_us(2),
+        receive: Time::from_us(3),
+        per_byte: Time::from_ns(1),
+        gap: Some((Time(5_992_000), Rate::from_gbps(1))),
+        eager: None,
+    };
+    let (spans, _) = execute(program(vec![sender, receiver]), Settings { costs, ..settings(2) });
+    // The gap and 1001 B of 8 ns are 14 us: the second message waits for them, and the rank computes meanwhile.
+    assert_eq!(times(&spans[0]), [(0, (0, 3)), (1, (14, 17)), (2, (3, 4))].into());
+    // They come after another 2.001 us.
+    let begin = |place: usize| spans[1][place].begin - spans[0][0].ready;
+    assert_eq!((begin(0), begin(1)), (Time(5_001_000), Time(19_001_000)));
+    assert_eq!(spans[1][1].end - spans[1][1].begin, Time::from_us(4));
+}
+
+#[test]
+fn a_send_of_more_than_is_eager_ends_when_its_receiver_says_so() {
+    let mut sender = Rank::default();
+    sender.add(step(Work::Send { peer: 1, bytes: 1_000, tag: 7 }, Some(0)), []);
+    sender.add(step(Work::Send { peer: 1, bytes: 999, tag: 7 }, Some(0)), []);
+    sender.add(step(Work::Send { peer: 1, bytes: 999, tag: 8 }, Some(0)), []);
+    let mut receiver = Rank::default();
+    receiver.add(step(compute(9), Some(0)), []);
+    for tag in [7, 7, 8] {
+        let work = Work::Receive { peer: Some(0), bytes: 1_000, tag: Some(tag) };
+        receiver.add(step(work, Some(0)), [Dependency::on_end(0)]);
+    }
+    let costs = Costs { eager: Some(999), ..Costs::default() };
+    let (spans, flows) = execute(program(vec![sender, receiver]), Settings { costs, ..settings(2) });
+    // The receive is posted at 9; its word takes a microsecond and a nanosecond.
+    assert_eq!(spans[0][0].end - spans[0][0].begin, Time(10_001_000));
+    assert!(spans[0][1..].iter().all(|span| span.begin == spans[0][0].end && span.end == span.begin));
+    // Three messages, and two words of the channel that has a large one.
+    assert_eq!(flows.iter().filter(|flow| flow.size_bytes == 1).count(), 2);
 }
 
 /// The program of one collective operation.

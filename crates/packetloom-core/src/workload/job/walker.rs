@@ -1,7 +1,7 @@
 //! A rank at work: it belongs to its host, and nothing that changes in it is shared.
 
 use super::inbox::Inbox;
-use super::plan::{Exchange, Located, Plan};
+use super::plan::{ANSWER, Exchange, Located, MESSAGE, Plan};
 use super::progress::{Progress, Sending};
 use super::round::Round;
 use super::span::Span;
@@ -35,6 +35,14 @@ pub struct Walker {
     sending: Vec<Sending>,
     /// When the host can turn to the next message, out and in.
     free: (Time, Time),
+    /// When its NIC may send the next message, and when it had the last one, where messages have gaps.
+    nic: (Time, Time),
+    /// How many messages of this repetition were sent to a rank with a tag, where there are several.
+    sent: BTreeMap<(u32, u32), u32>,
+    /// The send of each of these that has the number of another.
+    numbered: BTreeMap<u32, u32>,
+    /// Words to senders that their message was taken.
+    answers: Vec<Flow>,
     spans: Vec<Span>,
 }
 
@@ -44,9 +52,12 @@ struct Stream {
     is_busy: bool,
     /// The operation that had it last.
     last: Option<u32>,
-    /// By when they were ready, then by place.
-    waiting: BinaryHeap<Reverse<(Time, u32)>>,
+    /// What goes before what, the place, and since when it waits.
+    waiting: BinaryHeap<Reverse<(Before, u32, Time)>>,
 }
+
+/// Goes by the turn where the rank has such, else by when the operation was ready, then by its place.
+type Before = (Time, u32);
 
 /// An operation that is ready and has not ended.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +73,12 @@ struct Open {
 enum Due {
     /// The first repetition begins.
     Begin,
+    /// The NIC may send the next message: an operation of this repetition that is one waits for its stream again.
+    Queued(u32),
     /// An operation of this repetition has held its stream for as long as it does.
     Held(u32),
+    /// The NIC has had a message for as long as the gap lasts.
+    Came(FlowId),
     /// A message of a collective operation was processed.
     Arrived(FlowId),
 }
@@ -87,6 +102,10 @@ impl Walker {
             events: VecDeque::new(),
             sending: Vec::new(),
             free: (Time::ZERO, Time::ZERO),
+            nic: (Time::ZERO, Time::ZERO),
+            sent: BTreeMap::new(),
+            numbered: BTreeMap::new(),
+            answers: Vec::new(),
             spans: Vec::new(),
         }
     }
@@ -139,7 +158,13 @@ impl Walker {
             self.due.pop();
             match due {
                 Due::Begin => self.begin_iteration(now),
+                Due::Queued(place) => self.queue(place, now),
                 Due::Held(place) => self.held(place, now, start),
+                Due::Came(flow) => {
+                    if let Some(at) = self.plan.locate(flow) {
+                        self.came(at, flow, now, start);
+                    }
+                }
                 Due::Arrived(flow) => {
                     if let Some(at) = self.plan.locate(flow) {
                         self.arrived(at, flow, now, start);
@@ -166,6 +191,8 @@ impl Walker {
         let count = rank.operations().len() as u32;
         self.left = (0..count).map(|place| rank.dependencies(place).len() as u32).collect();
         self.unended = count;
+        self.sent.clear();
+        self.numbered.clear();
         if count == 0 {
             return self.end_iteration(now);
         }
@@ -186,8 +213,11 @@ impl Walker {
 
     /// Follows up what has happened until nothing more does at this moment.
     fn follow_up(&mut self, now: Time, start: &mut Vec<Flow>) {
+        let takes_turns = self.plan.program.ranks[self.rank as usize].turn(0).is_some();
         loop {
-            self.begin_waiting(now, start);
+            // Where turns decide, all that is ready by now is compared before anything begins.
+            while (self.events.is_empty() || !takes_turns) && self.begin_next(now, start) {}
+            start.append(&mut self.answers);
             let Some((place, event)) = self.events.pop_front() else { break };
             let plan = Arc::clone(&self.plan);
             for &(awaited, dependent) in plan.dependents(self.rank, place) {
@@ -234,40 +264,68 @@ impl Walker {
         if let Some(open) = self.open.get_mut(&place) {
             open.message = Some(flow);
         }
-        if self.plan.settings.costs.receive == Time::ZERO {
+        let bytes = self.answer(flow, now);
+        if self.plan.settings.costs.to_receive(bytes) == Time::ZERO {
             self.end(place, now);
         } else {
             self.queue(place, now);
         }
     }
 
-    /// An operation waits for its stream, if it has one.
-    fn queue(&mut self, place: u32, now: Time) {
-        match self.stream(place) {
-            Some(stream) => self.streams.entry(stream).or_default().waiting.push(Reverse((now, place))),
-            None => self.unqueued.push_back(place),
+    /// Tells the sender of a message that was taken so, if it waits for that; returns how large the message is.
+    fn answer(&mut self, flow: FlowId, now: Time) -> u64 {
+        let plan = &self.plan;
+        let Some(at) = plan.locate(flow) else { return 0 };
+        let Some((from, bytes, is_answered)) = plan.send(at.exchange) else { return 0 };
+        if is_answered {
+            self.answers.push(plan.flow(Located { index: ANSWER, ..at }, self.rank, from, 1, now));
         }
+        bytes
     }
 
-    /// Begins what waits for no stream, or for one that is free.
-    fn begin_waiting(&mut self, now: Time, start: &mut Vec<Flow>) {
-        loop {
-            while let Some(place) = self.unqueued.pop_front() {
+    /// An operation waits for its stream, if it has one.
+    fn queue(&mut self, place: u32, now: Time) {
+        let Some(stream) = self.stream(place) else { return self.unqueued.push_back(place) };
+        let turn = self.plan.program.ranks[self.rank as usize].turn(place);
+        let before = turn.map_or((now, place), |turn| (Time::ZERO, turn));
+        self.streams.entry(stream).or_default().waiting.push(Reverse((before, place, now)));
+    }
+
+    /// Begins something that waits for no stream, or for one that is free; returns whether there was any.
+    fn begin_next(&mut self, now: Time, start: &mut Vec<Flow>) -> bool {
+        if let Some(place) = self.unqueued.pop_front() {
+            if !self.waits_for_nic(place, now) {
                 self.begin(place, now, start);
             }
-            let free = self.streams.iter().find(|(_, one)| !one.is_busy && !one.waiting.is_empty());
-            let Some(number) = free.map(|(&number, _)| number) else { return };
-            let Some(stream) = self.streams.get_mut(&number) else { return };
-            let Some(Reverse((ready, place))) = stream.waiting.pop() else { return };
-            stream.is_busy = true;
-            let had_it = stream.last.replace(place);
-            if let Some(open) = self.open.get_mut(&place)
-                && ready < now
-            {
-                open.after = had_it;
-            }
-            self.begin(place, now, start);
+            return true;
         }
+        let mut free = self.streams.values_mut().filter(|one| !one.is_busy && !one.waiting.is_empty());
+        let Some(stream) = free.next() else { return false };
+        let Some(Reverse((_, place, since))) = stream.waiting.pop() else { return false };
+        let stream = match self.waits_for_nic(place, now) {
+            true => return true,
+            false => self.stream(place).and_then(|number| self.streams.get_mut(&number)),
+        };
+        let Some(stream) = stream else { return false };
+        stream.is_busy = true;
+        let had_it = stream.last.replace(place);
+        if let Some(open) = self.open.get_mut(&place)
+            && since < now
+        {
+            open.after = had_it;
+        }
+        self.begin(place, now, start);
+        true
+    }
+
+    /// Whether an operation is a message that the NIC may not send yet; then it comes again, and leaves its stream to
+    /// others.
+    fn waits_for_nic(&mut self, place: u32, now: Time) -> bool {
+        let waits = self.nic.0 > now && matches!(self.work(place), Work::Send { .. });
+        if waits {
+            self.due.push(Reverse((self.nic.0, Due::Queued(place))));
+        }
+        waits
     }
 
     /// An operation has its stream.
@@ -278,9 +336,17 @@ impl Walker {
         let costs = self.plan.settings.costs;
         let holds = match self.work(place) {
             Work::Compute { duration } => duration,
-            Work::Send { .. } => costs.send,
+            Work::Send { bytes, .. } => {
+                self.nic.0 = now.saturating_add(costs.occupied(bytes));
+                costs.to_send(bytes)
+            }
             // It began when it was posted.
-            Work::Receive { .. } => return self.hold(place, costs.receive, now, start),
+            Work::Receive { .. } => {
+                let message = self.open.get(&place).and_then(|open| self.plan.locate(open.message?));
+                let bytes =
+                    message.and_then(|at| self.plan.send(at.exchange)).map_or(0, |(_, bytes, _)| bytes);
+                return self.hold(place, costs.to_receive(bytes), now, start);
+            }
             Work::Collective { .. } => {
                 self.events.push_back((place, Event::Begins));
                 return self.begin_collective(place, now, start);
@@ -300,15 +366,38 @@ impl Walker {
 
     /// An operation has held its stream for as long as it does by itself.
     fn held(&mut self, place: u32, now: Time, start: &mut Vec<Flow>) {
-        if let Work::Send { peer, bytes, .. } = self.work(place) {
-            let exchange = self.plan.exchange_of(self.rank, place);
-            let at = Located { iteration: self.iteration, exchange, index: 0 };
+        if let Work::Send { peer, bytes, tag } = self.work(place) {
+            let exchange = self.number_send(place, (peer, tag));
+            let at = Located { iteration: self.iteration, exchange, index: MESSAGE };
             start.push(self.plan.flow(at, self.rank, peer, bytes, now));
-            if self.plan.settings.sends_block {
+            if self.plan.program.sends_block || self.plan.settings.costs.is_answered(bytes) {
                 return;
             }
         }
         self.end(place, now);
+    }
+
+    /// The exchange whose number a send gets: of those to one rank with one tag, the first that is sent gets the first.
+    fn number_send(&mut self, place: u32, (peer, tag): (u32, u32)) -> u32 {
+        let own = self.plan.exchange_of(self.rank, place);
+        let Some(channel) = self.plan.channel(self.rank, peer, tag) else { return own };
+        let nth = self.sent.entry((peer, tag)).or_default();
+        let exchange = channel[*nth as usize];
+        *nth += 1;
+        if exchange != own {
+            let at = Located { iteration: self.iteration, exchange, index: MESSAGE };
+            let flow = self.plan.number(at);
+            self.numbered.insert(exchange, place);
+            if let Some(open) = self.open.get_mut(&place) {
+                open.message = Some(flow);
+            }
+        }
+        exchange
+    }
+
+    /// The send that has the number of an exchange.
+    fn numbered(&self, exchange: u32, place: u32) -> u32 {
+        self.numbered.get(&exchange).copied().unwrap_or(place)
     }
 
     /// An operation ends, and frees its stream.
@@ -362,7 +451,10 @@ impl Walker {
         for Sending { index, message } in sending.drain(..) {
             let at = Located { iteration: key.0, exchange: key.1, index };
             let to = plan.rank_at(operation.group, message.to);
-            let when = take_turn(&mut self.free.0, now, plan.settings.costs.send);
+            let costs = &plan.settings.costs;
+            let may = now.max(self.nic.0);
+            let when = take_turn(&mut self.free.0, may, costs.to_send(message.bytes));
+            self.nic.0 = may.saturating_add(costs.occupied(message.bytes));
             start.push(plan.flow(at, self.rank, to, message.bytes, when));
         }
         self.sending = sending;
@@ -375,15 +467,42 @@ impl Walker {
         }
     }
 
+    /// A message has arrived, which the NIC hands on once it has rested since the one before.
     fn received(&mut self, at: Located, flow: FlowId, now: Time, start: &mut Vec<Flow>) {
+        let costs = &self.plan.settings.costs;
+        if costs.gap.is_none() {
+            return self.came(at, flow, now, start);
+        }
+        let bytes = match self.plan.exchange(at.exchange) {
+            Exchange::Collective(operation) => operation.part(at.index).message.bytes,
+            Exchange::Send { .. } => self.plan.send(at.exchange).map_or(0, |(_, bytes, _)| bytes),
+        };
+        let rested =
+            if self.nic.1 == Time::ZERO { now } else { self.nic.1.saturating_add(costs.occupied(bytes)) };
+        self.nic.1 = now.max(rested);
+        self.due.push(Reverse((self.nic.1, Due::Came(flow))));
+    }
+
+    fn came(&mut self, at: Located, flow: FlowId, now: Time, start: &mut Vec<Flow>) {
         let plan = Arc::clone(&self.plan);
         match plan.exchange(at.exchange) {
-            Exchange::Collective(_) => {
-                let when = take_turn(&mut self.free.1, now, plan.settings.costs.receive);
+            Exchange::Collective(operation) => {
+                let bytes = operation.part(at.index).message.bytes;
+                let when = take_turn(&mut self.free.1, now, plan.settings.costs.to_receive(bytes));
                 if when > now {
                     self.due.push(Reverse((when, Due::Arrived(flow))));
                 } else {
                     self.arrived(at, flow, now, start);
+                }
+            }
+            &Exchange::Send { place, .. } if at.index == ANSWER => {
+                let place = self.numbered(at.exchange, place);
+                // A smaller one of the channel ended when it was sent.
+                if at.iteration == self.iteration
+                    && let Some(open) = self.open.get_mut(&place)
+                {
+                    open.message = Some(flow);
+                    self.end(place, now);
                 }
             }
             &Exchange::Send { rank, place } => {
@@ -393,8 +512,9 @@ impl Walker {
                     return;
                 };
                 debug_assert_eq!(peer, self.rank);
-                let found = self.inboxes.entry(at.iteration).or_default().come((rank, tag), flow);
-                if let Some((receive, flow)) = found {
+                let nth = plan.nth_of_channel(at.exchange);
+                let inbox = self.inboxes.entry(at.iteration).or_default();
+                for (receive, flow) in inbox.come((rank, tag), nth, flow) {
                     self.matched(receive, flow, now);
                 }
             }
@@ -426,8 +546,8 @@ impl Walker {
                 self.after_progress(key, None, sending, now, start);
             }
             &Exchange::Send { place, .. } => {
-                if plan.settings.sends_block && at.iteration == self.iteration {
-                    self.end(place, now);
+                if plan.program.sends_block && at.iteration == self.iteration {
+                    self.end(self.numbered(at.exchange, place), now);
                 }
             }
         }

@@ -2,10 +2,11 @@
 
 use super::messages::{Messages, OfCollective};
 use super::{Part, Spans, Spent};
+use crate::flow::FlowId;
 use crate::job::{Event, Work};
 use crate::simulation::jobs::IterationRow;
 use crate::units::Time;
-use crate::workload::job::{Exchange, Located, Operation, Span};
+use crate::workload::job::{ANSWER, Exchange, Located, MESSAGE, Operation, Span};
 
 /// Something that happened at a rank, at a time, because of something else.
 #[derive(Clone, Copy, Debug)]
@@ -107,8 +108,13 @@ impl<'a> Walk<'a> {
 
     /// A send ended when it was handed over, or when it was acknowledged.
     fn before_send_ended(&mut self, rank: u32, place: u32, span: &Span) {
-        if self.spans.plan.settings.sends_block
-            && let Some(row) = self.row_of_send(rank, place)
+        let answer =
+            span.message.and_then(|flow| self.spans.plan.locate(flow)).filter(|at| at.index == ANSWER);
+        if let Some(row) = answer.and_then(|at| self.messages.row_of(self.spans.plan.number(at))) {
+            return self.follow(row, (rank, place), Spent::Message);
+        }
+        if self.spans.plan.program.sends_block
+            && let Some(row) = self.row_of_send(rank, place, span)
         {
             let from = self.messages.start(row);
             self.spend(Spent::Acknowledgement, (rank, place), from, Some((rank, row)));
@@ -117,10 +123,23 @@ impl<'a> Walk<'a> {
         self.next = Some(Moment::Begin { rank, place });
     }
 
-    fn row_of_send(&self, rank: u32, place: u32) -> Option<u32> {
+    fn row_of_send(&self, rank: u32, place: u32, span: &Span) -> Option<u32> {
         let plan = self.spans.plan;
-        let exchange = plan.exchange_of(rank, place);
-        self.messages.row_of(plan.number(Located { iteration: self.iteration, exchange, index: 0 }))
+        let own = || {
+            plan.number(Located {
+                iteration: self.iteration,
+                exchange: plan.exchange_of(rank, place),
+                index: MESSAGE,
+            })
+        };
+        self.messages.row_of(span.message.unwrap_or_else(own))
+    }
+
+    /// The operation of a rank with this message.
+    fn with_message(&self, rank: u32, message: FlowId) -> Option<u32> {
+        let spans = self.spans.ranks[rank as usize].iter();
+        let mut own = spans.filter(|span| span.iteration == self.iteration && span.message == Some(message));
+        own.next().map(|span| span.place)
     }
 
     /// A receive ended when the host had processed the message; that began when the message had come, the receive
@@ -153,7 +172,10 @@ impl<'a> Walk<'a> {
         let plan = self.spans.plan;
         let Some(at) = plan.locate(self.messages.flows[row as usize].flow.id) else { return 0 };
         match plan.exchange(at.exchange) {
-            &Exchange::Send { rank, .. } => rank,
+            &Exchange::Send { rank, place } => match self.work(rank, place) {
+                Work::Send { peer, .. } if at.index == ANSWER => peer,
+                _ => rank,
+            },
             Exchange::Collective(operation) => plan.rank_at(operation.group, operation.part(at.index).from),
         }
     }
@@ -186,7 +208,22 @@ impl<'a> Walk<'a> {
         let plan = self.spans.plan;
         let Some(at) = plan.locate(self.messages.flows[row as usize].flow.id) else { return };
         match plan.exchange(at.exchange) {
+            &Exchange::Send { .. } if at.index == ANSWER => {
+                // It was said when the message had come and a receive was there.
+                let rank = self.sender(row);
+                let message = plan.number(Located { index: MESSAGE, ..at });
+                let Some(place) = self.with_message(rank, message) else { return };
+                let Some(span) = self.span(rank, place) else { return };
+                let row = self.messages.row_of(message);
+                let came = row.map(|row| self.messages.flows[row as usize].delivered);
+                match row.filter(|_| came.is_some_and(|came| came >= span.ready)) {
+                    Some(row) => self.follow(row, (rank, place), Spent::Message),
+                    None => self.next = Some(Moment::Ready { rank, place }),
+                }
+            }
             &Exchange::Send { rank, place } => {
+                let named = self.messages.flows[row as usize].flow.id;
+                let place = self.with_message(rank, named).unwrap_or(place);
                 if let Some(span) = self.span(rank, place) {
                     self.spend(Spent::Host, (rank, place), span.begin, None);
                 }
