@@ -48,7 +48,7 @@ use crate::topology::Topology;
 use crate::units::Time;
 use arrivals::{Arrival, Arrivals, Reply};
 use config::{Config, Notification, Recovery};
-use connections::{Connected, Place};
+use connections::{Connected, InOrder, Place};
 use control::{AckInfo, Control, Loss, Spacing};
 use header::{Header, Step};
 use network::Network;
@@ -137,6 +137,8 @@ pub struct Rdma<C: Control> {
     started: BTreeMap<HostId, u16>,
     /// `None` where queue pairs are open.
     connected: Option<Box<Connected<C>>>,
+    /// Where all flows from one host to another share a queue pair.
+    in_order: Option<Box<InOrder<C>>>,
 }
 
 impl<C: Control> Scheme for Rdma<C> {
@@ -195,6 +197,7 @@ impl<C: Control> Scheme for Rdma<C> {
         Rdma {
             finished: setup.config.finished(),
             connected: Connected::new(&setup.config),
+            in_order: setup.config.in_order.then(|| Box::new(InOrder::new())),
             setup: setup.clone(),
             senders: FlowTable::default(),
             rota: Rota::default(),
@@ -220,6 +223,10 @@ impl<C: Control> Transport for Rdma<C> {
             self.start_on_pair(flow, context);
             return;
         }
+        if self.in_order.is_some() {
+            self.start_in_order(flow, context);
+            return;
+        }
         let place = self.create_pair(flow.dst);
         self.begin(flow, place, 0, context);
     }
@@ -229,19 +236,7 @@ impl<C: Control> Transport for Rdma<C> {
             Kind::Data => self.arrived(&packet, context),
             Kind::Ack => self.answered(&packet, context),
             Kind::Control if packet.header.step != Step::Nothing => self.greeted(&packet, context),
-            // A CNP.
-            Kind::Control => {
-                let ack = |pair: &Pair| AckInfo { arrived: 0, marked: true, ..ack_info(pair, context.now) };
-                if let Some(sender) = self.senders.get_mut(packet.flow) {
-                    sender.control.advance(&self.setup.settings, context.now);
-                    sender.control.acknowledged(
-                        &self.setup.settings,
-                        &ack(&sender.pair),
-                        &packet.header.fields,
-                    );
-                    self.settle(packet.flow, context);
-                }
-            }
+            Kind::Control => self.receive_cnp(&packet, context),
             // These transports don't know trimming: to them the packet is lost.
             _ => {}
         }
@@ -286,7 +281,11 @@ impl<C: Control> Transport for Rdma<C> {
         let state = |Sender { pair, control, .. }: &Sender<C>| {
             pair.sending(control.rate_at(settings, now), control.rtt())
         };
-        self.senders.get(flow).map(state).or_else(|| self.connected.as_ref()?.sending(flow))
+        let other = || {
+            let asking = || self.connected.as_ref()?.sending(flow);
+            asking().or_else(|| self.in_order.as_ref()?.sending(flow))
+        };
+        self.senders.get(flow).map(state).or_else(other)
     }
 
     fn shorten(&mut self, flow: FlowId, packets: u32) -> bool {
@@ -295,7 +294,8 @@ impl<C: Control> Transport for Rdma<C> {
 
     fn reports(&self) -> Vec<(FlowId, Report)> {
         let open = self.senders.states().map(|sender| (sender.pair.flow.id, sender.pair.report));
-        open.chain(self.connected.iter().flat_map(|connected| connected.reports())).collect()
+        let asking = self.connected.iter().flat_map(|connected| connected.reports());
+        open.chain(asking).chain(self.in_order.iter().flat_map(|order| order.reports())).collect()
     }
 
     fn statuses(&self) -> Vec<FlowStatus> {
@@ -305,7 +305,8 @@ impl<C: Control> Transport for Rdma<C> {
             return Vec::new();
         }
         let open = self.senders.states().map(|sender| sender.pair.status(config));
-        open.chain(self.connected.iter().flat_map(|connected| connected.statuses(config))).collect()
+        let asking = self.connected.iter().flat_map(|connected| connected.statuses(config));
+        open.chain(asking).chain(self.in_order.iter().flat_map(|order| order.statuses(&self.setup))).collect()
     }
 }
 
@@ -435,13 +436,19 @@ impl<C: Control> Rdma<C> {
             }
         }
         self.rota.served(&pair.turn);
+        let dst = pair.flow.dst;
         self.settle(flow, context);
+        if self.in_order.is_some() {
+            self.hand_over(dst, context);
+        }
     }
 
     fn answered(&mut self, packet: &Of<C>, context: &mut Host<'_, C>) {
         let Setup { config, settings } = &*self.setup;
         let flow = packet.flow;
-        let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
+        let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else {
+            return self.answered_behind(packet, context);
+        };
         let (header, now) = (&packet.header, context.now);
         let change = pair.acknowledged(header.next, header.nack.then_some(header.seq), config, now);
         let marked = header.marked;
@@ -449,8 +456,12 @@ impl<C: Control> Rdma<C> {
             self.rota.place(&mut pair.turn, flow, None, now);
             context.closed(&pair.flow, pair.report);
             let last = AckInfo { arrived: change.arrived, marked, ..ack_info(pair, now) };
-            if let (Some(sender), true) = (self.senders.remove(flow), self.connected.is_some()) {
+            let Some(sender) = self.senders.remove(flow) else { return };
+            if self.connected.is_some() {
                 self.leave(sender, &last, &header.fields, context);
+            } else if self.in_order.is_some() {
+                self.leave_in_order(sender, &last, &header.fields, context);
+                self.serve(context);
             }
             return;
         }
@@ -471,7 +482,20 @@ impl<C: Control> Rdma<C> {
         }
         self.plans.answer_comes(now);
         self.settle(flow, context);
+        if self.in_order.is_some() {
+            self.hand_over(packet.src, context);
+        }
         self.serve(context);
+    }
+
+    fn receive_cnp(&mut self, packet: &Of<C>, context: &mut Host<'_, C>) {
+        let Some(sender) = self.senders.get_mut(packet.flow) else {
+            return self.notified_behind(packet, context);
+        };
+        let ack = AckInfo { arrived: 0, marked: true, ..ack_info(&sender.pair, context.now) };
+        sender.control.advance(&self.setup.settings, context.now);
+        sender.control.acknowledged(&self.setup.settings, &ack, &packet.header.fields);
+        self.settle(packet.flow, context);
     }
 
     /// A flow may have waited too long for an answer.
@@ -480,7 +504,9 @@ impl<C: Control> Rdma<C> {
         if config.recovery == Recovery::None {
             return self.let_go(flow, context);
         }
-        let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else { return };
+        let Some(Sender { pair, control, .. }) = self.senders.get_mut(flow) else {
+            return self.rings_behind(flow, context);
+        };
         if pair.rings(config, context.now) {
             control.advance(settings, context.now);
             control.lost(settings, context.now, Loss::Timeout);
@@ -519,6 +545,9 @@ impl<C: Control> Rdma<C> {
             if let Some(connected) = &mut self.connected {
                 arrivals.be_quiet_until(connected.begins(packet));
             }
+            if let Some(order) = &self.in_order {
+                arrivals.be_quiet_until(order.begins(packet.src));
+            }
             let new = Receiver { arrivals, last: answered };
             self.receivers.insert(flow, new);
         }
@@ -542,6 +571,9 @@ impl<C: Control> Rdma<C> {
         if let Some(packets) = receiver.arrivals.whole() {
             if let Some(connected) = &mut self.connected {
                 connected.ends(packet, receiver.arrivals.quiet_until(), config);
+            }
+            if let Some(order) = &mut self.in_order {
+                order.ends(packet.src, receiver.arrivals.quiet_until());
             }
             self.receivers.remove(flow);
             self.finished.add(context.now, flow, packets);

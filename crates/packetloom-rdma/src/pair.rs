@@ -21,6 +21,8 @@ pub struct Pair {
     cap: u32,
     /// What the queue pair has carried for flows before this one.
     carried_bytes: u64,
+    /// Bytes and packets of those that are in flight yet.
+    ahead: (u64, u32),
     pub(super) turn: Turn,
     /// Every packet before this one is acknowledged.
     una: u32,
@@ -53,6 +55,11 @@ pub struct Left {
 }
 
 impl Left {
+    /// What a queue pair has that has carried nothing.
+    pub fn nothing(turn: Turn, now: Time) -> Left {
+        Left { turn, sent_at: now, sent_bytes: 0, may_send_at: now, carried_bytes: 0 }
+    }
+
     /// Its turn at the NIC.
     pub fn turn(&self) -> Turn {
         self.turn
@@ -78,6 +85,7 @@ impl Pair {
             packets: config.format.data.packets(flow.size_bytes) as u32,
             cap: config.packets_cap(&path),
             carried_bytes: 0,
+            ahead: (0, 0),
             turn,
             una: 0,
             next: 0,
@@ -98,6 +106,31 @@ impl Pair {
         (self.sent_at, self.sent_bytes) = (left.sent_at, left.sent_bytes);
         self.may_send_at = self.may_send_at.max(left.may_send_at);
         self.carried_bytes = left.carried_bytes;
+    }
+
+    /// It goes on after another that left off, where it had begun before.
+    pub fn go_on(&mut self, left: &Left) {
+        self.turn = left.turn;
+        (self.sent_at, self.sent_bytes) = (left.sent_at, left.sent_bytes);
+        self.may_send_at = left.may_send_at;
+    }
+
+    /// A message before it has to send again: with go-back-N, it does so, too.
+    pub fn go_back(&mut self) {
+        if self.selective.is_none() {
+            self.next = self.una;
+        }
+    }
+
+    /// Notes what is in flight of the messages before it on the queue pair.
+    pub fn set_ahead<'a>(&mut self, earlier: impl Iterator<Item = &'a Pair>) {
+        let in_flight = |pair: &Pair| (pair.sent_bytes() - pair.acked_bytes(), pair.next - pair.una);
+        self.ahead = earlier.map(in_flight).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    }
+
+    /// Whether it has nothing to send, unless something is lost yet.
+    pub fn has_sent_all(&self) -> bool {
+        self.next == self.packets && self.lost().is_none()
     }
 
     /// What it leaves once it is over.
@@ -147,7 +180,9 @@ impl Pair {
 
     /// Bytes in flight block the next packet once they reach the window, not before: that packet may exceed it.
     fn is_blocked(&self) -> bool {
-        self.sent_bytes() - self.acked_bytes() >= self.window_bytes || self.next - self.una >= self.cap
+        let (bytes, packets) = self.ahead;
+        self.sent_bytes() - self.acked_bytes() + bytes >= self.window_bytes
+            || self.next - self.una + packets >= self.cap
     }
 
     fn lost(&self) -> Option<u32> {

@@ -291,6 +291,12 @@ fn what_a_rung_can_mean_nothing_for_is_refused_with_the_reason() {
             scheme("{ kind = \"timely\", connections = \"pool\" }", tail, ""),
             "connections of a pool",
         ),
+        (
+            flows,
+            WEB_SEARCH,
+            scheme("{ kind = \"timely\", connections = \"in-order\" }", tail, ""),
+            "messages of a queue pair wait",
+        ),
         (links, WEB_SEARCH, scheme("\"mptcp\"", tail, ""), "its subflows take several paths"),
         (flows, WEB_SEARCH, scheme("\"mptcp\"", tail, ""), "a path of its own"),
         (flows, WEB_SEARCH, "transport = \"ideal\"".to_owned(), "no packets in the first place"),

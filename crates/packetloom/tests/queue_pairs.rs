@@ -263,3 +263,63 @@ fn what_makes_no_sense_is_refused() {
         assert!(problems.to_string().contains(expected), "{problems}");
     }
 }
+
+fn in_order(transport: &str, more: &str) -> String {
+    format!("{{ kind = \"{transport}\", connections = \"in-order\"{more} }}")
+}
+
+#[test]
+fn messages_of_one_queue_pair_follow_each_other() {
+    for transport in ["roce", "dcqcn", "timely", "hpcc", "swift", "rdma-dctcp"] {
+        let messages = [[0, 1, 100_000, 0], [0, 1, 50_000, 0], [0, 1, 50_000, 3_000]];
+        let outcome = outcome(&in_order(transport, ""), "in-order.csv", &messages, "");
+        let lone = |bytes| alone(&with(transport, r#""open""#), "in-order-lone.csv", bytes);
+        let ends: Vec<Time> = outcome.flows.iter().map(|row| row.delivered).collect();
+        // Together they are on the wire what one of their sizes is.
+        assert_eq!(ends[0], lone(100_000), "{transport}");
+        for (end, bytes) in [(ends[1], 150_000), (ends[2], 200_000)] {
+            let share = end.as_secs_f64() / lone(bytes).as_secs_f64();
+            assert!((0.99..1.01).contains(&share), "{transport}: {share}");
+            assert!(transport != "roce" || end == lone(bytes));
+        }
+    }
+}
+
+#[test]
+fn a_message_by_itself_takes_as_long_on_a_queue_pair_in_order_and_other_receivers_share() {
+    let flows = [[0, 1, 40_000, 0], [0, 1, 30_000, 20_000], [0, 2, 30_000, 20_000], [3, 2, 9_000, 21_000]];
+    let times = |connections: &str| {
+        let outcome = outcome(&with("roce", connections), "in-order-apart.csv", &flows, "");
+        outcome.flows.iter().map(|row| (row.delivered, row.closed)).collect::<Vec<_>>()
+    };
+    assert_eq!(times(r#""in-order""#), times(r#""open""#));
+}
+
+#[test]
+fn messages_of_one_queue_pair_share_its_window() {
+    let window = r#", window = "fixed", window_bytes = "10KB""#;
+    let messages = [[0, 1, 4_000, 0]; 10];
+    let outcome = outcome(&in_order("roce", window), "in-order-window.csv", &messages, "");
+    let one = format!("{{ kind = \"roce\"{window} }}");
+    let last = outcome.flows.iter().map(|row| row.delivered).max();
+    assert_eq!(last, Some(alone(&one, "in-order-one.csv", 40_000)));
+}
+
+#[test]
+fn what_is_lost_of_one_message_is_sent_again_before_those_behind_it() {
+    let messages: Vec<[u64; 4]> = (0..40).map(|nth| [0, 1 + nth % 2, 3_000 * (1 + nth % 7), 0]).collect();
+    let fault = "[[fault]]\nkind = \"corruption\"\nprobability = 0.02\n";
+    for recovery in [r#", recovery = "go-back-n", rto = "100us""#, r#", recovery = "irn""#] {
+        for transport in ["roce", "dcqcn", "hpcc"] {
+            let outcome = outcome(&in_order(transport, recovery), "in-order-lost.csv", &messages, fault);
+            let sent_again: u64 = outcome.flows.iter().map(|row| u64::from(row.report.retransmissions)).sum();
+            assert!(sent_again > 0, "{transport}{recovery}");
+            for row in &outcome.flows {
+                assert!(
+                    row.delivered <= row.closed && row.closed < Time::from_us(2_000),
+                    "{transport}{recovery}"
+                );
+            }
+        }
+    }
+}

@@ -138,7 +138,7 @@ class Answer:
     """1 if a mark came back."""
     acked_bytes: int
     """How far the receiver has all, in bytes of the flow; on a queue pair that flows before it used (`connections =
-    "pool"`), in bytes of all of them."""
+    "pool"`, `"in-order"`), in bytes of all of them."""
     sent_bytes: int
     """How far the sender has sent, in the same."""
     now_ps: int

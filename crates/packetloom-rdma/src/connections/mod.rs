@@ -1,11 +1,13 @@
 //! Queue pairs that are not just open: connected for their flow by a handshake of InfiniBand's communication manager,
-//! or taken from those that earlier flows between the two hosts left behind.
+//! taken from those that earlier flows between the two hosts left behind, or one for all flows of two hosts.
 
 mod flows;
 mod handshake;
+mod in_order;
 
 pub use flows::Connected;
 pub use handshake::Place;
+pub use in_order::InOrder;
 
 use crate::packet_format::PacketFormat;
 use crate::pool;
@@ -17,7 +19,7 @@ pub const PARAM: Param = Param {
     name: "connections",
     kind: Kind::Component("queue-pairs"),
     default: Fallback::Value("open"),
-    doc: "What a flow runs on: a queue pair that is connected already and knows nothing, one that a handshake connects, or one that earlier flows of the two hosts left.",
+    doc: "What a flow runs on: a queue pair that is connected already and knows nothing, one that a handshake connects, one that earlier flows of the two hosts left, or one that all flows from one host to the other share in turn.",
     source: "packetloom (HPCC's simulator: open)",
 };
 
@@ -72,6 +74,14 @@ pub const COMPONENTS: &[Component] = &[
         params: &[pool::PARAMS, HANDSHAKE],
         check: check_timeouts,
     },
+    Component {
+        section: "queue-pairs",
+        kind: "in-order",
+        doc: "All flows from one host to another are messages of one queue pair, which is connected already: they follow each other on the wire in the order in which they began, without waiting for acknowledgements, within one window and under one congestion control.",
+        source: "InfiniBand specification vol. 1, chapters 9 and 10: a queue pair's send queue is executed in order",
+        params: &[],
+        check: anything,
+    },
 ];
 
 fn check_timeouts(values: &Values) -> Result<(), Complaint> {
@@ -86,7 +96,7 @@ fn check_timeouts(values: &Values) -> Result<(), Complaint> {
 /// What must hold of `connections` beside a transport's other parameters.
 pub fn check(transport: &Values) -> Result<(), Complaint> {
     let values = transport.component(PARAM.name);
-    if values.kind == "open" {
+    if matches!(values.kind.as_str(), "open" | "in-order") {
         return Ok(());
     }
     // Switches keep room for packets of these sizes.
@@ -115,7 +125,7 @@ impl Rule {
     /// What a transport's parameters come to; `None` where queue pairs are open.
     pub fn of(transport: &Values) -> Option<Rule> {
         let values = transport.component(PARAM.name);
-        (values.kind != "open").then(|| Rule {
+        matches!(values.kind.as_str(), "fresh" | "pool").then(|| Rule {
             message_bytes: values.bytes("message") as u16,
             req_timeout: values.time("req_timeout"),
             rep_timeout: values.time("rep_timeout"),

@@ -243,6 +243,9 @@ fn check_scheme(case: &Case, workload: &Workload, rung: Fidelity) -> Result<(), 
     if central::is_central(kind) {
         return Err(refused(rung, &format!("{kind}'s controller plans every packet of all flows")));
     }
+    if kind_of(&transport, "connections") == Some("in-order") {
+        return Err(refused(rung, "the messages of a queue pair wait for each other"));
+    }
     if matches!(rung, Fidelity::Steady(_)) && workload.jobs().is_empty() && !transport::needs(kind).shortens {
         let why = "of which packets in the middle can be left out, as it goes by their size, or says nothing of that";
         return Err(refused(rung, &format!("{kind} has no flows {why}")));
