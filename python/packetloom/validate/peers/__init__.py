@@ -15,6 +15,7 @@ from packetloom.validate.peers.homa import homa_comparisons
 from packetloom.validate.peers.hpcc import comparison_of, hpcc_comparisons
 from packetloom.validate.peers.hpcc.settings import read_settings
 from packetloom.validate.peers.htsim import htsim_comparisons
+from packetloom.validate.peers.jobs import astra_sim_comparisons, loggopsim_comparisons
 from packetloom.validate.peers.link_delays import link_delay_comparisons
 from packetloom.validate.peers.ns3 import ns3_comparisons
 from packetloom.validate.peers.omnet import omnet_comparisons
@@ -33,6 +34,8 @@ def peer_comparisons() -> list[Comparison]:
         *hpcc_comparisons(),
         *conweave_comparisons(),
         *homa_comparisons(),
+        *astra_sim_comparisons(),
+        *loggopsim_comparisons(),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -39,12 +40,17 @@ def read_figures(name: str) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise PacketloomError(
-            f"{path}: there is no such file; other simulators' figures come with packetloom's source tree: "
-            "clone it and run `make validate` there"
-        ) from None
+        raise missing(path) from None
     except tomllib.TOMLDecodeError as error:
         raise PacketloomError(f"{path}: damaged ({error}); restore it from packetloom's source tree") from None
+
+
+def missing(path: Path) -> PacketloomError:
+    """A file with what others measured is not there."""
+    return PacketloomError(
+        f"{path}: there is no such file; other simulators' figures come with packetloom's source tree: "
+        "clone it and run `make validate` there"
+    )
 
 
 def fct_statistics(fct_us: pl.Expr) -> dict[str, Statistic]:
