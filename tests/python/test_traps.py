@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 
 import packetloom
+from packetloom import footing
 from packetloom.findings import sentences
 from packetloom.questions import Condition, Measure, Question, Stopped, question_of
 from packetloom.results import Results
+from packetloom.scenario import plan_from_text
 from packetloom.search import Range, Sought
 from packetloom.verdicts import Answer
 from packetloom.waits.speeds import notes_of, speeds
+from test_footing import SCENARIO as UNLIKE
 
 HERE = Condition(0.8)
 LEAD = Measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", "ratio", {})
@@ -250,6 +253,13 @@ def test_networks_are_never_averaged_and_the_roofline_is_explained(tmp_path: Pat
     names = [one.name for one in asked.measures if one.name.startswith("bus-bandwidth")]
     assert names == ["bus-bandwidth-all-reduce-scale-up", "bus-bandwidth-all-reduce-fabric"]
     assert any("below 1 is overlap" in note for note in notes_of([speed]))
+
+
+@pytest.mark.parametrize("what", ["payload of a packet", "acknowledgements", "buffer of a switch's port"])
+def test_what_differs_beside_the_schemes_is_named(what: str) -> None:
+    """UEC beside DCQCN with packets of 4,096 B for 1,000 B: whatever decides between them, it is listed."""
+    cases = plan_from_text(UNLIKE, "toml", "", ()).cases
+    assert what in [one.what for one in footing.unequal(cases)]
 
 
 def test_there_are_twenty() -> None:
