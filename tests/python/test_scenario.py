@@ -84,6 +84,7 @@ def test_a_source_that_begins_after_the_end_is_warned_of(key: str, arrivals: str
     if arrivals == "periodic":
         source["arrivals"]["interval"] = "1us"
     document |= {"workload": [source | {"start": "2ms"}], "run": {key: "1ms", **others}}
+    document["scheme"] = document["scheme"][:1]
     plan = read_plan(document)
     begins = "workload[0].start: it begins after 2ms, and"
     assert plan.warnings == (f"{begins} run.{key} is 1ms: none of its flows starts",)
@@ -96,6 +97,7 @@ def test_a_job_goes_on_after_the_duration() -> None:
     document = tomllib.loads(SCENARIO)
     job = {"kind": "collective", "operation": "all-reduce", "size": "1MB"}
     document |= {"workload": [{"arrivals": job, "start": "2ms"}], "run": {"duration": "1ms"}}
+    document["scheme"] = document["scheme"][:1]
     assert read_plan(document).warnings == ()
     document["run"] = {"max_time": "2ms"}
     assert len(read_plan(document).warnings) == 1
