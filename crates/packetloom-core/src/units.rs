@@ -151,6 +151,13 @@ impl ByteTime {
         ByteTime(ns as u64 | ByteTime::WHOLE_NS)
     }
 
+    /// Whether what packets take one by one adds up to what all their bytes take: nothing is rounded.
+    pub fn adds_up(self) -> bool {
+        let fraction =
+            if self.0 & ByteTime::WHOLE_NS == 0 { ByteTime::FRACTION } else { ByteTime::NS_FRACTION };
+        self.0.trailing_zeros() >= fraction
+    }
+
     /// What so many bytes take, to the nearest picosecond, or in whole nanoseconds.
     #[inline]
     pub fn of(self, bytes: u64) -> Time {

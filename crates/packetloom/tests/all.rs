@@ -25,6 +25,7 @@ mod homa;
 mod invariants;
 mod jobs;
 mod link_retry;
+mod measuring;
 mod messages;
 mod multipath;
 mod ndp;

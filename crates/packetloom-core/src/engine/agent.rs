@@ -23,7 +23,8 @@ pub struct PortInfo {
 pub struct Moment {
     /// The moment.
     pub now: Time,
-    /// When the link will have sent all that waits. If nothing came since, it would have been so at any time before.
+    /// When the link will have sent all that waits, as far as that is known at this moment. If nothing came since, it
+    /// would have been so at any time before.
     pub drained_at: Time,
 }
 
@@ -79,7 +80,7 @@ pub trait PortAgent<H>: Sized + Send {
 
     /// A packet came from the far end of the port's link. Where a flow's two directions take the same path, these
     /// are the answers to what was sent through this port.
-    fn backward(&mut self, _moment: Moment, _packet: &mut Packet<H>) {}
+    fn backward(&mut self, _packet: &mut Packet<H>) {}
 }
 
 impl<H> PortAgent<H> for () {

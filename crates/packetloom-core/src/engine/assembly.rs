@@ -209,7 +209,7 @@ impl<'a> Assembly<'a> {
             None => discipline.clone(),
         };
         let discipline = discipline.place(site(plan.topology, link, plan.logs_pauses));
-        Port::new(plan.topology, link, end, discipline, recorder, random, agent)
+        Port::new(plan.topology, link, end, discipline, recorder, random, agent).book(wires)
     }
 
     /// A part of a switch's queue, or of a NIC's.

@@ -191,12 +191,26 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
         self.nic.accept(self.now, id, self.wires, None);
     }
 
-    /// When the NIC will have sent all it holds. A host with several links has as many: there it is the one for a
+    /// The NIC, from which all has gone that could go by now. What it is asked must not depend on when it was last
+    /// served.
+    #[inline]
+    fn settled_nic(&mut self) -> &mut Port<H, A> {
+        self.nic.serve_until(self.now + Time(1), self.wires);
+        self.nic
+    }
+
+    /// When the NIC will have sent all it holds, as far as that is known now ([`Port::drained_at`]). A host with several links has as many: there it is the one for a
     /// packet of `flow` to `dst` on a path (see [`Context::send`]).
     pub fn nic_drained_at(&mut self, flow: FlowId, path: u16, dst: impl FnOnce() -> HostId) -> Time {
-        self.nic.serve_until(self.now + Time(1), self.wires);
         let (time, src) = (self.now, self.host);
-        self.nic.drained_at_for(|| Packet { time, flow, src, dst: dst(), path, ..Packet::default() })
+        self.settled_nic().drained_at_for(|| Packet {
+            time,
+            flow,
+            src,
+            dst: dst(),
+            path,
+            ..Packet::default()
+        })
     }
 
     /// The same for what the NIC may send; `None` while the far end of its link has paused the class, or has no room
@@ -210,7 +224,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     ) -> Option<Time> {
         if self.nic.holds_back_by_credit() {
             // What waits for credit is known once all has gone that could go.
-            self.nic.serve_until(self.now + Time(1), self.wires);
+            self.settled_nic();
         }
         let (time, src) = (self.now, self.host);
         let packet = || Packet { time, flow, src, dst: dst(), path, class, ..Packet::default() };
@@ -220,14 +234,16 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     /// Of the host's links by which it reaches another, and which have not paused a class: whether one is free, and when
     /// the first of those will be that are not. When a pause ends, [`Transport::resumed`] is called.
     pub fn links_free_to(&mut self, dst: HostId, class: u8) -> (bool, Time) {
-        self.nic.serve_until(self.now + Time(1), self.wires);
-        self.nic.free_to(self.now, dst, class)
+        let now = self.now;
+        self.settled_nic().free_to(now, dst, class)
     }
 
     /// The path for a packet of a transport that waits for links, to be sent now ([`Context::send_on`]): one that
     /// begins with a link that is free. None if the choice of paths has the packet wait for another link.
     pub fn free_path(&mut self, packet: &Packet<H>) -> Option<u16> {
-        let (nic, now, src) = (&mut *self.nic, self.now, self.host);
+        let (now, src) = (self.now, self.host);
+        self.settled_nic();
+        let nic = &mut *self.nic;
         let mut is_free = |path| nic.is_free_for(&Packet { time: now, src, path, ..*packet });
         match &mut self.paths {
             Some(paths) => paths.next_among(packet, now, &mut is_free),
@@ -238,7 +254,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Context<'_, H, A> {
     /// Whether the link is free by which a packet would go that keeps to a path.
     pub fn is_free_for(&mut self, packet: &Packet<H>) -> bool {
         let (time, src) = (self.now, self.host);
-        self.nic.is_free_for(&Packet { time, src, ..*packet })
+        self.settled_nic().is_free_for(&Packet { time, src, ..*packet })
     }
 
     /// How long bytes take at a rate of the transport's choice, by the clock of the network (`whole_ns`): then as HPCC's

@@ -410,7 +410,7 @@ impl<T: Transport> Host<T> {
                     note_arrival(arrivals, id, &context.wires.packets);
                 }
                 let mut packet = context.wires.packets.take(id);
-                context.nic.answer(now, &mut packet);
+                context.nic.answer(&mut packet);
                 self.transport.receive(packet, &mut context);
             }
             Next::Resumed => self.transport.resumed(&mut context),

@@ -113,6 +113,8 @@ pub struct Port<H, A = ()> {
     listed: bool,
     /// Whether there is a recorder.
     is_watched: bool,
+    /// Whether packets may be booked, see [`Port::book`].
+    books: bool,
     /// Packets that went out of the buffer: an event each.
     departures: u64,
     serving_until: Time,
@@ -152,6 +154,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             waiting: false,
             listed: false,
             is_watched: recorder.is_some(),
+            books: false,
             departures: 0,
             serving_until: Time::ZERO,
             discipline,
@@ -164,6 +167,15 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             nics: None,
             header: PhantomData,
         }
+    }
+
+    /// Has packets booked that precede all others, where nobody can tell. Nobody sees them wait, as an agent or a
+    /// recorder would. And each takes exactly as long as its size says, so that [`Port::drained_at`] is the same
+    /// whether packets were booked or wait: what befalls a packet on a faulty link is not known until it starts.
+    pub(super) fn book(self, wires: &Wires<H>) -> Port<H, A> {
+        let is_seen = self.is_watched || A::ACTIVE || A::SEES_DEPARTURES;
+        let is_even = self.line.byte_time().adds_up() && wires.fault(self.line.end).is_none();
+        Port { books: is_even && !is_seen, ..self }
     }
 
     /// Makes this port of [`Discipline::Several`] represent others, which have this rate together.
@@ -195,7 +207,9 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.line.busy_until
     }
 
-    /// When everything that waits will be out, if nothing else comes.
+    /// When everything that waits will be out, if nothing else comes, as far as it is known once all has started that
+    /// could by now ([`Port::serve_until`]): of what has started, what it takes; of what a buffer holds, what it takes
+    /// by its size on a link without faults. (A FIFO's packets have all been put onto the link.)
     pub fn drained_at(&self) -> Time {
         match &self.discipline {
             Discipline::Fifo(_) => self.line.busy_until,
@@ -331,11 +345,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     #[inline(always)]
     pub fn accept(&mut self, now: Time, id: PacketId, wires: &mut Wires<H>, pool: Option<&mut Pool>) {
         if A::ACTIVE {
-            if A::SEES_DEPARTURES {
-                // What has started by now the agent sees first.
-                self.catch_up(now, wires);
-            }
-            let moment = self.moment(now);
+            let moment = self.moment(now, wires);
             self.agent.forward(moment, wires.packets.get_mut(id));
         }
         if self.is_straight {
@@ -402,14 +412,19 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
 
     /// Shows the agent a packet that came from the far end of this port's link.
     #[inline]
-    pub fn answer(&mut self, now: Time, packet: &mut Packet<H>) {
+    pub fn answer(&mut self, packet: &mut Packet<H>) {
         if A::ACTIVE {
-            let moment = self.moment(now);
-            self.agent.backward(moment, packet);
+            self.agent.backward(packet);
         }
     }
 
-    fn moment(&self, now: Time) -> Moment {
+    /// What has started by now the agent sees first, and is told of what is left.
+    fn moment(&mut self, now: Time, wires: &mut Wires<H>) -> Moment {
+        if A::SEES_DEPARTURES {
+            self.catch_up(now, wires);
+        } else {
+            self.serve_by(now, wires);
+        }
         Moment { now, drained_at: self.drained_at() }
     }
 
@@ -510,17 +525,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         joined
     }
 
-    /// For a packet that joins now and may start at `start`; only where nothing but the buffer has to know of it.
+    /// For a packet that joins now and may start at `start`, if it may be booked.
     #[inline]
     fn opening(&self, now: Time, start: Time) -> Option<Opening> {
         let Transmitter { framing_bytes, .. } = self.line;
         let byte_time = self.line.byte_time();
-        (!self.is_watched && !A::ACTIVE && !A::SEES_DEPARTURES).then_some(Opening {
-            now,
-            start,
-            byte_time,
-            framing_bytes,
-        })
+        self.books.then_some(Opening { now, start, byte_time, framing_bytes })
     }
 
     /// Has the queue's record, if there is one, know what waits.
@@ -707,13 +717,17 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
         self.note(now);
     }
 
-    /// Sends what could start by now, or before now where what comes joins first. If that is all that may be sent,
-    /// nothing that comes later starts before now.
-    fn catch_up(&mut self, now: Time, wires: &mut Wires<H>) {
+    /// Sends what could start by now, or before now where what comes joins first.
+    fn serve_by(&mut self, now: Time, wires: &mut Wires<H>) {
         if self.waiting {
             let joins_first = self.buffer().is_some_and(Buffer::joins_first);
             self.serve_through(if joins_first { Time(now.as_ps().saturating_sub(1)) } else { now }, wires);
         }
+    }
+
+    /// The same. If that is all that may be sent, nothing that comes later starts before now.
+    fn catch_up(&mut self, now: Time, wires: &mut Wires<H>) {
+        self.serve_by(now, wires);
         if !self.waiting {
             self.line.busy_until = self.line.busy_until.max(now);
         }

@@ -415,7 +415,7 @@ impl Switch {
         }
         if A::ACTIVE {
             let back = self.ways_back[link as usize];
-            ports[back as usize].answer(now, packet);
+            ports[back as usize].answer(packet);
         }
         if let Some(pool) = &mut self.pool {
             pool.used_bytes = ports.iter_mut().map(|port| port.settle(now, wires)).sum();

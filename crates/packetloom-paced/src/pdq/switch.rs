@@ -116,7 +116,7 @@ impl PortAgent<Header<Fields>> for PdqSwitch {
     }
 
     /// Algorithm 3: an answer on its way to the sender.
-    fn backward(&mut self, _: Moment, packet: &mut Packet<Header<Fields>>) {
+    fn backward(&mut self, packet: &mut Packet<Header<Fields>>) {
         if packet.kind != Kind::Ack {
             return;
         }
