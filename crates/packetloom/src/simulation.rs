@@ -392,21 +392,18 @@ impl Setting {
 
     /// The outcome, except for what only an engine knows; `statuses`: of unfinished flows, if senders report any.
     fn outcome(self, collector: Collector, statuses: &[FlowStatus], tally: Tally) -> Outcome {
-        let (started, finished) = (collector.started(), collector.finished());
+        let (started, finished, ended) = (collector.started(), collector.finished(), collector.ended());
         let mut flows = collector.into_rows();
         let mut warnings = self.topology.notes.clone();
-        if started > finished {
-            warnings.push(unfinished((started, finished), &flows, statuses, &self.faults, &self.topology));
-        }
+        warnings.extend(unfinished(&flows, statuses, &self.faults, &self.topology));
         let foreground = || flows.iter().filter(|row| row.measured);
         let last_start = foreground().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
-        let ended = foreground().map(|row| row.closed).filter(|at| *at != Time::NEVER).max();
         let from = self.case.run.time("warm_up");
         let until = last_start.since(self.case.run.time("cool_down"));
         for row in &mut flows {
             row.measured &= (from..=until).contains(&row.flow.start);
         }
-        let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
+        let simulated = if finished == started { ended } else { self.max_time() };
         Outcome {
             cancelled: false,
             is_estimated: false,

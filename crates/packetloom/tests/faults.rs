@@ -228,7 +228,7 @@ fn what_is_cut_off_for_good_is_told() {
     for case in cases(&fabric(fault).replace("2s", "20ms")) {
         let context = format!("{:?}", case.scheme.component("transport").kind);
         let outcome = simulate(case);
-        let lost: Vec<_> = outcome.flows.iter().filter(|row| row.sender_fct().is_none()).collect();
+        let lost: Vec<_> = outcome.flows.iter().filter(|row| row.fct().is_none()).collect();
         assert!(
             !lost.is_empty() && lost.iter().all(|row| row.flow.src == 3 || row.flow.dst == 3),
             "{context}"
@@ -236,8 +236,14 @@ fn what_is_cut_off_for_good_is_told() {
         let first = lost[0].flow;
         let begins = format!("{} of 200 flows were not finished when the run ended", lost.len());
         let names = format!("{} (host{} to host{}, cut off for good)", first.id, first.src, first.dst);
-        let [warning] = &outcome.warnings[..] else { panic!("{context}: {:?}", outcome.warnings) };
+        let (warning, others) = outcome.warnings.split_first().expect("a warning");
         assert!(warning.starts_with(&begins) && warning.contains(&names), "{context}: {warning}");
+        // What was whole just before the link went down is finished, whether its sender heard so or not.
+        let deaf = outcome.flows.iter().filter(|row| row.fct().is_some() && !row.is_over()).count();
+        let of_deaf =
+            format!("the senders of {deaf} finished flows did not know so yet when the run ended: ");
+        assert_eq!(others.len(), usize::from(deaf > 0), "{context}: {others:?}");
+        assert!(others.iter().all(|other| other.starts_with(&of_deaf)), "{context}: {others:?}");
     }
 }
 

@@ -244,3 +244,40 @@ fn looking_changes_nothing_of_ultra_ethernet_with_link_retry_nor_of_ndp_with_deg
         looking_changes_nothing(&ndp, 4, &mut random);
     }
 }
+
+/// The run ends with the last flow, at both of its ends, and no link was busy for longer.
+#[test]
+fn no_link_carries_more_than_it_can_until_the_last_flow_has_ended() {
+    let incast = "[[workload]]\nsizes = { kind = \"constant\", size = \"30KB\" }\narrivals = \"at-once\"\n\
+        pattern = { kind = \"incast\", fan_in = 5, receiver = 0 }\n";
+    let central = "{ kind = \"drop-tail\", capacity = \"100MB\" }";
+    for (costs, transport, queue) in [
+        ("", "{ kind = \"line-rate\", rto = \"5us\" }", "\"drop-tail\""),
+        ("", "{ kind = \"tcp\", min_rto = \"10us\" }", "\"drop-tail\""),
+        ("", "\"ndp\"", "\"ndp\""),
+        ("receive_per_message = \"20us\"", "\"tcp\"", "\"drop-tail\""),
+        ("send_per_message = \"3us\"\nreceive_per_message = \"5us\"", "\"dctcp\"", "\"drop-tail\""),
+        ("", "\"asy\"", central),
+        ("", "\"syn\"", central),
+    ] {
+        let routing = if transport == "\"syn\"" { "controller" } else { "ecmp" };
+        let toml = format!(
+            "[topology]\nkind = \"leaf-spine\"\nspines = 4\nleaves = 2\nhosts_per_leaf = 4\n{costs}\n\n{incast}\n\
+             [[scheme]]\nname = \"it\"\ntransport = {transport}\nqueue = {queue}\nrouting = \"{routing}\"\n\n[run]\nflows = 5\n"
+        );
+        let outcome = crate::common::run(&toml);
+        let ends = outcome.flows.iter().map(|row| row.delivered.max(row.closed));
+        assert_eq!(Some(outcome.simulated), ends.max(), "{transport}, {costs}");
+        for port in &outcome.ports {
+            let link = outcome.topology.links[port.link];
+            let framing = outcome.topology.framing_bytes;
+            let takes = |bytes: u64, packets: u64| link.rate.time_for(bytes + packets * framing);
+            let (packets, bytes) = port.carried;
+            let busy = takes(bytes, packets);
+            // One packet may be under way at the end.
+            let most = outcome.simulated + takes(1_540, 1);
+            assert!(busy <= most, "{transport}, {costs}: link {} was busy for {busy}", port.link);
+            assert!(outcome.utilisation(port) <= 1.0, "{transport}, {costs}");
+        }
+    }
+}

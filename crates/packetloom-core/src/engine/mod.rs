@@ -172,8 +172,11 @@ pub trait AnyEngine {
     /// The status of every unfinished flow, in order of identity.
     fn statuses(&self) -> Vec<FlowStatus>;
 
-    /// What went through every port until `end`, its queue's record and its link's, in the order of the topology's
-    /// links.
+    /// What went through every port until `end`, in the order of the topology's links: of packets and bytes what started
+    /// before it, which is known until the window after its own.
+    fn counters(&self, end: Time) -> Vec<PortCounters>;
+
+    /// The same, with the queue's record and the link's.
     fn ports(&mut self, end: Time) -> Vec<PortRecords>;
 
     /// What was captured until `end`, with its link, in the order of links.
@@ -299,6 +302,10 @@ impl<T: Transport> AnyEngine for Engine<T> {
 
     fn statuses(&self) -> Vec<FlowStatus> {
         endpoint::in_order(self.shards.iter().flat_map(Shard::statuses).collect())
+    }
+
+    fn counters(&self, end: Time) -> Vec<PortCounters> {
+        view::counters(&self.views(), &self.partition.far_ends, end)
     }
 
     fn ports(&mut self, end: Time) -> Vec<PortRecords> {

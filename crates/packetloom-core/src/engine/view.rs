@@ -4,7 +4,7 @@
 use super::PortRecords;
 use super::agent::PortAgent;
 use super::partition::FarEnd;
-use super::port::Port;
+use super::port::{Port, PortCounters};
 use super::switch::{Balance, Switch};
 use super::wires::Wires;
 use crate::measure::{Captured, QueueRecorder, Segment};
@@ -42,6 +42,25 @@ impl<'a, H, A> View<'a, H, A> {
     }
 }
 
+/// What went through each port until `end`, in the order of the topology's links.
+pub(super) fn counters<H: Copy + Default, A: PortAgent<H>>(
+    views: &[View<'_, H, A>],
+    far_ends: &[FarEnd],
+    end: Time,
+) -> Vec<PortCounters> {
+    let on_links: Vec<_> = views.iter().map(|view| view.wires.on_links()).collect();
+    let mut all = vec![PortCounters::default(); far_ends.len()];
+    for view in views {
+        for (port, link) in view.ports() {
+            let FarEnd { shard: far, node, link: number } = far_ends[link as usize];
+            let on_link = on_links[far as usize].to((node, number)).iter();
+            let on_link: Vec<_> = on_link.map(|&id| views[far as usize].wires.packets.get(id)).collect();
+            all[link as usize] = port.counters(end, &on_link, view.wires);
+        }
+    }
+    all
+}
+
 /// What is kept of each port until `end`, in the order of the topology's links. `queues` are the ports' queue
 /// records.
 pub(super) fn port_records<H: Copy + Default, A: PortAgent<H>>(
@@ -50,22 +69,15 @@ pub(super) fn port_records<H: Copy + Default, A: PortAgent<H>>(
     far_ends: &[FarEnd],
     end: Time,
 ) -> Vec<PortRecords> {
-    let on_links: Vec<_> = views.iter().map(|view| view.wires.on_links()).collect();
-    let mut rows = blank(far_ends.len());
+    let counters = counters(views, far_ends, end).into_iter();
+    let mut rows: Vec<PortRecords> = counters.map(|counters| (counters, None, None)).collect();
     for (view, queues) in views.iter().zip(queues) {
         for ((port, link), queue) in view.ports().zip(queues) {
-            let FarEnd { shard: far, node, link: number } = far_ends[link as usize];
-            let on_link = on_links[far as usize].to((node, number)).iter();
-            let on_link: Vec<_> = on_link.map(|&id| views[far as usize].wires.packets.get(id)).collect();
-            let counters = port.counters(end, &on_link, view.wires);
-            rows[link as usize] = (counters, queue, port.sent(view.wires).cloned());
+            let row = &mut rows[link as usize];
+            (row.1, row.2) = (queue, port.sent(view.wires).cloned());
         }
     }
     rows
-}
-
-fn blank(ports: usize) -> Vec<PortRecords> {
-    vec![Default::default(); ports]
 }
 
 /// What was captured until `end`, in the order of links. `segment` is [`super::Transport::segment`].

@@ -31,6 +31,12 @@ impl FlowRow {
         self.closed != Time::NEVER && (self.delivered != Time::NEVER || self.report.given_up)
     }
 
+    /// When it was over: the later of when it was whole and when its sender was done, as far as these came.
+    pub fn ended(&self) -> Time {
+        let ends = [self.delivered, self.closed].into_iter().filter(|at| *at != Time::NEVER);
+        ends.max().unwrap_or(Time::NEVER)
+    }
+
     /// The flow completion time, if it completed.
     pub fn fct(&self) -> Option<Time> {
         (self.delivered != Time::NEVER).then(|| self.delivered - self.flow.start)
@@ -75,6 +81,8 @@ pub struct Collector {
     background: Vec<bool>,
     started: u64,
     finished: u64,
+    /// When the last of these was over at both ends, or the last rank of a job.
+    ended: Time,
     refused: Option<(Time, FlowId, ControlError)>,
 }
 
@@ -89,6 +97,7 @@ impl Collector {
             background,
             started: 0,
             finished: 0,
+            ended: Time::ZERO,
             refused: None,
         }
     }
@@ -103,7 +112,7 @@ impl Collector {
                     row.closed = at;
                     row.report = report;
                 }),
-                Event::RankEnded { .. } => {}
+                Event::RankEnded { at, .. } => self.ended = self.ended.max(at),
                 Event::Refused { flow, at, error } => self.refuse(flow, at, error),
             }
         }
@@ -155,7 +164,10 @@ impl Collector {
         let Some(row) = self.alive.get_mut(flow) else { return };
         change(row);
         if row.is_over() {
-            self.finished += u64::from(row.measured);
+            if row.measured {
+                self.finished += 1;
+                self.ended = self.ended.max(row.ended());
+            }
             self.done.extend(self.alive.remove(flow));
         }
     }
@@ -175,14 +187,13 @@ impl Collector {
             let flow = Flow { id, size_bytes, start: row.flow.start + later, ..row.flow };
             let best_fct = self.best_of(&flow, topology);
             self.started += u64::from(row.measured);
-            self.finished += u64::from(row.measured);
-            self.done.push(FlowRow {
-                flow,
-                delivered: row.delivered.saturating_add(later),
-                closed: row.closed + later,
-                best_fct,
-                ..row
-            });
+            let (delivered, closed) = (row.delivered.saturating_add(later), row.closed + later);
+            let again = FlowRow { flow, delivered, closed, best_fct, ..row };
+            if again.measured {
+                self.finished += 1;
+                self.ended = self.ended.max(again.ended());
+            }
+            self.done.push(again);
         }
     }
 
@@ -241,6 +252,11 @@ impl Collector {
     /// How many of them are over.
     pub fn finished(&self) -> u64 {
         self.finished
+    }
+
+    /// When all was over that is over by now, of what the case waits for.
+    pub fn ended(&self) -> Time {
+        self.ended
     }
 
     /// Every row, in order of identity; unfinished flows too.

@@ -22,8 +22,11 @@ use std::time::Duration;
 pub struct PortRow {
     /// The index of its link in the topology.
     pub link: usize,
-    /// What went through.
+    /// What went through, until nothing was left to happen.
     pub counters: PortCounters,
+    /// The packets that started by the end of the simulated time, and their bytes: what goes on after the last flow's
+    /// end is not among them.
+    pub carried: (u64, u64),
     /// What was paused of each class, if that can be.
     pub pauses: Option<Box<[PauseRecord; CLASSES]>>,
     /// Its queue, if it was observed.
@@ -158,10 +161,13 @@ pub struct Control {
 }
 
 impl Outcome {
-    /// The share of the simulated time for which a port's link was sending.
+    /// The share of the simulated time for which a port's link was sending. A packet that is being sent as that time
+    /// ends is among the port's, with all of its bytes; the link was busy with it until then.
     pub fn utilisation(&self, row: &PortRow) -> f64 {
-        let framing_bytes = row.counters.packets * self.topology.framing_bytes;
-        let busy = self.topology.links[row.link].rate.time_for(row.counters.bytes + framing_bytes);
+        let (packets, bytes) = row.carried;
+        let framing_bytes = packets * self.topology.framing_bytes;
+        let busy = self.topology.links[row.link].rate.time_for(bytes + framing_bytes);
+        let busy = busy.min(self.simulated);
         if self.simulated == Time::ZERO { 0.0 } else { busy.as_secs_f64() / self.simulated.as_secs_f64() }
     }
 

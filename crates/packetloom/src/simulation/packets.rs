@@ -7,7 +7,9 @@ use super::steady::{Stand, Steady};
 use super::warnings::{never_started, sent_again_in_vain, unsampled, useless_threshold};
 use super::{Monitor, Outcome, PortRow, Setting, Simulation, queues};
 use crate::audit::{Audit, Terms, Violation};
-use crate::engine::{AfterWindow, AnyEngine, ControlError, Engine, FlowStatus, Plan, Transport};
+use crate::engine::{
+    AfterWindow, AnyEngine, ControlError, Engine, FlowStatus, Plan, PortCounters, PortRecords, Transport,
+};
 use crate::fault;
 use crate::flow::{FlowId, HostId};
 use crate::measure::{Collector, QueueRecorder};
@@ -56,6 +58,18 @@ struct End {
     violation: Option<Violation>,
     /// What a congestion control of the user's did wrong, if it did.
     refused: Option<String>,
+    /// What had gone through each port when all flows were over.
+    finish: Option<Finish>,
+}
+
+/// What had gone through each port at the moment when all flows were over. The engine goes on until its last timer, and
+/// what is under way goes on with it.
+struct Finish {
+    /// How many flows had started: were there more later, this was not the end.
+    started: u64,
+    /// When, by the engine's clock.
+    at: Time,
+    counters: Vec<PortCounters>,
 }
 
 impl Setting {
@@ -112,7 +126,7 @@ impl Setting {
         let mut collector = Collector::new(self.format, workload.background().to_vec());
         let audit = self.is_audited.then(|| Audit::new(self.terms(&plan)));
         let mut steady = Steady::of(&self, &workload);
-        let End { is_wanted, stalled, violation, refused } =
+        let End { is_wanted, stalled, violation, refused, finish } =
             self.drive(engine.as_mut(), &mut workload, &mut collector, &mut steady, audit, monitor);
         for report in engine.reports() {
             let (flow, report) = steady.as_ref().map_or(report, |steady| steady.restored_report(report));
@@ -151,11 +165,15 @@ impl Setting {
         outcome.warnings.extend(useless_threshold(&queue, &outcome.flows));
         // The engine goes on until the last timer; queues are observed until the last flow ended.
         let until = steady.as_ref().map_or(outcome.simulated, |one| one.jumps().by_engine(outcome.simulated));
+        let finish = finish.filter(|finish| finish.at == until);
         let ports = engine.ports(until).into_iter().enumerate();
-        let row = |(link, (counters, queue, sent))| {
-            let counters = steady.as_ref().map_or(counters, |one| one.jumps().with_skipped(link, counters));
-            let queue: Option<QueueRecorder> = queue;
-            PortRow { link, counters, pauses: None, queue: queue.filter(|_| is_watched), sent }
+        let row = |(link, (counters, queue, sent)): (usize, PortRecords)| {
+            let by_end = finish.as_ref().map_or(counters, |finish| finish.counters[link]);
+            let with_skipped =
+                |counters| steady.as_ref().map_or(counters, |one| one.jumps().with_skipped(link, counters));
+            let [counters, by_end] = [counters, by_end].map(with_skipped);
+            let carried = (by_end.packets, by_end.bytes);
+            PortRow { link, counters, carried, pauses: None, queue: queue.filter(|_| is_watched), sent }
         };
         outcome.ports = ports.map(row).collect();
         outcome.warnings.extend(sent_again_in_vain(lost_after, &outcome.flows, &outcome.ports));
@@ -214,9 +232,10 @@ impl Setting {
         let mut is_wanted = true;
         let mut violation = None;
         let mut reports_at = 0;
+        let mut finish: Option<Finish> = None;
         let stalled = loop {
             let (mut is_stalled, mut is_over, mut is_due) = (false, false, false);
-            let (mut looks_for_cycles, mut looks_at_rates) = (false, false);
+            let (mut looks_for_cycles, mut looks_at_rates, mut is_finished) = (false, false, false);
             engine.run(workload, max_time, &mut |AfterWindow { log, tally, now, left, statuses }| {
                 if !log.events.is_empty() {
                     audit.iter_mut().for_each(|audit| audit.record(&log.events));
@@ -245,8 +264,12 @@ impl Setting {
                 }
                 is_due = audit.as_ref().is_some_and(|audit| audit.is_due(tally.packet_hops));
                 looks_for_cycles = cycles.is_due(now);
+                is_finished = finished == started
+                    && !left.has_foreground_left()
+                    && finish.as_ref().is_none_or(|finish| finish.started != started);
                 is_wanted
                     && !is_over
+                    && !is_finished
                     && collector.refused().is_none()
                     && !is_stalled
                     && !is_due
@@ -257,6 +280,11 @@ impl Setting {
                 break None;
             }
             let now = engine.now();
+            if is_finished {
+                let ended = collector.ended();
+                let at = steady.as_ref().map_or(ended, |steady| steady.jumps().by_engine(ended));
+                finish = Some(Finish { started: collector.started(), at, counters: engine.counters(at) });
+            }
             let is_at_rest = is_stalled || is_over || !is_wanted || now >= max_time;
             if let Some(steady) = steady.as_mut().filter(|_| looks_at_rates && !is_at_rest) {
                 let audit = audit.as_mut();
@@ -286,7 +314,7 @@ impl Setting {
             if let Some(cycle) = cycles.look(now, engine).filter(|_| violation.is_none()) {
                 break Some(stall::deadlock(&cycle, now, |link| self.topology.link_name(link)));
             }
-            if violation.is_none() && (is_due || looks_for_cycles) && !is_at_rest {
+            if violation.is_none() && (is_due || looks_for_cycles || is_finished) && !is_at_rest {
                 continue;
             }
             if violation.is_some() || !is_wanted || now >= max_time {
@@ -316,7 +344,7 @@ impl Setting {
         let audit = audit.filter(|_| refused.is_none());
         let violation =
             violation.or_else(|| audit.and_then(|audit| audit.finish(engine.reports().into_iter()).err()));
-        End { is_wanted, stalled, violation, refused }
+        End { is_wanted, stalled, violation, refused, finish }
     }
 }
 

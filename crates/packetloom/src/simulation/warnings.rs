@@ -61,20 +61,25 @@ pub(super) fn unsampled(watched: &FlowWatch, flows: &[FlowRow]) -> Option<String
 /// So many of the flows that could not be finished are named.
 const MOST_NAMED: usize = 2;
 
-/// Which flows were not finished, and why, where that is known.
+/// Which flows were not whole when the run ended, and why, where that is known; and of which their senders had not
+/// learned it. Tables count flows as this does: one is finished when its receiver has it, whatever its sender knows.
 pub(super) fn unfinished(
-    (started, finished): (u64, u64),
     flows: &[FlowRow],
     statuses: &[FlowStatus],
     faults: &Faults,
     topology: &Topology,
-) -> String {
-    let is_open = |row: &&FlowRow| row.measured && !row.is_over();
-    let name = |row: &FlowRow| {
+) -> impl Iterator<Item = String> {
+    let awaited = || flows.iter().filter(|row| row.measured);
+    let open: Vec<&FlowRow> = awaited().filter(|row| !row.is_over()).collect();
+    let (missing, whole): (Vec<&FlowRow>, _) = open.into_iter().partition(|row| row.fct().is_none());
+    let name = |row: &FlowRow, why: String| {
         let [src, dst] = [row.flow.src, row.flow.dst];
-        let is_cut_off = faults.cut_off(topology, src, dst);
+        format!("{} ({} to {}{why})", row.flow.id, topology.node_name(src), topology.node_name(dst))
+    };
+    let why = |row: &FlowRow| {
+        let is_cut_off = faults.cut_off(topology, row.flow.src, row.flow.dst);
         let place = statuses.binary_search_by_key(&row.flow.id, |one| one.flow);
-        let why = match place.map(|place| &statuses[place]) {
+        match place.map(|place| &statuses[place]) {
             _ if is_cut_off => ", cut off for good".to_owned(),
             Ok(FlowStatus { arrived, packets, waits_for, .. }) => {
                 format!(", {arrived} of {packets} packets arrived, waits for {waits_for}")
@@ -83,11 +88,26 @@ pub(super) fn unfinished(
                 ", its sender is done, and what was lost does not come again".to_owned()
             }
             Err(_) => String::new(),
-        };
-        format!("{} ({} to {}{why})", row.flow.id, topology.node_name(src), topology.node_name(dst))
+        }
     };
-    let named: Vec<String> = flows.iter().filter(is_open).take(MOST_NAMED).map(name).collect();
-    let more = if started - finished > MOST_NAMED as u64 { ", ..." } else { "" };
-    let left = started - finished;
-    format!("{left} of {started} flows were not finished when the run ended: {}{more}", named.join(", "))
+    let of_missing = (!missing.is_empty()).then(|| {
+        let named = listed(&missing, |row| name(row, why(row)));
+        let (left, all) = (missing.len(), awaited().count());
+        format!("{left} of {all} flows were not finished when the run ended: {named}")
+    });
+    let of_whole = (!whole.is_empty()).then(|| {
+        let named = listed(&whole, |row| name(row, String::new()));
+        format!(
+            "the senders of {} finished flows did not know so yet when the run ended: {named}",
+            whole.len()
+        )
+    });
+    of_missing.into_iter().chain(of_whole)
+}
+
+/// The first of these, by name.
+fn listed(rows: &[&FlowRow], name: impl Fn(&FlowRow) -> String) -> String {
+    let named: Vec<String> = rows.iter().take(MOST_NAMED).map(|row| name(row)).collect();
+    let more = if rows.len() > MOST_NAMED { ", ..." } else { "" };
+    named.join(", ") + more
 }
