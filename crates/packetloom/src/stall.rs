@@ -3,7 +3,9 @@
 //!
 //! Nothing is counted per packet for this. After so many events (arrivals of packets, timers) without an end or a
 //! start of a flow, the run is stopped for a moment and the flows' statuses are collected. It goes on if they have
-//! changed since the last time.
+//! changed since the last time. If not, news may still be under way: where windows are huge, an acknowledgement waits in
+//! a FIFO until all data before it has gone. So the case ends only if nothing has changed either when all that was
+//! under way has come through as many queues as there are on a packet's way and back.
 
 use crate::engine::{AnyEngine, FlowStatus, PauseCycle};
 use crate::flow::FlowId;
@@ -25,6 +27,9 @@ const NAMED_IN_CYCLES: usize = 5;
 /// Flows named in a message.
 const NAMED: usize = 2;
 
+/// Queues that a packet and its answer go through, one after the other.
+const QUEUES_ON_WAY: u32 = 16;
+
 /// Detects whether a case comes nearer to its end.
 #[derive(Debug)]
 pub struct StallWatch {
@@ -35,6 +40,9 @@ pub struct StallWatch {
     /// When to ask next.
     ask_at_events: u64,
     statuses: Vec<FlowStatus>,
+    /// How many queues were waited for since something last changed, and until when the last of them is.
+    queues_awaited: u32,
+    awaits_until: Time,
     /// The statuses of the flows that the case waits for, and how often they were found unchanged.
     awaited: Vec<FlowStatus>,
     unchanged: u64,
@@ -50,6 +58,8 @@ impl StallWatch {
             seen: (0, 0),
             ask_at_events: PATIENCE_EVENTS,
             statuses: Vec::new(),
+            queues_awaited: 0,
+            awaits_until: Time::ZERO,
             awaited: Vec::new(),
             unchanged: 0,
             idle_since: None,
@@ -67,9 +77,10 @@ impl StallWatch {
         if self.seen != (started, finished) || now <= self.hopeful_until {
             self.seen = (started, finished);
             self.unchanged = 0;
+            self.queues_awaited = 0;
             self.ask_at_events = events + patience(started - finished);
         }
-        events >= self.ask_at_events
+        if self.queues_awaited > 0 { now >= self.awaits_until } else { events >= self.ask_at_events }
     }
 
     /// Whether what is missing of flows is lost for good: their senders have been done for long. `works`: one is not.
@@ -86,12 +97,27 @@ impl StallWatch {
         is_awaited: impl Fn(FlowId) -> bool,
     ) -> bool {
         let awaited: Vec<FlowStatus> = statuses.iter().filter(|one| is_awaited(one.flow)).cloned().collect();
-        self.unchanged = if !awaited.is_empty() && awaited == self.awaited { self.unchanged + 1 } else { 0 };
+        let is_asked_anew = u64::from(self.queues_awaited == 0);
+        let stand = !awaited.is_empty() && awaited == self.awaited;
+        self.unchanged = if stand { self.unchanged + is_asked_anew } else { 0 };
         let all_stand = !statuses.is_empty() && statuses == self.statuses;
         self.ask_at_events = events + patience(statuses.len() as u64);
         self.statuses = statuses;
         self.awaited = awaited;
-        all_stand || self.unchanged >= PATIENCE_FOR_BACKGROUND
+        let is_stalled = all_stand || self.unchanged >= PATIENCE_FOR_BACKGROUND;
+        if !is_stalled {
+            self.queues_awaited = 0;
+        }
+        is_stalled
+    }
+
+    /// Whether news may yet come, if nothing has changed: what is under way is at the next node by `arrives_by`.
+    pub fn awaits_news(&mut self, arrives_by: Time) -> bool {
+        let awaits = self.queues_awaited < QUEUES_ON_WAY;
+        if awaits {
+            (self.queues_awaited, self.awaits_until) = (self.queues_awaited + 1, arrives_by);
+        }
+        awaits
     }
 }
 
@@ -194,6 +220,29 @@ mod tests {
         // A transport that reports no statuses counts as making progress.
         assert!(!watch.is_stalled(4, Vec::new(), everything));
         assert!(!watch.is_stalled(5, Vec::new(), everything));
+    }
+
+    #[test]
+    fn what_is_under_way_is_awaited_through_every_queue_and_no_longer() {
+        let mut watch = StallWatch::new(Time::ZERO);
+        let ask = |watch: &mut StallWatch, now: u64, arrived: u32| {
+            watch.is_suspicious(Time(now), 2_000_000, 1, 0)
+                && watch.is_stalled(2_000_000, vec![status(1, arrived)], |_| true)
+                && watch.awaits_news(Time(now + 500))
+        };
+        assert!(!watch.is_suspicious(Time(1), 0, 1, 0));
+        assert!(!ask(&mut watch, 10, 5), "it has not stood yet");
+        watch.ask_at_events = 0;
+        let mut now = 1_000;
+        for queue in 0..QUEUES_ON_WAY {
+            assert!(!ask(&mut watch, now - 1, 5), "queue {queue}: not yet");
+            assert!(ask(&mut watch, now, 5), "queue {queue}");
+            now += 500;
+        }
+        assert!(watch.is_suspicious(Time(now), 2_000_000, 1, 0));
+        assert!(watch.is_stalled(2_000_000, vec![status(1, 5)], |_| true) && !watch.awaits_news(Time(now)));
+        assert!(!watch.is_stalled(2_000_000, vec![status(1, 6)], |_| true), "it came");
+        assert!(!watch.is_suspicious(Time(now), 2_000_000, 1, 0));
     }
 
     #[test]

@@ -141,3 +141,23 @@ fn a_long_flow_is_no_stall() {
     assert!(outcome.tally.packet_hops > 2_500_000 && outcome.stalled.is_none());
     assert!(outcome.flows[0].delivered != Time::NEVER);
 }
+
+/// All of a window goes into a host's FIFO, and the acknowledgements of what comes from the other side behind it: no
+/// sender hears anything for as long as that takes, and some millions of packets move.
+#[test]
+fn acknowledgements_that_wait_behind_a_huge_window_are_waited_for() {
+    let both_ways = r#"
+[[workload]]
+sizes = { kind = "constant", size = "1022MB" }
+arrivals = "at-once"
+pattern = { kind = "pair", src = 0, dst = 1 }
+"#;
+    let transport =
+        r#"{ kind = "fixed-window", initial_window = 700000, min_rto = "100s", max_rto = "100s" }"#;
+    let toml = scenario("1022MB", both_ways, transport, "[run]\nflows = 2\n");
+    let toml = toml.replace(r#"{ kind = "drop-tail", capacity = "100KB" }"#, r#""drop-tail""#);
+    let outcome = run(&toml);
+    assert_eq!(outcome.stalled, None);
+    assert!(outcome.flows.len() == 2 && outcome.flows.iter().all(|row| row.is_over()), "{:?}", outcome.flows);
+    assert!(outcome.tally.events > 2_500_000, "too short for anybody to be asked twice: {:?}", outcome.tally);
+}

@@ -172,6 +172,10 @@ pub trait AnyEngine {
     /// The status of every unfinished flow, in order of identity.
     fn statuses(&self) -> Vec<FlowStatus>;
 
+    /// When the last of the packets that are on links, or wait for one that may be sent, is at the next node, as far as
+    /// that is known. Only between two windows.
+    fn arrives_by(&self) -> Time;
+
     /// What went through every port until `end`, in the order of the topology's links: of packets and bytes what started
     /// before it, which is known until the window after its own.
     fn counters(&self, end: Time) -> Vec<PortCounters>;
@@ -302,6 +306,10 @@ impl<T: Transport> AnyEngine for Engine<T> {
 
     fn statuses(&self) -> Vec<FlowStatus> {
         endpoint::in_order(self.shards.iter().flat_map(Shard::statuses).collect())
+    }
+
+    fn arrives_by(&self) -> Time {
+        self.shards.iter().map(Shard::arrives_by).max().unwrap_or(Time::ZERO)
     }
 
     fn counters(&self, end: Time) -> Vec<PortCounters> {

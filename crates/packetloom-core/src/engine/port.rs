@@ -748,10 +748,12 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
     }
 
     fn serve_through(&mut self, last: Time, wires: &mut Wires<H>) {
-        while self.waiting && self.line.busy_until <= last && self.serve_next(wires).is_some() {}
+        while self.waiting && self.line.busy_until <= last {
+            self.serve_next(wires);
+        }
     }
 
-    /// Sends the next packet from the buffer; returns when it starts.
+    /// Sends the next packet from the buffer; returns when it starts, if the queue has not dropped all that waited.
     #[inline]
     pub(super) fn serve_next(&mut self, wires: &mut Wires<H>) -> Option<Time> {
         let Discipline::Buffered(buffer) = &mut self.discipline else {
@@ -759,13 +761,24 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             self.follow();
             return start;
         };
-        let id = buffer.take(&mut wires.packets, (&mut self.random, &mut self.counters))?;
+        let taken = buffer.take(&mut wires.packets, (&mut self.random, &mut self.counters));
         self.waiting = buffer.is_ready();
+        let Some(id) = taken else {
+            self.note_dropped();
+            return None;
+        };
         let start = self.line.busy_until.max(wires.packets.get(id).time);
         self.note(start);
         self.send(start, id, wires);
         self.departures += 1;
         Some(start)
+    }
+
+    /// The queue has dropped what waited instead of sending it.
+    #[cold]
+    fn note_dropped(&mut self) {
+        debug_assert!(!self.waiting, "a queue that gives nothing has nothing that may be sent");
+        self.note(self.line.busy_until);
     }
 
     /// Transmits a packet that a buffer may have to know to be in service.
@@ -818,6 +831,7 @@ mod tests {
     use crate::engine::agent::PortInfo;
     use crate::engine::calendar::Calendar;
     use crate::engine::wires::LinkEnd;
+    use crate::queue::testing::Dropping;
     use crate::queue::{Fair, PFabric, Trimming};
     use crate::random::Purpose;
     use crate::spec::Value;
@@ -871,6 +885,46 @@ mod tests {
         let seen = [(Time::ZERO, 0, 0), (takes, 1_500, 1_500), (takes + takes, 0, 3_000)];
         assert_eq!(port.agent.0, seen);
         assert_eq!(ids.map(|id| wires.packets.get(id).header), [0, 1_500, 0]);
+    }
+
+    /// What drops all that waits has nothing to be woken for, and sends what comes later.
+    #[test]
+    fn a_queue_that_drops_what_it_would_serve_does_not_hold_the_port() {
+        let topology = Topology::of_counts("rack", &[("hosts", 2)]);
+        let mut wires: Wires<u64> = Wires::new(1, Calendar::new(3, Time::from_ns(1_000)));
+        let mut port: Port<u64> = Port::new(
+            &topology,
+            &topology.links[0],
+            LinkEnd::at(2, 0),
+            Discipline::Buffered(Buffer::Dropping(Dropping::default())),
+            Some(QueueRecorder::new(None)),
+            Stream::new(1, Purpose::Queue, 0),
+            (),
+        );
+        let accept = |port: &mut Port<u64>, now: u64, priority: u32, wires: &mut Wires<u64>| {
+            let packet =
+                Packet { dst: 1, size_bytes: 1_500, time: Time::from_ns(now), priority, ..Packet::default() };
+            let id = wires.packets.add(packet);
+            port.accept(Time::from_ns(now), id, wires, None);
+        };
+        let takes = port.time_for(1_500);
+        for priority in [0, u32::MAX, u32::MAX] {
+            accept(&mut port, 0, priority, &mut wires);
+        }
+        assert!(port.is_waiting());
+        port.serve_until(Time::from_ns(5_000), &mut wires);
+        assert!(!port.is_waiting(), "both were dropped");
+        assert_eq!((port.free_at(), port.counted().packets, port.counted().drops), (takes, 1, 2));
+        for priority in [0, u32::MAX, 0] {
+            accept(&mut port, 6_000, priority, &mut wires);
+        }
+        port.serve_until(Time::from_ns(20_000), &mut wires);
+        assert_eq!((port.counted().packets, port.counted().drops), (3, 3));
+        assert_eq!(port.free_at(), Time::from_ns(6_000) + takes + takes);
+        assert!(
+            !port.is_waiting()
+                && port.recorder(Time::from_ns(20_000)).is_some_and(|all| all.largest_bytes() == 3_000)
+        );
     }
 
     #[test]

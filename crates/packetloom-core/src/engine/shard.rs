@@ -178,6 +178,12 @@ impl<T: Transport> Shard<T> {
         self.hosts.iter().flat_map(Host::statuses).collect()
     }
 
+    /// When the last packet that its nodes sent or will send next is at the next node, as far as that is known.
+    pub(super) fn arrives_by(&self) -> Time {
+        let waiting = self.all_ports().filter(|port| port.is_waiting()).map(Port::drained_at);
+        waiting.chain(self.wires.last_arrival()).max().unwrap_or(Time::ZERO)
+    }
+
     /// What was done here before `end`.
     pub(super) fn tally(&self, end: Time) -> Tally {
         let departures: u64 = self.all_ports().map(|port| port.departures(end)).sum();

@@ -296,6 +296,12 @@ impl<H: Copy + Default> Wires<H> {
         }
     }
 
+    /// When the last packet arrives that is on a link.
+    pub(super) fn last_arrival(&self) -> Option<Time> {
+        let packets = self.calendar.on_links().map(|(_, id)| self.packets.get(id));
+        packets.filter(|packet| !LinkMessage::is_reminder(packet)).map(|packet| packet.time).max()
+    }
+
     /// The packets on each link with any.
     pub(super) fn on_links(&self) -> OnLinks {
         let mut found = Vec::new();

@@ -20,7 +20,8 @@ pub trait Holds {
         chance: (&mut Stream, &mut Counts),
     ) -> Joined;
 
-    /// The packet to send next, which it may mark.
+    /// The packet to send next, which it may mark. It may drop packets instead, and gives none if it has dropped all that
+    /// may be sent.
     fn take<H: Copy + Default>(
         &mut self,
         packets: &mut Packets<H>,

@@ -19,7 +19,7 @@ mod python;
 mod ring;
 mod shared_buffer;
 #[cfg(test)]
-mod testing;
+pub mod testing;
 mod trimming;
 mod weighted_fair;
 
@@ -321,8 +321,8 @@ pub enum Joined {
 /// The queues. A line has a discipline that holds packets, and the kinds that a scenario can name which are built of
 /// it.
 macro_rules! queues {
-    ($($name:ident($type:ty) = [$($queue:path),+],)*) => {
-        const QUEUES: &[Made<Queue>] = &[$($($queue),+),*];
+    ($($(#[$when:meta])? $name:ident($type:ty) = [$($queue:path),*],)*) => {
+        const QUEUES: &[Made<Queue>] = &[$($($queue,)*)*];
 
         /// A discipline that holds its packets and chooses the next when the link is free; see [`Holds`].
         ///
@@ -331,7 +331,7 @@ macro_rules! queues {
         #[repr(u8)]
         #[allow(missing_docs)]
         pub enum Buffer {
-            $($name($type)),*
+            $($(#[$when])? $name($type)),*
         }
 
         impl Holds for Buffer {
@@ -345,7 +345,7 @@ macro_rules! queues {
                 chance: (&mut Stream, &mut Counts),
             ) -> Joined {
                 match self {
-                    $(Buffer::$name(queue) => queue.put(id, packets, serving_bytes, opening, chance)),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.put(id, packets, serving_bytes, opening, chance)),*
                 }
             }
 
@@ -356,7 +356,7 @@ macro_rules! queues {
                 chance: (&mut Stream, &mut Counts),
             ) -> Option<PacketId> {
                 match self {
-                    $(Buffer::$name(queue) => queue.take(packets, chance)),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.take(packets, chance)),*
                 }
             }
 
@@ -365,7 +365,7 @@ macro_rules! queues {
                 packets: &'a Packets<H>,
             ) -> impl Iterator<Item = PacketId> + 'a {
                 let all: Box<dyn Iterator<Item = PacketId> + 'a> = match self {
-                    $(Buffer::$name(queue) => Box::new(queue.packets(packets))),*
+                    $($(#[$when])? Buffer::$name(queue) => Box::new(queue.packets(packets))),*
                 };
                 all
             }
@@ -373,84 +373,84 @@ macro_rules! queues {
             #[inline]
             fn queued(&self) -> Occupancy {
                 match self {
-                    $(Buffer::$name(queue) => queue.queued()),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.queued()),*
                 }
             }
 
             #[inline]
             fn unbooked(&self) -> Occupancy {
                 match self {
-                    $(Buffer::$name(queue) => queue.unbooked()),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.unbooked()),*
                 }
             }
 
             #[inline]
             fn booked(&self) -> Booked {
                 match self {
-                    $(Buffer::$name(queue) => queue.booked()),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.booked()),*
                 }
             }
 
             #[inline]
             fn is_ready(&self) -> bool {
                 match self {
-                    $(Buffer::$name(queue) => queue.is_ready()),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.is_ready()),*
                 }
             }
 
             #[inline]
             fn prefetch<H: Copy + Default>(&self, packets: &Packets<H>) {
                 match self {
-                    $(Buffer::$name(queue) => queue.prefetch(packets)),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.prefetch(packets)),*
                 }
             }
 
             fn classes(&self, visit: impl FnMut(usize, u64, Option<u64>)) {
                 match self {
-                    $(Buffer::$name(queue) => queue.classes(visit)),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.classes(visit)),*
                 }
             }
 
             fn holds_back(&self) -> bool {
                 match self {
-                    $(Buffer::$name(queue) => queue.holds_back()),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.holds_back()),*
                 }
             }
 
             fn place(&mut self, site: Site) {
                 match self {
-                    $(Buffer::$name(queue) => queue.place(site)),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.place(site)),*
                 }
             }
 
             fn joins_first(&self) -> bool {
                 match self {
-                    $(Buffer::$name(queue) => queue.joins_first()),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.joins_first()),*
                 }
             }
 
             fn receive_message(&mut self, now: Time, message: LinkMessage) {
                 match self {
-                    $(Buffer::$name(queue) => queue.receive_message(now, message)),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.receive_message(now, message)),*
                 }
             }
 
             fn borrow(&mut self, bytes: u32) {
                 match self {
-                    $(Buffer::$name(queue) => queue.borrow(bytes)),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.borrow(bytes)),*
                 }
             }
 
             fn give_back(&mut self) -> Option<(LinkMessage, u16)> {
                 match self {
-                    $(Buffer::$name(queue) => queue.give_back()),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.give_back()),*
                 }
             }
 
             #[inline]
             fn departure(&self) -> Option<Departure> {
                 match self {
-                    $(Buffer::$name(queue) => queue.departure()),*
+                    $($(#[$when])? Buffer::$name(queue) => queue.departure()),*
                 }
             }
         }
@@ -468,6 +468,8 @@ queues! {
     Shared(Box<SharedPort>) = [shared_buffer::QUEUE],
     Python(Box<Ruled>) = [python::QUEUE],
     WeightedFair(Box<WeightedFair>) = [weighted_fair::QUEUE],
+    #[cfg(test)]
+    Dropping(testing::Dropping) = [],
 }
 
 /// Every component of the section "queue".

@@ -285,6 +285,8 @@ impl Setting {
                 let at = steady.as_ref().map_or(ended, |steady| steady.jumps().by_engine(ended));
                 finish = Some(Finish { started: collector.started(), at, counters: engine.counters(at) });
             }
+            let awaits_news = is_stalled && watch.awaits_news(engine.arrives_by());
+            is_stalled &= !awaits_news;
             let is_at_rest = is_stalled || is_over || !is_wanted || now >= max_time;
             if let Some(steady) = steady.as_mut().filter(|_| looks_at_rates && !is_at_rest) {
                 let audit = audit.as_mut();
@@ -314,7 +316,10 @@ impl Setting {
             if let Some(cycle) = cycles.look(now, engine).filter(|_| violation.is_none()) {
                 break Some(stall::deadlock(&cycle, now, |link| self.topology.link_name(link)));
             }
-            if violation.is_none() && (is_due || looks_for_cycles || is_finished) && !is_at_rest {
+            if violation.is_none()
+                && (is_due || looks_for_cycles || is_finished || awaits_news)
+                && !is_at_rest
+            {
                 continue;
             }
             if violation.is_some() || !is_wanted || now >= max_time {
