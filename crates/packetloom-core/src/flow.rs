@@ -8,6 +8,10 @@ pub type FlowId = u32;
 /// Which host, counted from 0 in the topology's order.
 pub type HostId = u32;
 
+/// Senders number the packets of a flow, and count those that they send, in 32 bits. A flow has no more packets than
+/// this, so that neither a window beyond its end nor a retransmission of all of it overflows.
+pub const MOST_PACKETS: u64 = i32::MAX as u64;
+
 /// A flow as a workload generates it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {

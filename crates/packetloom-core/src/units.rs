@@ -10,6 +10,9 @@ pub struct Time(pub u64);
 impl Time {
     /// The start of every simulation.
     pub const ZERO: Time = Time(0);
+    /// No simulation goes on beyond this, which is 53 days, and no span that can be written is longer: so four of them can
+    /// be added.
+    pub const LATEST: Time = Time(1 << 62);
     /// Later than anything that happens.
     pub const NEVER: Time = Time(u64::MAX);
 
@@ -107,7 +110,7 @@ impl Rate {
     pub fn time_for(self, bytes: u64) -> Time {
         let bit_ps = u128::from(bytes) * 8 * 1_000_000_000_000;
         let rate = u128::from(self.0);
-        Time(((bit_ps + rate / 2) / rate) as u64)
+        Time(u64::try_from((bit_ps + rate / 2) / rate).unwrap_or(u64::MAX))
     }
 
     /// How long `bytes` take at this rate as ns-3.17 and ns-3.19 compute it: seconds in a double, cut off to 64
@@ -167,6 +170,17 @@ impl ByteTime {
         Time((bytes * self.0 + (1 << (ByteTime::FRACTION - 1))) >> ByteTime::FRACTION)
     }
 
+    /// What as many bytes take as may wait in a queue: more than the product of [`ByteTime::of`] has room for, on slow
+    /// links.
+    #[inline]
+    pub fn of_many(self, bytes: u64) -> Time {
+        if self.0 & ByteTime::WHOLE_NS != 0 {
+            return self.of_in_whole_ns(bytes);
+        }
+        let ps = u128::from(bytes) * u128::from(self.0) + (1 << (ByteTime::FRACTION - 1));
+        Time((ps >> ByteTime::FRACTION) as u64)
+    }
+
     #[cold]
     #[inline(never)]
     fn of_in_whole_ns(self, bytes: u64) -> Time {
@@ -219,6 +233,29 @@ mod tests {
         let apart: Vec<u64> = (1..=9_064).map(apart).collect();
         assert_eq!(apart.iter().max(), Some(&1));
         assert!(apart.iter().filter(|&&apart| apart > 0).count() < 1_000);
+    }
+
+    #[test]
+    fn what_waits_before_a_slow_link_takes_as_long_as_it_does() {
+        for (rate, bytes) in
+            [(Rate(1_000), 1 << 30), (Rate(1_000_000), 100_000_000), (Rate::from_gbps(10), 1 << 45)]
+        {
+            assert_eq!(ByteTime::at(rate).of_many(bytes), rate.time_for(bytes), "{bytes} B at {rate}");
+        }
+        let odd = ByteTime::at(Rate(9_953_000_000));
+        assert!((1..=9_064).all(|bytes| odd.of(bytes) == odd.of_many(bytes)));
+    }
+
+    #[test]
+    fn packets_add_up_where_the_rate_divides() {
+        for rate in [1, 10, 25, 40, 100, 200, 400, 800].map(Rate::from_gbps) {
+            assert!(ByteTime::at(rate).adds_up(), "{rate}");
+        }
+        for rate in [Rate::from_gbps(3), Rate(9_953_000_000)] {
+            assert!(!ByteTime::at(rate).adds_up(), "{rate}");
+        }
+        assert!(ByteTime::in_whole_ns(Rate::from_gbps(8)).adds_up());
+        assert!(!ByteTime::in_whole_ns(Rate::from_gbps(100)).adds_up());
     }
 
     #[test]

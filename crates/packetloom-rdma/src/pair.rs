@@ -82,7 +82,7 @@ impl Pair {
         Pair {
             flow,
             path,
-            packets: config.format.data.packets(flow.size_bytes) as u32,
+            packets: config.format.data.count(flow.size_bytes),
             cap: config.packets_cap(&path),
             carried_bytes: 0,
             ahead: (0, 0),

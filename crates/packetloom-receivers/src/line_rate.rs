@@ -158,7 +158,7 @@ impl Transport for LineRate {
     fn start(&mut self, flow: Flow, context: &mut Context<'_, Header>) {
         let sender = Sender {
             flow,
-            packets: self.config.format.data.packets(flow.size_bytes) as u32,
+            packets: self.config.format.data.count(flow.size_bytes),
             una: 0,
             acked: SeqSet::default(),
             next: 0,

@@ -79,7 +79,7 @@ pub enum Taken {
 
 impl Sender {
     pub fn new(flow: Flow, lane: u16, rate: Rate, config: &Config) -> Sender {
-        let packets = config.format.data.packets(flow.size_bytes) as u32;
+        let packets = config.format.data.count(flow.size_bytes);
         Sender {
             flow,
             packets,

@@ -38,7 +38,7 @@ use crate::engine::{FlowStatus, Tally};
 use crate::fault::Faults;
 use crate::flow::{Flow, HostId};
 use crate::fluid;
-use crate::measure::{Collector, FlowWatch, Format};
+use crate::measure::{Collector, FlowRow, FlowWatch, Format};
 use crate::queue;
 use crate::routing::{self, FlowPorts};
 use crate::scenario::{Case, Problems, Scenario};
@@ -50,7 +50,7 @@ use crate::workload::{Environment, SourceFacts, Workload};
 use alone::Alone;
 use checks::{
     captured, check_credits, check_links, check_paths, check_processing, check_queues, check_retry,
-    check_returns, check_samples, check_traffic, load_classes, watched,
+    check_returns, check_samples, check_sizes, check_traffic, load_classes, watched,
 };
 use fidelity::{Fidelity, check_rung};
 use flow_level::{Model, run_fluid};
@@ -199,6 +199,9 @@ impl Simulation {
             check_traffic(&workload, &transport.kind, is_central)?;
         }
         check_rung(&case, &workload, (&topology, &faults))?;
+        if !is_fluid && Fidelity::of(&case.run) != Fidelity::Flows {
+            check_sizes(&workload, format)?;
+        }
         alone::check(&case, workload.jobs())?;
         let flow_ports = flow_ports(&case, &environment)?;
         check_credits(&case, &workload, (&topology, &faults), format)?;
@@ -392,18 +395,19 @@ impl Setting {
 
     /// The outcome, except for what only an engine knows; `statuses`: of unfinished flows, if senders report any.
     fn outcome(self, collector: Collector, statuses: &[FlowStatus], tally: Tally) -> Outcome {
-        let (started, finished, ended) = (collector.started(), collector.finished(), collector.ended());
+        let (started, finished) = (collector.started(), collector.finished());
         let mut flows = collector.into_rows();
         let mut warnings = self.topology.notes.clone();
         warnings.extend(unfinished(&flows, statuses, &self.faults, &self.topology));
         let foreground = || flows.iter().filter(|row| row.measured);
+        let ended = foreground().map(FlowRow::ended).filter(|at| *at != Time::NEVER).max();
         let last_start = foreground().map(|row| row.flow.start).max().unwrap_or(Time::ZERO);
         let from = self.case.run.time("warm_up");
         let until = last_start.since(self.case.run.time("cool_down"));
         for row in &mut flows {
             row.measured &= (from..=until).contains(&row.flow.start);
         }
-        let simulated = if finished == started { ended } else { self.max_time() };
+        let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
         Outcome {
             cancelled: false,
             is_estimated: false,

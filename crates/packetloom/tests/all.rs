@@ -24,6 +24,7 @@ mod graphs;
 mod homa;
 mod invariants;
 mod jobs;
+mod limits;
 mod link_retry;
 mod measuring;
 mod messages;

@@ -6,6 +6,9 @@ use crate::units::Time;
 /// Arrivals are sorted by one number: time since the window began, above the link's number at the node.
 const LINK_BITS: u32 = 20;
 
+/// How long a window may be, so that a time within it fits: 17.6 s.
+pub(super) const LONGEST_WINDOW: Time = Time(1 << (u64::BITS - LINK_BITS));
+
 /// What links' numbers are combined with, so that which of two links goes first at equal times changes from moment
 /// to moment. Otherwise a link would always win over those with higher numbers, and exact ties are the rule where
 /// equal packets follow the clock of one bottleneck: its flows would get more (Floyd and Jacobson, "On traffic phase

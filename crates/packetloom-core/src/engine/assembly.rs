@@ -2,6 +2,7 @@
 
 use super::Plan;
 use super::agent::{PortAgent, PortInfo};
+use super::arrival;
 use super::calendar::Calendar;
 use super::due::Due;
 use super::endpoint::Transport;
@@ -146,7 +147,8 @@ impl<'a> Assembly<'a> {
 
     fn wires<H: Copy + Default>(&self, nodes: usize) -> Wires<H> {
         let plan = self.plan;
-        let window = shortest_way(plan.topology, plan.smallest_packet_bytes).min(plan.longest_window);
+        let window = shortest_way(plan.topology, plan.smallest_packet_bytes);
+        let window = window.min(plan.longest_window).min(arrival::LONGEST_WINDOW);
         let mut wires = Wires::new(self.partition.nodes.len(), Calendar::new(nodes, window));
         wires.whole_ns = plan.topology.whole_ns;
         if routing::is_balanced(plan.routing) || plan.measures_order {

@@ -217,7 +217,7 @@ impl<H: Copy + Default, A: PortAgent<H>> Port<H, A> {
             Discipline::Buffered(buffer) => {
                 let queued = buffer.unbooked();
                 let framing_bytes = queued.packets * u64::from(self.line.framing_bytes);
-                self.line.busy_until + self.line.byte_time().of(queued.bytes + framing_bytes)
+                self.line.busy_until + self.line.byte_time().of_many(queued.bytes + framing_bytes)
             }
         }
     }

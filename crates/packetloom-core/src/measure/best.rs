@@ -20,6 +20,13 @@ impl Format {
         size_bytes.div_ceil(self.mss_bytes).max(1)
     }
 
+    /// The same as senders count them; a case with flows of more packets ([`MOST_PACKETS`](crate::flow::MOST_PACKETS))
+    /// is refused before it runs.
+    #[inline]
+    pub fn count(self, size_bytes: u64) -> u32 {
+        u32::try_from(self.packets(size_bytes)).expect("no flow has so many packets")
+    }
+
     /// The payload of the flow's last packet.
     #[inline]
     pub fn last_payload(self, size_bytes: u64) -> u64 {

@@ -19,7 +19,7 @@ mod python;
 mod ring;
 mod shared_buffer;
 #[cfg(test)]
-pub mod testing;
+pub(crate) mod testing;
 mod trimming;
 mod weighted_fair;
 

@@ -14,7 +14,7 @@ use super::pattern::{Pattern, Turn};
 use super::replay;
 use super::sizes::Sizes;
 use super::source::{DrawnSource, Events, Label, ListSource, OpenSource, Parts};
-use crate::flow::{Flow, HostId};
+use crate::flow::{Flow, HostId, MOST_PACKETS};
 use crate::formats::{self, FileError, hpcc_flows, htsim_connections};
 use crate::random::{Purpose, Stream};
 use crate::spec::{Complaint, Values};
@@ -193,7 +193,7 @@ fn job(common: &Common, values: &Values, env: &Environment) -> Result<Built, Com
 const MOST_SIZES: usize = 1_000_000;
 
 fn drawn(common: Common, spec: &Values, env: &Environment, arrivals: &Arrivals) -> Result<Built, Complaint> {
-    let sizes = build_sizes(spec)?;
+    let sizes = build_sizes(spec, env)?;
     let pattern = build_pattern(spec, env, common.label.source)?;
     let flows_per_event = pattern.flows_per_event();
     let (events, turn, gap_ps, count) = match arrivals {
@@ -262,7 +262,7 @@ fn closed(
     };
     require_end(&common, env)?;
     let source = common.label.source;
-    let sizes = build_sizes(spec)?;
+    let sizes = build_sizes(spec, env)?;
     let pattern = build_pattern(spec, env, source)?;
     let mut stream = Stream::new(env.seed, Purpose::Pattern, entity::senders(source));
     let senders = pattern
@@ -294,9 +294,10 @@ fn closed(
     Ok(Built::Closed(made.collect(), facts))
 }
 
-fn build_sizes(spec: &Values) -> Result<Sizes, Complaint> {
+fn build_sizes(spec: &Values, env: &Environment) -> Result<Sizes, Complaint> {
     let sizes = spec.optional_component("sizes").expect("the component's check asks for sizes");
-    Sizes::build(&sizes).map_err(|complaint| inside("sizes", complaint))
+    let sizes = Sizes::build(&sizes).map_err(|complaint| inside("sizes", complaint))?;
+    Ok(sizes.ending_at(MOST_PACKETS.saturating_mul(env.mss)))
 }
 
 fn build_pattern(spec: &Values, env: &Environment, source: u8) -> Result<Pattern, Complaint> {

@@ -23,6 +23,14 @@ impl Spread {
         Spread::Known(same.map(|same| (same[0], same.len() as u64)).collect())
     }
 
+    /// The largest size that may come.
+    pub fn largest(&self) -> u64 {
+        match self {
+            Spread::Drawn(sizes) => sizes.largest(),
+            Spread::Known(sizes) => sizes.last().map_or(0, |&(size, _)| size),
+        }
+    }
+
     /// Sizes, and the share of all flows that each has.
     pub fn shares(&self) -> Vec<(u64, f64)> {
         match self {

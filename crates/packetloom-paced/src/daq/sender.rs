@@ -30,7 +30,7 @@ impl Sender {
     pub(super) fn new(flow: Flow, config: &Config) -> Sender {
         Sender {
             flow,
-            packets: config.format.data.packets(flow.size_bytes) as u32,
+            packets: config.format.data.count(flow.size_bytes),
             next: 0,
             acknowledged: 0,
             window: 0,

@@ -65,7 +65,7 @@ impl Sender {
         let greatest_weight = GREATEST_WEIGHT * nic_rate.as_bps() as f64 / 1e9;
         Sender {
             flow,
-            packets: config.format.data.packets(flow.size_bytes) as u32,
+            packets: config.format.data.count(flow.size_bytes),
             utility: config.utilities.of_flow(&flow),
             pace: Pace::new(&config.rules, config.base_rtt(), nic_rate),
             greatest_weight,

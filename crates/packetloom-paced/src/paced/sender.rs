@@ -46,7 +46,7 @@ impl<C: RateControl> Sender<C> {
     pub(super) fn new(flow: Flow, config: &Config, context: &Host<'_, C>) -> Sender<C> {
         Sender {
             flow,
-            packets: config.format.data.packets(flow.size_bytes) as u32,
+            packets: config.format.data.count(flow.size_bytes),
             control: C::new(&config.values, &flow),
             una: 0,
             next: 0,

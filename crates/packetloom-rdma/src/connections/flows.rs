@@ -62,7 +62,7 @@ impl<C: Control> Connected<C> {
         self.handshakes.waiting().map(|asking| FlowStatus {
             flow: asking.flow.id,
             arrived: 0,
-            packets: config.format.data.packets(asking.flow.size_bytes) as u32,
+            packets: config.format.data.count(asking.flow.size_bytes),
             waits_for: "the answer to a REQ, or its timeout",
         })
     }

@@ -57,7 +57,7 @@ impl Senders {
             return;
         };
         self.numbers[usize::from(number)] = flow.id;
-        let packets = config.format.data.packets(flow.size_bytes) as u32;
+        let packets = config.format.data.count(flow.size_bytes);
         let mut sender = Sender {
             flow,
             number,

@@ -76,7 +76,7 @@ pub struct Sender {
 impl Sender {
     /// A flow with the tokens that are free.
     pub(super) fn new(flow: Flow, number: u64, config: &Config, packet_time: Time) -> Sender {
-        let packets = config.format.data.packets(flow.size_bytes) as u32;
+        let packets = config.format.data.count(flow.size_bytes);
         let free = config.free(packets);
         let until = flow.start + config.lasts(packet_time, free);
         Sender {

@@ -32,7 +32,7 @@ impl Connection {
     /// Of a flow whose subflows are all open, or will all have to be opened.
     pub fn new(flow: Flow, subflows: u8, is_open: bool, config: &Config) -> Connection {
         let format = config.format();
-        let packets = format.data.packets(flow.size_bytes) as u32;
+        let packets = format.data.count(flow.size_bytes);
         let mut connection = Connection {
             flow,
             packets,

@@ -125,7 +125,7 @@ impl<C: Congestion> Connected<C> {
         self.handshakes.waiting().map(|opened| FlowStatus {
             flow: opened.flow.id,
             arrived: 0,
-            packets: config.format().data.packets(opened.flow.size_bytes) as u32,
+            packets: config.format().data.count(opened.flow.size_bytes),
             waits_for: "the answer to a SYN, or its timeout",
         })
     }

@@ -4,8 +4,7 @@ use super::suggest;
 use crate::spec::Value;
 use crate::units::{Rate, Time};
 
-/// The largest quantity, in its smallest unit: what a table's signed 64-bit column holds, and half of what
-/// [`Time`] does, so that two times can be added.
+/// The largest quantity, in its smallest unit: what a table's signed 64-bit column holds.
 pub(super) const LARGEST: u64 = i64::MAX as u64;
 
 /// What can be written with a unit.
@@ -20,6 +19,8 @@ pub(super) struct Dimension {
     pub example: &'static str,
     /// What a quantity is a whole number of.
     pub smallest: &'static str,
+    /// The most of these.
+    pub largest: u64,
 }
 
 /// Times, in picoseconds.
@@ -29,6 +30,7 @@ pub(super) const TIME: Dimension = Dimension {
     usual_unit: "us",
     example: "40us",
     smallest: "picoseconds",
+    largest: Time::LATEST.as_ps(),
 };
 
 /// Sizes, in bytes. Prefixes are decimal, as on a data sheet; `Ki` and `Mi` are binary (IEC 80000-13).
@@ -47,6 +49,7 @@ pub(super) const BYTES: Dimension = Dimension {
     usual_unit: "KB",
     example: "22.5KB",
     smallest: "bytes",
+    largest: LARGEST,
 };
 
 /// Buffers counted in packets.
@@ -56,6 +59,7 @@ pub(super) const PACKETS: Dimension = Dimension {
     usual_unit: "packets",
     example: "8packets",
     smallest: "packets",
+    largest: LARGEST,
 };
 
 /// Rates, in bits per second.
@@ -71,6 +75,7 @@ pub(super) const RATE: Dimension = Dimension {
     usual_unit: "Gbps",
     example: "10Gbps",
     smallest: "bits per second",
+    largest: LARGEST,
 };
 
 /// Reads a time.
@@ -123,9 +128,11 @@ impl Dimension {
             return Err(self.no_unit(text, number));
         }
         let factor = self.factor(unit).ok_or_else(|| self.unknown_unit(number, unit))?;
-        decimal.times(factor).map_err(|inexact| match inexact {
+        decimal.times(factor, self.largest).map_err(|inexact| match inexact {
             Inexact::TooFine => format!("{text:?} is not a whole number of {}", self.smallest),
-            Inexact::TooLarge => format!("{text:?} is too large; the most is {LARGEST} {}", self.smallest),
+            Inexact::TooLarge => {
+                format!("{text:?} is too large; the most is {} {}", self.largest, self.smallest)
+            }
         })
     }
 
@@ -176,13 +183,13 @@ impl<'a> Decimal<'a> {
             .then(|| Decimal { whole, fraction: fraction.trim_end_matches('0') })
     }
 
-    fn times(&self, factor: u64) -> Result<u64, Inexact> {
+    fn times(&self, factor: u64, largest: u64) -> Result<u64, Inexact> {
         let digits = format!("{}{}", self.whole, self.fraction);
         let mantissa: u128 = digits.parse().map_err(|_| Inexact::TooLarge)?;
         let scale = 10_u128.checked_pow(self.fraction.len() as u32).ok_or(Inexact::TooFine)?;
         let scaled = mantissa.checked_mul(u128::from(factor)).ok_or(Inexact::TooLarge)?;
         match scaled / scale {
-            quantity if quantity > u128::from(LARGEST) => Err(Inexact::TooLarge),
+            quantity if quantity > u128::from(largest) => Err(Inexact::TooLarge),
             _ if scaled % scale != 0 => Err(Inexact::TooFine),
             quantity => Ok(quantity as u64),
         }

@@ -4,7 +4,7 @@ use super::queues;
 use crate::central;
 use crate::engine::PathNeeds;
 use crate::fault::{self, Faults};
-use crate::flow::FlowId;
+use crate::flow::{FlowId, MOST_PACKETS};
 use crate::measure::{FlowWatch, Format};
 use crate::queue;
 use crate::routing::{self, Judged};
@@ -14,7 +14,7 @@ use crate::topology::{MessageCosts, Topology};
 use crate::transport;
 use crate::units::Time;
 use crate::user_class::{self, Role};
-use crate::workload::Workload;
+use crate::workload::{Spread, Workload};
 use std::collections::BTreeSet;
 
 /// Has the classes of users compiled that a scheme names. The scenario's reader has done so, but perhaps in another
@@ -122,6 +122,24 @@ fn check_slow_hosts(
         let key = format!("fault[{}].buffer", slow.fault);
         let packet_bytes = format.mss_bytes + format.header_bytes;
         queue::check_host_limits(&slow.buffer(nic), topology, host, packet_bytes, &key)?;
+    }
+    Ok(())
+}
+
+/// Senders must be able to number the packets of every flow.
+pub(super) fn check_sizes(workload: &Workload, format: Format) -> Result<(), Complaint> {
+    for (number, source) in workload.describe().iter().enumerate() {
+        let (largest, most) = (source.spread.largest(), MOST_PACKETS.saturating_mul(format.mss_bytes));
+        if largest > most {
+            let key = if matches!(source.spread, Spread::Drawn(_)) { "sizes" } else { "arrivals" };
+            let message = format!(
+                "flows may have {largest} B, which are {} packets of {} B, and senders number {MOST_PACKETS} at most; write \
+                 sizes up to {most} B, larger packets (mss), or run.fidelity = \"flows\"",
+                format.packets(largest),
+                format.mss_bytes
+            );
+            return Err(Complaint::new(&format!("workload[{number}].{key}"), message));
+        }
     }
     Ok(())
 }

@@ -223,7 +223,7 @@ impl Setting {
         mut audit: Option<Audit<'_>>,
         monitor: &Monitor,
     ) -> End {
-        let (goal, mut max_time) = (self.goal(workload), self.max_time());
+        let (goal, mut max_time) = (self.goal(workload), self.max_time().min(Time::LATEST));
         let has_background = workload.background().contains(&true);
         let mut cycles = CycleWatch::new(
             self.case.scheme.optional_component("queue").is_some_and(|queue| queue::may_deadlock(&queue)),
@@ -301,7 +301,7 @@ impl Setting {
                     max_time,
                     next_change,
                 });
-                max_time = steady.jumps().by_engine(self.max_time());
+                max_time = steady.jumps().by_engine(self.max_time()).min(Time::LATEST);
                 watch.hope_until(steady.jumps().by_engine(self.faults.last_change()));
                 if !is_due && !looks_for_cycles {
                     continue;

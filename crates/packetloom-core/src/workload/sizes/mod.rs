@@ -51,6 +51,30 @@ impl Sizes {
         }
     }
 
+    /// The same, but of a distribution without an end no draw is beyond these bytes. Of a tail that heavy no run sees
+    /// the rest.
+    #[must_use]
+    pub fn ending_at(self, bytes: u64) -> Sizes {
+        match self {
+            Sizes::Pareto(pareto) if pareto.maximum.is_infinite() => {
+                Sizes::Pareto(Pareto { most_bytes: pareto.most_bytes.min(bytes), ..pareto })
+            }
+            other => other,
+        }
+    }
+
+    /// The largest size that may be drawn.
+    pub fn largest(&self) -> u64 {
+        match *self {
+            // What a draw of 1 - 2^-53 maps to, the largest below 1.
+            Sizes::Exponential(mean) => whole(mean * 53.0 * std::f64::consts::LN_2),
+            Sizes::Pareto(ref pareto) => {
+                (pareto.maximum as u64).min(pareto.most_bytes).max(pareto.minimum as u64)
+            }
+            _ => self.at(1.0 - f64::EPSILON / 2.0),
+        }
+    }
+
     /// Draws a size in bytes; at least 1.
     pub fn sample(&self, stream: &mut Stream) -> u64 {
         match self {
@@ -70,7 +94,7 @@ impl Sizes {
                 (minimum + (u * count) as u64).min(*maximum)
             }
             Sizes::Exponential(mean) => whole(-mean * libm::log1p(-u)),
-            Sizes::Pareto(pareto) => whole(pareto.at(u)).min(LARGEST_BYTES as u64),
+            Sizes::Pareto(pareto) => whole(pareto.at(u)).min(pareto.most_bytes),
         }
     }
 
@@ -169,7 +193,8 @@ fn build_pareto(values: &Values) -> Result<Sizes, Complaint> {
         }
         None => f64::INFINITY,
     };
-    Ok(Sizes::Pareto(Pareto { shape, minimum: minimum as f64, maximum }))
+    let most_bytes = LARGEST_BYTES as u64;
+    Ok(Sizes::Pareto(Pareto { shape, minimum: minimum as f64, maximum, most_bytes }))
 }
 
 fn build_cdf(values: &Values) -> Result<Cdf, Complaint> {

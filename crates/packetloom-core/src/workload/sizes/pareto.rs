@@ -9,6 +9,8 @@ pub struct Pareto {
     pub minimum: f64,
     /// The largest; infinity for none.
     pub maximum: f64,
+    /// What is drawn beyond this is taken for it.
+    pub most_bytes: u64,
 }
 
 impl Pareto {
@@ -44,7 +46,7 @@ impl Pareto {
 
     /// A short description.
     pub fn describe(&self) -> String {
-        let Pareto { shape, minimum, maximum } = self;
+        let Pareto { shape, minimum, maximum, .. } = self;
         let end = if maximum.is_infinite() { String::new() } else { format!(" to {maximum} B") };
         format!("Pareto, shape {shape}, from {minimum} B{end}")
     }
@@ -67,7 +69,7 @@ impl Pareto {
 
     /// ∫ P(X > x) dx from `from`, at or above the minimum, to the maximum.
     fn survival_integral(&self, from: f64) -> f64 {
-        let Pareto { shape, minimum, maximum } = *self;
+        let Pareto { shape, minimum, maximum, .. } = *self;
         // −∫ (minimum/x)^shape dx, but for shape 1.
         let antiderivative = |x: f64| libm::pow(minimum / x, shape) * x / (shape - 1.0);
         if maximum.is_infinite() {

@@ -9,7 +9,7 @@ fn bytes(size: u64) -> Value {
 }
 
 fn pareto(shape: f64, minimum: f64, maximum: f64) -> Sizes {
-    Sizes::Pareto(Pareto { shape, minimum, maximum })
+    Sizes::Pareto(Pareto { shape, minimum, maximum, most_bytes: u64::MAX })
 }
 
 /// The means of (bytes, packets of `mss`) of many draws.

@@ -63,7 +63,7 @@ pub struct Sender<C> {
 impl<C: Congestion> Sender<C> {
     /// The sender of a whole flow.
     pub fn of(flow: Flow, config: &Config) -> Sender<C> {
-        Sender::new(flow, config.format.data.packets(flow.size_bytes) as u32, 0, config)
+        Sender::new(flow, config.format.data.count(flow.size_bytes), 0, config)
     }
 
     /// The sender of so many packets.
