@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 pub enum Kind {
     /// A time with its unit: `"40us"`.
     Time,
+    /// A time, or this word.
+    TimeOr(&'static str),
     /// A size with its unit: `"22.5KB"`.
     Bytes,
     /// A buffer, in bytes or in packets: `"22.5KB"`, `"8packets"`.

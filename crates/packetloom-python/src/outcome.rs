@@ -102,6 +102,7 @@ impl Outcome {
             add_latencies(&counters, "network", &control.network_latencies_ps)?;
         }
         counters.set_item("simulated_ns", core.simulated.as_ns_f64())?;
+        counters.set_item("warm_up_ns", core.warm_up.as_ns_f64())?;
         counters.set_item("cpu_s", self.cpu_s)?;
         counters.set_item("wall_s", self.wall_s)?;
         Ok(counters)

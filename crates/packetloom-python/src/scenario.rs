@@ -107,7 +107,8 @@ impl Case {
     fn facts(&self) -> PyResult<(Vec<String>, Vec<String>, Vec<String>)> {
         let simulation = simulation::Simulation::new(self.core.clone())
             .map_err(|complaint| complaint_error(&complaint))?;
-        let of_traffic = simulation.facts().iter().map(ToString::to_string).collect();
+        let mut of_traffic: Vec<String> = simulation.facts().iter().map(ToString::to_string).collect();
+        of_traffic.extend(simulation.settling_facts());
         Ok((simulation.network_facts(), of_traffic, simulation.scheme_facts()))
     }
 

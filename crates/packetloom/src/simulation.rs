@@ -15,6 +15,7 @@ mod network_facts;
 mod outcome;
 mod packets;
 mod planned;
+mod settling;
 mod steady;
 mod stragglers;
 mod timelines;
@@ -59,6 +60,7 @@ use links::run_links;
 use monitor::Goal;
 use network_facts::network_facts;
 use planned::run_central;
+use settling::{Settling, with_warm_up};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use warnings::unfinished;
@@ -209,6 +211,7 @@ impl Simulation {
             check_queues(&case, format)?;
             check_samples(&case, &workload, &topology)?;
         }
+        let case = with_warm_up(case, &workload, &environment, &topology)?;
         let setting = Setting {
             case: with_sizes(case, &topology, &workload),
             topology,
@@ -232,6 +235,14 @@ impl Simulation {
     /// What each source of traffic comes to.
     pub fn facts(&self) -> &[SourceFacts] {
         self.workload.describe()
+    }
+
+    /// How long flows arrive, how long queues take to settle, and whether the case can be steady; nothing where no flow
+    /// arrives by the clock.
+    pub fn settling_facts(&self) -> Vec<String> {
+        let Setting { case, topology, .. } = &self.setting;
+        Settling::of(case, &self.workload, &self.environment, topology)
+            .map_or_else(Vec::new, |settling| settling.facts())
     }
 
     /// What is not in the scenario, but follows for the scheme: marking thresholds of other rates, and whether credit
@@ -420,6 +431,7 @@ impl Setting {
             topology: self.topology,
             tally,
             simulated,
+            warm_up: from,
             helpers_took: Duration::ZERO,
             warnings,
             never_started: 0,

@@ -20,7 +20,8 @@ FLOWS = 1000
 WHOLE, AT = "100s", " # 100s: when all is over, so that the network is whole"
 MOST_BESIDE = 80
 """A longer explanation does not stand beside its key."""
-LOADS = (0.3, 0.6)
+LOADS = (0.3, 0.5)
+"""At which so many flows of web search last four times as long as queues take to settle, on sixteen hosts."""
 SEEDS = 3
 
 
@@ -187,7 +188,8 @@ def _run(answers: Answers) -> str:
         lines.append(
             f"loads = {_value(list(answers.loads or LOADS))} # bytes offered, as fractions of the hosts' links"
         )
-        lines.append(f"flows = {flows} # more flows, more certain tails")
+        lines.append(f"flows = {flows} # more flows, more certain tails; `packetloom check` says if it can be steady")
+        lines.append('warm_up = "auto" # flows are not measured until queues have had time to settle')
     lines += [f"{key} = {_value(value)}" for key, value in traffic.run.items()]
     lines.append(f"seeds = {answers.seeds} # each scheme sees the same flows under the same seed")
     return "\n".join(lines) + "\n"

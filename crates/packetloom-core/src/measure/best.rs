@@ -81,6 +81,11 @@ pub struct Hop<'a> {
 }
 
 impl Hop<'_> {
+    /// The link itself.
+    pub fn link(&self) -> &Link {
+        self.link
+    }
+
     /// How long a packet of so many bytes keeps the link.
     pub fn takes(&self, bytes: u64) -> Time {
         self.topology.byte_time(self.link.rate).of(bytes + self.topology.framing_bytes)

@@ -268,6 +268,10 @@ pub const MEANINGS: &[(&str, &str)] = &[
         "How long packets took from leaving their server to arriving, in ns: 99th percentile",
     ),
     ("simulated_ns", "Simulated time in ns until the last flow ended or the run was stopped"),
+    (
+        "warm_up_ns",
+        "Flows that started before this, in ns since the case began, are not measured: what run.warm_up came to",
+    ),
     ("cpu_s", "CPU seconds that the case took"),
     ("wall_s", "Wall-clock seconds that the case took"),
 ];

@@ -7,7 +7,7 @@ use crate::spec::Kind;
 /// A value of this kind as it would be written in TOML.
 pub(super) fn example(kind: &Kind) -> String {
     match kind {
-        Kind::Time => format!("{:?}", TIME.example),
+        Kind::Time | Kind::TimeOr(_) => format!("{:?}", TIME.example),
         Kind::Bytes | Kind::Buffer => format!("{:?}", BYTES.example),
         Kind::Rate => format!("{:?}", RATE.example),
         Kind::Count(least) => least.to_string(),
@@ -25,6 +25,7 @@ pub(super) fn kind(kind: &Kind, registry: &Registry) -> String {
     let quantity = |dimension: &Dimension| format!("{}, such as {:?}", dimension.noun, dimension.example);
     match kind {
         Kind::Time => quantity(&TIME),
+        Kind::TimeOr(word) => format!("{}, or {word:?}", quantity(&TIME)),
         Kind::Bytes => quantity(&BYTES),
         Kind::Buffer => format!("{} or {:?}", quantity(&BYTES), PACKETS.example),
         Kind::Rate => quantity(&RATE),

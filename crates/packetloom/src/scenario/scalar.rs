@@ -12,6 +12,10 @@ const LARGEST_EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;
 pub(super) fn read(item: &Item, kind: &Kind) -> Result<Value, String> {
     match kind {
         Kind::Time => Ok(Value::Time(quantity::time(quantity_text(item, &TIME)?)?)),
+        Kind::TimeOr(word) => match item {
+            Item::Text(text) if text == word => Ok(Value::Text(text.clone())),
+            _ => read(item, &Kind::Time).map_err(|message| format!("{message}, or {word:?}")),
+        },
         Kind::Bytes => Ok(Value::Bytes(quantity::bytes(quantity_text(item, &BYTES)?)?)),
         Kind::Rate => Ok(Value::Rate(quantity::rate(quantity_text(item, &RATE)?)?)),
         Kind::Buffer => quantity::buffer(buffer_text(item)?),
@@ -143,6 +147,12 @@ mod tests {
         assert_eq!(
             message("225", Kind::Buffer),
             "225 has no unit; write a size such as \"225KB\" or \"8packets\""
+        );
+        assert_eq!(of("'auto'", Kind::TimeOr("auto")), Ok(Value::Text("auto".to_owned())));
+        assert_eq!(of("'40us'", Kind::TimeOr("auto")), Ok(Value::Time(Time::from_us(40))));
+        assert_eq!(
+            message("200", Kind::TimeOr("auto")),
+            "200 has no unit; write a time such as \"200us\", or \"auto\""
         );
         assert_eq!(message("true", Kind::Time), "true is not a time; write one such as \"40us\"");
         assert_eq!(message("{}", Kind::Bytes), "a table is not a size; write one such as \"22.5KB\"");

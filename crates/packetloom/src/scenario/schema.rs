@@ -102,6 +102,7 @@ fn of_kind(kind: &Kind) -> Json {
     let definition = |name: &str| json!({ "$ref": format!("#/$defs/{name}") });
     match kind {
         Kind::Time => definition("time"),
+        Kind::TimeOr(word) => json!({ "anyOf": [definition("time"), { "const": word }] }),
         Kind::Bytes => definition("bytes"),
         Kind::Buffer => definition("buffer"),
         Kind::Rate => definition("rate"),

@@ -98,9 +98,11 @@ pub const RUN: Component = Component {
         ),
         param(
             "warm_up",
-            Kind::Time,
+            Kind::TimeOr("auto"),
             Fallback::Value("0us"),
-            "Flows that start before this are not measured.",
+            "Flows that start before this are not measured. \"auto\": the time in which queues settle at the case's load, \
+             by Odoni and Roth's formula, but no more than a third of the time for which flows arrive; the same for all \
+             schemes and seeds, and recorded as warm_up_ns.",
         ),
         param(
             "cool_down",
@@ -130,7 +132,12 @@ fn check_run(run: &Values) -> Result<(), Complaint> {
             return Err(Complaint::new(key, format!("a {kind_of_time} of zero leaves nothing; write more")));
         }
     }
-    let unmeasured = run.time("warm_up") + run.time("cool_down");
+    // "auto" always leaves something.
+    let warm_up = match run.get("warm_up") {
+        Value::Time(time) => *time,
+        _ => Time::ZERO,
+    };
+    let unmeasured = warm_up + run.time("cool_down");
     let (key, end) = match (run.optional_time("duration"), run.optional_time("max_time")) {
         (Some(duration), _) => ("duration", duration),
         (None, Some(max_time)) => ("max_time", max_time),

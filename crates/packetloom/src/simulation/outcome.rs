@@ -114,6 +114,8 @@ pub struct Outcome {
     pub tally: Tally,
     /// When the last flow ended, or the run was stopped.
     pub simulated: Time,
+    /// Flows that started before this are not measured.
+    pub warm_up: Time,
     /// The processor time of all threads but the one that started the run.
     pub helpers_took: Duration,
     /// What the user should know.

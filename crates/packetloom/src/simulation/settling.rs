@@ -1,0 +1,307 @@
+//! How long queues take to settle, and whether a case whose flows arrive by the clock can be steady.
+//!
+//! Odoni and Roth ("An empirical investigation of the transient behavior of stationary queueing systems", Operations
+//! Research 31, 1983) bound the time constant with which a queue that starts empty approaches its steady state: the
+//! mean time of service, times the squared coefficients of variation of arrivals and services, over 2.8 (1 − √ρ)². Here
+//! the server is a link and a customer is a flow. The links of each class (those between two tiers) are taken to share
+//! their load evenly; the class that takes longest counts.
+
+use crate::flow::HostId;
+use crate::measure::hops;
+use crate::scenario::Case;
+use crate::spec::{Complaint, Value, Values};
+use crate::topology::Topology;
+use crate::units::Time;
+use crate::workload::{Environment, Workload};
+use std::collections::BTreeMap;
+
+/// Odoni and Roth, (8).
+const ODONI_ROTH: f64 = 2.8;
+const PS_PER_S: f64 = 1e12;
+/// After so many time constants a queue is within 2 % of its steady state (e^-4).
+const CONSTANTS: f64 = 4.0;
+/// And the largest flows fit so often.
+const LARGEST_FLOWS: f64 = 4.0;
+/// Of the time for which flows arrive, "auto" leaves no more out.
+const LARGEST_PART: f64 = 1.0 / 3.0;
+/// So many flows tell how often a flow crosses a class of links.
+const SAMPLED_FLOWS: u64 = 2_000;
+/// Arrivals that go by the clock, and how irregular they are: their squared coefficient of variation.
+const BY_THE_CLOCK: &[(&str, f64)] = &[("poisson", 1.0), ("periodic", 0.0), ("list", 1.0), ("hpcc", 1.0)];
+
+/// What is known beforehand of a case whose flows arrive by the clock.
+#[derive(Debug)]
+pub(super) struct Settling {
+    /// Seconds for which flows arrive, where that is known, and how many there are.
+    arrivals: Option<(f64, f64)>,
+    /// Flows per second.
+    rate: f64,
+    largest_bytes: u64,
+    /// Seconds that the largest flow takes alone, at the rate of a host's link.
+    largest: f64,
+    /// Seconds; infinite if a class of links is offered all that it carries, or more.
+    constant: f64,
+    /// Classes of links that are offered all that they carry or more, and how many times that.
+    overloaded: Vec<(String, f64)>,
+}
+
+/// A class of links: what they carry together, and how often a flow crosses one of them.
+#[derive(Default)]
+struct Class {
+    links: u32,
+    bps: f64,
+    crossings: f64,
+}
+
+impl Settling {
+    /// `None` where a source that counts does not go by the clock, or where no rate or host link is known.
+    pub(super) fn of(
+        case: &Case,
+        workload: &Workload,
+        env: &Environment,
+        topology: &Topology,
+    ) -> Option<Settling> {
+        let irregular = irregularity(&case.workloads)?;
+        let facts = workload.describe();
+        let rates = facts.iter().map(|fact| fact.flows_per_second).collect::<Option<Vec<f64>>>()?;
+        let rate: f64 = rates.iter().sum();
+        let host_bps = env.host_rate?.as_bps() as f64;
+        let shares = workload.size_shares();
+        let mean: f64 = shares.iter().map(|&(bytes, share)| bytes as f64 * share).sum();
+        let second: f64 = shares.iter().map(|&(bytes, share)| (bytes as f64).powi(2) * share).sum();
+        let offered_bps: f64 =
+            facts.iter().zip(&rates).map(|(fact, rate)| 8.0 * fact.mean_wire_bytes * rate).sum();
+        let variation = irregular + second / mean.powi(2) - 1.0;
+        let constant = |load: f64, bps: f64| match load {
+            load if load >= 1.0 => f64::INFINITY,
+            load => 8.0 * mean / bps * variation / (ODONI_ROTH * (1.0 - libm::sqrt(load)).powi(2)),
+        };
+        let mut overloaded = Vec::new();
+        // A pattern may load some hosts' links only; sources share them.
+        let loads = facts.iter().filter_map(|fact| fact.load);
+        let mut longest = constant(loads.sum(), host_bps);
+        for ((from, to), class) in classes(case, env, topology)? {
+            let load = offered_bps * class.crossings / class.bps;
+            longest = longest.max(constant(load, class.bps / f64::from(class.links)));
+            if load >= 1.0 {
+                let name = |tier: u8| topology.tier_names[usize::from(tier)];
+                overloaded.push((format!("links from {} to {}", name(from), name(to)), load));
+            }
+        }
+        let largest_bytes = shares.iter().map(|&(bytes, _)| bytes).max()?;
+        Some(Settling {
+            arrivals: arrivals(case, env, rate),
+            rate,
+            largest_bytes,
+            largest: 8.0 * largest_bytes as f64 / host_bps,
+            constant: longest,
+            overloaded,
+        })
+    }
+
+    /// How much of the start "auto" leaves out. Two digits: schemes whose headers differ by little have the same.
+    fn warm_up(&self) -> Time {
+        let most = self.arrivals.map_or(f64::INFINITY, |(lasts, _)| LARGEST_PART * lasts);
+        let seconds = self.constant.min(most);
+        if seconds.is_finite() { Time((two_digits(seconds) * PS_PER_S) as u64) } else { Time::ZERO }
+    }
+
+    /// Whether flows arrive for long enough.
+    fn needed(&self) -> f64 {
+        (CONSTANTS * self.constant).max(LARGEST_FLOWS * self.largest)
+    }
+
+    /// What `packetloom check` says of it.
+    pub(super) fn facts(&self) -> Vec<String> {
+        let mut parts = Vec::new();
+        if let Some((lasts, flows)) = self.arrivals {
+            parts.push(format!("arrivals last about {} ({flows:.0} flows)", seconds(lasts)));
+        }
+        parts.push(format!(
+            "the largest flow, {} B, takes {} alone",
+            self.largest_bytes,
+            seconds(self.largest)
+        ));
+        if self.constant.is_finite() {
+            parts.push(format!("queues settle in about {}", seconds(self.constant)));
+        }
+        let mut lines = vec![format!("{}: {}", parts.join("; "), self.verdict())];
+        lines.extend(self.overloaded.iter().map(|(links, load)| {
+            format!("{links} are offered {load:.2} times what they carry: no run at this load is steady, however long")
+        }));
+        lines
+    }
+
+    fn verdict(&self) -> String {
+        if !self.constant.is_finite() {
+            return "it cannot be steady".to_owned();
+        }
+        let needed = self.needed();
+        match self.arrivals {
+            Some((lasts, _)) if lasts < needed => format!(
+                "too short to be steady; that takes {}, so flows = {:.0}",
+                seconds(needed),
+                two_digits(needed * self.rate)
+            ),
+            Some(_) => "it can be steady".to_owned(),
+            None => format!("it can be steady if flows arrive for {}", seconds(needed)),
+        }
+    }
+}
+
+/// How irregular arrivals are that go by the clock; `None` if a source that counts does not.
+fn irregularity(workloads: &[Values]) -> Option<f64> {
+    let of = |source: &Values| {
+        let kind = source.component("arrivals").kind;
+        BY_THE_CLOCK.iter().find(|(name, _)| *name == kind).map(|(_, variation)| *variation)
+    };
+    workloads.iter().map(of).try_fold(0.0, |most: f64, one| Some(most.max(one?)))
+}
+
+/// For how long flows arrive, and how many.
+fn arrivals(case: &Case, env: &Environment, rate: f64) -> Option<(f64, f64)> {
+    if case.workloads.iter().any(|source| source.optional_count("flows").is_some()) {
+        return None;
+    }
+    let by_flows = env.flow_limit.map(|flows| flows as f64 / rate);
+    let by_time = env.duration.map(Time::as_secs_f64);
+    let lasts = [by_flows, by_time].into_iter().flatten().min_by(f64::total_cmp)?;
+    Some((lasts, (lasts * rate).round()))
+}
+
+/// The classes of links that flows cross, by the tiers that they join; `None` if no flow tells.
+fn classes(case: &Case, env: &Environment, topology: &Topology) -> Option<BTreeMap<(u8, u8), Class>> {
+    let mut classes: BTreeMap<(u8, u8), Class> = BTreeMap::new();
+    let tiers = |link: &crate::topology::Link| {
+        let [from, to] = [link.src, link.dst].map(|node| topology.nodes[node as usize].tier);
+        (from, to)
+    };
+    for link in &topology.links {
+        let class = classes.entry(tiers(link)).or_default();
+        class.links += 1;
+        class.bps += link.rate.as_bps() as f64;
+    }
+    let env = Environment { flow_limit: Some(SAMPLED_FLOWS), duration: None, ..env.clone() };
+    let mut workload = Workload::build(&case.workloads, &env).ok()?;
+    let mut crossings: BTreeMap<(HostId, HostId), u64> = BTreeMap::new();
+    let mut sampled = 0;
+    while sampled < SAMPLED_FLOWS
+        && let Some(flow) = workload.next_flow()
+    {
+        *crossings.entry((flow.src, flow.dst)).or_default() += 1;
+        sampled += 1;
+    }
+    for (&(src, dst), &times) in &crossings {
+        for hop in hops(topology, src, dst) {
+            let class = classes.get_mut(&tiers(hop.link())).expect("a path is made of links");
+            class.crossings += times as f64 / sampled as f64;
+        }
+    }
+    classes.retain(|_, class| class.crossings > 0.0);
+    Some(classes)
+}
+
+/// Rounded up to two significant digits.
+fn two_digits(value: f64) -> f64 {
+    if value <= 0.0 {
+        return 0.0;
+    }
+    let unit = libm::pow(10.0, libm::floor(libm::log10(value)) - 1.0);
+    (value / unit - 1e-9).ceil() * unit
+}
+
+fn seconds(value: f64) -> String {
+    let (scaled, unit) = match value {
+        value if value >= 1.0 => (value, "s"),
+        value if value >= 1e-3 => (value * 1e3, "ms"),
+        value => (value * 1e6, "us"),
+    };
+    if scaled >= 100.0 { format!("{scaled:.0} {unit}") } else { format!("{scaled:.2} {unit}") }
+}
+
+/// The case, with "auto" replaced by the time that it comes to.
+///
+/// # Errors
+/// If no flow arrives by the clock, or at no known rate.
+pub(super) fn with_warm_up(
+    mut case: Case,
+    workload: &Workload,
+    env: &Environment,
+    topology: &Topology,
+) -> Result<Case, Complaint> {
+    if matches!(case.run.get("warm_up"), Value::Text(_)) {
+        let settling = Settling::of(&case, workload, env, topology).ok_or_else(|| {
+            let message = "\"auto\" is worked out from the rate at which flows arrive by the clock, and from the rate of the \
+                           hosts' links, which must be one; write a time such as \"5ms\"";
+            Complaint::new("run.warm_up", message)
+        })?;
+        case.run.entries.insert("warm_up".to_owned(), Value::Time(settling.warm_up()));
+    }
+    Ok(case)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+    use crate::simulation::Simulation;
+    use std::path::Path;
+
+    fn simulation(topology: &str, workload: &str, run: &str) -> Result<Simulation, Complaint> {
+        let toml = format!(
+            "[topology]\n{topology}\n[[workload]]\n{workload}\n[[scheme]]\nname = \"X\"\ntransport = \"tcp\"\n\
+             queue = \"drop-tail\"\n[run]\n{run}\n"
+        );
+        let scenario = Scenario::from_toml(&toml, "test.toml", Path::new(""))
+            .map_err(|problems| Complaint::new("", problems.to_string()))?;
+        Simulation::new(scenario.cases().next().expect("a case"))
+    }
+
+    fn warm_up_ms(simulation: &Simulation) -> f64 {
+        simulation.setting.case.run.time("warm_up").as_ns_f64() / 1e6
+    }
+
+    const RACK: &str = "kind = \"rack\"\nhosts = 4\nlink = { rate = \"10Gbps\", delay = \"1us\" }";
+    const FIXED: &str = "sizes = { kind = \"constant\", size = \"1.25MB\" }\narrivals = \"poisson\"\npattern = \"random-pairs\"";
+
+    /// 1.25 MB takes 1 ms; (1 + 0) / 2.8 / (1 - sqrt(0.64))^2 = 8.93.
+    #[test]
+    fn auto_is_the_time_constant_of_odoni_and_roth() {
+        let run = "loads = [0.64]\nduration = \"1s\"\nwarm_up = \"auto\"";
+        let long = simulation(RACK, FIXED, run).unwrap();
+        assert!((warm_up_ms(&long) - 9.0).abs() < 1e-6, "{}", warm_up_ms(&long));
+        assert!(long.settling_facts()[0].ends_with("it can be steady"), "{:?}", long.settling_facts());
+        let short = simulation(RACK, FIXED, &run.replace("1s", "15ms")).unwrap();
+        assert!((warm_up_ms(&short) - 5.0).abs() < 1e-6, "a third of what there is: {}", warm_up_ms(&short));
+        let fact = &short.settling_facts()[0];
+        assert!(fact.contains("too short to be steady; that takes 35.71 ms"), "{fact}");
+    }
+
+    #[test]
+    fn two_classes_of_links_that_are_offered_too_much_are_the_finding() {
+        let network = "kind = \"leaf-spine\"\nspines = 1\nleaves = 2\nhosts_per_leaf = 4\n\
+                       link = { rate = \"10Gbps\", delay = \"1us\" }";
+        let case =
+            simulation(network, FIXED, "loads = [0.7]\nduration = \"90ms\"\nwarm_up = \"auto\"").unwrap();
+        // Of 7 others 4 are at the other leaf: 4 × 0.7 × 4/7.
+        let facts = case.settling_facts();
+        assert!(facts[0].ends_with("it cannot be steady"), "{facts:?}");
+        assert_eq!(facts.len(), 3);
+        for fact in &facts[1..] {
+            let times: f64 = fact.split(' ').find_map(|word| word.parse().ok()).expect("a number");
+            assert!(
+                (1.52..1.68).contains(&times) && fact.contains("no run at this load is steady"),
+                "{fact}"
+            );
+        }
+        assert!((warm_up_ms(&case) - 30.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn auto_needs_arrivals_by_the_clock() {
+        let at_once = FIXED.replace("poisson", "at-once");
+        let refused = simulation(RACK, &at_once, "warm_up = \"auto\"").unwrap_err();
+        assert_eq!(refused.key, "run.warm_up");
+        assert!(refused.message.contains("by the clock"), "{refused:?}");
+    }
+}
