@@ -42,6 +42,10 @@ class Case:
         """Flows, and data packets times links, of what the case has the network carry; None where that depends on how
         long flows take."""
 
+    @property
+    def doubts(self) -> list[str]:
+        """What was probably not meant, as only network and traffic show together: lines that begin with keys."""
+
 def unequal(cases: list[Case]) -> list[tuple[str, list[tuple[str, str]], list[str], bool]]:
     """In what the schemes of these cases differ beside themselves: what it is, each scheme with what it has, the
     settings that make all alike, and whether it belongs to none of them."""
@@ -132,8 +136,11 @@ def file_hash(content: bytes) -> str:
 def scheme_symbols() -> dict[str, int]:
     """The addresses of what the compiled methods of `packetloom.schemes` may call, by name."""
 
-def scheme_layouts() -> dict[tuple[str, str], tuple[int, int]]:
-    """How many fields the event and the tools of each hook have, by the first base class that has it and its name."""
+_Fields = list[tuple[str, bool]]
+
+def scheme_layouts() -> dict[tuple[str, str], tuple[_Fields, _Fields]]:
+    """The fields of the event and of the tools of each hook, in the order in which they lie in memory, each with
+    whether it is floating point; by the first base class that has the hook and its name."""
 
 class SchemeBench:
     """A flow under the transport of a case, which is of kind "python"; `PacketloomError` with what a method did to the

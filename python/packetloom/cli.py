@@ -552,9 +552,11 @@ def export(
     """Write every case's flows, or its captured packets, in another tool's format."""
     from packetloom.exchange import export as write
     from packetloom.results import Results
+    from packetloom.targets import check_target_folder
 
     if not output.strip():
         raise PacketloomError('-o "": name the folder that the files go to, or . for this one')
+    check_target_folder(Path(output))
     for file in write(Results(folder), format, Path(output)):
         print(f"wrote {file}")
 
@@ -641,14 +643,15 @@ def check(
     too."""
     from packetloom import footing
     from packetloom.forecast import forecast, told
-    from packetloom.scenario import facts, read_plan
+    from packetloom.scenario import doubts, facts, read_plan
 
     if scenario.is_dir():
         from packetloom.damage import check_folder
 
         print(f"{scenario}: {check_folder(scenario)} finished cases, and all files are as they were written")
     plan = read_plan(scenario, settings or ())
-    for warning in plan.warnings:
+    found = [*plan.warnings, *doubts(plan.cases)]
+    for warning in found:
         print(f"warning: {warning}")
     for line in (*facts(plan.cases), *footing.lines(footing.unequal(plan.cases)), *told(forecast(plan.cases), plan)):
         print(line)

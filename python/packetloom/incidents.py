@@ -14,6 +14,8 @@ from packetloom.results import Results
 from packetloom.rows import CaseRow
 from packetloom.statistics import polars_frame
 
+NEVER = {"ps": 2**64 - 1}
+"""A point in time that does not come, as cases have it."""
 PS_PER_MS = 1e9
 WORDS = {"link-down": "link down", "link-degraded": "link slow", "switch-down": "switch down"}
 
@@ -34,6 +36,8 @@ def _faults(
     ends = list(ports.select("node", "peer").iter_rows())
     names = sorted({name for pair in ends for name in pair}, key=_by_kind_and_number)
     for fault in json.loads(line["case"]).get("faults") or [] if line else []:
+        if fault.get("at") == NEVER:
+            continue
         where = [str(name) for name in fault.get("between") or [fault.get("node") or fault.get("host")] if name]
         if fault.get("between"):
             hit = [place for place, (node, peer) in enumerate(ends) if _is_between(node, peer, where)]

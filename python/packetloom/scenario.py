@@ -132,20 +132,32 @@ def plan_from_text(text: str, format: Literal["toml", "json"], origin: str, over
 
 
 def _plan(text: str, format: Literal["toml", "json"], origin: str, overrides: Sequence[str]) -> Plan:
-    scenario = _core.Scenario.read(text, origin, format)
     if overrides:
-        from packetloom.overrides import override
-
-        text = override(text, format, overrides)
-        try:
-            scenario = _core.Scenario.read(text, origin, format)
-        except ScenarioError as error:
-            settings = " ".join(f"--set {setting}" for setting in overrides)
-            raise ScenarioError(f"with {settings}: {error}") from None
+        text, scenario = _overridden(text, origin, format, overrides)
+    else:
+        scenario = _core.Scenario.read(text, origin, format)
     cases = tuple(scenario.cases())
     precision = Precision(*scenario.precision) if scenario.precision else None
     warnings = (*scenario.warnings, *late_sources(text, cases), *footing.warnings(cases))
     return Plan(text, format, origin, tuple(overrides), cases, warnings, precision, scenario.alike)
+
+
+def _overridden(
+    text: str, origin: str, format: Literal["toml", "json"], overrides: Sequence[str]
+) -> tuple[str, _core.Scenario]:
+    """The text with keys overridden, and what it says. Only that has to be right: an override may mend a mistake."""
+    from packetloom.overrides import override
+
+    try:
+        changed = override(text, format, overrides)
+    except PacketloomError:
+        _core.Scenario.read(text, origin, format)  # what can't even be parsed is reported with its line
+        raise
+    try:
+        return changed, _core.Scenario.read(changed, origin, format)
+    except ScenarioError as error:
+        settings = " ".join(f"--set {setting}" for setting in overrides)
+        raise ScenarioError(f"with {settings}: {error}") from None
 
 
 def _nearby(path: Path) -> str:
@@ -189,6 +201,16 @@ def facts(cases: Sequence[_core.Case]) -> list[str]:
         loads.add(of_load)
         schemes.add(of_scheme)
     return [*networks, *lines]
+
+
+def doubts(cases: Sequence[_core.Case]) -> list[str]:
+    """What was probably not meant of cases, as only network and traffic show together; of one seed, as `facts`."""
+    points = {_without(case, "seed"): case for case in reversed(cases)}
+    labelled = [(f"{case.parameters['scheme']}: ", doubt) for case in points.values() for doubt in case.doubts]
+    # What holds for all schemes is said once.
+    of_all = {doubt for _, doubt in labelled if not doubt.startswith("scheme")}
+    own = (f"{label}{doubt}" for label, doubt in labelled if doubt not in of_all)
+    return [*dict.fromkeys(doubt for _, doubt in labelled if doubt in of_all), *dict.fromkeys(own)]
 
 
 def _network(case: _core.Case) -> str:

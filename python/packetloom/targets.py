@@ -33,6 +33,23 @@ def check_target(file: Path | None, *inputs: Path | None) -> None:
             )
 
 
+def check_target_folder(folder: Path) -> None:
+    """Refuses a folder to write several files to that is a results folder, or one of those that a run writes into it.
+
+    Raises:
+        PacketloomError: which results folder it is.
+    """
+    place = Path(os.path.realpath(folder))
+    for results in (place, *place.parents):
+        parts = place.relative_to(results).parts
+        is_own = not parts or parts[0] in OWN
+        if is_own and any(os.path.lexists(results / name) for name in (MARKER, PLAN)):
+            raise PacketloomError(
+                f"-o {folder}: would be among the files of the results in {results}; write to a folder of its own, "
+                f"such as {results / 'exported'}"
+            )
+
+
 def _are_same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)

@@ -241,6 +241,20 @@ def test_a_mistake_is_reported_with_its_line(body: str, line: int, message: str,
             f"{HEAD}class Broken(CongestionControl): pass\nBroken.lost = print\n",
             "line 2: Broken.lost is set outside of the class",
         ),
+        (
+            "import numpy as np\nnp.save('w.npy', np.zeros(3))\n",
+            "line 2: save can't be used here, for the file is run",
+        ),
+        ("from numpy import savetxt\n", "line 1: numpy.savetxt can't be used here"),
+        ("import numpy as np\nnp.zeros(3).tofile('w')\n", "line 2: tofile can't be used here"),
+        ("import packetloom\npacketloom.run('a.toml')\n", "line 2: packetloom.run can't be used here"),
+        ("from packetloom import run\nrun('a.toml')\n", "line 2: run can't be used here"),
+        ("from packetloom.storage import write_text as w\nw('a', 'b')\n", "line 2: w can't be used here"),
+        ("class Broken: pass\nn = 1\nwhile n:\n    n += 1\n", "TimeoutError: more than 2,000,000 steps"),
+        (
+            "def f():\n    while True:\n        pass\nf()\nclass Broken: pass\n",
+            "TimeoutError: more than 2,000,000 steps",
+        ),
         ("from .other import x\nclass Broken: pass\n", "line 1: .other can't be imported here"),
     ],
 )
@@ -273,6 +287,8 @@ def test_what_a_file_may_hold(tmp_path: Path) -> None:
     file.write_text(
         f'''import math
 import numpy as np
+import packetloom
+from packetloom import run
 {HEAD}TABLE = np.array([math.exp(-x) for x in np.linspace(0.0, 1.0, 5)])
 def checked(x):
     assert x > 0
@@ -292,6 +308,7 @@ class Whole(CongestionControl):
         window.cwnd = 2.0 + at(TABLE, 1) + ONE
 if __name__ == "__main__":
     print(open("another file").read())
+    print(run("a.toml"), packetloom.run("b.toml"))
 '''
     )
     assert len(read_plan(scenario(mine("Whole", file))).cases) == 1

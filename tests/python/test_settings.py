@@ -1,8 +1,11 @@
 """Settings that can't be meant, or that no memory has room for, end with a message; those that may be meant warn."""
 
+import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -10,7 +13,8 @@ import pytest
 from packetloom import footing
 from packetloom.api import run
 from packetloom.cli import MISTAKE, main
-from packetloom.scenario import read_plan
+from packetloom.errors import ScenarioError
+from packetloom.scenario import doubts, read_plan
 
 ECN = 'queue = { kind = "ecn", capacity = "225KB" }'
 
@@ -85,3 +89,215 @@ def test_flows_that_a_run_cuts_short_say_what_they_did(scenario: Path, tmp_path:
     assert sent == counted > 0
     # What waits at the host has not left: the window, at most.
     assert 0 <= sent - carried < sent
+
+
+def scheme(transport: Any, queue: Any = "shared-buffer", **more: Any) -> dict[str, Any]:
+    """A scheme of this transport."""
+    return {"name": "any", "transport": transport, "queue": queue, **more}
+
+
+LEAF_SPINE: dict[str, Any] = {
+    "topology": {"kind": "leaf-spine"},
+    "workload": [{"sizes": "web-search"}],
+    "scheme": [{"name": "tcp", "transport": "tcp", "queue": "drop-tail"}],
+    "run": {"loads": [0.3], "flows": 2000},
+}
+
+
+def doubted(changes: dict[str, Any]) -> list[str]:
+    plan = read_plan(LEAF_SPINE | changes)
+    return [*plan.warnings, *doubts(plan.cases)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "run.loads: the flows offer the links from leaf to spine 10"),
+        ({"run": {"loads": [0.27], "flows": 2000}}, ""),
+        ({"topology": {"kind": "fat-tree"}, "run": {"loads": [0.95], "flows": 2000}}, ""),
+        (
+            {"topology": {"kind": "rack"}, "run": {"loads": [0.3], "flows": 50, "warm_up": "1s"}},
+            "run.warm_up: the last flow starts after about",
+        ),
+        (
+            {"topology": {"kind": "rack"}, "fault": [{"kind": "link-down", "between": ["host3", "switch0"]}]},
+            "fault[0]: cuts off host3 for good",
+        ),
+        (
+            {
+                "topology": {"kind": "rack"},
+                "fault": [{"kind": "link-down", "between": ["host3", "switch0"], "at": "never"}],
+            },
+            "fault[0].at: changes nothing: there is never such a fault",
+        ),
+        (
+            {
+                "topology": {"kind": "fat-tree", "k": 4},
+                "fault": [{"kind": "switch-down", "node": "edge0", "at": "1ms"}],
+            },
+            "fault[0]: cuts off host0, host1 for good",
+        ),
+        ({"topology": {"kind": "fat-tree", "k": 4}, "fault": [{"kind": "switch-down", "node": "core0"}]}, ""),
+        (
+            {"topology": {"kind": "rack"}, "scheme": [scheme({"kind": "hpcc", "min_rate": "40Gbps"})]},
+            "scheme.transport.min_rate: hosts have 10Gbps at most",
+        ),
+        (
+            {"topology": {"kind": "fat-tree", "k": 4}, "scheme": [scheme("roce", routing="spray-random")]},
+            "scheme.transport.rto: packets of a flow overtake each other here",
+        ),
+        (
+            {
+                "topology": {"kind": "rack"},
+                "scheme": [scheme("hpcc", queue={"kind": "shared-buffer", "lossless": [5]})],
+            },
+            "scheme[0].queue.lossless: changes nothing: no data is of these classes",
+        ),
+        (
+            {"topology": {"kind": "rack"}, "scheme": [scheme("uec", queue="ndp")]},
+            'scheme[0].queue: uec goes by marks, and "ndp" sets none; write its ecn_min and ecn_max',
+        ),
+        (
+            {
+                "topology": {"kind": "rack"},
+                "scheme": [scheme({"kind": "tcp", "priority": "remaining"}, queue="drop-tail")],
+            },
+            "scheme[0].transport.priority: changes nothing: no queue of the scheme goes by priorities",
+        ),
+        (
+            {
+                "topology": {"kind": "rack"},
+                "scheme": [scheme({"kind": "tcp", "ack_delay": ["1us", "2us"]}, queue="drop-tail")],
+            },
+            "scheme[0].transport.ack_delay: changes nothing: it needs delayed_ack = true; write that, too",
+        ),
+        (
+            {
+                "topology": {"kind": "rack"},
+                "scheme": [
+                    scheme({"kind": "tcp", "ack_delay": "1us", "delayed_ack": [False, True]}, queue="drop-tail"),
+                ],
+            },
+            "",
+        ),
+        (
+            {
+                "topology": {"kind": "rack"},
+                "scheme": [scheme({"kind": "tcp", "ack_delay": "500us"}, queue="drop-tail")],
+            },
+            "",
+        ),
+    ],
+)
+def test_what_was_probably_not_meant_is_told(changes: dict[str, Any], expected: str) -> None:
+    said = doubted(changes)
+    assert len(said) == bool(expected), said
+    assert all(expected in one for one in said), said
+
+
+def test_a_warning_has_the_line_of_its_key(tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(
+        '[topology]\nkind = "rack"\n\n[[workload]]\nsizes = "web-search"\n\n[[scheme]]\nname = "TCP"\n'
+        'queue = "drop-tail"\n\n[scheme.transport]\nkind = "tcp"\nack_delay = "1us"\n\n'
+        "[run]\nloads = [0.2]\nflows = 5\n"
+    )
+    (warning,) = read_plan(file).warnings
+    assert f"{file}:13: scheme[0].transport.ack_delay: changes nothing" in warning
+
+
+def test_a_run_says_what_it_did_not_do(tmp_path: Path) -> None:
+    changes = {
+        "topology": {"kind": "fat-tree", "k": 4},
+        "scheme": [scheme("tcp", queue="drop-tail", routing="hedera")],
+        "run": {"loads": [0.3], "flows": 20, "cool_down": "1s"},
+    }
+    results = run(LEAF_SPINE | changes, tmp_path / "out", progress=False)
+    (said,) = results.to_polars("cases")["warnings"]
+    assert "scheme.routing.interval: the run took" in said
+    assert "run.cool_down: no flow is measured" in said
+
+
+def test_a_fault_that_never_happens_is_none(tmp_path: Path) -> None:
+    fault = {"kind": "link-down", "between": ["edge0", "aggregation0"], "learn_after": "10us"}
+    base = LEAF_SPINE | {"topology": {"kind": "fat-tree", "k": 4}, "run": {"loads": [0.5], "flows": 50}}
+    both = run(base | {"fault": [fault | {"at": ["0us", "never"], "until": "5ms"}]}, tmp_path / "both", progress=False)
+    cases = both.to_polars("cases")
+    assert cases["fault.at"].to_list() == ["0us", "never"]
+    whole = run(base, tmp_path / "whole", progress=False).to_polars("cases")
+    assert cases["fingerprint"][1] == whole["fingerprint"][0] != cases["fingerprint"][0]
+
+
+def test_a_mistake_can_be_mended_by_a_setting(scenario: Path) -> None:
+    scenario.write_text(scenario.read_text().replace("flows = 50", 'flows = "many"'))
+    with pytest.raises(ScenarioError, match=r"small\.toml:\d+: run\.flows"):
+        read_plan(scenario)
+    assert read_plan(scenario, ["run.flows=50"]).cases
+    with pytest.raises(ScenarioError, match=r"with --set run\.seeds=1: .*run\.flows"):
+        read_plan(scenario, ["run.seeds=1"])
+    scenario.write_text(scenario.read_text() + "\n= 3\n")
+    with pytest.raises(ScenarioError, match=r"small\.toml:\d+: this is not TOML"):
+        read_plan(scenario, ["run.flows=50"])
+
+
+@pytest.mark.parametrize(
+    ("topology", "key"),
+    [
+        ({"global_links": 10**9}, "topology.global_links"),
+        ({"routers": 10**9}, "topology.routers"),
+        ({"global_links": 100_000}, "topology.global_links"),
+        ({"hosts_per_router": 10**9}, "topology.hosts_per_router"),
+    ],
+)
+def test_what_is_too_large_is_named(topology: dict[str, Any], key: str) -> None:
+    with pytest.raises(ScenarioError, match=key.replace(".", r"\.") + ": "):
+        read_plan(LEAF_SPINE | {"topology": {"kind": "dragonfly", **topology}})
+
+
+DIGITS = 1_234_567_891
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"run": {"loads": [f"x{number}" for number in range(100_000)]}},
+        {"run": {"loads": [0.3], "flows": DIGITS}},
+        {"topology": {"kind": "k" * 3_000_000}},
+        {"topology": {"kind": "rack", "h" * 3_000_000: 1}},
+        {"topology": {"kind": "rack", "link": {"rate": "1" * 3_000_000}}},
+        {"fault": [{"kind": "link-down", "between": ["h" * 3_000_000, "leaf0"]}]},
+    ],
+)
+def test_a_message_is_short_whatever_was_written(changes: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "long.json"
+    file.write_text(json.dumps(LEAF_SPINE | changes).replace(str(DIGITS), str(DIGITS) * 10_000))
+    with pytest.raises(ScenarioError) as refused:
+        read_plan(file).cases[0].facts  # noqa: B018 some mistakes show on the network
+    assert len(str(refused.value)) < 12_000
+
+
+def test_names_that_look_like_others_are_refused() -> None:
+    with pytest.raises(ScenarioError, match=r'"D\\u202EPCT" has a control character, U\+202E'):
+        read_plan(LEAF_SPINE | {"scheme": [scheme("tcp", queue="drop-tail") | {"name": "D\u202ePCT"}]})
+
+
+def test_advice_on_pauses_is_one_that_holds() -> None:
+    lossless: dict[str, Any] = {"kind": "shared-buffer", "buffer": "12MB"}
+    fault = [{"kind": "corruption", "probability": 0.001}]
+    for rate in ("10Gbps", "400Gbps"):
+        topology = {"kind": "rack", "link": {"rate": rate, "delay": "1us"}}
+
+        def said(pause: str | None, topology: dict[str, Any] = topology) -> str:
+            queue = lossless | ({"pause_time": pause} if pause else {})
+            changes = {"topology": topology, "fault": fault, "scheme": [scheme("hpcc", queue=queue)]}
+            try:
+                return " ".join(read_plan(LEAF_SPINE | changes).cases[0].facts[0])
+            except ScenarioError as error:
+                return str(error)
+
+        advised = re.search(r'pause_time: is missing: .* such as "(\S+)"', said(None))
+        assert advised is not None
+        assert "pause_time" not in said(advised[1])
+        for wrong in ("1ns", "1s"):
+            assert "leave the faults out" in said(wrong)
+            assert "leave it out" not in said(wrong)

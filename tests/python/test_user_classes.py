@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def test_a_choice_of_paths_gives_the_same_bits(
 ) -> None:
     both = (
         {"transport": transport, "queue": queue, "routing": one}
-        for one in (own, mine("paths.py", written), mine("paths.py", "Fixed", number=200))
+        for one in (own, mine("paths.py", written), mine("paths.py", "Fixed", number=20))
     )
     results = packetloom.run(scenario(*both), output=tmp_path / "results")
     first, second, fixed = fingerprints(results)
@@ -239,6 +240,54 @@ def test_an_exception_ends_the_run(method: str, tmp_path: Path, capfd: pytest.Ca
         assert str(again.value) == str(first.value)
 
 
+OUTSIDE = {
+    "arrives": (
+        "queue",
+        f"{RULE}    lanes = 2\n    def arrives(self, arrival, queue):\n        return 99\n",
+        "99, which is no lane; return one from 0 to 1",
+    ),
+    "next": (
+        "queue",
+        f"{RULE}    lanes = 2\n    def next(self, queue):\n        return 2\n",
+        "2, which is no lane; return one from 0 to 1",
+    ),
+    "choose": (
+        "routing",
+        f"{CHOICE}    def choose(self, outgoing, paths):\n        return -7\n",
+        "-7, which is no path; return one from 0 to 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("method", list(OUTSIDE))
+def test_a_choice_of_what_there_is_not_ends_the_run(method: str, tmp_path: Path) -> None:
+    part, text, said = OUTSIDE[method]
+    file = tmp_path / "mad.py"
+    file.write_text(HEAD + text)
+    more: dict[str, Any] = {"entropies": 4} if part == "routing" else {}
+    parts: dict[str, Any] = {"transport": "uec" if part == "routing" else "tcp", "queue": "drop-tail"}
+    parts[part] = mine(file, "Mad", **more)
+    with pytest.raises(PacketloomError, match=rf"Mad\.{method} returned {said}.*\(flow \d+, host\d+ to host\d+, at "):
+        packetloom.run(scenario(parts), output=tmp_path / "results")
+
+
+@pytest.mark.parametrize(
+    ("part", "base", "name"),
+    [
+        ("transport", "CongestionControl", "min_rto"),
+        ("transport", "CongestionControl", "file_hash"),
+        ("routing", "PathChoice", "entropies"),
+        ("queue", "QueueRule", "kind"),
+    ],
+)
+def test_a_parameter_can_not_be_called_as_one_of_the_cores(part: str, base: str, name: str, tmp_path: Path) -> None:
+    file = tmp_path / "taken.py"
+    file.write_text(f"from packetloom.schemes import {base}, number\nclass A({base}):\n    {name} = number(1.0)\n")
+    parts: dict[str, Any] = {"transport": "tcp", "queue": "drop-tail", part: mine(file, "A")}
+    with pytest.raises(ScenarioError, match=rf"A: its parameter {name} is one that every \"python\" has"):
+        read_plan(scenario(parts))
+
+
 LABELS = [
     # What the class declares, what the method sets, and what is said.
     ("classes = 2", "traffic_class = 2", "set the traffic class to 2; write 0 to 1, or declare more than classes = 2"),
@@ -324,9 +373,12 @@ def test_another_machine_gets_the_files(tmp_path: Path, monkeypatch: pytest.Monk
     assert load(str(file), file_hash, "DropTail")["base"] == "QueueRule"
 
 
-def test_records_are_as_large_here_as_in_the_simulator() -> None:
+def test_records_have_the_fields_that_they_have_in_the_simulator_in_its_order() -> None:
+    def fields(record: Mapping[str, type]) -> list[tuple[str, bool]]:
+        return [(name, kind is float) for name, kind in record.items()]
+
     found = {
-        (base, name): (len(EVENTS[hook.event]) if hook.event else 0, len(TOOLS[hook.tools].record))
+        (base, name): (fields(EVENTS[hook.event]) if hook.event else [], fields(TOOLS[hook.tools].record))
         for base, role in ROLES.items()
         for name, hook in role.hooks.items()
         if base != "TelemetryControl"

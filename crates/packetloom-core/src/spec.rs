@@ -15,6 +15,8 @@ pub enum Kind {
     Time,
     /// A time, or this word.
     TimeOr(&'static str),
+    /// A point in time, or `"never"`.
+    Moment,
     /// A size with its unit: `"22.5KB"`.
     Bytes,
     /// A buffer, in bytes or in packets: `"22.5KB"`, `"8packets"`.
@@ -61,9 +63,108 @@ pub struct Param {
     pub doc: &'static str,
     /// Where the default comes from: paper and section, RFC, or "packetloom".
     pub source: &'static str,
+    /// What must hold for it to change anything; [`ALWAYS`] if nothing must.
+    pub acts: &'static [Needs],
+}
+
+/// What a parameter needs to change anything. Where it is written without that, a warning says so.
+#[derive(Clone, Copy, Debug)]
+pub enum Needs {
+    /// Another parameter of its component is one of these, as written; of a component inside, its kind.
+    Is(&'static str, &'static [&'static str]),
+    /// Another parameter of its component is not left out.
+    Set(&'static str),
+    /// Another parameter of its component is a number above this.
+    Above(&'static str, u64),
+    /// Anything else: whether it holds, and what is said where it does not.
+    That(fn(&Site<'_>) -> bool, &'static str),
+}
+
+/// What a parameter that always acts needs.
+pub const ALWAYS: &[Needs] = &[];
+
+/// Where a parameter stands: what its need can depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// Its component.
+    pub own: &'a Values,
+    /// All that the scenario says around it.
+    pub scene: &'a Scene<'a>,
+}
+
+/// A scenario, section by section, in all variants of its grid. Of a scheme's parameter, the scheme is its own alone.
+#[derive(Clone, Debug, Default)]
+pub struct Scene<'a> {
+    /// The networks.
+    pub topologies: Vec<&'a Values>,
+    /// The sources of traffic.
+    pub workloads: Vec<&'a Values>,
+    /// What breaks.
+    pub faults: Vec<&'a Values>,
+    /// The schemes.
+    pub schemes: Vec<&'a Values>,
+    /// Under `[run]`.
+    pub runs: Vec<&'a Values>,
+}
+
+impl Scene<'_> {
+    /// The queues of all schemes' switches and hosts, and the queues inside these.
+    pub fn queues(&self) -> impl Iterator<Item = Values> {
+        let keys = ["queue", "nic"];
+        let mut found: Vec<Values> =
+            self.schemes.iter().flat_map(|scheme| keys.map(|key| scheme.part(key))).flatten().collect();
+        let mut next = 0;
+        while next < found.len() {
+            let inner: Vec<Values> =
+                ["queue", "port"].iter().filter_map(|key| found[next].part(key)).collect();
+            found.extend(inner);
+            next += 1;
+        }
+        found.into_iter()
+    }
+}
+
+impl Needs {
+    /// Whether it is met.
+    pub fn are_met(&self, site: &Site<'_>) -> bool {
+        let value = |key: &str| site.own.entries.get(key).filter(|value| **value != Value::Absent);
+        match self {
+            Needs::Is(key, words) => {
+                value(key).is_some_and(|value| words.iter().any(|word| value.is_called(word)))
+            }
+            Needs::Set(key) => site.own.has(key),
+            Needs::Above(key, bound) => value(key).is_some_and(|value| value.is_above(*bound)),
+            Needs::That(holds, _) => holds(site),
+        }
+    }
+
+    /// What to write, for one that is not met.
+    pub fn advice(&self) -> String {
+        match self {
+            Needs::Is(key, words) => {
+                let quoted = |word: &&str| match *word {
+                    "true" | "false" => (*word).to_owned(),
+                    word => format!("{word:?}"),
+                };
+                let words: Vec<String> = words.iter().map(quoted).collect();
+                format!("it needs {key} = {}; write that, too, or leave this out", words.join(" or "))
+            }
+            Needs::Set(key) => format!("it needs {key}; write that, too, or leave this out"),
+            Needs::Above(key, bound) => {
+                format!("it needs a {key} above {bound}; write that, too, or leave this out")
+            }
+            Needs::That(_, why) => format!("{why}; leave it out"),
+        }
+    }
 }
 
 impl Param {
+    /// The same, which acts where all of these hold.
+    #[must_use]
+    pub const fn acts(self, needs: &'static [Needs]) -> Param {
+        Param { acts: needs, ..self }
+    }
+
     /// One that is this if it is left out.
     pub const fn value(
         name: &'static str,
@@ -72,12 +173,12 @@ impl Param {
         doc: &'static str,
         source: &'static str,
     ) -> Param {
-        Param { name, kind, default: Fallback::Value(default), doc, source }
+        Param { name, kind, default: Fallback::Value(default), doc, source, acts: ALWAYS }
     }
 
     /// One that may be left out.
     pub const fn optional(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
-        Param { name, kind, default: Fallback::Absent, doc, source }
+        Param { name, kind, default: Fallback::Absent, doc, source, acts: ALWAYS }
     }
 }
 
@@ -191,6 +292,27 @@ impl Value {
         }
     }
 
+    /// Whether a word says it: a name, a flag, or the kind of a component.
+    fn is_called(&self, word: &str) -> bool {
+        match self {
+            Value::Text(text) => text == word,
+            Value::Flag(flag) => flag.to_string() == word,
+            Value::Component(inside) => inside.kind == word,
+            _ => false,
+        }
+    }
+
+    /// Whether it is a number above a bound.
+    fn is_above(&self, bound: u64) -> bool {
+        match self {
+            Value::Count(count) => *count > bound,
+            Value::Number(number) => *number > bound as f64,
+            Value::Time(time) => *time > Time::from_ns(bound),
+            Value::Bytes(bytes) => *bytes > bound,
+            _ => false,
+        }
+    }
+
     /// A whole number; panics if it is none: the kind of the parameter says so.
     pub fn as_count(&self) -> u64 {
         match self {
@@ -233,6 +355,19 @@ impl Values {
     /// The value of `key`; panics if the component does not declare it.
     pub fn get(&self, key: &str) -> &Value {
         self.entries.get(key).unwrap_or_else(|| panic!("{} declares no {key}", self.kind))
+    }
+
+    /// Whether the component declares `key`, and it is not left out.
+    pub fn has(&self, key: &str) -> bool {
+        self.entries.get(key).is_some_and(|value| *value != Value::Absent)
+    }
+
+    /// The component `key`, if there is one.
+    pub fn part(&self, key: &str) -> Option<Values> {
+        match self.entries.get(key) {
+            Some(Value::Component(inside)) => Some(inside.clone()),
+            _ => None,
+        }
     }
 
     /// The same with a part of all its sizes, and of those of the components inside; something of each.

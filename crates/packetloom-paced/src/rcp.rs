@@ -6,7 +6,7 @@ use super::paced::{CORE, Header, Kbps, Paced, RateControl, SenderState, check};
 use crate::engine::{Moment, PortAgent, PortInfo};
 use crate::flow::Flow;
 use crate::packet::{Kind as PacketKind, Packet};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
 
 /// RCP.
@@ -44,6 +44,7 @@ impl RateControl for RcpControl {
                     default: Fallback::Value("0.4"),
                     doc: "How strongly spare capacity changes the rate.",
                     source: "the authors' rcp.cc for ns-2: 0.4",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "beta",
@@ -51,6 +52,7 @@ impl RateControl for RcpControl {
                     default: Fallback::Value("0.4"),
                     doc: "How strongly the queue changes the rate.",
                     source: "the authors' rcp.cc for ns-2: 0.4",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "target",
@@ -58,6 +60,7 @@ impl RateControl for RcpControl {
                     default: Fallback::Value("0.95"),
                     doc: "The share of a link that its flows may fill together.",
                     source: "the authors' rcp.cc for ns-2: PHI 0.95",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "initial_rate",
@@ -65,6 +68,7 @@ impl RateControl for RcpControl {
                     default: Fallback::Value("0.05"),
                     doc: "What a link offers before it has seen any flow, as a share of its rate.",
                     source: "the authors' rcp.cc for ns-2: INIT_RATE_FACT 0.05",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "rtt",
@@ -72,6 +76,7 @@ impl RateControl for RcpControl {
                     default: Fallback::Value("200us"),
                     doc: "The round-trip time that links assume before their flows report one.",
                     source: "packetloom",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "longest_interval",
@@ -79,6 +84,7 @@ impl RateControl for RcpControl {
                     default: Fallback::Value("10ms"),
                     doc: "Links set their rate once per mean round-trip time, and at least this often.",
                     source: "the authors' rcp.cc for ns-2: TIMESLOT 0.01 s",
+                    acts: ALWAYS,
                 },
             ],
         ],

@@ -121,6 +121,14 @@ impl Case {
             Ok(built.demand().map(|demand| (demand.flows, demand.packet_hops)))
         })
     }
+
+    /// What was probably not meant, as only the network and the traffic show together.
+    #[getter]
+    fn doubts(&self) -> PyResult<Vec<String>> {
+        let simulation = simulation::Simulation::new(self.core.clone())
+            .map_err(|complaint| complaint_error(&complaint))?;
+        Ok(simulation.doubts().iter().map(|doubt| format!("{}: {}", doubt.key, doubt.message)).collect())
+    }
 }
 
 /// In what the schemes of these cases differ beside themselves: of each such thing what it is, each scheme with what it

@@ -67,11 +67,15 @@ pub fn scheme_symbols(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(addresses)
 }
 
-/// How many fields the event and the tools of each hook have, by the first base class that has it and its name.
+/// The fields of a record: each one's name, and whether it is floating point.
+type Fields = Vec<(&'static str, bool)>;
+
+/// The fields of the event and of the tools of each hook, in the order in which they lie in memory, by the first base
+/// class that has it and its name.
 #[pyfunction]
-pub fn scheme_layouts() -> BTreeMap<(&'static str, &'static str), (usize, usize)> {
+pub fn scheme_layouts() -> BTreeMap<(&'static str, &'static str), (Fields, Fields)> {
     let all = [python::LAYOUTS, python_rate::LAYOUTS, queue::LAYOUTS, routing::LAYOUTS].concat();
-    all.into_iter().map(|one| ((one.base, one.name), (one.event_fields, one.tools_fields))).collect()
+    all.into_iter().map(|one| ((one.base, one.name), (one.event.to_vec(), one.tools.to_vec()))).collect()
 }
 
 impl Compiled {

@@ -4,7 +4,7 @@
 use super::config::Notification;
 use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
-use crate::spec::{Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Values};
 use crate::units::Rate;
 
 /// DCTCP by rates.
@@ -17,6 +17,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("0.0625"),
         doc: "How much of alpha each round trip replaces (g).",
         source: "HPCC's run.py: EWMA_GAIN 0.0625",
+        acts: ALWAYS,
     },
     Param {
         name: "additive_increase",
@@ -24,6 +25,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("615Mbps"),
         doc: "What a round trip without marks adds.",
         source: "HPCC's run.py: DCTCP_RATE_AI 615, a packet in 13 us",
+        acts: ALWAYS,
     },
     Param {
         name: "min_rate",
@@ -31,6 +33,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("1Gbps"),
         doc: "The least rate.",
         source: "HPCC's run.py: MIN_RATE 1000",
+        acts: ALWAYS,
     },
 ];
 

@@ -1,8 +1,9 @@
 //! The parameters that all transports between queue pairs share.
 
 use super::connections;
+use super::python;
 use crate::packet_format;
-use crate::spec::{Complaint, Kind, Param, Values};
+use crate::spec::{Complaint, Kind, Needs, Param, Values};
 use crate::units::Time;
 
 /// What differs between the transports' defaults: each with its source.
@@ -41,6 +42,39 @@ pub const fn default_of() -> Defaults {
         class: "class",
     }
 }
+
+const GO_BACK: &[Needs] = &[Needs::Is("recovery", &["go-back-n"])];
+const IRN: &[Needs] = &[Needs::Is("recovery", &["irn"])];
+
+/// The window of HPCC's paper is never above what the link carries in base_rtt, and already goes by the rate.
+fn has_own_window(values: &Values) -> bool {
+    values.kind == "hpcc" && values.text("variant") == "paper" && values.text("window") != "fixed"
+}
+
+const BOUNDS: &[Needs] = &[Needs::That(
+    |site| !has_own_window(site.own),
+    "HPCC's own window (variant = \"paper\") is never above that; \"fixed\" can be below",
+)];
+
+const SCALES: &[Needs] = &[
+    Needs::Is("window", &["bdp", "fixed"]),
+    Needs::That(|site| !has_own_window(site.own), "HPCC's own window (variant = \"paper\") goes by the rate"),
+];
+
+const GOES_BY_RTT: &[Needs] = &[Needs::That(
+    |site| {
+        let by_itself = !["roce", "dcqcn", "rdma-dctcp"].contains(&site.own.kind.as_str());
+        let cap = site.own.text("recovery") == "irn" && site.own.optional_count("bdp_cap").is_none();
+        by_itself || cap || site.own.text("window") == "bdp"
+    },
+    "it needs window = \"bdp\", or recovery = \"irn\" without bdp_cap",
+)];
+
+/// Those that take a mark, or a NACK, for congestion.
+const GOES_BY_MARKS: &[Needs] = &[Needs::That(
+    |site| python::goes_by_marks(site.own) || matches!(site.own.kind.as_str(), "dcqcn" | "rdma-dctcp"),
+    "the transport, or its class, does not go by marks",
+)];
 
 /// The parameters under these defaults.
 pub const fn core(d: Defaults) -> [Param; 23] {
@@ -81,81 +115,82 @@ pub const fn core(d: Defaults) -> [Param; 23] {
             "500us",
             "With go-back-n: a receiver sends at most one NACK in such a time for the same missing packet.",
             "HPCC's simulator: NACK Generation Interval",
-        ),
+        ).acts(GO_BACK),
         Param::value(
             "ack_duplicates",
             Kind::Flag,
             "true",
             "With go-back-n: acknowledge a packet that came before; otherwise ignore it, as HPCC's simulator does.",
             "InfiniBand specification: C9-110",
-        ),
+        ).acts(GO_BACK),
         Param::optional(
             "chunk",
             Kind::Count(2),
             "With go-back-n: go back to the start of a chunk of this many packets, of which acknowledgements count whole ones only; left out: to the missing packet.",
             "HPCC's simulator: L2_BACK_TO_ZERO, L2_CHUNK_SIZE",
-        ),
+        ).acts(GO_BACK),
         Param::optional(
             "rto",
             Kind::Time,
             "With go-back-n: if nothing is acknowledged for this long after the last packet sent or acknowledgement, go back; left out: never, so that a lost last packet is never repaired (ConWeave's simulator: 4 ms).",
             "HPCC's simulator: none",
-        ),
+        ).acts(GO_BACK),
         Param::value(
             "rto_low",
             Kind::Time,
             "100us",
             "With irn: the timeout while fewer than rto_low_packets are in flight.",
             "IRN (SIGCOMM 2018) §4.1: RTO_low",
-        ),
+        ).acts(IRN),
         Param::value(
             "rto_high",
             Kind::Time,
             "320us",
             "With irn: the timeout otherwise.",
             "IRN (SIGCOMM 2018) §4.1: RTO_high",
-        ),
+        ).acts(IRN),
         Param::value(
             "rto_low_packets",
             Kind::Count(0),
             "3",
             "With irn: see rto_low.",
             "IRN (SIGCOMM 2018) §4.1: N = 3",
-        ),
+        ).acts(IRN),
         Param::optional(
             "bdp_cap",
             Kind::Count(1),
             "With irn: this many packets may be in flight; left out: what the host's link carries in base_rtt.",
             "IRN (SIGCOMM 2018) §3.2: BDP-FC",
-        ),
+        ).acts(IRN),
         Param::value(
             "nack_is_cnp",
             Kind::Flag,
             "false",
             "Of transports that go by marks: take a NACK as a sign of congestion, like a mark. Where marks come back in CNPs, a NACK counts as one only if the flow has had none for a cnp_interval.",
             "HPCC's simulator: no; ConWeave's, after ConnectX: yes",
-        ),
+        )
+        .acts(GOES_BY_MARKS),
         Param::value(
             "ack_every",
             Kind::Count(1),
             "1",
             "Acknowledge once in this many packets; the last of a flow, and one after which the sender's window is full, at once.",
             "HPCC's simulator acknowledges each, whatever its L2_ACK_INTERVAL",
-        ),
+        ).acts(&[Needs::Is("recovery", &["go-back-n", "irn"])]),
         Param::value(
             "ack_delay",
             Kind::Time,
             "10us",
             "With ack_every above 1: the longest that an acknowledgement waits for packets to come.",
             "packetloom",
-        ),
+        ).acts(&[Needs::Above("ack_every", 1)]),
         Param::value(
             "window",
             Kind::Choice(&["none", "bdp", "fixed"]),
             d.window.0,
             "What bounds the bytes in flight beside the rate: nothing; what the host's link carries in base_rtt; or window_bytes. The packet that fills it may exceed it.",
             d.window.1,
-        ),
+        ).acts(BOUNDS),
         Param::optional(
             "window_bytes",
             Kind::Bytes,
@@ -168,13 +203,13 @@ pub const fn core(d: Defaults) -> [Param; 23] {
             d.variable_window.0,
             "Scale the window with the flow's rate over the link's.",
             d.variable_window.1,
-        ),
+        ).acts(SCALES),
         Param::optional(
             "base_rtt",
             Kind::Time,
             "The network's round-trip time without queues, as senders know it; left out: the longest of all pairs of hosts, with one full payload on each link of the way there.",
             "HPCC's simulator: GLOBAL_T 1",
-        ),
+        ).acts(GOES_BY_RTT),
         Param::optional(
             "initial_rate",
             Kind::Rate,

@@ -5,7 +5,7 @@ use super::config::bdp_bytes;
 use super::control::{AckInfo, Control, FlowPath, Loss, Spacing};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::{Rate, Time};
 
 /// Swift.
@@ -18,11 +18,18 @@ const fn number(
     doc: &'static str,
     source: &'static str,
 ) -> Param {
-    Param { name, kind: Kind::Number(low, high), default: Fallback::Value(default), doc, source }
+    Param {
+        name,
+        kind: Kind::Number(low, high),
+        default: Fallback::Value(default),
+        doc,
+        source,
+        acts: ALWAYS,
+    }
 }
 
 const fn time(name: &'static str, doc: &'static str, source: &'static str) -> Param {
-    Param { name, kind: Kind::Time, default: Fallback::Absent, doc, source }
+    Param { name, kind: Kind::Time, default: Fallback::Absent, doc, source, acts: ALWAYS }
 }
 
 const PARAMS: &[Param] = &[
@@ -32,6 +39,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("paper"),
         doc: "Whose constants hold for what is left out below: the paper's scale for a fabric, or htsim's guesses.",
         source: "Swift (SIGCOMM 2020) §3, §4; htsim: swift.cpp",
+        acts: ALWAYS,
     },
     number(
         "ai",
@@ -88,6 +96,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Absent,
         doc: "A flow's first window in packets. Left out: what the link carries in base_rtt (paper), 12 (htsim).",
         source: "packetloom: line rate, as other RDMA flows start; htsim: _default_cwnd 12",
+        acts: ALWAYS,
     },
     number(
         "min_window",
@@ -109,6 +118,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("5"),
         doc: "After this many timeouts in a row the window is the least (RETX_RESET_THRESHOLD).",
         source: "htsim: swift.cpp; Swift (SIGCOMM 2020), algorithm 1",
+        acts: ALWAYS,
     },
 ];
 

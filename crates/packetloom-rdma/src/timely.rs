@@ -3,14 +3,14 @@
 use super::control::{AckInfo, Control, FlowPath};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::{Rate, Time};
 
 /// TIMELY.
 pub type Timely = super::Rdma<TimelyControl>;
 
 const fn own(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
-    Param { name, kind, default: Fallback::Absent, doc, source }
+    Param { name, kind, default: Fallback::Absent, doc, source, acts: ALWAYS }
 }
 
 const PARAMS: &[Param] = &[
@@ -20,6 +20,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("per-ack"),
         doc: "How often the rate is set: once per round trip, as in HPCC's simulator; or with every acknowledgement, in proportion to the time since the last, as eRPC does after the authors' code. What is left out below is as that one has it.",
         source: "HPCC's simulator: CC_MODE 7; eRPC: timely.h",
+        acts: ALWAYS,
     },
     own(
         "ewma",
@@ -33,6 +34,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("0.8"),
         doc: "How strongly the rate is cut.",
         source: "TIMELY (SIGCOMM 2015) §5: 0.8",
+        acts: ALWAYS,
     },
     Param {
         name: "t_low",
@@ -40,6 +42,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("50us"),
         doc: "Below this round-trip time the rate rises whatever the gradient.",
         source: "TIMELY (SIGCOMM 2015) §5: 50 us",
+        acts: ALWAYS,
     },
     own(
         "t_high",

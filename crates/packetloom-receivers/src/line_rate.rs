@@ -16,7 +16,7 @@ use super::{Scheme, Sending};
 use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
-use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::units::Time;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -107,6 +107,7 @@ impl Scheme for LineRate {
                 default: Fallback::Value("40us"),
                 doc: "A packet not acknowledged for this long is sent again.",
                 source: "pFabric §3: 40 us for 22.5 KB queues",
+                acts: ALWAYS,
             },
             Param {
                 name: "probe_after",
@@ -114,6 +115,7 @@ impl Scheme for LineRate {
                 default: Fallback::Value("5"),
                 doc: "After this many timeouts of silence a flow sends only a small probe per timeout until an answer comes; left out: never.",
                 source: "pFabric's ns-2 code",
+                acts: ALWAYS,
             },
             priority::PARAM,
         ]],

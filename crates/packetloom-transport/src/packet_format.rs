@@ -3,7 +3,7 @@
 use super::priority;
 use crate::measure::Format;
 use crate::packet::{Kind, Packet};
-use crate::spec::{self, Complaint, Fallback, Param, Values};
+use crate::spec::{self, ALWAYS, Complaint, Fallback, Needs, Param, Values};
 
 /// Payload of a full packet.
 pub const MSS: Param = Param {
@@ -12,6 +12,7 @@ pub const MSS: Param = Param {
     default: Fallback::Value("1460B"),
     doc: "Payload bytes of a full packet.",
     source: "Ethernet's 1500 B less IPv4 and TCP headers",
+    acts: ALWAYS,
 };
 
 /// Header of a data packet.
@@ -21,6 +22,7 @@ pub const HEADER: Param = Param {
     default: Fallback::Value("40B"),
     doc: "Header bytes of a data packet.",
     source: "IPv4 and TCP without options",
+    acts: ALWAYS,
 };
 
 /// Size of an acknowledgement.
@@ -30,10 +32,12 @@ pub const ACK: Param = Param {
     default: Fallback::Value("40B"),
     doc: "Bytes of an acknowledgement or probe on the wire.",
     source: "IPv4 and TCP without options",
+    acts: ALWAYS,
 };
 
-/// All three, for models that have no others.
-pub const PARAMS: &[Param] = &[MSS, HEADER, ACK];
+/// All three, for models that have no others, and no acknowledgements either.
+pub const PARAMS: &[Param] =
+    &[MSS, HEADER, ACK.acts(&[Needs::That(|_| false, "a flow-level model has no answers")])];
 
 /// The sizes of a transport's packets.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,8 @@
 //! The number by which a pFabric switch ranks packets (pFabric §2.2). Small is urgent.
 
 use crate::flow::Flow;
-use crate::spec::{Fallback, Kind, Param, Values};
+use crate::queue;
+use crate::spec::{Fallback, Kind, Needs, Param, Values};
 use crate::units::Time;
 
 /// Acknowledgements and other control packets go first.
@@ -23,6 +24,12 @@ pub enum Priority {
     Deadline,
 }
 
+/// Where switches look at it.
+const RANKED: &[Needs] = &[Needs::That(
+    |site| site.scene.queues().any(|queue| queue::ranks(&queue)),
+    "no queue of the scheme goes by priorities, as \"pfabric\" does",
+)];
+
 /// The parameter, with the default that fits pFabric's hosts.
 pub const PARAM: Param = param("remaining", "pFabric §3: packets contain the remaining flow size");
 
@@ -34,6 +41,7 @@ pub const fn param(default: &'static str, source: &'static str) -> Param {
         default: Fallback::Value(default),
         doc: "The priority in each packet: none, bytes remaining (SRPT), flow size (SJF), or time left to the deadline in microseconds (EDF).",
         source,
+        acts: RANKED,
     }
 }
 

@@ -94,6 +94,11 @@ pub trait Variant: Send {
 
     /// Reads its parameters.
     fn read(values: &Values) -> Settings;
+
+    /// Whether it goes by marks.
+    fn goes_by_marks(_values: &Values) -> bool {
+        false
+    }
 }
 
 /// Parameters that were read.
@@ -144,6 +149,10 @@ impl Variant for OfUec {
     fn read(values: &Values) -> Settings {
         Settings(params::uec(values))
     }
+
+    fn goes_by_marks(values: &Values) -> bool {
+        params::goes_by_marks(values)
+    }
 }
 
 /// All flows at one host.
@@ -162,6 +171,10 @@ impl<V: Variant> Scheme for Sprayed<V> {
     const JUDGED: Judged = Judged::Packets;
     const NEEDS_WHOLE: Option<&'static str> =
         Some("its packets take several paths, and its receivers give credit");
+
+    fn goes_by_marks(values: &Values) -> bool {
+        V::goes_by_marks(values)
+    }
 
     fn configure(values: &Values) -> Setup {
         let Settings(config) = V::read(values);

@@ -5,7 +5,7 @@ use super::service::{self, Service};
 use super::window::Rule;
 use super::{nscc, oversubscribed, pacer, sleek};
 use crate::packet_format::{self, PacketFormat};
-use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values};
 use crate::units::{Rate, Time};
 
 const HTSIM: &str = "htsim_uec";
@@ -18,8 +18,32 @@ const fn param(
     doc: &'static str,
     source: &'static str,
 ) -> Param {
-    Param { name, kind, default: Fallback::Value(default), doc, source }
+    Param { name, kind, default: Fallback::Value(default), doc, source, acts: ALWAYS }
 }
+
+fn has(values: &Values, control: &str) -> bool {
+    service::control(values).is_some_and(|chosen| chosen == "both" || chosen == control)
+}
+
+/// Whether marks move anything: the senders' window, or what receivers of an oversubscribed network pull.
+pub fn goes_by_marks(values: &Values) -> bool {
+    let by_window = has(values, "nscc") && values.text("window") != "constant";
+    by_window || (has(values, "rccc") && values.has("oversubscription"))
+}
+
+const HAS_WINDOW: &[Needs] =
+    &[Needs::That(|site| has(site.own, "nscc"), "it needs control = \"nscc\" or \"both\"")];
+const HAS_CREDIT: &[Needs] =
+    &[Needs::That(|site| has(site.own, "rccc"), "it needs control = \"rccc\" or \"both\"")];
+const NSCC: &[Needs] = &[HAS_WINDOW[0], Needs::Is("window", &["nscc"])];
+const IS_CONTROLLED: &[Needs] = &[Needs::That(
+    |site| service::control(site.own).is_some(),
+    "with this service nobody controls congestion; it needs control = \"nscc\"",
+)];
+
+/// EQDS has no window that goes by round trips, and timeouts of its own.
+const KNOWS_RTT: &[Needs] =
+    &[Needs::That(|site| site.own.kind != "eqds", "EQDS's hosts go by no round trip")];
 
 /// What both have.
 pub const COMMON: &[Param] = &[
@@ -53,7 +77,7 @@ pub const COMMON: &[Param] = &[
         Kind::Time,
         "The round trip without queues that hosts assume; left out: the longest in the network, of a full packet and its answer; where hosts have several links, in that network into which a flow's links lead.",
         HTSIM,
-    ),
+    ).acts(KNOWS_RTT),
 ];
 
 /// Ultra Ethernet's own.
@@ -71,26 +95,26 @@ pub const UEC: &[Param] = &[
         "nscc",
         "What moves the senders' window: delays and marks; marks alone, up a packet a window and down a third of what is marked; or nothing.",
         "htsim_uec: -sender_cc_algo",
-    ),
+    ).acts(HAS_WINDOW),
     param(
         "max_window",
         Kind::Number(0.1, 100.0),
         "1.5",
         "The largest window, and the most credit, in bandwidth-delay products; a full packet at least.",
         HTSIM,
-    ),
+    ).acts(IS_CONTROLLED),
     Param::optional(
         "initial_window",
         Kind::Count(1),
         "The first window in full packets; left out: the largest.",
         "htsim_uec: -cwnd",
-    ),
+    ).acts(HAS_WINDOW),
     Param::optional(
         "target_delay",
         Kind::Time,
         "The delay in queues that NSCC aims at; left out: 0.75 of the base round trip, or with sleek, where queues are longer, all of it.",
         HTSIM,
-    ),
+    ).acts(HAS_WINDOW),
     param(
         "control_per_data",
         Kind::Count(1),
@@ -104,100 +128,100 @@ pub const UEC: &[Param] = &[
         "100Gbps",
         "NSCC's gains are in proportion to the bandwidth-delay product over that of this rate.",
         HTSIM,
-    ),
-    param("reference_rtt", Kind::Time, "12us", "And of this round trip.", HTSIM),
+    ).acts(NSCC),
+    param("reference_rtt", Kind::Time, "12us", "And of this round trip.", HTSIM).acts(NSCC),
     param(
         "alpha",
         Kind::Number(0.0, 100.0),
         "4",
         "Proportional increase: packets a round trip as the delay is nothing.",
         HTSIM,
-    ),
+    ).acts(NSCC),
     param(
         "fair_increase",
         Kind::Number(0.0, 100.0),
         "5",
         "Fair increase: packets a round trip, where the delay is above its target and nothing is marked.",
         HTSIM,
-    ),
+    ).acts(NSCC),
     param(
         "eta",
         Kind::Number(0.0, 100.0),
         "0.15",
         "Packets by which a window grows each round trip in any case.",
         HTSIM,
-    ),
+    ).acts(NSCC),
     param(
         "fast_increase",
         Kind::Number(0.0, 10.0),
         "0.25",
         "By how much of what is acknowledged a window grows that had no delay for a window's worth.",
         HTSIM,
-    ),
-    param("fast_below", Kind::Time, "1us", "A delay below this is none.", HTSIM),
+    ).acts(NSCC),
+    param("fast_below", Kind::Time, "1us", "A delay below this is none.", HTSIM).acts(NSCC),
     param(
         "gamma",
         Kind::Number(0.0, 1.0),
         "0.8",
         "Multiplicative decrease, in proportion to the delay above its target.",
         HTSIM,
-    ),
+    ).acts(NSCC),
     param(
         "max_decrease",
         Kind::Number(0.0, 1.0),
         "0.5",
         "The most of a window that one decrease takes.",
         HTSIM,
-    ),
+    ).acts(NSCC),
     param(
         "delay_gain",
         Kind::Number(0.0001, 1.0),
         "0.0125",
         "The weight of a new delay in the smoothed one.",
         HTSIM,
-    ),
+    ).acts(NSCC),
     param(
         "adapt_gate",
         Kind::Count(0),
         "3",
         "Quick adaptation: once a round trip with a full queue, if anything was trimmed, and less than the largest window over two to the power of this arrived, the window becomes what arrived.",
         HTSIM,
-    ),
+    ).acts(NSCC),
     param(
         "adapt_threshold",
         Kind::Number(0.0, 1000.0),
         "4",
         "The same if the delay was above this many targets.",
         HTSIM,
-    ),
+    ).acts(NSCC),
     param(
         "adjust_every",
         Kind::Count(1),
         "8",
         "A window is adjusted after this many full packets' bytes, if not after a round trip.",
         HTSIM,
-    ),
+    ).acts(NSCC),
     param(
         "pull_packets",
         Kind::Count(1),
         "4",
         "Full payloads of credit in a pull.",
         "Ultra Ethernet; htsim_uec: 4",
-    ),
+    ).acts(HAS_CREDIT),
     param(
         "pull_quantum",
         Kind::Bytes,
         "256B",
         "Credit is counted in this many bytes.",
         "Ultra Ethernet; htsim_uec: 256 B",
-    ),
+    ).acts(HAS_CREDIT),
     param(
         "pull_rate",
         Kind::Number(0.01, 1.0),
         "0.99",
         "The share of the receiver's link that the credit of pulls would fill.",
         HTSIM,
-    ),
+    ).acts(HAS_CREDIT),
     Param::optional(
         "oversubscription",
         Kind::Number(1.0, 1000.0),
@@ -210,28 +234,28 @@ pub const UEC: &[Param] = &[
         "0.01",
         "By how much of its link a receiver pulls for more each period, doubled while nothing is marked.",
         HTSIM,
-    ),
+    ).acts(&[Needs::Set("oversubscription")]),
     param(
         "oversubscription_decrease",
         Kind::Number(0.0, 1.0),
         "0.5",
         "By how much less, of the share of marks above their target.",
         HTSIM,
-    ),
+    ).acts(&[Needs::Set("oversubscription")]),
     param(
         "oversubscription_target",
         Kind::Number(0.0, 1.0),
         "0.3",
         "The share of marks that is aimed at.",
         HTSIM,
-    ),
+    ).acts(&[Needs::Set("oversubscription")]),
     param(
         "oversubscription_gain",
         Kind::Number(0.0001, 1.0),
         "0.5",
         "The weight of a period's marks.",
         HTSIM,
-    ),
+    ).acts(&[Needs::Set("oversubscription")]),
     param(
         "sleek",
         Kind::Flag,
@@ -245,16 +269,16 @@ pub const UEC: &[Param] = &[
         "1.5",
         "With sleek: a packet is lost when this many windows arrived beyond it.",
         HTSIM,
-    ),
-    param("sleek_packets", Kind::Count(1), "5", "And this many packets at least.", HTSIM),
+    ).acts(&[Needs::Is("sleek", &["true"])]),
+    param("sleek_packets", Kind::Count(1), "5", "And this many packets at least.", HTSIM).acts(&[Needs::Is("sleek", &["true"])]),
     param(
         "probe_first",
         Kind::Count(1),
         "3",
         "With sleek: a probe goes after this many base round trips without an answer while there is more to send; otherwise after one and the target delay.",
         HTSIM,
-    ),
-    param("probe_again", Kind::Count(1), "5", "And another after this many.", HTSIM),
+    ).acts(&[Needs::Is("sleek", &["true"])]),
+    param("probe_again", Kind::Count(1), "5", "And another after this many.", HTSIM).acts(&[Needs::Is("sleek", &["true"])]),
 ];
 
 /// EQDS's own.

@@ -8,7 +8,7 @@
 //! | RUDI | any; sprayed | repeated one by one; may be delivered twice | `idempotent.rs` |
 //! | UUD | any; sprayed | lost for good | `unreliable.rs` |
 
-use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Param, Values};
 
 /// A delivery service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,7 @@ pub const PARAM: Param = Param {
     default: Fallback::Value("rud"),
     doc: "The delivery service: rud, reliable and unordered, over all paths; rod, reliable and in order, by one path, going back to what is missing; rudi, reliable and unordered, each packet answered by itself, and delivered twice if it comes twice; uud, unreliable: no answers, and what is lost stays lost.",
     source: "Ultra Ethernet specification 1.0, §3.5.7.1 to §3.5.7.4; when NACKs of rod go is assumed",
+    acts: ALWAYS,
 };
 
 impl Service {

@@ -4,7 +4,7 @@
 
 use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
 
 /// CUBIC.
@@ -54,6 +54,7 @@ impl Congestion for CubicControl {
                     default: Fallback::Value("0.4"),
                     doc: "How steep the cubic function is, in packets per cubic second. At a datacenter's round-trip times 0.4 leaves the growth to the Reno-friendly region.",
                     source: "RFC 9438 §5: C = 0.4",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "beta",
@@ -61,6 +62,7 @@ impl Congestion for CubicControl {
                     default: Fallback::Value("0.7"),
                     doc: "What is left of the window after a loss.",
                     source: "RFC 9438 §4.6: 0.7",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "fast_convergence",
@@ -68,6 +70,7 @@ impl Congestion for CubicControl {
                     default: Fallback::Value("true"),
                     doc: "A flow whose window is reduced before it is back where it was aims lower, in favour of others.",
                     source: "RFC 9438 §4.7",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "reno_friendly",
@@ -75,6 +78,7 @@ impl Congestion for CubicControl {
                     default: Fallback::Value("true"),
                     doc: "The window grows no more slowly than Reno's would that gives up as little at a loss.",
                     source: "RFC 9438 §4.3",
+                    acts: ALWAYS,
                 },
             ],
         ],

@@ -3,7 +3,7 @@
 use super::marked_share::{self, MarkedShare, ONE};
 use super::windowed::{Acked, Congestion, Window, Windowed, check, core, default_of};
 use crate::flow::Flow;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
 
 /// D2TCP.
@@ -35,6 +35,7 @@ impl Congestion for D2tcpControl {
                     default: Fallback::Value("0.5"),
                     doc: "The deadline imminence factor d is no smaller than this.",
                     source: "D2TCP §3.2: d ≥ 0.5",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "greatest_imminence",
@@ -42,6 +43,7 @@ impl Congestion for D2tcpControl {
                     default: Fallback::Value("2"),
                     doc: "The deadline imminence factor d is no greater than this.",
                     source: "D2TCP §3.2: d ≤ 2.0",
+                    acts: ALWAYS,
                 },
             ],
         ],

@@ -2,7 +2,7 @@
 //! window that shrinks in proportion.
 
 use super::windowed::{Acked, Window};
-use crate::spec::{Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Fallback, Kind, Param, Values};
 
 /// Its parameters.
 pub const PARAMS: &[Param] = &[
@@ -12,6 +12,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("0.0625"),
         doc: "The weight of a new observation in the estimate alpha of the marked share.",
         source: "RFC 8257 §4.2: 1/16",
+        acts: ALWAYS,
     },
     Param {
         name: "initial_alpha",
@@ -19,6 +20,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("1"),
         doc: "The estimate at a flow's start.",
         source: "RFC 8257 §3.3: 1",
+        acts: ALWAYS,
     },
 ];
 

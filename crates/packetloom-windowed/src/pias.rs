@@ -6,7 +6,7 @@ use super::marked_share::{self, MarkedShare};
 use super::windowed::{Acked, Congestion, Header, Window, Windowed, check as check_core, core, default_of};
 use crate::flow::Flow;
 use crate::packet::Packet;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values};
 use std::sync::Arc;
 
 /// PIAS.
@@ -45,6 +45,7 @@ impl Congestion for PiasControl {
                     ),
                     doc: "A flow that sends more than this many bytes is demoted to the next class.",
                     source: "PIAS's ns-2 code: 8 priorities, web search at a load of 0.8",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "aging",
@@ -52,6 +53,7 @@ impl Congestion for PiasControl {
                     default: Fallback::Value("true"),
                     doc: "A flow with two timeouts in a row is starving: what it has sent is forgotten, and it is back at the highest priority.",
                     source: "PIAS §4.1; its code: 2 consecutive timeouts",
+                    acts: ALWAYS,
                 },
             ],
         ],

@@ -4,6 +4,7 @@ mod alone;
 mod checks;
 mod critical;
 mod demand;
+mod doubts;
 mod fidelity;
 mod flow_level;
 mod flow_rung;
@@ -36,7 +37,7 @@ pub use trial::{Cost, Trial};
 use crate::audit::{Violation, check_rows};
 use crate::central;
 use crate::engine::{FlowStatus, Tally};
-use crate::fault::Faults;
+use crate::fault::{self, Faults};
 use crate::flow::{Flow, HostId};
 use crate::fluid;
 use crate::measure::{Collector, FlowRow, FlowWatch, Format};
@@ -63,7 +64,7 @@ use planned::run_central;
 use settling::{Settling, with_warm_up};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use warnings::unfinished;
+use warnings::{never_asked, unfinished, unmeasured};
 
 /// The flow-level models: transports without packets.
 const FLUID_MODELS: &[Made<Model>] = &[
@@ -159,7 +160,7 @@ impl Simulation {
             return Err(Complaint::new("scheme.queue", "is missing; write one such as \"drop-tail\""));
         }
         let is_central = central::is_central(&transport.kind);
-        if let ([_, ..], true) = (&case.faults[..], is_fluid || is_central) {
+        if case.faults.iter().any(fault::happens) && (is_fluid || is_central) {
             let why = if is_central {
                 "sends no packet twice"
             } else {
@@ -419,6 +420,8 @@ impl Setting {
             row.measured &= (from..=until).contains(&row.flow.start);
         }
         let simulated = if finished == started { ended.unwrap_or(Time::ZERO) } else { self.max_time() };
+        warnings.extend(unmeasured(&self.case.run, &flows, last_start));
+        warnings.extend(never_asked(&self.case.scheme, simulated));
         Outcome {
             cancelled: false,
             is_estimated: false,

@@ -20,7 +20,7 @@ import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from packetloom import _core
@@ -48,6 +48,8 @@ _LISTS = {"list[int]": int, "list[float]": float}
 _INT_END = 1 << 63
 # As many numbers as a state holds: half a megabyte for each flow or port.
 _MOST_NUMBERS = 65_536
+# A file takes so many lines of Python, loops included, to define its classes and constants; some seconds.
+_MOST_STEPS = 2_000_000
 Value = int | float | bool
 
 
@@ -176,12 +178,33 @@ def _module(copy: Path, source: str, class_name: str) -> tuple[dict[str, Any], a
     check_statements(tree, _methods(classes[class_name]))
     namespace = _namespace(copy, source)
     try:
-        exec(compile(tree, str(copy), "exec"), namespace)
+        _run(compile(tree, str(copy), "exec"), namespace)
     except (Exception, SystemExit) as error:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == str(copy) and frame.lineno]
         raise TranslationError(lines[-1] if lines else 1, f"{type(error).__name__}: {error}") from None
     return namespace, classes[class_name]
+
+
+def _run(code: CodeType, namespace: dict[str, Any]) -> None:
+    """Runs a file, but not for ever: what it computes beside its classes are constants."""
+    steps = 0
+
+    def count(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal steps
+        if frame.f_code.co_filename != code.co_filename:
+            return None
+        steps += event == "line"
+        if steps > _MOST_STEPS:
+            raise TimeoutError(f"more than {_MOST_STEPS:,} steps before a class is there; look for a loop without end")
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        exec(code, namespace)
+    finally:
+        sys.settrace(before)
 
 
 def _methods(node: ast.ClassDef) -> dict[str, ast.FunctionDef]:

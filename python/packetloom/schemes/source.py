@@ -1,7 +1,8 @@
 """Reads a user's file, and checks that what it gives depends on its text alone.
 
 A case's identity has the file's text, and the cache goes by that. So nothing in a file may read another file, the
-clock, memory that nobody wrote, or random numbers that no seed sets.
+clock, memory that nobody wrote, or random numbers that no seed sets. And it is run wherever a scenario is read, so it
+may write nothing either.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ _NUMBA = frozenset(("boolean", "float32", "float64", "int32", "int64", "jit", "n
 _BUILTINS = frozenset(("compile", "eval", "exec", "getattr", "globals", "input", "locals", "open", "setattr", "vars"))
 # What two processes call differently; as names of the user's own they are common.
 _ADDRESSES = frozenset(("hash", "id"))
+# What writes a file: of numpy, and of its arrays.
+_WRITES = frozenset(("dump", "save", "savetxt", "savez", "savez_compressed", "tofile"))
+# Of packetloom's own modules; the rest runs simulations, and writes results.
+_OURS = "packetloom.schemes"
 _UNDERSCORES = frozenset(("__all__", "__doc__", "__init__", "__name__"))
 _INSTEAD = {
     "random": "; queue.random(n) and paths.random(n) draw numbers that the seed sets",
@@ -73,6 +78,7 @@ def check_alone(tree: ast.Module) -> None:
         TranslationError: what does, and where.
     """
     modules = _modules(tree)
+    foreign = {alias.asname or alias.name for alias in _foreign(tree)}
     # What a module is used by: `np` in `np.sqrt`. Elsewhere its name would be another name of the module.
     owners: set[int] = set()
     for node in _nodes(tree):
@@ -84,6 +90,8 @@ def check_alone(tree: ast.Module) -> None:
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             if node.id in _BUILTINS or _is_internal(node.id):
                 raise _not_alone(node, node.id, node.id)
+            if node.id in foreign:
+                raise _not_a_program(node, node.id)
             if id(node) not in owners and modules.get(node.id, "packetloom") != "packetloom":
                 raise TranslationError(node.lineno, f"{node.id} is a module; write what of it, such as {node.id}.NAME")
 
@@ -120,6 +128,14 @@ def _modules(tree: ast.Module) -> dict[str, str]:
     return modules
 
 
+def _foreign(tree: ast.Module) -> Iterator[ast.alias]:
+    """What a file imports from packetloom beside what classes are made of."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "packetloom":
+            of_schemes = node.module == _OURS
+            yield from (one for one in node.names if not of_schemes and f"{node.module}.{one.name}" != _OURS)
+
+
 def _check_import(node: ast.stmt, name: str) -> None:
     if name.partition(".")[0] not in _IMPORTS:
         known = ", ".join(_IMPORTS)
@@ -129,6 +145,8 @@ def _check_import(node: ast.stmt, name: str) -> None:
 def _check_attribute(node: ast.Attribute, modules: dict[str, str]) -> None:
     if _is_internal(node.attr):
         raise _not_alone(node, node.attr, node.attr)
+    if node.attr in _WRITES:
+        raise _not_a_program(node, node.attr)
     names = [node.attr]
     value = node.value
     while isinstance(value, ast.Attribute):
@@ -148,10 +166,22 @@ def _check_path(node: ast.stmt | ast.expr, path: str, written: str) -> None:
         refused = [first]
     if refused:
         raise _not_alone(node, written, refused[0])
+    if module == "packetloom" and isinstance(node, ast.expr) and first not in ("", "schemes"):
+        raise _not_a_program(node, written)
+    if module == "numpy" and first in _WRITES:
+        raise _not_a_program(node, written)
 
 
 def _is_internal(name: str) -> bool:
     return name.startswith("__") and name.endswith("__") and name not in _UNDERSCORES
+
+
+def _not_a_program(node: ast.stmt | ast.expr, written: str) -> TranslationError:
+    return TranslationError(
+        node.lineno,
+        f"{written} can't be used here, for the file is run wherever the scenario is read, and may write nothing; "
+        'write it under if __name__ == "__main__":',
+    )
 
 
 def _not_alone(node: ast.stmt | ast.expr, written: str, name: str) -> TranslationError:

@@ -2,6 +2,7 @@
 
 use crate::flow::{Flow, FlowId};
 use crate::units::{Rate, Time};
+use crate::user_class::Exception;
 use crate::workload::{Done, Workload};
 
 /// What a sender did for a flow.
@@ -128,6 +129,21 @@ pub enum SchemeError {
     Label(LabelError),
     /// A method raised an exception.
     Exception,
+    /// A method chose what there is not.
+    Outside {
+        /// What it was to choose.
+        what: &'static str,
+        /// What it chose.
+        number: i64,
+        /// How many there are, counted from 0.
+        count: i64,
+    },
+}
+
+impl From<Exception> for SchemeError {
+    fn from(_: Exception) -> SchemeError {
+        SchemeError::Exception
+    }
 }
 
 impl From<WindowError> for SchemeError {
@@ -150,6 +166,9 @@ impl std::fmt::Display for SchemeError {
             SchemeError::Label(error) => error.fmt(f),
             SchemeError::Exception => {
                 write!(f, "raised an exception; look for an index that is out of range")
+            }
+            SchemeError::Outside { what, number, count } => {
+                write!(f, "returned {number}, which is no {what}; return one from 0 to {}", count - 1)
             }
         }
     }

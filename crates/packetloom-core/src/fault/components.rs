@@ -1,8 +1,10 @@
 //! What can break, as a scenario describes it.
 
 use crate::queue::LARGEST_BUFFER;
-use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::routing;
+use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Values};
 use crate::topology::SLOWEST;
+use crate::units::Time;
 
 const BETWEEN: Param = Param {
     name: "between",
@@ -10,14 +12,16 @@ const BETWEEN: Param = Param {
     default: Fallback::Required,
     doc: "Which links, in both directions: those between two nodes, each given as one node (\"edge0\") or as all of a tier (\"core\").",
     source: "packetloom",
+    acts: ALWAYS,
 };
 
 const AT: Param = Param {
     name: "at",
-    kind: Kind::Time,
+    kind: Kind::Moment,
     default: Fallback::Value("0us"),
-    doc: "When it goes down. What is on a link then is lost, and all that is sent into it.",
+    doc: "When it goes down. What is on a link then is lost, and all that is sent into it. \"never\": there is no such fault, as in a grid that compares with it and without.",
     source: "packetloom",
+    acts: ALWAYS,
 };
 const UNTIL: Param = Param {
     name: "until",
@@ -25,6 +29,7 @@ const UNTIL: Param = Param {
     default: Fallback::Absent,
     doc: "When it is up again; left out: never.",
     source: "packetloom",
+    acts: ALWAYS,
 };
 const LEARN_AFTER: Param = Param {
     name: "learn_after",
@@ -32,7 +37,15 @@ const LEARN_AFTER: Param = Param {
     default: Fallback::Value("1ms"),
     doc: "How long after each change all switches know of it and send what still has a shortest path around it; until then they send into it.",
     source: "packetloom",
+    acts: ALWAYS,
 };
+
+/// Whether anything of a scheme goes by the rates of links: its routing, or Flowtune's allocator.
+fn goes_by_rates(scheme: &Values) -> bool {
+    let transport = scheme.part("transport").map(|transport| transport.kind);
+    scheme.part("routing").is_some_and(|routing| routing::goes_by_rates(&routing))
+        || transport.is_some_and(|kind| kind == "flowtune")
+}
 
 /// What a fault does.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +77,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                     default: Fallback::Required,
                     doc: "The probability for each packet on each such link.",
                     source: "packetloom",
+                    acts: ALWAYS,
                 },
                 Param {
                     default: Fallback::Absent,
@@ -100,12 +114,17 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                     default: Fallback::Required,
                     doc: "What is left of their rate. A packet goes at the rate that holds when it starts.",
                     source: "packetloom",
+                    acts: ALWAYS,
                 },
-                Param { doc: "When it becomes slow.", ..AT },
+                Param { doc: "When it becomes slow, or \"never\".", ..AT },
                 Param { doc: "When it has its full rate again; left out: never.", ..UNTIL },
                 Param {
                     default: Fallback::Absent,
                     doc: "How long after each change switches know the rate, if their routing goes by rates: wcmp, conga and hedera do; left out: never.",
+                    acts: &[Needs::That(
+                        |site| site.scene.schemes.iter().copied().any(goes_by_rates),
+                        "no scheme's routing goes by rates, as wcmp, conga and hedera do",
+                    )],
                     ..LEARN_AFTER
                 },
             ]],
@@ -126,6 +145,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                     default: Fallback::Required,
                     doc: "Which switch, such as \"core0\".",
                     source: "packetloom",
+                    acts: ALWAYS,
                 },
                 AT,
                 UNTIL,
@@ -148,6 +168,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                     default: Fallback::Required,
                     doc: "Which host, such as \"host0\"; \"host\": all of them, each by itself.",
                     source: "packetloom",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "rate",
@@ -155,6 +176,7 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                     default: Fallback::Required,
                     doc: "How much it takes, headers included, framing not. A packet is taken at the rate that holds when its turn comes.",
                     source: "packetloom",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "buffer",
@@ -162,8 +184,9 @@ pub(super) const FAULTS: &[Made<Does>] = &[
                     default: Fallback::Value("512KiB"),
                     doc: "What its NIC can hold. It is shared out as a switch's buffer is, by the other parameters of the NIC's \"shared-buffer\".",
                     source: "packetloom",
+                    acts: ALWAYS,
                 },
-                Param { doc: "When it becomes slow.", ..AT },
+                Param { doc: "When it becomes slow, or \"never\".", ..AT },
                 Param {
                     doc: "When it takes again whatever comes, and all that waits at once; left out: never.",
                     ..UNTIL
@@ -186,7 +209,7 @@ fn check_between(values: &Values) -> Result<(), Complaint> {
 
 fn check_times(values: &Values) -> Result<(), Complaint> {
     match values.optional_time("until") {
-        Some(until) if until <= values.time("at") => {
+        Some(until) if until <= values.time("at") && values.time("at") != Time::NEVER => {
             Err(Complaint::new("until", "it must end after it begins; write a later time"))
         }
         _ => Ok(()),

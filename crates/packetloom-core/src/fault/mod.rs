@@ -20,6 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Links that are down for a while, and how long switches take to notice.
 #[derive(Clone, Debug)]
 struct Outage {
+    /// The number of the fault in the scenario.
+    fault: usize,
     links: BTreeSet<usize>,
     from: Time,
     until: Time,
@@ -71,7 +73,7 @@ impl Faults {
     pub fn build(faults: &[Values], topology: &Topology) -> Result<Faults, Complaint> {
         let lossy = topology.error_rates.iter().copied().enumerate().filter(|(_, rate)| *rate > 0.0);
         let mut all = Faults { corruption: lossy.collect(), ..Faults::default() };
-        for (number, fault) in faults.iter().enumerate() {
+        for (number, fault) in faults.iter().enumerate().filter(|(_, fault)| happens(fault)) {
             all.add(number, fault, topology).map_err(|complaint| Complaint {
                 key: format!("fault[{number}].{}", complaint.key),
                 ..complaint
@@ -105,9 +107,13 @@ impl Faults {
                 }
             }
             Does::Slows => self.slow.push(degraded(fault, topology)?),
-            Does::CutsLinks => self.outages.push(Outage::of(fault, links_between(fault, topology)?)),
+            Does::CutsLinks => {
+                self.outages.push(Outage::of((number, fault), links_between(fault, topology)?))
+            }
             Does::SlowsHost => slow_host::add(&mut self.slow_hosts, (number, fault), topology)?,
-            Does::CutsSwitch => self.outages.push(Outage::of(fault, links_of_switch(fault, topology)?)),
+            Does::CutsSwitch => {
+                self.outages.push(Outage::of((number, fault), links_of_switch(fault, topology)?))
+            }
         }
         Ok(())
     }
@@ -168,23 +174,42 @@ impl Faults {
         faulty.into_iter().map(of_link).collect()
     }
 
-    /// Whether no way leads from one host to another when all that ends has ended.
-    pub fn cut_off(&self, topology: &Topology, src: HostId, dst: HostId) -> bool {
+    /// The numbers of the faults after which links stay dead.
+    pub fn for_good(&self) -> Vec<usize> {
+        self.outages.iter().filter(|outage| outage.until == Time::NEVER).map(|outage| outage.fault).collect()
+    }
+
+    /// The links that carry nothing when all that ends has ended.
+    fn dead_for_good(&self) -> BTreeSet<usize> {
         let for_good = self.outages.iter().filter(|outage| outage.until == Time::NEVER);
         let mut dead: BTreeSet<usize> = for_good.flat_map(|outage| outage.links.iter().copied()).collect();
         dead.extend(self.corruption.iter().filter(|(_, share)| **share >= 1.0).map(|(link, _)| *link));
-        let mut is_seen = vec![false; topology.nodes.len()];
-        let mut found = vec![src];
-        while let Some(node) = found.pop() {
-            // Hosts pass nothing on.
-            if std::mem::replace(&mut is_seen[node as usize], true) || (node < topology.hosts && node != src)
-            {
-                continue;
-            }
-            let links = topology.nodes[node as usize].ports.clone().map(|link| link as usize);
-            found.extend(links.filter(|link| !dead.contains(link)).map(|link| topology.links[link].dst));
+        dead
+    }
+
+    /// Whether no way leads from one host to another when all that ends has ended.
+    pub fn cut_off(&self, topology: &Topology, src: HostId, dst: HostId) -> bool {
+        !reached(topology, &self.dead_for_good(), src)[dst as usize]
+    }
+
+    /// The hosts that are not among the most that still reach each other when all that ends has ended.
+    pub fn islands(&self, topology: &Topology) -> Vec<HostId> {
+        let dead = self.dead_for_good();
+        let mut islands: Vec<Vec<HostId>> = Vec::new();
+        let mut rest: Vec<HostId> = (0..topology.hosts).collect();
+        while let Some(&host) = rest.first() {
+            let is_seen = reached(topology, &dead, host);
+            let (island, others) = rest.into_iter().partition(|&other| is_seen[other as usize]);
+            islands.push(island);
+            rest = others;
         }
-        !is_seen[dst as usize]
+        // Of equal ones the first is the mainland.
+        let mainland = islands.iter().map(Vec::len).max();
+        let mainland = islands.iter().position(|island| Some(island.len()) == mainland);
+        let others = islands.into_iter().enumerate().filter(|(number, _)| Some(*number) != mainland);
+        let mut others: Vec<HostId> = others.flat_map(|(_, island)| island).collect();
+        others.sort_unstable();
+        others
     }
 
     /// When switches change their minds, in order, and which links they take for dead from then on.
@@ -234,9 +259,29 @@ impl Faults {
     }
 }
 
+/// The nodes that a host reaches without some links, itself among them.
+fn reached(topology: &Topology, dead: &BTreeSet<usize>, src: HostId) -> Vec<bool> {
+    let mut is_seen = vec![false; topology.nodes.len()];
+    let mut found = vec![src];
+    while let Some(node) = found.pop() {
+        // Hosts pass nothing on.
+        if std::mem::replace(&mut is_seen[node as usize], true) || (node < topology.hosts && node != src) {
+            continue;
+        }
+        let links = topology.nodes[node as usize].ports.clone().map(|link| link as usize);
+        found.extend(links.filter(|link| !dead.contains(link)).map(|link| topology.links[link].dst));
+    }
+    is_seen
+}
+
 /// A moment that comes sooner, if it is still to come.
 pub fn sooner(at: Time, now: Time, by: Time) -> Time {
     if at > now && at != Time::NEVER { at.since(by).max(now) } else { at }
+}
+
+/// Whether there is a fault at all: a grid may have cases without it.
+pub fn happens(fault: &Values) -> bool {
+    !fault.has("at") || fault.time("at") != Time::NEVER
 }
 
 /// Whether a fault leaves every packet on its way.
@@ -245,8 +290,9 @@ pub fn loses_nothing(fault: &Values) -> bool {
 }
 
 impl Outage {
-    fn of(fault: &Values, links: Vec<usize>) -> Outage {
+    fn of((number, fault): (usize, &Values), links: Vec<usize>) -> Outage {
         Outage {
+            fault: number,
             links: links.into_iter().collect(),
             from: fault.time("at"),
             until: fault.optional_time("until").unwrap_or(Time::NEVER),

@@ -3,7 +3,7 @@
 
 use super::{Built, Occupancy, Queue, has_room, limit, pool_bytes};
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
 
 const CAPACITY: Param = Param {
     name: "capacity",
@@ -11,6 +11,7 @@ const CAPACITY: Param = Param {
     default: Fallback::Absent,
     doc: "What may wait beside the packet in service, in bytes or packets; left out: no limit.",
     source: "packetloom",
+    acts: ALWAYS,
 };
 const ADMITS: Param = Param {
     name: "admits",
@@ -18,6 +19,7 @@ const ADMITS: Param = Param {
     default: Fallback::Value(WHAT_FITS),
     doc: "What joins the queue: \"what-fits\" into the capacity beside what waits; or, of a capacity in bytes, any packet \"until-full\", while less than the capacity waits, so that the last one may exceed it.",
     source: "packetloom; \"until-full\": ns-2's RED (red.cc)",
+    acts: ALWAYS,
 };
 const POOL: Param = Param {
     name: "pool",
@@ -25,6 +27,7 @@ const POOL: Param = Param {
     default: Fallback::Absent,
     doc: "A buffer that all ports of a switch share, instead of each having its own.",
     source: "Choudhury and Hahne, ToN 1998",
+    acts: ALWAYS,
 };
 const POOL_ALPHA: Param = Param {
     name: "pool_alpha",
@@ -32,6 +35,7 @@ const POOL_ALPHA: Param = Param {
     default: Fallback::Value("1"),
     doc: "With a pool: a port's queue may grow to this many times what is free in the pool (dynamic threshold).",
     source: "Choudhury and Hahne, ToN 1998: alpha = 1",
+    acts: &[Needs::Set("pool")],
 };
 
 const WHAT_FITS: &str = "what-fits";
@@ -120,6 +124,7 @@ pub const ECN: Made<Queue> = fifo(
                 default: Fallback::Value("22.5KB"),
                 doc: "The marking threshold K: an arrival is marked when more than this waits before it.",
                 source: "pFabric §3: 22.5 KB",
+                acts: ALWAYS,
             },
         ]],
         check: check_admits,
@@ -151,6 +156,7 @@ pub const RED: Made<Queue> = fifo(
                 default: Fallback::Value("5KB"),
                 doc: "Below this nothing is marked.",
                 source: "DCQCN §5: Kmin = 5 KB",
+                acts: ALWAYS,
             },
             Param {
                 name: "max",
@@ -158,6 +164,7 @@ pub const RED: Made<Queue> = fifo(
                 default: Fallback::Value("200KB"),
                 doc: "Above this everything is marked.",
                 source: "DCQCN §5: Kmax = 200 KB",
+                acts: ALWAYS,
             },
             Param {
                 name: "max_probability",
@@ -165,6 +172,7 @@ pub const RED: Made<Queue> = fifo(
                 default: Fallback::Value("0.01"),
                 doc: "The probability of a mark as the queue reaches max.",
                 source: "DCQCN §5: Pmax = 1 %",
+                acts: ALWAYS,
             },
         ]],
         check: check_red,

@@ -9,7 +9,8 @@
 use super::admission::Marking;
 use super::list::List;
 use super::shared_buffer::{
-    LARGEST_BUFFER, MARKING_PARAMS, Thresholds, check_marking, class_in, lossless, next_in_turn, numbers,
+    CARRIES, LARGEST_BUFFER, MARKING_PARAMS, Thresholds, check_marking, class_in, lossless, next_in_turn,
+    numbers,
 };
 use super::{Buffer, Built, Counts, Departure, Holds, Joined, Occupancy, Opening, Queue, Site};
 use super::{CLASSES, CONTROL, charged_class};
@@ -17,7 +18,7 @@ use crate::link_message::LinkMessage;
 use crate::packet::{Kind as PacketKind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values};
 use crate::topology::{Link, Topology};
 use crate::units::Time;
 
@@ -36,6 +37,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Value("128KB"),
                 doc: "The buffer that a switch has for each lossless class of each of its links, and gives credit for. Less than what a link carries in its round trip keeps it from being full.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "lossless",
@@ -43,6 +45,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Value("[3]"),
                 doc: "The classes that need credit.",
                 source: "as \"shared-buffer\", to compare the two",
+                acts: CARRIES,
             },
             Param {
                 name: "credit_size",
@@ -50,6 +53,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Value("128B"),
                 doc: "How much a credit is. A packet takes a whole number of them.",
                 source: "SAI: SENDER_CREDIT_SIZE, 128 B",
+                acts: ALWAYS,
             },
             Param {
                 name: "packet_overhead",
@@ -57,6 +61,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Value("0B"),
                 doc: "What a packet takes of the buffer beside its bytes.",
                 source: "SAI: SENDER_PACKET_OVERHEAD, 0; it may be negative there",
+                acts: ALWAYS,
             },
             Param {
                 name: "update",
@@ -64,6 +69,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Value("8B"),
                 doc: "Bytes on the wire of a CF_Update, which says how much of a class has become free.",
                 source: "Ultra Ethernet: a control ordered set of 8 B",
+                acts: ALWAYS,
             },
             Param {
                 name: "update_spacing",
@@ -71,6 +77,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Value("6400B"),
                 doc: "A link has no two updates of a class within the time that this many bytes take on it: what becomes free meanwhile goes with the next.",
                 source: "SAI: CF_MIN_SPACING, 6400 B",
+                acts: ALWAYS,
             },
             Param {
                 name: "capacity",
@@ -78,6 +85,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Value("1MB"),
                 doc: "What may wait at a switch's port of each class that needs no credit; data beyond it are dropped.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ],
         MARKING_PARAMS,

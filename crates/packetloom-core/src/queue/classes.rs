@@ -6,7 +6,7 @@
 use super::{Admission, Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, Verdict};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
 use std::collections::VecDeque;
 
 /// Added to a class's balance per turn and unit of weight: about one full packet, so that a turn is worth taking.
@@ -24,6 +24,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Absent,
             doc: "One weight per class, in the order of the workloads' class numbers.",
             source: "packetloom",
+            acts: ALWAYS,
         },
         Param {
             name: "strict",
@@ -31,6 +32,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Absent,
             doc: "Instead of weights: this many classes, of which the one with the lowest number always goes first.",
             source: "IEEE 802.1Q §8.6.8.1: strict priority",
+            acts: ALWAYS,
         },
         Param {
             name: "queue",
@@ -38,6 +40,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("pfabric"),
             doc: "The discipline inside each class.",
             source: "pFabric §2.5: pFabric operates within individual traffic classes",
+            acts: ALWAYS,
         },
         Param {
             name: "port",
@@ -45,6 +48,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Absent,
             doc: "What the port as a whole may hold and when it marks, all classes counted: a \"drop-tail\", \"ecn\" or \"red\" without a pool; left out: each class has its own rule only.",
             source: "PIAS, NSDI 2015, §4.2: per-port ECN",
+            acts: ALWAYS,
         },
         Param {
             name: "ties",
@@ -52,6 +56,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("any"),
             doc: "Of packets that reach a switch at the same instant, which goes first: another link's each time, or, to replay ns-3, the longest, and then that of the link whose last packet came longest ago.",
             source: "ns-3: events of the same time happen in the order in which they were scheduled",
+            acts: ALWAYS,
         },
         Param {
             name: "ring",
@@ -59,6 +64,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("0"),
             doc: "This many packets are taken ahead of the one in service, and then wait first in, first out: the ring of a network device, below the queue that knows classes. 64 at most.",
             source: "ns-3: a device's own queue; Linux: a driver's transmit ring",
+            acts: ALWAYS,
         },
     ]],
     check,

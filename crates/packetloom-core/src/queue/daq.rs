@@ -6,7 +6,9 @@ use crate::link_message::LinkMessage;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Fallback, Kind as Written, Made, Param, Value, Values};
+use crate::spec::{
+    ALWAYS, Complaint, Component, Fallback, Kind as Written, Made, Needs, Param, Value, Values,
+};
 use crate::topology::Topology;
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -16,6 +18,14 @@ const QUANTUM_BYTES: f64 = 1_500.0;
 
 /// A priority from here on says that the flow has no deadline to meet (`packetloom-transport/src/priority.rs`).
 const NO_DEADLINE: u32 = 1 << 31;
+
+const QUERIES: &[Needs] = &[Needs::That(
+    |site| {
+        let mut patterns = site.scene.workloads.iter().filter_map(|source| source.part("pattern"));
+        patterns.any(|pattern| pattern.has("query"))
+    },
+    "no pattern of the workload has a query",
+)];
 
 const COMPONENT: Component = Component {
     section: "queue",
@@ -29,6 +39,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("30"),
             doc: "The threshold in round-trip times: a flow with no more time left is urgent. 0: none is.",
             source: "DAQ §III-A.1: about 30 RTTs is an optimal value",
+            acts: ALWAYS,
         },
         Param {
             name: "rtt",
@@ -36,6 +47,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("300us"),
             doc: "The round-trip time that the threshold counts in.",
             source: "DAQ §III: 300 us",
+            acts: ALWAYS,
         },
         Param {
             name: "weight_ratio",
@@ -43,6 +55,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("0.01"),
             doc: "WRRr: bytes of flows with deadlines per byte of flows without, where both wait.",
             source: "DAQ §III: 0.01",
+            acts: ALWAYS,
         },
         Param {
             name: "short_capacity",
@@ -50,6 +63,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("2MB"),
             doc: "The buffer for flows with deadlines.",
             source: "DAQ §III: 2 Mbytes",
+            acts: ALWAYS,
         },
         Param {
             name: "long_capacity",
@@ -57,6 +71,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("2MB"),
             doc: "The buffer for flows without.",
             source: "DAQ §III: another 2 Mbytes",
+            acts: ALWAYS,
         },
         Param {
             name: "query_share",
@@ -65,6 +80,7 @@ const COMPONENT: Component = Component {
             doc: "The part of the short flows' buffer at a switch that is for the workers of a query: each may use it over \
                   their number, until it has answered. The rest belongs to all links alike; without queries all of it does.",
             source: "DAQ §II-B: sender_win = buffer / N_w; packetloom: of half the buffer, so that others can send, too",
+            acts: QUERIES,
         },
         Param {
             name: "credit",
@@ -72,6 +88,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("40B"),
             doc: "Bytes on the wire of the notification that a packet has left the buffer.",
             source: "packetloom: a header",
+            acts: ALWAYS,
         },
     ]],
     check,

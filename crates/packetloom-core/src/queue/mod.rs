@@ -38,7 +38,7 @@ pub use python::{LAYOUTS, ROLE as PYTHON, symbols};
 pub use shared_buffer::{
     CLASSES, CONTROL, Headroom, LARGEST_BUFFER, Memory, Pause, PauseRecord, SharedPort, Signals,
     charged_class, check_host_limits, check_limits, departure, interpolated, may_deadlock, pause_bytes,
-    pauses, pauses_until_resumed,
+    pauses,
 };
 pub use trimming::Trimming;
 pub use weighted_fair::WeightedFair;
@@ -127,6 +127,11 @@ fn rule(values: &Values) -> Admission {
 /// Whether a queue, or one inside it, marks packets.
 pub fn marks(values: &Values) -> bool {
     (Queue::of(values).marks)(values)
+}
+
+/// Whether a queue goes by the priorities of packets; the class of a user may.
+pub fn ranks(values: &Values) -> bool {
+    ["pfabric", "weighted-fair", "daq", "python"].contains(&values.kind.as_str())
 }
 
 /// Whether a queue, or one inside it, goes by the weights in packets.

@@ -7,7 +7,7 @@ use crate::flow::FlowId;
 use crate::packet::Packet;
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{Component, Fallback, Kind, Made, Param, Values, anything};
+use crate::spec::{ALWAYS, Component, Fallback, Kind, Made, Param, Values, anything};
 
 const COMPONENT: Component = Component {
     section: "queue",
@@ -21,6 +21,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("22.5KB"),
             doc: "What may wait beside the packet in service.",
             source: "pFabric §3: 22.5 KB",
+            acts: ALWAYS,
         },
         Param {
             name: "ties",
@@ -28,6 +29,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("random"),
             doc: "Among equal priorities: any; or send the earliest and drop the latest arrival.",
             source: "pFabric §2.2: ties are broken at random; its ns-2 code goes by order",
+            acts: ALWAYS,
         },
         Param {
             name: "drops",
@@ -35,6 +37,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("lowest"),
             doc: "For an arrival that does not fit: the packets with the lowest priorities, until the rest fits; or one, the lowest of those that alone make enough room, so that a small packet stays where more is needed.",
             source: "pFabric §2.2: the packet with the lowest priority is dropped; its ns-2 code (drop-tail.cc): \"large-enough\"",
+            acts: ALWAYS,
         },
     ]],
     check: anything,

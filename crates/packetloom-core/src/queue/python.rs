@@ -5,6 +5,7 @@
 
 use super::list::List;
 use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Opening, Queue, Site};
+use crate::engine::SchemeError;
 use crate::flow::FlowId;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
@@ -46,19 +47,20 @@ fn code(values: &Values) -> &'static Code {
     named(&ROLE, values).expect("it was loaded with the scenario")
 }
 
-/// A packet that arrives, as a method sees it.
-#[repr(C)]
-struct ArrivalView {
-    size_bytes: i64,
-    flow: i64,
-    src: i64,
-    dst: i64,
-    is_data: i64,
-    traffic_class: i64,
-    priority: i64,
-    markable: i64,
-    marked: i64,
-    now_ps: i64,
+crate::records! {
+    /// A packet that arrives, as a method sees it.
+    struct ArrivalView {
+        size_bytes: i64,
+        flow: i64,
+        src: i64,
+        dst: i64,
+        is_data: i64,
+        traffic_class: i64,
+        priority: i64,
+        markable: i64,
+        marked: i64,
+        now_ps: i64,
+    }
 }
 
 /// What waits in a lane.
@@ -69,19 +71,20 @@ struct Lane {
     packets: i64,
 }
 
-/// What a method can look at and do.
-#[repr(C)]
-struct QueueTools {
-    bytes: i64,
-    packets: i64,
-    rate_bps: i64,
-    lanes: i64,
-    result: i64,
-    marks: i64,
-    drops: i64,
-    trims: i64,
-    of_lanes: *const Lane,
-    random: *mut Stream,
+crate::records! {
+    /// What a method can look at and do.
+    struct QueueTools {
+        bytes: i64,
+        packets: i64,
+        rate_bps: i64,
+        lanes: i64,
+        result: i64,
+        marks: i64,
+        drops: i64,
+        trims: i64,
+        of_lanes: *const Lane,
+        stream: *mut Stream,
+    }
 }
 
 crate::hooks! {
@@ -135,7 +138,7 @@ exported! {
     fn random_below(tools, count: i64) -> i64 {
         let count = count.clamp(1, u32::MAX.into()) as u32;
         // SAFETY: the stream outlives the call.
-        unsafe { (*tools.random).below(count) }.into()
+        unsafe { (*tools.stream).below(count) }.into()
     }
 }
 
@@ -192,7 +195,7 @@ impl Ruled {
             drops: 0,
             trims: 0,
             of_lanes: self.waits.as_ptr(),
-            random,
+            stream: random,
         }
     }
 
@@ -201,6 +204,7 @@ impl Ruled {
         let mut tools = self.tools(random);
         if let Some(arrives) = self.arrives {
             let done = arrives.call(&mut self.state, &ArrivalView::of(packet), &mut tools);
+            let done = done.map_err(SchemeError::from).and_then(|()| self.lane(tools.result).map(|_| ()));
             done.unwrap_or_else(|error| raised::note(subject(packet), (self.class, Arrives::NAME), error));
         }
         tools
@@ -214,7 +218,9 @@ impl Ruled {
     ) -> Option<(usize, PacketId)> {
         let mut tools = self.tools(random);
         let done = self.next.map_or(Ok(()), |next| next.call(&mut self.state, &(), &mut tools));
-        let first = self.lane(tools.result);
+        let first = done.map_err(SchemeError::from).and_then(|()| self.lane(tools.result));
+        let done = first.map(|_| ());
+        let first = first.unwrap_or_default();
         let others = (first..self.lanes.len()).chain(0..first);
         let lane = others.into_iter().find(|&lane| !self.lanes[lane].is_empty())?;
         let id = self.lanes[lane].pop_front(packets)?;
@@ -224,8 +230,11 @@ impl Ruled {
         Some((lane, id))
     }
 
-    fn lane(&self, number: i64) -> usize {
-        number.clamp(0, self.lanes.len() as i64 - 1) as usize
+    /// The lane of a number, if there is one.
+    fn lane(&self, number: i64) -> Result<usize, SchemeError> {
+        let count = self.lanes.len() as i64;
+        let outside = SchemeError::Outside { what: "lane", number, count };
+        if (0..count).contains(&number) { Ok(number as usize) } else { Err(outside) }
     }
 
     fn trim<H>(&self, packet: &mut Packet<H>) {
@@ -272,7 +281,7 @@ impl Holds for Ruled {
             packets.take(id);
             return Joined::Dropped;
         }
-        let lane = self.lane(tools.result);
+        let lane = self.lane(tools.result).unwrap_or_default();
         let packet = packets.get_mut(id);
         if tools.trims != 0 && packet.kind == Kind::Data {
             self.trim(packet);

@@ -7,7 +7,7 @@ use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Queue, Site, has_ro
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Fallback, Kind as Written, Made, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Written, Made, Needs, Param, Values};
 use std::sync::Arc;
 
 const COMPONENT: Component = Component {
@@ -22,6 +22,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("8packets"),
             doc: "What data may wait beside the packet in service.",
             source: "NDP in a fat-tree §4: 8 packets",
+            acts: ALWAYS,
         },
         Param {
             name: "count_service",
@@ -29,6 +30,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("false"),
             doc: "Whether a data packet in service counts towards the capacity too.",
             source: "packetloom; csg-htsim counts it",
+            acts: ALWAYS,
         },
         Param {
             name: "header_capacity",
@@ -36,6 +38,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("144KB"),
             doc: "What headers and control packets may wait; more are dropped.",
             source: "csg-htsim: twice the 72 KB of its data queue",
+            acts: ALWAYS,
         },
         Param {
             name: "trim",
@@ -43,6 +46,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("coin"),
             doc: "What is trimmed when the data queue is full: by a fair coin the arriving packet or the last in the queue; or always the arriving one.",
             source: "NDP §3.1: with 50 % probability the newly arrived or the packet at the tail",
+            acts: ALWAYS,
         },
         Param {
             name: "trimming",
@@ -50,6 +54,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("true"),
             doc: "Whether what does not fit is trimmed; otherwise it is dropped as a whole, and `trim` sets which packet that is.",
             source: "NDP §3.1; htsim_uec: -disable_trim",
+            acts: ALWAYS,
         },
         Param::optional(
             "ecn_min",
@@ -69,6 +74,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("true"),
             doc: "With ecn_min: whether queues before hosts mark too; receivers that hand out credit do without.",
             source: "htsim_uec: off on the switches' down links to hosts where receivers hand out credit",
+            acts: ALWAYS,
         },
         Param {
             name: "trim_to",
@@ -76,6 +82,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("64B"),
             doc: "What is left of a trimmed packet.",
             source: "NDP §3.1: 64-byte headers",
+            acts: &[Needs::Is("trimming", &["true"])],
         },
         Param {
             name: "return_to_sender",
@@ -83,6 +90,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("false"),
             doc: "Whether a data packet's header that does not fit at a switch goes back to its sender instead of being dropped. One that does not fit on its way back is dropped.",
             source: "NDP §3.2.4: return-to-sender; optional here",
+            acts: ALWAYS,
         },
         Param {
             name: "service",
@@ -90,6 +98,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("weighted"),
             doc: "While both queues hold packets: this many headers by `weight`, then one data packet; or headers only.",
             source: "NDP §3.1: weighted round robin; csg-htsim: strict",
+            acts: ALWAYS,
         },
         Param {
             name: "weight",
@@ -97,6 +106,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("10"),
             doc: "With service = \"weighted\": how many headers are sent for each data packet while both wait.",
             source: "NDP §3.1: a 10:1 ratio of headers to packets",
+            acts: &[Needs::Is("service", &["weighted"])],
         },
     ]],
     check,

@@ -12,7 +12,7 @@ use crate::flow_table::FlowTable;
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
 use crate::random::Stream;
-use crate::spec::{Component, Fallback, Kind as Holding, Made, Param, Values, anything};
+use crate::spec::{ALWAYS, Component, Fallback, Kind as Holding, Made, Param, Values, anything};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -27,6 +27,7 @@ const COMPONENT: Component = Component {
         default: Fallback::Value("1MB"),
         doc: "What may wait beside the packet in service.",
         source: "packetloom: room for 666 flows with a packet each (NUMFabric's ns-3 code never fills its 450 MB)",
+        acts: ALWAYS,
     }]],
     check: anything,
 };

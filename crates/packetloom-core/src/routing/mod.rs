@@ -26,7 +26,7 @@ use crate::fault::{KnownRates, sooner};
 use crate::flow::{FlowId, HostId};
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream, mix};
-use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Values, anything};
+use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values, anything};
 use crate::topology::{Node, PathNumber, Reach, Routes, Topology};
 use crate::units::Time;
 use balancing::Home;
@@ -121,6 +121,7 @@ const ROUTINGS: &[Made<Routing>] = &[
                     default: Fallback::Value("false"),
                     doc: "Switches agree, and a flow's answers come back by the path that its data takes.",
                     source: "packetloom; PDQ §3 needs it",
+                    acts: ALWAYS,
                 }],
                 queue_pairs::PARAMS,
                 ns3::PARAMS,
@@ -173,6 +174,7 @@ const ROUTINGS: &[Made<Routing>] = &[
                 default: Fallback::Value("destination"),
                 doc: "Whose turn is counted: one counter per destination host, per source host, or one for all.",
                 source: "pFabric's own ns-2 code: per destination",
+                acts: ALWAYS,
             }]],
             check: anything,
         },

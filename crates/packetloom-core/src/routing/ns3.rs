@@ -4,8 +4,19 @@
 
 use crate::flow::{FlowId, HostId};
 use crate::packet::{Kind, Packet};
-use crate::spec::{Fallback, Kind as Written, Param, Values};
+use crate::spec::{Fallback, Kind as Written, Needs, Param, Values};
 use std::sync::Arc;
+
+/// Some balancers place every packet themselves.
+const HASHES: &[Needs] = &[Needs::That(
+    |site| {
+        let is = |key: &str, word: &str| site.own.has(key) && site.own.text(key) == word;
+        !site.own.has("balances") || is("balances", "data") || is("flowlet_key", "conweave-ns3")
+    },
+    "every packet's path is chosen, and none is hashed; it needs balances = \"data\"",
+)];
+
+const OF_NS3: &[Needs] = &[Needs::Is("hash", &["hpcc-ns3"]), HASHES[0]];
 
 pub(super) const PARAMS: &[Param] = &[
     Param {
@@ -14,6 +25,7 @@ pub(super) const PARAMS: &[Param] = &[
         default: Fallback::Value("packetloom"),
         doc: "The hash: our own of flow and switch, or, to replay HPCC's or ConWeave's ns-3 simulator, theirs of addresses and ports; the source port distinguishes the flows of a pair where the transport numbers them, as those over RDMA do.",
         source: "HPCC's ns-3 simulator, switch-node.cc",
+        acts: HASHES,
     },
     Param {
         name: "next_hops",
@@ -21,6 +33,7 @@ pub(super) const PARAMS: &[Param] = &[
         default: Fallback::Value("ascending"),
         doc: "With hash = \"hpcc-ns3\": the order of the equal next hops by their links. There it is that of pointers, so another build may have another.",
         source: "HPCC's ns-3 simulator, third.cc",
+        acts: OF_NS3,
     },
     Param {
         name: "ports",
@@ -28,6 +41,7 @@ pub(super) const PARAMS: &[Param] = &[
         default: Fallback::Value("pair"),
         doc: "With hash = \"hpcc-ns3\": what source ports count from 10000: the flows of a pair of hosts, all to one destination port; or the flows from a host, while destination ports count those to a host, in the order in which they start.",
         source: "HPCC's ns-3 simulator: pair; ConWeave's: host",
+        acts: OF_NS3,
     },
     Param {
         name: "destination_port",
@@ -35,6 +49,7 @@ pub(super) const PARAMS: &[Param] = &[
         default: Fallback::Value("100"),
         doc: "With hash = \"hpcc-ns3\": the destination port of all flows, or with ports = \"host\" of the first to each host.",
         source: "HPCC's traffic_gen.py: 100",
+        acts: OF_NS3,
     },
 ];
 

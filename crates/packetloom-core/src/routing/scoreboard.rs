@@ -1,6 +1,6 @@
 //! Which paths to a destination are outliers by how much is trimmed on them (NDP, SIGCOMM 2017, §3.2.3).
 
-use crate::spec::{Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Fallback, Kind, Needs, Param, Values};
 use std::collections::BTreeMap;
 
 /// What can be set.
@@ -11,6 +11,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("false"),
         doc: "Whether a path on which packets are trimmed or lost far more often than on the others is left out for a while. Of the transports, ndp reports the fate of its packets.",
         source: "NDP §3.2.3: outliers are temporarily removed; optional here",
+        acts: ALWAYS,
     },
     Param {
         name: "penalty_after",
@@ -18,6 +19,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("10"),
         doc: "With penalties: answers about packets on a path before it is judged.",
         source: "packetloom; csg-htsim waits for 100",
+        acts: &[Needs::Is("penalties", &["true"])],
     },
     Param {
         name: "penalty_above",
@@ -25,6 +27,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("1.25"),
         doc: "With penalties: a path is an outlier if its ratio of NACKs to ACKs is above 0.3 and this many times that of all paths.",
         source: "csg-htsim: 0.3 and 1.25",
+        acts: &[Needs::Is("penalties", &["true"])],
     },
     Param {
         name: "penalty_rounds",
@@ -32,6 +35,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("100"),
         doc: "With penalties: for this many rounds over the other paths it is left out; then it is tried and judged again.",
         source: "packetloom",
+        acts: &[Needs::Is("penalties", &["true"])],
     },
 ];
 

@@ -10,7 +10,7 @@
 
 use crate::fault::KnownRates;
 use crate::flow::HostId;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
 use crate::topology::{Routes, Topology};
 use crate::units::{Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +29,7 @@ pub const COMPONENT: Component = Component {
             default: Fallback::Required,
             doc: "The links, by their sending end: those of a switch or tier, or of one to another (\"leaf0 to spine1\", \"leaf to spine1\"). Of two that name a link, the later one holds.",
             source: "packetloom",
+            acts: ALWAYS,
         },
         Param {
             name: "weight",
@@ -36,6 +37,7 @@ pub const COMPONENT: Component = Component {
             default: Fallback::Required,
             doc: "Its weight: a link of 3 gets three times as many flows as one of 1; 0: none as long as there are others.",
             source: "packetloom",
+            acts: ALWAYS,
         },
     ]],
     check: anything,

@@ -6,7 +6,7 @@
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::oversubscription::{self, uplinks};
 use super::{Builder, Reach, Topology};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "leaf", "aggregation", "core"];
 
@@ -29,6 +29,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("4"),
                 doc: "Pods.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "leaves",
@@ -36,6 +37,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("4"),
                 doc: "Leaf switches in each pod.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "hosts_per_leaf",
@@ -43,6 +45,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("8"),
                 doc: "Hosts below each leaf.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "leaf_oversubscription",
@@ -50,6 +53,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("1"),
                 doc: "The rate of a leaf's hosts over that of its uplinks, of which it has one to each aggregation switch of its pod: so many of these there are.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "pod_oversubscription",
@@ -57,6 +61,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("1"),
                 doc: "The rate of an aggregation switch's links to leaves over that of its links to the core: so many core switches each plane has.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "core_link",
@@ -64,6 +69,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "The links between aggregation and core, where they differ.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ],
         LINK_PARAMS,

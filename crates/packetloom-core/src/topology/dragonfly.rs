@@ -7,7 +7,7 @@
 
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, MOST_WAYS, Reach, Topology};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "router"];
 
@@ -30,6 +30,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("2"),
                 doc: "Hosts at each router (p).",
                 source: "Kim et al. §3.1, figure 5: p = h = 2, a = 4",
+                acts: ALWAYS,
             },
             Param {
                 name: "routers",
@@ -37,6 +38,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "Routers in each group (a). Left out: twice hosts_per_router.",
                 source: "Kim et al. §3.1: a = 2p = 2h balances the load",
+                acts: ALWAYS,
             },
             Param {
                 name: "global_links",
@@ -44,6 +46,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "Links of each router to other groups (h). Left out: as many as hosts_per_router.",
                 source: "Kim et al. §3.1: a = 2p = 2h balances the load",
+                acts: ALWAYS,
             },
             Param {
                 name: "groups",
@@ -51,6 +54,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "Groups (g). Left out: as many as global links reach, a h + 1. With fewer, the links of a group are shared out to the others evenly: first as many to each; of what is left, to the nearest in number on both sides. Where that is odd, and so are groups, a port of each group stays free.",
                 source: "Kim et al. §3.1",
+                acts: ALWAYS,
             },
             Param {
                 name: "arrangement",
@@ -58,6 +62,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("palm-tree"),
                 doc: "Which port leads to which group. palm-tree: the k-th global port of group i to group i - k - 1, round the groups. consecutive: the k-th to the k-th of the other groups.",
                 source: "Camarero, Vallejo, Beivide, ACM TACO 11(4), 2014",
+                acts: ALWAYS,
             },
             Param {
                 name: "global_link",
@@ -65,6 +70,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "The links between groups, where they differ.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ],
         LINK_PARAMS,
@@ -87,9 +93,15 @@ impl Shape {
         let p = values.count("hosts_per_router");
         let a = values.optional_count("routers").unwrap_or(p.saturating_mul(2));
         let h = values.optional_count("global_links").unwrap_or(p);
+        let largest = || {
+            let keys = ["hosts_per_router", "routers", "global_links", "groups"];
+            let written = keys.into_iter().filter(|key| values.has(key));
+            written.max_by_key(|key| values.count(key)).expect("hosts_per_router has a default")
+        };
         if [p, a, h].iter().any(|&count| count > MOST_HOSTS) {
-            let message = format!("more than {MOST_HOSTS} hosts; write a smaller network");
-            return Err(Complaint::new("hosts_per_router", message));
+            let message =
+                format!("more than {MOST_HOSTS} are more than there is room for; write a smaller network");
+            return Err(Complaint::new(largest(), message));
         }
         let g = values.optional_count("groups").unwrap_or(a * h + 1);
         if g > a * h + 1 {
@@ -102,7 +114,7 @@ impl Shape {
             let message = format!(
                 "{routers} routers with {p} hosts each are more than there is room for; write a smaller network"
             );
-            return Err(Complaint::new("hosts_per_router", message));
+            return Err(Complaint::new(largest(), message));
         }
         Ok(Shape { p, a, h, g })
     }

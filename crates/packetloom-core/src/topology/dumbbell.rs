@@ -2,7 +2,7 @@
 
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "switch"];
 
@@ -22,6 +22,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("4"),
                 doc: "Hosts on the left switch, switch0.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "right",
@@ -29,6 +30,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("4"),
                 doc: "Hosts on the right switch, switch1.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "bottleneck",
@@ -36,6 +38,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "The link between the switches, where it differs.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ],
         LINK_PARAMS,

@@ -4,7 +4,7 @@
 
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "edge", "aggregation", "core"];
 
@@ -25,6 +25,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("6"),
                 doc: "Ports per switch; even.",
                 source: "pFabric §3: 6-port switches, 54 hosts",
+                acts: ALWAYS,
             },
             Param {
                 name: "core_link",
@@ -32,6 +33,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "The links between aggregation and core, where they differ.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ],
         LINK_PARAMS,

@@ -3,7 +3,7 @@
 use super::link::{COMMON_PARAMS, check_common};
 use super::{Builder, Reach, Topology, link};
 use crate::formats::{FileError, hpcc_topology};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use std::collections::BTreeSet;
 
 const TIERS: &[&str] = &["host", "switch"];
@@ -21,6 +21,7 @@ pub const COMPONENT: Component = Component {
             default: Fallback::Required,
             doc: "The file: the numbers of nodes, switches and links; the switches' ids; and a link a line: `src dst 100Gbps 1000ns error_rate`.",
             source: "packetloom",
+            acts: ALWAYS,
         }],
         COMMON_PARAMS,
     ],

@@ -3,7 +3,7 @@
 use super::link::{Cable, FORWARDING_PARAMS, check_framing};
 use super::{Builder, Reach, Topology};
 use crate::formats::htsim_topology::{self, FatTree};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "tor", "agg", "core"];
 
@@ -20,6 +20,7 @@ pub const COMPONENT: Component = Component {
             default: Fallback::Required,
             doc: "The file.",
             source: "packetloom",
+            acts: ALWAYS,
         }],
         FORWARDING_PARAMS,
     ],

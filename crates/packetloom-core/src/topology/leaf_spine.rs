@@ -2,7 +2,7 @@
 
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "leaf", "spine"];
 
@@ -23,6 +23,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("4"),
                 doc: "Spine switches.",
                 source: "YAPS",
+                acts: ALWAYS,
             },
             Param {
                 name: "leaves",
@@ -30,6 +31,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("9"),
                 doc: "Leaf switches.",
                 source: "YAPS",
+                acts: ALWAYS,
             },
             Param {
                 name: "hosts_per_leaf",
@@ -37,6 +39,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("16"),
                 doc: "Hosts below each leaf.",
                 source: "YAPS",
+                acts: ALWAYS,
             },
         ],
         LINK_PARAMS,

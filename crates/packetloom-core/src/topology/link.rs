@@ -1,7 +1,7 @@
 //! What cables and switches have in common in every topology.
 
 use super::{processing, retry};
-use crate::spec::{self, Complaint, Component, Fallback, Kind, Made, Param, Value, Values, anything};
+use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Value, Values, anything};
 use crate::units::{Rate, Time};
 
 /// A cable's two figures.
@@ -37,6 +37,7 @@ pub const COMPONENT: Component = Component {
             default: Fallback::Value("10Gbps"),
             doc: "Bits per second in each direction.",
             source: "pFabric §3: all links are 10 Gb/s",
+            acts: ALWAYS,
         },
         Param {
             name: "delay",
@@ -44,6 +45,7 @@ pub const COMPONENT: Component = Component {
             default: Fallback::Value("0.4us"),
             doc: "Propagation delay, one way.",
             source: "pFabric §3: six hops there and back of a 1500 B packet and its 40 B ACK then take 12.19 us",
+            acts: ALWAYS,
         },
     ]],
     check: check_link,
@@ -168,6 +170,7 @@ const CUT_THROUGH: Component = Component {
             default: Fallback::Value("40B"),
             doc: "How much of a packet must be there before it is forwarded.",
             source: "YAPS",
+            acts: ALWAYS,
         },
         Param {
             name: "underrun",
@@ -175,6 +178,7 @@ const CUT_THROUGH: Component = Component {
             default: Fallback::Value("false"),
             doc: "Let a faster outgoing link send bits that have not arrived yet, as YAPS does; no real switch can.",
             source: "packetloom",
+            acts: ALWAYS,
         },
     ]],
     check: check_header,
@@ -195,6 +199,7 @@ pub(super) const LINK_PARAMS: &[Param] = &[
         default: Fallback::Value("link"),
         doc: "Every link that has no entry of its own.",
         source: "packetloom",
+        acts: ALWAYS,
     },
     Param {
         name: "host_link",
@@ -202,6 +207,7 @@ pub(super) const LINK_PARAMS: &[Param] = &[
         default: Fallback::Absent,
         doc: "The links between hosts and their switches, where they differ.",
         source: "packetloom",
+        acts: ALWAYS,
     },
 ];
 
@@ -213,6 +219,7 @@ pub(super) const COMMON_PARAMS: &[Param] = &[
         default: Fallback::Value("0us"),
         doc: "What a switch takes to process a packet before it is queued for its way out.",
         source: "packetloom",
+        acts: ALWAYS,
     },
     Param {
         name: "switch_delays",
@@ -220,6 +227,7 @@ pub(super) const COMMON_PARAMS: &[Param] = &[
         default: Fallback::Absent,
         doc: "The same layer by layer, from the hosts inwards, where layers differ.",
         source: "packetloom",
+        acts: ALWAYS,
     },
     HOST_DELAY,
     PROCESSING,
@@ -249,6 +257,7 @@ const HOST_DELAY: Param = Param {
     default: Fallback::Value("0us"),
     doc: "What a host takes to process a packet that reached it, before its transport sees it.",
     source: "packetloom",
+    acts: ALWAYS,
 };
 
 const PROCESSING: Param = Param {
@@ -257,6 +266,7 @@ const PROCESSING: Param = Param {
     default: Fallback::Value("none"),
     doc: "What a host takes beside host_delay to process a packet that reached it, before its transport sees it: drawn anew for each. Packets keep their order.",
     source: "packetloom",
+    acts: ALWAYS,
 };
 
 const SEND_PER_MESSAGE: Param = Param {
@@ -265,6 +275,7 @@ const SEND_PER_MESSAGE: Param = Param {
     default: Fallback::Value("0us"),
     doc: "What a host takes for each flow that it sends, before its transport gets it; it sends one at a time.",
     source: "packetloom",
+    acts: ALWAYS,
 };
 
 const RECEIVE_PER_MESSAGE: Param = Param {
@@ -273,6 +284,7 @@ const RECEIVE_PER_MESSAGE: Param = Param {
     default: Fallback::Value("0us"),
     doc: "What a host takes for each flow that it received, after its last byte; it receives one at a time. The flow is complete after that.",
     source: "packetloom",
+    acts: ALWAYS,
 };
 
 const LINK_RETRY: Param = Param {
@@ -281,6 +293,7 @@ const LINK_RETRY: Param = Param {
     default: Fallback::Value("none"),
     doc: "Whether links send again what was damaged on them, by a fault \"corruption\" or the error rate of a link.",
     source: "packetloom",
+    acts: ALWAYS,
 };
 
 const FRAMING: Param = Param {
@@ -289,6 +302,7 @@ const FRAMING: Param = Param {
     default: Fallback::Value("0B"),
     doc: "Preamble and inter-frame gap: what each packet takes on a link beside its own bytes (Ethernet: 20B).",
     source: "packetloom",
+    acts: ALWAYS,
 };
 
 const WHOLE_NS: Param = Param {
@@ -297,6 +311,7 @@ const WHOLE_NS: Param = Param {
     default: Fallback::Value("false"),
     doc: "Round what a packet takes on a link down to whole nanoseconds, as ns-3 does where its clock counts these: a link of 100 Gb/s is then up to 1 % too fast, one of 400 Gb/s up to 5 %.",
     source: "HPCC's ns-3 simulator; packetloom: picoseconds",
+    acts: ALWAYS,
 };
 
 const FORWARDING: Param = Param {
@@ -305,4 +320,5 @@ const FORWARDING: Param = Param {
     default: Fallback::Value("store-and-forward"),
     doc: "Whether switches wait for a whole packet.",
     source: "packetloom",
+    acts: ALWAYS,
 };

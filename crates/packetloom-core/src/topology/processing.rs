@@ -5,14 +5,14 @@
 
 use crate::random::Stream;
 use crate::spec::Fallback::{Absent, Required};
-use crate::spec::{Complaint, Component, Kind, Param, Values, anything};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values, anything};
 use crate::units::Time;
 
 /// Its key in a topology.
 pub(super) const KEY: &str = "processing_per_packet";
 
 const fn time(name: &'static str, default: crate::spec::Fallback, doc: &'static str) -> Param {
-    Param { name, kind: Kind::Time, default, doc, source: "packetloom" }
+    Param { name, kind: Kind::Time, default, doc, source: "packetloom", acts: ALWAYS }
 }
 
 const SOURCE: &str = "Floyd and Jacobson, \"On traffic phase effects in packet-switched gateways\" (1992); \

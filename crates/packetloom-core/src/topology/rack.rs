@@ -2,7 +2,7 @@
 
 use super::link::{COMMON_PARAMS, LINK_PARAMS, cable, check_common};
 use super::{Builder, Reach, Topology};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 
 const TIERS: &[&str] = &["host", "switch"];
 
@@ -21,6 +21,7 @@ pub const COMPONENT: Component = Component {
             default: Fallback::Value("41"),
             doc: "Hosts on the switch.",
             source: "DAQ §4: up to 40 workers and their aggregator",
+            acts: ALWAYS,
         }],
         LINK_PARAMS,
         COMMON_PARAMS,

@@ -7,7 +7,7 @@
 use super::link::{COMMON_PARAMS, Cable, LINK_PARAMS, cable, check_common, switch_delays};
 use super::oversubscription::{self, uplinks};
 use super::{Builder, MOST_WAYS, Reach, Topology};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
 
 const TIERS: &[&str] = &["host", "rail", "spine", "scale-up"];
@@ -28,6 +28,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("8"),
                 doc: "Servers.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "accelerators",
@@ -35,6 +36,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("4"),
                 doc: "Accelerators in each server, each a host with a NIC of its own; so many rails there are.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "servers_per_rail_switch",
@@ -42,6 +44,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "Servers in a group, whose accelerators of one rail are on one switch. Left out: half of the servers, or all where they are odd.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "oversubscription",
@@ -49,6 +52,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "The rate of a rail switch's hosts over that of its uplinks, of which it has one to each spine of its plane: so many spines there are. Left out: 1, or what spines say.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "spines",
@@ -56,6 +60,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "Spine switches of each plane, instead of oversubscription.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "planes",
@@ -63,6 +68,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("1"),
                 doc: "Networks beside each other, each with rails and spines of its own: so many ports a NIC has. host_link is one of them.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "scale_up",
@@ -70,6 +76,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "A switch in each server, and the link of each of its accelerators to it. What they send each other takes it, and nothing else does.",
                 source: "packetloom; NVLink and NVSwitch are such",
+                acts: ALWAYS,
             },
         ],
         LINK_PARAMS,

@@ -8,7 +8,7 @@
 
 use super::Topology;
 use crate::spec::Fallback::Value as Is;
-use crate::spec::{Complaint, Component, Kind, Param, Values, anything};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values, anything};
 use crate::units::Time;
 
 /// Its key in a topology.
@@ -41,6 +41,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Is("3"),
                 doc: "How often a packet is sent again at most. After that it is lost.",
                 source: "SONiC's design of LLR: max_replay_count, 3 in its profiles, 1 to 255",
+                acts: ALWAYS,
             },
             Param {
                 name: "turnaround",
@@ -48,6 +49,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Is("0us"),
                 doc: "What both ends together take to notice the damage, ask for the packet, and begin to send it again, beside the way there and back.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ]],
         check,

@@ -17,29 +17,63 @@ pub unsafe trait Hook: 'static {
     /// Its name.
     const NAME: &'static str;
     /// What happened.
-    type Event;
+    type Event: Record;
     /// What the method can use, and where it leaves its result.
-    type Tools;
+    type Tools: Record;
 }
 
-/// How large a hook's records are: what `packetloom.schemes.roles` must agree with.
+/// What a method and the simulator share: fields of eight bytes each.
+pub trait Record {
+    /// The fields, in the order in which they lie in memory: each one's name, and whether it is floating point.
+    const FIELDS: &'static [(&'static str, bool)];
+}
+
+impl Record for () {
+    const FIELDS: &'static [(&'static str, bool)] = &[];
+}
+
+/// Declares records, whose fields lie in memory as they are written here.
+#[macro_export]
+macro_rules! records {
+    ($($(#[$meta:meta])* $seen:vis struct $name:ident {
+        $($(#[$field_meta:meta])* $field_seen:vis $field:ident: $type:ty,)*
+    })*) => {$(
+        #[repr(C)]
+        $(#[$meta])*
+        $seen struct $name {
+            $($(#[$field_meta])* $field_seen $field: $type,)*
+        }
+
+        impl $crate::user_class::Record for $name {
+            const FIELDS: &'static [(&'static str, bool)] =
+                &[$((stringify!($field), matches!(stringify!($type).as_bytes(), b"f64"))),*];
+        }
+
+        const _: () = assert!(
+            size_of::<$name>() == 8 * <$name as $crate::user_class::Record>::FIELDS.len(),
+            "a field of a record has eight bytes"
+        );
+    )*};
+}
+
+/// A hook's records: what `packetloom.schemes.roles` must agree with.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// The first of the base classes that have it.
     pub base: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// How many fields the event has.
-    pub event_fields: usize,
-    /// How many the tools have.
-    pub tools_fields: usize,
+    /// The fields of the event.
+    pub event: &'static [(&'static str, bool)],
+    /// Those of the tools.
+    pub tools: &'static [(&'static str, bool)],
 }
 
 impl Layout {
     /// Of a hook.
     pub const fn of<H: Hook>() -> Layout {
-        let [event_fields, tools_fields] = [size_of::<H::Event>() / 8, size_of::<H::Tools>() / 8];
-        Layout { base: H::BASES[0], name: H::NAME, event_fields, tools_fields }
+        let [event, tools] = [H::Event::FIELDS, H::Tools::FIELDS];
+        Layout { base: H::BASES[0], name: H::NAME, event, tools }
     }
 }
 
@@ -62,7 +96,7 @@ macro_rules! hooks {
             }
         )*
 
-        /// How large the hooks' records are.
+        /// The hooks' records.
         pub const LAYOUTS: &[$crate::user_class::Layout] = &[$($crate::user_class::Layout::of::<$name>()),*];
     };
 }

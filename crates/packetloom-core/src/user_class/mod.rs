@@ -9,9 +9,9 @@
 mod calls;
 pub(crate) mod raised;
 
-pub use calls::{Exception, Hook, Layout, Method, Methods, symbols};
+pub use calls::{Exception, Hook, Layout, Method, Methods, Record, symbols};
 
-use crate::spec::{Component, Fallback, Kind, Param, Value, Values};
+use crate::spec::{ALWAYS, Component, Fallback, Kind, Param, Value, Values};
 use std::collections::BTreeMap;
 use std::sync::{OnceLock, PoisonError, RwLock};
 
@@ -118,9 +118,25 @@ fn loaded(roles: &[&Role], place: Place<'_>) -> Result<&'static Code, String> {
     let class = loader(place)?;
     let role = roles.iter().find(|role| role.base == class.base);
     let role = role.ok_or_else(|| of_another_role(roles, place, &class.base))?;
+    if let Some(name) = taken(role, &class) {
+        let message = format!(
+            "{}: its parameter {name} is one that every {:?} has; give it another name",
+            place.class, role.component.kind
+        );
+        return Err(message);
+    }
     let code: &'static Code = Box::leak(Box::new(Code::of(role, place.class, class)));
     let mut loaded = LOADED.write().unwrap_or_else(PoisonError::into_inner);
     Ok(loaded.entry(key).or_insert(code))
+}
+
+/// A parameter of a class that is called as one of its role's component, or as what is kept beside that.
+fn taken<'a>(role: &Role, class: &'a Class) -> Option<&'a str> {
+    let is_taken = |name: &&str| {
+        let of_role = role.component.params().any(|param| param.name == *name);
+        of_role || ["kind", "file_hash"].contains(name)
+    };
+    class.params.iter().map(|param| param.name.as_str()).find(is_taken)
 }
 
 /// The code of the class that a component's values name.
@@ -140,6 +156,7 @@ pub const PLACE: &[Param] = &[
         default: Fallback::Required,
         doc: "The Python file that has the class, relative to the scenario's folder.",
         source: "packetloom",
+        acts: ALWAYS,
     },
     Param {
         name: "class",
@@ -147,6 +164,7 @@ pub const PLACE: &[Param] = &[
         default: Fallback::Required,
         doc: "The class, derived from one of packetloom.schemes. Its own parameters stand beside these.",
         source: "packetloom",
+        acts: ALWAYS,
     },
 ];
 
@@ -189,6 +207,7 @@ impl ClassParam {
             default: self.default.as_deref().map_or(Fallback::Required, |text| Fallback::Value(leaked(text))),
             doc: leaked(&self.doc),
             source: leaked(&self.source),
+            acts: ALWAYS,
         }
     }
 }

@@ -1,7 +1,6 @@
-//! Exceptions of methods that are called where nobody can report them: by queues and by choices of paths. The shard
-//! whose window it is takes them when the window ends.
+//! Exceptions of methods that are called where nobody can report them, and what these choose that there is not: by
+//! queues and by choices of paths. The shard whose window it is takes them when the window ends.
 
-use super::Exception;
 use crate::engine::{ControlError, SchemeError};
 use crate::flow::FlowId;
 use crate::units::Time;
@@ -17,8 +16,8 @@ thread_local! {
 
 /// Keeps the first exception of a window; of several at one time, that of the first flow.
 #[cold]
-pub fn note((at, flow): (Time, FlowId), (class, method): (&'static str, &'static str), _: Exception) {
-    let error = ControlError { class, method, error: SchemeError::Exception };
+pub fn note((at, flow): (Time, FlowId), (class, method): (&'static str, &'static str), error: SchemeError) {
+    let error = ControlError { class, method, error };
     if FIRST.get().is_none_or(|(at_before, before, _)| (at, flow) < (at_before, before)) {
         FIRST.set(Some((at, flow, error)));
     }
@@ -37,7 +36,7 @@ mod tests {
     #[test]
     fn the_first_by_time_then_flow_is_kept() {
         for (at, flow) in [(5, 1), (3, 7), (3, 2), (4, 0)] {
-            note((Time(at), flow), ("Rule", "arrives"), Exception);
+            note((Time(at), flow), ("Rule", "arrives"), SchemeError::Exception);
         }
         let (at, flow, error) = take().expect("four were noted");
         assert_eq!((at, flow, error.class, error.method), (Time(3), 2, "Rule", "arrives"));

@@ -1,7 +1,7 @@
 //! When flows start.
 
 use crate::spec::Fallback::{Absent, Required, Value as Default};
-use crate::spec::{Complaint, Component, Kind, Param, Value, Values, anything};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Value, Values, anything};
 use crate::units::Time;
 
 /// Kinds of arrivals that are read from a file, hosts and sizes and all.
@@ -37,6 +37,7 @@ pub const COMPONENTS: &[Component] = &[
             default: Absent,
             doc: "Starts per second of the whole source (for incast: events), instead of a load.",
             source: "packetloom",
+            acts: ALWAYS,
         }]],
         check: anything,
     },
@@ -52,6 +53,7 @@ pub const COMPONENTS: &[Component] = &[
             default: Absent,
             doc: "From one start of the whole source to the next, instead of a load.",
             source: "packetloom",
+            acts: ALWAYS,
         }]],
         check: check_periodic,
     },
@@ -67,6 +69,7 @@ pub const COMPONENTS: &[Component] = &[
             default: Default("1"),
             doc: "How many rounds of the pattern start together.",
             source: "packetloom",
+            acts: ALWAYS,
         }]],
         check: anything,
     },
@@ -83,6 +86,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Default("1"),
                 doc: "Chains per sending host: the flows it has under way at any time.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "think_time",
@@ -90,6 +94,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Default("0us"),
                 doc: "From the end of a flow to the start of the chain's next one.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ]],
         check: anything,
@@ -107,6 +112,7 @@ pub const COMPONENTS: &[Component] = &[
             default: Required,
             doc: "The CSV file.",
             source: "packetloom",
+            acts: ALWAYS,
         }]],
         check: anything,
     },
@@ -123,6 +129,7 @@ pub const COMPONENTS: &[Component] = &[
             default: Required,
             doc: "The file.",
             source: "packetloom",
+            acts: ALWAYS,
         }]],
         check: anything,
     },
@@ -138,6 +145,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Required,
                 doc: "The file.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "trigger_delay",
@@ -147,6 +155,7 @@ pub const COMPONENTS: &[Component] = &[
                       least, because nodes are simulated independently for this long. A trigger \
                       whose flows are all at one host acts at once.",
                 source: "packetloom; in htsim no time, as if hosts knew of each other",
+                acts: ALWAYS,
             },
         ]],
         check: check_delay,

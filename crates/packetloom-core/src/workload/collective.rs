@@ -4,7 +4,7 @@ use super::job::pattern::Algorithm;
 use super::job::settings;
 use crate::job::{Collective, Operation, Program, Rank, Sizes, Work};
 use crate::spec::Fallback::{Absent, Required};
-use crate::spec::{Complaint, Component, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 
 /// What a scenario can write as `arrivals`.
 pub const COMPONENT: Component = Component {
@@ -28,6 +28,7 @@ pub const COMPONENT: Component = Component {
                 default: Required,
                 doc: "What the hosts do together.",
                 source: "MPI 4.1 §6",
+                acts: ALWAYS,
             },
             Param {
                 name: "algorithm",
@@ -48,6 +49,7 @@ pub const COMPONENT: Component = Component {
                       servers, then among the hosts of the same place in all servers (\"hierarchical\"); or round as many \
                       rings as servers have hosts, each of which leaves them by another NIC (\"rail-ring\").",
                 source: "Thakur et al. §4; Sanders et al. 2009; BlueConnect, MLSys 2019; NCCL's channels",
+                acts: ALWAYS,
             },
             Param {
                 name: "size",
@@ -55,6 +57,7 @@ pub const COMPONENT: Component = Component {
                 default: Absent,
                 doc: "Bytes of the whole: of the vector that each host has before or after; for all-to-all of what each host has for all, itself included. A barrier has none.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "ranks",
@@ -62,6 +65,7 @@ pub const COMPONENT: Component = Component {
                 default: Absent,
                 doc: "How many of the source's hosts take part; left out: all.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ],
         settings::PLACEMENT_PARAMS,

@@ -2,7 +2,7 @@
 
 use crate::random::Stream;
 use crate::spec::Fallback::{Required, Value as Default};
-use crate::spec::{Complaint, Component, Kind, Param, Values, anything};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values, anything};
 use crate::units::Time;
 
 const FLOOR: Param = Param {
@@ -11,6 +11,7 @@ const FLOOR: Param = Param {
     default: Default("0us"),
     doc: "No deadline is nearer than this: smaller draws become it.",
     source: "packetloom",
+    acts: ALWAYS,
 };
 
 /// What a scenario can write as `deadlines`.
@@ -34,6 +35,7 @@ pub const COMPONENTS: &[Component] = &[
             default: Required,
             doc: "From a flow's start to its deadline.",
             source: "packetloom",
+            acts: ALWAYS,
         }]],
         check: |values| check_above_zero(values, "after"),
     },
@@ -49,6 +51,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Required,
                 doc: "The shortest time.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "maximum",
@@ -56,6 +59,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Required,
                 doc: "The longest time.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             FLOOR,
         ]],
@@ -73,6 +77,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Required,
                 doc: "The mean time, before the floor.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             FLOOR,
         ]],

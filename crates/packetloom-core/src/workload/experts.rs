@@ -4,7 +4,7 @@ use super::job::settings;
 use crate::job::{Collective, Dependency, MOST_BYTES, Operation, Program, Rank, Sizes, Work};
 use crate::random::Stream;
 use crate::spec::Fallback::{Required, Value as Default};
-use crate::spec::{Complaint, Component, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 
 /// What a scenario can write as `arrivals`.
 pub const COMPONENT: Component = Component {
@@ -22,6 +22,7 @@ pub const COMPONENT: Component = Component {
                 default: Required,
                 doc: "How many there are: so many on each rank that all have equally many.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "top_k",
@@ -29,6 +30,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("2"),
                 doc: "To how many experts a token goes.",
                 source: "GShard: 2",
+                acts: ALWAYS,
             },
             Param {
                 name: "tokens",
@@ -36,6 +38,7 @@ pub const COMPONENT: Component = Component {
                 default: Required,
                 doc: "Tokens of each rank.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "bytes_per_token",
@@ -43,6 +46,7 @@ pub const COMPONENT: Component = Component {
                 default: Required,
                 doc: "Bytes of a token: hidden size times bytes per value.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "skew",
@@ -51,6 +55,7 @@ pub const COMPONENT: Component = Component {
                 doc: "How unevenly experts are chosen: the n-th most popular with weight n^-skew, which one that is drawn \
                       anew for each layer. 0: all alike.",
                 source: "packetloom; Zipf's distribution",
+                acts: ALWAYS,
             },
             Param {
                 name: "layers",
@@ -58,6 +63,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("1"),
                 doc: "Layers, one after the other.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "compute",
@@ -65,6 +71,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("0us"),
                 doc: "What a rank computes in a layer between the two exchanges.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "ranks",
@@ -72,6 +79,7 @@ pub const COMPONENT: Component = Component {
                 default: crate::spec::Fallback::Absent,
                 doc: "How many of the source's hosts take part; left out: all.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ],
         settings::PLACEMENT_PARAMS,

@@ -4,7 +4,7 @@
 use super::job::settings;
 use crate::job::{Dependency, MOST_BYTES, Operation, Program, Rank, Work};
 use crate::spec::Fallback::{Required, Value as Default};
-use crate::spec::{Complaint, Component, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 
 /// What a scenario can write as `arrivals`.
 pub const COMPONENT: Component = Component {
@@ -22,6 +22,7 @@ pub const COMPONENT: Component = Component {
                 default: Required,
                 doc: "How many ranks process prompts.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "decode",
@@ -29,6 +30,7 @@ pub const COMPONENT: Component = Component {
                 default: Required,
                 doc: "How many ranks generate answers.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "requests",
@@ -36,6 +38,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("1"),
                 doc: "Prompts of each prefill rank.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "size",
@@ -43,6 +46,7 @@ pub const COMPONENT: Component = Component {
                 default: Required,
                 doc: "Bytes of a prompt's keys and values: 2 · layers · tokens · heads · head size · bytes per value.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "messages",
@@ -50,6 +54,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("1"),
                 doc: "In how many messages at once they are sent.",
                 source: "the draft's queue pairs",
+                acts: ALWAYS,
             },
             Param {
                 name: "prefill_time",
@@ -57,6 +62,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("0us"),
                 doc: "What a prompt takes to process.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "decode_time",
@@ -64,6 +70,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("0us"),
                 doc: "What the first token of an answer takes once the keys and values are there.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ],
         settings::PLACEMENT_PARAMS,

@@ -40,7 +40,7 @@ pub use query::{Query, QuerySpec, Start};
 pub use spread::Spread;
 
 use crate::spec::Fallback::{Absent, Value as Default};
-use crate::spec::{Complaint, Component, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 use arrivals::follow_load;
 
 const PARTS: [&[Component]; 6] = [
@@ -92,6 +92,7 @@ const WORKLOAD: Component = Component {
             default: Absent,
             doc: "How large flows are. Needed unless the flows are read from a list.",
             source: "packetloom",
+            acts: ALWAYS,
         },
         Param {
             name: "arrivals",
@@ -99,6 +100,7 @@ const WORKLOAD: Component = Component {
             default: Default("poisson"),
             doc: "When they start.",
             source: "pFabric §3",
+            acts: ALWAYS,
         },
         Param {
             name: "pattern",
@@ -106,6 +108,7 @@ const WORKLOAD: Component = Component {
             default: Default("random-pairs"),
             doc: "From where to where they go.",
             source: "pFabric §3",
+            acts: ALWAYS,
         },
         Param {
             name: "deadlines",
@@ -113,6 +116,7 @@ const WORKLOAD: Component = Component {
             default: Default("none"),
             doc: "By when they should be complete.",
             source: "packetloom",
+            acts: ALWAYS,
         },
         Param {
             name: "class",
@@ -120,6 +124,7 @@ const WORKLOAD: Component = Component {
             default: Default("0"),
             doc: "Their traffic class, for queues that know classes; 255 at most.",
             source: "packetloom",
+            acts: ALWAYS,
         },
         Param {
             name: "share",
@@ -127,6 +132,7 @@ const WORKLOAD: Component = Component {
             default: Default("1"),
             doc: "The part of the run's load that this source offers; those of all sources add up to 1 at most.",
             source: "packetloom",
+            acts: ALWAYS,
         },
         Param {
             name: "hosts",
@@ -135,6 +141,7 @@ const WORKLOAD: Component = Component {
             doc: "Only this share of the hosts, rounded down and drawn for each seed, takes part in this source, and in no \
                   other. Left out: all hosts that no other source has for itself; and all hosts where the pattern names one.",
             source: "NDP in a fat-tree §4: percentLongFlowNodes",
+            acts: ALWAYS,
         },
         Param {
             name: "background",
@@ -143,6 +150,7 @@ const WORKLOAD: Component = Component {
             doc: "The case does not wait for these flows: it ends when those of all other sources are over. They have no \
                   part in the run's number of flows nor in statistics.",
             source: "NDP in a fat-tree §4: long flows run until all short flows finish",
+            acts: ALWAYS,
         },
         Param {
             name: "start",
@@ -150,6 +158,7 @@ const WORKLOAD: Component = Component {
             default: Default("0us"),
             doc: "When the source begins; what it reads from a list starts this much later.",
             source: "packetloom",
+            acts: ALWAYS,
         },
         Param {
             name: "flows",
@@ -158,6 +167,7 @@ const WORKLOAD: Component = Component {
             doc: "How many flows this source starts at most. Left out: the run's number, which open-loop sources \
                   share and each closed-loop source has for itself.",
             source: "packetloom",
+            acts: ALWAYS,
         },
     ]],
     check: check_workload,

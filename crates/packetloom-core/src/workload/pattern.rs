@@ -5,7 +5,7 @@ use super::query::QuerySpec;
 use crate::flow::HostId;
 use crate::random::{Purpose, Stream};
 use crate::spec::Fallback::{Absent, Required, Value as Default};
-use crate::spec::{Complaint, Component, Kind, Param, Values, anything};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Needs, Param, Values, anything};
 use crate::units::Time;
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ const STAGGER: Param = Param {
     default: Default("0us"),
     doc: "The second flow of an event starts this much after the first, the third as much after the second, and so on.",
     source: "packetloom",
+    acts: ALWAYS,
 };
 const JITTER: Param = Param {
     name: "jitter",
@@ -22,6 +23,7 @@ const JITTER: Param = Param {
     default: Default("0us"),
     doc: "Each flow starts this much later at most, evenly drawn.",
     source: "packetloom",
+    acts: ALWAYS,
 };
 
 /// What a scenario can write as `pattern`.
@@ -65,6 +67,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Required,
                 doc: "How many hosts send in an event; all different, none the receiver.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "receiver",
@@ -72,6 +75,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Absent,
                 doc: "The receiving host. Left out: drawn anew for each event.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             STAGGER,
             JITTER,
@@ -83,6 +87,7 @@ pub const COMPONENTS: &[Component] = &[
                       how many hosts are queried. The flow starts when the query arrives, and the jitter later. Left out: hosts start \
                       by themselves.",
                 source: "DAQ §II-B",
+                acts: ALWAYS,
             },
             Param {
                 name: "query_timeout",
@@ -90,6 +95,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Default("10ms"),
                 doc: "A query that is not acknowledged for this long is sent again.",
                 source: "packetloom",
+                acts: &[Needs::Set("query")],
             },
         ]],
         check: check_query,
@@ -107,6 +113,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Required,
                 doc: "How many hosts receive in an event; all different, none the sender.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "sender",
@@ -114,6 +121,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Absent,
                 doc: "The sending host. Left out: drawn anew for each event.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             STAGGER,
             JITTER,
@@ -132,6 +140,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Required,
                 doc: "The sending host.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "dst",
@@ -139,6 +148,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Required,
                 doc: "The receiving host.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ]],
         check: check_pair,

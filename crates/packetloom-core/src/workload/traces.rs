@@ -5,7 +5,7 @@ use crate::formats::chakra::{self, AllGatherSize, Control, CpuCommunication, Loo
 use crate::formats::{self, goal, simai};
 use crate::job::Program;
 use crate::spec::Fallback::{Absent, Required, Value as Default};
-use crate::spec::{Complaint, Component, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 
 /// What a scenario can write as `arrivals`.
 pub const GOAL: Component = Component {
@@ -23,6 +23,7 @@ pub const GOAL: Component = Component {
                 default: Required,
                 doc: "The file.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "unit",
@@ -30,6 +31,7 @@ pub const GOAL: Component = Component {
                 default: Default("1ns"),
                 doc: "What one of calc takes.",
                 source: "LogGOPSim's defaults are in ns",
+                acts: ALWAYS,
             },
             Param {
                 name: "eager",
@@ -38,6 +40,7 @@ pub const GOAL: Component = Component {
                 doc: "LogGOPS's S: a send of more bytes ends when its receiver has said, by a message of 1 B, that a \
                       receive has taken the message. Left out: a send ends when it was handed to the transport.",
                 source: "Hoefler et al., LogGOPSim 2010, where that word takes no time",
+                acts: ALWAYS,
             },
         ],
         settings::PLACEMENT_PARAMS,
@@ -62,6 +65,7 @@ pub const CHAKRA: Component = Component {
                 default: Required,
                 doc: "The files' common prefix: what stands before .0.et.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "groups",
@@ -70,6 +74,7 @@ pub const CHAKRA: Component = Component {
                 doc: "A JSON file of process groups, {\"0\": [0, 1]}, where the traces name groups and do not say who is in \
                       them.",
                 source: "astra-sim's comm-group-configuration",
+                acts: ALWAYS,
             },
             Param {
                 name: "is_cpu_op",
@@ -77,6 +82,7 @@ pub const CHAKRA: Component = Component {
                 default: Default("false"),
                 doc: "Whether a node that does not say so is the CPU's.",
                 source: "Chakra's feeder; the default of some versions is true",
+                acts: ALWAYS,
             },
             Param {
                 name: "all_gather_size",
@@ -84,6 +90,7 @@ pub const CHAKRA: Component = Component {
                 default: Default("per-rank"),
                 doc: "Whether the size of an all-gather is what each rank has before, or afterwards.",
                 source: "astra-sim (Ring.cc, HalvingDoubling.cc) and Chakra's converter: per-rank; the schema leaves it open",
+                acts: ALWAYS,
             },
             Param {
                 name: "cpu_communication",
@@ -91,6 +98,7 @@ pub const CHAKRA: Component = Component {
                 default: Default("refuse"),
                 doc: "What becomes of communication that is said to be the CPU's: it is refused, or takes its duration.",
                 source: "astra-sim refuses it",
+                acts: ALWAYS,
             },
             Param {
                 name: "control",
@@ -98,6 +106,7 @@ pub const CHAKRA: Component = Component {
                 default: Default("follow"),
                 doc: "Whether dependencies by control are followed.",
                 source: "astra-sim follows them; Chakra's feeder does not",
+                acts: ALWAYS,
             },
             Param {
                 name: "missing",
@@ -105,6 +114,7 @@ pub const CHAKRA: Component = Component {
                 default: Default("refuse"),
                 doc: "What becomes of dependencies on nodes that are not there.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "repair",
@@ -113,6 +123,7 @@ pub const CHAKRA: Component = Component {
                 doc: "What becomes of GPU nodes that nothing depends on though their stream goes on: they are refused; or \
                       each node depends on the one before it on its stream; or they are left alone.",
                 source: "Chakra's issue 215",
+                acts: ALWAYS,
             },
             Param {
                 name: "order_nodes",
@@ -121,6 +132,7 @@ pub const CHAKRA: Component = Component {
                 doc: "In which order a rank takes part in the collective operations of a group: as in its file, or by \
                       start time.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ],
         settings::PLACEMENT_PARAMS,
@@ -143,6 +155,7 @@ pub const SIMAI: Component = Component {
                 default: Required,
                 doc: "The file.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "ranks",
@@ -150,6 +163,7 @@ pub const SIMAI: Component = Component {
                 default: Absent,
                 doc: "How many ranks there are, where the file does not say all_gpus.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "ranks_per_package",
@@ -158,6 +172,7 @@ pub const SIMAI: Component = Component {
                 doc: "Where the policy is HYBRID_DATA_MODEL, HYBRID_MODEL_DATA or HYBRID_CUSTOMIZED: how many ranks are \
                       in a package, which the file does not say. Ranks whose numbers follow each other are in the same.",
                 source: "the first dimension of ASTRA-sim's network",
+                acts: ALWAYS,
             },
             Param {
                 name: "passes",
@@ -165,6 +180,7 @@ pub const SIMAI: Component = Component {
                 default: Default("1"),
                 doc: "How often the layers are gone over.",
                 source: "SimAI's --num-passes",
+                acts: ALWAYS,
             },
         ],
         settings::PLACEMENT_PARAMS,

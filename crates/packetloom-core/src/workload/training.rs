@@ -5,7 +5,7 @@
 use super::job::settings;
 use crate::job::{Collective, Dependency, Operation, Program, Rank, Sizes, Work};
 use crate::spec::Fallback::{Absent, Required, Value as Default};
-use crate::spec::{Complaint, Component, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Param, Values};
 use crate::units::Time;
 
 /// What a scenario can write as `arrivals`.
@@ -25,6 +25,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("1"),
                 doc: "The degree of tensor parallelism.",
                 source: "Narayanan et al. §2.3",
+                acts: ALWAYS,
             },
             Param {
                 name: "data",
@@ -32,6 +33,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("1"),
                 doc: "The degree of data parallelism.",
                 source: "Narayanan et al. §2.1",
+                acts: ALWAYS,
             },
             Param {
                 name: "pipeline",
@@ -39,6 +41,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("1"),
                 doc: "How many stages the pipeline has.",
                 source: "Narayanan et al. §2.2",
+                acts: ALWAYS,
             },
             Param {
                 name: "experts",
@@ -47,6 +50,7 @@ pub const COMPONENT: Component = Component {
                 doc: "The degree of expert parallelism: so many neighbouring data parallel ranks exchange tokens in each \
                       layer, to the experts and back, forward and backward.",
                 source: "Lepikhin et al., GShard 2020",
+                acts: ALWAYS,
             },
             Param {
                 name: "layers",
@@ -54,6 +58,7 @@ pub const COMPONENT: Component = Component {
                 default: Required,
                 doc: "Layers of the model, in equal parts on the stages.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "microbatches",
@@ -61,6 +66,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("1"),
                 doc: "Micro-batches of a step at each data parallel rank.",
                 source: "Narayanan et al. §2.2",
+                acts: ALWAYS,
             },
             Param {
                 name: "forward",
@@ -68,6 +74,7 @@ pub const COMPONENT: Component = Component {
                 default: Required,
                 doc: "What a rank computes in a layer's forward pass of a micro-batch.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "backward",
@@ -75,6 +82,7 @@ pub const COMPONENT: Component = Component {
                 default: Absent,
                 doc: "The same backward; left out: twice as long.",
                 source: "Narayanan et al. §3.1: twice the forward pass",
+                acts: ALWAYS,
             },
             Param {
                 name: "update",
@@ -82,6 +90,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("0us"),
                 doc: "What a rank computes at the end of the step, once all gradients are reduced.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "activations",
@@ -90,6 +99,7 @@ pub const COMPONENT: Component = Component {
                 doc: "Bytes of a micro-batch's activations between layers: what tensor parallel ranks reduce, what \
                       goes from stage to stage, and what each rank exchanges with experts.",
                 source: "Narayanan et al. §3.2: 2·b·s·h",
+                acts: ALWAYS,
             },
             Param {
                 name: "gradients",
@@ -97,6 +107,7 @@ pub const COMPONENT: Component = Component {
                 default: Required,
                 doc: "Bytes of a layer's gradients at a rank.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "overlap",
@@ -104,6 +115,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("true"),
                 doc: "Reduce a layer's gradients while earlier layers are computed, not after all of them.",
                 source: "Li et al., PyTorch Distributed, VLDB 2020",
+                acts: ALWAYS,
             },
             Param {
                 name: "sharded",
@@ -111,6 +123,7 @@ pub const COMPONENT: Component = Component {
                 default: Default("false"),
                 doc: "Scatter the reduced gradients, and gather the weights after the update, instead of an all-reduce.",
                 source: "Rajbhandari et al., ZeRO, SC 2020",
+                acts: ALWAYS,
             },
         ],
         settings::PLACEMENT_PARAMS,

@@ -9,7 +9,7 @@ mod router;
 use super::paced::{CORE, Header, Kbps, Paced, RateControl, SenderState, check, time_at};
 use crate::flow::Flow;
 use crate::packet::Packet;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
 use router::D3Router;
 
@@ -81,6 +81,7 @@ impl RateControl for D3Control {
                     default: Fallback::Value("0.1"),
                     doc: "How strongly spare capacity raises what a router hands out.",
                     source: "D3 §5.2, after RCP: 0.1",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "beta",
@@ -88,6 +89,7 @@ impl RateControl for D3Control {
                     default: Fallback::Value("1"),
                     doc: "How strongly the queue lowers it.",
                     source: "D3 §5.2, after RCP: 1",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "rtt",
@@ -95,6 +97,7 @@ impl RateControl for D3Control {
                     default: Fallback::Value("200us"),
                     doc: "The round-trip time by which routers count, and which flows assume before they know one.",
                     source: "packetloom",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "quench",
@@ -102,6 +105,7 @@ impl RateControl for D3Control {
                     default: Fallback::Value("true"),
                     doc: "Give a flow up when its deadline has passed, or needs more than the host's link.",
                     source: "D3 §5.3",
+                    acts: ALWAYS,
                 },
             ],
         ],

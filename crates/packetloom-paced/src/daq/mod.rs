@@ -16,7 +16,7 @@ use super::{Scheme, Sending};
 use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
-use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::units::Time;
 use meter::Meter;
 use sender::Sender;
@@ -67,6 +67,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("5ms"),
         doc: "Q: a flow's window grows while no queue on its path would take longer than this. At one round trip the link runs empty when windows are quartered, and the queue is too short for its order to matter.",
         source: "packetloom: a quarter of DAQ §III's mean deadline (the paper gives none)",
+        acts: ALWAYS,
     },
     Param {
         name: "high_load",
@@ -74,6 +75,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("0.8"),
         doc: "Where a port is offered more than this share of its link, windows are quartered instead of halved.",
         source: "DAQ §II-B: 80 %",
+        acts: ALWAYS,
     },
     Param {
         name: "interval",
@@ -81,6 +83,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("300us"),
         doc: "How long a port counts to know its load.",
         source: "packetloom: one round trip of DAQ §III",
+        acts: ALWAYS,
     },
     Param {
         name: "initial_window",
@@ -88,6 +91,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("0.25"),
         doc: "Quick start: a flow's first window, in bandwidth-delay products of its path.",
         source: "DAQ §II-B: bandwidth × RTT(s-r) / 2, with the sender's round trip to its switch as half of the whole",
+        acts: ALWAYS,
     },
 ];
 

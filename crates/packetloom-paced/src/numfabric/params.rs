@@ -5,7 +5,7 @@ use super::utility::Utilities;
 use crate::paced::{self, CORE};
 use crate::packet_format::PacketFormat;
 use crate::rto::RtoRule;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
 use packetloom_core::topology::{Link, Topology};
 use packetloom_transport::ways::{distinct_pairs, path};
@@ -27,6 +27,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("alpha-fair"),
         doc: "What rates x are worth: w^alpha x^(1-alpha) / (1-alpha), or w log x where alpha is 1 (alpha-fair); or x^(1-alpha) / (1-alpha) over the flow's size, for short flow completion times (fct).",
         source: "NUMFabric (SIGCOMM 2016) table 1",
+        acts: ALWAYS,
     },
     Param {
         name: "alpha",
@@ -34,6 +35,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Absent,
         doc: "The utility's exponent. Left out: 1, proportional fairness (alpha-fair); 0.125 (fct).",
         source: "NUMFabric (SIGCOMM 2016) §6: 1; 0.125 to minimise FCTs",
+        acts: ALWAYS,
     },
     Param {
         name: "weights",
@@ -41,6 +43,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Absent,
         doc: "Of alpha-fair: w, one for each traffic class, in the order of the workloads' class numbers. Left out: 1.",
         source: "NUMFabric (SIGCOMM 2016) table 1: weighted alpha-fairness",
+        acts: ALWAYS,
     },
     Param {
         name: "price_interval",
@@ -48,6 +51,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("30us"),
         doc: "Links set their prices at the multiples of this.",
         source: "NUMFabric (SIGCOMM 2016) table 2: priceUpdateInterval 30 us",
+        acts: ALWAYS,
     },
     Param {
         name: "guard",
@@ -55,6 +59,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("3us"),
         doc: "This long after it set its price, a link counts neither residuals nor what it sends.",
         source: "NUMFabric's ns-3 code, semi_dynamic_configs: guardtime 3 us",
+        acts: ALWAYS,
     },
     Param {
         name: "eta",
@@ -62,6 +67,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("5"),
         doc: "How strongly a link that is not full lowers its price.",
         source: "NUMFabric (SIGCOMM 2016) table 2: eta 5",
+        acts: ALWAYS,
     },
     Param {
         name: "beta",
@@ -69,6 +75,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("0.5"),
         doc: "The share of the last price in the next one.",
         source: "NUMFabric (SIGCOMM 2016) table 2: beta 0.5",
+        acts: ALWAYS,
     },
     Param {
         name: "dt",
@@ -76,6 +83,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("6us"),
         doc: "A window is the flow's rate times the round trip without queues and this: how long its packets wait at the bottleneck.",
         source: "NUMFabric (SIGCOMM 2016) table 2: dt 6 us",
+        acts: ALWAYS,
     },
     Param {
         name: "average",
@@ -83,6 +91,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("20us"),
         doc: "The time constant of the average of a flow's rate.",
         source: "NUMFabric (SIGCOMM 2016) table 2: ewmaTime 20 us",
+        acts: ALWAYS,
     },
     Param {
         name: "handshake",
@@ -90,6 +99,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("true"),
         doc: "A flow asks for the price of its path before it sends, which takes a round trip; otherwise its first packets have the greatest weight, and the rate that they seem to have is too high.",
         source: "NUMFabric's ns-3 code: TCP's handshake, whose packets learn the price, too",
+        acts: ALWAYS,
     },
     Param {
         name: "initial_window",
@@ -97,6 +107,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("3"),
         doc: "Packets that a flow begins with; two at least tell it a rate.",
         source: "NUMFabric's ns-3 code, common_utils.cc: a quarter of 10 Gb/s times 16 us, in full packets",
+        acts: ALWAYS,
     },
     Param {
         name: "base_rtt",
@@ -104,6 +115,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Absent,
         doc: "The round trip without queues (d0); a shorter one that a flow sees counts in its place. Left out: the longest of the network, of a full packet and its acknowledgement.",
         source: "NUMFabric (SIGCOMM 2016) §4.1; its ns-3 code: 16 us or the least measured",
+        acts: ALWAYS,
     },
 ];
 

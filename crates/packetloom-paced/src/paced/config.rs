@@ -2,7 +2,7 @@
 
 use crate::packet_format::{self, PacketFormat};
 use crate::rto::RtoRule;
-use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Param, Values};
 use crate::units::Time;
 
 /// Later packets' answers that prove one lost.
@@ -19,6 +19,7 @@ pub const CORE: &[Param] = &[
         default: Fallback::Value("2ms"),
         doc: "The least time without an answer after which a packet is sent again, and the one before any round trip is known.",
         source: "packetloom: above the round trips of a datacenter with queues",
+        acts: ALWAYS,
     },
     Param {
         name: "max_rto",
@@ -26,6 +27,7 @@ pub const CORE: &[Param] = &[
         default: Fallback::Value("1s"),
         doc: "The greatest such time.",
         source: "packetloom (RFC 6298: at least 60 s)",
+        acts: ALWAYS,
     },
 ];
 

@@ -7,7 +7,7 @@ mod switch;
 use super::paced::{CORE, Header, Kbps, Paced, RateControl, SenderState, check, time_at};
 use crate::flow::Flow;
 use crate::packet::Packet;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
 use switch::PdqSwitch;
 
@@ -69,6 +69,7 @@ impl RateControl for PdqControl {
                     default: Fallback::Value("2"),
                     doc: "K: flows that end within this many round trips together no longer hold the next one back.",
                     source: "PDQ §3.3.2: K = 2",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "early_termination",
@@ -76,6 +77,7 @@ impl RateControl for PdqControl {
                     default: Fallback::Value("true"),
                     doc: "Give a flow up when it can't meet its deadline.",
                     source: "PDQ §3.2",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "probe_spacing",
@@ -83,6 +85,7 @@ impl RateControl for PdqControl {
                     default: Fallback::Value("0.2"),
                     doc: "X: a paused flow probes every X round trips for each flow before it in a switch's list, and no more often than once per round trip.",
                     source: "PDQ §3.3.2: X = 0.2",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "dampening",
@@ -90,6 +93,7 @@ impl RateControl for PdqControl {
                     default: Fallback::Value("20us"),
                     doc: "After a switch let a paused flow resume, it lets no other one resume for this long.",
                     source: "packetloom; PDQ §3.3.1: a small period of time",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "rtt",
@@ -97,6 +101,7 @@ impl RateControl for PdqControl {
                     default: Fallback::Value("200us"),
                     doc: "The round-trip time that is assumed before any is known.",
                     source: "packetloom",
+                    acts: ALWAYS,
                 },
             ],
         ],

@@ -11,7 +11,7 @@ pub use in_order::InOrder;
 
 use crate::packet_format::PacketFormat;
 use crate::pool;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values, anything};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values, anything};
 use crate::units::Time;
 
 /// How flows get their queue pairs: a parameter of every transport of RDMA.
@@ -21,6 +21,7 @@ pub const PARAM: Param = Param {
     default: Fallback::Value("open"),
     doc: "What a flow runs on: a queue pair that is connected already and knows nothing, one that a handshake connects, one that earlier flows of the two hosts left, or one that all flows from one host to the other share in turn.",
     source: "packetloom (HPCC's simulator: open)",
+    acts: ALWAYS,
 };
 
 /// What a handshake goes by.

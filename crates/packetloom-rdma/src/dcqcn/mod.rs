@@ -13,7 +13,7 @@ use super::config::Notification;
 use super::control::{AckInfo, Control, FlowPath};
 use super::header::Header;
 use super::params::{check, core, default_of};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values};
 use crate::units::{Rate, Time};
 use machine::{Constants, Variant};
 use mellanox::Mellanox;
@@ -24,7 +24,7 @@ use paper::Paper;
 pub type Dcqcn = super::Rdma<DcqcnControl>;
 
 const fn own(name: &'static str, kind: Kind, doc: &'static str, source: &'static str) -> Param {
-    Param { name, kind, default: Fallback::Absent, doc, source }
+    Param { name, kind, default: Fallback::Absent, doc, source, acts: ALWAYS }
 }
 
 const PARAMS: &[Param] = &[
@@ -34,6 +34,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("paper"),
         doc: "Whose machine: the paper's, with a timer and a byte counter; or that of HPCC's and ConWeave's simulators, with three timers. What is left out below is as that one's source has it.",
         source: "DCQCN (SIGCOMM 2015) §3.1; HPCC's simulator: CC_MODE 1",
+        acts: ALWAYS,
     },
     own(
         "cnp",
@@ -47,6 +48,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("50us"),
         doc: "With cnp = \"packet\": the least time between a flow's CNPs.",
         source: "DCQCN §3.1: N = 50 us",
+        acts: ALWAYS,
     },
     own(
         "gain",

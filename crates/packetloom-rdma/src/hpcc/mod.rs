@@ -10,7 +10,7 @@ mod pint;
 use super::config::bdp_bytes;
 use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Value, Values};
 use crate::units::{Rate, Time};
 use int::Widths;
 pub use int::{Hop, Hops, MOST_HOPS, Telemetry};
@@ -26,6 +26,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("paper"),
         doc: "Whose algorithm: the paper's, which sets a window and paces it over base_rtt; or its simulator's, which sets a rate, and a window from that (variable_window).",
         source: "HPCC (SIGCOMM 2019) §3, algorithm 1; HPCC's simulator: CC_MODE 3",
+        acts: ALWAYS,
     },
     Param {
         name: "utilisation",
@@ -33,6 +34,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("0.95"),
         doc: "How much of each link is to be in use (eta).",
         source: "HPCC (SIGCOMM 2019) §5.1: 95 %",
+        acts: ALWAYS,
     },
     Param {
         name: "max_stage",
@@ -40,6 +42,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Absent,
         doc: "After this many round trips of additive increase comes a multiplicative one. Left out: 5 (paper), 0 (hpcc-ns3).",
         source: "HPCC (SIGCOMM 2019) §5.1: maxStage 5; its run.py: MI_THRESH 0",
+        acts: ALWAYS,
     },
     Param {
         name: "additive_bytes",
@@ -47,6 +50,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Absent,
         doc: "Of paper: what each step adds to the window (W_AI). Left out: 80B.",
         source: "HPCC (SIGCOMM 2019) §5.1: W_AI 80 B",
+        acts: ALWAYS,
     },
     Param {
         name: "additive_increase",
@@ -54,6 +58,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Absent,
         doc: "Of hpcc-ns3: what each step adds to the rate. Left out: 50Mbps.",
         source: "HPCC's simulator, config.txt: RATE_AI 50",
+        acts: ALWAYS,
     },
     Param {
         name: "min_rate",
@@ -61,6 +66,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("1Gbps"),
         doc: "The least rate, or the least window over base_rtt.",
         source: "HPCC's run.py: MIN_RATE 1000",
+        acts: ALWAYS,
     },
     Param {
         name: "fast_react",
@@ -68,6 +74,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("true"),
         doc: "Answer every acknowledgement, from the reference of the last round trip; otherwise one in each.",
         source: "HPCC (SIGCOMM 2019) §3.2",
+        acts: ALWAYS,
     },
     Param {
         name: "sample_feedback",
@@ -75,6 +82,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("false"),
         doc: "Of hpcc-ns3: between two round trips' ends, leave links out before which nothing waits.",
         source: "HPCC's simulator: SAMPLE_FEEDBACK",
+        acts: ALWAYS,
     },
     Param {
         name: "multi_rate",
@@ -82,6 +90,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("false"),
         doc: "Of hpcc-ns3: keep a utilisation and a rate for each link of the path, and send at the lowest.",
         source: "HPCC's simulator: MULTI_RATE (1 in its code, 0 in its config.txt and run.py)",
+        acts: ALWAYS,
     },
     Param {
         name: "quantise",
@@ -89,6 +98,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("false"),
         doc: "Cut telemetry to its bits on the wire: 24 of nanoseconds, 20 of bytes sent in units of 128 B, 17 of the queue in units of 80 B, both times int_multiple.",
         source: "HPCC's simulator: int-header.h",
+        acts: ALWAYS,
     },
     Param {
         name: "int_multiple",
@@ -96,6 +106,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("4"),
         doc: "With quantise: the units' multiple.",
         source: "HPCC's run.py at 100 Gb/s: INT_MULTI 4",
+        acts: &[Needs::Is("quantise", &["true"])],
     },
     Param {
         name: "pint",
@@ -103,6 +114,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("false"),
         doc: "Of hpcc-ns3: packets carry how much of their fullest link is in use instead of telemetry (HPCC-PINT). Switches average it over base_rtt, which must be given. Sizes are not those of telemetry then: write header = \"49B\" and ack = \"60B\", with a byte for the field (50B for two).",
         source: "PINT (SIGCOMM 2020) §4.3; HPCC's simulator: CC_MODE 10",
+        acts: ALWAYS,
     },
     Param {
         name: "pint_base",
@@ -110,6 +122,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("1.05"),
         doc: "With pint: what is carried is a power of this.",
         source: "HPCC's simulator, config.txt: PINT_LOG_BASE 1.05",
+        acts: &[Needs::Is("pint", &["true"])],
     },
 ];
 

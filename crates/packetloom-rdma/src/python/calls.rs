@@ -12,15 +12,16 @@ use crate::user_class::signed;
 /// The bytes in flight are not bounded by the class.
 const NO_WINDOW: i64 = i64::MAX;
 
-/// The way of a flow that starts, as a method sees it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct RouteView {
-    rate_bps: f64,
-    base_rtt_ps: i64,
-    bdp_bytes: i64,
-    mss_bytes: i64,
-    links: i64,
+packetloom_core::records! {
+    /// The way of a flow that starts, as a method sees it.
+    #[derive(Clone, Copy, Debug)]
+    pub struct RouteView {
+        rate_bps: f64,
+        base_rtt_ps: i64,
+        bdp_bytes: i64,
+        mss_bytes: i64,
+        links: i64,
+    }
 }
 
 impl RouteView {
@@ -35,16 +36,17 @@ impl RouteView {
     }
 }
 
-/// An answer, as a method sees it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct AnswerView {
-    packets: i64,
-    marked: i64,
-    acked_bytes: i64,
-    sent_bytes: i64,
-    now_ps: i64,
-    rtt_ps: i64,
+packetloom_core::records! {
+    /// An answer, as a method sees it.
+    #[derive(Clone, Copy, Debug)]
+    pub struct AnswerView {
+        packets: i64,
+        marked: i64,
+        acked_bytes: i64,
+        sent_bytes: i64,
+        now_ps: i64,
+        rtt_ps: i64,
+    }
 }
 
 impl AnswerView {
@@ -61,39 +63,43 @@ impl AnswerView {
     }
 }
 
-/// A loss, as a method sees it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct DropView {
-    pub(super) timeout: i64,
-    pub(super) now_ps: i64,
+packetloom_core::records! {
+    /// A loss, as a method sees it.
+    #[derive(Clone, Copy, Debug)]
+    pub struct DropView {
+        pub(super) timeout: i64,
+        pub(super) now_ps: i64,
+    }
 }
 
-/// A moment, as a method sees it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ClockView {
-    pub(super) now_ps: i64,
+packetloom_core::records! {
+    /// A moment, as a method sees it.
+    #[derive(Clone, Copy, Debug)]
+    pub struct ClockView {
+        pub(super) now_ps: i64,
+    }
 }
 
-/// A packet that starts, as a method sees it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct SentView {
-    pub(super) size_bytes: i64,
-    pub(super) now_ps: i64,
+packetloom_core::records! {
+    /// A packet that starts, as a method sees it.
+    #[derive(Clone, Copy, Debug)]
+    pub struct SentView {
+        pub(super) size_bytes: i64,
+        pub(super) now_ps: i64,
+    }
 }
 
-/// What a method sets, and what it may look at.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    rate_bps: f64,
-    window_bytes: i64,
-    line_rate_bps: f64,
-    base_rtt_ps: i64,
-    hop_count: i64,
-    hops: *const Hop,
+packetloom_core::records! {
+    /// What a method sets, and what it may look at.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Pace {
+        rate_bps: f64,
+        window_bytes: i64,
+        line_rate_bps: f64,
+        base_rtt_ps: i64,
+        hop_count: i64,
+        hops: *const Hop,
+    }
 }
 
 // SAFETY: `hops` is null but while a method runs.

@@ -13,7 +13,7 @@ use super::hpcc::{Hop, Hops, MOST_HOPS, Telemetry};
 use super::params::{DATA_CLASS, Defaults, check, core, default_of};
 use crate::engine::{ControlError, Leaving, Moment, PathNeeds, PortAgent, PortInfo, SchemeError};
 use crate::packet::Packet;
-use crate::spec::{Component, Fallback, Kind, Param, Values};
+use crate::spec::{Component, Fallback, Kind, Needs, Param, Values};
 use crate::units::{Rate, Time};
 use crate::user_class::{Code, Exception, Method, PLACE, Role, named, signed};
 use calls::{
@@ -33,6 +33,9 @@ pub static RATE: Role = Role { base: BASE, component: PythonControl::<()>::COMPO
 /// What classes are that look at telemetry.
 pub static TELEMETRY: Role = Role { base: TELEMETRY_BASE, component: PythonControl::<Hops>::COMPONENT };
 
+const MARKED: &[Needs] =
+    &[Needs::That(|site| goes_by_marks(site.own), "the class does not go by marks (ecn = True)")];
+
 const CNP: &[Param] = &[
     Param {
         name: "cnp",
@@ -40,6 +43,7 @@ const CNP: &[Param] = &[
         default: Fallback::Value("ack"),
         doc: "If the class goes by marks: how they come back, with each marked packet's ACK, or in packets of their own, of each flow one in a cnp_interval.",
         source: "HPCC's simulator: the CNP flag; DCQCN (SIGCOMM 2015) §3.1: NP",
+        acts: MARKED,
     },
     Param {
         name: "cnp_interval",
@@ -47,6 +51,7 @@ const CNP: &[Param] = &[
         default: Fallback::Value("50us"),
         doc: "With cnp = \"packet\": the least time between a flow's CNPs.",
         source: "DCQCN §3.1: N = 50 us",
+        acts: &[MARKED[0], Needs::Is("cnp", &["packet"])],
     },
 ];
 
@@ -297,6 +302,13 @@ impl<T> PythonControl<T> {
             self.error = Some(ControlError { class: settings.class, method, error });
         }
     }
+}
+
+/// Whether a transport is a class of these that goes by marks.
+pub(super) fn goes_by_marks(values: &Values) -> bool {
+    let is_it = |role: &&Role| role.component.kind == values.kind;
+    let code = [&RATE, &TELEMETRY].into_iter().find(is_it).and_then(|role| named(role, values).ok());
+    code.is_some_and(|code| code.constant("ecn") != 0)
 }
 
 fn code<T: Written>(values: &Values) -> &'static Code {

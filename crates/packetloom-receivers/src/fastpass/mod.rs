@@ -16,7 +16,7 @@ use crate::control::matching::Policy;
 use crate::engine::{Context, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId, HostId};
 use crate::packet::{Kind, Packet};
-use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use arbiter::Arbiter;
@@ -113,6 +113,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("0"),
         doc: "The host that is the arbiter. Flows may start and end there, but then share its link with its messages.",
         source: "packetloom",
+        acts: ALWAYS,
     },
     Param {
         name: "order",
@@ -121,6 +122,7 @@ const PARAMS: &[Param] = &[
         doc: "Who gets a slot first: the pair served least recently, the flow with the fewest packets left, the flow \
               that sent a request first, or the flow whose next packet has waited longest.",
         source: "Fastpass §3.1: max-min fairness over time; it names the fewest packets left as another choice",
+        acts: ALWAYS,
     },
     Param {
         name: "batch",
@@ -128,6 +130,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("8"),
         doc: "How many slots (1 to 8) the arbiter gives out at once.",
         source: "Fastpass §3.2: batches of 8 timeslots",
+        acts: ALWAYS,
     },
     Param {
         name: "spare",
@@ -135,6 +138,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("0.0625"),
         doc: "How much longer a slot is than a full packet, as a part of it: time for what is not in slots.",
         source: "YAPS: 8.5 packets' time for 8 slots",
+        acts: ALWAYS,
     },
     Param {
         name: "lead",
@@ -143,6 +147,7 @@ const PARAMS: &[Param] = &[
         doc: "How long after the arbiter's decision a batch begins, by clocks that agree; where the allocation comes \
               later, it begins then. So 0us has batches begin as allocations arrive. Left out: as long as a batch.",
         source: "Fastpass §4: synchronised clocks; YAPS: on arrival",
+        acts: ALWAYS,
     },
     Param {
         name: "lost_after",
@@ -153,6 +158,7 @@ const PARAMS: &[Param] = &[
               often is above 10Gbps (a batch is 10.2us there, 1.02us at 100Gbps), requests and packets go twice: \
               write more than a round trip.",
         source: "YAPS: a batch, which on its 10 Gb/s network is longer than a round trip",
+        acts: ALWAYS,
     },
     Param {
         name: "retry",
@@ -160,6 +166,7 @@ const PARAMS: &[Param] = &[
         default: Fallback::Value("200us"),
         doc: "A flow that has received nothing from the arbiter for this long sends another request.",
         source: "packetloom",
+        acts: ALWAYS,
     },
 ];
 

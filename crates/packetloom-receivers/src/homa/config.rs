@@ -7,12 +7,12 @@ use crate::flow::{FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::packet_format;
 use crate::priority;
-use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind as Holds, Param, Value, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 
 const fn own(name: &'static str, kind: Holds, doc: &'static str, source: &'static str) -> Param {
-    Param { name, kind, default: Fallback::Absent, doc, source }
+    Param { name, kind, default: Fallback::Absent, doc, source, acts: ALWAYS }
 }
 
 /// A request that brings nothing new is repeated after up to 2 to this power times as long.
@@ -137,6 +137,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("simulator"),
         doc: "Whose Homa: the authors' simulator, which the papers mean; Linux's module; or the ns-3 model. A key that is left out is as that one has it, where its text names it; only scheduled_levels, and with them overcommitment, are by a rule for the simulator, whose authors set them by hand for each workload. Packets' sizes are the simulator's whatever is written here: for homa-ns3 write mss = \"1460B\", header = \"42B\", ack = \"42B\"; for linux mss = \"1424B\", header = \"76B\", ack = \"53B\".",
         source: "PlatformLab/HomaSimulation; PlatformLab/HomaModule (homa_wire.h: 56 B of data headers, 33 B of a grant, and IPv4's 20 B); serhatarslan-hub/HomaL4Protocol-ns-3",
+        acts: ALWAYS,
     },
     Param {
         default: Fallback::Value("1456B"),
@@ -172,6 +173,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("8"),
         doc: "How many priorities there are. A packet's class is its level, and 0 goes first.",
         source: "Homa §3.4: 8",
+        acts: ALWAYS,
     },
     own(
         "scheduled_levels",
@@ -197,6 +199,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("workload"),
         doc: "What cutoffs are computed from: the scenario's flow sizes, or what a host has sent and received so far.",
         source: "HomaSimulation: STATIC_CBF_GRADUATED; Homa §3.4: recent traffic",
+        acts: ALWAYS,
     },
     own(
         "levels_by",
@@ -252,6 +255,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("true"),
         doc: "Whether a receiver acknowledges a whole message. If not, as in the simulator, its sender forgets a message ten times resend_after after its last packet, and one of which no packet came is lost: for buffers that drop nothing.",
         source: "packetloom; HomaSimulation: one way only; Homa §3.1: the response",
+        acts: ALWAYS,
     },
     own(
         "resend_after",

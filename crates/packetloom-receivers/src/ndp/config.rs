@@ -5,7 +5,7 @@ use crate::flow::{FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::packet_format::{self, PacketFormat};
 use crate::priority;
-use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind as Holds, Param, Values};
 use crate::units::Time;
 
 /// A sender whose packets only come back doubles its timeout for pulls so often at most.
@@ -51,6 +51,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("30"),
         doc: "Packets sent at line rate before any answer: a bandwidth-delay product with full queues.",
         source: "NDP §6: 30 packets",
+        acts: ALWAYS,
     },
     Param {
         name: "pull_rate",
@@ -58,6 +59,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("0.99"),
         doc: "The share of the receiver's link that full packets, one per pull, would fill.",
         source: "csg-htsim: 0.99",
+        acts: ALWAYS,
     },
     Param {
         name: "pull_order",
@@ -65,6 +67,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("fair"),
         doc: "Whom a receiver pulls from first: its connections in turn; the smallest class number, strictly; or the one with the fewest packets left to arrive.",
         source: "NDP §3.2: a fair queue of pulls; priorities: NDP in a fat-tree §6, future work",
+        acts: ALWAYS,
     },
     Param {
         name: "pull_for",
@@ -72,6 +75,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("each"),
         doc: "Pull once for each packet that arrives, whole or trimmed; or only until the sender has no packet left to send, so that the end of one flow takes no turns from others.",
         source: "NDP §3.2: each",
+        acts: ALWAYS,
     },
     Param {
         name: "pull_on_ack",
@@ -79,6 +83,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("true"),
         doc: "Whether a pull that may go at once rides on the ACK or NACK instead of in a packet of its own.",
         source: "csg-htsim",
+        acts: ALWAYS,
     },
     Param {
         name: "rto",
@@ -86,6 +91,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("1ms"),
         doc: "A packet that is not answered for this long is sent again. A sender with nothing in flight that has received nothing for this long sends a packet without a pull (after twice as long, and so on, while what it sends comes back). So write more than a receiver's pulls take to go round once: in an incast of 400 flows at 10Gbps that is 3ms.",
         source: "packetloom: well above what full queues on a path take; csg-htsim has no timer for pulls",
+        acts: ALWAYS,
     },
 ];
 

@@ -5,7 +5,7 @@ use crate::flow::{FlowId, HostId};
 use crate::packet::{Kind, Packet};
 use crate::packet_format::{self, PacketFormat};
 use crate::priority;
-use crate::spec::{Complaint, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind as Holds, Param, Values};
 use crate::units::Time;
 
 /// All of them.
@@ -19,6 +19,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("8"),
         doc: "A flow of this many packets at most sends them without a token from its receiver.",
         source: "YAPS: capability_initial 8; pHost §3.2: a bandwidth-delay product",
+        acts: ALWAYS,
     },
     Param {
         name: "short_first",
@@ -26,6 +27,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("true"),
         doc: "Whether the packets of such flows go before those of longer ones in switches that go by a packet's priority (queue = \"pfabric\").",
         source: "YAPS: capability_third_level; pHost §3.2: packets that are sent for free tokens have a higher priority",
+        acts: ALWAYS,
     },
     Param {
         name: "window",
@@ -33,6 +35,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("8"),
         doc: "This many tokens of a flow at most may be ahead of the last one for which data came.",
         source: "YAPS: capability_window 8",
+        acts: ALWAYS,
     },
     Param {
         name: "expiry",
@@ -40,6 +43,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("1.5"),
         doc: "A token is good for this many times of a full packet; free ones for as long after all of them could be sent.",
         source: "YAPS: capability_timeout 1.5; pHost §3.3",
+        acts: ALWAYS,
     },
     Param {
         name: "window_timeout",
@@ -47,6 +51,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("25"),
         doc: "A flow whose tokens are so far ahead gets new ones when the last was sent this many packet times ago: its sender does not answer.",
         source: "YAPS: capability_window_timeout 25",
+        acts: ALWAYS,
     },
     Param {
         name: "resend_timeout",
@@ -54,6 +59,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("9"),
         doc: "This many packet times after a token was sent for each packet that is missing, those that still are get new ones.",
         source: "YAPS: capability_resend_timeout 9",
+        acts: ALWAYS,
     },
     Param {
         name: "retry",
@@ -61,6 +67,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("1ms"),
         doc: "A sender that has received nothing for this long repeats its request.",
         source: "packetloom: YAPS loses no requests",
+        acts: ALWAYS,
     },
 ];
 

@@ -8,7 +8,7 @@ pub use handshake::{Handshakes, Opened, Step};
 pub use restart::Restart;
 
 use crate::pool;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::Time;
 
 /// How flows get their connections: a parameter of every transport with a window.
@@ -18,6 +18,7 @@ pub const PARAM: Param = Param {
     default: Fallback::Value("open"),
     doc: "What a flow runs on: a connection that is open already and knows nothing, one that a handshake opens, or one that earlier flows of the pair left.",
     source: "packetloom",
+    acts: ALWAYS,
 };
 
 const SYN_RTO: Param = Param::value(

@@ -6,7 +6,7 @@ use super::{CONNECTION, allocator};
 use crate::connections;
 use crate::flow::HostId;
 use crate::rto::RtoRule;
-use crate::spec::{Complaint, Fallback, Kind, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Param, Value, Values};
 use crate::units::Time;
 use crate::windowed::{self, Config, Defaults, default_of};
 use packetloom_control::{Filling, Ned};
@@ -30,6 +30,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("0"),
         doc: "The host that is the allocator. Flows may start and end there, but then share its link with its messages.",
         source: "packetloom",
+        acts: ALWAYS,
     },
     Param::value(
         "interval",

@@ -19,7 +19,7 @@ use super::{Scheme, Sending};
 use crate::engine::{Context, FlowStatus, Report, Timer, Transport};
 use crate::flow::{Flow, FlowId};
 use crate::packet::{Kind, Packet};
-use crate::spec::{Complaint, Component, Fallback, Kind as Holds, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind as Holds, Param, Values};
 use crate::units::Time;
 use arrivals::Arrivals;
 use connected::Connected;
@@ -33,6 +33,7 @@ const PARAMS: &[Param] = &[Param {
     default: Fallback::Value("8"),
     doc: "How many subflows each flow has, 64 at most.",
     source: "Raiciu et al., SIGCOMM 2011, §4.2: 8 in a fat-tree",
+    acts: ALWAYS,
 }];
 
 /// Numbers of subflows share a timer's purpose with what it is for.

@@ -4,72 +4,77 @@
 
 use crate::windowed::Window;
 
-/// A flow, as a method sees it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FlowView {
-    /// Its number.
-    pub id: i64,
-    /// The host that sends it.
-    pub src: i64,
-    /// The host that receives it.
-    pub dst: i64,
-    /// Its size.
-    pub size_bytes: i64,
-    /// When it starts.
-    pub start_ps: i64,
-    /// Its deadline, counted from the run's beginning; -1 without one.
-    pub deadline_ps: i64,
+packetloom_core::records! {
+    /// A flow, as a method sees it.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct FlowView {
+        /// Its number.
+        pub id: i64,
+        /// The host that sends it.
+        pub src: i64,
+        /// The host that receives it.
+        pub dst: i64,
+        /// Its size.
+        pub size_bytes: i64,
+        /// When it starts.
+        pub start_ps: i64,
+        /// Its deadline, counted from the run's beginning; -1 without one.
+        pub deadline_ps: i64,
+    }
 }
 
-/// An acknowledgement, as a method sees it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AckView {
-    /// Packets that it newly acknowledges.
-    pub packets: i64,
-    /// 1 if the cumulative acknowledgement moved, and the window is not just being reduced.
-    pub advanced: i64,
-    /// 1 if it echoes a mark.
-    pub marked: i64,
-    /// The first packet that is not acknowledged.
-    pub una: i64,
-    /// The next packet that was never sent.
-    pub next: i64,
-    /// When it came.
-    pub now_ps: i64,
-    /// The smoothed round-trip time; 0 where none is known.
-    pub rtt_ps: i64,
+packetloom_core::records! {
+    /// An acknowledgement, as a method sees it.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct AckView {
+        /// Packets that it newly acknowledges.
+        pub packets: i64,
+        /// 1 if the cumulative acknowledgement moved, and the window is not just being reduced.
+        pub advanced: i64,
+        /// 1 if it echoes a mark.
+        pub marked: i64,
+        /// The first packet that is not acknowledged.
+        pub una: i64,
+        /// The next packet that was never sent.
+        pub next: i64,
+        /// When it came.
+        pub now_ps: i64,
+        /// The smoothed round-trip time; 0 where none is known.
+        pub rtt_ps: i64,
+    }
 }
 
-/// A loss or a timeout, as a method sees it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LossView {
-    /// Packets that were in flight.
-    pub in_flight: i64,
-    /// 1 if the timer expired before, and nothing has arrived since.
-    pub again: i64,
+packetloom_core::records! {
+    /// A loss or a timeout, as a method sees it.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct LossView {
+        /// Packets that were in flight.
+        pub in_flight: i64,
+        /// 1 if the timer expired before, and nothing has arrived since.
+        pub again: i64,
+    }
 }
 
-/// A data packet that is about to be sent, as a method sees it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DataView {
-    /// What the flow has sent with it, retransmissions not counted.
-    pub sent_bytes: i64,
-    /// Its size on the wire.
-    pub size_bytes: i64,
+packetloom_core::records! {
+    /// A data packet that is about to be sent, as a method sees it.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct DataView {
+        /// What the flow has sent with it, retransmissions not counted.
+        pub sent_bytes: i64,
+        /// Its size on the wire.
+        pub size_bytes: i64,
+    }
 }
 
-/// What a method writes into a packet.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Labels {
-    /// The traffic class.
-    pub traffic_class: i64,
-    /// The priority.
-    pub priority: i64,
+packetloom_core::records! {
+    /// What a method writes into a packet.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct Labels {
+        /// The traffic class.
+        pub traffic_class: i64,
+        /// The priority.
+        pub priority: i64,
+    }
 }
 
 /// The base class in Python.

@@ -6,7 +6,7 @@ use crate::finished::Finished;
 use crate::packet_format::{self, PacketFormat};
 use crate::priority::{self, Priority};
 use crate::rto::RtoRule;
-use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values};
 use crate::units::Time;
 
 /// An option with three blocks (RFC 2018 §3).
@@ -98,6 +98,36 @@ pub const fn default_of() -> Defaults {
     }
 }
 
+const ESTIMATES: &[Needs] = &[Needs::Is("rto_estimation", &["true"])];
+
+const VARIES: &[Needs] = &[Needs::That(
+    |site| site.own.flag("rto_estimation") || site.own.flag("backoff"),
+    "a timeout that is neither estimated nor doubled (rto_estimation, backoff) is always min_rto",
+)];
+
+const MEASURES: &[Needs] = &[Needs::That(
+    |site| site.own.flag("rto_estimation") || site.own.text("loss_detection") == "rack",
+    "round-trip times are measured with rto_estimation = true or loss_detection = \"rack\" only",
+)];
+
+const REPAIRS: &[Needs] = &[Needs::Is("fast_retransmit", &["true"])];
+
+/// Whether a window goes up and down.
+const GROWS: &[Needs] =
+    &[Needs::That(|site| site.own.kind != "fixed-window", "a fixed window neither grows nor shrinks")];
+
+/// A timeout reduces the window to one packet, whatever the rule.
+const REDUCES: &[Needs] = &[
+    GROWS[0],
+    Needs::That(
+        |site| site.own.flag("fast_retransmit") || MARKED.contains(&site.own.kind.as_str()),
+        "without marks and without fast_retransmit a window is reduced by timeouts only",
+    ),
+];
+
+/// The transports whose windows marks reduce.
+const MARKED: [&str; 4] = ["dctcp", "d2tcp", "pias", "python"];
+
 /// The core's parameters under these defaults.
 pub const fn core(d: Defaults) -> [Param; 28] {
     [
@@ -117,6 +147,7 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             default: Fallback::Absent,
             doc: "The window never grows beyond this many packets (a receive window); left out: no limit.",
             source: "packetloom",
+            acts: ALWAYS,
         },
         Param::value(
             "min_rto",
@@ -131,14 +162,14 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "timeout",
             "What min_rto is the least of: the timeout; or, as on Linux, what four times the round-trip time's variation adds to it, so that a timeout is that much longer than the round-trip time.",
             "RFC 6298 §2.4",
-        ),
+        ).acts(ESTIMATES),
         Param::value(
             "max_rto",
             Kind::Time,
             "1s",
             "The greatest retransmission timeout.",
             "packetloom (RFC 6298: at least 60 s)",
-        ),
+        ).acts(VARIES),
         Param::value(
             "rto_estimation",
             Kind::Flag,
@@ -173,7 +204,7 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "flight",
             "What a timeout makes ssthresh half of: what was in flight, at the first of several in a row; or the window, in whole packets, at each.",
             "RFC 5681 §3.1; ns-2: TcpAgent",
-        ),
+        ).acts(GROWS),
         Param::value(
             "fast_retransmit",
             Kind::Flag,
@@ -187,7 +218,7 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "3",
             "How many packets must have arrived beyond a hole to prove it lost.",
             "RFC 6675: DupThresh",
-        ),
+        ).acts(REPAIRS),
         Param::value(
             "loss_detection",
             Kind::Choice(&["rfc6675", "rack"]),
@@ -201,7 +232,7 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "at-once",
             "How a window is reduced at a loss or for marks: at once, so that a sender pauses, or packets sent again fill it together; or in proportion to what arrives, so that packets leave one by one.",
             "RFC 6675 §5; RFC 9937: PRR",
-        ),
+        ).acts(REDUCES),
         Param::value(
             "quiet_restart",
             Kind::Flag,
@@ -229,13 +260,14 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "500us",
             "With delayed_ack: the longest an acknowledgement waits.",
             "packetloom (RFC 5681: at most 500 ms)",
-        ),
+        ).acts(&[Needs::Is("delayed_ack", &["true"])]),
         Param {
             name: "probe_after",
             kind: Kind::Count(1),
             default: d.probe_after.0,
             doc: "After this many timeouts in a row without an answer, send only a small probe per timeout until one comes; left out: never.",
             source: d.probe_after.1,
+            acts: ALWAYS,
         },
         priority::param(d.priority.0, d.priority.1),
         Param::value(
@@ -244,20 +276,21 @@ pub const fn core(d: Defaults) -> [Param; 28] {
             "1000000",
             "The slow-start threshold at a flow's start, in packets.",
             "RFC 5681 §3.1: arbitrarily high",
-        ),
+        ).acts(GROWS),
         Param::value(
             "timestamps",
             Kind::Flag,
             "true",
             "Measure a round-trip time with every acknowledgement; otherwise once per round trip, and never of a packet that was sent again.",
             "RFC 7323 §4.1; without: RFC 6298 §3, Karn's algorithm",
-        ),
+        ).acts(MEASURES),
         Param {
             name: "initial_rtt",
             kind: Kind::Time,
             default: Fallback::Absent,
             doc: "The round-trip time that a flow's start knows from before, as on a connection that has been in use; left out: the first one measured sets the estimate.",
             source: "RFC 9040 §6: sharing RTT",
+            acts: ESTIMATES,
         },
         Param::value(
             "window_measure",

@@ -7,6 +7,8 @@ use crate::flow::Flow;
 use crate::packet::Packet;
 use crate::spec::{Component, Values};
 use crate::units::Time;
+use crate::user_class::Record;
+use std::mem::offset_of;
 
 /// One packet, in the window's fixed-point units: 2^-20 of a packet.
 const PACKET: u64 = 1 << 20;
@@ -44,6 +46,20 @@ pub struct Window {
     counted: u32,
     counts: bool,
 }
+
+impl Record for Window {
+    const FIELDS: &'static [(&'static str, bool)] =
+        &[("cwnd_q20", false), ("ssthresh_q20", false), ("largest_q20", false), ("counting", false)];
+}
+
+const _: () = assert!(
+    offset_of!(Window, cwnd) == 0
+        && offset_of!(Window, ssthresh) == 8
+        && offset_of!(Window, largest) == 16
+        && offset_of!(Window, counted) == 24
+        && size_of::<Window>() == 32,
+    "a class in Python has the fields of a window in this order"
+);
 
 impl Window {
     pub(super) fn new(limits: &WindowLimits) -> Window {

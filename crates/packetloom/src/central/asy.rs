@@ -6,7 +6,7 @@
 use super::settings::{self, Channel};
 use super::traffic::{Queues, Traffic};
 use crate::control::{Ceiling, Normaliser, Pair, Settling};
-use crate::spec::{Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Component, Fallback, Kind, Needs, Param, Values};
 use crate::topology::Topology;
 use crate::units::{ByteTime, Time};
 use std::cmp::Reverse;
@@ -27,6 +27,7 @@ pub const COMPONENT: Component = Component {
                 doc: "The offered rate of a queue that is not empty: 1; what waits in it over the window; or what came \
                       into it lately, each byte forgotten exponentially over the window.",
                 source: "packetloom: SYN and ASY does not say how offered rates are estimated",
+                acts: ALWAYS,
             },
             Param {
                 name: "window",
@@ -34,6 +35,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("1ms"),
                 doc: "The estimator's window.",
                 source: "packetloom",
+                acts: &[Needs::Is("estimator", &["backlog", "arrivals"])],
             },
             Param {
                 name: "up_to_offered",
@@ -41,6 +43,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("false"),
                 doc: "Whether a queue gets no more than its offered rate; else what links have is all given out.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "share",
@@ -48,6 +51,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("1.0"),
                 doc: "What part of each link is given out: less than all lets queues at switches drain.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "rounds",
@@ -55,6 +59,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("1000"),
                 doc: "How often rows and columns are normalised in turn, at most. Decisions that this ended are counted.",
                 source: "packetloom: SYN and ASY §III-B normalises iteratively and gives no number",
+                acts: ALWAYS,
             },
             Param {
                 name: "tolerance",
@@ -62,6 +67,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("0.001"),
                 doc: "Rates are settled when a round changes none of them by more, as a part of a link.",
                 source: "packetloom: SYN and ASY §III-B gives none",
+                acts: ALWAYS,
             },
             Param {
                 name: "period",
@@ -69,6 +75,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("0us"),
                 doc: "The controller decides at multiples of this; 0us: at every change.",
                 source: "SYN and ASY §II-B: whenever the offered load changes",
+                acts: ALWAYS,
             },
         ],
         settings::PARAMS,

@@ -1,7 +1,7 @@
 //! How long packets are: the distributions of To sync or not to sync §III-C.
 
 use crate::random::{Purpose, Stream};
-use crate::spec::{self, Component, Fallback, Kind, Made, Param, Values, anything};
+use crate::spec::{self, ALWAYS, Component, Fallback, Kind, Made, Param, Values, anything};
 
 /// A full packet at the IP layer.
 pub const FULL_BYTES: u16 = 1500;
@@ -52,6 +52,7 @@ const LENGTHS: &[Made<Build>] = &[
                 default: Fallback::Value("0.4"),
                 doc: "The share of packets of 40 B.",
                 source: "SYN and ASY §III-C",
+                acts: ALWAYS,
             }]],
             ..BIMODAL.component
         },

@@ -1,11 +1,18 @@
 //! What SYN and ASY have in common: packets, and what the paper leaves out of the way to the controller and back.
 
 use crate::random::{Purpose, Stream};
-use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values};
 use crate::units::Time;
 
 const fn ours(name: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Param {
-    Param { name, kind, default, doc, source: "packetloom: SYN and ASY §III-C has a perfect controller" }
+    Param {
+        name,
+        kind,
+        default,
+        doc,
+        source: "packetloom: SYN and ASY §III-C has a perfect controller",
+        acts: ALWAYS,
+    }
 }
 
 /// The shared parameters.
@@ -16,6 +23,7 @@ pub const PARAMS: &[Param] = &[
         default: Fallback::Value("full"),
         doc: "How long packets are, headers included; a flow's size counts these bytes.",
         source: "SYN and ASY §III-C",
+        acts: ALWAYS,
     },
     ours(
         "latency",
@@ -40,7 +48,8 @@ pub const PARAMS: &[Param] = &[
         Kind::Time,
         Fallback::Value("100us"),
         "A server whose message was lost gets the next one after this.",
-    ),
+    )
+    .acts(&[Needs::Above("loss", 0)]),
     ours("fails_at", Kind::Time, Fallback::Absent, "The controller decides nothing from here on."),
     ours(
         "back_at",

@@ -12,7 +12,7 @@ use crate::control::Pair;
 use crate::control::colouring::Paull;
 use crate::control::matching::{Candidate, Head, Policy, Scheduler};
 use crate::random::{Purpose, Stream};
-use crate::spec::{Component, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Component, Fallback, Kind, Needs, Param, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use std::cmp::Reverse;
@@ -33,6 +33,7 @@ pub const COMPONENT: Component = Component {
                 doc: "Who goes first: the oldest packet, the flow with the least left, the longest at the head of its \
                       queue, or the pair served least recently.",
                 source: "SYN and ASY §III-A: OCF, SRJF, MMF; Fastpass §3.1",
+                acts: ALWAYS,
             },
             Param {
                 name: "pack",
@@ -40,6 +41,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("false"),
                 doc: "Whether a slot takes as many of a queue's packets as fit into it.",
                 source: "packetloom: an extension",
+                acts: ALWAYS,
             },
             Param {
                 name: "clock_error",
@@ -47,6 +49,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("0us"),
                 doc: "How far servers' clocks are apart, drawn once for each: the standard deviation, or the width.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "clock_distribution",
@@ -54,6 +57,7 @@ pub const COMPONENT: Component = Component {
                 default: Fallback::Value("gaussian"),
                 doc: "How clocks' errors are distributed.",
                 source: "packetloom",
+                acts: &[Needs::Above("clock_error", 0)],
             },
         ],
         settings::PARAMS,

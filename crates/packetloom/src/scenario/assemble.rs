@@ -52,7 +52,7 @@ pub(super) fn assemble(
     let mut reader = Reader::new(registry, directory);
     match read(&mut reader, tree, source) {
         Some(mut scenario) if reader.problems.is_empty() => {
-            scenario.warnings = consistency::warnings(&scenario);
+            scenario.warnings = consistency::warnings(&scenario, registry);
             Ok(scenario)
         }
         _ => Err(Problems::new(source, reader.problems)),

@@ -2,8 +2,10 @@
 
 use super::assemble::section_tables;
 use super::grid::Scenario;
+use super::idle::idle;
 use super::problem::{self, Problem};
 use super::read::{MOST_CASES, Reader};
+use super::registry::Registry;
 use super::unused::unused;
 use super::variant::Variant;
 use crate::queue;
@@ -66,7 +68,7 @@ fn check_size(reader: &mut Reader<'_>, scenario: &Scenario) {
 }
 
 /// What is allowed but probably not meant.
-pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
+pub(super) fn warnings(scenario: &Scenario, registry: &Registry) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut warn = |key: &str, message: String| {
         let problem = Problem { line: scenario.tree.line_of(key), key: key.to_owned(), message };
@@ -94,7 +96,7 @@ pub(super) fn warnings(scenario: &Scenario) -> Vec<String> {
     for (key, message) in doubts.collect::<BTreeSet<_>>() {
         warn(&key, message);
     }
-    for (key, message) in unused(scenario) {
+    for (key, message) in unused(scenario).into_iter().chain(idle(scenario, registry)) {
         warn(&key, message);
     }
     for (index, variants) in scenario.schemes.iter().enumerate() {
@@ -115,7 +117,12 @@ fn odd_queues(scheme: &Values) -> Vec<(String, String)> {
     let mut odd = Vec::new();
     let mut note = |key: &str, message: String| odd.push((key.to_owned(), message));
     if transport::goes_by_marks(&transport) && ![&queue, &nic].into_iter().any(queue::marks) {
-        let message = format!("{kind} goes by marks, and {:?} sets none; \"ecn\" does", queue.kind);
+        let such_as = if queue.entries.contains_key("ecn_min") {
+            "write its ecn_min and ecn_max"
+        } else {
+            "\"ecn\" does"
+        };
+        let message = format!("{kind} goes by marks, and {:?} sets none; {such_as}", queue.kind);
         note("queue", message);
     }
     if needs.trims && ![&queue, &nic].into_iter().any(|queue| queue::trims_to_bytes(queue).is_some()) {

@@ -4,7 +4,7 @@ use super::describe;
 use super::files;
 use super::registry::{ROLES, Registry};
 use super::suggest;
-use crate::spec::{Component, Fallback, Kind, Param};
+use crate::spec::{Component, Fallback, Kind, Needs, Param};
 use crate::user_class::{self, Place};
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -82,7 +82,17 @@ fn of_param(param: &Param, registry: &Registry) -> Json {
         "required": param.default == Fallback::Required,
         "doc": param.doc,
         "source": param.source,
+        "needs": param.acts.iter().map(of_need).collect::<Json>(),
     })
+}
+
+fn of_need(need: &Needs) -> Json {
+    match need {
+        Needs::Is(key, words) => json!({ "key": key, "is": words }),
+        Needs::Set(key) => json!({ "key": key }),
+        Needs::Above(key, bound) => json!({ "key": key, "above": bound }),
+        Needs::That(_, why) => json!({ "else": why }),
+    }
 }
 
 #[cfg(test)]

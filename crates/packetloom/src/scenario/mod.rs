@@ -14,6 +14,7 @@ pub mod explain;
 mod files;
 mod grid;
 mod hash;
+mod idle;
 mod problem;
 pub mod quantity;
 mod read;

@@ -1,5 +1,6 @@
 //! Quantities with units, read exactly: `"0.4us"` becomes 400 000 ps without passing through a float.
 
+use super::problem::quoted;
 use super::suggest;
 use crate::spec::Value;
 use crate::units::{Rate, Time};
@@ -91,7 +92,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 /// Reads a rate, which is above zero.
 pub fn rate(text: &str) -> Result<Rate, String> {
     match RATE.read(text)? {
-        0 => Err(format!("{text:?} is zero; write a rate above zero, such as {:?}", RATE.example)),
+        0 => Err(format!("{} is zero; write a rate above zero, such as {:?}", quoted(text), RATE.example)),
         bps => Ok(Rate(bps)),
     }
 }
@@ -119,26 +120,37 @@ impl Dimension {
     fn read(&self, text: &str) -> Result<u64, String> {
         let (number, unit) = split(text);
         if number.starts_with('-') {
-            return Err(format!("{text:?} is negative; write {} such as {:?}", self.noun, self.example));
+            return Err(format!(
+                "{} is negative; write {} such as {:?}",
+                quoted(text),
+                self.noun,
+                self.example
+            ));
         }
         let Some(decimal) = Decimal::read(number) else {
-            return Err(format!("{text:?} is not {}; write one such as {:?}", self.noun, self.example));
+            return Err(format!(
+                "{} is not {}; write one such as {:?}",
+                quoted(text),
+                self.noun,
+                self.example
+            ));
         };
         if unit.is_empty() {
             return Err(self.no_unit(text, number));
         }
         let factor = self.factor(unit).ok_or_else(|| self.unknown_unit(number, unit))?;
         decimal.times(factor, self.largest).map_err(|inexact| match inexact {
-            Inexact::TooFine => format!("{text:?} is not a whole number of {}", self.smallest),
+            Inexact::TooFine => format!("{} is not a whole number of {}", quoted(text), self.smallest),
             Inexact::TooLarge => {
-                format!("{text:?} is too large; the most is {} {}", self.largest, self.smallest)
+                format!("{} is too large; the most is {} {}", quoted(text), self.largest, self.smallest)
             }
         })
     }
 
     /// The message about `written`, which has no unit.
     pub(super) fn no_unit(&self, written: &str, number: &str) -> String {
-        format!("{written:?} has no unit; write {} such as \"{number}{}\"", self.noun, self.usual_unit)
+        let written = quoted(written);
+        format!("{written} has no unit; write {} such as \"{number}{}\"", self.noun, self.usual_unit)
     }
 
     fn unknown_unit(&self, number: &str, unit: &str) -> String {
@@ -149,8 +161,9 @@ impl Dimension {
         };
         let units: Vec<&str> = self.unit_names().collect();
         let meaning = if self.noun == RATE.noun { " (bits per second)" } else { "" };
+        let unit = quoted(unit);
         format!(
-            "unknown unit {unit:?}{suggestion} The units of {} are {}{meaning}",
+            "unknown unit {unit}{suggestion} The units of {} are {}{meaning}",
             self.noun,
             units.join(", ")
         )

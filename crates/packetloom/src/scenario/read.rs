@@ -16,6 +16,9 @@ use std::path::Path;
 /// A grid beyond this is a slip, not an experiment.
 pub(super) const MOST_CASES: usize = 100_000;
 
+/// More mistakes are not looked for; a list may have a hundred thousand.
+const MOST_PROBLEMS: usize = 200;
+
 /// Reads a scenario's values, and notes what is wrong with them.
 ///
 /// What can't be read gives `None`, and at least one problem: so all problems of a scenario come at once.
@@ -34,6 +37,9 @@ impl<'a> Reader<'a> {
 
     /// Notes a problem, once.
     pub fn report(&mut self, line: Option<usize>, key: &str, message: impl Into<String>) {
+        if self.problems.len() == MOST_PROBLEMS {
+            return;
+        }
         let problem = Problem { line, key: key.to_owned(), message: message.into() };
         if !self.problems.contains(&problem) {
             self.problems.push(problem);

@@ -129,7 +129,7 @@ mod tests {
     use super::super::read::Reader;
     use super::super::testing;
     use super::*;
-    use crate::spec::{Fallback, Kind};
+    use crate::spec::{Fallback, Kind, Needs};
     use std::path::Path;
 
     /// The invariants of a registry, wherever its components come from.
@@ -147,6 +147,9 @@ mod tests {
                 if let Kind::Component(section) | Kind::List(&Kind::Component(section)) = param.kind {
                     assert!(!registry.section(section).is_empty(), "{name}: no component in {section:?}");
                 }
+                for need in param.acts {
+                    assert_needs_what_there_is(component, need, &name);
+                }
                 if matches!(param.default, Fallback::Value(_)) {
                     let mut reader = Reader::new(registry, Path::new(""));
                     assert!(reader.default_of(param, &name).is_some(), "{:?}", reader.problems);
@@ -155,9 +158,23 @@ mod tests {
         }
     }
 
+    fn assert_needs_what_there_is(component: &Component, need: &Needs, name: &str) {
+        let (Needs::Is(key, _) | Needs::Set(key) | Needs::Above(key, _)) = need else { return };
+        let needed = component.params().find(|param| param.name == *key);
+        let needed = needed.unwrap_or_else(|| panic!("{name} needs {key}, which there is not"));
+        if let (Needs::Is(_, words), Kind::Choice(all)) = (need, needed.kind) {
+            assert!(words.iter().all(|word| all.contains(word)), "{name} needs {key} to be one of {words:?}");
+        }
+    }
+
     #[test]
     fn every_component_is_described_and_every_default_can_be_read() {
         assert_sound(&testing::registry());
+    }
+
+    #[test]
+    fn what_parameters_need_is_there() {
+        assert_sound(&Registry::default());
     }
 
     #[test]

@@ -1,9 +1,14 @@
 //! One value against one kind: what it is, or what to write instead.
 
+use super::problem::{is_invisible, quoted};
 use super::quantity::{self, BYTES, Dimension, PACKETS, RATE, TIME};
 use super::suggest;
 use super::tree::Item;
 use crate::spec::{Kind, Value};
+use crate::units::Time;
+
+/// What is written for a point in time that does not come.
+pub(super) const NEVER: &str = "never";
 
 /// Above this a float no longer holds every whole number.
 const LARGEST_EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;
@@ -15,6 +20,10 @@ pub(super) fn read(item: &Item, kind: &Kind) -> Result<Value, String> {
         Kind::TimeOr(word) => match item {
             Item::Text(text) if text == word => Ok(Value::Text(text.clone())),
             _ => read(item, &Kind::Time).map_err(|message| format!("{message}, or {word:?}")),
+        },
+        Kind::Moment => match item {
+            Item::Text(word) if word == NEVER => Ok(Value::Time(Time::NEVER)),
+            _ => read(item, &Kind::Time).map_err(|message| format!("{message} or {NEVER:?}")),
         },
         Kind::Bytes => Ok(Value::Bytes(quantity::bytes(quantity_text(item, &BYTES)?)?)),
         Kind::Rate => Ok(Value::Rate(quantity::rate(quantity_text(item, &RATE)?)?)),
@@ -99,12 +108,14 @@ pub(super) fn prose(item: &Item) -> Result<String, String> {
     without_control(text(item, "text")?, &['\n', '\r', '\t'])
 }
 
-/// A terminal obeys control characters instead of showing them.
+/// A terminal obeys control characters instead of showing them, and those that change the direction of the text make
+/// one name look like another.
 fn without_control(text: &str, allowed: &[char]) -> Result<String, String> {
-    match text.chars().find(|letter| letter.is_control() && !allowed.contains(letter)) {
+    match text.chars().find(|letter| is_invisible(*letter) && !allowed.contains(letter)) {
         None => Ok(text.to_owned()),
         Some(letter) => {
-            Err(format!("{text:?} has a control character, U+{:04X}; leave it out", u32::from(letter)))
+            let text = quoted(text);
+            Err(format!("{text} has a control character, U+{:04X}; leave it out", u32::from(letter)))
         }
     }
 }
@@ -120,7 +131,6 @@ fn text<'a>(item: &'a Item, wanted: &str) -> Result<&'a str, String> {
 mod tests {
     use super::super::tree::Node;
     use super::*;
-    use crate::units::Time;
 
     fn of(toml: &str, kind: Kind) -> Result<Value, String> {
         read(&Node::from_toml_value(toml).unwrap().item, &kind)
@@ -177,9 +187,10 @@ mod tests {
         assert_eq!(message("5", Kind::Text), "5 is not text; write text in quotes");
         assert_eq!(
             message(r#""TCP\u001b[31m""#, Kind::Text),
-            "\"TCP\\u{1b}[31m\" has a control character, U+001B; leave it out"
+            "\"TCP\\u001B[31m\" has a control character, U+001B; leave it out"
         );
         assert!(message(r#""two\nlines""#, Kind::Text).contains("U+000A"));
+        assert!(message(r#""T\u202ECP""#, Kind::Text).contains("control character, U+202E"));
         assert_eq!(prose(&Item::Text("two\n\tlines".to_owned())), Ok("two\n\tlines".to_owned()));
         assert!(prose(&Item::Text("\u{7}".to_owned())).is_err());
         assert_eq!(message("1979-05-27", Kind::Text), "1979-05-27 is not text; write text in quotes");

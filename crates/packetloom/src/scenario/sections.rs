@@ -1,6 +1,6 @@
 //! The sections that are the scenario's own: the whole, `[run]`, its precision, `[measure]` and `[[scheme]]`.
 
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
 use crate::units::Time;
 
 /// The components of these sections.
@@ -10,7 +10,7 @@ pub const COMPONENTS: &[Component] = &[SCENARIO, RUN, PRECISION, MEASURE, SCHEME
 const LARGEST_LOAD: f64 = 10.0;
 
 const fn param(name: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Param {
-    Param { name, kind, default, doc, source: "packetloom" }
+    Param { name, kind, default, doc, source: "packetloom", acts: ALWAYS }
 }
 
 /// A scenario as a whole.

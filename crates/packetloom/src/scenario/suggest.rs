@@ -1,5 +1,9 @@
 //! "Did you mean": the nearest of the known names.
 
+use super::problem::quoted;
+
+const LONGEST_NAME: usize = 100;
+
 /// The known name that `word` most likely was meant to be, if any is near.
 pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = plain(word);
@@ -13,13 +17,16 @@ pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 
 /// The message that `word` is no known `what` ("key", "queue"), which was probably meant, and which are known.
 pub(super) fn unknown(what: &str, word: &str, known: &[&str]) -> String {
-    let suggestion = match nearest(word, known.iter().copied()) {
+    // What is much longer than every name is meant to be none.
+    let suggested = (word.len() <= LONGEST_NAME).then(|| nearest(word, known.iter().copied())).flatten();
+    let word = quoted(word);
+    let suggestion = match suggested {
         Some(near) => format!("; did you mean {near:?}?"),
         None => ".".to_owned(),
     };
     match known {
-        [] => format!("unknown {what} {word:?}. There is none here"),
-        _ => format!("unknown {what} {word:?}{suggestion} Known: {}", known.join(", ")),
+        [] => format!("unknown {what} {word}. There is none here"),
+        _ => format!("unknown {what} {word}{suggestion} Known: {}", known.join(", ")),
     }
 }
 

@@ -8,7 +8,7 @@ use super::problem::Problems;
 use super::sections;
 use super::tree::Node;
 use crate::simulation::FIDELITY_COMPONENTS;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
 use serde_json::json;
 use std::path::Path;
 
@@ -93,7 +93,7 @@ const fn component(
 }
 
 const fn param(name: &'static str, kind: Kind, default: Fallback) -> Param {
-    Param { name, kind, default, doc: "For tests.", source: "packetloom" }
+    Param { name, kind, default, doc: "For tests.", source: "packetloom", acts: ALWAYS }
 }
 
 const fn value(name: &'static str, kind: Kind, default: &'static str) -> Param {

@@ -1,6 +1,6 @@
 //! A scenario as it was written, TOML or JSON alike: a tree in which everything knows its line.
 
-use super::problem::Problems;
+use super::problem::{Problems, quoted, shortened};
 use super::unique::Unique;
 use serde_json::Value as Json;
 use std::fmt;
@@ -28,6 +28,9 @@ pub(super) enum Item {
     Other(String),
 }
 
+/// So many digits are shown of a number that nothing can hold.
+const MOST_DIGITS: usize = 40;
+
 /// A key, its line, and its value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entry {
@@ -45,7 +48,7 @@ impl Node {
             Err(error) => {
                 let line = error.span().map(|span| lines.number(span.start));
                 let place = error.span().and_then(|span| text.get(span)).unwrap_or_default();
-                let at = if place.is_empty() { String::new() } else { format!(" at {place:?}") };
+                let at = if place.is_empty() { String::new() } else { format!(" at {}", quoted(place)) };
                 Err(Problems::one(source, line, format!("this is not TOML: {}{at}", error.message())))
             }
         }
@@ -155,13 +158,13 @@ impl fmt::Display for Item {
     /// As it was written, or what it is where that is long.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Item::Text(text) => write!(f, "{text:?}"),
+            Item::Text(text) => f.write_str(&quoted(text)),
             Item::Integer(integer) => write!(f, "{integer}"),
             Item::Number(number) => write!(f, "{number}"),
             Item::Flag(flag) => write!(f, "{flag}"),
             Item::List(_) => f.write_str("a list"),
             Item::Table(_) => f.write_str("a table"),
-            Item::Other(text) => f.write_str(text),
+            Item::Other(text) => f.write_str(&shortened(text, MOST_DIGITS)),
         }
     }
 }

@@ -73,14 +73,17 @@ fn of_schemes(scenario: &Scenario) -> Vec<(String, String)> {
 
 fn of_faults(scenario: &Scenario) -> Vec<(String, String)> {
     let ends: Option<Vec<Time>> = values(&scenario.run).map(|run| run.optional_time("max_time")).collect();
-    let Some(end) = ends.and_then(|ends| ends.into_iter().max()) else { return Vec::new() };
+    let end = ends.and_then(|ends| ends.into_iter().max());
     let mut unused = Vec::new();
     for (index, variants) in scenario.faults.iter().enumerate() {
         let starts: Option<Vec<Time>> = values(variants)
             .map(|fault| fault.entries.contains_key("at").then(|| fault.time("at")))
             .collect();
         let first = starts.and_then(|starts| starts.into_iter().min());
-        if let Some(at) = first.filter(|at| *at >= end) {
+        if first == Some(Time::NEVER) {
+            let message = "changes nothing: there is never such a fault; leave it out, or write at = [\"1ms\", \"never\"]";
+            unused.push((format!("fault[{index}].at"), message.to_owned()));
+        } else if let Some((at, end)) = first.zip(end).filter(|(at, end)| at >= end) {
             let message = format!("changes nothing: {at} is not before the run's end at {end}");
             unused.push((format!("fault[{index}].at"), message));
         }

@@ -1,6 +1,7 @@
 //! The grid: one value where a scenario has one, several where it lists several.
 
 use crate::spec::Value;
+use crate::units::Time;
 use serde_json::Value as Json;
 
 /// One of the ways in which a part of a scenario resolves, and the choices that led there.
@@ -65,8 +66,13 @@ pub(super) fn combinations<T>(lists: Vec<&[Variant<T>]>) -> impl Iterator<Item =
 
 /// The axes' entries for the values listed at `key`, which were written as `words`.
 pub(super) fn axis(key: &str, values: &[&Value], words: &[String]) -> Vec<Axis> {
-    let mut choices: Vec<Axis> =
-        values.iter().zip(words).map(|(value, word)| choice(key, value, word)).collect();
+    // Where something may never be, there is no number for it, and all are words.
+    let is_number = !values.contains(&&Value::Time(Time::NEVER));
+    let choice = |(value, word): (&&Value, &String)| match is_number {
+        true => choice(key, value, word),
+        false => Axis { name: key.to_owned(), value: word.as_str().into() },
+    };
+    let mut choices: Vec<Axis> = values.iter().zip(words).map(choice).collect();
     let plain = choices.clone();
     for (index, choice) in choices.iter_mut().enumerate() {
         let same = |other: &&Axis| **other == plain[index];
@@ -96,7 +102,7 @@ fn choice(key: &str, value: &Value, word: &str) -> Axis {
 mod tests {
     use super::*;
     use crate::spec::Values;
-    use crate::units::{Rate, Time};
+    use crate::units::Rate;
 
     fn two(name: &str) -> Vec<Variant<String>> {
         (0..2)

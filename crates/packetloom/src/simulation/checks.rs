@@ -62,7 +62,7 @@ pub(super) fn check_credits(
     if queue::credit_bytes(&queue).is_none() {
         return Ok(());
     }
-    if !case.faults.is_empty() {
+    if case.faults.iter().any(fault::happens) {
         let message = format!(
             "a lost credit never comes back, so its link would stall; leave faults out where the queue is {:?}",
             queue.kind
@@ -89,14 +89,9 @@ fn check_pauses(
                        leave nic out";
         return Err(Complaint::new("scheme.nic", message));
     }
-    let loses =
-        !case.faults.iter().all(fault::loses_nothing) || topology.error_rates.iter().any(|rate| *rate > 0.0);
-    if loses && queue::pauses_until_resumed(queue) {
-        let message = "is missing: a fault may lose a RESUME, and its link would stall forever; write one such as \"50us\", \
-                       or leave the faults out";
-        return Err(Complaint::new("scheme.queue.pause_time", message));
-    }
-    queue::check_limits(queue, topology, format.mss_bytes + format.header_bytes)
+    let loses = !case.faults.iter().filter(|fault| fault::happens(fault)).all(fault::loses_nothing)
+        || topology.error_rates.iter().any(|rate| *rate > 0.0);
+    queue::check_limits(queue, topology, format.mss_bytes + format.header_bytes, loses)
 }
 
 /// A slow host must be able to pause its links, and its NIC have room for what comes until they heed that.

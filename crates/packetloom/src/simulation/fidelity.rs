@@ -10,7 +10,7 @@ use crate::fault::Faults;
 use crate::queue;
 use crate::routing;
 use crate::scenario::Case;
-use crate::spec::{Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values, anything};
 use crate::topology::{MessageCosts, Topology};
 use crate::transport;
 use crate::workload::Workload;
@@ -68,6 +68,7 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
                 default: Fallback::Value("0.02"),
                 doc: "How much may change in what stands still: from one half of what is watched to the other, the rate of a flow (on the mean of those that nothing tells apart) and all that is in flight; in a collective operation, by how much a rank's stages take longer or shorter than the mean. All flows, or ranks, together may change by a tenth of it.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "round_trips",
@@ -75,6 +76,7 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
                 default: Fallback::Value("64"),
                 doc: "So many round trips (on the empty network) are watched at least, and so many are left of a flow before its end.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "stretch",
@@ -82,6 +84,7 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
                 default: Fallback::Value("100"),
                 doc: "No more is skipped at once than so many times what was watched.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ]],
         check: anything,
@@ -98,6 +101,7 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
                 default: Fallback::Value("2"),
                 doc: "Of links that are alike (the same tiers, rates and delays) so many at least are simulated, spread from the least to the most loaded; more than there are: all.",
                 source: "packetloom; Parsimon §3.3 clusters by distances between loads, sizes and gaps",
+                acts: ALWAYS,
             },
             Param {
                 name: "flows",
@@ -105,6 +109,7 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
                 default: Fallback::Value("2000"),
                 doc: "More are simulated if it takes more of them to carry about this many flows in total.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "neighbours",
@@ -112,6 +117,7 @@ pub const FIDELITY_COMPONENTS: &[Component] = &[
                 default: Fallback::Value("15"),
                 doc: "At a link that was not simulated a flow's delay is drawn from those of so many flows at links that are alike, which are nearest to it in size and in how many others share the link with them; twice as large is as far as twice as many. Of those that are as large, with as many others, all count.",
                 source: "packetloom; Parsimon §3.4 draws from buckets of at least 100 sizes",
+                acts: ALWAYS,
             },
         ]],
         check: anything,

@@ -58,6 +58,35 @@ pub(super) fn unsampled(watched: &FlowWatch, flows: &[FlowRow]) -> Option<String
     })
 }
 
+/// Whether the warm-up and the cool-down leave no flow to measure.
+pub(super) fn unmeasured(run: &Values, flows: &[FlowRow], last_start: Time) -> Option<String> {
+    let [from, until] = ["warm_up", "cool_down"].map(|key| match run.entries.get(key) {
+        Some(crate::spec::Value::Time(time)) => *time,
+        _ => Time::ZERO,
+    });
+    let leave_none = !flows.is_empty() && flows.iter().all(|row| !row.measured);
+    (leave_none && from + until > Time::ZERO).then(|| {
+        let key = if from > Time::ZERO { "warm_up" } else { "cool_down" };
+        format!(
+            "run.{key}: no flow is measured: the last one started after {last_start}, and {from} of warm_up and {until} \
+             of cool_down leave nothing; write less, or more flows"
+        )
+    })
+}
+
+/// Whether a scheduler that is asked now and then was never asked.
+pub(super) fn never_asked(scheme: &Values, simulated: Time) -> Option<String> {
+    let routing = scheme.optional_component("routing").filter(|routing| routing.kind == "hedera")?;
+    let interval = routing.time("interval");
+    (simulated < interval).then(|| {
+        format!(
+            "scheme.routing.interval: the run took {simulated}, and {} first asks which flows are large after {interval}, \
+             so all went by ECMP; write less",
+            routing.kind
+        )
+    })
+}
+
 /// So many of the flows that could not be finished are named.
 const MOST_NAMED: usize = 2;
 

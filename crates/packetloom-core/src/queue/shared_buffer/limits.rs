@@ -72,11 +72,17 @@ pub(super) fn shared_bytes(queue: &Values, headroom: &[u64]) -> Option<u64> {
     queue.bytes("buffer").checked_sub(headroom.iter().sum::<u64>() * classes + of_links)
 }
 
-/// The headroom must be enough for each link, and leave memory to share, at every switch.
+/// The headroom must be enough for each link, and leave memory to share, at every switch; and pauses must end, though
+/// a RESUME `may_be_lost`.
 ///
 /// # Errors
 /// Where that does not hold, with the sum that says what it takes.
-pub fn check_limits(queue: &Values, topology: &Topology, packet_bytes: u64) -> Result<(), Complaint> {
+pub fn check_limits(
+    queue: &Values,
+    topology: &Topology,
+    packet_bytes: u64,
+    may_be_lost: bool,
+) -> Result<(), Complaint> {
     let Some(frame_bytes) = pause_bytes(queue) else { return Ok(()) };
     let mut of_nodes: Vec<Vec<Headroom>> = vec![Vec::new(); topology.nodes.len()];
     let links = topology.links.iter().enumerate();
@@ -88,7 +94,7 @@ pub fn check_limits(queue: &Values, topology: &Topology, packet_bytes: u64) -> R
         let keys = ["scheme.queue.headroom", "scheme.queue.buffer"];
         check_node("a switch", &headrooms, queue, (packet_bytes, frame_bytes), keys)?;
     }
-    check_pause_time(queue, topology, packet_bytes)
+    check_pause_time(queue, topology, packet_bytes, may_be_lost)
 }
 
 /// The same of a host whose NIC holds what arrives; `key`: of how much that is.
@@ -150,25 +156,39 @@ fn check_node(
     Ok(())
 }
 
-/// A pause must last until it can have been repeated, and be one that a PAUSE can say.
-fn check_pause_time(queue: &Values, topology: &Topology, packet_bytes: u64) -> Result<(), Complaint> {
-    let Some(lasts) = queue.optional_time("pause_time") else { return Ok(()) };
+/// A pause must last until it can have been repeated, and be one that a PAUSE can say; and it must end by itself where
+/// a fault may lose what would end it.
+fn check_pause_time(
+    queue: &Values,
+    topology: &Topology,
+    packet_bytes: u64,
+    may_be_lost: bool,
+) -> Result<(), Complaint> {
     let least = least_pause(topology, packet_bytes + topology.framing_bytes);
     let most = longest_pause(topology);
-    let message = if least > most {
-        format!(
+    let must_end = may_be_lost && lossless(queue) != 0;
+    let otherwise = if must_end { "leave the faults out" } else { "leave it out" };
+    let message = match queue.optional_time("pause_time") {
+        None if !must_end => return Ok(()),
+        _ if least > most => format!(
             "can't be right here: a pause below {least} is over before it can be repeated, and a PAUSE can't say \
-             more than {most}; leave it out"
-        )
-    } else if lasts < least {
-        format!("is over before it can be repeated; write {least} or more, or leave it out")
-    } else if lasts > most {
-        let (rate, quanta) = (fastest(topology), LinkMessage::MOST_QUANTA);
-        format!(
-            "is more than the {quanta} quanta that a PAUSE can say at {rate}; write {most} at most, or leave it out"
-        )
-    } else {
-        return Ok(());
+             more than {most}; {otherwise}"
+        ),
+        None => format!(
+            "is missing: a fault may lose a RESUME, and its link would stall forever; write from {least} to {most}, such \
+             as \"{}\", or leave the faults out",
+            Time::from_us(50).clamp(least, most)
+        ),
+        Some(lasts) if lasts < least => {
+            format!("is over before it can be repeated; write {least} or more, or {otherwise}")
+        }
+        Some(lasts) if lasts > most => {
+            let (rate, quanta) = (fastest(topology), LinkMessage::MOST_QUANTA);
+            format!(
+                "is more than the {quanta} quanta that a PAUSE can say at {rate}; write {most} at most, or {otherwise}"
+            )
+        }
+        Some(_) => return Ok(()),
     };
     Err(Complaint::new("scheme.queue.pause_time", message))
 }

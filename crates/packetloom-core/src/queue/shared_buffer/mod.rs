@@ -18,7 +18,7 @@ pub(super) use thresholds::{MARKING_PARAMS, Thresholds, check_marking};
 
 use super::{Buffer, Built, Queue};
 use crate::packet::{Kind as PacketKind, Packet};
-use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Needs, Param, Value, Values};
 use crate::units::Rate;
 
 /// How many traffic classes there are, as in IEEE 802.1Q.
@@ -29,6 +29,22 @@ pub const CONTROL: u8 = 0;
 
 /// The arithmetic of thresholds overflows beyond this; no switch has as much.
 pub const LARGEST_BUFFER: u64 = 1 << 40;
+
+/// A class without data has nothing that could be dropped. Some transports give classes themselves.
+pub(in crate::queue) const CARRIES: &[Needs] = &[Needs::That(
+    |site| {
+        let listed = |class: u64| site.own.list("lossless").iter().any(|one| one.as_count() == class);
+        let of_workloads = || site.scene.workloads.iter().any(|source| listed(source.count("class")));
+        let carries = |transport: &Values| {
+            let own = ["class", "data_class"].into_iter().find(|key| transport.has(key));
+            let sorts = ["levels", "thresholds"].into_iter().any(|key| transport.has(key));
+            sorts || own.map_or_else(of_workloads, |key| listed(transport.count(key)))
+        };
+        let mut transports = site.scene.schemes.iter().filter_map(|scheme| scheme.part("transport"));
+        site.own.list("lossless").is_empty() || transports.any(|transport| carries(&transport))
+    },
+    "no data is of these classes: their class is the transport's (class), or that of its source",
+)];
 
 const COMPONENT: Component = Component {
     section: "queue",
@@ -43,6 +59,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Value("hpcc-ns3"),
                 doc: "How the buffer is shared out: by a threshold for each link and class, with headroom beyond it (HPCC), or by pools as in Broadcom's switches, with headroom once the whole pool is full (ConWeave, TLT).",
                 source: "HPCC's and ConWeave's ns-3 simulators, switch-mmu.cc",
+                acts: ALWAYS,
             },
             Param {
                 name: "buffer",
@@ -50,6 +67,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Value("32MiB"),
                 doc: "The buffer of a switch.",
                 source: "HPCC's run.py: 32 MiB for NICs of 100 Gb/s",
+                acts: ALWAYS,
             },
             Param {
                 name: "lossless",
@@ -57,6 +75,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Value("[3]"),
                 doc: "The classes that are paused instead of dropped; packets of the others that do not fit are dropped. []: no PFC.",
                 source: "HPCC's ns-3 simulator: data in class 3",
+                acts: CARRIES,
             },
             Param {
                 name: "reserve",
@@ -64,6 +83,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "What each link may use beside the shared part; left out: 4096 B for \"hpcc-ns3\", a packet of 1048 B for each class for \"conweave-ns3\".",
                 source: "HPCC's and ConWeave's ns-3 simulators",
+                acts: ALWAYS,
             },
             Param {
                 name: "headroom",
@@ -71,6 +91,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "What is kept for each link's lossless class to come in after it was paused; left out: as much as the link needs, and at least 3 times its rate times its delay for \"hpcc-ns3\".",
                 source: "HPCC's ns-3 simulator, third.cc; the need: IEEE 802.1Q Annex N",
+                acts: ALWAYS,
             },
             Param {
                 name: "unsafe_headroom",
@@ -78,6 +99,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Value("false"),
                 doc: "Allow less headroom than a link needs; what is lost is counted.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "alpha",
@@ -85,6 +107,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "A class of a link is paused when it has this times what is free of the shared part; left out: 1/8 for \"hpcc-ns3\", 1/16 for \"conweave-ns3\".",
                 source: "HPCC's ns-3 simulator: a shift of 3; ConWeave's: 1/16",
+                acts: ALWAYS,
             },
             Param {
                 name: "alpha_by_rate",
@@ -92,6 +115,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "Double alpha, up to 1, for each time that a link's rate is doubled from the hosts'; left out: with \"hpcc-ns3\" only.",
                 source: "HPCC's ns-3 simulator, third.cc",
+                acts: ALWAYS,
             },
             Param {
                 name: "pause_above",
@@ -99,6 +123,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "Instead of alpha: a lossless class of a link is paused when it has this much beyond what it may always have, however much is free; sooner only where the shared part is full. Left out: by alpha.",
                 source: "IEEE 802.1Qbb: thresholds are the switch's; htsim's lossless queues: 15 packets",
+                acts: ALWAYS,
             },
             Param {
                 name: "egress_alpha",
@@ -106,6 +131,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "What is not lossless is also dropped when its class at a port would have more than this times what is free; left out: 1 for \"conweave-ns3\", no such limit for \"hpcc-ns3\".",
                 source: "ConWeave's ns-3 simulator: 1",
+                acts: ALWAYS,
             },
             Param {
                 name: "resume_offset",
@@ -113,6 +139,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "A paused class resumes once it has this much less than what pauses it; left out: 3072 B for \"hpcc-ns3\", alpha times 16 B for \"conweave-ns3\".",
                 source: "HPCC's and ConWeave's ns-3 simulators",
+                acts: ALWAYS,
             },
             Param {
                 name: "pause_frame",
@@ -120,6 +147,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Value("64B"),
                 doc: "A PAUSE or RESUME on the wire.",
                 source: "IEEE 802.3 Annex 31B: 64 B; HPCC's ns-3 simulator: 43 B",
+                acts: ALWAYS,
             },
             Param {
                 name: "pause_time",
@@ -127,6 +155,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "How long a PAUSE holds, in whole quanta of 512 bit times, of which a PAUSE can say 65535; it is repeated in time while the switch is short of buffer. Left out: until a RESUME.",
                 source: "IEEE 802.1Qbb; HPCC's ns-3 simulator: until a RESUME",
+                acts: ALWAYS,
             },
             Param {
                 name: "watchdog",
@@ -134,6 +163,7 @@ const COMPONENT: Component = Component {
                 default: Fallback::Absent,
                 doc: "A class that a port has been kept from sending for this long is emptied: what waits, and what comes until it may be sent again, is dropped. Left out: never.",
                 source: "SONiC: PFC watchdog, action drop",
+                acts: ALWAYS,
             },
         ],
         MARKING_PARAMS,
@@ -143,6 +173,7 @@ const COMPONENT: Component = Component {
             default: Fallback::Value("rotate"),
             doc: "Of packets that arrive at a switch at the same instant, which goes first: each link's in turn, or, to replay ns-3, the order in which its events were scheduled: the longest packet, then the one that its host planned first, then that of the link whose last packet came longest ago.",
             source: "packetloom; real switches serve their ports in turn",
+            acts: ALWAYS,
         }],
     ],
     check,
@@ -213,11 +244,6 @@ pub fn pause_bytes(queue: &Values) -> Option<u64> {
 /// Whether a queue has a class that it pauses.
 pub fn pauses(queue: &Values) -> bool {
     queue.kind == COMPONENT.kind && lossless(queue) != 0
-}
-
-/// Whether a pause of this queue lasts until it is resumed.
-pub fn pauses_until_resumed(queue: &Values) -> bool {
-    queue.kind == COMPONENT.kind && lossless(queue) != 0 && queue.optional_time("pause_time").is_none()
 }
 
 /// Whether pauses may hold each other forever: where some class is lossless and no watchdog breaks it.

@@ -2,7 +2,7 @@
 
 use crate::queue::Site;
 use crate::queue::admission::Marking;
-use crate::spec::{Complaint, Fallback, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Fallback, Kind, Needs, Param, Values};
 use crate::units::Rate;
 use std::collections::BTreeSet;
 
@@ -14,6 +14,7 @@ pub(in crate::queue) const MARKING_PARAMS: &[Param] = &[
         default: Fallback::Absent,
         doc: "Kmin: up to this a class's queue marks nothing, at ports of the hosts' rate; at others see ecn_by_rate. Left out, with ecn_max: no marks.",
         source: "DCQCN, SIGCOMM 2015, §3.1",
+        acts: ALWAYS,
     },
     Param {
         name: "ecn_max",
@@ -21,6 +22,7 @@ pub(in crate::queue) const MARKING_PARAMS: &[Param] = &[
         default: Fallback::Absent,
         doc: "Kmax: above this everything is marked, as it leaves.",
         source: "DCQCN, SIGCOMM 2015, §3.1",
+        acts: ALWAYS,
     },
     Param {
         name: "ecn_probability",
@@ -28,6 +30,7 @@ pub(in crate::queue) const MARKING_PARAMS: &[Param] = &[
         default: Fallback::Value("0.2"),
         doc: "Pmax: the probability of a mark as the queue reaches Kmax.",
         source: "HPCC's run.py: 0.2; DCQCN §5: 0.01",
+        acts: &[Needs::Set("ecn_min")],
     },
     Param {
         name: "ecn_rate",
@@ -35,6 +38,7 @@ pub(in crate::queue) const MARKING_PARAMS: &[Param] = &[
         default: Fallback::Absent,
         doc: "The rate of the ports that the thresholds are for, if not the hosts'.",
         source: "packetloom",
+        acts: ALWAYS,
     },
     Param {
         name: "ecn_by_rate",
@@ -42,6 +46,7 @@ pub(in crate::queue) const MARKING_PARAMS: &[Param] = &[
         default: Fallback::Value("true"),
         doc: "Whether the thresholds of ports with another rate are in proportion to it, or the same.",
         source: "HPCC's run.py: in proportion; ConWeave's: the same at every rate",
+        acts: &[Needs::Set("ecn_min")],
     },
 ];
 

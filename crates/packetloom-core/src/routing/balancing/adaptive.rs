@@ -4,7 +4,7 @@
 use super::super::{Chooser, Routing, ns3, plain_ecmp};
 use super::{Actions, Balancer, Flowlets, Home, Look, Pass, Passing, Tag, Ways};
 use crate::random::Stream;
-use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Made, Needs, Param, Values};
 use crate::units::Time;
 
 /// The routing.
@@ -29,7 +29,8 @@ pub const ROUTING: Made<Routing> = Made {
                     "10us",
                     "With per = \"flowlet\": a silence longer than this ends a flowlet.",
                     "uet-htsim: ar_sticky_delta 10 us",
-                ),
+                )
+                .acts(&[Needs::Is("per", &["flowlet"])]),
                 Param::value(
                     "capacity",
                     Kind::Bytes,

@@ -5,7 +5,7 @@ use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
 use crate::flow::FlowId;
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
-use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values};
 use crate::units::Time;
 
 /// What can be set of the penalties.
@@ -16,6 +16,7 @@ pub(super) const PENALTIES: &[Param] = &[
         default: Fallback::Value("1"),
         doc: "How often an entropy is skipped for a marked packet.",
         source: "htsim_uec: 1; htsim_eqds: 1",
+        acts: ALWAYS,
     },
     Param {
         name: "penalty_trim",
@@ -23,6 +24,7 @@ pub(super) const PENALTIES: &[Param] = &[
         default: Fallback::Value("4"),
         doc: "How often for a trimmed packet.",
         source: "htsim_uec: 4; htsim_eqds: 1",
+        acts: ALWAYS,
     },
     Param {
         name: "penalty_max",
@@ -30,6 +32,7 @@ pub(super) const PENALTIES: &[Param] = &[
         default: Fallback::Value("15"),
         doc: "The most that an entropy has to be skipped, which is also what a packet that timed out costs it.",
         source: "htsim_uec: 15; htsim_eqds: 1",
+        acts: ALWAYS,
     },
     Param {
         name: "skip",
@@ -37,6 +40,7 @@ pub(super) const PENALTIES: &[Param] = &[
         default: Fallback::Value("first"),
         doc: "Of the entropies that are skipped for one packet, which one's penalties are lowered by one.",
         source: "htsim_uec: the first; htsim_eqds: each",
+        acts: ALWAYS,
     },
 ];
 

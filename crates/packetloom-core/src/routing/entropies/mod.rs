@@ -17,7 +17,7 @@ use crate::flow::{FlowId, HostId};
 use crate::flow_table::FlowTable;
 use crate::packet::{Kind, Packet};
 use crate::random::{Purpose, Stream};
-use crate::spec::{self, Complaint, Component, Fallback, Kind as Holds, Made, Param, Values};
+use crate::spec::{self, ALWAYS, Complaint, Component, Fallback, Kind as Holds, Made, Param, Values};
 use crate::units::Time;
 use bitmap::Bitmap;
 use mixed::Mixed;
@@ -35,6 +35,7 @@ const ENTROPIES: Param = Param {
     default: Fallback::Value("64"),
     doc: "How many entropies a flow uses, 0, 1, 2 and so on: a power of two up to 65536.",
     source: "htsim_uec: -paths 64",
+    acts: ALWAYS,
 };
 
 fn check(values: &Values) -> Result<(), Complaint> {

@@ -7,7 +7,7 @@ use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
 use crate::flow::FlowId;
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
-use crate::spec::{Component, Fallback, Kind, Made, Param, Values};
+use crate::spec::{ALWAYS, Component, Fallback, Kind, Made, Param, Values};
 use crate::units::Time;
 
 pub(super) const WAY: Made<Way> = Made {
@@ -25,6 +25,7 @@ pub(super) const WAY: Made<Way> = Made {
                     default: Fallback::Value("0.5"),
                     doc: "A round trip is congested if more than this share of the feedback in it was of marked or trimmed packets.",
                     source: "PLB §3: K, 50 %; Linux: tcp_plb_cong_thresh 128 of 256, from which on",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "rounds",
@@ -32,6 +33,7 @@ pub(super) const WAY: Made<Way> = Made {
                     default: Fallback::Value("3"),
                     doc: "After this many congested round trips in a row another path is drawn.",
                     source: "PLB §3: M, where nothing is in flight, and N; Linux: tcp_plb_idle_rehash_rounds 3, tcp_plb_rehash_rounds 12",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "suspend",
@@ -39,6 +41,7 @@ pub(super) const WAY: Made<Way> = Made {
                     default: Fallback::Value("60s"),
                     doc: "Congestion does not move the flow for this long after a timeout.",
                     source: "Linux: tcp_plb_suspend_rto_sec 60, and up to twice that at random",
+                    acts: ALWAYS,
                 },
             ],
         ],

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check};
+use crate::engine::SchemeError;
 use crate::flow::FlowId;
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
@@ -42,32 +43,43 @@ fn judged(code: &Code) -> Judged {
     }
 }
 
-/// A packet that is sent, as a method sees it.
-#[repr(C)]
-struct Outgoing {
-    /// How many packets the flow sent before it.
-    number: i64,
-    now_ps: i64,
+crate::records! {
+    /// A packet that is sent, as a method sees it.
+    struct Outgoing {
+        /// How many packets the flow sent before it.
+        number: i64,
+        now_ps: i64,
+    }
 }
 
-/// What became of a packet, as a method sees it.
-#[repr(C)]
-struct FateView {
-    path: i64,
-    lost: i64,
-    marked: i64,
-    trimmed: i64,
-    sent_ps: i64,
-    now_ps: i64,
+crate::records! {
+    /// What became of a packet, as a method sees it.
+    struct FateView {
+        path: i64,
+        lost: i64,
+        marked: i64,
+        trimmed: i64,
+        sent_ps: i64,
+        now_ps: i64,
+    }
 }
 
-/// What a method can use.
-#[repr(C)]
-struct PathTools {
-    /// How many entropies there are.
-    count: i64,
-    result: i64,
-    random: *mut Stream,
+crate::records! {
+    /// What a method can use.
+    struct PathTools {
+        /// How many entropies there are.
+        count: i64,
+        result: i64,
+        random: *mut Stream,
+    }
+}
+
+impl PathTools {
+    /// What the method returned, if there is such a path.
+    fn chosen(&self) -> Result<u16, SchemeError> {
+        let outside = SchemeError::Outside { what: "path", number: self.result, count: self.count };
+        if (0..self.count).contains(&self.result) { Ok(self.result as u16) } else { Err(outside) }
+    }
 }
 
 crate::hooks! {
@@ -146,8 +158,11 @@ impl Select for Chosen {
             let mut tools = self.tools(random);
             let packet = Outgoing { number: self.sent, now_ps: signed(now.as_ps()) };
             let done = choose.call(&mut self.state, &packet, &mut tools);
-            done.unwrap_or_else(|error| raised::note((now, self.flow), (self.class, Chooses::NAME), error));
-            self.last = tools.result as u16 & self.mask;
+            let done = done.map_err(SchemeError::from).and_then(|()| tools.chosen());
+            self.last = done.unwrap_or_else(|error| {
+                raised::note((now, self.flow), (self.class, Chooses::NAME), error);
+                0
+            });
         }
         self.sent += 1;
         self.last
@@ -175,7 +190,8 @@ impl Select for Chosen {
                 now_ps: signed(now.as_ps()),
             };
             let done = judges.call(&mut self.state, &fate, &mut tools);
-            done.unwrap_or_else(|error| raised::note((now, self.flow), (self.class, Judges::NAME), error));
+            let noted = |error| raised::note((now, self.flow), (self.class, Judges::NAME), error);
+            done.map_err(SchemeError::from).unwrap_or_else(noted);
         }
     }
 

@@ -8,7 +8,7 @@
 use super::{ENTROPIES, Feedback, Fits, Select, Selector, Way, check, draw_among};
 use crate::random::Stream;
 use crate::routing::{Fate, Judged};
-use crate::spec::{Complaint, Component, Fallback, Kind, Made, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Made, Param, Values};
 use crate::units::Time;
 use smallvec::SmallVec;
 
@@ -30,6 +30,7 @@ pub(super) const WAY: Made<Way> = Made {
                     default: Fallback::Value("8"),
                     doc: "How many of the last entropies that came back are kept.",
                     source: "REPS: 8",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "uses",
@@ -37,6 +38,7 @@ pub(super) const WAY: Made<Way> = Made {
                     default: Fallback::Value("1"),
                     doc: "How often each of them is used: more than once where an ACK is for several packets.",
                     source: "REPS: 1; htsim_uec: compressed_acks_reuse",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "freeze",
@@ -44,6 +46,7 @@ pub(super) const WAY: Made<Way> = Made {
                     default: Fallback::Value("10ms"),
                     doc: "For this long after a timeout only entropies in the ring are used, in turn; 0s: there is no freezing.",
                     source: "htsim_uec: 10 ms",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "explore",
@@ -51,6 +54,7 @@ pub(super) const WAY: Made<Way> = Made {
                     default: Fallback::Value("16"),
                     doc: "After freezing the ring is emptied, and this many packets draw their entropies.",
                     source: "htsim_uec: 16",
+                    acts: ALWAYS,
                 },
                 Param {
                     name: "explore_first",
@@ -58,6 +62,7 @@ pub(super) const WAY: Made<Way> = Made {
                     default: Fallback::Value("0"),
                     doc: "As a flow begins, this many packets draw theirs, whatever came back by then.",
                     source: "htsim_uec: 0; REPS: the packets of a bandwidth-delay product",
+                    acts: ALWAYS,
                 },
             ],
         ],

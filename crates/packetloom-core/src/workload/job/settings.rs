@@ -6,9 +6,42 @@ use crate::flow::{Flow, HostId};
 use crate::job::Collective;
 use crate::random::Stream;
 use crate::spec::Fallback::{Absent, Value as Default};
-use crate::spec::{Complaint, Kind, Param, Value, Values};
+use crate::spec::{ALWAYS, Complaint, Kind, Needs, Param, Value, Values};
 use crate::units::{Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// GOAL has messages only.
+const COLLECTIVE: Needs = Needs::That(|site| site.own.kind != "goal", "GOAL has no collective operations");
+
+const BY_SERVERS: &[Needs] = &[Needs::That(
+    |site| {
+        let keys = OPERATIONS.iter().map(|(key, _)| *key).chain(["algorithm"]);
+        let mut algorithms = keys.filter(|key| site.own.has(key)).map(|key| site.own.text(key));
+        site.own.kind != "goal"
+            && algorithms.any(|name| ["hierarchical", "rail-ring"].contains(&name.as_str()))
+    },
+    "no algorithm here goes by servers, as \"hierarchical\" and \"rail-ring\" do",
+)];
+
+/// Of training's operations some come with a way to share the work out only.
+const SHARDED: &[Needs] = &[
+    COLLECTIVE,
+    Needs::That(
+        |site| site.own.kind != "training" || site.own.flag("sharded"),
+        "training has this operation with sharded = true only",
+    ),
+];
+
+const EXPERTS: &[Needs] = &[
+    COLLECTIVE,
+    Needs::That(
+        |site| site.own.kind != "training" || site.own.count("experts") > 1,
+        "training has this operation with experts above 1 only",
+    ),
+];
+
+const OF_TRACES: &[Needs] =
+    &[COLLECTIVE, Needs::That(|site| site.own.kind != "training", "training has no such operation")];
 
 /// Which hosts have which ranks, how often a job is executed, and what messages cost: what every job has.
 pub const PLACEMENT_PARAMS: &[Param] = &[
@@ -19,6 +52,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         doc: "In which order hosts have their ranks: as they are numbered, server by server; rail by rail, first the \
               first host of every server; or drawn for each seed.",
         source: "packetloom",
+        acts: ALWAYS,
     },
     Param {
         name: "placement",
@@ -26,6 +60,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         default: Absent,
         doc: "The number of each rank's host, instead of an order.",
         source: "packetloom",
+        acts: ALWAYS,
     },
     Param {
         name: "server",
@@ -34,6 +69,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         doc: "How many ranks that follow each other share a server, for hierarchical and rail-ring. Left out: as the \
               topology and the placement have it, in whatever order.",
         source: "packetloom",
+        acts: BY_SERVERS,
     },
     Param {
         name: "repeat",
@@ -41,6 +77,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         default: Default("1"),
         doc: "How often it is done; a rank begins anew when all of its own operations have ended.",
         source: "packetloom",
+        acts: ALWAYS,
     },
     Param {
         name: "channels",
@@ -48,6 +85,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         default: Default("1"),
         doc: "In how many equal parts that are under way at once a collective operation is carried out.",
         source: "NCCL",
+        acts: &[COLLECTIVE],
     },
     Param {
         name: "chunks",
@@ -56,6 +94,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         doc: "In how many pieces, one after the other, each of these is carried out: a rank passes on one piece \
               while it receives the next. Two at most are between two ranks at once.",
         source: "NCCL",
+        acts: &[COLLECTIVE],
     },
     Param {
         name: "send_cost",
@@ -63,6 +102,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         default: Default("0us"),
         doc: "What a host takes for each message that it sends, one after the other: LogP's o.",
         source: "Culler et al., PPoPP 1993",
+        acts: ALWAYS,
     },
     Param {
         name: "receive_cost",
@@ -70,6 +110,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         default: Default("0us"),
         doc: "The same for each message that it receives, before the rank has it.",
         source: "Culler et al., PPoPP 1993",
+        acts: ALWAYS,
     },
     Param {
         name: "byte_cost",
@@ -77,6 +118,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         default: Default("0us"),
         doc: "What is added to send_cost and receive_cost for each byte of a message after the first: LogGOPS's O.",
         source: "Hoefler et al., LogGOPSim 2010",
+        acts: ALWAYS,
     },
     Param {
         name: "gap",
@@ -85,6 +127,7 @@ pub const PLACEMENT_PARAMS: &[Param] = &[
         doc: "How long a host's NIC rests after a message before it sends the next, and between two that it receives: \
               LogP's g. The host computes meanwhile.",
         source: "Culler et al., PPoPP 1993; LogGOPSim: sends and receives have a gap each",
+        acts: ALWAYS,
     },
 ];
 
@@ -94,12 +137,15 @@ pub const ALGORITHM_PARAMS: &[Param] = &[
         "all_reduce",
         &["ring", "halving-doubling", "tree", "direct", "hierarchical", "rail-ring"],
         "ring",
-    ),
-    algorithm("all_gather", &["ring", "halving-doubling", "direct", "hierarchical", "rail-ring"], "ring"),
-    algorithm("reduce_scatter", &["ring", "halving-doubling", "direct", "hierarchical", "rail-ring"], "ring"),
-    algorithm("all_to_all", &["direct", "in-turn", "hierarchical"], "direct"),
-    algorithm("broadcast", &["ring", "tree"], "ring"),
-    algorithm("reduce", &["ring", "tree"], "ring"),
+    )
+    .acts(&[COLLECTIVE]),
+    algorithm("all_gather", &["ring", "halving-doubling", "direct", "hierarchical", "rail-ring"], "ring")
+        .acts(SHARDED),
+    algorithm("reduce_scatter", &["ring", "halving-doubling", "direct", "hierarchical", "rail-ring"], "ring")
+        .acts(SHARDED),
+    algorithm("all_to_all", &["direct", "in-turn", "hierarchical"], "direct").acts(EXPERTS),
+    algorithm("broadcast", &["ring", "tree"], "ring").acts(OF_TRACES),
+    algorithm("reduce", &["ring", "tree"], "ring").acts(OF_TRACES),
 ];
 
 const fn algorithm(name: &'static str, all: &'static [&'static str], usual: &'static str) -> Param {
@@ -109,6 +155,7 @@ const fn algorithm(name: &'static str, all: &'static [&'static str], usual: &'st
         default: Default(usual),
         doc: "How this operation is carried out: see the arrivals \"collective\".",
         source: "Thakur et al. §4; NCCL",
+        acts: ALWAYS,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Sizes;
 use crate::spec::Fallback::{Absent, Required, Value as Default};
-use crate::spec::{Complaint, Component, Kind, Param, Values};
+use crate::spec::{ALWAYS, Complaint, Component, Kind, Needs, Param, Values};
 use crate::workload::cdf::LARGEST_BYTES;
 
 const POINT: Kind = Kind::List(&Kind::Number(0.0, LARGEST_BYTES));
@@ -21,6 +21,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Absent,
                 doc: "A distribution that packetloom carries: \"web-search\", \"data-mining\" or a file of workloads/.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "points",
@@ -28,6 +29,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Absent,
                 doc: "Your own, instead of a name: pairs [bytes, cumulative probability], the last one ending in 1.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "interpolation",
@@ -36,6 +38,7 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "What is drawn between points: any size evenly, or the upper point's. \
                       Left out: what the file says, for points linear.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "rounding",
@@ -44,6 +47,7 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "Whether a drawn size becomes whole packets, up or to the nearest. \
                       Left out: what the file says, for points none.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "packet",
@@ -51,6 +55,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Default("1460B"),
                 doc: "What a packet carries, where `rounding` is to packets.",
                 source: "pFabric's ns-2 code",
+                acts: &[Needs::Is("rounding", &["up-to-packets", "to-packets"])],
             },
         ]],
         check,
@@ -66,6 +71,7 @@ pub const COMPONENTS: &[Component] = &[
             default: Required,
             doc: "The size of every flow.",
             source: "packetloom",
+            acts: ALWAYS,
         }]],
         check,
     },
@@ -81,6 +87,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Required,
                 doc: "The smallest size.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "maximum",
@@ -88,6 +95,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Required,
                 doc: "The largest size.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ]],
         check,
@@ -103,6 +111,7 @@ pub const COMPONENTS: &[Component] = &[
             default: Required,
             doc: "The mean size.",
             source: "packetloom",
+            acts: ALWAYS,
         }]],
         check,
     },
@@ -119,6 +128,7 @@ pub const COMPONENTS: &[Component] = &[
                 doc: "The tail index: the smaller, the heavier the tail. At 1 or below the mean is infinite \
                       unless a maximum is given.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "minimum",
@@ -126,6 +136,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Required,
                 doc: "The smallest size.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
             Param {
                 name: "maximum",
@@ -133,6 +144,7 @@ pub const COMPONENTS: &[Component] = &[
                 default: Absent,
                 doc: "The largest size.",
                 source: "packetloom",
+                acts: ALWAYS,
             },
         ]],
         check,

@@ -13,7 +13,7 @@ use super::{Actions, Balancer, EdgePaths, Home, Look, Pass, Passing, Tag, Ways};
 use crate::fault::KnownRates;
 use crate::packet::Kind as PacketKind;
 use crate::random::{Purpose, Stream};
-use crate::spec::{Complaint, Component, Kind, Made, Param, Values};
+use crate::spec::{Complaint, Component, Kind, Made, Needs, Param, Values};
 use crate::topology::Topology;
 use crate::units::Time;
 use annealing::Annealing;
@@ -65,14 +65,16 @@ pub const ROUTING: Made<Routing> = Made {
                     "1000",
                     "How many variations annealing tries after a poll, at most.",
                     "Hedera §4.4: the first temperature, for 16 hosts",
-                ),
+                )
+                .acts(&[Needs::Is("placement", &["simulated-annealing"])]),
                 Param::value(
                     "greed",
                     Kind::Number(0.0, 1e6),
                     "0.5",
                     "c over the first temperature: the larger, the less often annealing takes what is worse.",
                     "Hedera §4.4: 0.5 for 16 hosts, 1000 for thousands",
-                ),
+                )
+                .acts(&[Needs::Is("placement", &["simulated-annealing"])]),
             ],
             ns3::PARAMS,
         ],

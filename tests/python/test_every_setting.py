@@ -1,0 +1,354 @@
+"""No setting is ignored in silence. Each parameter of each component is changed in a small scenario that uses the
+component: then results differ, or the scenario is refused, or a warning names the parameter. And where a component
+declares what a parameter needs, the parameter acts once that is there."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from packetloom import PacketloomError, _core
+from packetloom.executor import simulation_of
+from packetloom.rows import PARTITIONED
+from packetloom.scenario import read_plan
+from scenes import FILES, MARKING, scene
+
+Json = Any
+
+REGISTRY: list[Json] = json.loads(_core.registry())
+BY_NAME = {f"{one['section']}/{one['kind']}": one for one in REGISTRY}
+TAKES_TIME = ("cpu", "wall", "prepar")
+
+ELSEWHERE = {
+    "scenario/scenario": "its sections are components of their own; its name and description change no result",
+    "precision/precision": "how many seeds a campaign adds: test_precision.py",
+    "run/run.precision": "the same",
+    "scheme/scheme.name": "a name",
+    **{
+        f"transport/{kind}.quiet_restart": "a chance of few runs: crates/packetloom/tests/ns2_rules.rs has one"
+        for kind in ("tcp", "cubic", "dctcp", "d2tcp", "min-tcp", "fixed-window", "flowtune", "mptcp", "pias", "python")
+    },
+    **{
+        f"transport/uec.{name}": "answers to delays that this run has not: tests in crates/packetloom-uec/src/nscc.rs"
+        for name in ("fast_increase", "fast_below", "gamma", "max_decrease", "adapt_threshold", "adjust_every")
+    },
+    **{f"transport/swift.{name}": "Swift's own window is smaller here" for name in ("window", "variable_window")},
+    "transport/hpcc.variable_window": "needs two others: the variant hpcc-ns3, and a window",
+    **{f"routing/{kind}.penalty_trim": "trims come together with marks here" for kind in ("bitmap", "mixed")},
+    **{f"routing/reps.{name}": "comes after a path was lost only" for name in ("explore", "explore_first")},
+    "routing/conga.cap": "acts where a link carries more than its rate for a while only",
+    "routing/conweave.flush_default": "holds until a round trip is known only",
+    "transport/cubic.fast_convergence": "a chance of few runs: tests in crates/packetloom-windowed/src/cubic.rs",
+    "transport/flowtune.timeout_threshold": "the allocator's rates keep windows from being full at a timeout",
+    "transport/dcqcn.hyper_increase": "comes long after the last mark only",
+    "transport/swift.reset_threshold": "comes after that many timeouts in a row only",
+    **{
+        f"transport/python-telemetry.{name}": "this class has a window of its own, and does not go by marks"
+        for name in ("window", "variable_window", "cnp_interval")
+    },
+    "arrivals/simai.ranks": "says again what the file says, or is refused",
+    "measure/measure.alone": "records beside a job's results: tests of jobs",
+    **{
+        f"arrivals/chakra.{name}": "how what a trace may hold is read, and this one does not: test_malformed_traces.py"
+        for name in ("is_cpu_op", "all_gather_size", "cpu_communication", "control", "missing", "repair", "order_nodes")
+    },
+    **{
+        f"arrivals/{kind}.{name}": "whether a trace has such an operation is known when it is run only"
+        for kind in ("chakra", "simai")
+        for name in ("all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "server", "ranks_per_package")
+    },
+    "queue/shared-buffer.alpha_by_rate": "acts where links of other rates are near a pause",
+    "queue/shared-buffer.unsafe_headroom": "allows what is refused otherwise",
+}
+"""What is not looked for here, and why."""
+
+CROWDED: dict[str, Json] = {"workload.1.arrivals": {"kind": "at-once", "rounds": 20}}
+ELEPHANTS: dict[str, Json] = {
+    "workload": [
+        {
+            "sizes": {"kind": "constant", "size": "20MB"},
+            "arrivals": "at-once",
+            "pattern": {"kind": "incast", "fan_in": 2, "receiver": 0},
+        }
+    ],
+    "fault": None,
+    "run.loads": None,
+    "run.flows": None,
+    "run.max_time": "200ms",
+}
+TWO_RATES: dict[str, Json] = {"topology.host_link": {"rate": "40Gbps", "delay": "1us"}}
+
+ALSO: dict[str, tuple[dict[str, Json], list[Json] | None]] = {
+    "transport.max_rto": ({"own.min_rto": "30us"}, ["40us", "100us"]),
+    **{f"transport/{kind}.max_rto": ({"own.backoff": True}, ["70us", "150us"]) for kind in ("fixed-window", "min-tcp")},
+    "transport/mptcp.reduction": ({"own.min_rto": "200us"}, None),
+    **{
+        f"transport/{kind}.timeout_threshold": ({"own.min_rto": "200us"} | CROWDED, None)
+        for kind in ("flowtune", "pias")
+    },
+    "transport/cubic.c": (ELEPHANTS | {"own.reno_friendly": False, "own.min_rto": "1ms"}, [10000, 1000]),
+    "transport/pias.aging": ({"own.thresholds": ["1KB", "3KB", "9KB", "20KB", "40KB", "60KB", "90KB"]}, None),
+    "transport/d3.beta": (CROWDED, None),
+    "transport.ack_duplicates": ({"own.rto": None, "own.chunk": 4}, None),
+    "transport/hpcc.pint_base": ({"own.variant": "hpcc-ns3", "own.base_rtt": "20us"}, None),
+    "transport/python-rate.base_rtt": ({"own.window": "bdp"}, None),
+    "transport/syn.pack": ({"own.lengths": "bimodal"}, None),
+    **{
+        f"transport/uec.oversubscription_{name}": ({"own.control": "rccc"}, None)
+        for name in ("increase", "decrease", "target", "gain")
+    },
+    "transport/roce.variable_window": ({"own.initial_rate": "5Gbps"}, None),
+    "transport/daq.max_queue": ({"own.interval": "20us"}, ["10us", "1us"]),
+    "transport/daq.high_load": ({"own.max_queue": "5us", "own.interval": "20us"}, None),
+    "transport/daq.interval": ({"own.max_queue": "5us"}, ["20us", "10us"]),
+    "transport/timely.t_high": ({}, ["60us", "51us"]),
+    "transport/swift.min_window": ({"own.base_target": "1us"} | CROWDED, [1.0, 0.5]),
+    "connections/pool.take": ({"own.warm": 3}, None),
+    "queue-pairs/pool.take": ({"own.warm": 3}, None),
+    **{f"queue-pairs.{name}": ({}, ["20us", "100us"]) for name in ("req_timeout", "rep_timeout")},
+    **{f"fidelity/steady.{name}": (ELEPHANTS, None) for name in ("tolerance", "round_trips", "stretch")},
+    **{f"fidelity/links.{name}": ({"own.flows": 1}, None) for name in ("representatives", "neighbours")},
+    **{
+        f"queue/ndp.{name}": (CROWDED | {"own.capacity": "1packets", "own.weight": 1}, values)
+        for name, values in (("header_capacity", ["200B"]), ("service", None))
+    },
+    "queue/daq.query_share": ({"workload.1.pattern.query": "100B"}, None),
+    "queue/cbfc.credit_size": ({}, ["1KB", "4KB"]),
+    "queue/cbfc.packet_overhead": ({}, ["100B"]),
+    "queue.ecn_by_rate": (TWO_RATES, None),
+    "queue/shared-buffer.egress_alpha": ({"own.lossless": [2], "own.pause_time": None, "fault": None}, [0.001, 0.01]),
+    **{f"routing/permutation.{name}": (CROWDED, None) for name in ("penalty_after", "penalty_above", "penalty_rounds")},
+    **{
+        f"routing/{kind}.{name}": ({"own.balances": "data"}, None)
+        for kind in ("conga", "drill")
+        for name in ("next_hops", "ports", "destination_port")
+    },
+    "routing/plb.suspend": ({}, ["1us", "10us"]),
+    "fault/link-degraded.learn_after": ({"scheme.0.routing": "conga"}, None),
+    "arrivals/training.all_to_all": ({"own.experts": 3}, None),
+    "measure.flows_interval": ({"own.flows": [1, 2]}, None),
+}
+"""What a scenario needs beside a component's scene for a parameter to have something to do, by keys of the scenario or
+of the component (`own.`), and values to try; such things are chances of a run, and nobody's mistake."""
+
+
+def alternatives(section: str, param: Mapping[str, Json]) -> list[Json]:
+    """Other values of a parameter; none of a text, which names something."""
+    name, kind, default = param["name"], param["kind"], param["default"]
+    if (values := VALUES.get(f"{section}.{name}")) is not None:
+        return values
+    if param["section"]:
+        return list(_components(param["section"], default))
+    match kind.split()[:2]:
+        case ["a", "time" | "time,"]:
+            return _scaled(default) or ["1us", "30us", "300us", "2ms", "10ns"]
+        case ["a", "size" | "size,"]:
+            return _scaled(default) or ["20B", "3KB", "20KB", "300KB", "1B"]
+        case ["a", "rate" | "rate,"]:
+            return _scaled(default) or ["5Gbps", "1Gbps", "100Mbps"]
+        case ["a", "whole"]:
+            least = int(found[1]) if (found := re.search(r"at least (\d+)", kind)) else 0
+            usual = int(default) if default else least + 1
+            return [one for one in (usual + 1, usual * 2, usual // 2, 1) if one >= least and str(one) != default]
+        case ["a", "number"]:
+            return _numbers(kind, default)
+        case ["true", "or"]:
+            return [default != "true"]
+        case ["one", "of"]:
+            return [one for one in kind.removeprefix("one of ").split(", ") if one != default]
+    return []
+
+
+VALUES: dict[str, list[Json]] = {
+    "topology.switch_delays": [["1us", "2us", "3us"], ["1us", "2us"], ["1us"]],
+    **{
+        f"topology.{name}": [{"rate": "5Gbps"}, {"delay": "2us"}]
+        for name in ("core_link", "link", "host_link", "bottleneck", "global_link")
+    },
+    "topology.scale_up": [{"rate": "100Gbps", "delay": "0.2us"}],
+    "transport.thresholds": [["1KB", "10KB"]],
+    "transport.cutoffs": [["1KB", "10KB", "20KB"]],
+    "transport.weights": [[1, 5, 2]],
+    "queue.weights": [[1, 5]],
+    "queue.lossless": [[1], [2], [5], []],
+    "queue.port": [{"kind": "drop-tail", "capacity": "12KB"}],
+    "queue.queue": [{"kind": "drop-tail", "capacity": "9KB"}],
+    "arrivals.placement": [[5, 4, 3, 2, 1, 0], [3, 2, 1, 0], [5, 4, 3, 2, 1], [1, 0]],
+    "sizes.name": ["web-search"],
+    "sizes.points": [[[0, 0], [2000, 0.5], [50000, 1]]],
+    "measure.flows": [[1, 2]],
+    "measure.capture": [["leaf0 to spine0"]],
+    "routing.weights": [[{"port": "leaf to spine0", "weight": 2}]],
+    "weight.port": ["leaf to spine1"],
+    "fault.between": [["leaf1", "spine1"], ["leaf0", "spine1"]],
+    "fault.node": ["spine1"],
+    "fault.host": ["host1"],
+    "run.loads": [[0.4]],
+    "run.seeds": [[2]],
+    "scheme.queue": [{"kind": "drop-tail", "capacity": "12KB"}],
+    "scheme.nic": [MARKING, {"kind": "drop-tail", "capacity": "9KB"}],
+    "scheme.transport": [{"kind": "cubic"}],
+    "scheme.routing": [{"kind": "spray-random"}],
+}
+
+
+def _components(section: str, default: str | None) -> Iterator[Json]:
+    """Those of a section that need no more than values that are made up here."""
+    for one in REGISTRY:
+        if one["section"] != section or one["kind"] == default:
+            continue
+        required = [param for param in one["params"] if param["required"]]
+        values = {param["name"]: alternatives(section, param)[:1] for param in required}
+        if all(values.values()):
+            kind = {} if one["kind"] == section else {"kind": one["kind"]}
+            yield kind | {name: value for name, (value,) in values.items()}
+
+
+def _scaled(default: str | None) -> list[Json]:
+    """Twice, half, a tenth and a hundredth of an amount with its unit."""
+    found = re.fullmatch(r"([\d.]+)\s*(\w+)", default or "")
+    if not found or not float(found[1]):
+        return []
+    amount, unit = float(found[1]), found[2]
+    whole = unit in ("B", "packets")
+    scaled = [amount * factor for factor in (2, 0.5, 0.1, 0.01)]
+    return list(dict.fromkeys(f"{max(1, round(one)) if whole else format(one, 'g')}{unit}" for one in scaled))
+
+
+def _numbers(kind: str, default: str | None) -> list[Json]:
+    bounds = re.match(r"a number from (\S+) to (\S+)", kind)
+    assert bounds is not None
+    least, most = float(bounds[1]), float(bounds[2])
+    usual = float(default) if default else None
+    tried = [usual * 2, usual / 2, usual * 0.9] if usual is not None else []
+    tried += [(least + min(most, least + 10)) / 2, least, min(most, least + 2), 1.5, 2]
+    return [one for one in dict.fromkeys(tried) if least <= one <= most and one != usual]
+
+
+@cache
+def outcome(text: str) -> tuple[str, tuple[str, ...]]:
+    """What came of a scenario, as a hash of all of its results, or "" if it is refused; and the warnings."""
+    try:
+        plan = read_plan(json.loads(text))
+        core = simulation_of(plan.cases[0]).run(1)
+    except PacketloomError:
+        return "", ()
+    found = hashlib.sha1(core.fingerprint.encode(), usedforsecurity=False)
+    counters = {name: value for name, value in core.counters.items() if not name.startswith(TAKES_TIME)}
+    found.update(json.dumps(counters, sort_keys=True).encode())
+    for table in PARTITIONED:
+        for name, column in sorted(getattr(core, table).items()):
+            found.update(name.encode())
+            found.update(column.tobytes() if isinstance(column, np.ndarray) else repr(column).encode())
+    return found.hexdigest(), (*plan.warnings, *plan.cases[0].doubts, *core.warnings)
+
+
+def at(made: Json, where: list[str | int]) -> Json:
+    for key in where:
+        made = made[key]
+    return made
+
+
+def put(made: Json, where: list[str | int], key: str, value: Json) -> None:
+    """Sets a dotted key of the component (`own.`) or the scenario; numbers are places in lists; None takes it out."""
+    *path, last = key.split(".")
+    inside = at(made, where) if path[:1] == ["own"] else made
+    for name in path[1 if path[:1] == ["own"] else 0 :]:
+        inside = inside[int(name)] if isinstance(inside, list) else inside.setdefault(name, {})
+    if value is None:
+        inside.pop(last, None)
+    else:
+        inside[last] = value
+
+
+def fate(made: Json, where: list[str | int], name: str, values: list[Json]) -> str:
+    """What becomes of a parameter's other values: "differs", "warned", "refused" or "ignored"."""
+    before, _ = outcome(json.dumps(made))
+    assert before, "the scene itself is refused"
+    found = "refused"
+    for value in values:
+        changed = copy.deepcopy(made)
+        if at(changed, where).get(name) == value:
+            continue
+        at(changed, where)[name] = value
+        after, warnings = outcome(json.dumps(changed))
+        if after and any(f".{name}: " in warning for warning in warnings):
+            return "warned"
+        if after and after != before:
+            return "differs"
+        found = "ignored" if after else found
+    return found
+
+
+def beside(param: Mapping[str, Json]) -> dict[str, Json]:
+    """What a component says that a parameter needs, as far as it is other parameters of its own."""
+    keys = {}
+    for need in param["needs"]:
+        if "is" in need:
+            word = need["is"][0]
+            keys[f"own.{need['key']}"] = {"true": True, "false": False}.get(word, word)
+        elif "above" in need:
+            keys[f"own.{need['key']}"] = SET.get(need["key"], need["above"] + 1)
+        elif "key" in need:
+            keys[f"own.{need['key']}"] = SET[need["key"]]
+    return keys
+
+
+SET: dict[str, Json] = {
+    "ecn_min": "5KB",
+    "pool": "60KB",
+    "query": "100B",
+    "oversubscription": 2,
+    "clock_error": "1us",
+    "loss": 0.3,
+    "ack_every": 4,
+}
+"""Values of parameters that others need."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    place = tmp_path_factory.mktemp("drawn")
+    for name, content in FILES.items():
+        (place / name).write_text(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        yield
+
+
+@pytest.mark.parametrize("name", [name for name in BY_NAME if name not in ELSEWHERE])
+def test_no_parameter_is_ignored(name: str) -> None:
+    component = BY_NAME[name]
+    section, kind = component["section"], component["kind"]
+    wrong = []
+    for param in component["params"]:
+        full = f"{name}.{param['name']}"
+        if full in ELSEWHERE or param["kind"] == "text":
+            continue
+        values = alternatives(section, param)
+        also, others = ALSO.get(full) or ALSO.get(f"{section}.{param['name']}") or ({}, None)
+        made, where = scene(section, kind)
+        if not also and fate(made, where, param["name"], others or values) == "ignored":
+            wrong.append(f"{param['name']}: ignored")
+        needed = beside(param) | also
+        if needed:
+            for key, value in needed.items():
+                put(made, where, key, value)
+            if (found := fate(made, where, param["name"], others or values)) != "differs":
+                wrong.append(f"{param['name']}: {found} with {needed}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_is_left_out_here_is_there() -> None:
+    params = {f"{name}.{param['name']}" for name, one in BY_NAME.items() for param in one["params"]}
+    assert set(ELSEWHERE) <= params | set(BY_NAME)
+    sections = {f"{one['section']}.{param['name']}" for one in REGISTRY for param in one["params"]}
+    assert set(ALSO) <= params | sections
