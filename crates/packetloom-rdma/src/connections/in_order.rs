@@ -117,7 +117,7 @@ impl<C: Control> InOrder<C> {
         let new = self.new_ones().map(|flow| FlowStatus {
             flow: flow.id,
             arrived: 0,
-            packets: config.format.data.packets(flow.size_bytes) as u32,
+            packets: config.format.data.count(flow.size_bytes),
             waits_for: "the messages before it on its queue pair",
         });
         self.behind().map(|pair| pair.status(config)).chain(new)

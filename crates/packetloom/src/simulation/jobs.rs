@@ -249,7 +249,7 @@ fn of_job(job: &Job, spans: &[RankSpans], topology: &Topology) -> Vec<JobRow> {
                 end: Time::ZERO,
                 ranks: 0,
                 name: operation.name,
-                group: group.into(),
+                group,
             });
             one.start = one.start.min(span.begin);
             one.last = one.last.max((span.begin, *rank));
