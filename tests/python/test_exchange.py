@@ -238,7 +238,7 @@ def test_jobs_are_written_as_timelines_and_as_traces_that_can_be_run_again(tmp_p
 
 # Each has what a trace must not lose: groups that are not that of all, communication on several streams of which the
 # lowest id goes first, sends that hold nothing, all-gathers with unequal parts, and a stream with a queue.
-EXPORTED = {
+EXPORTED: dict[str, dict[str, object]] = {
     "tensors-and-data": {"tensor": 2, "data": 2, "overlap": True, "sharded": True, "gradients": "10000001B"},
     "stages": {"pipeline": 4, "layers": 4, "microbatches": 5},
     "all": {"tensor": 2, "pipeline": 2, "microbatches": 3},
@@ -247,7 +247,7 @@ EXPORTED = {
 
 @pytest.mark.parametrize("name", EXPORTED)
 def test_an_exported_job_takes_as_long_again(tmp_path: Path, name: str) -> None:
-    training = {
+    training: dict[str, object] = {
         "kind": "training",
         "layers": 2,
         "forward": "10us",

@@ -212,8 +212,10 @@ def test_recovery_is_held_by_mean_slowdowns() -> None:
     schemes = {claims.IRN: 2.0, claims.IRN_LOSSLESS: 2.1, claims.GO_BACK_N: 4.0, claims.GO_BACK_N_LOSSY: 4.4}
     schemes |= {claims.IRN_UNPAUSED: 2.0, claims.IRN_PATIENT: 2.2}
     sizes = [1_000, 1_001]
-    flows = {one: {"slowdown": [mean - 1, mean + 1], "size_bytes": sizes} for one, mean in schemes.items()}
-    made = Runs(*(({"scheme": one}, of) for one, of in flows.items()))
+    cases: list[tuple[dict[str, Any], dict[str, list[Any]]]] = [
+        ({"scheme": one}, {"slowdown": [mean - 1, mean + 1], "size_bytes": sizes}) for one, mean in schemes.items()
+    ]
+    made = Runs(*cases)
     found = judge(claim_of("RD9"), runs(irn=made))
     beside = values(found.beside)
     assert beside["IRN, PFC, a longer timeout / without PFC"] == 1.1
