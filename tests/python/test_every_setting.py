@@ -31,6 +31,7 @@ ELSEWHERE = {
     "scenario/scenario": "its sections are components of their own; its name and description change no result",
     "precision/precision": "how many seeds a campaign adds: test_precision.py",
     "run/run.precision": "the same",
+    "run/run.alike": "what comparisons of results call alike: test_findings.py",
     "scheme/scheme.name": "a name",
     **{
         f"transport/{kind}.quiet_restart": "a chance of few runs: crates/packetloom/tests/ns2_rules.rs has one"
@@ -44,6 +45,7 @@ ELSEWHERE = {
     "transport/hpcc.variable_window": "needs two others: the variant hpcc-ns3, and a window",
     **{f"routing/{kind}.penalty_trim": "trims come together with marks here" for kind in ("bitmap", "mixed")},
     **{f"routing/reps.{name}": "comes after a path was lost only" for name in ("explore", "explore_first")},
+    "routing/conga.ageing": "acts where feedback is older than its greatest age only",
     "routing/conga.cap": "acts where a link carries more than its rate for a while only",
     "routing/conweave.flush_default": "holds until a round trip is known only",
     "transport/cubic.fast_convergence": "a chance of few runs: tests in crates/packetloom-windowed/src/cubic.rs",
@@ -54,6 +56,7 @@ ELSEWHERE = {
         f"transport/python-telemetry.{name}": "this class has a window of its own, and does not go by marks"
         for name in ("window", "variable_window", "cnp_interval")
     },
+    "arrivals/simai.ranks_per_package": "this file's layers have no packages, so it is refused",
     "arrivals/simai.ranks": "says again what the file says, or is refused",
     "measure/measure.alone": "records beside a job's results: tests of jobs",
     **{
@@ -63,7 +66,7 @@ ELSEWHERE = {
     **{
         f"arrivals/{kind}.{name}": "whether a trace has such an operation is known when it is run only"
         for kind in ("chakra", "simai")
-        for name in ("all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "server", "ranks_per_package")
+        for name in ("all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "server")
     },
     "queue/shared-buffer.alpha_by_rate": "acts where links of other rates are near a pause",
     "queue/shared-buffer.unsafe_headroom": "allows what is refused otherwise",

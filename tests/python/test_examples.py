@@ -27,7 +27,11 @@ def test_passes_check_without_a_warning(scenario: Path) -> None:
     done = packetloom("check", scenario)
     assert done.returncode == 0, done.stderr
     assert "no mistakes" in done.stdout
-    assert "warning" not in done.stdout + done.stderr
+    warnings = [line for line in (done.stdout + done.stderr).splitlines() if "warning" in line]
+    # An example of a link that can't carry what it is offered says so itself.
+    if "not steady" in scenario.read_text().split("[topology]")[0]:
+        warnings = [line for line in warnings if "run.loads: the flows offer the links" not in line]
+    assert not warnings
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.stem)

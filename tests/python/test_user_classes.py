@@ -282,7 +282,9 @@ def test_a_choice_of_what_there_is_not_ends_the_run(method: str, tmp_path: Path)
 )
 def test_a_parameter_can_not_be_called_as_one_of_the_cores(part: str, base: str, name: str, tmp_path: Path) -> None:
     file = tmp_path / "taken.py"
-    file.write_text(f"from packetloom.schemes import {base}, number\nclass A({base}):\n    {name} = number(1.0)\n")
+    file.write_text(
+        f"from packetloom.schemes import {base}, number\nclass A({base}):\n    {name} = number(1.0, doc='Any.')\n"
+    )
     parts: dict[str, Any] = {"transport": "tcp", "queue": "drop-tail", part: mine(file, "A")}
     with pytest.raises(ScenarioError, match=rf"A: its parameter {name} is one that every \"python\" has"):
         read_plan(scenario(parts))
