@@ -36,9 +36,13 @@ pub(in crate::queue) const CARRIES: &[Needs] = &[Needs::That(
         let listed = |class: u64| site.own.list("lossless").iter().any(|one| one.as_count() == class);
         let of_workloads = || site.scene.workloads.iter().any(|source| listed(source.count("class")));
         let carries = |transport: &Values| {
-            let own = ["class", "data_class"].into_iter().find(|key| transport.has(key));
+            // Of a class in Python "class" is its name.
+            let own = ["data_class", "class"].into_iter().find_map(|key| match transport.entries.get(key) {
+                Some(&Value::Count(class)) => Some(class),
+                _ => None,
+            });
             let sorts = ["levels", "thresholds"].into_iter().any(|key| transport.has(key));
-            sorts || own.map_or_else(of_workloads, |key| listed(transport.count(key)))
+            sorts || own.map_or_else(of_workloads, listed)
         };
         let mut transports = site.scene.schemes.iter().filter_map(|scheme| scheme.part("transport"));
         site.own.list("lossless").is_empty() || transports.any(|transport| carries(&transport))
