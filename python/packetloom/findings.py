@@ -12,7 +12,7 @@ from typing import Literal
 from packetloom.curves import SomeResults
 from packetloom.paired import MOST_SEEDS
 from packetloom.quantities import said, said_within
-from packetloom.questions import Condition, Measure, Question, question_of
+from packetloom.questions import STALLED, UNMEASURED, Condition, Measure, Question, question_of
 from packetloom.steadiness.words import how_steady, not_steady, warning
 from packetloom.verdicts import Answer, Verdict, comparison_text
 
@@ -292,7 +292,7 @@ def _exceptions(answer: Answer, measure: Measure) -> Iterator[Part]:
         yield "Not so " if place == 0 else "; "
         yield f"{_conditions_text(conditions)}: "
         if outcome.kind in ("nothing", "alone"):
-            yield "none finished" if outcome.kind == "nothing" else "there is only "
+            yield "none has anything to show" if outcome.kind == "nothing" else "there is only "
             yield from _names(outcome.leaders) if outcome.leaders else ()
             continue
         if outcome.kind in ("untold", "one seed", "drifting"):
@@ -325,7 +325,9 @@ def _stopped(question: Question) -> Iterator[Part]:
         yield f" {text}{where and f', {where}'}"
     more = len(by_what) - MOST_NAMED
     yield f"; and {more} more. " if more > 0 else ". "
-    yield "What did not finish is best at nothing there."
+    if any(one.what == UNMEASURED for one in question.stopped.values()):
+        yield "More flows, or a shorter warm_up, would measure some. "
+    yield "What did not finish, or measured nothing, is best at nothing there."
 
 
 def _estimates(question: Question) -> Iterator[Part]:
@@ -498,7 +500,7 @@ def _unfinished(question: Question) -> Iterator[Part]:
     yield Name(worst)
     yield " left up to "
     yield Number(f"{100 * question.unfinished[worst]:.3g}", unfinished_row(worst))
-    has_stalled = any(one.stalled for one in question.stopped.values())
+    has_stalled = any(one.what == STALLED for one in question.stopped.values())
     yield f" % of its own{', what a stall kept from starting among them' if has_stalled else ''}. "
     yield "Completion times and slowdowns are those of the flows that did."
 

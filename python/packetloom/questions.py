@@ -122,22 +122,24 @@ class Measure:
         return half_interval(values) if len(values) > 1 else None
 
 
+STALLED, UNMEASURED, UNFINISHED = "stalled", "measured no flow", "did not finish"
+
+
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """In how many of its seeds a scheme did not finish under a condition."""
+    """In how many of its seeds a scheme has nothing to show under a condition, and why."""
 
     seeds: int
     of: int
-    stalled: bool
-    """Whether its flows could not go on; else its time was over, and nothing had ended that is asked for."""
+    what: str
+    """What was so in these seeds: it stalled; its time was over, and nothing had ended that is asked for; or all flows
+    had ended, and none was measured."""
 
     @property
     def text(self) -> str:
         """In words, of a scheme."""
-        what = "stalled" if self.stalled else "did not finish"
-        return (
-            what if self.of == 1 else f"{what} in {'all' if self.seeds == self.of else self.seeds} of {self.of} seeds"
-        )
+        seeds = "all" if self.seeds == self.of else self.seeds
+        return self.what if self.of == 1 else f"{self.what} in {seeds} of {self.of} seeds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,15 +232,20 @@ def question_of(results: SomeResults, bins: Sequence[SizeBin] = DEFAULT_BINS) ->
 def _stopped(several: Sequence[Results], lead: Measure) -> dict[tuple[str, Condition], Stopped]:
     """What did not finish: cases that stalled, and those without a value of what is asked for."""
     undone = set(_undone(several))
-    counts: dict[tuple[str, Condition], list[bool]] = {}
+    counts: dict[tuple[str, Condition], list[str]] = {}
     of: dict[tuple[str, Condition], int] = {}
     for row, entity in _competing(several):
         key = entity, condition_of(row)
         of[key] = of.get(key, 0) + 1
         is_stalled = bool(row.counters.get("stalled"))
         if is_stalled or (*key, row.seed) in undone or (row.seed or 0) not in lead.values.get(key, {}):
-            counts.setdefault(key, []).append(is_stalled)
-    return {key: Stopped(len(stalls), of[key], any(stalls)) for key, stalls in counts.items()}
+            is_over = row.counters.get("flows_finished") == row.counters.get("flows_started")
+            unmeasured = is_over and (*key, row.seed) not in undone
+            what = STALLED if is_stalled else UNMEASURED if unmeasured else UNFINISHED
+            counts.setdefault(key, []).append(what)
+    return {
+        key: Stopped(len(whats), of[key], STALLED if STALLED in whats else whats[0]) for key, whats in counts.items()
+    }
 
 
 def _undone(several: Sequence[Results]) -> Iterator[tuple[str, Condition, int | None]]:

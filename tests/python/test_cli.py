@@ -267,5 +267,5 @@ queue = "drop-tail"
     for _ in range(2):  # what is kept of it tells the same
         done = packetloom("run", scenario, "-o", output)
         assert done.returncode == 3, done.stderr
-        assert "stalled: LineRate, seed 1: no progress: packets move" in done.stderr
+        assert "stalled: LineRate, seed 1: 1 of 1 flows did not finish; no progress: packets move" in done.stderr
         assert "flow 0 (host 1 to host 0)" in done.stderr

@@ -13,7 +13,7 @@ import packetloom
 from packetloom.along import along, point_of, scheme_of
 from packetloom.comparing import times_said
 from packetloom.findings import Number, sentences
-from packetloom.questions import Condition, Measure, Question, Stopped, question_of
+from packetloom.questions import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
 from packetloom.report import report_page
 from packetloom.results import Results
 from packetloom.verdicts import Answer
@@ -105,13 +105,13 @@ def test_the_headline_is_what_most_conditions_show_and_exceptions_are_named() ->
 def test_what_did_not_finish_is_no_gap_and_best_at_nothing() -> None:
     values = {("A", HERE): {1: 1.0, 2: 1.1}, ("B", HERE): {1: 2.0, 2: 2.2}, ("C", HERE): {1: 0.5}}
     measure = Measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", "ratio", values)
-    stopped = {("C", HERE): Stopped(1, 2, stalled=True), ("D", HERE): Stopped(2, 2, stalled=False)}
+    stopped = {("C", HERE): Stopped(1, 2, STALLED), ("D", HERE): Stopped(2, 2, UNFINISHED)}
     asked = Question("slowdown", tuple("ABCD"), frozenset(), (HERE,), (measure,), 2, stopped=stopped)
     best = [one.text for one in sentences(Answer(asked)) if one.answers == "best"]
     assert best[0].startswith("At load 0.8, A is best") or "lowest with A" in best[0]
     assert best[1] == (
         "C stalled in 1 of 2 seeds, at load 0.8; D did not finish in all of 2 seeds, at load 0.8. "
-        "What did not finish is best at nothing there."
+        "What did not finish, or measured nothing, is best at nothing there."
     )
 
 

@@ -108,8 +108,8 @@ def test_figures(figure: str, results: Results, tmp_path: Path) -> None:
         warnings.simplefilter("error")
         axes = plot(figure, results)
         save_figure(figure, results, tmp_path / "figure.svg", {})
-    legend = axes.get_legend()  # dots have their names below them instead
-    texts = axes.get_xticklabels() if legend is None else legend.get_texts()
+    legend = axes.get_legend()  # dots have their names beside them instead
+    texts = axes.get_yticklabels() if legend is None else legend.get_texts()
     # What matplotlib draws of an escaped dollar is a dollar.
     assert [text.get_text().replace(r"\$", "$").strip() for text in texts] == NAMES
     assert not any(text.get_text().startswith("_") for text in texts)

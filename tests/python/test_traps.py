@@ -13,7 +13,7 @@ import pytest
 import packetloom
 from packetloom import footing
 from packetloom.findings import sentences
-from packetloom.questions import Condition, Measure, Question, Stopped, question_of
+from packetloom.questions import STALLED, UNFINISHED, Condition, Measure, Question, Stopped, question_of
 from packetloom.results import Results
 from packetloom.scenario import plan_from_text
 from packetloom.search import Range, Sought
@@ -104,12 +104,12 @@ MADE: dict[str, tuple[Callable[[], Question], str, str]] = {
         " is best",
     ),
     "a scheme whose other seeds stalled": (
-        lambda: question(CLEAR | {"C": [0.5]}, stopped={("C", HERE): Stopped(3, 4, stalled=True)}),
+        lambda: question(CLEAR | {"C": [0.5]}, stopped={("C", HERE): Stopped(3, 4, STALLED)}),
         "C stalled in 3 of 4 seeds, at load 0.8",
         "C is best",
     ),
     "a scheme of which nothing ended": (
-        lambda: replace(question(CLEAR), entities=("A", "B", "C"), stopped={("C", HERE): Stopped(4, 4, stalled=False)}),
+        lambda: replace(question(CLEAR), entities=("A", "B", "C"), stopped={("C", HERE): Stopped(4, 4, UNFINISHED)}),
         "C did not finish in all of 4 seeds",
         "C is best",
     ),

@@ -107,7 +107,7 @@ SIZES: list[tuple[str, bytes, str]] = [
     ("infinite", b"1000,0\ninf,1\n", "sizes.csv"),
     ("many-digits", b"1000,0\n" + HUGE + b",1\n", "sizes.csv"),
     ("five-columns", b"1,2,3,4,5\n", "sizes.csv"),
-    ("one-column", b"1000\n2000\n", "sizes.csv"),
+    ("one-column", b"1000\n-2000\n", "sizes.csv"),
     ("nul", b"1000,0\x00\n2000,1\n", "sizes.csv"),
     ("not-utf-8", b"\xff\xfe1000,0\n2000,1\n", "not UTF-8"),
     ("too-many-points", b"".join(b"%d,%.9f\n" % (size, size / 300_000) for size in range(1, 300_001)), "MiB"),
