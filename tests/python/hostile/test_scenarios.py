@@ -195,7 +195,11 @@ TEXTS: list[tuple[str, bytes, str]] = [
     ("tables.toml", b"[" + b"a." * 50_000 + b"a]", "tables.toml"),
     ("long.toml", b"a = " + b"9" * 1_000_000, "long.toml"),
     ("string.toml", b'a = "' + b"x" * 1_000_000, "string.toml:1"),
-    ("keys.toml", b"".join(b"k%d = 1\n" % key for key in range(20_000)), "keys.toml: there are more mistakes; mend these first"),
+    (
+        "keys.toml",
+        b"".join(b"k%d = 1\n" % key for key in range(20_000)),
+        "keys.toml: there are more mistakes; mend these first",
+    ),
     ("twice.toml", b"[run]\nseeds = 1\n[run]\nflows = 2\n", "twice.toml:3"),
     ("both.toml", b"run = 1\n[run]\nseeds = 1\n", "both.toml:2"),
     ("python.toml", b"import os\n", "python.toml:1"),
