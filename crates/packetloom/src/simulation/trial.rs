@@ -17,8 +17,8 @@ const HOPS_PER_HOST: u64 = 500;
 const LONGEST: Duration = Duration::from_millis(1500);
 /// Of flow-level models, which nothing ends, so many flows are tried.
 const MOST_FLUID_FLOWS: usize = 5_000;
-/// A share done tells what the whole costs from here on.
-const LEAST_SHARE: f64 = 0.002;
+/// A share done tells what the whole costs from here on: what begins a case may be unlike the rest of it.
+const LEAST_SHARE: f64 = 0.05;
 
 /// The beginning of a case.
 #[derive(Clone, Copy, Debug)]
