@@ -93,10 +93,8 @@ impl Carrier<'_> {
     /// The flows that start by the clock, before a time.
     fn of_flows(&mut self, workload: &mut Workload, until: Time, limit: Option<u64>) -> Option<Demand> {
         let most = workload.most_by_clock(limit);
-        let has_background = workload.background().contains(&true);
         let mut seen = Demand::default();
-        while !has_background || workload.has_foreground_left() {
-            let Some(flow) = workload.next_flow().filter(|flow| flow.start < until) else { break };
+        while let Some(flow) = workload.next_flow().filter(|flow| flow.start < until) {
             seen.add(self.of((flow.src, flow.dst), flow.size_bytes), 1.0);
             if seen.flows >= MOST_FLOWS {
                 let by_time = (until != Time::NEVER && flow.start > Time::ZERO)
@@ -173,6 +171,10 @@ impl Simulation {
     /// What the case has the network carry; nothing where that depends on how long flows take: where sources go on
     /// until a time, or until those of others are done.
     pub fn demand(mut self) -> Option<Demand> {
+        // How much background flows send depends on how long the others take.
+        if self.workload.background().contains(&true) {
+            return None;
+        }
         let transport = self.transport();
         let has_answers = !crate::central::is_central(&transport.kind);
         let ack_bytes = if has_answers { PacketFormat::of(&transport).ack_bytes } else { 0 };
@@ -188,11 +190,6 @@ impl Simulation {
             all.add(carrier.over(carrier.mean_links(), source.mean_bytes, packets), flows);
         }
         let chains = self.workload.take_chains();
-        let waits = all.flows > 0.0 || !chains.is_empty();
-        // How much they send depends on how long the others take.
-        if waits && self.workload.background().contains(&true) {
-            return None;
-        }
         for chain in chains {
             all.add(carrier.of_chain(chain)?, 1.0);
         }
