@@ -61,8 +61,9 @@ class Forecast:
     @property
     def text(self) -> str:
         """In a line."""
-        if self.cpu_s < 1 and not self.unknown:
-            return "takes about a second"
+        if self.cpu_s < 1:
+            rest = f"; not known for {', '.join(self.unknown)}, which depends on what happens" if self.unknown else ""
+            return f"takes about a second{rest}"
         least = "at least " if self.unknown else "about "
         cores = f", {duration_text(self.wall_s)} on {self.workers} cores" if self.workers > 1 else ""
         told = (
