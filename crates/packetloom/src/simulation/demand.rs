@@ -30,8 +30,6 @@ const SPREAD: u64 = 2_654_435_761;
 pub struct Demand {
     /// Flows, or messages of jobs.
     pub flows: f64,
-    /// Data packets.
-    pub packets: f64,
     /// Data packets times links.
     pub packet_hops: f64,
     /// Bytes on all links: data with headers, and an acknowledgement for each packet.
@@ -41,7 +39,6 @@ pub struct Demand {
 impl Demand {
     fn add(&mut self, more: Demand, times: f64) {
         self.flows += more.flows * times;
-        self.packets += more.packets * times;
         self.packet_hops += more.packet_hops * times;
         self.wire_bytes += more.wire_bytes * times;
     }
@@ -72,12 +69,7 @@ impl Carrier<'_> {
 
     fn over(&self, links: f64, bytes: f64, packets: f64) -> Demand {
         let overhead = self.format.data.header_bytes as f64 + f64::from(self.format.ack_bytes);
-        Demand {
-            flows: 1.0,
-            packets,
-            packet_hops: packets * links,
-            wire_bytes: (bytes + packets * overhead) * links,
-        }
+        Demand { flows: 1.0, packet_hops: packets * links, wire_bytes: (bytes + packets * overhead) * links }
     }
 
     /// The flows of a closed loop.
