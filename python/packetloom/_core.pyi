@@ -42,6 +42,9 @@ class Case:
         """Flows, and data packets times links, of what the case has the network carry; None where that depends on how
         long flows take."""
 
+    def flows_to_be_steady(self) -> float | None:
+        """How many flows it takes to be steady; None where no number does, or where no flow arrives by the clock."""
+
     @property
     def doubts(self) -> list[str]:
         """What was probably not meant, as only network and traffic show together: lines that begin with keys."""

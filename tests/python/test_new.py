@@ -22,7 +22,7 @@ from packetloom.new.command import write_scenario
 from packetloom.new.fabrics import FABRICS
 from packetloom.new.questions import ask_all
 from packetloom.new.recipes import ALIASES, RECIPES
-from packetloom.new.text import Answers, scenario_text
+from packetloom.new.text import FLOWS, Answers, scenario_text
 from packetloom.scenario import facts, plan_from_text, read_plan
 
 JOBS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "training", "moe", "kv-cache")
@@ -116,6 +116,26 @@ def test_what_is_written_runs_at_once(workload: str, tmp_path: Path) -> None:
     assert started["flows_started"].min() == started.filter(stalled=0)["flows_finished"].min()
     assert set(started["scheme"]) == {RECIPES[scheme].label for scheme in schemes}
     assert started["flows_finished"].to_list() == started["flows_started"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("workload", "oversubscription", "flows", "said"),
+    [
+        ("web-search", (), FLOWS, "enough for queues to settle"),
+        ("homa_W4_fb_hadoop_all", (), 4200, "enough for queues to settle"),
+        ("data-mining", (), FLOWS, "too few to be steady, which takes 8500"),
+        ("web-search", (4.0,), FLOWS, "no number is steady in every case here"),
+    ],
+)
+def test_it_has_flows_enough_or_says_that_it_has_not(
+    workload: str, oversubscription: tuple[float, ...], flows: int, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "new.toml"
+    write_scenario(file, Answers(workload=workload, schemes=["dctcp"], oversubscription=oversubscription))
+    (line,) = [line for line in file.read_text().splitlines() if line.startswith("flows = ")]
+    assert line.startswith(f"flows = {flows} # {said}")
+    facts_of_it = [fact for fact in facts(read_plan(file).cases) if "steady" in fact]
+    assert all("it can be steady" in fact for fact in facts_of_it) == (said == "enough for queues to settle")
 
 
 SIZES = "1000,0.5\n20000,0.9\n1000000,1\n"

@@ -122,6 +122,13 @@ impl Case {
         })
     }
 
+    /// How many flows it takes to be steady; nothing where no number does, or where no flow arrives by the clock.
+    fn flows_to_be_steady(&self) -> PyResult<Option<f64>> {
+        let simulation = simulation::Simulation::new(self.core.clone())
+            .map_err(|complaint| complaint_error(&complaint))?;
+        Ok(simulation.flows_to_be_steady())
+    }
+
     /// What was probably not meant, as only the network and the traffic show together.
     #[getter]
     fn doubts(&self) -> PyResult<Vec<String>> {

@@ -246,6 +246,12 @@ impl Simulation {
             .map_or_else(Vec::new, |settling| settling.facts())
     }
 
+    /// How many flows it takes to be steady; `None` where no number does, or where no flow arrives by the clock.
+    pub fn flows_to_be_steady(&self) -> Option<f64> {
+        let Setting { case, topology, .. } = &self.setting;
+        Settling::of(case, &self.workload, &self.environment, topology)?.needed_flows()
+    }
+
     /// What is not in the scenario, but follows for the scheme: marking thresholds of other rates, and whether credit
     /// lasts for a round trip.
     pub fn scheme_facts(&self) -> Vec<String> {

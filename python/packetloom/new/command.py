@@ -9,6 +9,7 @@ from pathlib import Path
 
 from packetloom import _core
 from packetloom.errors import PacketloomError, ScenarioError
+from packetloom.new.length import long_enough
 from packetloom.new.text import SCHEMA, Answers, scenario_text
 from packetloom.scenario import plan_from_text
 
@@ -30,6 +31,10 @@ def write_scenario(file: Path, answers: Answers) -> list[str]:
     answers = replace(answers, folder=file.parent)
     text = scenario_text(answers.checked(), shlex.quote(str(file)))
     cases = _cases(text, file, answers)
+    if answers.traffic.loads and answers.flows is None:
+        answers = long_enough(answers, cases)
+        text = scenario_text(answers, shlex.quote(str(file)))
+        cases = _cases(text, file, answers)
     file.write_text(text, encoding="utf-8")
     schema = shlex.quote(str(file.parent / SCHEMA))
     return [

@@ -17,6 +17,7 @@ from packetloom.new.recipes import DEPLOYED_GBPS, scaled
 SCHEMA = "packetloom.schema.json"
 """The file that the scenario's first line tells an editor to complete by."""
 FLOWS = 1000
+ENOUGH = "enough for queues to settle; more flows, more certain tails"
 WHOLE, AT = "never", " # never: the network is whole"
 MOST_BESIDE = 80
 """A longer explanation does not stand beside its key."""
@@ -34,6 +35,7 @@ class Answers:
     schemes: Sequence[str] = ("tcp", "dctcp", "line-rate")
     loads: Sequence[float] | None = None
     flows: int | None = None
+    about_flows: str = "more flows, more certain tails; `packetloom check` says if it can be steady"
     seeds: int = SEEDS
     rate: str = "10Gbps"
     oversubscription: Sequence[float] = ()
@@ -188,7 +190,7 @@ def _run(answers: Answers) -> str:
         lines.append(
             f"loads = {_value(list(answers.loads or LOADS))} # bytes offered, as fractions of the hosts' links"
         )
-        lines.append(f"flows = {flows} # more flows, more certain tails; `packetloom check` says if it can be steady")
+        lines.append(f"flows = {flows} # {answers.about_flows}")
         lines.append('warm_up = "auto" # flows are not measured until queues have had time to settle')
     lines += [f"{key} = {_value(value)}" for key, value in traffic.run.items()]
     lines.append(f"seeds = {answers.seeds} # each scheme sees the same flows under the same seed")

@@ -11,7 +11,7 @@ use crate::measure::hops;
 use crate::scenario::Case;
 use crate::spec::{Complaint, Value, Values};
 use crate::topology::Topology;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 use crate::workload::{Environment, Workload};
 use std::collections::BTreeMap;
 
@@ -43,6 +43,8 @@ pub(super) struct Settling {
     constant: f64,
     /// Classes of links that are offered all that they carry or more, and how many times that.
     overloaded: Vec<(String, f64)>,
+    /// The slowest link of a class, where an even share of the class's traffic is all that it carries or more.
+    slow: Vec<(String, Rate, f64)>,
 }
 
 /// A class of links: what they carry together, and how often a flow crosses one of them.
@@ -50,6 +52,7 @@ pub(super) struct Settling {
 struct Class {
     links: u32,
     bps: f64,
+    slowest_bps: f64,
     crossings: f64,
 }
 
@@ -76,16 +79,20 @@ impl Settling {
             load if load >= 1.0 => f64::INFINITY,
             load => 8.0 * mean / bps * variation / (ODONI_ROTH * (1.0 - libm::sqrt(load)).powi(2)),
         };
-        let mut overloaded = Vec::new();
+        let (mut overloaded, mut slow) = (Vec::new(), Vec::new());
         // A pattern may load some hosts' links only; sources share them.
         let loads = facts.iter().filter_map(|fact| fact.load);
         let mut longest = constant(loads.sum(), host_bps);
         for ((from, to), class) in classes(case, env, topology)? {
             let load = offered_bps * class.crossings / class.bps;
             longest = longest.max(constant(load, class.bps / f64::from(class.links)));
+            let name = |tier: u8| topology.tier_names[usize::from(tier)];
+            let even = offered_bps * class.crossings / f64::from(class.links) / class.slowest_bps;
             if load >= 1.0 {
-                let name = |tier: u8| topology.tier_names[usize::from(tier)];
                 overloaded.push((format!("links from {} to {}", name(from), name(to)), load));
+            } else if even >= 1.0 {
+                let link = format!("the slowest link from {} to {}", name(from), name(to));
+                slow.push((link, Rate(class.slowest_bps as u64), even));
             }
         }
         let largest_bytes = shares.iter().map(|&(bytes, _)| bytes).max()?;
@@ -96,6 +103,7 @@ impl Settling {
             largest: 8.0 * largest_bytes as f64 / host_bps,
             constant: longest,
             overloaded,
+            slow,
         })
     }
 
@@ -129,20 +137,29 @@ impl Settling {
         lines.extend(self.overloaded.iter().map(|(links, load)| {
             format!("{links} are offered {load:.2} times what they carry: no run at this load is steady, however long")
         }));
+        lines.extend(self.slow.iter().map(|(link, rate, load)| {
+            format!(
+                "{link}, at {rate}, is offered {load:.2} times what it carries if paths are chosen without regard to it: flows \
+                 that cross it are then never steady"
+            )
+        }));
         lines
     }
 
+    /// So many flows arrive in the time that it takes to be steady; `None` where it cannot be.
+    pub(super) fn needed_flows(&self) -> Option<f64> {
+        self.constant.is_finite().then(|| two_digits(self.needed() * self.rate))
+    }
+
     fn verdict(&self) -> String {
-        if !self.constant.is_finite() {
+        let Some(flows) = self.needed_flows() else {
             return "it cannot be steady".to_owned();
-        }
+        };
         let needed = self.needed();
         match self.arrivals {
-            Some((lasts, _)) if lasts < needed => format!(
-                "too short to be steady; that takes {}, so flows = {:.0}",
-                seconds(needed),
-                two_digits(needed * self.rate)
-            ),
+            Some((lasts, _)) if lasts < needed => {
+                format!("too short to be steady; that takes {}, so flows = {flows:.0}", seconds(needed))
+            }
             Some(_) => "it can be steady".to_owned(),
             None => format!("it can be steady if flows arrive for {}", seconds(needed)),
         }
@@ -178,8 +195,10 @@ fn classes(case: &Case, env: &Environment, topology: &Topology) -> Option<BTreeM
     };
     for link in &topology.links {
         let class = classes.entry(tiers(link)).or_default();
+        let bps = link.rate.as_bps() as f64;
+        class.slowest_bps = if class.links == 0 { bps } else { class.slowest_bps.min(bps) };
         class.links += 1;
-        class.bps += link.rate.as_bps() as f64;
+        class.bps += bps;
     }
     let env = Environment { flow_limit: Some(SAMPLED_FLOWS), duration: None, ..env.clone() };
     let mut workload = Workload::build(&case.workloads, &env).ok()?;
@@ -295,6 +314,26 @@ mod tests {
             );
         }
         assert!((warm_up_ms(&case) - 30.0).abs() < 1e-6);
+    }
+
+    /// Of a class's links one is slow: on average they carry what they are offered, that one does not.
+    #[test]
+    fn a_slow_link_is_named_that_an_even_share_overloads() {
+        let network = "kind = \"hpcc\"\nfile = \"../../examples/slow-link.txt\"";
+        let case = simulation(network, FIXED, "loads = [0.5]\nduration = \"20ms\"").unwrap();
+        let facts = case.settling_facts();
+        assert_eq!(facts.len(), 2, "{facts:?}");
+        // Of 31 others 24 are at other leaves: 0.5 × 8 × 24/31 × 10 Gb/s over four uplinks, of which one has 2.5 Gb/s.
+        for fact in &facts[1..] {
+            let times: f64 = fact.split(' ').find_map(|word| word.parse().ok()).expect("a number");
+            assert!((3.0..3.2).contains(&times) && fact.contains("at 2.5Gbps"), "{fact}");
+        }
+        assert_eq!(case.flows_to_be_steady(), Some(facts_flows(&facts[0])));
+    }
+
+    /// The number of flows that the fact names.
+    fn facts_flows(fact: &str) -> f64 {
+        fact.rsplit_once("flows = ").expect("too short").1.parse().expect("a number")
     }
 
     #[test]

@@ -1,0 +1,39 @@
+"""How many flows a new scenario has: as many as it takes to be steady, where that is cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from packetloom import _core
+from packetloom.forecast import HOPS_PER_CPU_S
+from packetloom.new.text import ENOUGH, FLOWS, Answers
+
+MOST_CPU_S = 60.0
+"""A first scenario is to be over in a minute, about."""
+
+
+def long_enough(answers: Answers, cases: Sequence[_core.Case]) -> Answers:
+    """With as many flows as every case needs to be steady; if that takes long, with few, and with what it takes."""
+    needed = [case.flows_to_be_steady() for case in _of_one_seed(cases)]
+    known = [flows for flows in needed if flows is not None]
+    if len(known) < len(needed):
+        return replace(answers, about_flows="no number is steady in every case here: `packetloom check` says why")
+    most = max(known, default=0.0)
+    if most <= FLOWS or most / FLOWS * _cpu_s(cases) <= MOST_CPU_S:
+        return replace(answers, flows=max(FLOWS, round(most)), about_flows=ENOUGH)
+    about = f"too few to be steady, which takes {most:.0f}: the first flows of a network that starts empty"
+    return replace(answers, about_flows=about)
+
+
+def _of_one_seed(cases: Sequence[_core.Case]) -> list[_core.Case]:
+    """Of those that differ in their seed alone, one."""
+    first = cases[0].parameters["seed"]
+    return [case for case in cases if case.parameters["seed"] == first]
+
+
+def _cpu_s(cases: Sequence[_core.Case]) -> float:
+    """Roughly, by a fast scheme's speed; nothing where that depends on how long flows take."""
+    demands = [case.demand() for case in _of_one_seed(cases)]
+    hops = sum(2 * demand[1] for demand in demands if demand is not None)
+    return hops / HOPS_PER_CPU_S * len(cases) / max(1, len(demands))
