@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -119,7 +121,8 @@ def save_figure(
             f"{output}: end the name in one of {', '.join(f'.{ending}' for ending in sorted(formats))}"
         )
     _check_font(sheet.font)
-    with mpl.rc_context(sheet.settings()):
+    is_tex = output.suffix.lower() == ".pgf"
+    with mpl.rc_context(sheet.settings()), _spelling(is_tex):
         figure, ax = plt.subplots(figsize=(sheet.width, AXES_INCHES), layout="constrained")
         draw(panel, ax)
         lines = _legend_above(figure, [ax], columns=2 * sheet.columns)
@@ -128,8 +131,8 @@ def save_figure(
             figure.savefig(output, dpi=300, **_undated(output))
         except OSError as error:
             raise PacketloomError(f"{output}: {error.strerror}") from None
-        except RuntimeError as error:
-            if output.suffix.lower() != ".pgf":
+        except (RuntimeError, ValueError) as error:
+            if not is_tex:
                 raise
             reason = str(error).splitlines()[0] if str(error) else "it failed"
             raise PacketloomError(
@@ -190,9 +193,35 @@ def plot_panels(panels: Sequence[Panel], columns: int) -> Figure:
     return figure
 
 
+IS_FOR_TEX: ContextVar[bool] = ContextVar("IS_FOR_TEX", default=False)
+"""Whether LaTeX reads what is drawn."""
+TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "$": r"\textdollar{}",
+        "~": r"\textasciitilde{}",
+        "#": r"\#",
+        "&": r"\&",
+        "{": r"\{",
+        "}": r"\}",
+    }
+)
+"""What LaTeX takes for commands, but for what matplotlib escapes: the sign of per cent, carets and underscores."""
+
+
+@contextmanager
+def _spelling(is_tex: bool) -> Iterator[None]:
+    """Names are spelt as LaTeX reads them."""
+    before = IS_FOR_TEX.set(is_tex)
+    try:
+        yield
+    finally:
+        IS_FOR_TEX.reset(before)
+
+
 def literal(name: str) -> str:
     """A name as it is: to matplotlib, dollars are mathematics, and a label that begins with _ is none."""
-    escaped = name.replace("$", r"\$")
+    escaped = name.translate(TEX) if IS_FOR_TEX.get() else name.replace("$", r"\$")
     return f" {escaped}" if escaped.startswith("_") else escaped
 
 

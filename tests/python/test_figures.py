@@ -1,6 +1,8 @@
 """Every figure: the numbers of those that need a setting of their own, and how they are printed."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -302,6 +304,44 @@ def test_how_a_figure_is_printed_can_be_chosen(incast: Results, tmp_path: Path) 
         width("none", Sheet(schemes=("UDP",)))
     with pytest.raises(PacketloomError, match="there is no font 'Nonesuch Grotesk' here"):
         width("none", Sheet(font="Nonesuch Grotesk"))
+
+
+PAPER = r"""\documentclass{article}
+\usepackage{pgf}
+\usepackage[strings]{underscore}
+\def\mathdefault#1{#1}
+\begin{document}
+\input{figure.pgf}
+\end{document}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("xelatex"), reason="PGF is measured by LaTeX, and there is none")
+def test_latex_reads_a_figure_whatever_schemes_are_called(tmp_path: Path) -> None:
+    scheme = {"transport": "dctcp", "queue": "ecn"}
+    results = packetloom.run(
+        {
+            "topology": {"kind": "rack", "hosts": 4},
+            "workload": [{"sizes": {"kind": "constant", "size": "10KB"}}],
+            "scheme": [{"name": r"_50 % & 3$ #1 {a}~b^c\d", **scheme}, {"name": "$x$", **scheme}],
+            "run": {"loads": [0.4], "flows": 20},
+        },
+        tmp_path / "odd",
+        progress=False,
+    )
+    save_figure("fct-cdf", results, tmp_path / "figure.pgf", {})
+    (tmp_path / "paper.tex").write_text(PAPER)
+    command = ["xelatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_without_latex_it_is_said_that_pgf_needs_it(incast: Results, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "packetloom", "plot", "incast-by-fan-in", str(incast.path), "-o", "x.pgf"]
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: x.pgf: PGF is measured by LaTeX (xelatex): ")
 
 
 def test_the_first_screen_is_on_one_sheet(incast: Results, tmp_path: Path) -> None:
