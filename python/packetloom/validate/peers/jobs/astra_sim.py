@@ -27,8 +27,11 @@ ALGORITHMS = {
     "halvingDoubling": "halving-doubling",
     "doubleBinaryTree": "tree",
     "direct+ring": "hierarchical",
+    "direct+direct": "hierarchical",
 }
-# Its GB are GiB, and all rows have 50 GiB/s and 500 ns.
+# Of two dimensions, what each message has to itself, and what a link takes.
+DIMENSIONS = re.compile(r"bandwidth \[(\S+), (\S+)\] GiB/s, latency \[(\S+), (\S+)\] ns")
+# Its GB are GiB, and all other rows have 50 GiB/s and 500 ns.
 GIB_PER_SECOND = 8 << 30
 BITS_PER_SECOND = 50 * GIB_PER_SECOND
 LATENCY_NS = 500
@@ -61,7 +64,7 @@ def _scenario(row: Mapping[str, str], folder: Path) -> dict[str, Any]:
     if collective := COLLECTIVE.fullmatch(row["case"]):
         if "x" in collective["ranks"]:
             servers, accelerators = int(collective["ranks"].split("x")[1]), int(collective["ranks"].split("x")[0])
-            topology, ranks = _rails(servers, accelerators), servers * accelerators
+            topology, ranks = _rails(servers, accelerators, collective, row["settings"]), servers * accelerators
         else:
             ranks = int(collective["ranks"])
             topology = _mesh(ranks, collective["network"], folder)
@@ -118,15 +121,29 @@ def _mesh(ranks: int, network: str, folder: Path) -> dict[str, Any]:
     return {"kind": "hpcc", "file": str(file)}
 
 
-def _rails(servers: int, accelerators: int) -> dict[str, Any]:
-    """Accelerators with links to each other whose rates add up to 400 GiB/s, and a switch for each rail."""
-    inside = 8 * BITS_PER_SECOND
+def _rails(servers: int, accelerators: int, of: re.Match[str], settings: str) -> dict[str, Any]:
+    """Accelerators with links to each other, and a switch for each rail.
+
+    Where messages go straight to all others at once, each has a link's rate to itself: a host's link has that of all.
+    """
+    found = DIMENSIONS.search(settings)
+    assert found is not None, settings
+    inside, across, inside_ns, across_ns = map(float, found.groups())
+    is_direct = of["algorithm"].endswith("+direct")
+    # A message crosses two of these links; in the first dimension one of theirs, unless that is a switch.
+    links = 2 if of["network"].startswith("Switch") else 1
     return {
         "kind": "rail-optimised",
         "servers": servers,
         "accelerators": accelerators,
         "servers_per_rail_switch": servers,
-        "scale_up": {"rate": f"{inside}bps", "delay": f"{LATENCY_NS / 2}ns"},
-        "host_link": {"rate": f"{BITS_PER_SECOND}bps", "delay": f"{LATENCY_NS}ns"},
+        "scale_up": {
+            "rate": f"{round(inside * (accelerators - 1) * GIB_PER_SECOND)}bps",
+            "delay": f"{inside_ns * links / 2}ns",
+        },
+        "host_link": {
+            "rate": f"{round(across * (servers - 1 if is_direct else 1) * GIB_PER_SECOND)}bps",
+            "delay": f"{across_ns}ns",
+        },
         "forwarding": "cut-through",
     }
