@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from packetloom.progress import RunningCase
 from packetloom.scenario import read_plan
 
 WITHIN = 1.5
+ROOT = Path(__file__).parents[2]
 
 LEAF_SPINE = {"kind": "leaf-spine", "spines": 2, "leaves": 4, "hosts_per_leaf": 4}
 ECN = {"kind": "ecn", "capacity": "225KB", "mark_above": "30KB"}
@@ -62,6 +64,15 @@ def test_a_trial_tells_more_than_how_many_packets_are_acknowledged(tmp_path: Pat
     hops = sum(row.counters["packet_hops"] for row in packetloom.run(given, tmp_path / "out").rows())
     assert abs(cost[1] / hops - 1) < abs(ANSWERS * demand[1] / hops - 1)
     assert hops / WITHIN < cost[1] < hops * WITHIN
+
+
+def test_a_trial_that_is_spent_on_planning_tells_a_number_or_nothing() -> None:
+    """ASY plans all departures first; its packets cross links in the plan before the engine has carried one."""
+    plan = read_plan(ROOT / "papers/sync-or-not/scenarios/uniform.toml", ("run.loads=[0.1]", "run.seeds=1"))
+    (case,) = [case for case in plan.cases if case.parameters["scheme"] == "ASY"]
+    cost = _core.Trial(case).cost_of(case)
+    assert cost is None or all(map(isfinite, cost))
+    assert forecast([case], 2).text
 
 
 def test_a_trial_is_short_whatever_the_case(tmp_path: Path) -> None:

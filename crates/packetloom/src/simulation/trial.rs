@@ -58,13 +58,15 @@ impl Simulation {
         let outcome = self.run_together(&monitor)?;
         let took = clock.elapsed() + outcome.helpers_took;
         let wire_bytes = outcome.ports.iter().map(|row| row.counters.bytes).sum();
+        let packet_hops = outcome.tally.packet_hops;
         Ok(Trial {
-            packet_hops: outcome.tally.packet_hops,
+            packet_hops,
             wire_bytes,
             took,
             share_done: monitor.progress().share,
             is_whole: !outcome.cancelled && flows.is_none(),
-            goes_by_packets: rung == Fidelity::Packets && wire_bytes > 0,
+            // A controller may have planned for as long as the trial lasts: what crosses links is known, no packet has.
+            goes_by_packets: rung == Fidelity::Packets && wire_bytes > 0 && packet_hops > 0,
             flows,
         })
     }
