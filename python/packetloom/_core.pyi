@@ -15,8 +15,9 @@ class Scenario:
     @property
     def warnings(self) -> list[str]: ...
     @property
-    def precision(self) -> tuple[str, float, int] | None:
-        """Statistic, fraction of its mean, and how many seeds to start with; None if all cases are to run."""
+    def precision(self) -> tuple[str, float, int, int] | None:
+        """Statistic, fraction of its mean, how many seeds to start with, and how often runs may be doubled; None if all
+        cases are to run."""
     @property
     def alike(self) -> float:
         """Below which fraction a difference between schemes is called none."""
@@ -34,6 +35,11 @@ class Case:
     @property
     def parameters(self) -> dict[str, Parameter]:
         """`scheme`, `load`, `seed`, and the grid's axes by their dotted names."""
+    def longer(self, times: int) -> Case | None:
+        """The case with flows starting for so many times as long; None where that is no longer, or another thing."""
+    def is_overloaded(self) -> bool:
+        """Whether links are offered what they carry, or more: then no run is steady, however long."""
+
     @property
     def facts(self) -> tuple[list[str], list[str], list[str]]:
         """What the network comes to; what the case's traffic does, a line for each source; and what is not in the

@@ -15,6 +15,8 @@ from packetloom.errors import Interrupted, PacketloomError
 from packetloom.executor import Executor, Finished, executor_for
 from packetloom.folder import ResultsFolder
 from packetloom.forecast import forecast, told
+from packetloom.judging import steadiness_of
+from packetloom.lengths import said_of_more
 from packetloom.pace import RateMeter, RemainingTime
 from packetloom.progress import Reporter, RunningCase, SilentReporter, Snapshot, case_label, opening
 from packetloom.results import Results
@@ -74,7 +76,7 @@ class _Campaign:
         self.reporter = reporter
         self.cache = cache
         self.stop = threading.Event()
-        self.schedule = Schedule(plan, shard, folder.rows)
+        self.schedule = Schedule(plan, shard, folder.rows, steadiness_of(folder.files))
         self.standings = Standings(plan.cases)
         self.remaining = RemainingTime()
         self.hop_rate, self.case_rate = RateMeter(), RateMeter()
@@ -82,10 +84,12 @@ class _Campaign:
         self.report_at = 0.0
         self.cached_ids = cache.ids() if cache else set()
         for row in folder.rows.values():
-            self._note(row)
+            if self.schedule.counts(row):
+                self._note(row)
+        self.schedule.restarted.clear()
 
     def run(self) -> None:
-        known = self.cached_ids.intersection(self.schedule.waiting_ids())
+        known = self.cached_ids.intersection(case.id for case in self.schedule.waiting_cases())
         text = opening(self.schedule.total, self.schedule.finished, len(known), self._cost(known), self.folder.path)
         self.reporter.start(f"{self._of_other_builds()}{text}", self.schedule.total)
         with _stop_on_signals(self.stop):
@@ -95,17 +99,18 @@ class _Campaign:
                 with suppress(OSError):  # after one, which is on its way to the user, nothing more can be kept
                     self._keep(self.executor.cancel())
                     self._settle(at_once=True)
-                self.reporter.close([] if self.stop.is_set() else self.schedule.imprecise())
+                self.reporter.close(
+                    [] if self.stop.is_set() else [*self.schedule.lengths(), *self.schedule.imprecise()]
+                )
         if self.stop.is_set():
             raise Interrupted(self._kept())
 
     def _cost(self, known: Collection[str]) -> Sequence[str]:
         """What is left to compute will cost, where somebody reads it."""
-        ids = set(self.schedule.waiting_ids()).difference(known)
-        cases = [case for case in self.plan.cases if case.id in ids]
+        cases = [case for case in self.schedule.waiting_cases() if case.id not in known]
         if not cases or isinstance(self.reporter, SilentReporter):
             return ()
-        return told(forecast(cases, self.executor.workers), self.plan)
+        return [*told(forecast(cases, self.executor.workers), self.plan), *said_of_more(self.plan)]
 
     def _of_other_builds(self) -> str:
         """Which finished cases another build computed, and what happens to them."""
@@ -119,6 +124,7 @@ class _Campaign:
     def _run_all(self) -> None:
         try:
             self._run_waiting()
+            self.folder.remove(self.schedule.superseded())
             self.schedule.ask_again(self.folder.older)
             self._run_waiting()
             self._keep(self.executor.cancel())
@@ -165,11 +171,13 @@ class _Campaign:
 
     def _settle(self, *, at_once: bool) -> None:
         for row in self.folder.settle(at_once=at_once):
-            self.schedule.finish(row)
             self._note(row)
+            self.schedule.finish(row)
             self.reporter.finished(row)
             if self.cache:
                 self.cache.put(row, self.folder.files)
+        self.standings.restart(self.schedule.restarted)
+        self.schedule.restarted.clear()
 
     def _note(self, row: CaseRow) -> None:
         self.standings.add(row)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -118,6 +118,17 @@ class CaseFiles:
                 if name not in one.files:
                     self.file(name, one.row.case_id).unlink(missing_ok=True)
         return [one.row for one in staged]
+
+    def remove(self, ids: Set[str]) -> None:
+        """Removes cases, finished or not; what makes one count goes first."""
+        for name in (COMMIT, *OTHERS) if ids else ():
+            for file in (self.path / PARTITIONED[name]).glob("*.parquet"):
+                if file.stem in ids:
+                    file.unlink(missing_ok=True)
+
+    def flows(self, case_id: str) -> pa.Table:
+        """A finished case's flows."""
+        return read_parquet(self.file(COMMIT, case_id))
 
     def read(self, case_id: str) -> tuple[CaseRow, Outcome]:
         """A finished case, all of which is as it was written; `DamageError` otherwise."""

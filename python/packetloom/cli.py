@@ -643,6 +643,7 @@ def check(
     too."""
     from packetloom import footing
     from packetloom.forecast import forecast, told
+    from packetloom.lengths import first_round, said_of_more
     from packetloom.scenario import doubts, facts, read_plan
 
     if scenario.is_dir():
@@ -653,9 +654,12 @@ def check(
     found = [*plan.warnings, *doubts(plan.cases)]
     for warning in found:
         print(f"warning: {warning}")
-    for line in (*facts(plan.cases), *footing.lines(footing.unequal(plan.cases)), *told(forecast(plan.cases), plan)):
+    first = first_round(plan)
+    cost = [*told(forecast(first), plan), *said_of_more(plan)]
+    for line in (*facts(plan.cases), *footing.lines(footing.unequal(plan.cases)), *cost):
         print(line)
-    print(f"{scenario}: {len(plan.cases)} case{'s' if len(plan.cases) != 1 else ''}, no mistakes")
+    begin = " to begin with" if len(first) < len(plan.cases) else ""
+    print(f"{scenario}: {len(first)} case{'s' if len(first) != 1 else ''}{begin}, no mistakes")
 
 
 @app.command()

@@ -11,6 +11,8 @@ from packetloom.build import build_text, this_build
 from packetloom.case_files import CaseFiles
 from packetloom.errors import PacketloomError
 from packetloom.folder import ResultsFolder
+from packetloom.judging import steadiness_of
+from packetloom.lengths import planned
 from packetloom.results import Results
 from packetloom.rows import CaseRow, read_rows
 from packetloom.scenario import Plan
@@ -34,7 +36,9 @@ def combine(folders: Sequence[Path], output: Path) -> tuple[Results, int]:
             _take_over(plan, found, target)
         except OSError as error:
             raise explain_os_error(error, f"{output}: cannot write results there") from None
-        missing = Schedule(plan, None, target.rows)
+        missing = Schedule(plan, None, target.rows, steadiness_of(target.files))
+        target.remove(missing.superseded())
+        target.write_index()
     return Results(output), missing.waiting
 
 
@@ -108,7 +112,7 @@ def _agree(some: Found, others: Found) -> None:
 def _take_over(plan: Plan, found: Found, target: ResultsFolder) -> None:
     sources = {folder: CaseFiles(folder) for _, folder in found.values()}
     kept = {case_id for case_id, row in target.rows.items() if _is_of_this_build(row) or case_id not in found}
-    wanted = [case for case in plan.cases if case.id in found.keys() - kept]
+    wanted = [case for case, _ in planned(plan) if case.id in found.keys() - kept]
     for place, case in enumerate(wanted, start=1):
         row, folder = found[case.id]
         target.files.stage_copy(replace(row, parameters=dict(case.parameters)), sources[folder])

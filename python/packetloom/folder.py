@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from packetloom import _core
 from packetloom.build import builds_text, this_build
 from packetloom.case_files import CaseFiles
 from packetloom.errors import PacketloomError
+from packetloom.lengths import current_lines, planned
 from packetloom.outcome import Outcome
 from packetloom.rows import (
     FLOWS,
@@ -31,7 +32,7 @@ from packetloom.rows import (
     parameter_types,
     read_rows,
 )
-from packetloom.scenario import Plan
+from packetloom.scenario import Parameter, Plan
 from packetloom.schemes import kept as schemes
 from packetloom.storage import TEMPORARY_SUFFIX, DamageError, explain_os_error, write_table, write_text
 from packetloom.stored import digest_of, read_marker
@@ -53,7 +54,12 @@ class ResultsFolder:
     def __init__(self, path: Path, plan: Plan, *, keep_older: bool = False, verify: bool = True) -> None:
         self.path = path
         self.files = CaseFiles(path)
-        self._order = {case.id: place for place, case in enumerate(plan.cases)}
+        self._first_seeds = plan.precision.first_seeds if plan.precision else 0
+        self._lines: list[dict[str, Any]] = [
+            {"id": case.id, "parameters": case.parameters, "case": case.json} | ({"times": times} if times > 1 else {})
+            for case, times in planned(plan)
+        ]
+        self._order = {line["id"]: place for place, line in enumerate(self._lines)}
         self._types = parameter_types(case.parameters for case in plan.cases)
         self._settle_at = 0.0
         self._index_at = 0.0
@@ -65,7 +71,7 @@ class ResultsFolder:
             raise explain_os_error(error, f"{path}: cannot write results there") from None
         try:
             here = this_build().digest
-            found = _finished_cases(path, plan)
+            found = _finished_cases(path, {line["id"]: line["parameters"] for line in self._lines})
             kept = [row for row in found if keep_older or row.build == here]
             self.older = {row.case_id: row for row in found if not (keep_older or row.build == here)}
             self.rows = {row.case_id: row for row in kept if not verify or self._is_whole(row)}
@@ -110,7 +116,8 @@ class ResultsFolder:
         return rows
 
     def write_index(self, *, at_once: bool = True) -> None:
-        """Brings `cases.parquet` up to date: at once, or now and then. Its rows are in the scenario's order.
+        """Brings `cases.parquet` up to date: at once, or now and then. Its rows are in the scenario's order, and of
+        the length that counts.
 
         Readers take it at its word. So what is to be computed again is not in it: if this run is killed, they find in
         the case's own file which build it is of.
@@ -118,10 +125,20 @@ class ResultsFolder:
         began = time.monotonic()
         if not at_once and began < self._index_at:
             return
-        rows = sorted(self.rows.values(), key=lambda row: self._order[row.case_id])
+        current = {line["id"] for line in current_lines(self._lines, self._first_seeds, self.rows)}
+        rows = sorted(
+            (row for row in self.rows.values() if row.case_id in current), key=lambda row: self._order[row.case_id]
+        )
         write_table(self.path / INDEX, index_table(rows, self._types))
         now = time.monotonic()
         self._index_at = now + max(INDEX_PERIOD_S, (now - began) / INDEX_SHARE)
+
+    def remove(self, ids: Set[str]) -> None:
+        """Removes cases, finished or not, of this build or another."""
+        self.files.remove(ids)
+        for case_id in ids:
+            self.rows.pop(case_id, None)
+            self.older.pop(case_id, None)
 
     def _is_whole(self, row: CaseRow) -> bool:
         """Whether all of a case's files are as they were written; if not, a message names them."""
@@ -148,8 +165,7 @@ class ResultsFolder:
             "alike": plan.alike,
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        lines = [{"id": case.id, "parameters": case.parameters, "case": case.json} for case in plan.cases]
-        listed = "".join(json.dumps(line) + "\n" for line in lines)
+        listed = "".join(json.dumps(line) + "\n" for line in self._lines)
         marker["sha256"] = {scenario: digest_of(plan.text), PLAN: digest_of(listed)}
         write_text(self.path / scenario, plan.text)
         write_text(self.path / PLAN, listed)
@@ -204,13 +220,12 @@ def _is_beginning(entry: Path) -> bool:
     return entry.name.removesuffix(TEMPORARY_SUFFIX) in {LOCK, PLAN, INDEX, MARKER, "scenario.toml", "scenario.json"}
 
 
-def _finished_cases(path: Path, plan: Plan) -> list[CaseRow]:
+def _finished_cases(path: Path, planned: Mapping[str, Mapping[str, Parameter]]) -> list[CaseRow]:
     """What is finished already; an error if it belongs to another scenario."""
     if not (path / FLOWS).exists() and not (path / MARKER).exists():
         return []
     marker = read_marker(path) if (path / MARKER).exists() else {"origin": "another scenario"}
     rows, damaged = read_rows(path)
-    planned = {case.id: case for case in plan.cases}
     for damage in damaged:
         if damage.path.parent.name != FLOWS:
             _tell(damage, "written anew")
@@ -225,7 +240,7 @@ def _finished_cases(path: Path, plan: Plan) -> list[CaseRow]:
             f"not in this one ({_why_strange(strangers, marker)}). Name another folder with -o DIR, or delete this one"
         )
     # A grid that has grown calls the same cases by more names.
-    return [replace(row, parameters=dict(planned[row.case_id].parameters)) for row in rows]
+    return [replace(row, parameters=dict(planned[row.case_id])) for row in rows]
 
 
 def _why_strange(strangers: Sequence[CaseRow], marker: Mapping[str, Any]) -> str:

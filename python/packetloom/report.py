@@ -18,6 +18,7 @@ from packetloom.estimates import Errors, estimate_lines, estimated_by, measured_
 from packetloom.fabric import fabric_view
 from packetloom.figures import FIGURES
 from packetloom.footing_page import write_footing
+from packetloom.lengths import extended_said
 from packetloom.page import Cell, Page
 from packetloom.pauses import innocent_flows
 from packetloom.quantities import said, significant, size_said
@@ -114,6 +115,8 @@ def _made_by(page: Page, several: Sequence[Results]) -> None:
         planned, rows = len(one.plan_lines()), one.rows()
         by = f", by {builds_text(builds_of(rows))}" if rows else ""
         page.text(f"{one.name}: {len(rows)} of {planned} cases finished{by}")
+        if longer := extended_said(one.plan_lines()):
+            page.text(longer)
     page.text(
         "Slowdown is a flow's completion time over that of the same flow alone on an empty network. "
         f"This page was made by {_here()}.",

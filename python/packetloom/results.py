@@ -12,7 +12,9 @@ import pyarrow as pa
 from packetloom import arguments
 from packetloom.build import other_builds_text
 from packetloom.columns import repeated
+from packetloom.lengths import current_lines
 from packetloom.rows import (
+    FLOWS,
     PARTITIONED,
     PLAN,
     CaseRow,
@@ -72,16 +74,26 @@ class Results:
 
     def rows(self) -> list[CaseRow]:
         """The finished cases, in the scenario's order."""
-        order = {line["id"]: position for position, line in enumerate(self.plan_lines())}
+        lines, several = self._lines()
+        order = {line["id"]: position for position, line in enumerate(lines)}
         rows, damage = read_rows(self.path)
         self._pass_over(*damage)
+        rows = [row for row in rows if row.case_id in order or not several]
         return sorted(rows, key=lambda row: (order.get(row.case_id, len(order)), row.case_id))
 
     def plan_lines(self) -> list[dict[str, Any]]:
-        """Every case of the scenario, finished or not."""
+        """Every case of the scenario, finished or not; those that a precision made longer, as long as they are now."""
+        return self._lines()[0]
+
+    def _lines(self) -> tuple[list[dict[str, Any]], bool]:
+        """The same, and whether cases have several lengths, of which one counts."""
         lines, damage = plan_lines(self.path / PLAN)
         self._pass_over(*damage)
-        return lines
+        if all(line.get("times", 1) == 1 for line in lines):
+            return lines, False
+        first_seeds = int((self.marker["precision"] or {}).get("first_seeds", 0))
+        finished = {file.stem for file in (self.path / FLOWS).glob("*.parquet")}
+        return current_lines(lines, first_seeds, finished), True
 
     @property
     def scenario_text(self) -> str:

@@ -75,11 +75,14 @@ class Precision:
     statistic: str
     within: float
     first_seeds: int
+    max_extensions: int = 0
+    """How often runs that are not steady are made twice as long; of results that do not say it, never."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The cases to run, and the text that they come from. With a precision, more seeds than may be needed."""
+    """The cases to run, and the text that they come from. With a precision, more seeds than may be needed, and longer
+    cases may take the place of these (`lengths`)."""
 
     text: str
     format: Literal["toml", "json"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from packetloom import _core
+from packetloom.lengths import point_key
 from packetloom.rows import CaseRow, label_of
-from packetloom.schedule import point_key
 
 
 @dataclass(slots=True)
@@ -54,6 +54,11 @@ class Standings:
         self._changes += 1
         line.changed = self._changes
         line.add(row)
+
+    def restart(self, points: Iterable[str]) -> None:
+        """Longer cases take the place of these points' cases."""
+        for key in points:
+            self._lines[key] = Standing(self._lines[key].label, self._lines[key].load)
 
     def lines(self, asked: Mapping[str, int], most: int) -> list[tuple[Standing, int]]:
         """The lines, each with the number of seeds asked of it; of too many, those that changed last."""

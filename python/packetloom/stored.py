@@ -57,11 +57,12 @@ def read_marker(folder: Path) -> dict[str, Any]:
 
 
 def _is_precision(value: Any) -> bool:
-    types = {"statistic": str, "within": int | float, "first_seeds": int}
+    types = {"statistic": str, "within": int | float, "first_seeds": int, "max_extensions": int}
     return value is None or (
         isinstance(value, dict)
-        and value.keys() == types.keys()
-        and all(isinstance(value[name], type) for name, type in types.items())
+        # Results of earlier versions do not say `max_extensions`.
+        and types.keys() - {"max_extensions"} <= value.keys() <= types.keys()
+        and all(isinstance(value[name], types[name]) for name in value)
     )
 
 
@@ -123,7 +124,7 @@ def stored_scenario(folder: Path, marker: Mapping[str, Any]) -> str:
 
 
 def stored_cases(folder: Path, marker: Mapping[str, Any]) -> tuple[_core.Case, ...]:
-    """Every case of the scenario; `DamageError` if the file that lists them is damaged."""
+    """Every case of the scenario, as long as written; `DamageError` if the file that lists them is damaged."""
     file = folder / PLAN
     lines, damage = plan_lines(file)
     if damage:
@@ -132,7 +133,7 @@ def stored_cases(folder: Path, marker: Mapping[str, Any]) -> tuple[_core.Case, .
     if digest_of(text) != marker.get("sha256", {}).get(PLAN, digest_of(text)):
         raise DamageError(file, "is not as it was written: cut short or changed")
     try:
-        return tuple(_core.Case.from_json(line["case"]) for line in lines)
+        return tuple(_core.Case.from_json(line["case"]) for line in lines if line.get("times", 1) == 1)
     except (ScenarioError, TypeError) as error:
         raise DamageError(file, f"holds a case that cannot be run ({error})") from None
 
@@ -147,7 +148,8 @@ def plan_lines(file: Path) -> tuple[list[dict[str, Any]], list[DamageError]]:
     for number, text in enumerate(texts, start=1):
         try:
             line = json.loads(text)
-            if not (isinstance(line["id"], str) and "scheme" in line["parameters"] and isinstance(line["case"], str)):
+            right = isinstance(line["id"], str) and "scheme" in line["parameters"] and isinstance(line["case"], str)
+            if not (right and type(line.get("times", 1)) is int):
                 raise ValueError
             lines.append(line)
         except (KeyError, TypeError, ValueError, RecursionError):

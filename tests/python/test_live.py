@@ -78,7 +78,7 @@ def test_a_small_terminal_shows_what_changed_last(scenario: Path, tmp_path: Path
 def test_a_terminal_is_left_with_the_first_line_and_the_notes(scenario: Path, tmp_path: Path) -> None:
     stream = io.StringIO()
     reporter = TerminalReporter(Console(file=stream, force_terminal=True, width=110, height=30, highlight=False))
-    precision = 'run.precision={ statistic = "p99", within = 0.0001, max_seeds = 3 }'
+    precision = 'run.precision={ statistic = "p99", within = 0.0001, max_seeds = 3, max_extensions = 0 }'
     run_plan(read_plan(scenario, [precision]), tmp_path / "out", 2, reporter)
     text = stream.getvalue()
     assert text.startswith("8 cases; results in")

@@ -1,6 +1,7 @@
 """Adaptive seeds: as many as a precision takes, in rounds, the same wherever the campaign runs."""
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import packetloom
 from conftest import SCENARIO, as_in_a_test
+from packetloom import _core
 from packetloom.campaign import run_plan
 from packetloom.confidence import half_interval
 from packetloom.errors import Interrupted
@@ -15,9 +17,9 @@ from packetloom.progress import LogReporter, SilentReporter
 from packetloom.results import Results
 from packetloom.rows import CaseRow
 from packetloom.scenario import Plan, read_plan
-from packetloom.schedule import Schedule, Shard
+from packetloom.schedule import Judgement, Schedule, Shard
 
-PRECISION = 'run.precision={ statistic = "mean", within = 0.2, max_seeds = 12 }'
+PRECISION = 'run.precision={ statistic = "mean", within = 0.2, max_seeds = 12, max_extensions = 0 }'
 
 
 def seeds_by_point(results: Results) -> dict[tuple[str, float | None], list[int]]:
@@ -25,6 +27,10 @@ def seeds_by_point(results: Results) -> dict[tuple[str, float | None], list[int]
     for row in results.rows():
         found.setdefault((row.scheme, row.load), []).append(row.seed or 0)
     return found
+
+
+def never_judged(_: Sequence[_core.Case]) -> Judgement:
+    raise AssertionError("nothing to extend")
 
 
 def finish(schedule: Schedule, means: list[float]) -> int:
@@ -40,11 +46,12 @@ def finish(schedule: Schedule, means: list[float]) -> int:
 
 
 def one_point(within: float) -> Plan:
+    precision = {"statistic": "mean", "within": within, "max_extensions": 0}
     scenario = {
         "topology": {"kind": "rack", "hosts": 4},
         "workload": [{"sizes": "web-search"}],
         "scheme": [{"name": "TCP", "transport": "tcp", "queue": "drop-tail"}],
-        "run": {"loads": [0.5], "flows": 10, "seeds": 2, "precision": {"statistic": "mean", "within": within}},
+        "run": {"loads": [0.5], "flows": 10, "seeds": 2, "precision": precision},
     }
     return read_plan(scenario)
 
@@ -56,15 +63,15 @@ def test_half_interval_is_students() -> None:
 
 
 def test_rounds_grow_by_half_until_the_interval_is_narrow() -> None:
-    assert finish(Schedule(one_point(0.05), None, {}), [2.0, 2.0]) == 2
+    assert finish(Schedule(one_point(0.05), None, {}, never_judged), [2.0, 2.0]) == 2
     wide = [1.0, 3.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0] + [2.0] * 30
     # 2 and 3 seeds are not enough, nor are 5 (half-width 0.878 of 2), 8 (0.447), 12, 18 (0.241); 27 (0.155) within 8 %.
-    assert finish(Schedule(one_point(0.08), None, {}), wide) == 27
+    assert finish(Schedule(one_point(0.08), None, {}, never_judged), wide) == 27
     assert half_interval(wide[:27]) / 2 < 0.08 < half_interval(wide[:18]) / 2
 
 
 def test_a_precision_out_of_reach_stops_at_the_cap_and_is_told() -> None:
-    schedule = Schedule(one_point(0.001), None, {})
+    schedule = Schedule(one_point(0.001), None, {}, never_judged)
     assert finish(schedule, [1.0, 3.0] * 15) == 30
     (line,) = schedule.imprecise()
     assert line.startswith("TCP load 0.5: mean slowdown within 0.1 % takes more than 30 seeds; it is known to 19 %")

@@ -32,11 +32,12 @@ impl Scenario {
         self.0.warnings.clone()
     }
 
-    /// Statistic, fraction of its mean, and how many seeds to start with; nothing if all cases are to run.
+    /// Statistic, fraction of its mean, how many seeds to start with, and how often runs may be doubled; nothing if all
+    /// cases are to run.
     #[getter]
-    fn precision(&self) -> Option<(String, f64, usize)> {
+    fn precision(&self) -> Option<(String, f64, usize, u32)> {
         let precision = self.0.precision.clone()?;
-        Some((precision.statistic, precision.within, precision.first_seeds))
+        Some((precision.statistic, precision.within, precision.first_seeds, precision.max_extensions))
     }
 
     /// Below which fraction a difference is called none.
@@ -99,6 +100,18 @@ impl Case {
             }
         }
         Ok(parameters)
+    }
+
+    /// The case with flows starting for so many times as long; nothing where that is no longer, or another thing.
+    fn longer(&self, times: u64) -> Option<Case> {
+        self.core.longer(times).map(Case::from)
+    }
+
+    /// Whether links are offered what they carry, or more: then no run is steady, however long.
+    fn is_overloaded(&self) -> PyResult<bool> {
+        let built = simulation::Simulation::new(self.core.clone())
+            .map_err(|complaint| complaint_error(&complaint))?;
+        Ok(built.is_overloaded())
     }
 
     /// What the network comes to, what each source of traffic does, and what is not in the scenario but follows for the

@@ -252,6 +252,13 @@ impl Simulation {
         Settling::of(case, &self.workload, &self.environment, topology)?.needed_flows()
     }
 
+    /// Whether links are offered what they carry, or more, by flows that arrive by the clock.
+    pub fn is_overloaded(&self) -> bool {
+        let Setting { case, topology, .. } = &self.setting;
+        Settling::of(case, &self.workload, &self.environment, topology)
+            .is_some_and(|settling| settling.is_overloaded())
+    }
+
     /// What is not in the scenario, but follows for the scheme: marking thresholds of other rates, and whether credit
     /// lasts for a round trip.
     pub fn scheme_facts(&self) -> Vec<String> {

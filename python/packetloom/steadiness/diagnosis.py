@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from packetloom import _core
 from packetloom.columns import numbers_of
 from packetloom.paired import holm
 from packetloom.results import Results, Snapshot
@@ -126,6 +128,9 @@ class _Seed:
         return _Seed(*(getattr(self, name)[chosen] for name in self.__slots__))
 
 
+_Points = dict[tuple[str, float | None], list[_Seed]]
+
+
 def diagnosed(results: Results, bins: Sequence[SizeBin] = DEFAULT_BINS) -> tuple[Steadiness, ...]:
     """Each case of enough flows that start by the clock: of all flows first, then of each size that has enough."""
     if isinstance(results, Snapshot):
@@ -139,10 +144,23 @@ def _kept(results: Snapshot, bins: tuple[SizeBin, ...]) -> tuple[Steadiness, ...
 
 
 def _diagnosed(results: Results, bins: Sequence[SizeBin]) -> Iterator[Steadiness]:
-    points: dict[tuple[str, float | None], list[_Seed]] = {}
+    points: _Points = {}
     for row, seed in _seeds(results):
         points.setdefault((row.label, row.load), []).append(seed)
-    for bin in (None, *bins):
+    yield from _of_points(points, (None, *bins))
+
+
+def diagnosed_flows(cases: Iterable[tuple[str, _core.Case, pa.Table]]) -> tuple[Steadiness, ...]:
+    """The same of the flows of all sizes of cases at one load, given as labels, cases and tables of flows."""
+    points: _Points = {}
+    for label, case, table in cases:
+        seed = _seed(table, _open_sources(case.json))
+        points.setdefault((label, None), []).append(seed)
+    return tuple(_of_points(points, (None,)))
+
+
+def _of_points(points: _Points, bins: Sequence[SizeBin | None]) -> Iterator[Steadiness]:
+    for bin in bins:
         found = [
             one
             for (label, load), seeds in points.items()
@@ -154,21 +172,24 @@ def _diagnosed(results: Results, bins: Sequence[SizeBin]) -> Iterator[Steadiness
 
 def _seeds(results: Results) -> Iterator[tuple[CaseRow, _Seed]]:
     cases = {line["id"]: line for line in results.plan_lines() if "case" in line}
-    if not any(_open_sources(line) for line in cases.values()):
+    if not any(_open_sources(line["case"]) for line in cases.values()):
         return
     for row, table in results.partitions("flows", COLUMNS):
         line = cases.get(row.case_id)
-        sources = _open_sources(line) if line else ()
-        columns = {name: numbers_of(table[name].combine_chunks()).astype(float) for name in COLUMNS}
-        chosen = np.flatnonzero(np.isin(columns.pop("source"), sources))
-        order = chosen[np.argsort(columns["start_ns"][chosen], kind="stable")]
-        inside = {name: columns[name][order] for name in _Seed.__slots__}
-        yield row, _Seed(**inside | {"measured": inside["measured"] == 1})
+        yield row, _seed(table, _open_sources(line["case"]) if line else ())
 
 
-def _open_sources(line: Mapping[str, Any]) -> list[int]:
-    """The sources whose flows start by the clock, and count."""
-    workloads = json.loads(line["case"])["workloads"]
+def _seed(table: pa.Table, sources: Sequence[int]) -> _Seed:
+    columns = {name: numbers_of(table[name].combine_chunks()).astype(float) for name in COLUMNS}
+    chosen = np.flatnonzero(np.isin(columns.pop("source"), sources))
+    order = chosen[np.argsort(columns["start_ns"][chosen], kind="stable")]
+    inside = {name: columns[name][order] for name in _Seed.__slots__}
+    return _Seed(**inside | {"measured": inside["measured"] == 1})
+
+
+def _open_sources(case: str) -> list[int]:
+    """The sources of a case, given as JSON, whose flows start by the clock, and count."""
+    workloads = json.loads(case)["workloads"]
     return [
         place
         for place, one in enumerate(workloads)

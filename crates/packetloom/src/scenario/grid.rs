@@ -15,6 +15,8 @@ pub struct Precision {
     pub within: f64,
     /// How many seeds to start with.
     pub first_seeds: usize,
+    /// How often a run that is not steady is made twice as long, before there are more seeds.
+    pub max_extensions: u32,
 }
 
 /// An experiment that was read and found sound: a grid of cases.

@@ -15,6 +15,7 @@ mod files;
 mod grid;
 mod hash;
 mod idle;
+mod longer;
 mod problem;
 pub mod quantity;
 mod read;

@@ -76,7 +76,7 @@ pub const RUN: Component = Component {
             "precision",
             Kind::Component("precision"),
             Fallback::Absent,
-            "Add seeds to those of `seeds` until the results are this precise.",
+            "Make runs longer until they are steady, and add seeds to those of `seeds` until results are this precise.",
         ),
         param(
             "alike",
@@ -155,8 +155,10 @@ pub const PRECISION: Component = Component {
     section: "precision",
     kind: "precision",
     doc: "How well the slowdown of all flows shall be known. Each scheme at each load and point of the grid starts \
-          with the seeds of `run.seeds`, and gets half as many again, round by round, until the 95 % confidence \
-          interval of the statistic reaches no further than a fraction of its mean to either side.",
+          with the seeds of `run.seeds`. While not all schemes there are known to be steady, which more seeds would \
+          not cure, all of them are run for twice as long instead. Then each gets half as many seeds again, round by \
+          round, until the 95 % confidence interval of the statistic reaches no further than a fraction of its mean \
+          to either side.",
     source: "packetloom",
     params: &[&[
         param(
@@ -172,6 +174,14 @@ pub const PRECISION: Component = Component {
             "Half the width of its interval, as a fraction of its mean.",
         ),
         param("max_seeds", Kind::Count(2), Fallback::Value("30"), "Stop at this many seeds in any case."),
+        param(
+            "max_extensions",
+            Kind::Count(0),
+            Fallback::Value("3"),
+            "Double a run so often at most: `flows`, `duration` and `max_time`, with 3 up to eight times what is \
+             written. 0 adds seeds alone. Runs are doubled where flows start by the clock, and no fault comes or goes \
+             at a time.",
+        ),
     ]],
     check: check_precision,
 };

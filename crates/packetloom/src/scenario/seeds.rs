@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 
 /// More seeds than anyone waits for.
 const MOST_SEEDS: i128 = 10_000;
+/// A run of 1024 times the length that was written.
+const MOST_EXTENSIONS: u32 = 10;
 
 /// `seeds = 3` is short for `seeds = [1, 2, 3]`.
 pub(super) fn count_out(reader: &mut Reader<'_>, seeds: &mut Entry) -> Option<()> {
@@ -75,7 +77,12 @@ pub(super) fn take_loads_and_seeds(reader: &mut Reader<'_>, scenario: &mut Scena
 }
 
 fn take_precision(values: &Values, first_seeds: usize) -> Precision {
-    Precision { statistic: values.text("statistic"), within: values.number("within"), first_seeds }
+    Precision {
+        statistic: values.text("statistic"),
+        within: values.number("within"),
+        first_seeds,
+        max_extensions: values.count("max_extensions").min(u64::from(MOST_EXTENSIONS) + 1) as u32,
+    }
 }
 
 /// The whole numbers after the largest seed, until there are so many.
@@ -94,6 +101,12 @@ fn check_precision(reader: &mut Reader<'_>, scenario: &Scenario) {
         report(
             "run.precision",
             "an interval takes two seeds to start with; write seeds = 3, or more".to_owned(),
+        );
+    }
+    if precision.max_extensions > MOST_EXTENSIONS {
+        report(
+            "run.precision.max_extensions",
+            format!("write at most {MOST_EXTENSIONS}: each doubles the run"),
         );
     }
     if scenario.seeds.len() > MOST_SEEDS as usize {
@@ -150,6 +163,7 @@ mod tests {
         assert_eq!(scenario.seeds, [7, 3, 8, 9, 10]);
         let precision = scenario.precision.unwrap();
         assert_eq!((precision.statistic.as_str(), precision.within, precision.first_seeds), ("p99", 0.1, 2));
+        assert_eq!(precision.max_extensions, 3);
     }
 
     #[test]
@@ -184,6 +198,10 @@ mod tests {
         assert_eq!(
             complaint("seeds = 3\nprecision = { max_seeds = 10001 }"),
             "fabric.toml:17: run.precision.max_seeds: write at most 10000"
+        );
+        assert_eq!(
+            complaint("seeds = 3\nprecision = { max_extensions = 11 }"),
+            "fabric.toml:17: run.precision.max_extensions: write at most 10: each doubles the run"
         );
         assert_eq!(
             complaint("seeds = 3\nprecision = { within = [0.1, 0.2] }"),

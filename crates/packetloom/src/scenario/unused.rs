@@ -14,6 +14,7 @@ use crate::workload::jobs;
 /// What changes nothing: each key, and why.
 pub(super) fn unused(scenario: &Scenario) -> Vec<(String, String)> {
     let mut unused = of_loads(scenario);
+    unused.extend(of_precision(scenario));
     unused.extend(of_measure(scenario));
     unused.extend(of_schemes(scenario));
     unused.extend(of_faults(scenario));
@@ -34,6 +35,18 @@ fn of_loads(scenario: &Scenario) -> Vec<(String, String)> {
         return Vec::new();
     }
     vec![("run.loads".to_owned(), "changes nothing: no source follows the load; leave it out".to_owned())]
+}
+
+fn of_precision(scenario: &Scenario) -> Vec<(String, String)> {
+    let precision = scenario.tree.get("run").and_then(|run| run.get("precision"));
+    let is_written = precision.is_some_and(|precision| precision.get("max_extensions").is_some());
+    let extends = scenario.precision.as_ref().is_some_and(|precision| precision.max_extensions > 0);
+    if !is_written || !extends || scenario.cases().any(|case| case.longer(2).is_some()) {
+        return Vec::new();
+    }
+    let reason = "changes nothing: no flows start by the clock for as long as they are let, or a fault comes or goes at a \
+                  time; leave it out";
+    vec![("run.precision.max_extensions".to_owned(), reason.to_owned())]
 }
 
 fn of_measure(scenario: &Scenario) -> Vec<(String, String)> {

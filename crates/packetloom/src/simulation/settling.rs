@@ -114,6 +114,11 @@ impl Settling {
         if seconds.is_finite() { Time((two_digits(seconds) * PS_PER_S) as u64) } else { Time::ZERO }
     }
 
+    /// Whether a class of links is offered all that it carries, or more.
+    pub(super) fn is_overloaded(&self) -> bool {
+        self.constant.is_infinite()
+    }
+
     /// Whether flows arrive for long enough.
     fn needed(&self) -> f64 {
         (CONSTANTS * self.constant).max(LARGEST_FLOWS * self.largest)
