@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,9 +23,9 @@ from packetloom.results import Results
 from packetloom.rows import CaseRow, builds_of
 from packetloom.scenario import Plan
 from packetloom.schedule import Schedule, Shard
-from packetloom.standings import Standings
+from packetloom.standings import Repetitions, Standings, repetitions_in
 from packetloom.start import end_command
-from packetloom.storage import explain_os_error
+from packetloom.storage import DamageError, explain_os_error
 
 POLL_S = 0.2
 REPORT_PERIOD_S = 0.2
@@ -180,8 +180,16 @@ class _Campaign:
         self.schedule.restarted.clear()
 
     def _note(self, row: CaseRow) -> None:
-        self.standings.add(row)
+        self.standings.add(row, self._jobs(row))
         self.remaining.finished(row.scheme, float(row.counters.get("wall_s", 0.0)))
+
+    def _jobs(self, row: CaseRow) -> Mapping[int, Repetitions]:
+        """The repetitions of a finished case's jobs, where somebody sees them."""
+        if "iterations" not in row.tables or isinstance(self.reporter, SilentReporter):
+            return {}
+        with suppress(DamageError):  # of an older case, which whoever reads it names
+            return repetitions_in(self.folder.files.table("iterations", row.case_id))
+        return {}
 
     def _report(self) -> None:
         if time.monotonic() >= self.report_at:

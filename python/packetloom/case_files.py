@@ -126,9 +126,9 @@ class CaseFiles:
                 if file.stem in ids:
                     file.unlink(missing_ok=True)
 
-    def flows(self, case_id: str) -> pa.Table:
-        """A finished case's flows."""
-        return read_parquet(self.file(COMMIT, case_id))
+    def table(self, name: str, case_id: str) -> pa.Table:
+        """A finished case's part of a table."""
+        return read_parquet(self.file(name, case_id))
 
     def read(self, case_id: str) -> tuple[CaseRow, Outcome]:
         """A finished case, all of which is as it was written; `DamageError` otherwise."""

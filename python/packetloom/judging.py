@@ -21,7 +21,7 @@ def steadiness_of(files: CaseFiles) -> Judge:
         # Only here: few campaigns have a precision, and every one starts with this module.
         from packetloom.steadiness.diagnosis import diagnosed_flows
 
-        flows = [(label_of(case.parameters), case, files.flows(case.id)) for case in cases]
+        flows = [(label_of(case.parameters), case, files.table("flows", case.id)) for case in cases]
         known = {one.label: one for one in diagnosed_flows(flows)}
         labels = dict.fromkeys(label for label, _, _ in flows)
         unsteady = tuple(f"{label}: {_state(known.get(label))}" for label in labels if not _is_steady(known.get(label)))

@@ -11,9 +11,8 @@ from rich.table import Table
 
 from packetloom import terminal
 from packetloom.progress import Snapshot, outcome_text
-from packetloom.quantities import significant
 from packetloom.rows import CaseRow, row_label
-from packetloom.standings import Standing
+from packetloom.standings import table_of
 
 FEWEST_LINES = 6
 FRAME_LINES = 9
@@ -71,20 +70,10 @@ class View:
 
     def _table(self, most: int) -> Table:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        table.add_column("scheme")
-        for heading in ("load", "seeds", "mean slowdown", "p99"):
-            table.add_column(heading, justify="right")
-        for line, asked in self._snapshot.standings.lines(self._snapshot.seeds_asked, most):
-            table.add_row(*cells(line, asked), style=None if line.seeds else "dim")
+        shown = self._snapshot.standings.lines(self._snapshot.seeds_asked, most)
+        header, texts = table_of(shown)
+        for place, heading in enumerate(header):
+            table.add_column(heading, justify="right" if place else "left")
+        for (line, _), cells in zip(shown, texts, strict=True):
+            table.add_row(*cells, style=None if line.seeds else "dim")
         return table
-
-
-def cells(line: Standing, asked: int) -> list[str]:
-    """A line of the table of results so far."""
-    numbers = [line.mean("slowdown_mean"), line.mean("slowdown_p99")]
-    return [
-        line.label,
-        "" if line.load is None else f"{line.load:g}",
-        f"{line.seeds}/{asked}",
-        *("" if number is None else significant(number, 3) for number in numbers),
-    ]

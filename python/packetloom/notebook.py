@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from packetloom.live import cells
 from packetloom.progress import Snapshot, outcome_text
 from packetloom.rows import CaseRow, row_label
+from packetloom.standings import table_of
 
 if TYPE_CHECKING:
     from IPython.core.display_functions import DisplayHandle
@@ -62,8 +62,7 @@ class NotebookReporter:
             bar = f'<progress max="{snapshot.total}" value="{snapshot.done:.2f}" style="width: 20em"></progress>'
             parts.append(f"<p>{bar} {html.escape(snapshot.text)}</p>")
             lines = snapshot.standings.lines(snapshot.seeds_asked, MOST_LINES)
-            header = ["scheme", "load", "seeds", "mean slowdown", "p99"]
-            parts.append(table(header, [cells(line, asked) for line, asked in lines]))
+            parts.append(table(*table_of(lines)))
         return "".join(parts)
 
 

@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from packetloom import _core
 from packetloom.lengths import point_key
+from packetloom.quantities import said, significant
 from packetloom.rows import CaseRow, label_of
+
+
+@dataclass(frozen=True, slots=True)
+class Repetitions:
+    """Of a job: how many repetitions there were, how many were done, and how long these took together."""
+
+    all: int = 0
+    done: int = 0
+    took_ns: float = 0.0
+
+    def __add__(self, other: Repetitions) -> Repetitions:
+        return Repetitions(self.all + other.all, self.done + other.done, self.took_ns + other.took_ns)
+
+    @property
+    def text(self) -> str:
+        """What one takes, and, where not all were done, how many were."""
+        takes = said(self.took_ns / self.done, "ns") if self.done else ""
+        undone = f"{self.all - self.done} of {self.all} not done" if self.done < self.all else ""
+        return ", ".join(part for part in (takes, undone) if part)
+
+
+def repetitions_in(table: pa.Table) -> dict[int, Repetitions]:
+    """Those of each job in a case's table of iterations."""
+    found: dict[int, Repetitions] = {}
+    for source, took_ns in zip(table["source"].to_pylist(), table["jct_ns"].to_pylist(), strict=True):
+        is_done = took_ns is not None and not math.isnan(took_ns)
+        one = Repetitions(1, int(is_done), took_ns if is_done else 0.0)
+        found[source] = found.get(source, Repetitions()) + one
+    return found
 
 
 @dataclass(slots=True)
 class Standing:
-    """One line: the mean over the finished seeds of each one's mean and p99 slowdown."""
+    """One line: the mean over the finished seeds of each one's mean and p99 slowdown; of jobs, a repetition's time."""
 
     label: str
     load: float | None
@@ -20,11 +53,15 @@ class Standing:
     changed: int = 0
     _sums: dict[str, float] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
+    repetitions: dict[int, Repetitions] = field(default_factory=dict)
+    """Of each job, by its place among the workloads."""
 
-    def add(self, row: CaseRow) -> None:
+    def add(self, row: CaseRow, jobs: Mapping[int, Repetitions]) -> None:
         """A seed more."""
         self.seeds += 1
-        if "iterations" in row.tables:  # of a job, whose messages' slowdowns say nothing of it
+        for source, more in jobs.items():
+            self.repetitions[source] = self.repetitions.get(source, Repetitions()) + more
+        if jobs:  # whose messages' slowdowns say nothing of them
             return
         for name in ("slowdown_mean", "slowdown_p99"):
             if name in row.counters:
@@ -48,12 +85,12 @@ class Standings:
                 load = case.parameters["load"]
                 self._lines[key] = Standing(label_of(case.parameters), None if load is None else float(load))
 
-    def add(self, row: CaseRow) -> None:
-        """A case is finished."""
+    def add(self, row: CaseRow, jobs: Mapping[int, Repetitions]) -> None:
+        """A case is finished, with these jobs."""
         line = self._lines[point_key(row.parameters)]
         self._changes += 1
         line.changed = self._changes
-        line.add(row)
+        line.add(row, jobs)
 
     def restart(self, points: Iterable[str]) -> None:
         """Longer cases take the place of these points' cases."""
@@ -68,3 +105,29 @@ class Standings:
             shown = {id(line) for line, _ in newest}
             wanted = [entry for entry in wanted if id(entry[0]) in shown]
         return wanted
+
+
+def table_of(lines: Sequence[tuple[Standing, int]]) -> tuple[list[str], list[list[str]]]:
+    """Headings and lines of the table of results so far: slowdowns of flows, what a repetition takes of jobs."""
+    jobs = list(dict.fromkeys(source for line, _ in lines for source in line.repetitions))
+    has_flows = not jobs or any(line.mean("slowdown_mean") is not None for line, _ in lines)
+    slowdowns = {"mean slowdown": "slowdown_mean", "p99": "slowdown_p99"} if has_flows else {}
+    several = len(jobs) > 1
+    header = [
+        *("scheme", "load", "seeds", *slowdowns),
+        *(f"a repetition takes{f', workload {source}' if several else ''}" for source in jobs),
+    ]
+    return header, [
+        [
+            line.label,
+            "" if line.load is None else f"{line.load:g}",
+            f"{line.seeds}/{asked}",
+            *(_cell(line.mean(name)) for name in slowdowns.values()),
+            *(line.repetitions[source].text if source in line.repetitions else "" for source in jobs),
+        ]
+        for line, asked in lines
+    ]
+
+
+def _cell(number: float | None) -> str:
+    return "" if number is None else significant(number, 3)

@@ -8,9 +8,12 @@ from rich.console import Console
 
 from conftest import LONG_SCENARIO, as_in_a_test
 from packetloom.campaign import run_plan
+from packetloom.lengths import point_key
 from packetloom.live import TerminalReporter, View
 from packetloom.progress import LogReporter, SilentReporter, Snapshot, reporter_for
+from packetloom.quantities import said
 from packetloom.scenario import read_plan
+from packetloom.standings import Standings, repetitions_in, table_of
 
 
 class Watcher(SilentReporter):
@@ -61,6 +64,52 @@ def test_the_table_fills_in(watched: Watcher) -> None:
     lines = [line.split() for line in last if line.startswith(("TCP", "DCTCP"))]
     assert sum(int(seeds.split("/")[0]) for _, _, seeds, *_ in lines) == finished
     assert all(float(numbers[0]) >= 1 and float(numbers[1]) > 1 for _, _, _, *numbers in lines if numbers)
+
+
+JOBS = """\
+[topology]
+kind = "rack"
+hosts = 4
+
+[[workload]]
+arrivals = { kind = "collective", operation = "all-reduce", size = "200KB", repeat = 3 }
+
+[[workload]]
+arrivals = { kind = "collective", operation = "all-to-all", size = "2MB", repeat = 2 }
+
+[[scheme]]
+name = "DCTCP"
+transport = "dctcp"
+queue = "ecn"
+
+[run]
+seeds = 2
+max_time = "2ms"
+"""
+
+
+def test_jobs_show_what_a_repetition_takes_each_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "jobs.toml").write_text(JOBS)
+    watcher = Watcher()
+    results = run_plan(read_plan(tmp_path / "jobs.toml"), tmp_path / "out", 1, watcher)
+    standings = Standings(read_plan(tmp_path / "jobs.toml").cases)
+    for row in results.rows():
+        part = results.part("iterations", row)
+        assert part is not None
+        standings.add(row, repetitions_in(part))
+    lines = standings.lines(dict.fromkeys((point_key(row.parameters) for row in results.rows()), 2), 10)
+    header, (cells,) = table_of(lines)
+    assert header == ["scheme", "load", "seeds", "a repetition takes, workload 0", "a repetition takes, workload 1"]
+    iterations = results.to_polars("iterations")
+    done = iterations.filter((iterations["source"] == 0) & iterations["jct_ns"].is_not_nan())
+    mean_ns = done["jct_ns"].to_numpy().mean()
+    assert cells[3].startswith(said(float(mean_ns), "ns"))
+    second = iterations.filter(iterations["source"] == 1)
+    undone = second.filter(second["jct_ns"].is_nan()).height
+    assert undone > 0
+    assert cells[4].endswith(f"{undone} of {second.height} not done")
+    shown = [text for text in watcher.shown if "a repetition takes" in text]
+    assert not shown or "mean slowdown" not in shown[-1]
 
 
 def test_a_small_terminal_shows_what_changed_last(scenario: Path, tmp_path: Path) -> None:
