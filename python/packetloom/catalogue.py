@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from rich.console import Console
@@ -47,6 +48,7 @@ OTHERS: dict[str, tuple[str, Callable[[], Entries]]] = {
 """What is no component of a scenario: by section, what it is for, and what it has."""
 
 
+@cache
 def _components() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for component in json.loads(_core.registry()):
