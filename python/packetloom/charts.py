@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from packetloom.curves import Style, style_at
@@ -85,6 +86,21 @@ class Panel:
     log_y: bool = False
 
 
+def apart(marks: Sequence[Mark]) -> list[Mark]:
+    """The same marks, but of lines with the same numbers each has dashes of its own, so that the one below shows."""
+    taken: dict[object, set[int]] = {}
+    found: list[Mark] = []
+    for mark in marks:
+        if isinstance(mark, Curve):
+            twins = taken.setdefault((tuple(mark.x), tuple(_finite(mark.y)), mark.step), set())
+            if twins:
+                dash = next(dash for dash in count(max(1, mark.look.dash)) if dash not in twins)
+                mark = replace(mark, look=replace(mark.look, dash=dash))
+            twins.add(mark.look.dash)
+        found.append(mark)
+    return found
+
+
 def errors_of(mark: Curve | Dots) -> tuple[list[float], list[float]] | None:
     """How far each interval reaches down and up; `None` where no point has one."""
     if not any(one is not None for one in mark.low):
@@ -100,7 +116,7 @@ def panel_json(panel: Panel) -> dict[str, Any]:
         "title": panel.title,
         "x": {"title": panel.x_title, "log": panel.log_x},
         "y": {"title": panel.y_title, "log": panel.log_y},
-        "marks": [mark_json(mark) for mark in panel.marks],
+        "marks": [mark_json(mark) for mark in apart(panel.marks)],
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import polars as pl
 
 from packetloom import curves, flow_series, pauses, timelines
-from packetloom.charts import Band, Curve, Dots, Panel, mark_json
+from packetloom.charts import Band, Curve, Dots, Panel, apart, mark_json
 from packetloom.confidence import PERCENTILES
 from packetloom.curves import SomeResults, Style, style_at
 from packetloom.errors import PacketloomError
@@ -114,7 +114,9 @@ class Chart:
             all_numbers = all_numbers.filter(pl.col("bin") == ALL_SIZES)
         series = []
         for at, numbers in _groups(all_numbers, self.choices):
-            series += [{"at": at, "of": label, **mark_json(mark)} for label, mark in self._marks(numbers)]
+            made = list(self._marks(numbers))
+            marks = apart([mark for _, mark in made])
+            series += [{"at": at, "of": label, **mark_json(mark)} for (label, _), mark in zip(made, marks, strict=True)]
         choices = {name: replace(self, numbers=all_numbers).values(name) for name in self.choices}
         return {
             "name": figure.name,

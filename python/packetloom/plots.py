@@ -23,7 +23,7 @@ from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
 from packetloom import arguments
-from packetloom.charts import Curve, Dots, HeatMap, Panel, Stack, errors_of
+from packetloom.charts import Curve, Dots, HeatMap, Panel, Stack, apart, errors_of
 from packetloom.curves import SomeResults, Style, style_at
 from packetloom.errors import PacketloomError
 from packetloom.figures import Choice, chart
@@ -264,7 +264,7 @@ def draw(panel: Panel, ax: Axes) -> None:
         _draw_beside(dots, ax)
     else:
         _draw_dots(dots, ax)
-    for mark in panel.marks:
+    for mark in apart(panel.marks):
         match mark:
             case Curve():
                 _draw_curve(mark, ax)

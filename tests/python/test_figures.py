@@ -1,5 +1,6 @@
 """Every figure: the numbers of those that need a setting of their own, and how they are printed."""
 
+import math
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ import pytest
 import packetloom
 from packetloom import curves
 from packetloom.answer import lead_panels, looks_of
-from packetloom.charts import Curve, Dots, Panel, Stack
+from packetloom.charts import Curve, Dots, Panel, Stack, apart, panel_json
 from packetloom.curves import style_at
 from packetloom.errors import PacketloomError
 from packetloom.fabric import fabric_view, topology
@@ -357,3 +358,23 @@ def test_the_front_figure_has_every_condition(incast: Results) -> None:
     assert not left_out
     lines = [mark for panel in panels for mark in panel.marks if isinstance(mark, Curve)]
     assert [(line.label, list(line.x)) for line in lines] == [("DCTCP", [2, 4, 8]), ("pFabric", [2, 4, 8])]
+
+
+def test_lines_with_the_same_numbers_differ_in_their_dashes_so_that_the_lower_shows() -> None:
+    looks = [style_at(place) for place in range(4)]
+    x, same = [0.2, 0.8], [1.0, math.nan]
+    marks = [
+        Curve("A", looks[0], x, same),
+        Curve("other", looks[1], x, [1.0, 2.0]),
+        Curve("B", looks[2], x, list(same)),
+        Curve("C", looks[3], x, list(same)),
+    ]
+    dashes = [mark.look.dash for mark in apart(marks) if isinstance(mark, Curve)]
+    assert dashes == [0, 0, 1, 2]
+    panel = Panel("", "load", "slowdown", marks)
+    assert [mark["look"]["dash"] for mark in panel_json(panel)["marks"]] == dashes
+    _, ax = plt.subplots()
+    draw(panel, ax)
+    drawn = {container.get_label(): container[0].get_linestyle() for container in ax.containers}
+    assert drawn["A"] == drawn["other"] == "-"
+    assert len({drawn[name] for name in "ABC"}) == 3
