@@ -85,16 +85,16 @@ def results_html(results: Results) -> str:
 
 def _slowdowns(results: Results) -> str:
     from packetloom.statistics import summary
-    from packetloom.tables import results_columns, results_lines
+    from packetloom.tables import marks, results_columns, results_lines
 
     statistics = summary(results)
     columns = results_columns(statistics)
     header = ["load", "scheme", *(column.heading.replace("\n", " ").strip() for column in columns)]
-    rows = [
-        ["" if line.load is None else f"{line.load:g}", line.label, *line.cells]
-        for line in results_lines(statistics, columns)
-    ]
+    lines = results_lines(statistics, columns)
+    rows = [["" if line.load is None else f"{line.load:g}", line.label, *line.cells] for line in lines]
     note = "slowdown = completion time / that of the flow alone on an empty network; ± 95 % confidence over seeds"
+    if said := marks(lines):
+        note += f"; {said}"
     return table(header, rows, text_columns=2) + paragraph(note)
 
 

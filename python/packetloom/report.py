@@ -28,7 +28,7 @@ from packetloom.rows import CaseRow, builds_of
 from packetloom.setting import setting_text
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin, check_bins
 from packetloom.steadiness.page import write_steadiness
-from packetloom.tables import Column, best_cells, results_columns, results_lines
+from packetloom.tables import Column, best_cells, marks, results_columns, results_lines
 from packetloom.verdicts import Answer
 from packetloom.waits import write_waits
 from packetloom.warned import warnings_said
@@ -143,12 +143,13 @@ def _summary_table(
     holds = _most_unfinished(statistics, several)
     _by_load(page, statistics, [(column, column.heading) for column in columns], references, holds)
     seeds = int(statistics["seeds"].max() or 0)  # type: ignore[arg-type]
-    page.text(
-        f"± is half a 95 % confidence interval over {seeds} seeds (Student's t). {BEST}"
+    spread = (
+        f"± is half a 95 % confidence interval over {seeds} seeds (Student's t)."
         if seeds > 1
-        else f"One seed, so there are no confidence intervals: set run.seeds to have them. {BEST}",
-        note=True,
+        else "One seed, so there are no confidence intervals: set run.seeds to have them."
     )
+    said = marks(results_lines(statistics, columns))
+    page.text(" ".join(part for part in (spread, said and f"{said}.", BEST) if part), note=True)
 
 
 def _most_unfinished(

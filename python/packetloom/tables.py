@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 from rich import box
@@ -13,6 +14,9 @@ from rich.table import Table
 from packetloom.quantities import said_within, significant
 from packetloom.statistics import ALL_SIZES, DEFAULT_BINS, SizeBin
 
+NOT_STEADY, NOT_KNOWN = "*", "?"
+MARKS = f"{NOT_STEADY} not steady; {NOT_KNOWN} too few of these flows, or too short a run, to tell"
+"""Of the means of sizes of flows, where all flows of a case have a verdict of their own."""
 HIGHER_IS_BETTER = ("met_deadline", "goodput_gbps", "server_share")
 
 
@@ -78,9 +82,29 @@ def results_lines(statistics: pl.DataFrame, columns: Sequence[Column], *, interv
     lines = []
     for load, label in keys:
         own = [cells.get((load, label, column.bin, column.metric, column.statistic)) for column in columns]
-        texts = [cell_text(cell, column, intervals) for cell, column in zip(own, columns, strict=True)]
+        texts = [
+            cell_text(cell, column, intervals) + _mark(cells, (load, label), column)
+            for cell, column in zip(own, columns, strict=True)
+        ]
         lines.append(Line(load, label, texts, [None if cell is None else cell["value"] for cell in own]))
     return lines
+
+
+def _mark(cells: Mapping[tuple[Any, ...], Mapping[str, Any]], point: tuple[Any, Any], column: Column) -> str:
+    """Behind the mean of a size of flows that is not known to be steady, where cases are diagnosed."""
+    of_all, own = (cells.get((*point, bin, "steady", "verdict")) for bin in (ALL_SIZES, column.bin))
+    mean = cells.get((*point, column.bin, "slowdown", "mean"))
+    if (column.metric, column.statistic) != ("slowdown", "mean") or column.bin == ALL_SIZES or of_all is None:
+        return ""
+    if mean is None or mean["value"] is None:
+        return ""
+    return NOT_KNOWN if own is None or own["value"] is None else "" if own["value"] else NOT_STEADY
+
+
+def marks(lines: Sequence[Line]) -> str:
+    """What the marks mean, where there are any."""
+    has_any = any(text.endswith((NOT_STEADY, NOT_KNOWN)) and len(text) > 1 for line in lines for text in line.cells)
+    return MARKS if has_any else ""
 
 
 def best_cells(lines: Sequence[Line], columns: Sequence[Column], without: Collection[str] = ()) -> set[tuple[int, int]]:
@@ -137,6 +161,8 @@ def print_results(statistics: pl.DataFrame, console: Console, bins: Sequence[Siz
         spread = f"mean over {seeds} seeds (95 % confidence intervals: in the report, or a wider terminal)"
     console.print("slowdown = completion time / that of the flow alone on an empty network", style="dim")
     console.print(spread, style="dim")
+    if said := marks(results_lines(statistics, columns)):
+        console.print(said, style="dim")
 
 
 def _table(statistics: pl.DataFrame, load: float | None, columns: Sequence[Column], *, intervals: bool) -> Table:

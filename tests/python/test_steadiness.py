@@ -1,6 +1,7 @@
 """Is it steady? Known cases of M/G/1, the level of the tests, and what is said of what drifts."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 from made_results import Runs
 from packetloom.findings import sentences
 from packetloom.questions import Condition, Measure, Question
+from packetloom.statistics import summary
 from packetloom.steadiness.diagnosis import Steadiness, diagnosed
 from packetloom.steadiness.transient import truncation
 from packetloom.steadiness.trend import BATCHES, contrasts
 from packetloom.steadiness.words import how_steady
+from packetloom.tables import MARKS, marks, results_columns, results_lines
 from packetloom.verdicts import Answer
 
 FloatArray = NDArray[np.float64]
@@ -145,17 +148,74 @@ def test_too_few_flows_and_flows_that_start_together_are_not_judged() -> None:
     assert not diagnosed(together)
 
 
+def of_two_sizes(seed: int, large: int, *, drifts: bool = True, slowest: float = 0.0) -> Flows:
+    """Small flows that are steady, and among them large ones, whose slowdowns double over the run, or do not."""
+    random = np.random.default_rng(seed)
+    starts = np.cumsum(random.exponential(1.0, FLOWS))
+    is_large = np.zeros(FLOWS, dtype=bool)
+    is_large[random.choice(FLOWS, large, replace=False)] = True
+    rises = np.linspace(1.0, 2.0, FLOWS) if drifts else np.ones(FLOWS)
+    alone = np.where(is_large, 100.0, 10.0)
+    alone[np.flatnonzero(is_large)[large // 2 : large // 2 + large // 50]] += slowest
+    response = alone * np.where(is_large, rises * random.uniform(1.0, 1.1, FLOWS), random.uniform(1.0, 3.0, FLOWS))
+    unused = {name: np.full(FLOWS, np.nan) for name in ("goodput_gbps", "deadline_ns", "met_deadline")}
+    return made((starts, response, alone), seed, size_bytes=np.where(is_large, 2 * 10**7, 1000), **unused)
+
+
+def states(results: Flows) -> dict[str, str]:
+    return {one.bin: one.state for one in diagnosed(results)}
+
+
+def test_large_flows_that_drift_are_found_beside_small_ones_that_do_not() -> None:
+    found = [states(of_two_sizes(seed, 150)) for seed in range(20)]
+    assert sum(one["(10MB, ∞)"] == "growing" for one in found) >= 19, found
+    assert sum(one["all"] == one["(0, 100KB]"] == "steady" for one in found) >= 18, found
+    still = [states(of_two_sizes(seed, 150, drifts=False)) for seed in range(20)]
+    assert sum(set(one.values()) == {"steady"} for one in still) >= 18, still
+
+
+def test_too_few_flows_of_a_size_are_not_judged_and_their_mean_is_marked() -> None:
+    few, many = of_two_sizes(1, 40), of_two_sizes(1, 150)
+    assert "(10MB, ∞)" not in states(few)
+
+    def shown(results: Flows) -> list[str]:
+        statistics = summary(results)
+        (line,) = results_lines(statistics, results_columns(statistics))
+        assert marks([line]) == (MARKS if any(text.endswith(("?", "*")) for text in line.cells) else "")
+        return line.cells
+
+    *_, mean, p99, steady = shown(few)
+    assert (mean[-1], p99[-1].isdigit(), steady) == ("?", True, "yes")
+    *_, mean, p99, steady = shown(many)
+    assert (mean[-1], p99[-1].isdigit(), steady) == ("*", True, "yes")
+    assert not any(text.endswith(("?", "*")) for text in shown(of_two_sizes(1, 150, drifts=False)))
+
+
+def test_a_run_is_too_short_for_flows_that_take_a_good_part_of_it() -> None:
+    long = of_two_sizes(1, 150, drifts=False, slowest=0.2 * FLOWS)
+    assert set(states(long).values()) == {"steady"}
+    results = of_two_sizes(1, 150, drifts=False, slowest=0.3 * FLOWS)
+    assert states(results) == {"all": "steady", "(0, 100KB]": "steady", "(10MB, ∞)": "too short"}
+    (large,) = [one for one in diagnosed(results) if one.bin == "(10MB, ∞)"]
+    still = diagnosis(queue(1, 0.3))
+    said = asked(still, still, 2.0, 2.5, more={"(10MB, ∞)": large})[0]
+    assert said.startswith("Steady: no case drifts over the run")
+    assert "Too short to tell whether it is steady: flows above 10 MB under A at load 0.8 arrive for 10.0 ms" in said
+
+
 HERE = Condition(0.8)
 
 
-def asked(a: Steadiness, b: Steadiness, of_a: float, of_b: float) -> list[str]:
-    """What is said of two schemes, three seeds each."""
+def asked(
+    a: Steadiness, b: Steadiness, of_a: float, of_b: float, more: Mapping[str, Steadiness] | None = None
+) -> list[str]:
+    """What is said of two schemes, three seeds each; `more`: what is known of sizes of flows of the first."""
     values = {
         (name, HERE): {seed: value * (1 + seed / 1000) for seed in (1, 2, 3)}
         for name, value in (("A", of_a), ("B", of_b))
     }
     measure = Measure("mean-slowdown", "mean slowdown of all flows", "mean slowdown", "ratio", values)
-    known = {("A", HERE): {"all": a}, ("B", HERE): {"all": b}}
+    known = {("A", HERE): {"all": a} | dict(more or {}), ("B", HERE): {"all": b}}
     question = Question("slowdown", ("A", "B"), frozenset(), (HERE,), (measure,), 3, steadiness=known)
     return [how_steady(question), *(one.text for one in sentences(Answer(question)))]
 
@@ -169,6 +229,10 @@ def test_what_drifts_is_said_first_and_names_no_winner_by_less() -> None:
     assert "while A drifts by" in close[3]
     far = asked(growing, still, 2.0, 20.0)
     assert far[3].startswith("At load 0.8, A is best")
+    (large,) = [one for one in diagnosed(of_two_sizes(1, 150)) if one.bin == "(10MB, ∞)"]
+    of_large = asked(still, still, 2.0, 2.5, more={"(10MB, ∞)": large})
+    assert of_large[1].startswith("Not steady: under A at load 0.8, of flows above 10 MB, slowdowns rise to the end, ")
+    assert of_large[3].startswith("At load 0.8, A is best"), "all flows do not drift"
     fine = asked(still, still, 2.0, 2.5)
     assert fine[0].startswith("Steady: no case drifts over the run (t tests at 2 % for all 2 cases together")
     assert fine[1].startswith("Compared: A and B")

@@ -32,14 +32,21 @@ State = Literal["steady", "starting", "drifting", "growing", "draining", "cut of
 BY_THE_CLOCK = ("poisson", "periodic", "list", "hpcc")
 FEWEST_FLOWS = 10 * BATCHES
 """Measured flows of each seed: with fewer nothing is said."""
+FEWEST_OF_A_SIZE = 2 * BATCHES
+"""The same of one size of flows. The tests' level holds for any number; what they can't see is said by an interval."""
 LEVEL = 0.02
-"""Of both tests of all cases together: one page in fifty says of something steady that it is not."""
+"""Of both tests of all cases together, and again of all sizes of flows: one page in fifty says of something steady that
+it is not, and one in fifty of a size of flows."""
 TESTS = 2
 """Of each case: the last third against the first, and the first tenth against the rest."""
 RESOLUTION = 0.25
 """A drift of this part of the mean has to be seen: where its interval is wider to either side, the run is too short."""
 MOST_CUT = 0.05
 """Of the flows' lifetimes after the last arrival, and of the flows that never finished."""
+SLOWEST_FIT = 4.0
+"""So often do the slowest flows have to fit into the time for which flows arrive, as `check` has it of the largest."""
+SLOWEST = 0.99
+"""All but one flow in a hundred take no longer than these."""
 STILL_GROWING = 0.5
 """What rises as much, or half as much, from the middle third to the last as before settles at nothing yet."""
 UNKNOWN = Contrast(0.0, math.inf, 1.0)
@@ -54,6 +61,8 @@ class Steadiness:
     label: str
     load: float | None
     bin: str
+    kind: str
+    """The flows of this size, as a person would say it; empty if they are all."""
     seeds: int
     flows: int
     """The fewest measured flows of a seed."""
@@ -78,8 +87,10 @@ class Steadiness:
     """The share that could not have finished even alone, so late did they start."""
     drained: float
     """The share of the flows' lifetimes that lies after the last arrival, where less and less traffic is left."""
+    slowest_ns: float
+    """How long the slowest measured flows took that finished: the 99th percentile."""
     p: float
-    """Of both tests together, after Holm's correction over all cases of these flow sizes."""
+    """Of both tests together, after Holm's correction over all cases; of sizes of flows, over all cases and sizes."""
 
     @property
     def state(self) -> State:
@@ -92,7 +103,17 @@ class Steadiness:
             return "growing" if self.is_growing else "drifting"
         if self.drained > MOST_CUT:
             return "draining"
-        return "too short" if self.drift.half > RESOLUTION else "steady"
+        return "too short" if self.is_blind or self.is_short else "steady"
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether a drift that matters would not be seen."""
+        return self.drift.half > RESOLUTION
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the slowest flows take so long that a run of this length holds few of them after each other."""
+        return SLOWEST_FIT * self.slowest_ns > self.arrivals_ns
 
     @property
     def steady(self) -> bool | None:
@@ -147,7 +168,8 @@ def _diagnosed(results: Results, bins: Sequence[SizeBin]) -> Iterator[Steadiness
     points: _Points = {}
     for row, seed in _seeds(results):
         points.setdefault((row.label, row.load), []).append(seed)
-    yield from _of_points(points, (None, *bins))
+    yield from _of_points(points, (None,))
+    yield from _of_points(points, bins)
 
 
 def diagnosed_flows(cases: Iterable[tuple[str, _core.Case, pa.Table]]) -> tuple[Steadiness, ...]:
@@ -160,14 +182,15 @@ def diagnosed_flows(cases: Iterable[tuple[str, _core.Case, pa.Table]]) -> tuple[
 
 
 def _of_points(points: _Points, bins: Sequence[SizeBin | None]) -> Iterator[Steadiness]:
-    for bin in bins:
-        found = [
-            one
-            for (label, load), seeds in points.items()
-            if (one := _diagnosis((label, load), bin, [seed.of(bin) for seed in seeds], seeds)) is not None
-        ]
-        corrected = holm([one.p for one in found])
-        yield from (replace(one, p=p) for one, p in zip(found, corrected, strict=True) if p is not None)
+    """All of these sizes together: one correction is over all of them."""
+    found = [
+        one
+        for bin in bins
+        for point, seeds in points.items()
+        if (one := _diagnosis(point, bin, [seed.of(bin) for seed in seeds], seeds)) is not None
+    ]
+    corrected = holm([one.p for one in found])
+    yield from (replace(one, p=p) for one, p in zip(found, corrected, strict=True) if p is not None)
 
 
 def _seeds(results: Results) -> Iterator[tuple[CaseRow, _Seed]]:
@@ -200,8 +223,8 @@ def _open_sources(case: str) -> list[int]:
 def _diagnosis(
     point: tuple[str, float | None], bin: SizeBin | None, seeds: Sequence[_Seed], whole: Sequence[_Seed]
 ) -> Steadiness | None:
-    flows = min(int(one.measured.sum()) for one in seeds)
-    if flows < FEWEST_FLOWS:
+    flows, every = (min(int(one.measured.sum()) for one in several) for several in (seeds, whole))
+    if every < FEWEST_FLOWS or flows < FEWEST_OF_A_SIZE:
         return None
     batches = np.array([batch_means(one.slowdown[one.measured]) for one in seeds])
     if np.isnan(batches).all():
@@ -213,6 +236,7 @@ def _diagnosis(
     return Steadiness(
         *point,
         bin=ALL_SIZES if bin is None else bin.label,
+        kind="" if bin is None else bin.said,
         seeds=len(seeds),
         flows=flows,
         first=float(thirds[0]),
@@ -226,6 +250,7 @@ def _diagnosis(
         unfinished=_mean(float(np.isnan(one.fct_ns[one.measured]).mean()) for one in seeds),
         hopeless=_mean(map(_hopeless, seeds)),
         drained=_mean(_drained(one, end) for one, end in zip(seeds, ends, strict=True)),
+        slowest_ns=_mean(map(_slowest_ns, seeds)),
         p=min(1.0, TESTS * min(drift.p, start.p)),
     )
 
@@ -247,6 +272,12 @@ def _hopeless(seed: _Seed) -> float:
     end = np.nanmax(seed.start_ns + seed.fct_ns) if not np.isnan(seed.fct_ns).all() else math.inf
     late = np.isnan(seed.fct_ns) & (seed.start_ns + seed.best_fct_ns > end)
     return float(late[seed.measured].mean())
+
+
+def _slowest_ns(seed: _Seed) -> float:
+    took = seed.fct_ns[seed.measured]
+    finished = took[~np.isnan(took)]
+    return float(np.quantile(finished, SLOWEST)) if finished.size else math.inf
 
 
 def _drained(seed: _Seed, last_arrival_ns: float) -> float:

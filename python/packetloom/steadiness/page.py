@@ -34,6 +34,7 @@ HEADER = [
     "arrivals\nlast",
     "after the\nlast arrival",
     "never\nfinished",
+    "slowest\nof 100",
 ]
 
 
@@ -49,12 +50,14 @@ def write_steadiness(page: Page, question: Question) -> None:
         "Slowdowns by when flows start, over all seeds. Drift: the last third's mean less the first's, as a part of "
         "the mean. It and the first tenth's difference from the rest are held against how batches of flows vary at low "
         "frequencies (t tests, 2 % for both, after Holm's correction over all lines). MSER-5: what to cut off the "
-        "start. After the last arrival: the share of flows' time in which traffic drains.",
+        "start. After the last arrival: the share of flows' time in which traffic drains. Slowest of 100: the 99th "
+        "percentile of completion times; arrivals have to last for four times as long.",
         note=True,
     )
     others = [bin for bin in bins if bin != ALL_SIZES]
     if others:
         with page.fold("The same by flow size"):
+            page.text("Holm's correction is over all lines of these tables together.", note=True)
             for bin in others:
                 page.text(f"Flow sizes: {bin}")
                 _table(page, question, bin, has_condition)
@@ -87,4 +90,5 @@ def _cells(one: Steadiness) -> list[str]:
         said(one.arrivals_ns, "ns"),
         f"{100 * one.drained:.2g} %",
         f"{100 * one.unfinished:.2g} %",
+        said(one.slowest_ns, "ns") if math.isfinite(one.slowest_ns) else "–",
     ]

@@ -27,9 +27,18 @@ def points(question: Question, bin: str = ALL_SIZES) -> list[Point]:
     return sorted(found, key=lambda point: -places[point[1]])
 
 
+def by_size(question: Question, steady: bool | None) -> list[Point]:
+    """The sizes of flows of which this is so, in cases of which as a whole it is not."""
+    bins = dict.fromkeys(bin for by_bin in question.steadiness.values() for bin in by_bin if bin != ALL_SIZES)
+    said = {point[:2] for point in points(question) if point[2].steady is steady}
+    return [
+        point for bin in bins for point in points(question, bin) if point[2].steady is steady and point[:2] not in said
+    ]
+
+
 def not_steady(question: Question) -> Iterator[Piece]:
     """Which cases drift, and by how much; nothing if none does."""
-    found = [point for point in points(question) if point[2].steady is False]
+    found = [point for point in points(question) if point[2].steady is False] + by_size(question, False)
     if not found:
         return
     arrivals = max(one.arrivals_ns for _, _, one in found)
@@ -38,7 +47,7 @@ def not_steady(question: Question) -> Iterator[Piece]:
         yield "text", "; " if place else "", None
         yield "text", "under ", None
         yield "name", entity, None
-        yield "text", f"{condition.where and f' {condition.where}'} ", None
+        yield "text", f"{condition.where and f' {condition.where}'}{one.kind and f', of {one.kind},'} ", None
         yield from _what(one, (entity, condition))
     if len(found) > MOST_NAMED:
         yield "text", f"; and {len(found) - MOST_NAMED} more case{'s' if len(found) > MOST_NAMED + 1 else ''}", None
@@ -50,12 +59,13 @@ def _what(one: Steadiness, place: tuple[str, Condition]) -> Iterator[Piece]:
     match one.state:
         case "cut off":
             yield "number", f"{100 * one.unfinished:.2g} %", place
-            yield "text", " of the flows never finished", None
+            yield "text", " of them never finished" if one.kind else " of the flows never finished", None
             if one.hopeless:
                 yield "text", f" ({100 * one.hopeless:.2g} % had less time than they take alone)", None
         case "draining":
             yield "number", f"{100 * one.drained:.2g} %", place
-            yield "text", " of the flows' time lies after the last arrival, while traffic drains", None
+            whose = "their" if one.kind else "the flows'"
+            yield "text", f" of {whose} time lies after the last arrival, while traffic drains", None
         case "starting":
             yield "text", "the start shows: the first tenth of the flows differ from the rest by ", None
             yield "number", percent(one.start.value), place
@@ -90,28 +100,35 @@ def how_steady(question: Question) -> str:
     short = [point for point in found if point[2].steady is None]
     drifting = [point for point in found if point[2].steady is False]
     level = f"t tests at {100 * LEVEL:g} % for {_cases(len(found))}{' together' if len(found) > 1 else ''}"
+    too_short = _too_short(short + by_size(question, None))
     if len(short) + len(drifting) == len(found):
-        return _too_short(short)
+        return too_short
     seen = max(one.drift.half for _, _, one in found if one.steady)
     which = (
         "no case" if not drifting and not short else f"{len(found) - len(short) - len(drifting)} of the cases do not"
     )
     does = "drifts" if which == "no case" else "drift"
     steady = f"Steady: {which} {does} over the run ({level}; a drift of {significant(100 * seen, 2)} % would show)."
-    return " ".join(part for part in (steady, _too_short(short)) if part)
+    return " ".join(part for part in (steady, too_short) if part)
 
 
 def _too_short(short: Sequence[Point]) -> str:
+    """The whole case comes before its sizes, and what is seen least before what takes long."""
     if not short:
         return ""
-    entity, condition, one = max(short, key=lambda point: point[2].drift.half)
+    entity, condition, one = max(short, key=lambda point: (not point[2].kind, point[2].is_blind, point[2].drift.half))
     where = f"{entity}{condition.where and f' {condition.where}'}"
+    whole = f"{one.kind} under {where}" if one.kind else where
     more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
-    unseen = significant(100 * one.drift.half, 2)
-    return (
-        f"Too short to tell whether it is steady: {where}{more} could drift by {unseen} % of the mean unseen; run more "
-        "flows or seeds."
+    lasts, took = said(one.arrivals_ns, "ns"), said(one.slowest_ns, "ns")
+    why = (
+        f"could drift by {significant(100 * one.drift.half, 2)} % of the mean unseen; run more flows or seeds"
+        if one.is_blind
+        else f"arrive for {lasts}, and their slowest one in a hundred takes {took}; run longer"
+        if one.kind
+        else f"has arrivals for {lasts}, and the slowest flow in a hundred takes {took}; run longer"
     )
+    return f"Too short to tell whether it is steady: {whole}{more} {why}."
 
 
 def _cases(count: int) -> str:
