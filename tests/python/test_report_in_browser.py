@@ -18,6 +18,7 @@ from scipy import stats
 import packetloom
 from packetloom.charts import Curve, HeatMap, Panel, Stack, panel_json
 from packetloom.curves import style_at
+from packetloom.fabric_bench.command import run_bench
 from packetloom.figures import FIGURES
 from packetloom.flow_series import ORDER
 from packetloom.page import Page as PaperPage
@@ -110,6 +111,24 @@ Open = Callable[..., Page]
 @pytest.fixture
 def seen() -> Seen:
     return Seen()
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_benchs_page_fits_a_phone(open_page: Open, tmp_path: Path, width: int) -> None:
+    folder = run_bench(["ttft", "latency"], "quick", tmp_path / "bench", settings=["run.seeds=1"])
+    page = open_page(folder / "index.html", width=width)
+    number = page.locator("h2:has-text('At a glance') ~ div.wide td.number").first
+    box = number.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= width, "what an engineer asks for first is seen without scrolling"
+    page.screenshot(path=PICTURES / f"fabric-bench-{width}.png", full_page=True)
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("table").count() > 4
+    wider = (
+        """all => all.filter(one => !one.closest('.wide') || one.closest('.wide').clientWidth > innerWidth).length"""
+    )
+    assert page.locator("table").evaluate_all(wider) == 0
 
 
 def opened(browser: Browser, seen: Seen, target: Path | str, width: int = 1440, dark: bool = False) -> Page:

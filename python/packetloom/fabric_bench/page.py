@@ -71,7 +71,7 @@ def _add_headlines(page: Page, found: Mapping[Test, Sequence[Table]]) -> None:
         return
     page.heading("At a glance")
     rows = [[test.id, what, *(values.get(scheme, "–") for scheme in schemes)] for test, (what, values) in lines]
-    page.table(["test", "number", *schemes], rows, text_columns=2)
+    page.table(["test", "number", *schemes], rows, text_columns=2, prose=True)
     page.text("Each at the test's last point: its largest N, size, load or overlap.", note=True)
 
 
