@@ -223,5 +223,29 @@ for name, chance, sent in cost.select("scheme", loss, "sent").iter_rows():
     assert abs(sent - (packets_sent(chance, 101) if name == "go-back-N" else 1)) < 0.05
 assert at_worst["go-back-N"] < at_worst["IRN"] < 60
 """,
+    "6-lab": """
+took = {(scheme, hosts, size // 1000): ms for _, scheme, hosts, size, ms in done.iter_rows()}
+assert took["TCP", 2, 150] < 1 < 9 < took["TCP", 12, 150] and took["DCTCP", 24, 150] > 9
+first = {
+    scheme: [min((n for n in senders if took[scheme, n, size] > 9), default=99) for size in (50, 150, 500)]
+    for scheme in ("TCP", "DCTCP")
+}
+assert all(one == sorted(set(one)) for one in first.values()), first
+assert first["DCTCP"][0] == first["TCP"][0] and all(a > b for a, b in zip(first["DCTCP"][1:], first["TCP"][1:]))
+
+
+def share(pictures, at):
+    return float(pictures[at].said.split(": ")[1].split("%")[0]) / 100
+
+
+assert share(buffered, (18, 1)) < 0.999 <= share(buffered, (30, 1))
+assert all(share(buffered, (size, 4)) >= share(buffered, (size, 1)) - 0.01 for size in sizes)
+assert share(marked, (1.5, 4)) < 0.98 and share(marked, (6, 4)) >= 0.999 and share(marked, (1.5, 1)) > 0.999
+by_draw = {(name, seed): value for name, seed, value, _ in slowest.iter_rows()}
+ecmp, flowlets, sprayed = routings
+assert max(by_draw[ecmp, draw] for draw in draws) < min(by_draw[sprayed, draw] for draw in draws)
+assert all(by_draw[flowlets, draw] < by_draw[sprayed, draw] for draw in draws)
+assert least_k < 4500 and share(marked, (4.5, 4)) > 0.99
+""",
 }
 """What the notebooks' sentences say, in their own variables, after all cells have run with the solutions."""
