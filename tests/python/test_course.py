@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,12 +13,16 @@ import pytest
 from nbclient import NotebookClient
 
 from course_solutions import CLAIMS, MISTAKES, SOLUTIONS
+from packetloom.course.sliders import Picture, Sliders
 from packetloom.course.verdict import NO_ANSWER, Verdict
 
 COURSE = Path(__file__).parents[2] / "docs" / "course"
 EXERCISES = [(notebook, cell) for notebook, cells in SOLUTIONS.items() for cell in cells]
-MODULES = ("queues", "control", "scheduling", "fabrics", "rdma")
+MODULES = ("queues", "control", "scheduling", "fabrics", "rdma", "lab")
 """Of `packetloom.course`, in the notebooks' order."""
+LAB = "6-lab"
+"""The notebook whose pictures are stored."""
+MOST_BYTES = 1_500_000
 
 
 def notebook(name: str) -> Any:
@@ -65,14 +70,45 @@ def test_an_exercise_begins_without_an_answer(name: str, cell: str) -> None:
 
 
 @pytest.mark.parametrize("name", SOLUTIONS)
-def test_every_exercise_has_a_solution_and_no_output_is_stored(name: str) -> None:
+def test_every_exercise_has_a_solution_and_no_output_is_stored_but_the_labs(name: str) -> None:
     cells = [cell for cell in notebook(name).cells if cell.cell_type == "code"]
     asked = [cell.id for cell in cells if "..." in cell.source and ".check_" in cell.source]
     assert asked == list(SOLUTIONS[name]) == list(MISTAKES[name])
     assert len(asked) >= 4
-    assert all(not cell.outputs and cell.execution_count is None for cell in cells)
+    assert all(cell.execution_count is None for cell in cells)
+    assert all(not cell.outputs or (name == LAB and cell.id not in asked) for cell in cells)
     text = "\n".join(cell.source for cell in notebook(name).cells if cell.cell_type == "markdown")
     assert text.count("**Exercise") == len(asked)
+
+
+def stored_sliders(book: Any) -> dict[str, str]:
+    """The HTML of the cells that show sliders."""
+    return {
+        cell.id: output.data["text/html"]
+        for cell in book.cells
+        for output in cell.get("outputs", [])
+        if "text/html" in output.get("data", {})
+    }
+
+
+def test_the_lab_has_its_pictures_stored_and_needs_nothing_from_elsewhere() -> None:
+    assert (COURSE / f"{LAB}.ipynb").stat().st_size < MOST_BYTES
+    sliders = stored_sliders(notebook(LAB))
+    assert list(sliders) == ["incast", "buffers", "ecn", "balancing"]
+    for html in sliders.values():
+        assert not re.search(r"\b(src|href|import|fetch|url)\b|https?:", html)
+        pictures, sentences = (re.findall(rf"<{tag} data-at=.([\d-]+)", html) for tag in ("g", "p"))
+        assert pictures == sentences
+        assert len(pictures) == len(set(pictures)) >= 18
+
+
+def test_sliders_want_a_picture_for_each_of_their_places() -> None:
+    some = {("a", 1): Picture({"one": [(0.0, 1.0), (3.0, 4.0)]}, "first"), ("a", 2): Picture({}, "second & last")}
+    shown = Sliders({"letter": ["a"], "number": [1, 2]}, some, x="time", y="size").html()
+    assert "second &amp; last" in shown
+    assert shown.count("display:none") == 2, "the other picture and its sentence"
+    with pytest.raises(ValueError, match=r"no picture, for \('b', 1\)"):
+        Sliders({"letter": ["a", "b"], "number": [1, 2]}, some, x="time", y="size")
 
 
 def test_every_checker_is_used() -> None:
@@ -115,6 +151,8 @@ def test_a_solved_notebook_shows_what_it_says(name: str, tmp_path: Path) -> None
             cell.source = "\n".join([*imports, SOLUTIONS[name][cell.id], check_line(name, cell.id)])
     book.cells.append(nbformat.v4.new_code_cell(CLAIMS[name]))  # type: ignore[no-untyped-call]
     NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    if name == LAB:
+        assert stored_sliders(book) == stored_sliders(notebook(LAB))
     for cell in book.cells:
         if cell.id in SOLUTIONS[name]:
             assert next(output.data["text/plain"] for output in cell.outputs).startswith("Right."), cell.source

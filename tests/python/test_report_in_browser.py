@@ -113,6 +113,29 @@ def seen() -> Seen:
     return Seen()
 
 
+def test_the_labs_sliders_work_without_a_kernel_and_a_network(browser: Browser, seen: Seen, tmp_path: Path) -> None:
+    book = json.loads((ROOT / "docs/course/6-lab.ipynb").read_text())
+    outputs = [output for cell in book["cells"] for output in cell.get("outputs", [])]
+    file = tmp_path / "lab.html"
+    file.write_text('<meta charset="utf-8">' + "".join("".join(output["data"]["text/html"]) for output in outputs))
+    page = opened(browser, seen, file)
+    for box in page.locator("div[id^=sliders]").all():
+        first, second = box.locator("input").all()
+        told = set()
+        for at in ("0", "1", "2"):
+            for other in ("0", "1", "2"):
+                first.fill(at)
+                second.fill(other)
+                expect(box.locator("p:visible")).to_have_attribute("data-at", f"{at}-{other}")
+                assert box.locator("g[data-at]:visible").count() == 1
+                told.add(box.locator("p:visible").inner_text() + box.locator("output").last.inner_text())
+        assert len(told) == 9
+    page.screenshot(path=PICTURES / "lab.png", full_page=True)
+    page.close()
+    assert seen.requests == [file.as_uri()]
+    assert not seen.complaints
+
+
 @pytest.mark.parametrize("width", [390, 1440])
 def test_the_benchs_page_fits_a_phone(open_page: Open, tmp_path: Path, width: int) -> None:
     folder = run_bench(["ttft", "latency"], "quick", tmp_path / "bench", settings=["run.seeds=1"])
