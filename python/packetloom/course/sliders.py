@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from packetloom.curves import COLOURS
 
@@ -47,7 +48,7 @@ class Sliders:
     """A slider for each list of settings, and a picture for each combination, in the order of the sliders."""
 
     settings: Mapping[str, Sequence[object]]
-    pictures: Mapping[tuple[object, ...], Picture]
+    pictures: Mapping[tuple[Any, ...], Picture]
     x: str
     y: str
 
