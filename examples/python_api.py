@@ -19,7 +19,7 @@ scenario = packetloom.Scenario(
         packetloom.Scheme(name="MinTCP+pFabric", transport="min-tcp", queue="pfabric", routing="spray-round-robin"),
         packetloom.Scheme(name="Ideal", transport="ideal"),
     ],
-    run={"loads": [0.3, 0.6, 0.8], "seeds": 3, "flows": 5000, "warm_up": "5ms"},
+    run={"loads": [0.2, 0.4, 0.6], "seeds": 3, "flows": 5000, "warm_up": "5ms"},
 )
 
 if __name__ == "__main__":
