@@ -423,8 +423,8 @@ fn a_message_that_waits_for_a_shorter_one_is_not_lost() {
     // window at the switch, behind the first.
     const MB_50: u64 = 50_000_000;
     let list = [[1, 0, MB_50, 0], [2, 0, MB_50, 0]];
-    // In ns-3 the two take turns at being ahead, and the first level is whose turn it is: of the one that ends first, a
-    // few packets are left at the second level behind the other, which is longer now. These are requested once.
+    // In ns-3 the two take turns at being ahead, and the first level is whose turn it is, so a few packets stay at the
+    // second behind those of the other. Its receivers ask for these, as they do after a millisecond whatever waits.
     // Linux' window is a third of 400 KB, in 92 packets of 1,500 B; and the oldest message is granted 50 KB beyond its
     // own, 35 packets (without fifo_share the largest queue is 270 KB).
     for (variant, most_queued, most_again) in

@@ -260,8 +260,8 @@ pub const PARAMS: &[Param] = &[
     own(
         "resend_after",
         Holds::Time,
-        "A receiver that has received nothing of a message for this long requests what is missing, unless its link was busy all the while with what goes before it; a sender that has received nothing for twice as long requests a status. Each request that brings nothing new waits for twice as long as the one before, up to 16 times. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
-        "Homa §3.7: a few milliseconds; HomaModule: resend_ticks 5; the simulator loses nothing; what is late, and the doubling: packetloom",
+        "A receiver that has received nothing of a message for this long requests what is missing, unless its link was busy all the while with what goes before it; a sender that has received nothing for twice as long requests a status. Each request that brings nothing new waits for twice as long as the one before, up to 16 times. homa-ns3 requests as often, of a message that it has just granted to, what was granted when it last could have requested it, whatever that waits for. Left out: 1ms (simulator, homa-ns3), 5ms (linux).",
+        "Homa §3.7: a few milliseconds; HomaModule: resend_ticks 5; HomaL4Protocol-ns-3: ExpireRtxTimeout; the simulator loses nothing; what is late, and the doubling: packetloom",
     ),
 ];
 

@@ -44,6 +44,8 @@ pub struct Scheduler {
     since_fifo: u64,
     /// How often a message was put where it belongs.
     moves: u64,
+    /// How often it was looked for messages that may be granted to.
+    pub(super) pass: u64,
 }
 
 impl Scheduler {
@@ -106,6 +108,7 @@ impl Scheduler {
         config: &Config,
         context: &mut Context<'_, Header>,
     ) {
+        self.pass += 1;
         loop {
             let active = self.firsts.len();
             let chosen: SmallVec<[FlowId; 8]> =
@@ -167,6 +170,7 @@ impl Scheduler {
         config: &Config,
         context: &mut Context<'_, Header>,
     ) {
+        message.pass = self.pass;
         let bytes = message.grant(to, level, config, context.now);
         self.incoming_bytes += bytes;
         self.since_fifo += bytes;

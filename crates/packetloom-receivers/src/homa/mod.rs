@@ -99,7 +99,7 @@ impl Scheme for Homa {
             serves_at: Time::NEVER,
             receivers: FlowTable::default(),
             scheduler: Scheduler::default(),
-            downlink: Downlink::new(config.levels, config.resend_after),
+            downlink: Downlink::new(config.levels),
             begun: 0,
             finished: Finished::new(config.longest_silence()),
             seen: config.learns.then(Box::default),
@@ -125,12 +125,8 @@ impl Transport for Homa {
     }
 
     fn receive(&mut self, packet: Packet<Header>, context: &mut Context<'_, Header>) {
-        let left_bytes = match packet.header {
-            Header::Data { .. } => self.receivers.get(packet.flow).map_or(0, Receiver::left),
-            _ => 0,
-        };
         let takes = context.nic_time_for(packet.size_bytes.into());
-        self.downlink.came(packet.class, left_bytes, takes, context.now);
+        self.downlink.came(packet.class, takes, context.now);
         match packet.header {
             Header::Data { seq, size_bytes } if packet.kind == Kind::Data => {
                 self.arrived(&packet, seq, size_bytes, context);
@@ -281,6 +277,9 @@ impl Homa {
             return;
         }
         self.scheduler.arrived(before - message.incoming_bytes(&self.config));
+        if let Some(at) = message.granted_after(seq, now) {
+            self.downlink.came_of_grant(packet.class, at);
+        }
         if message.is_whole() {
             if self.config.acknowledges {
                 context.send(self.config.control(flow, packet.src, Header::Done));
@@ -331,14 +330,24 @@ impl Homa {
     fn is_lost(&self, size_bytes: u64, context: &Context<'_, Header>) -> bool {
         let level = self.config.level_without_grant(size_bytes, size_bytes);
         let takes = context.nic_time_for(self.config.full_packet_bytes());
-        self.downlink.was_free_for(level, size_bytes, takes, context.now)
+        let by = Time(context.now.as_ps().saturating_sub(self.config.resend_after.as_ps()));
+        self.downlink.was_free_for(level, by, takes, context.now)
     }
 
     fn look_for_losses(&mut self, flow: FlowId, context: &mut Context<'_, Header>) {
         let Some(message) = self.receivers.get_mut(flow) else { return };
         let takes = context.nic_time_for(self.config.full_packet_bytes());
-        let was_free = self.downlink.was_free_for(message.level, message.left(), takes, context.now);
+        let was_free = |level, by| self.downlink.was_free_for(level, by, takes, context.now);
         let again_at = match message.is_late(was_free, &self.config, context.now) {
+            // ns-3's receivers ask for what was granted long ago, too, of a message that has just been granted to.
+            Err(_) if self.config.is_ns3 => {
+                let is_scheduled = message.pass == self.scheduler.pass;
+                let src = message.src;
+                for (from, to) in message.long_granted().filter(|_| is_scheduled) {
+                    context.send(self.config.control(flow, src, Header::Resend { from, to }));
+                }
+                context.now + self.config.resend_after
+            }
             Err(later) => later,
             Ok(()) => {
                 for (from, to) in message.missing() {

@@ -5,6 +5,7 @@ use super::grants::Rank;
 use crate::flow::{FlowId, HostId};
 use crate::reassembly::Reassembly;
 use crate::units::Time;
+use smallvec::{SmallVec, smallvec};
 
 /// A message.
 #[derive(Clone, Debug)]
@@ -24,8 +25,14 @@ pub struct Receiver {
     pub(super) number: u64,
     /// Its rank among those that need grants.
     pub(super) rank: Option<Rank>,
-    /// The level of what was granted last, or of what needs no grant.
-    pub(super) level: u8,
+    /// For each level, the first packet behind those that were granted at it, or need no grant.
+    levels: SmallVec<[u32; 8]>,
+    /// A packet, and a time: it and those after it were granted later.
+    marked: (u32, Time),
+    /// In which pass over the messages it was last granted to.
+    pub(super) pass: u64,
+    /// The first packet behind those that had been granted when its timer last came.
+    granted_before: u32,
     have: Reassembly,
     /// Since when something should come and nothing has.
     silent_since: Time,
@@ -42,6 +49,8 @@ impl Receiver {
         now: Time,
     ) -> Receiver {
         let blind = config.layout.blind(size_bytes);
+        let mut levels: SmallVec<[u32; 8]> = smallvec![0; usize::from(config.levels)];
+        levels[usize::from(config.level_without_grant(size_bytes, size_bytes))] = blind;
         Receiver {
             flow,
             src,
@@ -53,7 +62,10 @@ impl Receiver {
             on_wire: config.layout.wire_bytes(blind, size_bytes),
             number,
             rank: None,
-            level: config.level_without_grant(size_bytes, size_bytes),
+            levels,
+            marked: (blind, now),
+            pass: 0,
+            granted_before: blind,
             have: Reassembly::default(),
             silent_since: now,
             requests: 0,
@@ -74,6 +86,16 @@ impl Receiver {
         let wire_bytes = layout.packet_bytes(seq, self.size_bytes) + layout.framing_bytes;
         self.on_wire = self.on_wire.saturating_sub(wire_bytes);
         true
+    }
+
+    /// A packet came: a time after which it was granted, if one is known.
+    #[inline]
+    pub fn granted_after(&mut self, seq: u32, now: Time) -> Option<Time> {
+        let (first, at) = self.marked;
+        (seq >= first).then(|| {
+            self.marked = (self.granted, now);
+            at
+        })
     }
 
     /// The sender is busy with others.
@@ -103,7 +125,7 @@ impl Receiver {
             // Until now nothing should have come.
             self.silent_since = now;
         }
-        self.level = level;
+        self.levels[usize::from(level)] = to;
         let layout = &config.layout;
         let before = layout.before(self.granted, self.size_bytes);
         let wire = |packets| layout.wire_bytes(packets, self.size_bytes);
@@ -117,16 +139,23 @@ impl Receiver {
         config.layout.before(self.granted, self.size_bytes).saturating_sub(self.arrived_bytes)
     }
 
-    /// How much of it has not come.
-    #[inline]
-    pub fn left(&self) -> u64 {
-        self.size_bytes - self.arrived_bytes
+    /// The latest level at which anything may come that was granted and has not: earlier grants may have been at later
+    /// levels than the last one.
+    fn latest_level(&self) -> u8 {
+        let awaited = self.levels.iter().rposition(|&to| to > self.have.next());
+        awaited.map_or(0, |level| level as u8)
     }
 
-    /// Whether what should have come is late: nothing has come for too long, though lately the link was free for it, so
-    /// it does not wait behind what goes before it. Otherwise when to look again. Where requests bring nothing new, each
-    /// waits for twice as long as the one before.
-    pub fn is_late(&mut self, was_free: bool, config: &Config, now: Time) -> Result<(), Time> {
+    /// Whether what should have come is late: nothing has come for too long, though the link was free for it after half
+    /// of that, so it does not wait behind what goes before it. Otherwise when to look again. Where requests bring nothing
+    /// new, each waits for twice as long as the one before.
+    pub fn is_late(
+        &mut self,
+        was_free: impl Fn(u8, Time) -> bool,
+        config: &Config,
+        now: Time,
+    ) -> Result<(), Time> {
+        let half = Time((config.resend_after.as_ps() / 2).max(1));
         let patient_until = self.silent_since + config.after_requests(config.resend_after, self.requests);
         if patient_until > now {
             return Err(patient_until.min(now + config.resend_after));
@@ -134,12 +163,19 @@ impl Receiver {
         if self.arrived == self.granted {
             return Err(now + config.resend_after);
         }
-        if !was_free {
-            return Err(now + Time((config.resend_after.as_ps() / 2).max(1)));
+        if !was_free(self.latest_level(), self.silent_since + half) {
+            return Err(now + half);
         }
         self.silent_since = now;
         self.requests += 1;
         Ok(())
+    }
+
+    /// A timer of ns-3's receivers comes: of the packets that had been granted when the last one did, but for the last of
+    /// these, the runs that have not come (`HomaRecvScheduler::ExpireRtxTimeout`).
+    pub fn long_granted(&mut self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let before = std::mem::replace(&mut self.granted_before, self.granted).saturating_sub(1);
+        self.missing().map(move |(from, to)| (from, to.min(before))).filter(|(from, to)| from < to)
     }
 
     /// Each run of packets that should have come and have not, from which to which.
@@ -159,6 +195,9 @@ mod tests {
     use super::super::config::testing::config;
     use super::*;
 
+    const FREE: fn(u8, Time) -> bool = |_, _| true;
+    const BUSY: fn(u8, Time) -> bool = |_, _| false;
+
     const fn us(us: u64) -> Time {
         Time::from_us(us)
     }
@@ -174,11 +213,49 @@ mod tests {
     fn what_waits_behind_others_is_not_late() {
         let config = config(true);
         let mut message = message(&config);
-        assert_eq!(message.is_late(true, &config, us(500)), Err(us(1_000)), "too early");
+        assert_eq!(message.is_late(FREE, &config, us(500)), Err(us(1_000)), "too early");
         // The link carries what goes before it, as long as that takes.
-        assert_eq!(message.is_late(false, &config, us(1_000)), Err(us(1_500)));
-        assert_eq!(message.is_late(false, &config, us(30_000)), Err(us(30_500)));
-        assert_eq!(message.is_late(true, &config, us(30_500)), Ok(()));
+        assert_eq!(message.is_late(BUSY, &config, us(1_000)), Err(us(1_500)));
+        assert_eq!(message.is_late(BUSY, &config, us(30_000)), Err(us(30_500)));
+        assert_eq!(message.is_late(FREE, &config, us(30_500)), Ok(()));
+    }
+
+    #[test]
+    fn the_link_has_to_be_free_once_what_is_missing_should_be_there() {
+        let config = config(true);
+        let mut message = message(&config);
+        let level = message.latest_level();
+        let free_at = |at: Time| move |asked: u8, by: Time| asked == level && at > by;
+        assert_eq!(message.is_late(free_at(us(500)), &config, us(1_000)), Err(us(1_500)));
+        assert_eq!(message.is_late(free_at(us(501)), &config, us(1_500)), Ok(()));
+    }
+
+    #[test]
+    fn a_packet_is_granted_after_those_that_came_before() {
+        let config = config(true);
+        let mut message = message(&config);
+        let blind = message.granted;
+        assert_eq!(message.granted_after(blind - 1, us(1)), None);
+        message.grant(blind + 7, 4, &config, us(1));
+        assert_eq!(message.granted_after(blind, us(10)), Some(us(0)));
+        // What is granted from now on is granted after 10.
+        message.grant(blind + 9, 4, &config, us(11));
+        assert_eq!(message.granted_after(blind + 6, us(12)), None);
+        assert_eq!(message.granted_after(blind + 8, us(20)), Some(us(10)));
+    }
+
+    #[test]
+    fn ns3_asks_for_what_it_had_granted_when_its_timer_came_before() {
+        let config = config(true);
+        let mut message = message(&config);
+        let blind = message.granted;
+        assert_eq!(message.long_granted().collect::<Vec<_>>(), [(1, blind - 1)]);
+        (1..blind).filter(|&seq| seq != 3).for_each(|seq| {
+            message.note(seq, &config, us(1));
+        });
+        message.grant(blind + 5, 4, &config, us(1));
+        assert_eq!(message.long_granted().collect::<Vec<_>>(), [(3, 4)]);
+        assert_eq!(message.long_granted().collect::<Vec<_>>(), [(3, 4), (blind, blind + 4)]);
     }
 
     #[test]
@@ -188,7 +265,7 @@ mod tests {
         let mut requests = Vec::new();
         let mut now = Time::ZERO;
         while now < us(80_000) {
-            now = match message.is_late(true, &config, now) {
+            now = match message.is_late(FREE, &config, now) {
                 Err(later) => later,
                 Ok(()) => {
                     requests.push(now.as_ps() / us(1_000).as_ps());
@@ -199,9 +276,26 @@ mod tests {
         assert_eq!(requests, [1, 3, 7, 15, 31, 47, 63, 79]);
         // What came already is no news; what is new begins it anew.
         message.note(0, &config, us(80_000));
-        assert!(message.is_late(true, &config, us(90_000)).is_err());
+        assert!(message.is_late(FREE, &config, us(90_000)).is_err());
         message.note(1, &config, us(91_000));
-        assert_eq!(message.is_late(true, &config, us(92_000)), Ok(()));
+        assert_eq!(message.is_late(FREE, &config, us(92_000)), Ok(()));
+    }
+
+    #[test]
+    fn what_is_missing_is_at_the_latest_level_of_its_grants() {
+        let config = config(true);
+        let mut message = message(&config);
+        let blind = message.latest_level();
+        message.grant(9, 6, &config, us(1));
+        message.grant(12, 4, &config, us(2));
+        assert_eq!(message.latest_level(), 6, "the last grant was at an earlier level");
+        (1..9).for_each(|seq| {
+            message.note(seq, &config, us(3));
+        });
+        assert_eq!(message.latest_level(), 4);
+        message.grant(13, 5, &config, us(4));
+        assert_eq!(message.latest_level(), 5);
+        assert!(blind < 4);
     }
 
     #[test]
@@ -211,10 +305,10 @@ mod tests {
         (1..7).for_each(|seq| {
             message.note(seq, &config, Time::ZERO);
         });
-        assert!(message.is_late(true, &config, us(5_000)).is_err(), "nothing should come");
+        assert!(message.is_late(FREE, &config, us(5_000)).is_err(), "nothing should come");
         message.grant(9, 4, &config, us(5_000));
-        assert_eq!(message.is_late(true, &config, us(5_000)), Err(us(6_000)));
-        assert_eq!(message.is_late(true, &config, us(6_000)), Ok(()));
+        assert_eq!(message.is_late(FREE, &config, us(5_000)), Err(us(6_000)));
+        assert_eq!(message.is_late(FREE, &config, us(6_000)), Ok(()));
         assert_eq!(message.missing().collect::<Vec<_>>(), [(7, 9)]);
     }
 }
