@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -127,3 +128,27 @@ def _print_component(component: dict[str, Any], console: Console) -> None:
         console.print(heading)
         console.print(Padding(param["doc"], (0, 0, 0, 6)))
         console.print(Padding(f"source: {param['source']}", (0, 0, 0, 6)), style="dim")
+    for preset in component["presets"]:
+        _print_preset(preset, console)
+
+
+RATES_SHOWN = (40, 100, 400)
+"""Of hosts' links in Gb/s, at which the values of presets are shown."""
+
+
+def _print_preset(preset: dict[str, Any], console: Console) -> None:
+    """What a preset sets, each value with its source."""
+    console.print(Text.assemble("\n  preset = ", (f'"{preset["name"]}"', "bold"), " sets, of what is left out"))
+    console.print(Padding(preset["doc"], (0, 0, 0, 6)))
+    for one in preset["sets"]:
+        console.print(Padding(Text.assemble((one["key"], "bold"), f" = {preset_value(one)}"), (0, 0, 0, 6)))
+        console.print(Padding(f"source: {one['source']}", (0, 0, 0, 8)), style="dim")
+
+
+def preset_value(one: Mapping[str, Any]) -> str:
+    """What a preset sets a parameter to, on hosts' links of some rates."""
+    if one["at_gbps"] is None:
+        return str(one["value"])
+    value, unit = re.fullmatch(r"([\d.]+)(\w+)", one["value"]).groups()  # type: ignore[union-attr]
+    each = [f"{float(value) * gbps / one['at_gbps']:g}{unit} at {gbps}" for gbps in RATES_SHOWN]
+    return f"{', '.join(each)} Gb/s, and so on in proportion to the hosts' links"

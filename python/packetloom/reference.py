@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from packetloom import _core
+from packetloom.catalogue import preset_value
 
 ABOUT = {
     "scenario": "The whole, and the sections that are its own",
@@ -58,6 +59,9 @@ def _component(component: dict[str, Any]) -> str:
         lines += [_parameter(parameter) for parameter in component["params"]]
     else:
         lines.append("It has no parameters.")
+    for preset in component["presets"]:
+        lines += [f'\n`preset = "{preset["name"]}"`: {preset["doc"]}\n', "| Key | Value | Source |", "|---|---|---|"]
+        lines += [f"| `{one['key']}` | {preset_value(one)} | {one['source']} |" for one in preset["sets"]]
     return "\n".join(lines) + "\n"
 
 

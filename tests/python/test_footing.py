@@ -4,10 +4,13 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 import packetloom
 from packetloom import footing
+from packetloom.catalogue import print_explanation
 from packetloom.report import write_report
-from packetloom.scenario import plan_from_text, read_plan
+from packetloom.scenario import facts, plan_from_text, read_plan
 
 SCENARIO = """\
 [topology]
@@ -43,6 +46,18 @@ def test_each_is_warned_of_and_what_the_warnings_say_mends_it() -> None:
     assert mended.warnings == ()
     left = footing.unequal(mended.cases)
     assert [one.what for one in left] == ["header of a packet", "buffer of a switch's port"]
+
+
+def test_a_preset_is_explained_at_rates_and_told_by_check(capsys: pytest.CaptureFixture[str]) -> None:
+    print_explanation("transport/dcqcn")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "additive_increase = 40Mbps at 40, 100Mbps at 100, 400Mbps at 400 Gb/s" in said
+    assert "source: HPCC's run.py: RATE_AI 5 bw / 25" in said
+    deployed = SCENARIO.replace('transport = "dcqcn"', 'transport = { kind = "dcqcn", preset = "deployed" }')
+    plan = plan_from_text(deployed, "toml", "", ())
+    assert plan.warnings == ()
+    told = "mss 4096B, ack_every 4, ack_class 0, additive_increase 400Mbps, hyper_increase 4Gbps"
+    assert f'DCQCN: preset "deployed" with hosts\' links of 400Gbps: {told}' in facts(plan.cases)
 
 
 def test_one_scheme_is_compared_with_none() -> None:

@@ -188,10 +188,10 @@ def test_roce_beside_uec_differs_in_nothing_else() -> None:
         assert not [one for one in found if one.is_foreign]
         assert {"header of a packet", "buffer of a switch's port"} <= {one.what for one in found}
         schemes = tomllib.loads(text)["scheme"]
-        assert (
-            schemes[1]["transport"]["additive_increase"]
-            == {"10": "10Mbps", "100": "100Mbps", "400": "400Mbps"}[rate[:-4]]
-        )
+        assert schemes[1]["transport"] == {"kind": "dcqcn", "preset": "deployed"}
+        dcqcn = next(case for case in cases if case.parameters["scheme"] == "DCQCN")
+        steps = json.loads(dcqcn.json)["scheme"]["transport"]["additive_increase"]
+        assert steps == {"bps": {"10": 10, "100": 100, "400": 400}[rate[:-4]] * 1_000_000}
         assert ("queue_pairs" in str(schemes[0]["routing"])) == (rate != "10Gbps")
 
 

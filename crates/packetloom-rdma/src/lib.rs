@@ -11,7 +11,7 @@
 //! | `rota.rs`, `plans.rs` | which queue pair sends next, and when |
 //! | `pair.rs`, `repair.rs`, `arrivals.rs` | a sender's state, its loss recovery, the receiver's state |
 //! | `connections/` | queue pairs that are connected by a handshake, or kept for later flows |
-//! | `params.rs`, `config.rs`, `network.rs` | parameters, and what follows from the network |
+//! | `params.rs`, `presets.rs`, `config.rs`, `network.rs` | parameters, those set together, and what follows from the network |
 
 mod arrivals;
 mod config;
@@ -25,6 +25,7 @@ mod network;
 mod pair;
 mod params;
 mod plans;
+pub mod presets;
 pub mod python;
 mod repair;
 mod roce;

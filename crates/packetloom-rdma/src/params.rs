@@ -1,6 +1,7 @@
 //! The parameters that all transports between queue pairs share.
 
 use super::connections;
+use super::presets;
 use super::python;
 use crate::packet_format;
 use crate::spec::{Complaint, Kind, Needs, Param, Values};
@@ -21,6 +22,8 @@ pub struct Defaults {
     pub recovery: (&'static str, &'static str),
     /// What the data's traffic class is called: [`DATA_CLASS`] where `class` is a Python class.
     pub class: &'static str,
+    /// The words of `preset`.
+    pub presets: &'static [&'static str],
 }
 
 /// See [`Defaults::class`].
@@ -40,6 +43,7 @@ pub const fn default_of() -> Defaults {
         variable_window: ("false", "HPCC's simulator: VAR_WIN"),
         recovery: ("go-back-n", "IRN (SIGCOMM 2018) §2.1: what RoCE NICs do"),
         class: "class",
+        presets: presets::WORDS,
     }
 }
 
@@ -77,8 +81,15 @@ const GOES_BY_MARKS: &[Needs] = &[Needs::That(
 )];
 
 /// The parameters under these defaults.
-pub const fn core(d: Defaults) -> [Param; 23] {
+pub const fn core(d: Defaults) -> [Param; 24] {
     [
+        Param::value(
+            presets::KEY,
+            Kind::Choice(d.presets),
+            "none",
+            "Sets several parameters at once, of those that are not written beside it; some in proportion to the rate of the hosts' links.",
+            "packetloom; of each value: see the preset",
+        ),
         Param::value(
             "mss",
             Kind::Bytes,

@@ -3,6 +3,7 @@
 use super::control::{AckInfo, Control, FlowPath};
 use super::header::Header;
 use super::params::{Defaults, check, core, default_of};
+use super::presets;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Values};
 use crate::units::{Rate, Time};
 
@@ -120,6 +121,7 @@ impl Control for TimelyControl {
         params: &[
             &core(Defaults {
                 header: ("56B", "HPCC's simulator: 48 B and a time stamp of 8 B"),
+                presets: presets::WORDS_OF_RUN_PY,
                 ..default_of()
             }),
             PARAMS,

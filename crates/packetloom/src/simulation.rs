@@ -16,6 +16,7 @@ mod network_facts;
 mod outcome;
 mod packets;
 mod planned;
+mod preset_fact;
 mod settling;
 mod steady;
 mod stragglers;
@@ -61,6 +62,7 @@ use links::run_links;
 use monitor::Goal;
 use network_facts::network_facts;
 use planned::run_central;
+use preset_fact::preset_fact;
 use settling::{Settling, with_warm_up};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -263,11 +265,14 @@ impl Simulation {
     /// lasts for a round trip.
     pub fn scheme_facts(&self) -> Vec<String> {
         let Setting { case, topology, format, .. } = &self.setting;
-        let Some(queue) = case.scheme.optional_component("queue") else { return Vec::new() };
+        let mut facts: Vec<String> =
+            preset_fact(&case.scheme.component("transport"), topology.nic_rate()).into_iter().collect();
+        let Some(queue) = case.scheme.optional_component("queue") else { return facts };
         let rates = topology.links.iter().filter(|link| link.src >= topology.hosts).map(|link| link.rate);
         let thresholds = queue::interpolated(&queue, &rates.collect(), topology.nic_rate());
         let credit = queue::short_of_credit(&queue, topology, format.mss_bytes + format.header_bytes);
-        thresholds.into_iter().chain(credit).collect()
+        facts.extend(thresholds.into_iter().chain(credit));
+        facts
     }
 
     /// What the network comes to: its switches, cables and capacity, and how long packets take across it.

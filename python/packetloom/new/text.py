@@ -131,8 +131,8 @@ def _workload(answers: Answers) -> str:
 
 def _schemes(answers: Answers) -> list[str]:
     """A table for each scheme; what is no scheme's own they all have alike."""
-    chosen, gbps = answers.chosen, answers.gbps
-    told = equal.alike([one.kind for one in chosen], gbps)
+    chosen = answers.chosen
+    told = equal.alike([one.kind for one in chosen])
     return [_scheme(one, told[one.kind] | _repair(one.kind, answers), answers) for one in chosen]
 
 
@@ -156,7 +156,7 @@ def _scheme(one: Chosen, told: Mapping[str, Any], answers: Answers) -> str:
     }
     about = one.doc
     if equal.is_rdma(one.kind) and gbps >= DEPLOYED_GBPS:
-        about += f" {equal.DEPLOYED}"
+        about += f" {equal.DEPLOYED.format(kind=one.kind)}"
     lines = [f"{key} = {_value(value)}" for key, value in keys.items() if value is not None]
     return "\n".join(["[[scheme]]", *_comment(about), *lines]) + "\n"
 

@@ -12,7 +12,8 @@ mod paper;
 use super::config::Notification;
 use super::control::{AckInfo, Control, FlowPath};
 use super::header::Header;
-use super::params::{check, core, default_of};
+use super::params::{Defaults, check, core, default_of};
+use super::presets;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Param, Value, Values};
 use crate::units::{Rate, Time};
 use machine::{Constants, Variant};
@@ -133,7 +134,7 @@ impl Control for DcqcnControl {
         kind: "dcqcn",
         doc: "DCQCN: RDMA flows start at line rate, are cut when marks come back, and recover by steps.",
         source: "DCQCN (SIGCOMM 2015) §3",
-        params: &[&core(default_of()), PARAMS],
+        params: &[&core(Defaults { presets: presets::WORDS_OF_RUN_PY, ..default_of() }), PARAMS],
         check: check_dcqcn,
     };
     const SHORTENS: bool = true;

@@ -10,6 +10,7 @@ mod pint;
 use super::config::bdp_bytes;
 use super::control::{AckInfo, Control, FlowPath};
 use super::params::{Defaults, check, core, default_of};
+use super::presets;
 use crate::spec::{ALWAYS, Complaint, Component, Fallback, Kind, Needs, Param, Value, Values};
 use crate::units::{Rate, Time};
 use int::Widths;
@@ -193,6 +194,7 @@ impl Control for HpccControl {
                 ack: ("88B", "HPCC's simulator: 14 B Ethernet, 20 B IPv4, 12 B and INT of 42 B"),
                 window: ("bdp", "HPCC (SIGCOMM 2019) §3.2: W_init = B T"),
                 variable_window: ("true", "HPCC's simulator: VAR_WIN 1"),
+                presets: presets::WORDS_OF_RUN_PY,
                 ..default_of()
             }),
             PARAMS,

@@ -2,6 +2,7 @@
 
 use super::consistency;
 use super::grid::Scenario;
+use super::presets;
 use super::problem::Problems;
 use super::read::Reader;
 use super::registry::Registry;
@@ -88,6 +89,7 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
         source: source.to_owned(),
         tree,
         topology: topology?,
+        host_rates: Vec::new(),
         workloads: workloads?,
         faults: faults?,
         schemes: schemes?,
@@ -100,6 +102,7 @@ fn read(reader: &mut Reader<'_>, tree: Node, source: &str) -> Option<Scenario> {
     // Rules between sections are checked only where each section is sound.
     if reader.problems.is_empty() {
         consistency::check(reader, &scenario);
+        scenario.host_rates = presets::host_rates(&scenario.topology, &scenario.schemes);
     }
     Some(scenario)
 }

@@ -5,6 +5,7 @@ use super::files;
 use super::registry::{ROLES, Registry};
 use super::suggest;
 use crate::spec::{Component, Fallback, Kind, Needs, Param};
+use crate::transport::presets::{self, Given, Preset};
 use crate::user_class::{self, Place};
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -62,7 +63,26 @@ fn of_component(component: &Component, registry: &Registry) -> Json {
         "doc": component.doc,
         "source": component.source,
         "params": component.params().map(|param| of_param(param, registry)).collect::<Json>(),
+        "presets": presets_of(component).iter().map(of_preset).collect::<Json>(),
     })
+}
+
+fn presets_of(component: &Component) -> &'static [Preset] {
+    if component.section == "transport" { presets::presets(component.kind) } else { &[] }
+}
+
+fn of_preset(preset: &Preset) -> Json {
+    json!({
+        "name": preset.name,
+        "doc": preset.doc,
+        "sets": preset.given().map(of_given).collect::<Json>(),
+    })
+}
+
+/// With `at_gbps` where the value is for hosts' links of that rate, and in proportion to it.
+fn of_given(given: &Given) -> Json {
+    let at_gbps = given.at.map(|rate| rate.as_bps() as f64 / 1e9);
+    json!({ "key": given.key, "value": given.value, "at_gbps": at_gbps, "source": given.source })
 }
 
 fn of_param(param: &Param, registry: &Registry) -> Json {

@@ -1,10 +1,12 @@
 //! A scenario that was read, and the order of its cases.
 
 use super::case::Case;
+use super::presets;
 use super::problem::{Problem, Problems};
 use super::tree::Node;
 use super::variant::{Axis, Variant, combinations};
 use crate::spec::{Complaint, Value, Values};
+use crate::units::Rate;
 
 /// When the seeds of a point of the grid are enough. Seeds are taken in the order in which cases have them.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +37,8 @@ pub struct Scenario {
     pub(super) source: String,
     pub(super) tree: Node,
     pub(super) topology: Vec<Variant<Values>>,
+    /// The rate of the hosts' links of each, where a scheme's preset goes by that.
+    pub(super) host_rates: Vec<Option<Rate>>,
     pub(super) workloads: Vec<Vec<Variant<Values>>>,
     pub(super) faults: Vec<Vec<Variant<Values>>>,
     pub(super) schemes: Vec<Vec<Variant<Values>>>,
@@ -92,13 +96,15 @@ impl Scenario {
         sections.extend([scheme, &self.run, &self.measure]);
         combinations(sections).map(move |pick| {
             let axes: Vec<Axis> = pick.iter().flat_map(|variant| variant.axes.iter().cloned()).collect();
+            let network = self.topology.iter().position(|one| std::ptr::eq(one, pick[0]));
+            let host_rate = network.and_then(|place| self.host_rates.get(place).copied().flatten());
             let mut values = pick.into_iter().map(|variant| variant.value.clone());
             let mut next = || values.next().expect("one of each section");
             Case {
                 topology: next(),
                 workloads: self.workloads.iter().map(|_| next()).collect(),
                 faults: self.faults.iter().map(|_| next()).collect(),
-                scheme: next(),
+                scheme: presets::resolved(next(), host_rate),
                 load,
                 seed: 0,
                 run: without_default_rung(next()),

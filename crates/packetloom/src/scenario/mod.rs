@@ -16,6 +16,7 @@ mod grid;
 mod hash;
 mod idle;
 mod longer;
+mod presets;
 mod problem;
 pub mod quantity;
 mod read;

@@ -2,6 +2,7 @@
 
 use super::describe;
 use super::files;
+use super::presets;
 use super::problem::Problem;
 use super::registry::Registry;
 use super::scalar;
@@ -70,6 +71,9 @@ impl<'a> Reader<'a> {
             if let Some(value) = self.default_of(param, &join(path, param.name)) {
                 variants = self.extend(&variants, param, &value, node.line, path)?;
             }
+        }
+        for variant in &mut variants {
+            presets::fill(self, component, node, path, &mut variant.value);
         }
         (sound && self.passes_check(component, &variants, node, path)).then_some(variants)
     }
@@ -259,6 +263,11 @@ impl<'a> Reader<'a> {
         self.value_of_kind(node, path, &param.kind)
     }
 
+    /// The one value of `node` for `param`.
+    pub fn plain_value(&mut self, node: &Node, path: &str, param: &Param) -> Option<Value> {
+        self.value(node, path, param)?.into_iter().next().map(|variant| variant.value)
+    }
+
     fn value_of_kind(&mut self, node: &Node, path: &str, kind: &Kind) -> Option<Vec<Variant<Value>>> {
         match kind {
             Kind::Component(section) => {
@@ -377,7 +386,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn declared<'a>(component: &'a Component, key: &str) -> Option<&'a Param> {
+pub(super) fn declared<'a>(component: &'a Component, key: &str) -> Option<&'a Param> {
     component.params().find(|param| param.name == key)
 }
 

@@ -190,6 +190,9 @@ fn acknowledgements(side: &Side<'_>) -> Option<Held> {
 fn buffer(side: &Side<'_>) -> Option<Held> {
     let queue = side.queue.as_ref()?;
     let format = side.format()?.data;
+    if let Some(Value::Bytes(credits)) = queue.entries.get("credits") {
+        return Some(Held::own(format!("{credits}B for each lossless class of a link, as credit")));
+    }
     let held = match (queue::switch_bytes(queue), side.ports) {
         (Some(_), None) => return None,
         (Some(bytes), Some(ports)) => {
@@ -323,6 +326,25 @@ mod tests {
         let found =
             between("10Gbps", &(scheme("A", "\"tcp\"", pool) + &scheme("B", "\"tcp\"", &queue("100KB"))));
         assert!(found.is_empty(), "100 KB for each of four ports: {found:?}");
+    }
+
+    #[test]
+    fn under_credits_a_buffer_is_what_credit_is_given_for() {
+        let schemes = scheme("A", "\"roce\"", LOSSLESS)
+            + &scheme("B", "\"roce\"", "{ kind = \"cbfc\", credits = \"256KB\" }");
+        let found = between("100Gbps", &schemes);
+        assert!(foreign(&found).is_empty());
+        assert_eq!(found[0].values[1].1, "256000B for each lossless class of a link, as credit");
+    }
+
+    #[test]
+    fn a_preset_gives_constants_the_hosts_rate() {
+        let deployed = "{ kind = \"dcqcn\", preset = \"deployed\" }";
+        let schemes = scheme("A", deployed, LOSSLESS)
+            + &scheme("B", "\"uec\"", "{ kind = \"ndp\", capacity = \"36KB\" }");
+        for rate in ["25Gbps", "400Gbps"] {
+            assert!(foreign(&between(rate, &schemes)).is_empty());
+        }
     }
 
     #[test]

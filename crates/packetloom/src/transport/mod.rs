@@ -5,7 +5,7 @@ pub use packetloom_transport::{
     Entry, FORMAT_PARAMS, FixedRate, Needs, PacketFormat, Scheme, Sending, WithScheme, check_format,
 };
 
-pub use packetloom_rdma::{CONNECTION_COMPONENTS as QUEUE_PAIR_COMPONENTS, python as python_rate};
+pub use packetloom_rdma::{CONNECTION_COMPONENTS as QUEUE_PAIR_COMPONENTS, presets, python as python_rate};
 pub use packetloom_windowed::{CONNECTION_COMPONENTS, python};
 
 use crate::spec::{Complaint, Component, Values};
