@@ -341,6 +341,28 @@ fn the_roofline_has_what_crosses_all_ports_of_a_nic() {
     assert_eq!((inside.communication, inside.ratio(), inside.overlap()), (Time::ZERO, None, None));
 }
 
+/// A decode rank's NIC takes what two prefill ranks send. Two rings leave a server by a NIC each, and a step of training
+/// computes while it sends: both are done before 8·S·f/B, or that and the computing one after the other, would be.
+#[test]
+fn nothing_is_below_the_roofline() {
+    let caches = run(&text(4, "kind = \"kv-cache\", prefill = 2, decode = 1, size = \"9MB\"")).iterations[0];
+    assert_eq!(caches.communication, Time::from_us(1440));
+    near(caches.took().expect("it is done"), caches.roofline(), "two caches into one NIC");
+
+    let rails = "kind = \"rail-optimised\"\nservers = 2\naccelerators = 2\nscale_up = { rate = \"800Gbps\", delay = \"0.5us\" }\n";
+    let rings = "kind = \"collective\", operation = \"all-reduce\", algorithm = \"rail-ring\", channels = 2, size = \"9MB\"";
+    let rings = text(4, rings).replace("kind = \"rack\"\nhosts = 4", rails).replace(NDP, ROCE);
+    let rings = run(&rings).iterations[0];
+    assert_eq!(rings.communication, Time::from_us(540));
+    assert!(rings.took().expect("it is done") < Time::from_us(1080));
+    assert!(rings.ratio().expect("it is done") >= 1.0);
+
+    let training = "kind = \"training\", data = 4, layers = 8, forward = \"300us\", activations = \"1KB\", gradients = \"6MB\"";
+    let training = job(4, training).iterations[0];
+    assert!(training.ratio().expect("it is done") >= 1.0);
+    assert!(training.took().expect("it is done") < training.compute + training.communication);
+}
+
 #[test]
 fn operations_are_of_the_network_that_their_ranks_need() {
     let of = |ranks: u32, more: &str| {

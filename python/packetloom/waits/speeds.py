@@ -24,8 +24,8 @@ from packetloom.waits.tables import labelled
 
 MOST_KINDS = 4
 ROOFLINE = (
-    "Roofline: what the busiest rank computes, and what it sends at its NIC's full rate, one after the other (the IETF "
-    "drafts'). A job that computes while it sends can take less: below 1 is overlap, no mistake."
+    "Roofline: what the busiest rank computes, or what the busiest NIC takes for its messages at its full rate, "
+    "without headers, whichever is more: no repetition can be below 1."
 )
 EXPOSED = "Exposed communication: a repetition's time beyond what its busiest rank computes."
 BUS = "Bus bandwidth: of all operations of a kind, their bytes times the kind's factor, over their time."

@@ -132,11 +132,11 @@ pub const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "communication_ns",
-        "What the busiest rank's messages that leave by its NIC take at the full rate of all its ports, in ns: 8·S·f/B for each operation, 8·S/B for each send",
+        "What the busiest NIC takes at the full rate of all its ports for the messages of a repetition that it sends, or for those that it receives, without headers, in ns",
     ),
     (
         "jct_ratio",
-        "jct_ns over the roofline, compute_ns + communication_ns; NaN if it was not done, or if the roofline is zero",
+        "jct_ns over the roofline, the larger of compute_ns and communication_ns, which no repetition can be below; NaN if it was not done, or if the roofline is zero",
     ),
     (
         "overlap",

@@ -4,7 +4,7 @@ use super::Outcome;
 use super::critical::{self, Bound, Carried, Paths};
 use super::stragglers::{RankRow, ranks};
 use super::timelines::timelines;
-use crate::job::Work;
+use crate::job::{Collective, Work};
 use crate::measure::FlowRow;
 use crate::topology::Topology;
 use crate::units::Time;
@@ -124,8 +124,8 @@ pub struct IterationRow {
     pub alone: Option<(Time, Time)>,
     /// For how long the busiest rank computed; two computations at once count once.
     pub compute: Time,
-    /// What the messages of the busiest rank that take its NIC need at the full rate of all its ports, without headers:
-    /// 8·S·f/B for each collective operation, 8·S/B for each send.
+    /// What the busiest NIC takes at the full rate of all its ports for what it sends, or for what it receives, without
+    /// headers.
     pub communication: Time,
 }
 
@@ -135,10 +135,11 @@ impl IterationRow {
         (self.end != Time::NEVER).then(|| self.end - self.start)
     }
 
-    /// What it would take if nothing but computing and the links' rate took time, one after the other
-    /// (draft-calabria-bmwg-ai-fabric-training-bench).
+    /// What no repetition can be below, however it computes while it sends: the busiest rank computes, and the busiest NIC
+    /// carries its messages. (draft-calabria-bmwg-ai-fabric-training-bench adds both up, and takes 8·S·f/B for each
+    /// operation. A job that overlaps them is below that, and so is an operation that goes by several NICs of a server.)
     pub fn roofline(&self) -> Time {
-        self.compute + self.communication
+        self.compute.max(self.communication)
     }
 
     /// Its time over the roofline, if that is any.
@@ -299,9 +300,7 @@ pub fn iterations(
 /// The repetitions of a job, but for what its ranks computed.
 fn iterations_of(job: &Job, spans: &[RankSpans], topology: &Topology) -> BTreeMap<u32, IterationRow> {
     let program = &job.plan.program;
-    let ranks = 0..program.ranks.len() as u32;
-    let communication =
-        ranks.map(|rank| communication(&job.plan, rank, topology)).max().unwrap_or(Time::ZERO);
+    let communication = communication(&job.plan, topology);
     let mut rows: BTreeMap<u32, (IterationRow, usize)> = BTreeMap::new();
     for (_, rank, spans) in spans.iter().filter(|(source, ..)| *source == job.source) {
         for span in spans {
@@ -332,25 +331,75 @@ fn iterations_of(job: &Job, spans: &[RankSpans], topology: &Topology) -> BTreeMa
     rows.into_iter().map(finished).collect()
 }
 
-fn communication(plan: &Plan, rank: u32, topology: &Topology) -> Time {
-    let operations = plan.program.ranks[rank as usize].operations();
-    let bytes = |(place, work): (u32, Work)| match work {
-        Work::Send { peer, .. } if stay_inside(plan, &[rank, peer], topology) => 0.0,
-        Work::Send { bytes, .. } => bytes as f64,
-        Work::Collective { group, .. }
-            if stay_inside(plan, &plan.program.groups[group as usize], topology) =>
-        {
-            0.0
+/// What the busiest NIC takes for what it sends in a repetition, or for what it receives.
+fn communication(plan: &Plan, topology: &Topology) -> Time {
+    let mut nics = Nics { plan, topology, bytes: vec![[0; 2]; plan.program.ranks.len()] };
+    // Layers and micro-batches repeat the same operations. Those of a matrix may be of as many bytes and yet differ.
+    let mut times: BTreeMap<(u32, &'static str, u64, u32), (&Operation, u64)> = BTreeMap::new();
+    for exchange in plan.exchanges() {
+        match exchange {
+            Exchange::Send { rank, place } => nics.send(*rank, *place),
+            Exchange::Collective(operation) if operation.kind != Collective::AllToAll => {
+                let key = (operation.group, operation.kind.name(), operation.bytes, operation.lanes);
+                times.entry(key).or_insert((operation, 0)).1 += 1;
+            }
+            Exchange::Collective(operation) => nics.collective(operation, 1),
         }
-        Work::Collective { .. } => match plan.exchange(plan.exchange_of(rank, place)) {
-            Exchange::Collective(operation) => operation.bytes as f64 * operation.bus_factor(),
-            Exchange::Send { .. } => 0.0,
-        },
-        Work::Compute { .. } | Work::Receive { .. } => 0.0,
-    };
-    let total: f64 = (0..).zip(operations).map(|(place, one)| bytes((place, one.work))).sum();
-    let rate = topology.rate_of(plan.settings.hosts[rank as usize]);
-    Time((total * 8e12 / rate.as_bps() as f64).round() as u64)
+    }
+    for (operation, times) in times.into_values() {
+        nics.collective(operation, times);
+    }
+    nics.longest()
+}
+
+/// The bytes that each rank's NIC sends and receives.
+struct Nics<'a> {
+    plan: &'a Plan,
+    topology: &'a Topology,
+    bytes: Vec<[u64; 2]>,
+}
+
+impl Nics<'_> {
+    fn add(&mut self, from: u32, to: u32, bytes: u64) {
+        if !stay_inside(self.plan, &[from, to], self.topology) {
+            self.bytes[from as usize][0] += bytes;
+            self.bytes[to as usize][1] += bytes;
+        }
+    }
+
+    fn send(&mut self, rank: u32, place: u32) {
+        let work = self.plan.program.ranks[rank as usize].operations()[place as usize].work;
+        if let Work::Send { peer, bytes, .. } = work {
+            self.add(rank, peer, bytes);
+        }
+    }
+
+    /// An operation that takes place so often.
+    fn collective(&mut self, operation: &Operation, times: u64) {
+        let rank = |place| self.plan.rank_at(operation.group, place);
+        if stay_inside(self.plan, &self.plan.program.groups[operation.group as usize], self.topology) {
+            return;
+        }
+        for place in 0..operation.ranks {
+            let from = rank(place);
+            for lane in 0..operation.lanes {
+                let pattern = operation.pattern(lane);
+                for slot in (0..pattern.stages(place)).flat_map(|stage| pattern.stage(place, stage).slots) {
+                    let message = operation.message(lane, place, slot);
+                    self.add(from, self.plan.rank_at(operation.group, message.to), message.bytes * times);
+                }
+            }
+        }
+    }
+
+    fn longest(&self) -> Time {
+        let takes = |(rank, bytes): (usize, &[u64; 2])| {
+            let rate = self.topology.rate_of(self.plan.settings.hosts[rank]);
+            let bits = 8 * u128::from(bytes[0].max(bytes[1]));
+            Time((bits * 1_000_000_000_000 / u128::from(rate.as_bps())) as u64)
+        };
+        self.bytes.iter().enumerate().map(takes).max().unwrap_or(Time::ZERO)
+    }
 }
 
 /// Whether these ranks reach each other by the switch inside their server. Where there is none, those of a server have
