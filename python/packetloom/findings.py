@@ -254,7 +254,7 @@ def _headline(answer: Answer, measure: Measure, here: Condition, *, is_capital: 
     is_all = len(outcome.leaders) == len(ranked)
     if outcome.kind == "best":
         yield from _names(outcome.leaders)
-        yield " is best: "
+        yield f" is best{_of_what(answer.question)}: "
     elif outcome.kind in ("same", "alike"):
         if is_all and len(ranked) > 2:
             yield f"{'All' if is_capital else 'all'} {len(ranked)}"
@@ -264,6 +264,13 @@ def _headline(answer: Answer, measure: Measure, here: Condition, *, is_capital: 
         yield what + (": " if is_all else ", and best: ")
     elif outcome.kind == "untold":
         yield f"{'None' if is_capital else 'none'} is shown to be best: "
+
+
+def _of_what(question: Question) -> str:
+    """What a best one is best of, where that is not all flows, packet by packet."""
+    finished = ", of the flows that finished" if question.unfinished else ""
+    estimates = ", by an estimate beside packets" if question.estimated & set(question.rivals) else ""
+    return finished + estimates
 
 
 def _up_to(measure: Measure, here: Condition, alike: Sequence[str]) -> Iterator[Part]:
