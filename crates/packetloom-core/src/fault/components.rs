@@ -109,6 +109,14 @@ pub(super) const FAULTS: &[Made<Does>] = &[
             params: &[&[
                 BETWEEN,
                 Param {
+                    name: "one_way",
+                    kind: Kind::Flag,
+                    default: Fallback::Value("false"),
+                    doc: "Whether only what goes from the first of the two to the second is slower, and not what comes back.",
+                    source: "packetloom",
+                    acts: ALWAYS,
+                },
+                Param {
                     name: "rate",
                     kind: Kind::Rate,
                     default: Fallback::Required,

@@ -303,7 +303,11 @@ impl Outage {
 
 /// The links that a fault slows down, and how.
 fn degraded(fault: &Values, topology: &Topology) -> Result<Degraded, Complaint> {
-    let links: BTreeSet<usize> = links_between(fault, topology)?.into_iter().collect();
+    let mut links: BTreeSet<usize> = links_between(fault, topology)?.into_iter().collect();
+    if fault.flag("one_way") {
+        let ones = nodes_at(fault, topology)?.map_or_else(Vec::new, |[ones, _]| ones);
+        links.retain(|&link| ones.contains(&topology.links[link].src));
+    }
     let rate = fault.rate("rate");
     if let Some(&link) = links.iter().find(|&&link| topology.links[link].rate <= rate) {
         let message = format!("the link has {} anyway; write a lower rate", topology.links[link].rate);
@@ -316,12 +320,9 @@ fn degraded(fault: &Values, topology: &Topology) -> Result<Degraded, Complaint> 
 
 /// The links that the parameter `between` names; all where it is left out.
 fn links_between(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Complaint> {
-    let Some(ends) = fault.optional_list("between") else { return Ok((0..topology.links.len()).collect()) };
-    let nodes = |end: &Value| match end {
-        Value::Text(name) => topology.nodes_called(name, "between"),
-        other => panic!("a node's name is {other:?}"),
+    let Some([ones, others]) = nodes_at(fault, topology)? else {
+        return Ok((0..topology.links.len()).collect());
     };
-    let (ones, others) = (nodes(&ends[0])?, nodes(&ends[1])?);
     let joins = |a: u32, b: u32| ones.contains(&a) && others.contains(&b);
     let links = topology.links.iter().enumerate();
     let links = links.filter(|(_, link)| joins(link.src, link.dst) || joins(link.dst, link.src));
@@ -330,6 +331,16 @@ fn links_between(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Comp
         return Err(Complaint::new("between", "there is no link between these; write neighbours"));
     }
     Ok(links)
+}
+
+/// The nodes at each of the two ends that the parameter `between` names, if it is there.
+fn nodes_at(fault: &Values, topology: &Topology) -> Result<Option<[Vec<u32>; 2]>, Complaint> {
+    let Some(ends) = fault.optional_list("between") else { return Ok(None) };
+    let nodes = |end: &Value| match end {
+        Value::Text(name) => topology.nodes_called(name, "between"),
+        other => panic!("a node's name is {other:?}"),
+    };
+    Ok(Some([nodes(&ends[0])?, nodes(&ends[1])?]))
 }
 
 fn links_of_switch(fault: &Values, topology: &Topology) -> Result<Vec<usize>, Complaint> {
