@@ -3,6 +3,7 @@
 use super::admission::{Limit, Marking};
 use super::booked::{Booked, Opening};
 use super::list::List;
+use super::shared_buffer::Thresholds;
 use super::{Buffer, Built, Counts, Holds, Joined, Occupancy, Queue, Site, has_room, limit};
 use crate::packet::{Kind, Packet};
 use crate::packets::{PacketId, Packets};
@@ -68,6 +69,14 @@ const COMPONENT: Component = Component {
             "Above this all data is marked; in between with a probability that rises from 0 to 1.",
             "UEC, htsim_uec: 80 % of the bandwidth-delay product",
         ),
+        Param {
+            name: "ecn_by_rate",
+            kind: Written::Flag,
+            default: Fallback::Value("false"),
+            doc: "Whether the thresholds, which are for the hosts' rate, are in proportion to the rate at ports of another, as a queue of so many bytes waits there for less time or more; or the same.",
+            source: "htsim_uec: the same at every rate; in proportion: HPCC's run.py",
+            acts: &[Needs::Set("ecn_min")],
+        },
         Param {
             name: "ecn_last_hop",
             kind: Written::Flag,
@@ -163,6 +172,8 @@ struct Rules {
     /// Headers sent while data waits before a data packet is.
     headers_per_data: u64,
     marking: Marking,
+    /// Where marking depends on a port's rate.
+    thresholds: Option<Thresholds>,
     marks_last_hop: bool,
 }
 
@@ -200,6 +211,7 @@ impl Trimming {
                 (Some(min), Some(max)) => Marking::between(min, max, 1.0),
                 _ => Marking::Never,
             },
+            thresholds: Thresholds::of(values).filter(|_| values.flag("ecn_by_rate")),
             marks_last_hop: values.flag("ecn_last_hop"),
         })
     }
@@ -380,6 +392,9 @@ impl Holds for Trimming {
     fn place(&mut self, site: Site) {
         self.is_last_hop = site.is_switch && site.far_links.is_none();
         self.marks &= !self.is_last_hop || self.rules.marks_last_hop;
+        if let Some(thresholds) = self.rules.thresholds.filter(|_| site.rate != site.host_rate) {
+            Arc::make_mut(&mut self.rules).marking = thresholds.at(&site);
+        }
     }
 
     #[inline]
@@ -416,6 +431,7 @@ mod tests {
     use super::*;
     use crate::queue::testing::TestBuffer;
     use crate::random::Purpose;
+    use crate::spec::Value;
 
     fn rules(capacity: u64, headers: u64, by_coin: bool, headers_per_data: u64) -> Rules {
         Rules {
@@ -428,6 +444,7 @@ mod tests {
             return_to_sender: false,
             headers_per_data,
             marking: Marking::Never,
+            thresholds: None,
             marks_last_hop: true,
         }
     }
@@ -530,6 +547,37 @@ mod tests {
         assert_eq!(marked(sharp(9_063), 1, false), [true]);
         assert_eq!(marked(Rules { marks_last_hop: false, ..sharp(0) }, 5, true), [false; 5]);
         assert_eq!(marked(Rules { marks_last_hop: false, ..sharp(0) }, 5, false), [true; 5]);
+    }
+
+    #[test]
+    fn thresholds_by_rate_are_four_times_as_high_at_a_link_four_times_as_fast() {
+        let marked_first = |by_rate: bool, rate: u64| {
+            let entries = [
+                ("ecn_min", Value::Bytes(20_000)),
+                ("ecn_max", Value::Bytes(20_000)),
+                ("ecn_by_rate", Value::Flag(by_rate)),
+            ];
+            let entries = entries.map(|(name, value)| (name.to_owned(), value)).into();
+            let thresholds = Thresholds::of(&Values { kind: "ndp".to_owned(), entries });
+            let site = Site { rate: crate::units::Rate::from_gbps(rate), ..to_host(false) };
+            let mut queue = Trimming::under(Rules {
+                marking: Marking::between(20_000, 20_000, 1.0),
+                thresholds: thresholds.filter(|_| by_rate),
+                ..rules(100, 8, false, NO_END)
+            });
+            queue.place(site);
+            let mut queue = TestBuffer::<()>::new(Buffer::Trimming(queue));
+            let mut random = stream();
+            for flow in 0..20 {
+                queue.put(Packet { ecn_capable: true, ..packet(flow, Kind::Data) }, 0, &mut random);
+            }
+            let left = std::iter::from_fn(|| queue.take(&mut random));
+            left.take_while(|packet| packet.congestion_experienced).count()
+        };
+        // 20 wait, 9064 B each: 20 KB are two of them, 80 KB are eight.
+        let marked =
+            [(false, 100), (false, 400), (true, 100), (true, 400)].map(|(by, at)| marked_first(by, at));
+        assert_eq!(marked, [18, 18, 18, 12]);
     }
 
     #[test]

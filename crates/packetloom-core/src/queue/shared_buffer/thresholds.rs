@@ -85,13 +85,15 @@ pub(in crate::queue) struct Thresholds {
 }
 
 impl Thresholds {
-    /// Those of a queue that marks.
+    /// Those of a queue that marks. Of one without a probability, it rises to 1; of one without a rate, they are for
+    /// the hosts'.
     pub(in crate::queue) fn of(values: &Values) -> Option<Thresholds> {
+        let has = |key: &str| values.entries.contains_key(key);
         Some(Thresholds {
             min: values.optional_bytes("ecn_min")?,
             max: values.optional_bytes("ecn_max")?,
-            probability: values.number("ecn_probability"),
-            rate: values.optional_rate("ecn_rate"),
+            probability: if has("ecn_probability") { values.number("ecn_probability") } else { 1.0 },
+            rate: if has("ecn_rate") { values.optional_rate("ecn_rate") } else { None },
             by_rate: values.flag("ecn_by_rate"),
         })
     }
