@@ -307,6 +307,7 @@ def beside(param: Mapping[str, Json]) -> dict[str, Json]:
 
 SET: dict[str, Json] = {
     "ecn_min": "5KB",
+    "pause_time": "50us",
     "pool": "60KB",
     "query": "100B",
     "oversubscription": 2,

@@ -155,7 +155,7 @@ impl Intake {
             let message =
                 LinkMessage::Pause { class, quanta, origin: PauseOrigin { link: back, passed_on: 0 } };
             say(Packet { time: now, ..message.packet(self.settings.frame_bytes) });
-            if let Some(in_time) = message.say_again_after(rate) {
+            if let Some(in_time) = self.settings.say_again_after(message, rate) {
                 self.ends.retain(|&(_, of_link, of_class)| (of_link, of_class) != (link, class));
                 self.ends.push((now + in_time, link, class));
             }
@@ -193,6 +193,8 @@ mod tests {
             ("lossless", Value::List(vec![Value::Count(3)])),
             ("pause_frame", Value::Bytes(64)),
             ("pause_time", pause_time),
+            ("pause_repeats", Value::Text("in-time".to_owned())),
+            ("egress_limits", Value::Text("lossy".to_owned())),
         ]);
         let entries = entries.map(|(key, value)| (key.to_owned(), value)).collect();
         let nic = Values { kind: "shared-buffer".to_owned(), entries };

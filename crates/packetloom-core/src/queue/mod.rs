@@ -37,8 +37,8 @@ pub use pfabric::PFabric;
 pub use python::{LAYOUTS, ROLE as PYTHON, symbols};
 pub use shared_buffer::{
     CLASSES, CONTROL, Headroom, LARGEST_BUFFER, Memory, Pause, PauseRecord, SharedPort, Signals,
-    charged_class, check_host_limits, check_limits, departure, interpolated, may_deadlock, pause_bytes,
-    pauses,
+    charged_class, check_host_limits, check_limits, departure, interpolated, is_lossless, may_deadlock,
+    pause_bytes, pauses, pauses_run_out,
 };
 pub use trimming::Trimming;
 pub use weighted_fair::WeightedFair;

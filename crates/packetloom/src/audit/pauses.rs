@@ -15,7 +15,7 @@ pub(super) struct Pauses {
 
 impl Pauses {
     pub(super) fn new(terms: Terms<'_>) -> Pauses {
-        let is_kept = queue::pause_bytes(terms.queue).is_some() && !terms.queue.flag("unsafe_headroom");
+        let is_kept = queue::is_lossless(terms.queue);
         Pauses { is_safe: is_kept && !terms.has_faults && terms.queue.optional_time("watchdog").is_none() }
     }
 

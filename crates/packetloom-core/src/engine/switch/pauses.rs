@@ -35,6 +35,8 @@ pub(in crate::engine) struct PauseSettings {
     pub(in crate::engine) frame_bytes: u16,
     /// How long a PAUSE holds; [`Time::NEVER`]: until a RESUME.
     lasts: Time,
+    /// Whether a PAUSE that ends is said again in time; else with each packet that comes meanwhile.
+    in_time: bool,
     /// For how long a class may be kept from being sent; [`Time::NEVER`]: for any time.
     patience: Time,
 }
@@ -45,6 +47,7 @@ impl PauseSettings {
         Some(PauseSettings {
             frame_bytes: queue::pause_bytes(queue)? as u16,
             lasts: queue.optional_time("pause_time").unwrap_or(Time::NEVER),
+            in_time: !queue::pauses_run_out(queue),
             patience: queue.optional_time("watchdog").unwrap_or(Time::NEVER),
         })
     }
@@ -56,6 +59,11 @@ impl PauseSettings {
         } else {
             LinkMessage::quanta(self.lasts, rate)
         }
+    }
+
+    /// After how long a message to a link of this rate is to be said again, if whatever comes meanwhile.
+    pub(in crate::engine) fn say_again_after(&self, message: LinkMessage, rate: Rate) -> Option<Time> {
+        message.say_again_after(rate).filter(|_| self.in_time)
     }
 }
 
@@ -234,7 +242,7 @@ impl Switch {
             let message = LinkMessage::Pause { class, quanta, origin };
             let frame = Packet { time: now, ..message.packet(pauses.settings.frame_bytes) };
             ports[back as usize].accept(now, wires.packets.add(frame), wires, None);
-            if let Some(in_time) = message.say_again_after(rate) {
+            if let Some(in_time) = pauses.settings.say_again_after(message, rate) {
                 // The reminder of the pause before, if there is one, comes sooner, and is none any more.
                 pauses.renewals.insert((link, class), now + in_time);
                 wires.remind((node, link), now + in_time, LinkMessage::PauseEnds { class });

@@ -68,8 +68,17 @@ pub(super) fn reserve(queue: &Values) -> u64 {
 /// What the links of a switch leave of its buffer to share, if anything; `headroom`: of each link, for one class.
 pub(super) fn shared_bytes(queue: &Values, headroom: &[u64]) -> Option<u64> {
     let classes = u64::from(lossless(queue).count_ones());
-    let of_links = headroom.len() as u64 * reserve(queue) * by_mmu(queue, 1, super::CLASSES as u64);
+    let of_links = reserves(queue, headroom.len());
     queue.bytes("buffer").checked_sub(headroom.iter().sum::<u64>() * classes + of_links)
+}
+
+/// What so many links leave of it where headroom is not kept apart, as ConWeave's simulator counts at egress.
+pub(super) fn shared_bytes_without_headroom(queue: &Values, links: usize) -> u64 {
+    queue.bytes("buffer").saturating_sub(reserves(queue, links))
+}
+
+fn reserves(queue: &Values, links: usize) -> u64 {
+    links as u64 * reserve(queue) * by_mmu(queue, 1, super::CLASSES as u64)
 }
 
 /// The headroom must be enough for each link, and leave memory to share, at every switch; and pauses must end, though

@@ -1,8 +1,8 @@
 //! The memory manager of a switch: what is admitted, which link is charged for it, and when a link is paused and
 //! resumed.
 
-use super::limits::{GUARANTEED_BYTES, reserve, shared_bytes};
-use super::{CLASSES, by_mmu, class_in, doublings, lossless};
+use super::limits::{GUARANTEED_BYTES, reserve, shared_bytes, shared_bytes_without_headroom};
+use super::{CLASSES, by_mmu, class_in, doublings, limits_all, lossless, pauses_run_out};
 use crate::spec::Values;
 use crate::units::Rate;
 use std::ops::Range;
@@ -55,6 +55,10 @@ pub struct Memory {
     reserve: u64,
     resume_offset: u64,
     egress_alpha_q16: Option<u64>,
+    /// What all queues may hold together, where lossless ones are limited at egress too.
+    egress_limit: Option<u64>,
+    /// Whether a link is paused again with each packet that it is paused for.
+    pauses_again: bool,
     /// What a lossless class of a link may have at most before it is paused, where that does not go by what is free.
     pause_above: Option<u64>,
     lossless: u8,
@@ -95,6 +99,8 @@ impl Memory {
             reserve: reserve(queue),
             resume_offset: queue.optional_bytes("resume_offset").unwrap_or(offset),
             egress_alpha_q16: egress_alpha.map(q16),
+            egress_limit: limits_all(queue).then(|| shared_bytes_without_headroom(queue, links.len())),
+            pauses_again: pauses_run_out(queue),
             pause_above: queue.optional_bytes("pause_above"),
             lossless: lossless(queue),
             used: 0,
@@ -248,12 +254,12 @@ impl Memory {
         };
         let is_within = self.sharing == Sharing::Thresholds || self.used + size <= self.buffer;
         (is_in_time || (fits_headroom && is_within))
-            && (self.is_lossless(class) || self.leaves(size, waiting))
+            && ((self.is_lossless(class) && self.egress_limit.is_none()) || self.leaves(size, waiting))
     }
 
     /// Whether a queue with so much waiting may grow, where that is limited at egress.
     fn leaves(&self, size: u64, waiting: u64) -> bool {
-        let free = self.shared_limit.saturating_sub(self.used);
+        let free = self.egress_limit.unwrap_or(self.shared_limit).saturating_sub(self.used);
         self.egress_alpha_q16.is_none_or(|alpha| waiting + size <= (free * alpha) >> 16)
     }
 
@@ -312,7 +318,8 @@ impl Memory {
                 Sharing::Pools => beyond > 0 && (charge.headroom > 0 || beyond > self.threshold(link, class)),
             }
         };
-        self.classes(candidates & self.lossless & !self.links[link].paused, is_over)
+        let settled = if self.pauses_again { 0 } else { self.links[link].paused };
+        self.classes(candidates & self.lossless & !settled, is_over)
     }
 
     fn to_resume(&self, link: usize, candidates: u8) -> u8 {

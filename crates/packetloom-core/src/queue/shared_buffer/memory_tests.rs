@@ -12,7 +12,9 @@ fn memory(mmu: &str, buffer: u64, headroom: u64, rates: &[Rate], others: &[(&str
         ["reserve", "alpha", "alpha_by_rate", "pause_above", "egress_alpha", "resume_offset", "headroom"];
     let mut entries: std::collections::BTreeMap<String, Value> =
         absent.map(|key| (key.to_owned(), Value::Absent)).into();
-    entries.insert("mmu".to_owned(), Value::Text(mmu.to_owned()));
+    for (key, word) in [("mmu", mmu), ("egress_limits", "lossy"), ("pause_repeats", "in-time")] {
+        entries.insert(key.to_owned(), Value::Text(word.to_owned()));
+    }
     entries.insert("buffer".to_owned(), Value::Bytes(buffer));
     entries.insert("lossless".to_owned(), Value::List(vec![Value::Count(3)]));
     entries.extend(others.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
@@ -86,6 +88,36 @@ fn a_paused_link_is_resumed_when_it_is_an_offset_below_its_threshold() {
     let before = now + u64::from(PACKET);
     assert!(before + 3_072 > (shared - before) / 8, "{before} B were little enough");
     assert_eq!(memory.paused(0), 0);
+}
+
+#[test]
+fn pauses_that_run_out_are_repeated_with_each_packet_above_the_threshold() {
+    let arrivals = [("pause_repeats", Value::Text("arrivals".to_owned()))];
+    for (others, expected) in [(&[][..], 0), (&arrivals[..], 1 << 3)] {
+        let mut memory = memory("conweave-ns3", 9_000_000, 100_000, &[LINK; 4], others);
+        paused_at(&mut memory, 0, 2_096);
+        let again = [0, 0].map(|_| memory.arrive(0, 3, PACKET, 0).1.pause);
+        assert_eq!((again, memory.paused(0)), ([expected; 2], 1 << 3));
+    }
+}
+
+#[test]
+fn a_limit_at_egress_of_all_drops_what_is_lossless_and_reckons_with_the_headroom() {
+    let limits = [("egress_limits", Value::Text("all".to_owned()))];
+    let most = |others: &[(&str, Value)]| {
+        let mut memory = memory("conweave-ns3", 1_000_000, 100_000, &[LINK; 2], others);
+        let mut waiting = 0;
+        while waiting < 900_000 && memory.arrive(0, 3, PACKET, waiting).0 {
+            waiting += u64::from(PACKET);
+        }
+        (waiting, memory.lossless_drops())
+    };
+    // 2 links have 8 x 1048 B each: half of the rest is in the queue as half is free.
+    let half = (1_000_000 - 2 * 8 * 1_048) / 2;
+    let (limited, drops) = most(&limits);
+    assert!((half..=half + u64::from(PACKET)).contains(&limited) && drops == 1, "{limited}, {drops}");
+    // Otherwise it fills the pool and its headroom.
+    assert!(most(&[]).0 > 800_000, "{:?}", most(&[]));
 }
 
 #[test]

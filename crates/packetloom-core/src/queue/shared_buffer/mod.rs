@@ -138,6 +138,14 @@ const COMPONENT: Component = Component {
                 acts: ALWAYS,
             },
             Param {
+                name: "egress_limits",
+                kind: Kind::Choice(&["lossy", "all"]),
+                default: Fallback::Value("lossy"),
+                doc: "What egress_alpha limits: the classes that are not lossless; or, to replay ConWeave's ns-3 simulator, all, so that lossless ones lose packets, too, and of the whole buffer but what each link may always use.",
+                source: "ConWeave's ns-3 simulator, switch-mmu.cc: all",
+                acts: ALWAYS,
+            },
+            Param {
                 name: "resume_offset",
                 kind: Kind::Bytes,
                 default: Fallback::Absent,
@@ -160,6 +168,14 @@ const COMPONENT: Component = Component {
                 doc: "How long a PAUSE holds, in whole quanta of 512 bit times, of which a PAUSE can say 65535; it is repeated in time while the switch is short of buffer. Left out: until a RESUME.",
                 source: "IEEE 802.1Qbb; HPCC's ns-3 simulator: until a RESUME",
                 acts: ALWAYS,
+            },
+            Param {
+                name: "pause_repeats",
+                kind: Kind::Choice(&["in-time", "arrivals"]),
+                default: Fallback::Value("in-time"),
+                doc: "When a PAUSE that ends after pause_time is said again: before it ends, as long as the switch is short of buffer; or, to replay ConWeave's ns-3 simulator, only with each packet that arrives while it is, so that a pause runs out where none arrives, and lossless classes may lose packets.",
+                source: "packetloom; ConWeave's ns-3 simulator, switch-node.cc: arrivals",
+                acts: &[Needs::Set("pause_time")],
             },
             Param {
                 name: "watchdog",
@@ -214,6 +230,21 @@ fn check(values: &Values) -> Result<(), Complaint> {
     if let Some(key) = meaningless.filter(|_| classes.is_empty()) {
         return Err(Complaint::new(key, "has no meaning where no class is lossless; leave it out"));
     }
+    if limits_all(values) && values.text("mmu") == "hpcc-ns3" && *values.get("egress_alpha") == Value::Absent
+    {
+        let message = "\"hpcc-ns3\" limits nothing at egress; write egress_alpha, too, or leave this out";
+        return Err(Complaint::new("egress_limits", message));
+    }
+    if limits_all(values) && classes.is_empty() {
+        return Err(Complaint::new(
+            "egress_limits",
+            "no class is lossless, so all are limited; leave it out",
+        ));
+    }
+    if pauses_run_out(values) && *values.get("pause_time") == Value::Absent {
+        let message = "a pause that does not end is not repeated; write pause_time, too, or leave this out";
+        return Err(Complaint::new("pause_repeats", message));
+    }
     if values.optional_bytes("pause_above") == Some(0) {
         return Err(Complaint::new(
             "pause_above",
@@ -238,6 +269,22 @@ pub(super) fn numbers(values: &Values) -> Vec<u64> {
 /// Which classes are lossless, a bit for each.
 pub(super) fn lossless(values: &Values) -> u8 {
     numbers(values).into_iter().fold(0, |classes, class| classes | 1 << class)
+}
+
+/// Whether lossless classes are limited at egress, too.
+fn limits_all(queue: &Values) -> bool {
+    queue.text("egress_limits") == "all"
+}
+
+/// Whether pauses are repeated by arrivals only, and run out without.
+pub fn pauses_run_out(queue: &Values) -> bool {
+    queue.text("pause_repeats") == "arrivals"
+}
+
+/// Whether a queue that pauses keeps its lossless classes from every loss.
+pub fn is_lossless(queue: &Values) -> bool {
+    pause_bytes(queue).is_some()
+        && !(queue.flag("unsafe_headroom") || limits_all(queue) || pauses_run_out(queue))
 }
 
 /// The size of its pause frames, if a queue is one of these.
