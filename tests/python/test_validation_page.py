@@ -29,7 +29,7 @@ def test_rows_are_counted_by_what_they_are_against_and_shown_where_they_do_not_h
     part = page.page_part(page.kept_rows(ROWS, {}))
     lines = [line.split(" | ") for line in part.splitlines()]
     counts = {line[0].removeprefix("| "): line[1:7] for line in lines if len(line) == 8}
-    assert counts["htsim: NDP, EQDS, Ultra Ethernet"] == ["1", "1", "1", "0", "0", "0"]
+    assert counts["htsim: NDP, RoCE, Swift, EQDS, Ultra Ethernet"] == ["1", "1", "1", "0", "0", "0"]
     assert counts["HPCC's ns-3"] == ["1", "0", "1", "0", "0", "0"]
     assert counts["ns-2: pFabric, DCTCP, TCP"] == ["1", "0", "0", "0", "1", "0"]
     assert counts["all"] == ["3", "1", "2", "0", "1", "0"]

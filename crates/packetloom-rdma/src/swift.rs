@@ -37,7 +37,7 @@ const PARAMS: &[Param] = &[
         name: "constants",
         kind: Kind::Choice(&["paper", "htsim"]),
         default: Fallback::Value("paper"),
-        doc: "Whose constants hold for what is left out below: the paper's scale for a fabric, or htsim's guesses.",
+        doc: "Whose constants hold for what is left out below: the paper's scale for a fabric, or htsim's guesses. With htsim windows are of whole bytes, and flow scaling goes by whole packets, as there.",
         source: "Swift (SIGCOMM 2020) §3, §4; htsim: swift.cpp",
         acts: ALWAYS,
     },
@@ -63,8 +63,8 @@ const PARAMS: &[Param] = &[
     ),
     time(
         "hop_target",
-        "What each link of the way adds to the target (h). Left out: base_target / 6.55.",
-        "htsim: swift.cpp, hdiv",
+        "What each link of the way adds to the target (h). Left out: base_target / 6.55 (paper), 0 (htsim).",
+        "htsim: swift.cpp, hdiv, which counts no hops, as Route::clone() loses their number",
     ),
     time(
         "fs_range",
@@ -183,6 +183,8 @@ impl Scaling {
 struct Window {
     packets: f64,
     decreased_at: Time,
+    /// Where it is counted in whole bytes: how many a packet has.
+    bytes_of_packet: Option<f64>,
 }
 
 impl Window {
@@ -190,11 +192,19 @@ impl Window {
     fn change(&mut self, s: &Settings, now: Time, rtt: Time, to: impl FnOnce(f64, bool) -> f64) {
         let before = self.packets;
         let may_decrease = now.since(self.decreased_at) >= rtt;
-        self.packets = to(before, may_decrease).clamp(s.min_window, s.max_window);
+        let packets = to(before, may_decrease).clamp(s.min_window, s.max_window);
+        self.packets = self.bytes_of_packet.map_or(packets, |bytes| whole_bytes(packets, bytes));
         if self.packets < before {
             self.decreased_at = now;
         }
     }
+}
+
+/// What is left of a window that an integer holds in bytes, one at least. What is a whole number but for the last bits
+/// stays.
+fn whole_bytes(packets: f64, bytes_of_packet: f64) -> f64 {
+    const LAST_BITS: f64 = 1e-6;
+    (packets * bytes_of_packet + LAST_BITS).floor().max(1.0) / bytes_of_packet
 }
 
 /// Algorithm 1, on an acknowledgement of so many packets.
@@ -267,7 +277,11 @@ impl Control for SwiftControl {
     fn new(s: &Settings, path: &FlowPath) -> SwiftControl {
         let window = bdp_bytes(path.rate, path.base_rtt) as f64 / path.mss_bytes as f64;
         let packets = s.initial_window.unwrap_or(if s.is_paper { window } else { 12.0 });
-        let window = Window { packets: packets.clamp(s.min_window, s.max_window), decreased_at: Time::ZERO };
+        let window = Window {
+            packets: packets.clamp(s.min_window, s.max_window),
+            decreased_at: Time::ZERO,
+            bytes_of_packet: (!s.is_paper).then_some(path.mss_bytes as f64),
+        };
         SwiftControl {
             rate: path.initial_rate,
             mss_bytes: path.mss_bytes,
@@ -292,7 +306,9 @@ impl Control for SwiftControl {
         (self.timeouts, self.is_answered) = (0, true);
         self.rtt = ack.now.since(fields.sent_at);
         let (at_endpoint, acked) = (f64::from(fields.waited), f64::from(ack.arrived));
-        let target = self.targets.fabric + self.targets.scaling.of(self.packets());
+        // htsim divides two integers: below a packet flow scaling is full.
+        let packets = if s.is_paper { self.packets() } else { self.packets().floor() };
+        let target = self.targets.fabric + self.targets.scaling.of(packets);
         let in_fabric = (self.rtt.as_ps() as f64 - at_endpoint, target);
         let at_endpoint = (at_endpoint, self.targets.endpoint);
         self.fabric.change(s, ack.now, self.rtt, |window, may| answered(s, window, in_fabric, acked, may));
@@ -353,7 +369,7 @@ fn targets(s: &Settings, path: &FlowPath) -> Targets {
     let base = base.as_ps() as f64;
     let or = |time: Option<Time>, default: f64| time.map_or(default, |time| time.as_ps() as f64);
     Targets {
-        fabric: base + f64::from(path.hops) * or(s.hop_target, base / 6.55),
+        fabric: base + f64::from(path.hops) * or(s.hop_target, if s.is_paper { base / 6.55 } else { 0.0 }),
         scaling: Scaling::new(or(s.fs_range, 5.0 * base), s.fs_min, s.fs_max),
         endpoint: or(s.endpoint_target, base),
     }
@@ -406,8 +422,12 @@ mod tests {
 
     #[test]
     fn targets_grow_with_hops_and_with_flows_below_a_packet_too() {
+        let of_paper = Settings { is_paper: true, base_target: Some(Time::from_us(20)), ..HTSIM };
+        let fabric = targets(&of_paper, &PATH).fabric / 1e6;
+        assert!((fabric - (20.0 + 4.0 * 20.0 / 6.55)).abs() < 1e-9);
+        // htsim's counts none.
         let targets = targets(&HTSIM, &PATH);
-        assert!((targets.fabric / 1e6 - (20.0 + 4.0 * 20.0 / 6.55)).abs() < 1e-9);
+        assert!((targets.fabric / 1e6 - 20.0).abs() < 1e-9);
         let us = |window: f64| targets.scaling.of(window) / 1e6;
         // alpha = 100 us / (1/sqrt(0.1) - 1/sqrt(100)) = 32.66 us; beta = -alpha / 10.
         let alpha = 100.0 / (10.0_f64.sqrt() - 0.1);
@@ -447,17 +467,33 @@ mod tests {
         let mut control = SwiftControl::new(&HTSIM, &PATH);
         assert_eq!(control.packets(), 12.0);
         control.acknowledged(&HTSIM, &ack(100), &fields(90, 0));
-        assert!((control.fabric.packets - (12.0 + 1.0 / 12.0)).abs() < 1e-12);
-        // 120 us against the target for this window.
-        let window = control.fabric.packets;
-        let target = 20.0 + 80.0 / 6.55 + 100.0 / (10.0_f64.sqrt() - 0.1) * (1.0 / window.sqrt() - 0.1);
+        // A twelfth of 1000 B, in whole bytes.
+        assert_eq!(control.fabric.packets, 12.083);
+        // 120 us against the target for twelve packets.
+        let target = 20.0 + 100.0 / (10.0_f64.sqrt() - 0.1) * (1.0 / 12.0_f64.sqrt() - 0.1);
         control.acknowledged(&HTSIM, &ack(300), &fields(180, 0));
-        let cut = window * (1.0 - 0.8 * (120.0 - target) / 120.0).max(0.5);
-        assert!((control.fabric.packets - cut).abs() < 1e-9);
+        let cut = 12_083.0 * (1.0 - 0.8 * (120.0 - target) / 120.0).max(0.5);
+        assert_eq!(control.fabric.packets, cut.floor() / 1_000.0);
+        let cut = control.fabric.packets;
         control.acknowledged(&HTSIM, &ack(310), &fields(190, 0));
-        assert!((control.fabric.packets - cut).abs() < 1e-9, "a round trip must go by");
+        assert_eq!(control.fabric.packets, cut, "a round trip must go by");
         control.acknowledged(&HTSIM, &ack(420), &fields(300, 0));
         assert!(control.fabric.packets < cut);
+    }
+
+    #[test]
+    fn windows_of_whole_bytes_lose_what_is_less_than_one_and_nothing_else() {
+        assert!((1..1_000_000).all(|bytes| {
+            let packets = f64::from(bytes) / 4_000.0;
+            whole_bytes(packets, 4_000.0) == packets
+        }));
+        assert_eq!(whole_bytes(10.099_9, 4_000.0), 40_399.0 / 4_000.0);
+        // Those of the paper have fractions.
+        let mut control = SwiftControl::new(&Settings { is_paper: true, ..HTSIM }, &PATH);
+        let paper = Settings { is_paper: true, base_target: Some(Time::from_us(20)), ..HTSIM };
+        control.fabric.packets = 12.0;
+        control.acknowledged(&paper, &ack(100), &fields(99, 0));
+        assert!((control.fabric.packets - (12.0 + 1.0 / 12.0)).abs() < 1e-12);
     }
 
     #[test]

@@ -26,7 +26,7 @@ ROWS = PEERS_FOLDER / "rows.json"
 PAGE = PEERS_FOLDER.parent / "docs" / "validation.md"
 KINDS = {"theory": "theory", "kernel": "Linux's own TCP"}
 PEERS = {
-    "htsim": "htsim: NDP, EQDS, Ultra Ethernet",
+    "htsim": "htsim: NDP, RoCE, Swift, EQDS, Ultra Ethernet",
     "omnet": "OMNeT++: NDP",
     "ns3": "ns-3: DCTCP",
     "hpcc_ns3": "HPCC's ns-3",

@@ -15,6 +15,7 @@ from packetloom.validate.peers.homa import homa_comparisons
 from packetloom.validate.peers.hpcc import comparison_of, hpcc_comparisons
 from packetloom.validate.peers.hpcc.settings import read_settings
 from packetloom.validate.peers.htsim import htsim_comparisons
+from packetloom.validate.peers.htsim_rdma import htsim_rdma_comparisons
 from packetloom.validate.peers.jobs import astra_sim_comparisons, loggopsim_comparisons
 from packetloom.validate.peers.link_delays import link_delay_comparisons
 from packetloom.validate.peers.ns3 import ns3_comparisons
@@ -28,6 +29,7 @@ def peer_comparisons() -> list[Comparison]:
         *flow_list_comparisons(),
         *link_delay_comparisons(),
         *htsim_comparisons(),
+        *htsim_rdma_comparisons(),
         *sprayed_comparisons(),
         *omnet_comparisons(),
         *ns3_comparisons(),

@@ -19,7 +19,6 @@ SIX_DIGITS = 5.1e-6
 COUNTS_WITHIN = 0.10
 # What would be within the tolerance of many is within so many of few.
 FEW = 60
-SEEDS = 20
 # Which of a flow's last packets share a path is drawn: a short last one may overtake.
 ALONE_SEEDS = 24
 LINK = {"rate": "100Gbps", "delay": "1us"}
@@ -38,9 +37,10 @@ FCT_US = pl.col("sender_fct_ns") / 1e3
 def sprayed_comparisons() -> list[Comparison]:
     """All of them."""
     figures = read_figures(SOURCE)
-    permutations = [_many(theirs, 4, "permutation", "perm_16_2MB.cm") for theirs in figures["permutation"]]
-    incasts = [_many(theirs, 8, "incast", "incast_10_450KB.cm") for theirs in figures["incast"]]
-    return [_alone(figures["alone"]), *permutations, *incasts]
+    permutations = [_many(theirs, 4, "permutation", "uec/perm_16_2MB.cm") for theirs in figures["permutation"]]
+    larger = [_many(theirs, 8, "permutation of 128 hosts", "rdma/perm_128.cm") for theirs in figures["permutation_128"]]
+    incasts = [_many(theirs, 8, "incast", "uec/incast_10_450KB.cm") for theirs in figures["incast"]]
+    return [_alone(figures["alone"]), *permutations, *larger, *incasts]
 
 
 def scheme(transport: str, routing: str | Mapping[str, Any]) -> dict[str, Any]:
@@ -96,8 +96,8 @@ def _alone(table: list[Mapping[str, Any]]) -> Comparison:
 def _many(theirs: Mapping[str, Any], k: int, what: str, file: str) -> Comparison:
     transport, routing = theirs["transport"], theirs.get("routing", "mixed")
     case = f"htsim, {transport}, {what}" + (f", {routing}" if "routing" in theirs else "")
-    workload = {"arrivals": {"kind": "htsim", "file": str((PEERS_FOLDER / "htsim" / "uec" / file).absolute())}}
-    scenario = fat_tree(k, workload, scheme(transport, routing), seeds=SEEDS)
+    workload = {"arrivals": {"kind": "htsim", "file": str((PEERS_FOLDER / "htsim" / file).absolute())}}
+    scenario = fat_tree(k, workload, scheme(transport, routing), seeds=len(theirs["fct_mean"]))
 
     def rows(results: Mapping[str, Results]) -> list[Row]:
         flows, ports = results["it"].to_polars(), results["it"].to_polars("ports")
@@ -114,7 +114,8 @@ def _many(theirs: Mapping[str, Any], k: int, what: str, file: str) -> Comparison
             found.append(drawn(*texts, draws, within, few=few))
         return found
 
-    return Comparison(f"htsim-{transport}-{what}-{routing}", lambda _: {"it": scenario}, rows, quick=k == 4)
+    name = f"htsim-{transport}-{what.replace(' ', '-')}-{routing}"
+    return Comparison(name, lambda _: {"it": scenario}, rows, quick=k == 4)
 
 
 # How near means must come, and of how many at least.
