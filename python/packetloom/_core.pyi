@@ -142,6 +142,10 @@ def explain_class(file: str, class_name: str, /) -> str:
 def file_hash(content: bytes) -> str:
     """The hash of a file's content, as cases have it: 32 hex digits."""
 
+def listed_ports(text: str) -> list[tuple[int, int]]:
+    """The size and the destination port of each flow of a `flow.txt` of HPCC's simulator, in order; none of one without
+    ports."""
+
 def scheme_symbols() -> dict[str, int]:
     """The addresses of what the compiled methods of `packetloom.schemes` may call, by name."""
 

@@ -76,6 +76,7 @@ def test_what_is_written_is_read_back_the_same(
     assert read["src"].to_list() == [5, 6, 6, 9]
     assert read["dst"].to_list() == [7, 8, 8, 5]
     assert read["sport"].to_list() == [10_000, 10_000, 10_001, 10_000]
+    assert read["dport"].to_list() == [100, 100, 100, 200]
     for theirs, ours in {
         "size_bytes": "size_bytes",
         "start_ns": "start_ns",
@@ -83,6 +84,12 @@ def test_what_is_written_is_read_back_the_same(
         "ideal_fct_ns": "best_fct_ns",
     }.items():
         assert read[theirs].to_list() == flows[ours].round().cast(pl.Int64).to_list(), theirs
+
+
+def test_ports_of_a_list_that_has_changed_are_not_written(results: packetloom.Results, tmp_path: Path) -> None:
+    (tmp_path / "flow.txt").write_text(FLOWS.replace("14600", "14601"))
+    with pytest.raises(PacketloomError, match=r"flow\.txt: these are not the flows that were run"):
+        export(results, "fct-hpcc", tmp_path / "out-of-date")
 
 
 def test_addresses_are_hpccs(tmp_path: Path) -> None:

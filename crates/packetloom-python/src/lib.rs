@@ -70,6 +70,14 @@ fn file_hash(content: &[u8]) -> String {
     packetloom::scenario::hash_of(content)
 }
 
+/// The size and the destination port of each flow of a `flow.txt` of HPCC's simulator, in order; none of one without
+/// ports.
+#[pyfunction]
+fn listed_ports(text: &str) -> Vec<(u64, u16)> {
+    let flows = packetloom::formats::hpcc_flows::read(text).unwrap_or_default();
+    flows.iter().filter_map(|flow| Some((flow.size_bytes, flow.port?))).collect()
+}
+
 /// The version.
 #[pyfunction]
 fn version() -> &'static str {
@@ -100,6 +108,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(column_meanings, module)?)?;
     module.add_function(wrap_pyfunction!(fingerprint::fingerprint_of, module)?)?;
     module.add_function(wrap_pyfunction!(file_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(listed_ports, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(profile_guided, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)?;

@@ -64,7 +64,7 @@ use network_facts::network_facts;
 use planned::run_central;
 use preset_fact::preset_fact;
 use settling::{Settling, with_warm_up};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 use warnings::{never_asked, unfinished, unmeasured};
 
@@ -475,30 +475,40 @@ impl Setting {
 /// From so many flows on a list that may have no end is given up.
 const MOST_NUMBERED: usize = 10_000_000;
 
-/// The ports of each flow, counted from 0 at each host in the order in which flows start, if the routing hashes
-/// such.
+/// What the routing has to be told of each flow's ports, if it hashes such: both where they are counted at each host in
+/// the order in which flows start; and the destination port of a list that has it.
 fn flow_ports(case: &Case, environment: &Environment) -> Result<Option<FlowPorts>, Complaint> {
-    if !routing::numbers_ports(&case.scheme.component("routing")) {
+    let routing = case.scheme.component("routing");
+    let Some(first_port) = routing::first_destination_port(&routing) else { return Ok(None) };
+    let is_by_host = routing::numbers_ports(&routing);
+    let mut workload = Workload::build(&case.workloads, environment)?;
+    let mut listed = workload.listed_ports();
+    if !is_by_host && listed.is_empty() {
         return Ok(None);
     }
-    let mut workload = Workload::build(&case.workloads, environment)?;
     let (mut from, mut to) = (BTreeMap::<HostId, u16>::new(), BTreeMap::<HostId, u16>::new());
-    let mut ports: Vec<(u16, u16)> = Vec::new();
+    let next = |count: &mut u16| {
+        *count = count.wrapping_add(1);
+        count.wrapping_sub(1)
+    };
+    let mut ports: Vec<(Option<u16>, u16)> = Vec::new();
     while ports.len() < MOST_NUMBERED
         && let Some(flow) = workload.next_flow()
     {
-        let [nth, nth_to] = [from.entry(flow.src), to.entry(flow.dst)].map(|count| {
-            let count = count.or_default();
-            *count = count.wrapping_add(1);
-            count.wrapping_sub(1)
-        });
+        let source = is_by_host.then(|| next(from.entry(flow.src).or_default()));
+        let nth_to = if is_by_host { next(to.entry(flow.dst).or_default()) } else { 0 };
+        let port = listed.get_mut(&flow.source).and_then(VecDeque::pop_front);
         // Flows that wait for others have the numbers before it.
-        ports.resize(flow.id as usize, (0, 0));
-        ports.push((nth, nth_to));
+        ports.resize(flow.id as usize, (is_by_host.then_some(0), 0));
+        ports.push((source, port.map_or(nth_to, |port| port.wrapping_sub(first_port))));
     }
     if ports.len() == MOST_NUMBERED {
-        let message = "numbers the flows of a list before they start, and here they do not end; write flows under [run], or \"pair\"";
-        return Err(Complaint::new("scheme.routing.ports", message));
+        let (key, instead) =
+            if is_by_host { ("scheme.routing.ports", ", or \"pair\"") } else { ("scheme.routing.hash", "") };
+        let message = format!(
+            "numbers the flows of a list before they start, and here they do not end; write flows under [run]{instead}"
+        );
+        return Err(Complaint::new(key, message));
     }
     Ok(Some(ports.into()))
 }

@@ -14,6 +14,7 @@ import polars as pl
 from packetloom.errors import PacketloomError
 from packetloom.exchange.fct import fct_text
 from packetloom.exchange.flow_monitor import flow_monitor_text
+from packetloom.exchange.ports import ListedPorts
 from packetloom.results import Results
 from packetloom.rows import CaseRow
 from packetloom.storage import explain_os_error, write_whole
@@ -28,7 +29,7 @@ Writer = Callable[[pl.DataFrame], str]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format, and whether its hosts have the numbers of the network's own file."""
+    """A format, and whether it has the hosts' numbers and the flows' ports of the files that list them."""
 
     suffix: str
     write: Writer
@@ -66,10 +67,11 @@ def _put(content: bytes, file: IO[bytes]) -> None:
 
 
 def _texts(results: Results, format: Format) -> Iterator[tuple[CaseRow, str, bytes]]:
+    ports = ListedPorts(results) if format.has_ids else None
     for row, table in results.partitions("flows"):
         flows = pl.from_arrow(table)
         assert isinstance(flows, pl.DataFrame)
-        numbered = _with_ids(flows, results, row) if format.has_ids else flows
+        numbered = flows if ports is None else _with_ids(ports.added(flows, row), results, row)
         if numbered is not None:
             yield row, format.suffix, format.write(numbered).encode()
 

@@ -28,7 +28,7 @@ USUAL_PORT = 100
 
 
 def fct_text(flows: pl.DataFrame, dialect: Dialect) -> str:
-    """The finished flows of a case, in the order in which they finished."""
+    """The finished flows of a case, in the order in which they finished; `dport`: if their list has it."""
     finished = flows.filter(pl.col("fct_ns").is_not_nan())
     # Ports are counted in order of start, not of completion.
     pairs: Counter[tuple[int, int]] = Counter()
@@ -39,7 +39,8 @@ def fct_text(flows: pl.DataFrame, dialect: Dialect) -> str:
         pairs[pair] += 1
         ends = [address(node) if dialect == "hpcc" else str(node) for node in pair]
         times = [round(flow[name]) for name in ("start_ns", "fct_ns", "best_fct_ns")]
-        fields = [*ends, sport, USUAL_PORT, flow["size_bytes"], *times]
+        dport = flow.get("dport")
+        fields = [*ends, sport, USUAL_PORT if dport is None else dport, flow["size_bytes"], *times]
         end_ns = flow["start_ns"] + flow["fct_ns"]
         lines.append((end_ns, flow["flow_id"], " ".join(map(str, fields))))
     return "".join(f"{line}\n" for _, _, line in sorted(lines))

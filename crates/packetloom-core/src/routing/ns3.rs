@@ -47,7 +47,7 @@ pub(super) const PARAMS: &[Param] = &[
         name: "destination_port",
         kind: Written::Count(0),
         default: Fallback::Value("100"),
-        doc: "With hash = \"hpcc-ns3\": the destination port of all flows, or with ports = \"host\" of the first to each host.",
+        doc: "With hash = \"hpcc-ns3\": the destination port of all flows, or with ports = \"host\" of the first to each host. A flow of a flow.txt that has destination ports has its own.",
         source: "HPCC's traffic_gen.py: 100",
         acts: OF_NS3,
     },
@@ -56,14 +56,14 @@ pub(super) const PARAMS: &[Param] = &[
 /// The first source port of a pair of hosts.
 const FIRST_PORT: u16 = 10_000;
 
-/// The source and destination ports of each flow, counted from 0.
-pub type FlowPorts = Arc<[(u16, u16)]>;
+/// The source port of each flow, counted from the first, unless its transport numbers it; and the destination port.
+pub type FlowPorts = Arc<[(Option<u16>, u16)]>;
 
 /// The ports that flows have in those simulators.
 #[derive(Clone, Debug)]
 pub(super) struct Ports {
     pub(super) first_destination: u16,
-    /// Where flows are not numbered by their transport.
+    /// Where not all flows have the first destination port, or some are not numbered by their transport.
     pub(super) of_flows: Option<FlowPorts>,
 }
 
@@ -77,8 +77,9 @@ impl Ports {
     /// the ports of what they answer, exchanged.
     pub(super) fn of_packet(&self, flow: FlowId, nth: u16, kind: Kind) -> (u16, u16) {
         let of_flow = self.of_flows.as_ref().and_then(|ports| ports.get(flow as usize));
-        let (nth, nth_to) = of_flow.copied().unwrap_or((nth, 0));
-        let (own, other) = (FIRST_PORT.wrapping_add(nth), self.first_destination.wrapping_add(nth_to));
+        let (own_nth, nth_to) = of_flow.copied().unwrap_or((None, 0));
+        let own = FIRST_PORT.wrapping_add(own_nth.unwrap_or(nth));
+        let other = self.first_destination.wrapping_add(nth_to);
         match kind {
             Kind::Data => (own, other),
             _ => (other, own),

@@ -12,7 +12,7 @@ use super::spread;
 use crate::flow::{Flow, FlowId, HostId};
 use crate::spec::{Complaint, Values};
 use crate::units::{Rate, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// What a workload has to know of the rest of the scenario.
@@ -217,6 +217,16 @@ impl Workload {
             ranks_taken: false,
             skipped: Time::ZERO,
         }
+    }
+
+    /// The destination ports of the flows of lists that have them, in order, by the number of their source.
+    pub fn listed_ports(&self) -> BTreeMap<u8, VecDeque<u16>> {
+        let listed = |open: &OpenLoop| Some((open.source.number()?, open.source.ports().to_vec().into()));
+        self.open
+            .iter()
+            .filter_map(listed)
+            .filter(|(_, ports): &(_, VecDeque<_>)| !ports.is_empty())
+            .collect()
     }
 
     /// For each source, whether the case does not wait for its flows.

@@ -18,6 +18,8 @@ pub struct ListedFlow {
     pub deadline: Option<Time>,
     /// Its traffic class, where the file says so.
     pub class: Option<u8>,
+    /// The destination port by which another simulator's switches hash it, where the file says so.
+    pub port: Option<u16>,
 }
 
 /// The flows of a file, sorted by start; those that start together keep the file's order.
@@ -118,6 +120,7 @@ impl<'a> Header<'a> {
             start: time(required("start_ns")?, "start_ns")?,
             deadline: field("deadline_ns").map(|text| time(text, "deadline_ns")).transpose()?,
             class: field("class").map(class).transpose()?,
+            port: None,
         };
         flow.check()?;
         Ok(flow)

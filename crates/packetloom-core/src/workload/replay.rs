@@ -21,6 +21,7 @@ pub fn from_hpcc(flows: &[hpcc_flows::Flow], env: &Environment) -> Result<FlowLi
             start: listed.start,
             deadline: None,
             class: Some(listed.group),
+            port: listed.port,
         };
         flow.check().map_err(error)?;
         Ok(flow)
@@ -53,6 +54,7 @@ pub fn from_htsim(matrix: &Matrix, env: &Environment, like: Flow, delay: Time) -
             start,
             deadline: None,
             class: None,
+            port: None,
         };
         listed.check().map_err(error)?;
         Ok(Flow { src: listed.src, dst: listed.dst, size_bytes: listed.size_bytes, start, ..like })

@@ -229,6 +229,8 @@ impl DrawnSource {
 #[derive(Debug)]
 pub struct ListSource {
     flows: VecDeque<Flow>,
+    /// The flows' destination ports, of a list that has them.
+    ports: Vec<u16>,
 }
 
 impl ListSource {
@@ -244,6 +246,7 @@ impl ListSource {
         end: Time,
     ) -> ListSource {
         let mut stream = Stream::new(seed, Purpose::Deadlines, entity::source(label.source));
+        let ports = listed.iter().filter_map(|flow| flow.port).collect();
         let flow = |listed: ListedFlow| {
             let start = listed.start.saturating_add(offset);
             let drawn = deadlines.draw(start, &mut stream);
@@ -260,12 +263,12 @@ impl ListSource {
             }
         };
         let flows = listed.into_iter().map(flow).take_while(|flow| flow.start < end);
-        ListSource { flows: flows.take(usize::try_from(most_flows).unwrap_or(usize::MAX)).collect() }
+        ListSource { flows: flows.take(usize::try_from(most_flows).unwrap_or(usize::MAX)).collect(), ports }
     }
 
     /// These flows, which are in order of start.
     pub fn of(flows: Vec<Flow>) -> ListSource {
-        ListSource { flows: flows.into() }
+        ListSource { flows: flows.into(), ports: Vec::new() }
     }
 
     /// How many flows there are.
@@ -289,6 +292,23 @@ impl OpenSource {
         match self {
             OpenSource::Drawn(source) => source.peek_start(),
             OpenSource::Listed(source) => source.flows.front().map(|flow| flow.start),
+        }
+    }
+
+    /// The number of the source, of a list that has flows left.
+    pub fn number(&self) -> Option<u8> {
+        match self {
+            OpenSource::Drawn(_) => None,
+            OpenSource::Listed(source) => source.flows.front().map(|flow| flow.source),
+        }
+    }
+
+    /// The destination ports of its flows in order, if it is a list that has them; of a list, all flows have one or
+    /// none has.
+    pub fn ports(&self) -> &[u16] {
+        match self {
+            OpenSource::Drawn(_) => &[],
+            OpenSource::Listed(source) => &source.ports,
         }
     }
 

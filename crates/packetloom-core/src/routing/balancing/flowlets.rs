@@ -153,7 +153,8 @@ mod tests {
     fn by_conweaves_ports_flows_of_two_senders_may_share_a_flowlet() {
         // The first flow of each sender, the first four and the fifth to the same host: destination ports 100 to
         // 104, which are 103 and 107 with class 3.
-        let of_flows = Some([(0, 0), (0, 1), (0, 3), (0, 4), (1, 2)].into());
+        let of_flows =
+            Some([(0, 0), (0, 1), (0, 3), (0, 4), (1, 2)].map(|(from, to)| (Some(from), to)).into());
         let ports = Some(Ports { first_destination: 100, of_flows });
         let of = |flow: u32, class| Passing { flow, src: flow, class, ..at(0) };
         let shared = |flowlets: &mut Flowlets<u32>, class| {

@@ -52,9 +52,11 @@ def flow_file(settings: Settings, folder: Path) -> Path:
     path = folder / "flows" / f"{settings.name}.txt"
     first = start_of(settings)
     flows = sorted(settings.flows, key=lambda flow: flow.start_ns)
+    # ConWeave's have no port.
+    ports = ["" if flow.port is None else f"{flow.port} " for flow in flows]
     lines = [
-        f"{flow.src} {flow.dst} {flow.group} {flow.port} {flow.size_bytes} {_seconds(flow.start_ns - first)}\n"
-        for flow in flows
+        f"{flow.src} {flow.dst} {flow.group} {port}{flow.size_bytes} {_seconds(flow.start_ns - first)}\n"
+        for flow, port in zip(flows, ports, strict=True)
     ]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

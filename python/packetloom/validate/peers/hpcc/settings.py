@@ -23,7 +23,7 @@ class Flow:
     src: int
     dst: int
     group: int
-    port: int
+    port: int | None
     size_bytes: int
     start_ns: int
 
@@ -164,4 +164,6 @@ def _flow(line: str) -> Flow:
     """ns-3 makes a time of seconds in floating point, and drops what is less than a nanosecond."""
     # ConWeave's flows come without a port: it counts them.
     src, dst, group, *port, size, start = line.split()
-    return Flow(int(src), int(dst), int(group), int(*port or (0,)), int(size), int(Fraction(float(start)) * 10**9))
+    return Flow(
+        int(src), int(dst), int(group), int(port[0]) if port else None, int(size), int(Fraction(float(start)) * 10**9)
+    )
