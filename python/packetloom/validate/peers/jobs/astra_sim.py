@@ -41,9 +41,9 @@ LATENCY_NS = 500
 # more for each of two sends, one after the other.
 KNOWN = {
     "T_sends_3_SU": Deviation(
-        "A send ends here when its sender knows that the message has arrived, a way back later; in the analytical "
-        "network senders know it at once. Two sends follow each other, so it is twice the latency, with 500 ns as with "
-        "1000",
+        "A send ends here when its sender knows that the message has arrived, a way back later, as in ASTRA-sim's own "
+        "ns-3 network (`qp_finish`); in the analytical network senders know it at once. Two sends follow each other, "
+        "so it is twice the latency, with 500 ns as with 1000",
         (1.049, 1.049),
     )
 }
