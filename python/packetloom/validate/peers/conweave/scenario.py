@@ -90,8 +90,6 @@ def _queue(settings: Settings) -> dict[str, Any]:
         "buffer": f"{settings.number('BUFFER_SIZE'):g}MiB",
         "ties": "ns-3",
         "pause_time": PAUSE_TIME,
-        "pause_repeats": "arrivals",
-        "egress_limits": "all",
         "ecn_min": f"{lows[own] * 1000:.0f}B",
         "ecn_max": f"{highs[own] * 1000:.0f}B",
         "ecn_probability": chances[own],
