@@ -72,8 +72,19 @@ class Simulation:
 class Trial:
     def __init__(self, case: Case) -> None:
         """Runs the beginning of a case, to see what the cases of its scheme cost."""
-    def cost_of(self, case: Case) -> tuple[float, float, float] | None:
-        """Flows, packet-hops and processor seconds of a case of this scheme; None where they can't be known."""
+    def cost_of(self, case: Case) -> Cost | None:
+        """What a case of this scheme costs; None where that can't be known."""
+
+class Cost:
+    """What a case will cost."""
+
+    flows: float
+    packet_hops: float
+    cpu_s: float
+    simulated_s: float
+    operations: int
+    """Of all ranks of jobs, in all repetitions."""
+    ports: int
 
 class Outcome:
     @property

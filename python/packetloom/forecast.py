@@ -17,6 +17,14 @@ from packetloom.errors import PacketloomError
 from packetloom.machine import usable_cores
 from packetloom.progress import duration_text
 from packetloom.quantities import significant, size_said_roughly
+from packetloom.recorded import (
+    CASE_DISK_BYTES,
+    FOLDER_DISK_BYTES,
+    RUN_MEMORY_BYTES,
+    TABLES_MEMORY_BYTES,
+    Expected,
+    recorded_of,
+)
 from packetloom.scenario import Plan, plan_from_text
 
 MOST_CASES = 60
@@ -29,12 +37,11 @@ HOPS_PER_CPU_S = 1e7
 """What a fast scheme does, in such a campaign."""
 ANSWERS = 2.0
 """Packets for each of data where every packet is acknowledged."""
+COMMAND_CPU_S = 1.0
+"""Until the first case begins, and for the tables and the diagnosis at the end."""
 FLOW_CPU_S = 2e-6
 CASE_CPU_S = 0.03
 """Besides the simulation: of each flow, and of each case, until its tables are on disk."""
-FLOW_MEMORY_BYTES = 600.0
-FLOW_DISK_BYTES = 60.0
-CASE_DISK_BYTES = 20e3
 LONG_S = 600.0
 """Above it a person wants to know what would take less."""
 RUNGS = ("steady", "links", "flows")
@@ -61,9 +68,9 @@ class Forecast:
     @property
     def text(self) -> str:
         """In a line."""
-        if self.cpu_s < 1:
+        if self.cpu_s < COMMAND_CPU_S + 1:
             rest = f"; not known for {', '.join(self.unknown)}, which depends on what happens" if self.unknown else ""
-            return f"takes about a second{rest}"
+            return f"takes a second or two{rest}"
         least = "at least " if self.unknown else "about "
         cores = f", {duration_text(self.wall_s)} on {self.workers} cores" if self.workers > 1 else ""
         told = (
@@ -117,18 +124,23 @@ def forecast(cases: Sequence[_core.Case], workers: int | None = None) -> Forecas
     before = _peak_memory_bytes()
     costs = _few(looked_at, len(cases)) or {scheme: _tried(some) for scheme, some in looked_at.items()}
     of_a_network_bytes = _peak_memory_bytes() - before
-    flows = hops = cpu_s = longest_s = most_flows = 0.0
+    hops = cpu_s = longest_s = disk = most_memory = 0.0
     for scheme, known in costs.items():
-        for case_flows, case_hops, case_cpu_s in known:
+        for case, cost in known:
             like_it = len(schemes[scheme]) / len(known)
-            alone_s = case_cpu_s + CASE_CPU_S + case_flows * FLOW_CPU_S
-            flows, hops, cpu_s = flows + like_it * case_flows, hops + like_it * case_hops, cpu_s + like_it * alone_s
-            longest_s, most_flows = max(longest_s, alone_s), max(most_flows, case_flows)
+            alone_s = cost.cpu_s + CASE_CPU_S + cost.flows * FLOW_CPU_S
+            hops, cpu_s = hops + like_it * cost.packet_hops, cpu_s + like_it * alone_s
+            longest_s = max(longest_s, alone_s)
+            recorded = recorded_of(case, cost)
+            disk += like_it * recorded.disk_bytes
+            most_memory = max(most_memory, recorded.memory_bytes)
     at_once = min(workers, len(cases))
-    memory = _peak_memory_bytes() + (at_once - 1) * of_a_network_bytes + at_once * most_flows * FLOW_MEMORY_BYTES
-    disk = flows * FLOW_DISK_BYTES + len(cases) * CASE_DISK_BYTES
+    now = max(RUN_MEMORY_BYTES, _peak_memory_bytes() + TABLES_MEMORY_BYTES)
+    memory = now + (at_once - 1) * of_a_network_bytes + at_once * most_memory
     unknown = tuple(scheme for scheme, known in costs.items() if not known)
-    return Forecast(hops, cpu_s, longest_s, memory, disk, unknown, workers)
+    disk += CASE_DISK_BYTES * sum(len(schemes[scheme]) for scheme in unknown)
+    command_s = COMMAND_CPU_S
+    return Forecast(hops, cpu_s + command_s, longest_s + command_s, memory, disk + FOLDER_DISK_BYTES, unknown, workers)
 
 
 def _some(cases: Sequence[_core.Case], most: int) -> list[_core.Case]:
@@ -138,27 +150,42 @@ def _some(cases: Sequence[_core.Case], most: int) -> list[_core.Case]:
     return [cases[nth * SPREAD % len(cases)] for nth in range(most)]
 
 
-Costs = dict[str, list[tuple[float, float, float]]]
-"""For each scheme, of some of its cases: flows, packet-hops, processor seconds."""
+Costs = dict[str, list[tuple[_core.Case, Expected]]]
+"""For each scheme some of its cases, and what they cost."""
 
 
 def _few(looked_at: Mapping[str, Sequence[_core.Case]], cases: int) -> Costs | None:
     """The costs, where the traffic alone tells that they are small."""
-    demands = {scheme: [case.demand() for case in some] for scheme, some in looked_at.items()}
-    known = [demand for of_scheme in demands.values() for demand in of_scheme if demand]
+    demands = {scheme: [(case, case.demand()) for case in some] for scheme, some in looked_at.items()}
+    known = [demand for of_scheme in demands.values() for _, demand in of_scheme if demand]
     looked = sum(map(len, demands.values()))
     if len(known) < looked or ANSWERS * sum(hops for _, hops in known) * cases / looked > FEW_HOPS:
         return None
     return {
-        scheme: [(one[0], ANSWERS * one[1], ANSWERS * one[1] / HOPS_PER_CPU_S) for one in of_scheme if one]
+        scheme: [
+            (case, Expected(one[0], ANSWERS * one[1], ANSWERS * one[1] / HOPS_PER_CPU_S))
+            for case, one in of_scheme
+            if one
+        ]
         for scheme, of_scheme in demands.items()
     }
 
 
-def _tried(cases: Sequence[_core.Case]) -> list[tuple[float, float, float]]:
+def _tried(cases: Sequence[_core.Case]) -> list[tuple[_core.Case, Expected]]:
     """The costs, by a trial of the case at the highest load, whose queues are longest."""
-    trial = _core.Trial(max(cases, key=lambda case: float(case.parameters["load"] or 0)))
-    return [cost for case in cases if (cost := trial.cost_of(case)) is not None]
+    tried = max(cases, key=_load)
+    trial = _core.Trial(tried)
+    found = []
+    for case in cases:
+        if (cost := trial.cost_of(case)) is not None:
+            slower = _load(tried) / _load(case) if _load(case) else 1.0
+            port_s = slower * cost.simulated_s * cost.ports
+            found.append((case, Expected(cost.flows, cost.packet_hops, cost.cpu_s, port_s, cost.operations)))
+    return found
+
+
+def _load(case: _core.Case) -> float:
+    return float(case.parameters["load"] or 0)
 
 
 def _peak_memory_bytes() -> float:

@@ -62,8 +62,8 @@ def test_a_trial_tells_more_than_how_many_packets_are_acknowledged(tmp_path: Pat
     assert demand is not None
     assert cost is not None
     hops = sum(row.counters["packet_hops"] for row in packetloom.run(given, tmp_path / "out").rows())
-    assert abs(cost[1] / hops - 1) < abs(ANSWERS * demand[1] / hops - 1)
-    assert hops / WITHIN < cost[1] < hops * WITHIN
+    assert abs(cost.packet_hops / hops - 1) < abs(ANSWERS * demand[1] / hops - 1)
+    assert hops / WITHIN < cost.packet_hops < hops * WITHIN
 
 
 def test_a_trial_that_is_spent_on_planning_tells_a_number_or_nothing() -> None:
@@ -71,7 +71,7 @@ def test_a_trial_that_is_spent_on_planning_tells_a_number_or_nothing() -> None:
     plan = read_plan(ROOT / "papers/sync-or-not/scenarios/uniform.toml", ("run.loads=[0.1]", "run.seeds=1"))
     (case,) = [case for case in plan.cases if case.parameters["scheme"] == "ASY"]
     cost = _core.Trial(case).cost_of(case)
-    assert cost is None or all(map(isfinite, cost))
+    assert cost is None or all(map(isfinite, (cost.packet_hops, cost.cpu_s, cost.simulated_s)))
     assert forecast([case], 2).text
 
 
@@ -124,3 +124,31 @@ def test_what_runs_says_how_far_it_is() -> None:
 
 def test_counts_as_people_say_them() -> None:
     assert [hops_text(count) for count in (120.0, 2.5e6, 4e10)] == ["120", "2.5 million", "40 billion"]
+
+
+@pytest.mark.parametrize(
+    ("workload", "measure", "run"),
+    [
+        (POISSON, {}, {"loads": [0.5], "flows": 2000}),
+        (POISSON, {"series_interval": "20us"}, {"loads": [0.3, 0.7], "flows": 400}),
+        (ALL_REDUCE, {"operations": True}, {}),
+    ],
+    ids=["flows", "samples", "operations"],
+)
+def test_disk_is_foreseen_by_what_is_recorded(
+    workload: dict[str, Any], measure: dict[str, Any], run: dict[str, Any], tmp_path: Path
+) -> None:
+    given = scenario(workload, DCTCP, NDP, **run) | ({"measure": measure} if measure else {})
+    expected = forecast(read_plan(given).cases, 1)
+    packetloom.run(given, tmp_path / "out")
+    disk_bytes = sum(file.stat().st_size for file in (tmp_path / "out").rglob("*") if file.is_file())
+    assert disk_bytes / WITHIN < expected.disk_bytes < disk_bytes * WITHIN
+
+
+def test_operations_are_counted_before_they_run() -> None:
+    """16 ranks, three repetitions of one all-reduce."""
+    (case,) = read_plan(scenario(ALL_REDUCE, DCTCP, seeds=1)).cases
+    cost = _core.Trial(case).cost_of(case)
+    assert cost is not None
+    assert cost.operations == 16 * 3
+    assert cost.ports == 2 * (16 + 2 * 4)

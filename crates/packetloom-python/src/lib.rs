@@ -98,6 +98,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Case>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<simulation::Trial>()?;
+    module.add_class::<simulation::Cost>()?;
     module.add_class::<outcome::Outcome>()?;
     module.add_function(wrap_pyfunction!(scenario::unequal, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;

@@ -57,11 +57,34 @@ pub struct Case {
     pub core: packetloom::scenario::Case,
     /// Campaigns read it again and again, and it is a hash over the whole case.
     id: OnceLock<String>,
+    /// A forecast asks for it twice, and the network is built for it.
+    size: OnceLock<Size>,
+}
+
+/// What a case has to do, as far as its network and its traffic tell.
+#[derive(Clone, Copy)]
+pub struct Size {
+    pub demand: Option<simulation::Demand>,
+    pub ports: usize,
+    pub operations: u64,
 }
 
 impl From<packetloom::scenario::Case> for Case {
     fn from(core: packetloom::scenario::Case) -> Case {
-        Case { core, id: OnceLock::new() }
+        Case { core, id: OnceLock::new(), size: OnceLock::new() }
+    }
+}
+
+impl Case {
+    /// What it has to do; its network is built once for it.
+    pub fn size(&self) -> PyResult<Size> {
+        if let Some(size) = self.size.get() {
+            return Ok(*size);
+        }
+        let built = simulation::Simulation::new(self.core.clone())
+            .map_err(|complaint| complaint_error(&complaint))?;
+        let (ports, operations) = (built.ports(), built.operations());
+        Ok(*self.size.get_or_init(|| Size { demand: built.demand(), ports, operations }))
     }
 }
 
@@ -128,11 +151,7 @@ impl Case {
     /// Flows, and data packets times links, of what the case has the network carry; nothing where that depends on how
     /// long flows take.
     fn demand(&self, py: Python<'_>) -> PyResult<Option<(f64, f64)>> {
-        py.detach(|| {
-            let built = simulation::Simulation::new(self.core.clone())
-                .map_err(|complaint| complaint_error(&complaint))?;
-            Ok(built.demand().map(|demand| (demand.flows, demand.packet_hops)))
-        })
+        py.detach(|| Ok(self.size()?.demand.map(|demand| (demand.flows, demand.packet_hops))))
     }
 
     /// How many flows it takes to be steady; nothing where no number does, or where no flow arrives by the clock.

@@ -1,7 +1,7 @@
 //! A case as it runs.
 
 use crate::outcome::Outcome;
-use crate::scenario::{Case, complaint_error};
+use crate::scenario::{Case, Size, complaint_error};
 use cpu_time::ThreadTime;
 use packetloom::simulation::{Demand, Monitor, Simulation as Core};
 use pyo3::exceptions::PyRuntimeError;
@@ -62,21 +62,38 @@ impl Trial {
     #[new]
     fn new(py: Python<'_>, case: &Case) -> PyResult<Trial> {
         py.detach(|| {
-            let built = || Core::new(case.core.clone()).map_err(|complaint| complaint_error(&complaint));
-            let demand = built()?.demand();
-            let core = built()?.trial().map_err(|complaint| complaint_error(&complaint))?;
-            Ok(Trial { core, demand })
+            let core = Core::new(case.core.clone()).and_then(Core::trial);
+            Ok(Trial {
+                core: core.map_err(|complaint| complaint_error(&complaint))?,
+                demand: case.size()?.demand,
+            })
         })
     }
 
-    /// Flows, packet-hops and processor seconds of a case of this scheme, as far as they can be known.
-    fn cost_of(&self, py: Python<'_>, case: &Case) -> PyResult<Option<(f64, f64, f64)>> {
+    /// What a case of this scheme costs, as far as that can be known.
+    fn cost_of(&self, py: Python<'_>, case: &Case) -> PyResult<Option<Cost>> {
         py.detach(|| {
-            let other =
-                Core::new(case.core.clone()).map_err(|complaint| complaint_error(&complaint))?.demand();
-            let flows = other.map_or(0.0, |demand| demand.flows);
-            let cost = self.core.cost_of_other(self.demand, other);
-            Ok(cost.map(|cost| (flows, cost.packet_hops, cost.cpu_s)))
+            let Size { demand, ports, operations } = case.size()?;
+            let cost = self.core.cost_of_other(self.demand, demand);
+            Ok(cost.map(|cost| Cost {
+                flows: demand.map_or(cost.flows, |demand| demand.flows),
+                packet_hops: cost.packet_hops,
+                cpu_s: cost.cpu_s,
+                simulated_s: cost.simulated_s,
+                operations,
+                ports,
+            }))
         })
     }
+}
+
+/// What a case will cost.
+#[pyclass(frozen, get_all, module = "packetloom._core")]
+pub struct Cost {
+    flows: f64,
+    packet_hops: f64,
+    cpu_s: f64,
+    simulated_s: f64,
+    operations: u64,
+    ports: usize,
 }

@@ -240,6 +240,20 @@ impl Simulation {
         self.workload.describe()
     }
 
+    /// How many ports the network has, those of hosts among them.
+    pub fn ports(&self) -> usize {
+        self.setting.topology.links.len()
+    }
+
+    /// How many operations the ranks of all jobs have, in all repetitions.
+    pub fn operations(&self) -> u64 {
+        let of_jobs = self.workload.jobs().iter().map(|job| {
+            let ranks = job.plan.program.ranks.iter().map(|rank| rank.operations().len() as u64);
+            ranks.sum::<u64>() * u64::from(job.plan.settings.repeat)
+        });
+        of_jobs.sum()
+    }
+
     /// How long flows arrive, how long queues take to settle, and whether the case can be steady; nothing where no flow
     /// arrives by the clock.
     pub fn settling_facts(&self) -> Vec<String> {

@@ -5,6 +5,7 @@ use super::fidelity::Fidelity;
 use super::{Demand, Monitor, Simulation};
 use crate::flow::Flow;
 use crate::spec::Complaint;
+use crate::units::Time;
 use crate::workload::Workload;
 use cpu_time::ThreadTime;
 use std::time::Duration;
@@ -26,6 +27,10 @@ pub struct Trial {
     packet_hops: u64,
     wire_bytes: u64,
     took: Duration,
+    /// How far it came, in the case's own time.
+    simulated: Time,
+    /// How many flows have started.
+    started: usize,
     share_done: f64,
     is_whole: bool,
     goes_by_packets: bool,
@@ -40,6 +45,10 @@ pub struct Cost {
     pub packet_hops: f64,
     /// Processor time of the simulation.
     pub cpu_s: f64,
+    /// How long it lasts, in its own time.
+    pub simulated_s: f64,
+    /// Flows that start.
+    pub flows: f64,
 }
 
 impl Simulation {
@@ -63,6 +72,8 @@ impl Simulation {
             packet_hops,
             wire_bytes,
             took,
+            simulated: outcome.simulated,
+            started: outcome.flows.len(),
             share_done: monitor.progress().share,
             is_whole: !outcome.cancelled && flows.is_none(),
             // A controller may have planned for as long as the trial lasts: what crosses links is known, no packet has.
@@ -89,17 +100,22 @@ impl Simulation {
 impl Trial {
     /// What the case costs that was tried.
     pub fn cost(&self, demand: Option<Demand>) -> Option<Cost> {
-        let (packet_hops, cpu_s) = (self.packet_hops as f64, self.took.as_secs_f64());
+        let tried = Cost {
+            packet_hops: self.packet_hops as f64,
+            cpu_s: self.took.as_secs_f64(),
+            simulated_s: self.simulated.as_secs_f64(),
+            flows: self.started as f64,
+        };
         if self.is_whole {
-            return Some(Cost { packet_hops, cpu_s });
+            return Some(tried);
         }
         if let Some(flows) = self.flows {
-            return demand.map(|demand| Cost { packet_hops, cpu_s: cpu_s * demand.flows / flows });
+            return demand
+                .map(|demand| Cost { packet_hops: tried.packet_hops, ..tried.times(demand.flows / flows) });
         }
         match demand.filter(|_| self.goes_by_packets) {
-            Some(demand) => Some(self.cost_of(&demand)),
-            None => (self.share_done >= LEAST_SHARE)
-                .then(|| Cost { packet_hops: packet_hops / self.share_done, cpu_s: cpu_s / self.share_done }),
+            Some(demand) => Some(tried.times((demand.wire_bytes / self.wire_bytes as f64).max(1.0))),
+            None => (self.share_done >= LEAST_SHARE).then(|| tried.times(1.0 / self.share_done)),
         }
     }
 
@@ -109,12 +125,18 @@ impl Trial {
         let here = self.cost(own)?;
         let (Some(own), Some(other)) = (own, other) else { return Some(here) };
         let times = if own.wire_bytes > 0.0 { other.wire_bytes / own.wire_bytes } else { 1.0 };
-        Some(Cost { packet_hops: here.packet_hops * times, cpu_s: here.cpu_s * times })
+        Some(here.times(times))
     }
+}
 
-    fn cost_of(&self, demand: &Demand) -> Cost {
-        let hops = self.packet_hops as f64;
-        let all = (demand.wire_bytes * hops / self.wire_bytes as f64).max(hops);
-        Cost { packet_hops: all, cpu_s: self.took.as_secs_f64() * all / hops }
+impl Cost {
+    /// So many times as much of all.
+    fn times(self, times: f64) -> Cost {
+        Cost {
+            packet_hops: self.packet_hops * times,
+            cpu_s: self.cpu_s * times,
+            simulated_s: self.simulated_s * times,
+            flows: self.flows * times,
+        }
     }
 }

@@ -1,0 +1,76 @@
+"""What finished cases take of memory and disk, foreseen from what they record.
+
+The constants are what runs of all examples came to, and a slow test holds them to it. Tables are compressed, so a row
+takes fewer bytes than its columns, and a file takes some kilobytes that say what its columns are.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from packetloom import _core
+
+PS_PER_S = 1e12
+FOLDER_DISK_BYTES = 12e3
+"""The scenario, the marker, and the tables of cases without a row."""
+CASE_DISK_BYTES = 30e3
+"""Its rows in `plan.jsonl` and `cases.parquet`, and the empty files of its flows and ports."""
+JOBS_DISK_BYTES = 30e3
+"""Those of its jobs, repetitions and ranks;"""
+OPERATIONS_DISK_BYTES = 54e3
+"""of operations, critical paths, timelines and traces."""
+FLOW_DISK_BYTES = 50.0
+MESSAGE_DISK_BYTES = 10.0
+"""A row of a flow of random size and start, and of a job's message, which is like the last one."""
+OPERATION_DISK_BYTES = 260.0
+"""Of an operation of a rank in all the tables that have it."""
+SAMPLE_DISK_BYTES = 2.1
+"""Of a sample of a port: most are as the one before."""
+
+RUN_MEMORY_BYTES = 180e6
+"""Of the least run, its tables and the diagnosis at its end included;"""
+TABLES_MEMORY_BYTES = 85e6
+"""of these by themselves."""
+FLOW_MEMORY_BYTES = 600.0
+MESSAGE_MEMORY_BYTES = 300.0
+SAMPLE_MEMORY_BYTES = 190.0
+"""Of a row while it is made, compressed and written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a case is expected to cost and to do."""
+
+    flows: float
+    packet_hops: float
+    cpu_s: float
+    port_s: float = 0.0
+    """Its own time, in seconds, times its ports."""
+    operations: float = 0.0
+    """Of all ranks of jobs, in all repetitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a case takes on disk, and of memory until it is there."""
+
+    disk_bytes: float
+    memory_bytes: float
+
+
+def recorded_of(case: _core.Case, expected: Expected) -> Recorded:
+    """What a case takes of which so much is expected."""
+    text = json.loads(case.json)
+    # All that have repetitions are jobs.
+    has_jobs = any("repeat" in source["arrivals"] for source in text["workloads"])
+    interval = text["measure"]["series_interval"]
+    samples = PS_PER_S * expected.port_s / interval["ps"] if interval else 0.0
+    disk = CASE_DISK_BYTES + expected.flows * (MESSAGE_DISK_BYTES if has_jobs else FLOW_DISK_BYTES)
+    disk += samples * SAMPLE_DISK_BYTES
+    if has_jobs:
+        disk += JOBS_DISK_BYTES
+        if text["measure"]["operations"]:
+            disk += OPERATIONS_DISK_BYTES + expected.operations * OPERATION_DISK_BYTES
+    of_a_flow = MESSAGE_MEMORY_BYTES if has_jobs else FLOW_MEMORY_BYTES
+    return Recorded(disk, expected.flows * of_a_flow + samples * SAMPLE_MEMORY_BYTES)
