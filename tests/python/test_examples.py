@@ -11,6 +11,7 @@ import pytest
 
 from packetloom.figures import chart
 from packetloom.results import Results
+from packetloom.steadiness.diagnosis import diagnosed
 
 ROOT = Path(__file__).parents[2]
 SCENARIOS = sorted((ROOT / "examples").glob("*.toml"))
@@ -62,6 +63,18 @@ def test_the_demo_prints_the_readmes_table(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     printed = [line.split() for line in done.stdout.split("Slowdown at load 0.5")[1].splitlines()]
     assert [row for row in rows if row not in printed] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: path.stem)
+def test_is_steady_or_says_that_it_is_not(scenario: Path, tmp_path: Path) -> None:
+    if not any(word in scenario.read_text() for word in ("loads =", "poisson", "periodic")):
+        pytest.skip("its flows do not start by the clock")
+    done = packetloom("run", scenario, "-o", tmp_path / "results")
+    assert done.returncode == 0, done.stderr
+    adrift = [one for one in diagnosed(Results(tmp_path / "results")) if one.steady is False and not one.kind]
+    if "not steady" not in scenario.read_text().split("[topology]")[0]:
+        assert not adrift
 
 
 def test_replay_runs_the_flows_of_its_file(tmp_path: Path) -> None:
